@@ -1,0 +1,421 @@
+/* profile.h - what a trace means: samples, stacks, spans; as a profile, as pprof, as folded stacks.
+ *
+ * This header is the manual of libprofile.  It has four parts, each standing on the one before:
+ *
+ *   stacks    strings, modules, frames and call sites, each stored once
+ *   ingest    FXT records become calls of one sink: process, thread, mapping, sample, slice, loss
+ *   profile   a sink that adds samples and slices up; then symbolized, then filtered
+ *   codec     a profile becomes pprof, folded stacks or a table
+ *
+ *     profile_open(&options, &profile, &error);
+ *     profile_sink_of(profile, &sink);
+ *     profile_ingest_open(&sink, profile_stacks_of(profile), NULL, &ingest, &error);
+ *     while (fxt_reader_next(reader, &record, &fxt_error) == FXT_OK)
+ *         profile_ingest_record(ingest, record, &error);
+ *     profile_ingest_finish(ingest, &error);
+ *     profile_symbolize(profile, session, &error);
+ *     profile_write_pprof(profile, PROFILE_CPU, &pprof, write, context, &error);
+ *
+ * Memory follows what is different (stacks, threads, mappings), not how many samples there are.
+ * Output depends on the input alone: not on the clock, the locale, hash seeds or the order in which
+ * equal things were met.
+ *
+ * Nothing here prints or exits.  One handle belongs to one thread at a time.  */
+#ifndef PROFILE_H
+#define PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libfxt/fxt.h"
+#include "libsymbolize/symbolize.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PROFILE_API __attribute__((visibility("default")))
+
+/* ---- Status and errors ---- */
+
+/* Values are part of the interface and never reused.  */
+enum profile_status {
+    PROFILE_OK = 0,
+    PROFILE_NO_MEMORY = 1, /* an allocation failed */
+    PROFILE_IO = 2,        /* writing, or a temporary file, failed; error->system_errno says why */
+    PROFILE_INVALID = 3,   /* an argument breaks the contract */
+    PROFILE_LIMIT = 4,     /* more than 2^32 - 2 distinct strings, frames, call sites, ... */
+    PROFILE_STOPPED = 5,   /* a callback asked to stop */
+};
+
+/* What went wrong, for people.  Belongs to the caller, may be NULL; written on every status but
+ * PROFILE_OK.  */
+struct profile_error {
+    enum profile_status status;
+    int system_errno;
+    char message[240]; /* a phrase: no newline, no final dot */
+};
+
+/* ---- Stacks: everything stored once ---- */
+
+/* Ids count up from 1 in the order in which things were first met; 0 is "none": the empty string,
+ * no module, and the empty stack that is the parent of every root.  An id belongs to its struct
+ * profile_stacks.  */
+typedef uint32_t profile_id;
+
+struct profile_stacks;
+
+PROFILE_API enum profile_status profile_stacks_open(struct profile_stacks **out,
+                                                    struct profile_error *error);
+PROFILE_API void profile_stacks_close(struct profile_stacks *stacks); /* accepts NULL */
+
+/* An ELF object, the same in every process.  */
+struct profile_module {
+    profile_id name;         /* string: its path, or "[vdso]", "[anon]", ... */
+    uint8_t build_id[64];    /* longer ones are cut */
+    uint8_t build_id_length; /* 0: unknown */
+};
+
+/* One position in source: a function, and where in it.  A frame with several lines holds inlined
+ * functions, innermost first; the last one is the real function (pprof's Location.line).  */
+struct profile_line {
+    profile_id function;    /* string: readable name */
+    profile_id system_name; /* string: linkage name; 0 when it does not differ or is unknown */
+    profile_id file;        /* string */
+    uint32_t line;
+    uint32_t column;
+    uint32_t start_line;
+};
+
+/* A frame is told from others by (module, vaddr) when it has an address, and by its lines when it
+ * has none (module and vaddr 0: names from span traces, folded text).  */
+struct profile_frame {
+    profile_id module;
+    uint64_t vaddr; /* the lookup address, relative to the module; the process address where module
+                       is 0 */
+    bool has_address;
+    uint32_t line_count; /* 0: not symbolized, or nothing found */
+    const struct profile_line
+        *lines; /* innermost first; borrowed until the frame gets other lines */
+};
+
+/* A stack is one integer: the call site of its leaf.  */
+struct profile_callsite {
+    profile_id parent; /* the caller's; 0 for a root */
+    profile_id frame;
+    uint32_t depth; /* 1 for a root */
+};
+
+/* Put in, or find what is there.  All return PROFILE_OK, PROFILE_NO_MEMORY or PROFILE_LIMIT.  */
+PROFILE_API enum profile_status profile_stacks_string(struct profile_stacks *stacks,
+                                                      const char *bytes, size_t length,
+                                                      profile_id *out, struct profile_error *error);
+PROFILE_API enum profile_status profile_stacks_module(struct profile_stacks *stacks,
+                                                      const struct profile_module *module,
+                                                      profile_id *out, struct profile_error *error);
+PROFILE_API enum profile_status profile_stacks_address_frame(struct profile_stacks *stacks,
+                                                             profile_id module, uint64_t vaddr,
+                                                             profile_id *out,
+                                                             struct profile_error *error);
+PROFILE_API enum profile_status profile_stacks_named_frame(struct profile_stacks *stacks,
+                                                           const struct profile_line *lines,
+                                                           size_t count, profile_id *out,
+                                                           struct profile_error *error);
+PROFILE_API enum profile_status profile_stacks_callsite(struct profile_stacks *stacks,
+                                                        profile_id parent, profile_id frame,
+                                                        profile_id *out,
+                                                        struct profile_error *error);
+
+/* Give an address frame its lines (copied), replacing older ones.  PROFILE_OK, PROFILE_NO_MEMORY or
+ * PROFILE_INVALID.  */
+PROFILE_API enum profile_status profile_stacks_set_lines(struct profile_stacks *stacks,
+                                                         profile_id frame,
+                                                         const struct profile_line *lines,
+                                                         size_t count, struct profile_error *error);
+
+/* How many there are: valid ids are 1..count.  */
+PROFILE_API profile_id profile_stacks_module_count(const struct profile_stacks *stacks);
+PROFILE_API profile_id profile_stacks_frame_count(const struct profile_stacks *stacks);
+PROFILE_API profile_id profile_stacks_callsite_count(const struct profile_stacks *stacks);
+
+/* Look at one.  The pointer of a string (NUL-terminated; *length may be NULL) lives as long as
+ * stacks; id 0 gives "".  The others come by value; id 0 gives zeros.  An id that was never handed
+ * out is the caller's mistake.  */
+PROFILE_API const char *profile_stacks_text(const struct profile_stacks *stacks, profile_id string,
+                                            size_t *length);
+PROFILE_API struct profile_module profile_stacks_get_module(const struct profile_stacks *stacks,
+                                                            profile_id module);
+PROFILE_API struct profile_frame profile_stacks_get_frame(const struct profile_stacks *stacks,
+                                                          profile_id frame);
+PROFILE_API struct profile_callsite profile_stacks_get_callsite(const struct profile_stacks *stacks,
+                                                                profile_id callsite);
+
+/* ---- Ingest: records become meaning ---- */
+
+/* What a capture says of itself (instant fxt.capture/session).  Members it does not say are 0.
+ * Strings are borrowed for the call.  */
+struct profile_capture {
+    uint64_t
+        period_ns; /* CPU time between samples; 0: unknown, and then samples have no nanoseconds */
+    uint32_t max_frames;       /* a stack of that many frames was cut at its root */
+    int64_t realtime_ns;       /* Unix time ... */
+    int64_t monotonic_ns;      /* ... of this timestamp */
+    bool has_clock;            /* the two above are known */
+    struct fxt_string command; /* what was captured */
+    struct fxt_string arch;    /* "x86_64", "aarch64", ... */
+};
+
+/* A process.  Called when it is first met and again whenever its name becomes known or changes.  */
+struct profile_process {
+    uint64_t koid;          /* pid | incarnation << 32 in our captures */
+    struct fxt_string name; /* length 0: unknown */
+};
+
+struct profile_thread {
+    uint64_t koid;
+    uint64_t process; /* koid; 0 unknown */
+    struct fxt_string name;
+};
+
+/* Where a process has a module, from now on.  */
+struct profile_mapping {
+    uint64_t process; /* koid; 0 is the kernel */
+    profile_id module;
+    uint64_t start; /* process address */
+    uint64_t limit; /* first address behind it */
+    uint64_t vaddr; /* module-relative address of start */
+    unsigned flags;
+};
+
+/* One sample.  Its call site is provisional: it becomes a real one at the end (struct profile_sink,
+ * callsites), when all mappings are known.  */
+struct profile_sample {
+    int64_t ts_ns;
+    int32_t cpu;        /* -1 unknown */
+    uint64_t process;   /* koid */
+    uint64_t thread;    /* koid */
+    uint32_t callsite;  /* provisional: 1..count */
+    uint64_t weight_ns; /* the capture's period; 0 unknown */
+};
+
+/* One finished slice of a thread: begin and end brought together, nested by time.  Delivered by
+ * profile_ingest_finish() in order of their ends (children before parents).  */
+struct profile_slice {
+    int64_t start_ns;
+    int64_t end_ns;   /* as recorded, also when it outlives its parent; of one that never ended, the
+                         last time of the trace */
+    int64_t self_ns;  /* time in it and in no child; children are cut at their parent's end first */
+    uint64_t process; /* koid */
+    uint64_t thread;  /* koid */
+    profile_id callsite; /* final: the stack of slice names, outermost first */
+    bool unfinished;     /* no end was recorded */
+};
+
+/* Records that were lost before the trace was written (counter fxt.capture/lost, provider events).
+ * Totals, given once by profile_ingest_finish().  */
+struct profile_loss {
+    uint64_t ring;            /* the kernel's ring buffer overran */
+    uint64_t throttled;       /* times the kernel throttled sampling */
+    uint64_t region_full;     /* a per-CPU region was full */
+    uint64_t unreadable;      /* the stack could not be read */
+    uint64_t exited;          /* the process was gone before its maps were read */
+    uint64_t provider_events; /* "a buffer filled up" marks of any provider */
+};
+
+/* Who listens.  NULL members are not called, and what only they need is not computed.  Whatever a
+ * member returns but PROFILE_OK ends the ingest with that status.  Everything passed is borrowed
+ * for the call.  */
+struct profile_sink {
+    size_t size;   /* sizeof(struct profile_sink) */
+    void *context; /* first argument of every call */
+    enum profile_status (*capture)(void *context, const struct profile_capture *capture);
+    enum profile_status (*process)(void *context, const struct profile_process *process);
+    enum profile_status (*thread)(void *context, const struct profile_thread *thread);
+    enum profile_status (*mapping)(void *context, const struct profile_mapping *mapping);
+    enum profile_status (*sample)(void *context, const struct profile_sample *sample);
+    enum profile_status (*slice)(void *context, const struct profile_slice *slice);
+    enum profile_status (*loss)(void *context, const struct profile_loss *loss);
+    /* Once, by profile_ingest_finish(): final[i] is the call site that provisional call site i
+     * became, 1 <= i <= count.  */
+    enum profile_status (*callsites)(void *context, const profile_id *final, uint32_t count);
+};
+
+/* What ingest noticed: counted, never an error.  */
+struct profile_notices {
+    uint64_t
+        truncated_stacks; /* reached the capture's depth; they have the root frame [truncated] */
+    uint64_t anonymous_frames;   /* sampled frames in no module */
+    uint64_t unmapped_processes; /* processes with samples and without any mapping */
+    uint64_t odd_payloads;       /* sampler stacks whose payload is not whole words */
+    uint64_t stray_ends;         /* duration ends with nothing to close */
+    uint64_t crossing_slices;    /* slices closed because one around them ended */
+    uint64_t unfinished_slices;  /* begun and never ended */
+    uint64_t unknown_modules;    /* mappings of a module that is not in the trace */
+    uint64_t bad_mappings;       /* empty ones, and ones that wrap around 2^64 */
+    uint64_t stack_captures;    /* cpu_profiler/stack_sample blobs: raw stack memory, not unwound */
+    uint64_t unhandled_records; /* kinds that carry no meaning for a profile: logs, objects,
+                                   scheduling, ... */
+};
+
+struct profile_ingest;
+
+struct profile_ingest_options {
+    size_t size; /* sizeof(struct profile_ingest_options) */
+    /* Kernel-sampler stacks came from an arm64 machine, where Zircon subtracts 4 from the first two
+     * entries itself (docs/formats/zx-sampler.md section 2).  A capture that says its arch needs no
+     * help.  */
+    bool arm64;
+    const char *temporary_dir; /* for sorting long span traces; NULL: $TMPDIR, else /tmp */
+    size_t sort_bytes; /* memory before a sorted run goes to the temporary file; 0: 64 MiB */
+    const uint64_t
+        *pids; /* only these processes (low 32 bits of their koid); pid_count 0: all.  Copied */
+    size_t pid_count;
+    const uint64_t *tids; /* only these threads, likewise */
+    size_t tid_count;
+};
+
+/* An ingest of one trace.  sink (copied) and stacks (borrowed) must stay until
+ * profile_ingest_close(). Returns PROFILE_OK, PROFILE_INVALID or PROFILE_NO_MEMORY.  */
+PROFILE_API enum profile_status profile_ingest_open(const struct profile_sink *sink,
+                                                    struct profile_stacks *stacks,
+                                                    const struct profile_ingest_options *options,
+                                                    struct profile_ingest **out,
+                                                    struct profile_error *error);
+
+/* Take one record, in file order.  Nothing of it is kept by reference.  */
+PROFILE_API enum profile_status profile_ingest_record(struct profile_ingest *ingest,
+                                                      const struct fxt_record *record,
+                                                      struct profile_error *error);
+
+/* The trace is over: resolve addresses, close slices, report losses.  Call it once, also for a
+ * trace that was cut.  */
+PROFILE_API enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
+                                                      struct profile_error *error);
+
+/* Complete after profile_ingest_finish().  Lives as long as the ingest.  */
+PROFILE_API const struct profile_notices *profile_ingest_notices(
+    const struct profile_ingest *ingest);
+
+PROFILE_API void profile_ingest_close(struct profile_ingest *ingest); /* accepts NULL */
+
+/* ---- Profile: added up ---- */
+
+/* Which profile of a trace; in the order in which one is chosen when nobody says which.  */
+enum profile_kind {
+    PROFILE_CPU = 0,  /* samples/count, and cpu/nanoseconds where the trace has a period */
+    PROFILE_SPAN = 1, /* spans/count, wall/nanoseconds: self time per stack of slice names */
+    PROFILE_KINDS = 2,
+};
+
+/* "cpu", "span".  */
+PROFILE_API const char *profile_kind_name(enum profile_kind kind);
+
+struct profile;
+
+/* An empty profile.  */
+PROFILE_API enum profile_status profile_open(struct profile **out, struct profile_error *error);
+PROFILE_API void profile_close(struct profile *profile); /* accepts NULL */
+
+/* The profile's stacks: give them to profile_ingest_open().  */
+PROFILE_API struct profile_stacks *profile_stacks_of(struct profile *profile);
+
+/* A sink that adds to the profile.  Several traces may be taken in one after another (each with an
+ * ingest of its own, finished before the next begins); what is equal in them becomes one.  */
+PROFILE_API void profile_sink_of(struct profile *profile, struct profile_sink *out);
+
+/* How many samples (slices, for PROFILE_SPAN) went in, and how many distinct stacks they have.  */
+PROFILE_API uint64_t profile_sample_count(const struct profile *profile, enum profile_kind kind);
+PROFILE_API uint64_t profile_stack_count(const struct profile *profile, enum profile_kind kind);
+
+/* All losses of all traces taken in.  */
+PROFILE_API const struct profile_loss *profile_loss_of(const struct profile *profile);
+
+/* Give every address frame its lines, each module's addresses in one batch.  Frames that nothing is
+ * known of stay as they are. The session may be closed afterwards.  */
+PROFILE_API enum profile_status profile_symbolize(struct profile *profile,
+                                                  struct sym_session *session,
+                                                  struct profile_error *error);
+
+/* How well one module was symbolized, weighted by samples: a sample counts for the module of each
+ * distinct frame once.  */
+struct profile_coverage {
+    profile_id module; /* 0: code in no module */
+    uint64_t frames;   /* frame occurrences in samples */
+    uint64_t named;    /* of these with a function name */
+    uint64_t lined;    /* of these with a line number */
+    enum sym_quality
+        quality; /* the members of struct sym_report, copied into the profile's strings */
+    profile_id debug_path;
+    profile_id problem;
+    profile_id remedy;
+};
+
+/* Coverage of the modules with PROFILE_CPU samples, the least covered frames first; valid until the
+ * profile changes.  Before profile_symbolize() the count is 0.  */
+PROFILE_API const struct profile_coverage *profile_coverage_of(const struct profile *profile,
+                                                               size_t *count);
+
+/* ---- Codecs
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Take all size bytes.  Returns 0 or an errno value, which ends the codec with PROFILE_IO.  */
+typedef int (*profile_write_fn)(void *context, const void *bytes, size_t size);
+
+/* The root frame of folded stacks.  */
+enum profile_root {
+    PROFILE_ROOT_PROCESS = 0, /* the process's name, blanks as '_'; "pid-N" when it has none */
+    PROFILE_ROOT_THREAD = 1,  /* the process, then the thread's name; "tid-N" when it has none */
+    PROFILE_ROOT_NONE = 2,
+};
+
+struct profile_folded_options {
+    size_t size; /* sizeof(struct profile_folded_options) */
+    enum profile_root root;
+    int value; /* index of the sample type to print; -1: the last one (nanoseconds where there are
+                  any) */
+};
+
+/* Folded stacks (docs/formats/pprof.md section 5): one line a distinct stack, root first, sorted by
+ * bytes.  Unsymbolized frames print as "[module]".  options may be NULL.  */
+PROFILE_API enum profile_status profile_write_folded(const struct profile *profile,
+                                                     enum profile_kind kind,
+                                                     const struct profile_folded_options *options,
+                                                     profile_write_fn write, void *context,
+                                                     struct profile_error *error);
+
+struct profile_pprof_options {
+    size_t size; /* sizeof(struct profile_pprof_options) */
+    bool raw;    /* the bare message; otherwise gzip, with mtime 0 and no name */
+};
+
+/* profile.proto (docs/formats/pprof.md sections 1 to 3): labels pid, tid, thread, process; mappings
+ * with build IDs; period and time where the trace has them.  options may be NULL.  */
+PROFILE_API enum profile_status profile_write_pprof(const struct profile *profile,
+                                                    enum profile_kind kind,
+                                                    const struct profile_pprof_options *options,
+                                                    profile_write_fn write, void *context,
+                                                    struct profile_error *error);
+
+struct profile_top_options {
+    size_t size; /* sizeof(struct profile_top_options) */
+    size_t rows; /* 0: all */
+    size_t
+        columns; /* width of the terminal, for cutting long names in their middle; 0: do not cut */
+    bool colour; /* ANSI escapes */
+};
+
+/* The hottest functions as a table: self and total of the last sample type, function, file:line of
+ * its hottest line, whether it was inlined.  options may be NULL.  */
+PROFILE_API enum profile_status profile_write_top(const struct profile *profile,
+                                                  enum profile_kind kind,
+                                                  const struct profile_top_options *options,
+                                                  profile_write_fn write, void *context,
+                                                  struct profile_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PROFILE_H */

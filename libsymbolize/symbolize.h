@@ -1,0 +1,193 @@
+/* symbolize.h - names for addresses: (build ID, virtual address) to functions, files, lines and
+ * inlined frames.
+ *
+ * This header is the manual of libsymbolize.  "section N" means docs/formats/symbolizer.md.
+ *
+ * A struct sym_session knows where to look for debug files.  A struct sym_module is one ELF object
+ * that the session found by build ID (or by path, when there is none).  Addresses are looked up in
+ * bulk:
+ *
+ *     struct sym_session *session;
+ *     const struct sym_module *module;
+ *     sym_session_open(NULL, &session, &error);
+ *     struct sym_module_key key = { .build_id = id, .build_id_length = 20, .path = "/usr/bin/true"
+ * }; sym_session_module(session, &key, &module, &error); sym_module_resolve(module, vaddrs, count,
+ * print_frames, context, &error); sym_session_close(session);
+ *
+ * All addresses are ELF virtual addresses of the object (vaddr), never process addresses or file
+ * offsets.  They are looked up as they are: whoever holds a return address subtracts 1 first
+ * (section 2), and does it once.
+ *
+ * A file is used only when its build ID is the one asked for; a wrong file is refused and named in
+ * the module's report, never used as a guess.  Object files are hostile input: a broken one costs
+ * its names, not the process.
+ *
+ * Nothing here prints, exits, or touches the network.  One session belongs to one thread at a time.
+ */
+#ifndef SYMBOLIZE_H
+#define SYMBOLIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SYM_API __attribute__((visibility("default")))
+
+/* ---- Status and errors ---- */
+
+/* Values are part of the interface and never reused.  */
+enum sym_status {
+    SYM_OK = 0,        /* done */
+    SYM_NOT_FOUND = 1, /* no such object, or no name for this address; not a failure */
+    SYM_NO_MEMORY = 2, /* an allocation failed */
+    SYM_IO = 3,        /* a file could not be read; error->system_errno says why */
+    SYM_MALFORMED = 4, /* a file is not the ELF object or debug information it claims to be */
+    SYM_INVALID = 5,   /* an argument breaks the contract */
+    SYM_STOPPED = 6,   /* the caller's callback asked to stop */
+};
+
+/* What went wrong, for people.  Belongs to the caller, needs no clean-up, may be NULL wherever it
+ * is asked for; written on every status but SYM_OK.  */
+struct sym_error {
+    enum sym_status status;
+    int system_errno;  /* errno of the failing call, or 0 */
+    char message[240]; /* a phrase: no newline, no final dot */
+};
+
+/* ---- Session
+ * -------------------------------------------------------------------------------------------------
+ */
+
+struct sym_session;
+
+struct sym_options {
+    size_t size; /* sizeof(struct sym_options) */
+
+    /* Where to look before anything else, in this order.  Each is a directory with a .build-id/
+     * tree below it. The array and its strings are copied.  */
+    const char *const *symbol_dirs;
+    size_t symbol_dir_count;
+
+    const char *debug_root; /* NULL: /usr/lib/debug.  "" looks at none */
+    bool no_inlines;        /* give the physical function only, at its own line: what addr2line does
+                               without -i */
+};
+
+/* options may be NULL.  Returns SYM_OK, SYM_INVALID or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_session_open(const struct sym_options *options,
+                                         struct sym_session **out, struct sym_error *error);
+
+/* Closes its modules too; everything handed out by them is gone.  Accepts NULL.  */
+SYM_API void sym_session_close(struct sym_session *session);
+
+/* ---- Modules
+ * -------------------------------------------------------------------------------------------------
+ */
+
+struct sym_module;
+
+/* Which object is meant.  */
+struct sym_module_key {
+    const uint8_t *build_id; /* build_id_length bytes; may be NULL when that is 0 */
+    size_t build_id_length;  /* 0: no build ID is known, and path is taken as it is and reported as
+                                unverified */
+    const char *path; /* where the object was when it was recorded, or NULL.  Used only if its build
+                         ID agrees */
+};
+
+/* How good the names of a module are, best last, so that they compare.  */
+enum sym_quality {
+    SYM_QUALITY_NONE = 0,   /* no file was found, or it holds no names */
+    SYM_QUALITY_DYNSYM = 1, /* exported functions only */
+    SYM_QUALITY_SYMTAB = 2, /* function names, no lines */
+    SYM_QUALITY_DWARF = 3,  /* functions, lines and inlined frames */
+};
+
+/* What the session found for a module, for coverage reports.  All strings live as long as the
+ * session; none is NULL.  */
+struct sym_report {
+    enum sym_quality quality;
+    const char *code_path; /* the object itself, "" when it was not found */
+    const char
+        *debug_path; /* the file the names come from (may be code_path), "" when there is none */
+    bool unverified; /* no build ID on one side: taken by path alone */
+    const char *problem; /* why the names are not better: "no file with this build ID", "/bin/x has
+                          * build ID ab12..., not ...", "no debug information", ...  "" when quality
+                          * is SYM_QUALITY_DWARF */
+    const char *remedy;  /* what the user can do about it: "install the package's -dbgsym ...", ...
+                            "" when nothing */
+};
+
+/* The module for key: found on the first call, the same handle on later ones with an equal key.
+ * Search order: symbol_dirs, then path, then debug_root; the best debug information among what
+ * agrees wins. The handle belongs to the session.  A module that was not found is a module all the
+ * same: its quality is SYM_QUALITY_NONE, and the report says why. Returns SYM_OK, SYM_INVALID
+ * (neither build ID nor path) or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_session_module(struct sym_session *session,
+                                           const struct sym_module_key *key,
+                                           struct sym_module **out, struct sym_error *error);
+
+/* Borrowed until sym_session_close().  */
+SYM_API const struct sym_report *sym_module_report(const struct sym_module *module);
+
+/* The offset in the object's file of the byte that is loaded at vaddr, by its program headers: what
+ * pprof calls a mapping's file_offset is that of the mapping's first byte.  SYM_OK, or
+ * SYM_NOT_FOUND when no file was found or no segment covers vaddr.  */
+SYM_API enum sym_status sym_module_file_offset(const struct sym_module *module, uint64_t vaddr,
+                                               uint64_t *file_offset);
+
+/* ---- Looking up ---- */
+
+/* One frame of an address.  Strings live until the session is closed, are never NULL, and equal
+ * strings of one module have equal pointers.  */
+struct sym_frame {
+    const char *function;     /* demangled (C++, Rust), or as written; "" unknown */
+    const char *linkage_name; /* as in the symbol table; "" when the debug information holds only a
+                                 plain name */
+    const char *file;         /* absolute where the compilation directory is known; "" unknown */
+    uint32_t line;            /* position inside this function, from 1; 0 unknown */
+    uint32_t column;          /* from 1; 0 unknown */
+    uint32_t start_line;      /* where the function is declared; 0 unknown */
+    bool inlined;             /* this function's code was copied into the next frame's */
+    enum sym_quality source;  /* which table the function name came from */
+};
+
+/* The answer for vaddrs[index]: count frames, innermost first, the last one the real function;
+ * count 0 when nothing covers the address.  Called exactly once for every index unless it returns
+ * false; the order is the library's choice. frames is valid during the call only, the strings
+ * longer (struct sym_frame).  Return false to stop.  */
+typedef bool (*sym_answer_fn)(void *context, size_t index, const struct sym_frame *frames,
+                              size_t count);
+
+/* Look up count addresses.  They may come in any order and repeat; sorted inside, so give all at
+ * once.
+ *
+ * An address in a gap between functions has no frames: the nearest symbol is not an answer.
+ * Damage in the debug information costs the addresses concerned their lines, or their names, never
+ * the others. Returns SYM_OK, SYM_STOPPED or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_resolve(struct sym_module *module, const uint64_t *vaddrs,
+                                           size_t count, sym_answer_fn answer, void *context,
+                                           struct sym_error *error);
+
+/* ---- Pieces of use elsewhere ---- */
+
+/* Read the build ID of the ELF file at path: at most capacity bytes to id, its whole length to
+ * *length.  Notes are searched in program headers, then in sections (section 3). Returns SYM_OK,
+ * SYM_NOT_FOUND (an ELF object without build ID), SYM_IO, SYM_MALFORMED or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_build_id(const char *path, uint8_t *id, size_t capacity, size_t *length,
+                                     struct sym_error *error);
+
+/* The readable form of a C++ (Itanium) or Rust (legacy and v0) name in memory from malloc(), which
+ * the caller frees; NULL when the name is not a mangled one or is too complex to take apart.  The
+ * recursion limit of the demangler is always on.  */
+SYM_API char *sym_demangle(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SYMBOLIZE_H */
