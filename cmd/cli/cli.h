@@ -1,0 +1,158 @@
+/* cli.h - what the programs share: options, messages, exit statuses, input, output, progress.
+ *
+ * Programs are single-threaded and print one message for one problem; results go to stdout, everything
+ * else to stderr (docs/architecture.md, conventions).  */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- Exit status ---- */
+
+enum cli_exit {
+    CLI_OK = 0,
+    CLI_DIFFERENT = 1,    /* a difference was found, a gate failed */
+    CLI_USAGE = 2,        /* the command line is wrong */
+    CLI_DAMAGED = 3,      /* the input is damaged; everything readable was still written */
+    CLI_ENVIRONMENT = 4,  /* files, permissions, memory, disk */
+    CLI_INCONCLUSIVE = 5, /* not enough data to say */
+    CLI_POLICY = 6,       /* a required policy is not met */
+};
+
+/* The worse of two: 4 > 3 > 6 > 5 > 1 > 0, and 2 above all.  */
+enum cli_exit cli_worse(enum cli_exit a, enum cli_exit b);
+
+/* ---- Options ---- */
+
+/* One option.  The same table parses the command line and prints the help.  */
+struct cli_option {
+    int key;              /* what cli_next() returns; from 1 */
+    char letter;          /* 'o' for -o; 0: none */
+    const char *name;     /* "output" for --output */
+    const char *argument; /* "FILE"; NULL: takes none */
+    const char *help;     /* a phrase; '\n' starts a new line */
+};
+
+struct cli_command {
+    const char *name;                 /* "fxtdump", "sampler-capture cpu" */
+    const char *usage;                /* what follows the name: "[OPTION]... FILE..." */
+    const char *summary;              /* one sentence */
+    const struct cli_option *options; /* ends with key 0 */
+    const char *const *examples;      /* pairs: what it does, the command line; ends with NULL */
+    const char *libraries;            /* for --version: optional libraries built in; may be NULL */
+    bool stop_at_operand;             /* the first operand ends the options, as for "-- COMMAND" */
+};
+
+enum {
+    CLI_END = 0,      /* no more arguments */
+    CLI_OPERAND = -1, /* parser.value is not an option */
+};
+
+struct cli_parser {
+    const struct cli_command *command;
+    char **argv; /* the next argument; the operands' rest after CLI_END with stop_at_operand */
+    const char *value;   /* the argument of the option, or the operand */
+    const char *letters; /* rest of a group of letters; for the parser only */
+    bool only_operands;  /* "--" was seen; for the parser only */
+};
+
+/* Start with argv behind the program's (or subcommand's) name.  Also names the program in messages.  */
+void cli_start(struct cli_parser *parser, const struct cli_command *command, char **argv);
+
+/* The key of the next option, CLI_OPERAND or CLI_END.  --help and --version are answered here and
+ * end the program with status 0; an unknown or incomplete option ends it with CLI_USAGE.  */
+int cli_next(struct cli_parser *parser);
+
+/* Print "NAME: message", a pointer to --help, and end the program with CLI_USAGE.  */
+_Noreturn void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whole texts to numbers; end the program with CLI_USAGE and a sentence that names the option when
+ * they are not.  Sizes take the suffixes k, M and G (powers of 1024), with or without iB.  */
+uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
+uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
+
+/* The index of text in names (NULL at the end), or end the program with CLI_USAGE, listing them.  */
+size_t cli_choice(const char *option, const char *text, const char *const *names);
+
+/* A growing list of pointers or numbers taken from repeated options.  */
+struct cli_texts {
+    const char **items;
+    size_t count;
+};
+struct cli_numbers {
+    uint64_t *items;
+    size_t count;
+};
+void cli_texts_add(struct cli_texts *texts, const char *text);
+void cli_numbers_add(struct cli_numbers *numbers, uint64_t number);
+
+/* ---- Messages ---- */
+
+/* "NAME: message" on stderr.  Control bytes of what came from a file print as '?'.  */
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Without the name: summaries.  */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Memory or the end of the program: "out of memory", CLI_ENVIRONMENT.  */
+void *cli_allocate(size_t count, size_t size);
+
+/* Whether escapes for colour may be written to stream: a terminal, and NO_COLOR is not set.  */
+bool cli_colour(FILE *stream);
+
+/* Columns of the terminal behind stream; 0 when it is none.  */
+size_t cli_columns(FILE *stream);
+
+/* 1234567 as "1,234,567" in one of a few static buffers that are used in turn.  */
+const char *cli_grouped(uint64_t number);
+
+/* ---- Output ---- */
+
+/* A result on its way to a file or stdout.  A file is written under a temporary name beside its own
+ * and renamed by cli_output_commit(): it appears whole or not at all.  What is no regular file (a device, a FIFO) is
+ * written to directly.  */
+struct cli_output {
+    int fd;
+    const char *path; /* for messages: as given, or "standard output" */
+    char *temporary;  /* name to rename; NULL when written directly */
+    char *target;     /* the file that path stands for, symbolic links resolved */
+    unsigned char *buffer;
+    size_t used;
+    int failed; /* errno of the first failure */
+};
+
+/* path "-" or NULL: stdout.  On failure a message was printed and the status is CLI_ENVIRONMENT.  */
+enum cli_exit cli_output_open(struct cli_output *output, const char *path);
+
+/* Fits the write callbacks of the libraries: 0 or errno.  */
+int cli_output_write(void *output, const void *bytes, size_t size);
+
+/* Write what is buffered.  0 or errno.  */
+int cli_output_flush(struct cli_output *output);
+
+/* Flush, close and rename.  CLI_OK, or CLI_ENVIRONMENT with a message; then no file is left.  */
+enum cli_exit cli_output_commit(struct cli_output *output);
+
+/* Close and remove.  Harmless after a commit.  */
+void cli_output_abort(struct cli_output *output);
+
+/* ---- Progress ---- */
+
+/* A line on stderr that shows how far a long job is; silent unless stderr is a terminal and the job takes
+ * more than a second.  */
+struct cli_progress {
+    const char *what;
+    uint64_t total; /* bytes; 0 unknown */
+    int64_t started_ns;
+    int64_t shown_ns;
+    bool visible;
+};
+void cli_progress_start(struct cli_progress *progress, const char *what, uint64_t total);
+void cli_progress_show(struct cli_progress *progress, uint64_t done);
+void cli_progress_end(struct cli_progress *progress); /* removes the line */
+
+#endif /* CLI_H */

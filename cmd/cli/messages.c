@@ -1,0 +1,128 @@
+/* Messages to people, on stderr.  */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/internal.h"
+
+const char *cli_name = "fxt";
+
+/* Names and texts out of traces reach messages; they must not drive the terminal.  UTF-8 passes.  */
+static void print_clean(const char *format, va_list arguments)
+{
+    char text[1024];
+
+    if (vsnprintf(text, sizeof text, format, arguments) < 0)
+        return;
+    for (char *c = text; *c; c++) {
+        if (((unsigned char)*c < 0x20 && *c != '\n') || *c == 0x7f)
+            *c = '?';
+    }
+    (void)fputs(text, stderr);
+    (void)fputc('\n', stderr);
+}
+
+void cli_error(const char *format, ...)
+{
+    va_list arguments;
+
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "%s: ", cli_name);
+    va_start(arguments, format);
+    print_clean(format, arguments);
+    va_end(arguments);
+}
+
+void cli_warning(const char *format, ...)
+{
+    va_list arguments;
+
+    (void)fprintf(stderr, "%s: warning: ", cli_name);
+    va_start(arguments, format);
+    print_clean(format, arguments);
+    va_end(arguments);
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_clean(format, arguments);
+    va_end(arguments);
+}
+
+void cli_usage_error(const char *format, ...)
+{
+    va_list arguments;
+
+    (void)fprintf(stderr, "%s: ", cli_name);
+    va_start(arguments, format);
+    print_clean(format, arguments);
+    va_end(arguments);
+    (void)fprintf(stderr, "Try '%s --help'.\n", cli_name);
+    exit(CLI_USAGE);
+}
+
+_Noreturn void cli_out_of_memory(void)
+{
+    cli_error("out of memory");
+    exit(CLI_ENVIRONMENT);
+}
+
+void *cli_allocate(size_t count, size_t size)
+{
+    void *bytes = calloc(count ? count : 1, size ? size : 1);
+
+    if (!bytes)
+        cli_out_of_memory();
+    return bytes;
+}
+
+bool cli_colour(FILE *stream)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+
+    return isatty(fileno(stream)) && !(no_color && *no_color) &&
+           !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+size_t cli_columns(FILE *stream)
+{
+    struct winsize size;
+
+    if (!isatty(fileno(stream)) || ioctl(fileno(stream), TIOCGWINSZ, &size) != 0)
+        return 0;
+    return size.ws_col;
+}
+
+const char *cli_grouped(uint64_t number)
+{
+    static char buffers[8][32];
+    static unsigned turn;
+    char *end = buffers[turn++ % 8] + sizeof buffers[0] - 1;
+    unsigned digits = 0;
+
+    *end = '\0';
+    do {
+        if (digits && digits % 3 == 0)
+            *--end = ',';
+        *--end = (char)('0' + number % 10);
+        number /= 10;
+        digits++;
+    } while (number);
+    return end;
+}
+
+enum cli_exit cli_worse(enum cli_exit a, enum cli_exit b)
+{
+    static const int rank[] = {
+        [CLI_OK] = 0,      [CLI_DIFFERENT] = 1,   [CLI_INCONCLUSIVE] = 2, [CLI_POLICY] = 3,
+        [CLI_DAMAGED] = 4, [CLI_ENVIRONMENT] = 5, [CLI_USAGE] = 6
+    };
+
+    return rank[a] >= rank[b] ? a : b;
+}

@@ -1,0 +1,238 @@
+/* Command lines: one option table parses them and prints their help.  */
+#include "cmd/cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/internal.h"
+
+void cli_start(struct cli_parser *parser, const struct cli_command *command, char **argv)
+{
+    *parser = (struct cli_parser){ .command = command, .argv = argv };
+    cli_name = command->name;
+}
+
+/* "-o, --output=FILE" and its help, which may have several lines.  */
+static void print_option(const struct cli_option *option)
+{
+    char left[64];
+    const char *line = option->help;
+    int letter_width;
+
+    letter_width = option->letter ? snprintf(left, sizeof left, "  -%c%s", option->letter,
+                                             option->name ? ", " : "")
+                                  : snprintf(left, sizeof left, "      ");
+    if (letter_width < 0)
+        return;
+    (void)snprintf(left + letter_width, sizeof left - (size_t)letter_width, "%s%s%s%s",
+                   option->name ? "--" : "", option->name ? option->name : "",
+                   option->argument ? (option->name ? "=" : " ") : "",
+                   option->argument ? option->argument : "");
+    if (strlen(left) > 27)
+        printf("%s\n%-28s", left, "");
+    else
+        printf("%-28s", left);
+    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+        printf("%.*s\n%-28s", (int)(end - line), line, "");
+    printf("%s\n", line);
+}
+
+static _Noreturn void print_help(const struct cli_command *command)
+{
+    static const struct cli_option common[] = {
+        { 1, 'h', "help", NULL, "show this help" },
+        { 2, 0, "version", NULL, "show the version" },
+    };
+
+    printf("Usage: %s %s\n\n%s\n\nOptions:\n", command->name, command->usage, command->summary);
+    for (const struct cli_option *option = command->options; option->key; option++)
+        print_option(option);
+    print_option(&common[0]);
+    print_option(&common[1]);
+    if (command->examples && command->examples[0])
+        printf("\nExamples:\n");
+    for (const char *const *example = command->examples; example && *example; example += 2)
+        printf("  %s\n      %s\n", example[0], example[1]);
+    exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
+}
+
+static _Noreturn void print_version(const struct cli_command *command)
+{
+    printf("%s (FXT toolchain) %s\n", command->name, FXT_TOOLCHAIN_VERSION);
+    if (command->libraries)
+        printf("with %s\n", command->libraries);
+    exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
+}
+
+/* --name, --name=VALUE or --name VALUE.  */
+static int long_option(struct cli_parser *parser, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : strlen(text);
+
+    if (strcmp(text, "help") == 0)
+        print_help(parser->command);
+    if (strcmp(text, "version") == 0)
+        print_version(parser->command);
+    for (const struct cli_option *option = parser->command->options; option->key; option++) {
+        if (!option->name || strlen(option->name) != length ||
+            strncmp(option->name, text, length) != 0)
+            continue;
+        if (!option->argument) {
+            if (equals)
+                cli_usage_error("--%s takes no value", option->name);
+            return option->key;
+        }
+        parser->value = equals ? equals + 1 : *parser->argv;
+        if (!parser->value)
+            cli_usage_error("--%s needs a value: --%s=%s", option->name, option->name,
+                            option->argument);
+        if (!equals)
+            parser->argv++;
+        return option->key;
+    }
+    cli_usage_error("unknown option --%.*s", (int)length, text);
+}
+
+/* -o VALUE, -oVALUE, or the next letter of a group.  */
+static int short_option(struct cli_parser *parser)
+{
+    char letter = *parser->letters++;
+
+    for (const struct cli_option *option = parser->command->options; option->key; option++) {
+        if (option->letter != letter)
+            continue;
+        if (!option->argument)
+            return option->key;
+        parser->value = *parser->letters ? parser->letters : *parser->argv;
+        if (!parser->value)
+            cli_usage_error("-%c needs a value: -%c %s", letter, letter, option->argument);
+        if (!*parser->letters)
+            parser->argv++;
+        parser->letters = NULL;
+        return option->key;
+    }
+    if (letter == 'h')
+        print_help(parser->command);
+    cli_usage_error("unknown option -%c", letter);
+}
+
+int cli_next(struct cli_parser *parser)
+{
+    const char *argument;
+
+    parser->value = NULL;
+    if (parser->letters && *parser->letters)
+        return short_option(parser);
+    argument = *parser->argv;
+    if (!argument)
+        return CLI_END;
+    if (!parser->only_operands && strcmp(argument, "--") == 0) {
+        parser->only_operands = true;
+        parser->argv++;
+        return parser->command->stop_at_operand ? CLI_END : cli_next(parser);
+    }
+    if (parser->only_operands || argument[0] != '-' || argument[1] == '\0') {
+        if (parser->command->stop_at_operand)
+            return CLI_END;
+        parser->argv++;
+        parser->value = argument;
+        return CLI_OPERAND;
+    }
+    parser->argv++;
+    if (argument[1] == '-')
+        return long_option(parser, argument + 2);
+    parser->letters = argument + 1;
+    return short_option(parser);
+}
+
+/* Digits at the start of text to *value; what follows them to *end.  */
+static bool parse_digits(const char *text, uint64_t *value, const char **end)
+{
+    char *stop;
+
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    errno = 0;
+    *value = strtoull(text, &stop, 10);
+    *end = stop;
+    return errno == 0;
+}
+
+uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
+{
+    uint64_t value;
+    const char *end;
+
+    if (!parse_digits(text, &value, &end) || *end != '\0')
+        cli_usage_error("%s: '%s' is not a number", option, text);
+    if (value < minimum || value > maximum)
+        cli_usage_error("%s: %s is not between %s and %s", option, text, cli_grouped(minimum),
+                        cli_grouped(maximum));
+    return value;
+}
+
+uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
+{
+    static const char suffixes[] = "kmg";
+    uint64_t value;
+    const char *end;
+
+    if (!parse_digits(text, &value, &end))
+        cli_usage_error("%s: '%s' is not a size such as 512k or 4M", option, text);
+    if (*end != '\0') {
+        const char *suffix = strchr(suffixes, *end | 0x20);
+        unsigned shift = suffix && *suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+
+        if (shift == 0 || (end[1] != '\0' && strcmp(end + 1, "iB") != 0 && strcmp(end + 1, "B")))
+            cli_usage_error("%s: '%s' is not a size such as 512k or 4M", option, text);
+        if (value > UINT64_MAX >> shift)
+            cli_usage_error("%s: %s is too large", option, text);
+        value <<= shift;
+    }
+    if (value < minimum || value > maximum)
+        cli_usage_error("%s: %s is not between %s and %s bytes", option, text, cli_grouped(minimum),
+                        cli_grouped(maximum));
+    return value;
+}
+
+size_t cli_choice(const char *option, const char *text, const char *const *names)
+{
+    char list[200] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; names[i]; i++) {
+        int length;
+
+        if (strcmp(names[i], text) == 0)
+            return i;
+        length = snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+        if (length > 0 && used + (size_t)length < sizeof list)
+            used += (size_t)length;
+    }
+    cli_usage_error("%s: '%s' is not one of %s", option, text, list);
+}
+
+/* Room for one more item; the count doubles as the capacity: a new block at every power of two.  */
+static void *room_for_one(void *items, size_t count, size_t size)
+{
+    if (count & (count - 1))
+        return items;
+    items = reallocarray(items, count ? 2 * count : 1, size);
+    if (!items)
+        cli_out_of_memory();
+    return items;
+}
+
+void cli_texts_add(struct cli_texts *texts, const char *text)
+{
+    texts->items = room_for_one(texts->items, texts->count, sizeof *texts->items);
+    texts->items[texts->count++] = text;
+}
+
+void cli_numbers_add(struct cli_numbers *numbers, uint64_t number)
+{
+    numbers->items = room_for_one(numbers->items, numbers->count, sizeof *numbers->items);
+    numbers->items[numbers->count++] = number;
+}

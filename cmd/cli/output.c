@@ -1,0 +1,131 @@
+/* Results on their way to a file: whole or not at all.  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/internal.h"
+
+#define BUFFER_BYTES 65536u
+
+/* Beside target, so that rename() stays on one file system.  The mode is what open() would have given: mkostemp()
+ * starts with 0600.  */
+static int open_temporary(struct cli_output *output)
+{
+    mode_t mask = umask(0);
+    struct stat old;
+    mode_t mode = 0666 & ~mask;
+
+    (void)umask(mask);
+    if (stat(output->target, &old) == 0)
+        mode = old.st_mode & 07777;
+    if (asprintf(&output->temporary, "%s.XXXXXX", output->target) < 0) {
+        output->temporary = NULL;
+        cli_out_of_memory();
+    }
+    output->fd = mkostemp(output->temporary, O_CLOEXEC);
+    if (output->fd >= 0)
+        (void)fchmod(output->fd, mode);
+    return output->fd;
+}
+
+enum cli_exit cli_output_open(struct cli_output *output, const char *path)
+{
+    struct stat info;
+    bool exists;
+
+    *output = (struct cli_output){ .fd = -1, .path = path };
+    output->buffer = cli_allocate(1, BUFFER_BYTES);
+    if (!path || strcmp(path, "-") == 0) {
+        output->path = "standard output";
+        output->fd = STDOUT_FILENO;
+        return CLI_OK;
+    }
+    exists = stat(path, &info) == 0;
+    if (exists && !S_ISREG(info.st_mode)) {
+        output->fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        output->target = exists ? realpath(path, NULL) : strdup(path);
+        if (!output->target)
+            cli_out_of_memory();
+        output->fd = open_temporary(output);
+    }
+    if (output->fd >= 0)
+        return CLI_OK;
+    cli_error("%s: %s", path, strerror(errno));
+    free(output->temporary);
+    output->temporary = NULL;
+    cli_output_abort(output);
+    return CLI_ENVIRONMENT;
+}
+
+static int write_all(struct cli_output *output, const unsigned char *bytes, size_t size)
+{
+    while (size > 0 && !output->failed) {
+        ssize_t written = write(output->fd, bytes, size);
+
+        if (written < 0) {
+            if (errno != EINTR)
+                output->failed = errno;
+            continue;
+        }
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return output->failed;
+}
+
+int cli_output_flush(struct cli_output *output)
+{
+    size_t used = output->used;
+
+    output->used = 0;
+    return write_all(output, output->buffer, used);
+}
+
+int cli_output_write(void *context, const void *bytes, size_t size)
+{
+    struct cli_output *output = context;
+
+    if (size > BUFFER_BYTES - output->used && cli_output_flush(output) != 0)
+        return output->failed;
+    if (size >= BUFFER_BYTES)
+        return write_all(output, bytes, size);
+    memcpy(output->buffer + output->used, bytes, size);
+    output->used += size;
+    return output->failed;
+}
+
+enum cli_exit cli_output_commit(struct cli_output *output)
+{
+    int failed = cli_output_flush(output);
+
+    if (output->fd >= 0 && output->fd != STDOUT_FILENO && close(output->fd) != 0 && !failed)
+        failed = errno;
+    output->fd = -1;
+    if (!failed && output->temporary && rename(output->temporary, output->target) != 0)
+        failed = errno;
+    if (!failed) {
+        free(output->temporary);
+        output->temporary = NULL;
+    } else {
+        cli_error("%s: %s", output->path, strerror(failed));
+    }
+    cli_output_abort(output);
+    return failed ? CLI_ENVIRONMENT : CLI_OK;
+}
+
+void cli_output_abort(struct cli_output *output)
+{
+    if (output->fd >= 0 && output->fd != STDOUT_FILENO)
+        (void)close(output->fd);
+    if (output->temporary)
+        (void)unlink(output->temporary);
+    free(output->temporary);
+    free(output->target);
+    free(output->buffer);
+    *output = (struct cli_output){ .fd = -1 };
+}
