@@ -130,15 +130,17 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(p))))
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
 TEST_OBJECTS := $(foreach l,$(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
+# Lets tests/support/allocation.c make the n-th allocation of our code fail.
+TEST_LDFLAGS := $(foreach f,malloc calloc realloc,-Wl,--wrap=$(f))
 TEST_LIBS = $(shell $(PKG_CONFIG) --libs check) $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
 $(TEST_FILES): $(O)/tests/%: $(O)/tests/%.o $(TEST_OBJECTS) | $(O)/.deps-check
 	$(call say,LD,$@)
-	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lm
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(TEST_LIBS) -lm
 
 $(TOOL_FILES): $(O)/tests/tools/%: $(O)/tests/tools/%.o $(TEST_OBJECTS)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lm
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(TEST_LIBS) -lm
 
 $(O)/tests/%.o: | $(O)/.deps-check
 
