@@ -69,9 +69,7 @@ struct fxt_error {
 /* The version of the library as "MAJOR.MINOR.PATCH".  */
 FXT_API const char *fxt_version(void);
 
-/* ---- Input
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- Input ---- */
 
 struct fxt_input;
 
@@ -204,9 +202,7 @@ struct fxt_arg {
     } value;
 };
 
-/* ---- Records
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Records ---- */
 
 /* What a record is: type and subtype of the format in one word.  fxt_record_kind_name() gives the
  * names.  */
@@ -281,8 +277,8 @@ struct fxt_provider {
  * fxt_writer_record() returns.  */
 struct fxt_record {
     enum fxt_record_kind kind;
-    bool has_time;   /* the kind has a timestamp: ticks and ts_ns are set */
-    bool has_thread; /* the kind names a thread: thread is set */
+    bool has_time;   /* the kind has a timestamp: ticks and ts_ns are set.  Ignored on writing */
+    bool has_thread; /* the kind names a thread: thread is set.  Ignored on writing */
 
     uint64_t offset; /* of the record's header, in uncompressed bytes */
     uint64_t size;   /* bytes, header included; a multiple of 8.  Ignored on writing */
@@ -400,9 +396,7 @@ FXT_API const struct fxt_arg *fxt_record_arg(const struct fxt_record *record, co
  * (section 4.1).  If so, *pcs (may be NULL) are its program counters, leaf first.  */
 FXT_API bool fxt_record_sampler_stack(const struct fxt_record *record, struct fxt_words *pcs);
 
-/* ---- Reader
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Reader ---- */
 
 /* What can be wrong with a trace without ending it.  The first group are bytes that were not
  * understood (fxt_damage_is_loss() is true: tools exit with 3); the rest are notices: shown, but
@@ -505,9 +499,7 @@ FXT_API void fxt_reader_close(struct fxt_reader *reader);
  * or the result exceeds INT64_MAX; then *ns is untouched.  */
 FXT_API bool fxt_ticks_to_ns(uint64_t ticks, uint64_t ticks_per_second, int64_t *ns);
 
-/* ---- Writer
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Writer ---- */
 
 /* Take all size bytes.  Returns 0, or an errno value, after which the writer stays failed.  */
 typedef int (*fxt_write_fn)(void *context, const void *bytes, size_t size);
@@ -519,14 +511,22 @@ struct fxt_writer;
 FXT_API enum fxt_status fxt_writer_open(fxt_write_fn write, void *context, struct fxt_writer **out,
                                         struct fxt_error *error);
 
-/* Write one record as section 5 asks.  Every kind can be written; the writer keeps no tables, so
- * references by index are the caller's to register first.  Read a record and pass it on, and the
- * same record comes out (inline empty strings become the empty reference; padding and reserved bits
- * become 0).
+/* Write one record.  Every kind can be written.  The writer sees to the form that section 5 asks
+ * for; its rules about what a trace should say (order, table indexes, UTF-8, names, times) are the
+ * caller's: the writer keeps no tables, so what an index refers to must have been written before.
+ *
+ * Read a record and pass it on, and the same record comes out, bytes that are not UTF-8 included,
+ * but in the writer's form: inline empty strings become the empty reference; text over 31,999 bytes
+ * is cut there, before a whole character; padding and reserved bits become 0; words behind the last
+ * field are left out, as are values of arguments of unknown type; userspace objects and modules
+ * take the documented form of an inline thread.  Records of unknown kind are kept to the last bit.
+ *
+ * The text of string, provider info, log and module records is always written as bytes, whatever
+ * its index.
  *
  * Returns FXT_OK; FXT_INVALID when a field does not fit (a name of 256 bytes in a module record, 16
- * arguments, a record of 4096 words that is not a large one, ...), with nothing written and the
- * writer still usable; FXT_IO; FXT_NO_MEMORY.  */
+ * arguments, a record of 4096 words that is not a large one, ...) or FXT_NO_MEMORY, with nothing
+ * written and the writer still usable; FXT_IO, and from then on always.  */
 FXT_API enum fxt_status fxt_writer_record(struct fxt_writer *writer,
                                           const struct fxt_record *record, struct fxt_error *error);
 
