@@ -1,7 +1,7 @@
 /* cli.h - what the programs share: options, messages, exit statuses, input, output, progress.
  *
- * Programs are single-threaded and print one message for one problem; results go to stdout, everything
- * else to stderr (docs/architecture.md, conventions).  */
+ * Programs are single-threaded and print one message for one problem; results go to stdout,
+ * everything else to stderr (docs/architecture.md, conventions).  */
 #ifndef CLI_H
 #define CLI_H
 
@@ -60,7 +60,8 @@ struct cli_parser {
     bool only_operands;  /* "--" was seen; for the parser only */
 };
 
-/* Start with argv behind the program's (or subcommand's) name.  Also names the program in messages.  */
+/* Start with argv behind the program's (or subcommand's) name.  Also names the program in
+ * messages.  */
 void cli_start(struct cli_parser *parser, const struct cli_command *command, char **argv);
 
 /* The key of the next option, CLI_OPERAND or CLI_END.  --help and --version are answered here and
@@ -75,7 +76,8 @@ _Noreturn void cli_usage_error(const char *format, ...) __attribute__((format(pr
 uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
 uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
 
-/* The index of text in names (NULL at the end), or end the program with CLI_USAGE, listing them.  */
+/* The index of text in names (NULL at the end), or end the program with CLI_USAGE, listing
+ * them.  */
 size_t cli_choice(const char *option, const char *text, const char *const *names);
 
 /* A growing list of pointers or numbers taken from repeated options.  */
@@ -112,9 +114,9 @@ const char *cli_grouped(uint64_t number);
 
 /* ---- Output ---- */
 
-/* A result on its way to a file or stdout.  A file is written under a temporary name beside its own
- * and renamed by cli_output_commit(): it appears whole or not at all.  What is no regular file (a device, a FIFO) is
- * written to directly.  */
+/* A result on its way to a file or stdout.  A file is written under a temporary name beside its
+ * own and renamed by cli_output_commit(): it appears whole or not at all.  What is no regular
+ * file (a device, a FIFO) is written to directly.  */
 struct cli_output {
     int fd;
     const char *path; /* for messages: as given, or "standard output" */
@@ -125,7 +127,8 @@ struct cli_output {
     int failed; /* errno of the first failure */
 };
 
-/* path "-" or NULL: stdout.  On failure a message was printed and the status is CLI_ENVIRONMENT.  */
+/* path "-" or NULL: stdout.  On failure a message was printed and the status is
+ * CLI_ENVIRONMENT.  */
 enum cli_exit cli_output_open(struct cli_output *output, const char *path);
 
 /* Fits the write callbacks of the libraries: 0 or errno.  */
@@ -142,8 +145,8 @@ void cli_output_abort(struct cli_output *output);
 
 /* ---- Progress ---- */
 
-/* A line on stderr that shows how far a long job is; silent unless stderr is a terminal and the job takes
- * more than a second.  */
+/* A line on stderr that shows how far a long job is; silent unless stderr is a terminal and the
+ * job takes more than a second.  */
 struct cli_progress {
     const char *what;
     uint64_t total; /* bytes; 0 unknown */

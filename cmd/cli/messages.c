@@ -9,7 +9,8 @@
 
 const char *cli_name = "fxt";
 
-/* Names and texts out of traces reach messages; they must not drive the terminal.  UTF-8 passes.  */
+/* Names and texts out of traces reach messages; they must not drive the terminal.  UTF-8
+ * passes.  */
 static void print_clean(const char *format, va_list arguments)
 {
     char text[1024];

@@ -11,8 +11,8 @@
 
 #define BUFFER_BYTES 65536u
 
-/* Beside target, so that rename() stays on one file system.  The mode is what open() would have given: mkostemp()
- * starts with 0600.  */
+/* Beside target, so that rename() stays on one file system.  The mode is what open() would have
+ * given: mkostemp() starts with 0600.  */
 static int open_temporary(struct cli_output *output)
 {
     mode_t mask = umask(0);

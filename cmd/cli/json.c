@@ -1,0 +1,180 @@
+#include "cmd/cli/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/utf8.h"
+
+static void put(struct json *json, const char *bytes, size_t length)
+{
+    (void)cli_output_write(json->output, bytes, length); /* the failure stays in output->failed */
+}
+
+static void put_text(struct json *json, const char *text)
+{
+    put(json, text, strlen(text));
+}
+
+static void put_key(struct json *json, const char *key)
+{
+    if (json->comma)
+        put(json, ",", 1);
+    json->comma = true;
+    if (key) {
+        put(json, "\"", 1);
+        put_text(json, key);
+        put(json, "\":", 2);
+    }
+}
+
+void json_open(struct json *json, const char *key, char bracket)
+{
+    put_key(json, key);
+    put(json, &bracket, 1);
+    json->comma = false;
+}
+
+void json_close(struct json *json, char bracket)
+{
+    put(json, &bracket, 1);
+    json->comma = true;
+}
+
+void json_end_line(struct json *json)
+{
+    put(json, "\n", 1);
+    json->comma = false;
+}
+
+/* One character that cannot stand as it is.  */
+static void put_escaped(struct json *json, unsigned char byte)
+{
+    static const char plain[] = "\"\\\b\f\n\r\t";
+    static const char letters[] = "\"\\bfnrt";
+    const char *place = byte ? strchr(plain, byte) : NULL;
+    char text[8];
+
+    if (place) {
+        text[0] = '\\';
+        text[1] = letters[place - plain];
+        put(json, text, 2);
+    } else {
+        (void)snprintf(text, sizeof text, "\\u%04x", byte);
+        put(json, text, 6);
+    }
+}
+
+void json_string(struct json *json, const char *key, const char *bytes, size_t length)
+{
+    size_t start = 0, i = 0;
+
+    put_key(json, key);
+    put(json, "\"", 1);
+    while (i < length) {
+        unsigned char byte = (unsigned char)bytes[i];
+        size_t character = utf8_character(bytes + i, length - i);
+
+        if (character > 0 && byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7f) {
+            i += character;
+            continue;
+        }
+        put(json, bytes + start, i - start);
+        if (character == 0)
+            put(json, "\xef\xbf\xbd", 3); /* U+FFFD */
+        else
+            put_escaped(json, byte);
+        start = ++i;
+    }
+    put(json, bytes + start, length - start);
+    put(json, "\"", 1);
+}
+
+void json_text(struct json *json, const char *key, const char *text)
+{
+    json_string(json, key, text, strlen(text));
+}
+
+static void put_format(struct json *json, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void put_format(struct json *json, const char *key, const char *format, ...)
+{
+    char text[64];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    put_key(json, key);
+    if (length > 0)
+        put(json, text, (size_t)length);
+}
+
+void json_number(struct json *json, const char *key, int64_t number)
+{
+    put_format(json, key, "%" PRId64, number);
+}
+
+void json_unsigned(struct json *json, const char *key, uint64_t number)
+{
+    put_format(json, key, "%" PRIu64, number);
+}
+
+void json_u64(struct json *json, const char *key, uint64_t number)
+{
+    put_format(json, key, "\"%" PRIu64 "\"", number);
+}
+
+void json_i64(struct json *json, const char *key, int64_t number)
+{
+    put_format(json, key, "\"%" PRId64 "\"", number);
+}
+
+void json_address(struct json *json, const char *key, uint64_t address)
+{
+    put_format(json, key, "\"0x%" PRIx64 "\"", address);
+}
+
+void json_double(struct json *json, const char *key, double number)
+{
+    if (!isfinite(number)) {
+        json_text(json, key, isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits += 2) {
+        char text[40];
+
+        (void)snprintf(text, sizeof text, "%.*g", digits, number);
+        if (digits == 17 || strtod(text, NULL) == number) {
+            put_format(json, key, "%s", text);
+            return;
+        }
+    }
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+    put_format(json, key, "%s", value ? "true" : "false");
+}
+
+void json_null(struct json *json, const char *key)
+{
+    put_format(json, key, "null");
+}
+
+void json_hex(struct json *json, const char *key, const uint8_t *bytes, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    put_key(json, key);
+    put(json, "\"", 1);
+    for (size_t i = 0; i < length; i++) {
+        char pair[2] = { digits[bytes[i] >> 4], digits[bytes[i] & 15] };
+
+        put(json, pair, 2);
+    }
+    put(json, "\"", 1);
+}

@@ -1,0 +1,220 @@
+/* Providers and what they registered (section 1.5).  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libfxt/internal.h"
+
+#define DEFAULT_TICKS_PER_SECOND UINT64_C(1000000000)
+#define THREAD_SLOTS             256u
+
+void fxt_contexts_init(struct fxt_contexts *contexts, uint64_t max_bytes)
+{
+    *contexts = (struct fxt_contexts){ .max_bytes = max_bytes };
+    contexts->initial.provider.ticks_per_second = DEFAULT_TICKS_PER_SECOND;
+    contexts->initial.provider.name.bytes = "";
+    contexts->current = &contexts->initial;
+}
+
+static void release_tables(struct fxt_context *context)
+{
+    for (size_t i = 0; i < context->string_count; i++)
+        free(context->strings[i].bytes);
+    free(context->strings);
+    free(context->threads);
+}
+
+void fxt_contexts_release(struct fxt_contexts *contexts)
+{
+    for (size_t i = 0; i < contexts->bucket_count; i++) {
+        if (!contexts->buckets[i])
+            continue;
+        release_tables(contexts->buckets[i]);
+        free(contexts->buckets[i]);
+    }
+    free(contexts->buckets);
+    release_tables(&contexts->initial);
+}
+
+/* Count bytes against the bound before they are allocated.  */
+static bool reserve(struct fxt_contexts *contexts, uint64_t bytes)
+{
+    if (bytes > contexts->max_bytes - contexts->bytes)
+        return false;
+    contexts->bytes += bytes;
+    return true;
+}
+
+/* The bucket that holds id, or the free one where it would go.  */
+static struct fxt_context **find_bucket(struct fxt_context **buckets, size_t count, uint32_t id)
+{
+    size_t i = (id * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (count - 1);
+
+    while (buckets[i] && buckets[i]->provider.id != id)
+        i = (i + 1) & (count - 1);
+    return &buckets[i];
+}
+
+static bool grow_buckets(struct fxt_contexts *contexts)
+{
+    size_t count = contexts->bucket_count ? 2 * contexts->bucket_count : 16;
+    struct fxt_context **buckets = calloc(count, sizeof(struct fxt_context *));
+
+    if (!buckets)
+        return false;
+    for (size_t i = 0; i < contexts->bucket_count; i++) {
+        if (contexts->buckets[i])
+            *find_bucket(buckets, count, contexts->buckets[i]->provider.id) = contexts->buckets[i];
+    }
+    free(contexts->buckets);
+    contexts->buckets = buckets;
+    contexts->bucket_count = count;
+    return true;
+}
+
+/* Nameless, empty, with the clock of the default context.  */
+static void start_provider(struct fxt_contexts *contexts, struct fxt_context *context, uint32_t id)
+{
+    context->provider = contexts->initial.provider;
+    context->provider.id = id;
+    context->provider.name = (struct fxt_string){ .bytes = "" };
+}
+
+/* The context for id, new if there is none; NULL with *result otherwise.  */
+static struct fxt_context *find_or_create(struct fxt_contexts *contexts, uint32_t id,
+                                          enum fxt_table_result *result)
+{
+    struct fxt_context **bucket;
+
+    *result = FXT_TABLE_NO_MEMORY;
+    if (4 * (contexts->used + 1) > 3 * contexts->bucket_count && !grow_buckets(contexts))
+        return NULL;
+    bucket = find_bucket(contexts->buckets, contexts->bucket_count, id);
+    if (*bucket)
+        return *bucket;
+    if (!reserve(contexts, sizeof **bucket + 3 * sizeof *bucket)) {
+        *result = FXT_TABLE_FULL;
+        return NULL;
+    }
+    *bucket = calloc(1, sizeof **bucket);
+    if (!*bucket)
+        return NULL;
+    start_provider(contexts, *bucket, id);
+    contexts->used++;
+    return *bucket;
+}
+
+static void drop_string(struct fxt_contexts *contexts, struct fxt_string_slot *slot)
+{
+    contexts->bytes -= slot->capacity;
+    free(slot->bytes);
+    *slot = (struct fxt_string_slot){ .bytes = NULL };
+}
+
+/* Forget what the provider registered.  */
+static void reset_provider(struct fxt_contexts *contexts, struct fxt_context *context)
+{
+    for (size_t i = 0; i < context->string_count; i++)
+        drop_string(contexts, &context->strings[i]);
+    for (size_t i = 0; context->threads && i < THREAD_SLOTS; i++)
+        context->threads[i].registered = false;
+    start_provider(contexts, context, context->provider.id);
+}
+
+enum fxt_table_result fxt_contexts_switch(struct fxt_contexts *contexts, uint32_t id, bool reset)
+{
+    enum fxt_table_result result;
+    struct fxt_context *context = find_or_create(contexts, id, &result);
+
+    if (!context) {
+        if (result == FXT_TABLE_FULL) {
+            start_provider(contexts, &contexts->overflow, id);
+            contexts->current = &contexts->overflow;
+        }
+        return result;
+    }
+    if (reset)
+        reset_provider(contexts, context);
+    contexts->current = context;
+    return FXT_TABLE_OK;
+}
+
+void fxt_contexts_set_name(struct fxt_contexts *contexts, const uint8_t *bytes, size_t length)
+{
+    struct fxt_context *context = contexts->current;
+
+    memcpy(context->name, bytes, length); /* an 8-bit length: fits */
+    context->provider.name = (struct fxt_string){ .bytes = context->name,
+                                                  .length = (uint32_t)length };
+}
+
+/* Make index a valid one of context's string table.  */
+static enum fxt_table_result grow_strings(struct fxt_contexts *contexts,
+                                          struct fxt_context *context, size_t index)
+{
+    size_t count = context->string_count ? context->string_count : 64;
+    struct fxt_string_slot *strings;
+
+    while (count <= index)
+        count *= 2;
+    if (!reserve(contexts, (count - context->string_count) * sizeof *strings))
+        return FXT_TABLE_FULL;
+    strings = reallocarray(context->strings, count, sizeof *strings);
+    if (!strings)
+        return FXT_TABLE_NO_MEMORY;
+    memset(strings + context->string_count, 0, (count - context->string_count) * sizeof *strings);
+    context->strings = strings;
+    context->string_count = count;
+    return FXT_TABLE_OK;
+}
+
+/* magic-trace overwrites a hundred slots again and again: a slot's memory is used again when it
+ * is large enough.  */
+enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, unsigned index,
+                                              const uint8_t *bytes, uint32_t length)
+{
+    struct fxt_context *context = contexts->current;
+    struct fxt_string_slot *slot;
+
+    if (context == &contexts->overflow)
+        return FXT_TABLE_FULL;
+    if (index >= context->string_count) {
+        enum fxt_table_result result = grow_strings(contexts, context, index);
+
+        if (result != FXT_TABLE_OK)
+            return result;
+    }
+    slot = &context->strings[index];
+    if (!slot->bytes || slot->capacity < length) {
+        uint32_t capacity = length < 16 ? 16 : length;
+        char *room;
+
+        drop_string(contexts, slot); /* also when there is no room: the old text would be wrong */
+        if (!reserve(contexts, capacity))
+            return FXT_TABLE_FULL;
+        room = malloc(capacity);
+        if (!room)
+            return FXT_TABLE_NO_MEMORY;
+        *slot = (struct fxt_string_slot){ .bytes = room, .capacity = capacity };
+    }
+    memcpy(slot->bytes, bytes, length);
+    slot->length = length;
+    return FXT_TABLE_OK;
+}
+
+enum fxt_table_result fxt_contexts_set_thread(struct fxt_contexts *contexts, unsigned index,
+                                              uint64_t process, uint64_t thread)
+{
+    struct fxt_context *context = contexts->current;
+
+    if (context == &contexts->overflow)
+        return FXT_TABLE_FULL;
+    if (!context->threads) {
+        if (!reserve(contexts, THREAD_SLOTS * sizeof *context->threads))
+            return FXT_TABLE_FULL;
+        context->threads = calloc(THREAD_SLOTS, sizeof *context->threads);
+        if (!context->threads)
+            return FXT_TABLE_NO_MEMORY;
+    }
+    context->threads[index] = (struct fxt_thread_slot){ process, thread, true };
+    return FXT_TABLE_OK;
+}

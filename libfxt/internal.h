@@ -1,0 +1,228 @@
+/* internal.h - between the files of libfxt's reader only.  */
+#ifndef FXT_INTERNAL_H
+#define FXT_INTERNAL_H
+
+#include "libfxt/fxt.h"
+
+/* ---- Errors ---- */
+
+/* Fill *error (which may be NULL) and return status.  */
+enum fxt_status fxt_fail(struct fxt_error *error, enum fxt_status status, int system_errno,
+                         uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* ---- Words ---- */
+
+/* Bits first..last of word, both included, as the format's tables give them.  */
+static inline uint64_t fxt_bits(uint64_t word, unsigned first, unsigned last)
+{
+    return (word >> first) & (UINT64_MAX >> (63 - (last - first)));
+}
+
+/* The unread words of one record or one argument.  Nothing reads past it.  */
+struct fxt_cursor {
+    const uint8_t *next;
+    size_t words;
+};
+
+static inline bool fxt_take_word(struct fxt_cursor *cursor, uint64_t *word)
+{
+    if (cursor->words == 0)
+        return false;
+    *word = fxt_load_u64(cursor->next);
+    cursor->next += 8;
+    cursor->words--;
+    return true;
+}
+
+/* length bytes and their padding.  length is compared before it is rounded up, which could
+ * wrap.  */
+static inline bool fxt_take_bytes(struct fxt_cursor *cursor, uint64_t length, const uint8_t **bytes)
+{
+    size_t words;
+
+    if (length > cursor->words * 8)
+        return false;
+    words = ((size_t)length + 7) / 8;
+    *bytes = cursor->next;
+    cursor->next += words * 8;
+    cursor->words -= words;
+    return true;
+}
+
+/* ---- Providers and their tables (context.c) ---- */
+
+struct fxt_string_slot {
+    char *bytes; /* NULL: not registered */
+    uint32_t length;
+    uint32_t capacity;
+};
+
+struct fxt_thread_slot {
+    uint64_t process;
+    uint64_t thread;
+    bool registered;
+};
+
+/* What one provider registered (section 1.5).  Tables grow with the largest index in use.  */
+struct fxt_context {
+    struct fxt_provider provider;
+    struct fxt_string_slot *strings; /* string_count of them; index 0 is unused */
+    size_t string_count;
+    struct fxt_thread_slot *threads; /* 256 of them, or NULL */
+    char name[256];
+};
+
+/* All contexts of a trace, by provider id, and the one from before the first provider record.  */
+struct fxt_contexts {
+    struct fxt_context *current;
+    struct fxt_context initial;   /* the fallback of all others */
+    struct fxt_context overflow;  /* stands for a provider that max_bytes left no room for */
+    struct fxt_context **buckets; /* open addressing; bucket_count is a power of two or 0 */
+    size_t bucket_count;
+    size_t used;
+    uint64_t bytes; /* taken by all tables */
+    uint64_t max_bytes;
+};
+
+enum fxt_table_result {
+    FXT_TABLE_OK,
+    FXT_TABLE_FULL, /* max_bytes is reached; nothing changed */
+    FXT_TABLE_NO_MEMORY,
+};
+
+void fxt_contexts_init(struct fxt_contexts *contexts, uint64_t max_bytes);
+void fxt_contexts_release(struct fxt_contexts *contexts);
+
+/* Make the provider current, creating it if it is new.  reset: forget what it registered.  On
+ * FXT_TABLE_FULL the overflow context, which keeps nothing, is current.  */
+enum fxt_table_result fxt_contexts_switch(struct fxt_contexts *contexts, uint32_t id, bool reset);
+
+/* The rest acts on the current context.  */
+void fxt_contexts_set_name(struct fxt_contexts *contexts, const uint8_t *bytes, size_t length);
+enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, unsigned index,
+                                              const uint8_t *bytes, uint32_t length);
+enum fxt_table_result fxt_contexts_set_thread(struct fxt_contexts *contexts, unsigned index,
+                                              uint64_t process, uint64_t thread);
+
+/* The entry of context or of the fallback, or NULL.  */
+static inline const struct fxt_string_slot *fxt_contexts_string(const struct fxt_contexts *contexts,
+                                                                unsigned index)
+{
+    const struct fxt_context *context = contexts->current;
+
+    if (index < context->string_count && context->strings[index].bytes)
+        return &context->strings[index];
+    context = &contexts->initial;
+    if (index < context->string_count && context->strings[index].bytes)
+        return &context->strings[index];
+    return NULL;
+}
+
+static inline const struct fxt_thread_slot *fxt_contexts_thread(const struct fxt_contexts *contexts,
+                                                                unsigned index)
+{
+    const struct fxt_context *context = contexts->current;
+
+    if (context->threads && context->threads[index].registered)
+        return &context->threads[index];
+    context = &contexts->initial;
+    if (context->threads && context->threads[index].registered)
+        return &context->threads[index];
+    return NULL;
+}
+
+/* ---- Time (time.c) ---- */
+
+/* The provider's time of ticks; false when it does not fit 64 bits.  */
+bool fxt_provider_time(const struct fxt_provider *provider, uint64_t ticks, int64_t *ns);
+
+/* ---- Reader ---- */
+
+struct fxt_reader {
+    struct fxt_input *input;
+    uint64_t max_record_bytes;
+    bool trust_start;
+
+    /* The window: bytes begin..end are read and not yet consumed; begin stays a multiple of 8.  */
+    uint8_t *window;
+    size_t capacity;
+    size_t begin;
+    size_t end;
+    uint64_t offset;              /* of window[begin] in the trace */
+    enum fxt_status input_status; /* FXT_OK until the input ended or failed */
+    struct fxt_error input_error;
+
+    bool started; /* the start of the trace was examined */
+    bool no_magic;
+    enum fxt_status status; /* not FXT_OK: every further call returns it */
+    struct fxt_error error;
+    struct fxt_damage damage;
+    struct fxt_contexts contexts;
+
+    struct fxt_record record;
+    struct fxt_arg args[FXT_MAX_ARGS];
+};
+
+static inline void fxt_count_damage(struct fxt_reader *reader, enum fxt_damage_kind kind,
+                                    uint64_t bytes)
+{
+    if (reader->damage.kinds[kind].count++ == 0)
+        reader->damage.kinds[kind].first_offset = reader->offset;
+    reader->damage.kinds[kind].bytes += bytes;
+}
+
+/* What came of the bytes of one record.  */
+enum fxt_decoded {
+    FXT_DECODED = 0,
+    FXT_DECODED_BAD,      /* contents contradict the size */
+    FXT_DECODED_OVERFLOW, /* a time does not fit */
+    FXT_DECODED_UNKNOWN,  /* type or subtype not assigned */
+    FXT_DECODED_NO_MEMORY,
+};
+
+/* Fill reader->record from the record's bytes (decode.c).  */
+enum fxt_decoded fxt_decode(struct fxt_reader *reader, const uint8_t *bytes, size_t size);
+
+/* One family each.  header is word 0, cursor stands behind it, record->kind is
+ * FXT_RECORD_UNKNOWN.  */
+enum fxt_decoded fxt_decode_metadata(struct fxt_reader *reader, uint64_t header,
+                                     struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_init(struct fxt_reader *reader, uint64_t header,
+                                 struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_string(struct fxt_reader *reader, uint64_t header,
+                                   struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_thread(struct fxt_reader *reader, uint64_t header,
+                                   struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_event(struct fxt_reader *reader, uint64_t header,
+                                  struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_blob(struct fxt_reader *reader, uint64_t header,
+                                 struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_large(struct fxt_reader *reader, uint64_t header,
+                                  struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_userspace_object(struct fxt_reader *reader, uint64_t header,
+                                             struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_kernel_object(struct fxt_reader *reader, uint64_t header,
+                                          struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_sched(struct fxt_reader *reader, uint64_t header,
+                                  struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_log(struct fxt_reader *reader, uint64_t header,
+                                struct fxt_cursor *cursor);
+enum fxt_decoded fxt_decode_profiler(struct fxt_reader *reader, uint64_t header,
+                                     struct fxt_cursor *cursor);
+
+/* Fields that several families have (fields.c).  All are bounded by the cursor; false: it is
+ * too short.  */
+bool fxt_read_string(struct fxt_reader *reader, uint64_t reference, struct fxt_cursor *cursor,
+                     struct fxt_string *out);
+bool fxt_read_thread(struct fxt_reader *reader, uint64_t reference, struct fxt_cursor *cursor,
+                     struct fxt_thread *out);
+bool fxt_read_args(struct fxt_reader *reader, uint64_t count, struct fxt_cursor *cursor);
+/* The timestamp, to record->ticks and ts_ns.  */
+enum fxt_decoded fxt_read_time(struct fxt_reader *reader, struct fxt_cursor *cursor);
+
+/* Look at the first bytes of a trace (start.c): FXT_OK, or FXT_FATAL with a message that names
+ * what they are instead.  */
+enum fxt_status fxt_examine_start(const uint8_t *bytes, size_t length, struct fxt_error *error);
+
+#endif /* FXT_INTERNAL_H */

@@ -1,0 +1,35 @@
+/* What the first bytes of a file say about it.  */
+#include <string.h>
+
+#include "libfxt/internal.h"
+
+static const struct {
+    const char *bytes;
+    size_t length;
+    const char *message;
+} foreign[] = {
+    { "\x00\x16\x54\x78\x46\x04\x00\x10", 8,
+      "a big-endian FXT trace; only little-endian ones can be read" },
+    { "{{{", 3, "symbolizer markup text, not FXT" },
+    { "\x7f"
+      "ELF",
+      4, "an ELF file, not an FXT trace" },
+    { "\x28\xb5\x2f\xfd", 4, "zstd data; unpack it first: zstd -d" },
+    { "\x1f\x8b", 2, "gzip data inside gzip data; unpack it once more" },
+    { "\xfd"
+      "7zXZ",
+      5, "xz data; unpack it first: xz -d" },
+    { "BZh", 3, "bzip2 data; unpack it first: bzip2 -d" },
+    { "PK\x03\x04", 4, "a zip archive, not an FXT trace" },
+    { "PERFILE2", 8, "a perf.data file, not an FXT trace" },
+    { "SQLite format 3", 15, "an SQLite database, not an FXT trace" },
+};
+
+enum fxt_status fxt_examine_start(const uint8_t *bytes, size_t length, struct fxt_error *error)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        if (length >= foreign[i].length && memcmp(bytes, foreign[i].bytes, foreign[i].length) == 0)
+            return fxt_fail(error, FXT_FATAL, 0, 0, "%s", foreign[i].message);
+    }
+    return FXT_OK;
+}

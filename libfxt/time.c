@@ -1,0 +1,56 @@
+/* Ticks to nanoseconds (section 1.6).  */
+#include "libfxt/internal.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+/* floor(ticks * 10^9 / rate) and whether nothing was cut off; false when it does not fit 64
+ * bits.  */
+static bool convert(uint64_t ticks, uint64_t rate, uint64_t *ns, bool *exact)
+{
+    unsigned __int128 product, quotient;
+
+    if (rate == NS_PER_SECOND) {
+        *ns = ticks;
+        *exact = true;
+        return true;
+    }
+    product = (unsigned __int128)ticks * NS_PER_SECOND;
+    quotient = product / rate;
+    if (quotient > UINT64_MAX)
+        return false;
+    *ns = (uint64_t)quotient;
+    *exact = quotient * rate == product;
+    return true;
+}
+
+bool fxt_ticks_to_ns(uint64_t ticks, uint64_t ticks_per_second, int64_t *ns)
+{
+    uint64_t value;
+    bool exact;
+
+    if (ticks_per_second == 0 || !convert(ticks, ticks_per_second, &value, &exact) ||
+        value > INT64_MAX)
+        return false;
+    *ns = (int64_t)value;
+    return true;
+}
+
+bool fxt_provider_time(const struct fxt_provider *provider, uint64_t ticks, int64_t *ns)
+{
+    uint64_t value;
+    bool exact;
+
+    if (ticks >= provider->base_ticks) {
+        if (!convert(ticks - provider->base_ticks, provider->ticks_per_second, &value, &exact) ||
+            value > INT64_MAX)
+            return false;
+        *ns = (int64_t)value;
+        return true;
+    }
+    /* Before the base: floor() of a negative time is one less where something was cut off.  */
+    if (!convert(provider->base_ticks - ticks, provider->ticks_per_second, &value, &exact) ||
+        value > INT64_MAX)
+        return false;
+    *ns = -(int64_t)value - (exact ? 0 : 1);
+    return true;
+}
