@@ -112,6 +112,9 @@ size_t cli_columns(FILE *stream);
 /* 1234567 as "1,234,567" in one of a few static buffers that are used in turn.  */
 const char *cli_grouped(uint64_t number);
 
+/* The shortest form of a finite double that reads back equal.  text has room for 32 bytes.  */
+void cli_shortest_double(char *text, double number);
+
 /* ---- Output ---- */
 
 /* A result on its way to a file or stdout.  A file is written under a temporary name beside its

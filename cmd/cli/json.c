@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/utf8.h"
@@ -140,19 +139,14 @@ void json_address(struct json *json, const char *key, uint64_t address)
 
 void json_double(struct json *json, const char *key, double number)
 {
+    char text[32];
+
     if (!isfinite(number)) {
         json_text(json, key, isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
         return;
     }
-    for (int digits = 15; digits <= 17; digits += 2) {
-        char text[40];
-
-        (void)snprintf(text, sizeof text, "%.*g", digits, number);
-        if (digits == 17 || strtod(text, NULL) == number) {
-            put_format(json, key, "%s", text);
-            return;
-        }
-    }
+    cli_shortest_double(text, number);
+    put_format(json, key, "%s", text);
 }
 
 void json_bool(struct json *json, const char *key, bool value)

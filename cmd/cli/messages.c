@@ -118,6 +118,15 @@ const char *cli_grouped(uint64_t number)
     return end;
 }
 
+void cli_shortest_double(char *text, double number)
+{
+    (void)snprintf(text, 32, "%.15g", number);
+    if (strtod(text, NULL) != number)
+        (void)snprintf(text, 32, "%.16g", number);
+    if (strtod(text, NULL) != number)
+        (void)snprintf(text, 32, "%.17g", number);
+}
+
 enum cli_exit cli_worse(enum cli_exit a, enum cli_exit b)
 {
     static const int rank[] = {

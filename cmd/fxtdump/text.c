@@ -71,6 +71,8 @@ static void put_words(struct cli_output *output, struct fxt_words words)
 
 static void put_value(struct cli_output *output, const struct fxt_arg *arg)
 {
+    char text[32];
+
     switch (arg->type) {
     case FXT_ARG_NULL:
         put(output, "null");
@@ -94,7 +96,8 @@ static void put_value(struct cli_output *output, const struct fxt_arg *arg)
         print(output, "0x%" PRIx64, arg->value.uint64);
         break;
     case FXT_ARG_DOUBLE:
-        print(output, "%.17g", arg->value.number);
+        cli_shortest_double(text, arg->value.number);
+        put(output, text);
         break;
     case FXT_ARG_STRING:
         put(output, "\"");
