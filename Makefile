@@ -65,6 +65,7 @@ TEST_SUPPORT := $(wildcard tests/support/*.c)
 TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
 TOOL_SOURCES := $(wildcard tests/tools/*.c)
 TOOL_FILES := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(TOOL_SOURCES))
+BENCH_FILES := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 
 .PHONY: all
 all: $(O)/.deps-build $(PROGRAM_FILES) $(STATIC_FILES) $(SHARED_FILES)
@@ -144,8 +145,16 @@ $(TOOL_FILES): $(O)/tests/tools/%: $(O)/tests/tools/%.o $(TEST_OBJECTS)
 
 $(O)/tests/%.o: | $(O)/.deps-check
 
+# Generators and stopwatches; tests use them too, nobody installs them.
+.PHONY: bench-tools
+bench-tools: $(BENCH_FILES)
+
+$(BENCH_FILES): $(O)/%: $(O)/%.o $(call objects,cli) $(O)/lib/libfxt.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt)
+
 .PHONY: check check-unit
-check: $(O)/.deps-check all $(TEST_FILES) $(TOOL_FILES)
+check: $(O)/.deps-check all $(TEST_FILES) $(TOOL_FILES) $(BENCH_FILES)
 	$(Q)O=$(O) CC='$(CC)' tests/run $(TESTS)
 
 # The Check programs alone: what runs again under the sanitizers.
