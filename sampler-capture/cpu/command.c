@@ -1,0 +1,142 @@
+#include "sampler-capture/cpu/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+/* The child's side: never returns.  Only async-signal-safe functions.  */
+static _Noreturn void run_child(char *const argv[], int go_fd, int report_fd,
+                                const sigset_t *old_mask, bool stdout_is_taken)
+{
+    char byte;
+    int cause;
+
+    if (read(go_fd, &byte, 1) != 1) /* the parent gave up */
+        _exit(0);
+    (void)sigprocmask(SIG_SETMASK, old_mask, NULL);
+    if (stdout_is_taken && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        _exit(125);
+    execvp(argv[0], argv);
+    cause = errno;
+    if (write(report_fd, &cause, sizeof cause) != (ssize_t)sizeof cause)
+        _exit(125);
+    _exit(127);
+}
+
+bool command_start(struct command *command, char *const argv[], bool stdout_is_taken)
+{
+    int go[2] = { -1, -1 }, report[2] = { -1, -1 };
+    sigset_t mask, old_mask;
+
+    *command = (struct command){ .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 };
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGINT);
+    (void)sigaddset(&mask, SIGTERM);
+    (void)sigaddset(&mask, SIGHUP);
+    (void)sigaddset(&mask, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &mask, &old_mask) != 0)
+        return false;
+    command->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (command->signal_fd < 0 || pipe2(go, O_CLOEXEC) != 0)
+        return false;
+    command->go_fd = go[1];
+    if (pipe2(report, O_CLOEXEC) == 0) {
+        command->report_fd = report[0];
+        command->pid = fork();
+    }
+    if (command->pid == 0) {
+        (void)close(go[1]); /* or it would wait for itself */
+        run_child(argv, go[0], report[1], &old_mask, stdout_is_taken);
+    }
+    (void)close(go[0]);
+    close_fd(&report[1]);
+    if (command->pid < 0)
+        return false;
+    /* A reader of "-o -" that goes away is a failed write, not our end.  */
+    (void)signal(SIGPIPE, SIG_IGN);
+    return true;
+}
+
+static void reap(struct command *command, int flags)
+{
+    int status;
+
+    if (!command->ended && waitpid(command->pid, &status, flags) == command->pid) {
+        command->ended = true;
+        command->wait_status = status;
+    }
+}
+
+int command_exec(struct command *command)
+{
+    int cause = 0;
+    ssize_t n;
+
+    if (write(command->go_fd, "", 1) != 1)
+        return errno;
+    close_fd(&command->go_fd);
+    do
+        n = read(command->report_fd, &cause, sizeof cause);
+    while (n < 0 && errno == EINTR);
+    close_fd(&command->report_fd);
+    if (n != (ssize_t)sizeof cause) /* the exec closed the pipe */
+        return 0;
+    reap(command, 0);
+    return cause;
+}
+
+bool command_take_signals(struct command *command)
+{
+    struct signalfd_siginfo info;
+    bool end = false;
+
+    while (read(command->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD) {
+            reap(command, WNOHANG);
+            continue;
+        }
+        end = true;
+        if (info.ssi_code != SI_KERNEL && !command->ended)
+            (void)kill(command->pid, (int)info.ssi_signo);
+    }
+    return end;
+}
+
+void command_wait(struct command *command)
+{
+    struct pollfd wanted = { .fd = command->signal_fd, .events = POLLIN };
+
+    reap(command, WNOHANG);
+    while (!command->ended) {
+        (void)poll(&wanted, 1, -1);
+        (void)command_take_signals(command);
+    }
+}
+
+int command_exit_status(const struct command *command)
+{
+    if (WIFSIGNALED(command->wait_status))
+        return 128 + WTERMSIG(command->wait_status);
+    return WEXITSTATUS(command->wait_status);
+}
+
+void command_close(struct command *command)
+{
+    close_fd(&command->go_fd);
+    close_fd(&command->report_fd);
+    if (command->pid > 0)
+        reap(command, 0);
+    close_fd(&command->signal_fd);
+}

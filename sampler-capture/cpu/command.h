@@ -1,0 +1,38 @@
+/* command.h - the program that is captured: started held, let go, waited for.  */
+#ifndef CPU_COMMAND_H
+#define CPU_COMMAND_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct command {
+    pid_t pid;     /* a child of ours */
+    int signal_fd; /* poll it, then command_take_signals() */
+    int go_fd;     /* the child waits for a byte from here */
+    int report_fd; /* the child writes errno here when exec fails */
+    bool ended;    /* wait_status is set */
+    int wait_status;
+};
+
+/* Start a child that will run argv but waits for command_exec().  From here on SIGINT, SIGTERM,
+ * SIGHUP and SIGCHLD only come through signal_fd, and SIGPIPE is ignored; the command gets all as
+ * they were.  With stdout_is_taken its standard output is ours for errors.  False with errno.  */
+bool command_start(struct command *command, char *const argv[], bool stdout_is_taken);
+
+/* Let the child exec.  0, or the errno of execvp(3); the child is gone then.  */
+int command_exec(struct command *command);
+
+/* Read what signals came.  Returns true when one asks to end: SIGINT, SIGTERM or SIGHUP.  The
+ * command gets it too: from the terminal by itself, otherwise passed on.  */
+bool command_take_signals(struct command *command);
+
+/* Wait for the end of the command, passing signals on.  */
+void command_wait(struct command *command);
+
+/* What the command's end means as an exit status: its own, or 128 + the signal.  */
+int command_exit_status(const struct command *command);
+
+/* End a child that was not let go, and close what is open.  */
+void command_close(struct command *command);
+
+#endif /* CPU_COMMAND_H */

@@ -1,0 +1,272 @@
+#include "sampler-capture/cpu/events.h"
+
+#include "sampler-capture/cpu/region.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ONLINE_CPUS "/sys/devices/system/cpu/online"
+#define PARANOID    "/proc/sys/kernel/perf_event_paranoid"
+#define MAX_STACK   "/proc/sys/kernel/perf_event_max_stack"
+#define MAX_CPUS    65536
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(text, (int)size, file);
+
+    if (file)
+        (void)fclose(file);
+    return read;
+}
+
+static long read_number(const char *path, long otherwise)
+{
+    char text[32];
+
+    return read_text(path, text, sizeof text) ? strtol(text, NULL, 10) : otherwise;
+}
+
+/* ---- Which CPUs ---- */
+
+static bool add_cpu(struct events *events, unsigned cpu)
+{
+    struct cpu_events *cpus = events->cpus;
+
+    if ((events->count & (events->count - 1)) == 0) { /* full at powers of two */
+        cpus = reallocarray(cpus, events->count ? 2 * events->count : 1, sizeof *cpus);
+        if (!cpus)
+            return false;
+        events->cpus = cpus;
+    }
+    cpus[events->count++] = (struct cpu_events){ .cpu = cpu, .sideband_fd = -1, .sample_fd = -1 };
+    events->cpu_limit = cpu + 1;
+    return true;
+}
+
+/* The list has the form "0-3,8,10-11".  */
+static bool add_online_cpus(struct events *events)
+{
+    char text[4096];
+    char *next = text;
+
+    if (!read_text(ONLINE_CPUS, text, sizeof text)) /* no sysfs: CPUs are numbered without gaps */
+        (void)snprintf(text, sizeof text, "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+    while (*next >= '0' && *next <= '9') {
+        unsigned long first = strtoul(next, &next, 10), last = first;
+        if (*next == '-')
+            last = strtoul(next + 1, &next, 10);
+        for (; first <= last && first < MAX_CPUS; first++)
+            if (!add_cpu(events, (unsigned)first))
+                return false;
+        if (*next == ',')
+            next++;
+    }
+    return events->count > 0;
+}
+
+/* ---- Opening ---- */
+
+static int perf_event_open(struct perf_event_attr *attr, pid_t pid, unsigned cpu)
+{
+    return (int)syscall(SYS_perf_event_open, attr, pid, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* The same for both events, so that all records of a ring have one layout (perf_record.h).  CPU and
+ * instruction pointer are left out of the samples: each ring has one CPU, and the callchain begins
+ * with the instruction.  */
+static struct perf_event_attr common_attr(uint64_t config, size_t ring_size)
+{
+    return (struct perf_event_attr){
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof(struct perf_event_attr),
+        .config = config,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+        .sample_id_all = 1,
+        .inherit = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+        .exclude_callchain_kernel = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .watermark = 1,
+        .wakeup_watermark = (uint32_t)(ring_size / 4),
+    };
+}
+
+/* Kernels before 5.12 know no build IDs in mmap records and refuse the bit.  */
+static int open_sideband(pid_t pid, unsigned cpu, size_t ring_size, uint32_t max_frames)
+{
+    struct perf_event_attr attr = common_attr(PERF_COUNT_SW_DUMMY, ring_size);
+    int fd;
+
+    attr.sample_max_stack = (uint16_t)max_frames;
+    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
+    attr.build_id = 1;
+    fd = perf_event_open(&attr, pid, cpu);
+    if (fd < 0 && errno == EINVAL) {
+        attr.build_id = 0;
+        fd = perf_event_open(&attr, pid, cpu);
+    }
+    return fd;
+}
+
+static int open_sampling(pid_t pid, unsigned cpu, uint64_t period_ns, size_t ring_size,
+                         uint32_t max_frames)
+{
+    struct perf_event_attr attr = common_attr(PERF_COUNT_SW_TASK_CLOCK, ring_size);
+
+    attr.sample_max_stack = (uint16_t)max_frames;
+    attr.sample_period = period_ns;
+    attr.disabled = 1;
+    attr.enable_on_exec = 1;
+    return perf_event_open(&attr, pid, cpu);
+}
+
+/* Two descriptors a CPU: on large machines more than the usual soft limit.  */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static bool map_ring(struct cpu_events *cpu, size_t ring_size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *mapping = mmap(NULL, page + ring_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                         cpu->sideband_fd, 0);
+
+    if (mapping == MAP_FAILED)
+        return false;
+    cpu->mapping = mapping;
+    cpu->mapping_size = page + ring_size;
+    ring_init(&cpu->ring, mapping, (const uint8_t *)mapping + page, ring_size);
+    return ioctl(cpu->sample_fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->sideband_fd) == 0;
+}
+
+static void close_cpu(struct cpu_events *cpu)
+{
+    if (cpu->mapping)
+        (void)munmap(cpu->mapping, cpu->mapping_size);
+    if (cpu->sample_fd >= 0)
+        (void)close(cpu->sample_fd);
+    if (cpu->sideband_fd >= 0)
+        (void)close(cpu->sideband_fd);
+    ring_release(&cpu->ring);
+    *cpu = (struct cpu_events){ .cpu = cpu->cpu, .sideband_fd = -1, .sample_fd = -1 };
+}
+
+static bool open_cpu(struct cpu_events *cpu, pid_t pid, uint64_t period_ns, size_t ring_size,
+                     uint32_t max_frames)
+{
+    cpu->sideband_fd = open_sideband(pid, cpu->cpu, ring_size, max_frames);
+    if (cpu->sideband_fd < 0)
+        return false;
+    cpu->sample_fd = open_sampling(pid, cpu->cpu, period_ns, ring_size, max_frames);
+    return cpu->sample_fd >= 0 && map_ring(cpu, ring_size);
+}
+
+/* All CPUs with rings of one size.  On failure errno says why and nothing is left open.  */
+static bool open_all(struct events *events, pid_t pid, uint64_t period_ns, size_t ring_size)
+{
+    for (size_t i = 0; i < events->count; i++) {
+        if (open_cpu(&events->cpus[i], pid, period_ns, ring_size, events->max_frames))
+            continue;
+        int cause = errno;
+        if (cause == ENODEV) { /* it went offline just now; nothing runs there */
+            close_cpu(&events->cpus[i]);
+            continue;
+        }
+        for (size_t j = 0; j <= i; j++)
+            close_cpu(&events->cpus[j]);
+        errno = cause;
+        return false;
+    }
+    return true;
+}
+
+static void explain(struct events_error *error, int cause)
+{
+    long paranoid = read_number(PARANOID, -1);
+
+    if ((cause == EACCES || cause == EPERM) && paranoid > 2)
+        (void)snprintf(error->message, sizeof error->message,
+                       "kernel.perf_event_paranoid is %ld, which keeps users from measuring their "
+                       "own programs; as root, 'sysctl kernel.perf_event_paranoid=2' allows it, or "
+                       "run sampler-capture with CAP_PERFMON",
+                       paranoid);
+    else if (cause == EACCES || cause == EPERM)
+        (void)snprintf(error->message, sizeof error->message,
+                       "perf_event_open: %s although kernel.perf_event_paranoid is %ld; containers "
+                       "forbid it unless started with CAP_PERFMON or a seccomp profile that allows "
+                       "it",
+                       strerror(cause), paranoid);
+    else if (cause == ENOSYS || cause == ENOENT)
+        (void)snprintf(error->message, sizeof error->message,
+                       "this kernel is built without perf events");
+    else if (cause == EMFILE)
+        (void)snprintf(error->message, sizeof error->message,
+                       "perf_event_open: %s; two are needed for each CPU: raise 'ulimit -n'",
+                       strerror(cause));
+    else
+        (void)snprintf(error->message, sizeof error->message, "perf_event_open: %s",
+                       strerror(cause));
+}
+
+bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ring_size,
+                 struct events_error *error)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    long deepest = read_number(MAX_STACK, REGION_MAX_FRAMES);
+    bool opened;
+
+    *events = (struct events){ .max_frames = REGION_MAX_FRAMES };
+    if (deepest > 0 && deepest < REGION_MAX_FRAMES)
+        events->max_frames = (uint32_t)deepest;
+    if (!add_online_cpus(events)) {
+        events_close(events);
+        explain(error, ENOMEM);
+        return false;
+    }
+    raise_descriptor_limit();
+    /* mmap() says EPERM when a ring exceeds perf_event_mlock_kb and RLIMIT_MEMLOCK.  It says so for
+     * the sum over all rings of the user, hence only trying tells what is possible.  */
+    while (!(opened = open_all(events, pid, period_ns, ring_size)) &&
+           (errno == EPERM || errno == ENOMEM) && ring_size > page)
+        ring_size /= 2;
+    if (!opened) {
+        int cause = errno;
+        events_close(events);
+        explain(error, cause);
+    }
+    return opened;
+}
+
+/* Also stops the events that children inherited.  */
+void events_stop(const struct events *events)
+{
+    for (size_t i = 0; i < events->count; i++)
+        if (events->cpus[i].sample_fd >= 0)
+            (void)ioctl(events->cpus[i].sample_fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void events_close(struct events *events)
+{
+    for (size_t i = 0; i < events->count; i++)
+        close_cpu(&events->cpus[i]);
+    free(events->cpus);
+    *events = (struct events){ .cpus = NULL };
+}

@@ -1,0 +1,90 @@
+#include "sampler-capture/cpu/host.h"
+
+#include "sampler-capture/cpu/utf8.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+uint64_t host_clock_ns(int clock)
+{
+    struct timespec now;
+
+    (void)clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* "model name : ..." on x86; arm64 has no such line and the text stays empty.  */
+static void find_cpu_model(char *model, size_t size)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[256];
+
+    model[0] = '\0';
+    while (file && fgets(line, sizeof line, file)) {
+        char *value = strchr(line, ':');
+        if (strncmp(line, "model name", strlen("model name")) != 0 || !value)
+            continue;
+        value += 1 + strspn(value + 1, " \t");
+        value[strcspn(value, "\n")] = '\0';
+        utf8_copy(model, size, value);
+        break;
+    }
+    if (file)
+        (void)fclose(file);
+}
+
+static bool needs_quotes(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-+=./,:@%";
+
+    return word[0] == '\0' || word[strspn(word, plain)] != '\0';
+}
+
+static void write_word(FILE *text, const char *word)
+{
+    if (!needs_quotes(word)) {
+        (void)fputs(word, text);
+        return;
+    }
+    (void)fputc('\'', text);
+    for (; *word; word++)
+        (void)fputs(*word == '\'' ? "'\\''" : (char[]){ *word, '\0' }, text);
+    (void)fputc('\'', text);
+}
+
+static void join_command(char *command, size_t size, char *const argv[])
+{
+    char *joined = NULL;
+    size_t length;
+    FILE *text = open_memstream(&joined, &length);
+
+    command[0] = '\0';
+    if (!text)
+        return;
+    for (size_t i = 0; argv[i]; i++) {
+        if (i > 0)
+            (void)fputc(' ', text);
+        write_word(text, argv[i]);
+    }
+    if (fclose(text) == 0)
+        utf8_copy(command, size, joined);
+    free(joined);
+}
+
+void host_describe(struct host *host, char *const argv[], struct trace_session *session)
+{
+    (void)uname(&host->system);
+    find_cpu_model(host->cpu_model, sizeof host->cpu_model);
+    join_command(host->command, sizeof host->command, argv);
+    session->arch = host->system.machine;
+    session->kernel = host->system.release;
+    session->cpu_model = host->cpu_model;
+    session->command = host->command;
+    session->tool_version = FXT_TOOLCHAIN_VERSION;
+    session->realtime_ns = host_clock_ns(CLOCK_REALTIME);
+    session->monotonic_ns = host_clock_ns(CLOCK_MONOTONIC);
+}

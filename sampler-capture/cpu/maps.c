@@ -1,0 +1,114 @@
+#include "sampler-capture/cpu/maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAPACITY 16
+
+static bool reserve(struct address_map *map, size_t more)
+{
+    size_t capacity = map->capacity ? map->capacity : FIRST_CAPACITY;
+    struct mapping *mappings;
+
+    if (map->count + more > MAPS_MAX_MAPPINGS)
+        return false;
+    if (map->count + more <= map->capacity)
+        return true;
+    while (capacity < map->count + more)
+        capacity *= 2;
+    mappings = reallocarray(map->mappings, capacity, sizeof *mappings);
+    if (!mappings)
+        return false;
+    map->mappings = mappings;
+    map->capacity = capacity;
+    return true;
+}
+
+/* The first mapping that ends behind address.  */
+static size_t first_behind(const struct address_map *map, uint64_t address)
+{
+    size_t low = 0, high = map->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->mappings[middle].limit <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Put count mappings in the place of those in [first, last); there is room.  */
+static void splice(struct address_map *map, size_t first, size_t last,
+                   const struct mapping *mappings, size_t count)
+{
+    memmove(map->mappings + first + count, map->mappings + last,
+            (map->count - last) * sizeof *mappings);
+    memcpy(map->mappings + first, mappings, count * sizeof *mappings);
+    map->count = map->count - (last - first) + count;
+}
+
+static bool contains(const struct mapping *mapping, const struct mapping *other)
+{
+    return mapping->start <= other->start && other->limit <= mapping->limit &&
+           mapping->module == other->module && mapping->flags == other->flags &&
+           (!mapping->module || mapping->vaddr - mapping->start == other->vaddr - other->start);
+}
+
+bool address_map_add(struct address_map *map, const struct mapping *mapping)
+{
+    size_t first = first_behind(map, mapping->start), last = first;
+    struct mapping parts[3]; /* what is left before it, itself, what is left behind it */
+    size_t count = 0;
+    bool replaces_written = false;
+
+    if (first < map->count && contains(&map->mappings[first], mapping))
+        return true;
+    while (last < map->count && map->mappings[last].start < mapping->limit)
+        replaces_written |= map->mappings[last++].written;
+    if (last == first && !mapping->module)
+        return true;
+    if (!reserve(map, 2)) /* one mapping can become three */
+        return false;
+
+    if (last > first && map->mappings[first].start < mapping->start) {
+        parts[count] = map->mappings[first];
+        parts[count++].limit = mapping->start;
+    }
+    if (mapping->module || replaces_written) {
+        parts[count] = *mapping;
+        parts[count++].written = false;
+        map->has_unwritten = true;
+    }
+    if (last > first && map->mappings[last - 1].limit > mapping->limit) {
+        parts[count] = map->mappings[last - 1];
+        parts[count].vaddr += mapping->limit - parts[count].start;
+        parts[count++].start = mapping->limit;
+    }
+    splice(map, first, last, parts, count);
+    return true;
+}
+
+bool address_map_fork(const struct address_map *map, uint64_t time_ns, struct address_map *out)
+{
+    if (map->count == 0)
+        return true;
+    if (!reserve(out, map->count))
+        return false;
+    for (size_t i = 0; i < map->count; i++) {
+        if (!map->mappings[i].module)
+            continue;
+        out->mappings[out->count] = map->mappings[i];
+        out->mappings[out->count].time_ns = time_ns;
+        out->mappings[out->count++].written = false;
+    }
+    out->has_unwritten = out->count > 0;
+    return true;
+}
+
+void address_map_release(struct address_map *map)
+{
+    free(map->mappings);
+    memset(map, 0, sizeof *map);
+}

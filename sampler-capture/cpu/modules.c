@@ -1,0 +1,226 @@
+#include "sampler-capture/cpu/modules.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define FIRST_BUCKETS 64
+#define DELETED       " (deleted)"
+#define VDSO          "[vdso]"
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* "//anon" is the kernel's word; "[heap]" and "[stack]" are anonymous memory made executable.
+ * "[uprobes]" and the like have no file either, but a name worth showing, as "[vdso]" has.  */
+bool perf_map_is_anonymous(const struct perf_map *map)
+{
+    return map->name[0] == '\0' || starts_with(map->name, "//anon") ||
+           starts_with(map->name, "[heap]") || starts_with(map->name, "[stack") ||
+           starts_with(map->name, "/dev/zero") || starts_with(map->name, "/anon_hugepage");
+}
+
+/* FNV-1a, 64 bits.  */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    const uint8_t *next = bytes;
+
+    while (size-- > 0)
+        hash = (hash ^ *next++) * 0x100000001b3ULL;
+    return hash;
+}
+
+static size_t name_length(const char *name)
+{
+    size_t length = strlen(name);
+    size_t suffix = strlen(DELETED);
+
+    if (length > suffix && strcmp(name + length - suffix, DELETED) == 0)
+        length -= suffix;
+    return length;
+}
+
+static uint64_t hash_of(const struct perf_map *map)
+{
+    uint64_t hash = hash_bytes(0xcbf29ce484222325ULL, map->name, name_length(map->name));
+
+    hash = hash_bytes(hash, map->build_id, map->build_id_size);
+    return hash_bytes(hash, &map->inode, sizeof map->inode);
+}
+
+static bool is_module_of(const struct module *module, const struct perf_map *map)
+{
+    size_t length = name_length(map->name);
+
+    return strncmp(module->name, map->name, length) == 0 && module->name[length] == '\0' &&
+           module->kernel_build_id_size == map->build_id_size &&
+           memcmp(module->kernel_build_id, map->build_id, map->build_id_size) == 0 &&
+           module->device == map->device && module->inode == map->inode &&
+           module->inode_generation == map->inode_generation;
+}
+
+/* Whether an open file is the one that was mapped.  The build ID decides where there is one.
+ * Otherwise only another inode of the same device is surely another file: on overlay file systems
+ * device and inode of the mapping are those of the layer below.  */
+static bool is_same_file(int fd, const struct module *module, const struct elf_image *image)
+{
+    struct stat status;
+
+    if (module->kernel_build_id_size != 0)
+        return image->build_id_size == module->kernel_build_id_size &&
+               memcmp(image->build_id, module->kernel_build_id, image->build_id_size) == 0;
+    if (fstat(fd, &status) != 0)
+        return false;
+    uint64_t device = (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev);
+    return device != module->device || status.st_ino == module->inode;
+}
+
+/* Only regular files are opened: opening a device can have effects.  */
+static bool read_image(const char *path, struct module *module)
+{
+    struct elf_image image;
+    struct stat status;
+    bool same = false;
+    int fd;
+
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    same = elf_image_read_fd(fd, &image) && is_same_file(fd, module, &image);
+    close(fd);
+    if (same)
+        module->image = image;
+    return same;
+}
+
+/* The path as the process sees it, then what the kernel still holds of a deleted file, then the
+ * path as we see it, for a process that has ended meanwhile.  */
+static void read_image_of_process(struct module *module, const struct perf_map *map, uint32_t pid)
+{
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", pid, module->name) <
+            (int)sizeof path &&
+        read_image(path, module))
+        return;
+    if (snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+                 map->start, map->start + map->length) < (int)sizeof path &&
+        read_image(path, module))
+        return;
+    read_image(module->name, module);
+}
+
+/* The vdso is no file, but every 64-bit process has the same one, and so have we.  Its headers and
+ * notes lie in its first page.  */
+static void read_vdso(struct module *module, const struct perf_map *map)
+{
+    const void *own = (const void *)getauxval(AT_SYSINFO_EHDR); // NOLINT(performance-no-int-to-ptr)
+
+    if (own && (sizeof own == 4 || map->start > UINT32_MAX) &&
+        !elf_image_read_memory(own, (size_t)sysconf(_SC_PAGESIZE), &module->image))
+        memset(&module->image, 0, sizeof module->image);
+}
+
+static struct module *make_module(const struct perf_map *map, uint32_t pid)
+{
+    struct module *module = calloc(1, sizeof *module);
+
+    if (!module)
+        return NULL;
+    module->name = strndup(map->name, name_length(map->name));
+    if (!module->name) {
+        free(module);
+        return NULL;
+    }
+    memcpy(module->kernel_build_id, map->build_id, map->build_id_size);
+    module->kernel_build_id_size = map->build_id_size;
+    module->device = map->device;
+    module->inode = map->inode;
+    module->inode_generation = map->inode_generation;
+    if (module->name[0] == '/')
+        read_image_of_process(module, map, pid);
+    else if (strcmp(module->name, VDSO) == 0)
+        read_vdso(module, map);
+    if (module->kernel_build_id_size != 0) { /* also when the file is gone */
+        memcpy(module->image.build_id, map->build_id, map->build_id_size);
+        module->image.build_id_size = map->build_id_size;
+    }
+    return module;
+}
+
+static bool grow(struct module_table *table)
+{
+    size_t count = table->bucket_count ? table->bucket_count * 2 : FIRST_BUCKETS;
+    struct module **buckets = calloc(count, sizeof(struct module *));
+
+    if (!buckets)
+        return false;
+    for (size_t i = 0; i < table->bucket_count; i++) {
+        for (struct module *module = table->buckets[i], *next; module; module = next) {
+            struct module **bucket = &buckets[module->hash & (count - 1)];
+            next = module->next_in_bucket;
+            module->next_in_bucket = *bucket;
+            *bucket = module;
+        }
+    }
+    free(table->buckets);
+    table->buckets = buckets;
+    table->bucket_count = count;
+    return true;
+}
+
+struct module *modules_find(struct module_table *table, const struct perf_map *map, uint32_t pid)
+{
+    uint64_t hash = hash_of(map);
+    struct module **bucket;
+    struct module *module;
+
+    if (table->count >= table->bucket_count && !grow(table))
+        return NULL;
+    bucket = &table->buckets[hash & (table->bucket_count - 1)];
+    for (module = *bucket; module; module = module->next_in_bucket)
+        if (module->hash == hash && is_module_of(module, map))
+            return module;
+    module = make_module(map, pid);
+    if (!module)
+        return NULL;
+    module->hash = hash;
+    module->serial = ++table->count;
+    module->next_in_bucket = *bucket;
+    *bucket = module;
+    return module;
+}
+
+uint64_t modules_vaddr(struct module_table *table, const struct module *module,
+                       uint64_t file_offset)
+{
+    uint64_t vaddr = file_offset;
+
+    if (!elf_image_vaddr(&module->image, file_offset, &vaddr))
+        table->unplaced++;
+    return vaddr;
+}
+
+void modules_release(struct module_table *table)
+{
+    for (size_t i = 0; i < table->bucket_count; i++) {
+        for (struct module *module = table->buckets[i], *next; module; module = next) {
+            next = module->next_in_bucket;
+            free(module->name);
+            free(module);
+        }
+    }
+    free(table->buckets);
+    memset(table, 0, sizeof *table);
+}

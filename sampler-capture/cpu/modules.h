@@ -1,0 +1,50 @@
+/* modules.h - the files that processes run code from, each opened once.  */
+#ifndef CPU_MODULES_H
+#define CPU_MODULES_H
+
+#include "sampler-capture/cpu/elf_image.h"
+#include "sampler-capture/cpu/perf_record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One file.  Owned by its table and never freed before it.  */
+struct module {
+    struct module *next_in_bucket;
+    uint64_t hash;
+    uint32_t serial; /* 1, 2, ... in the order of first sight; 0 is code of no file */
+    char *name;      /* as the kernel gave it, without " (deleted)" */
+    /* What the kernel gave to tell files of one name apart.  */
+    uint8_t kernel_build_id[PERF_BUILD_ID_SIZE];
+    size_t kernel_build_id_size;
+    uint64_t device;
+    uint64_t inode;
+    uint64_t inode_generation;
+
+    struct elf_image image; /* build ID from the kernel or the file; segments from the file */
+};
+
+/* All zero is an empty table.  Memory: O(distinct files mapped).  */
+struct module_table {
+    struct module **buckets; /* owned */
+    size_t bucket_count;     /* 0 or a power of two */
+    uint32_t count;          /* of modules made */
+    uint64_t unplaced;       /* mappings whose file could not tell their vaddr: modules_vaddr() */
+};
+
+/* Whether a mapping belongs to no file: code made at run time.  */
+bool perf_map_is_anonymous(const struct perf_map *map);
+
+/* The module of a mapping that process pid made just now; it is opened if it is new.  NULL when
+ * there is no memory.  */
+struct module *modules_find(struct module_table *table, const struct perf_map *map, uint32_t pid);
+
+/* The ELF virtual address at which a mapping of the module starts.  If the file was gone,
+ * unreadable, another one by now, or not ELF, that is the file offset, and it is counted.  */
+uint64_t modules_vaddr(struct module_table *table, const struct module *module,
+                       uint64_t file_offset);
+
+void modules_release(struct module_table *table);
+
+#endif /* CPU_MODULES_H */

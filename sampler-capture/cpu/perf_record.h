@@ -1,0 +1,73 @@
+/* perf_record.h - what the kernel writes into a ring, as numbers.
+ *
+ * The layout of a record depends on the attributes of the events (events.c): sample_type is
+ * TID | TIME | CALLCHAIN and sample_id_all is set, for all events alike.  perf_event_open(2)
+ * describes the records.  */
+#ifndef CPU_PERF_RECORD_H
+#define CPU_PERF_RECORD_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PERF_BUILD_ID_SIZE 20 /* the kernel keeps no longer ones */
+
+enum perf_record_kind {
+    PERF_KIND_OTHER, /* nothing that a capture needs */
+    PERF_KIND_SAMPLE,
+    PERF_KIND_MAP,
+    PERF_KIND_NAME,
+    PERF_KIND_FORK,
+    PERF_KIND_EXIT,
+    PERF_KIND_LOST,
+    PERF_KIND_THROTTLE,
+};
+
+/* An executable mapping: PERF_RECORD_MMAP2.  */
+struct perf_map {
+    uint64_t start;
+    uint64_t length;
+    uint64_t file_offset; /* pgoff, in bytes */
+    /* Which file: its build ID if build_id_size is not 0, else device and inode.  */
+    uint8_t build_id[PERF_BUILD_ID_SIZE];
+    size_t build_id_size;
+    uint64_t device; /* major << 32 | minor */
+    uint64_t inode;
+    uint64_t inode_generation;
+    uint32_t protection; /* PROT_READ, ... */
+    const char *name;    /* path, "//anon", "[vdso]", ...; borrowed from the record */
+};
+
+struct perf_record {
+    enum perf_record_kind kind;
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    union {
+        struct {
+            const uint8_t *words; /* callchain with its context markers, native byte order */
+            size_t count;
+        } sample;
+        struct perf_map map;
+        struct {
+            const char *text; /* borrowed from the record */
+            bool exec;        /* an exec set it */
+        } name;
+        struct {
+            uint32_t parent_pid;
+            uint32_t parent_tid;
+        } fork;
+        uint64_t lost; /* records */
+    } value;
+};
+
+/* Read one record of size bytes.  False when its fields do not fit into it.  *out borrows from
+ * bytes.  */
+bool perf_record_parse(const uint8_t *bytes, size_t size, struct perf_record *out);
+
+/* Copy the user part of a callchain, at most max program counters, leaf first, to frames as
+ * little-endian words (room for max).  Returns their number.  */
+size_t perf_record_user_frames(const uint8_t *words, size_t count, uint8_t *frames, size_t max);
+
+#endif /* CPU_PERF_RECORD_H */

@@ -1,0 +1,281 @@
+#include "sampler-capture/cpu/processes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MODULE_IDS 65536 /* the id is a 16-bit field */
+
+/* ---- Tasks ---- */
+
+static void set_name(char name[TASK_NAME_SIZE], bool *written, const char *text)
+{
+    if (strncmp(name, text, TASK_NAME_SIZE - 1) == 0)
+        return;
+    (void)snprintf(name, TASK_NAME_SIZE, "%s", text);
+    *written = false;
+}
+
+static struct thread *begin_thread(struct process_table *table, struct process *process,
+                                   uint32_t tid, const char *name)
+{
+    struct thread *thread = calloc(1, sizeof *thread);
+
+    if (!thread || !id_table_begin(&table->threads, tid, thread, &thread->koid)) {
+        free(thread);
+        return NULL;
+    }
+    thread->tid = tid;
+    thread->process = process;
+    thread->next = process->threads;
+    process->threads = thread;
+    set_name(thread->name, &thread->name_written, name);
+    return thread;
+}
+
+static void end_threads(struct process_table *table, struct process *process)
+{
+    for (struct thread *thread = process->threads, *next; thread; thread = next) {
+        next = thread->next;
+        if (id_table_find(&table->threads, thread->tid) == thread)
+            id_table_end(&table->threads, thread->tid);
+        free(thread);
+    }
+    process->threads = NULL;
+}
+
+static struct process *begin_process(struct process_table *table, uint32_t pid, const char *name)
+{
+    struct process *process = calloc(1, sizeof *process);
+
+    if (!process || !id_table_begin(&table->processes, pid, process, &process->koid)) {
+        free(process);
+        return NULL;
+    }
+    process->pid = pid;
+    set_name(process->name, &process->name_written, name);
+    return process;
+}
+
+static void end_process(struct process_table *table, struct process *process)
+{
+    end_threads(table, process);
+    id_table_end(&table->processes, process->pid);
+    address_map_release(&process->map);
+    free(process->known);
+    free(process);
+}
+
+/* A pid that is still here was not seen to end: the record of its end was lost.  */
+static void end_pid(struct process_table *table, uint32_t pid)
+{
+    struct process *process = id_table_find(&table->processes, pid);
+
+    if (process)
+        end_process(table, process);
+}
+
+static void end_thread(struct process_table *table, struct thread *thread)
+{
+    struct process *process = thread->process;
+    struct thread **link = &process->threads;
+
+    while (*link != thread)
+        link = &(*link)->next;
+    *link = thread->next;
+    id_table_end(&table->threads, thread->tid);
+    free(thread);
+    if (!process->threads)
+        end_process(table, process);
+}
+
+/* ---- Side-band records ---- */
+
+static bool apply_fork(struct process_table *table, const struct perf_record *record)
+{
+    struct thread *parent = id_table_find(&table->threads, record->value.fork.parent_tid);
+    const char *name = parent ? parent->name : "";
+    struct process *process = id_table_find(&table->processes, record->pid);
+
+    if (record->pid != record->value.fork.parent_pid) {
+        struct process *parent_process = id_table_find(&table->processes,
+                                                       record->value.fork.parent_pid);
+
+        end_pid(table, record->pid);
+        process = begin_process(table, record->pid, name);
+        if (!process || (parent_process &&
+                         !address_map_fork(&parent_process->map, record->time_ns, &process->map)))
+            return false;
+    } else if (!process) {
+        process = begin_process(table, record->pid, name);
+        if (!process)
+            return false;
+    }
+    return begin_thread(table, process, record->tid, name) != NULL;
+}
+
+/* The exec leaves one thread, and that has the pid as its tid whichever it was before.  */
+static bool apply_exec(struct process_table *table, const struct perf_record *record)
+{
+    struct process *process;
+
+    end_pid(table, record->pid);
+    process = begin_process(table, record->pid, record->value.name.text);
+    return process && begin_thread(table, process, record->pid, record->value.name.text);
+}
+
+static bool apply_name(struct process_table *table, const struct perf_record *record)
+{
+    struct thread *thread = processes_thread(table, record->pid, record->tid);
+
+    if (!thread)
+        return false;
+    set_name(thread->name, &thread->name_written, record->value.name.text);
+    if (record->tid == record->pid)
+        set_name(thread->process->name, &thread->process->name_written, record->value.name.text);
+    return true;
+}
+
+static void apply_exit(struct process_table *table, const struct perf_record *record)
+{
+    struct thread *thread = id_table_find(&table->threads, record->tid);
+
+    if (thread && thread->process->pid == record->pid)
+        end_thread(table, thread);
+}
+
+static unsigned elf_flags(uint32_t protection)
+{
+    return (protection & PROT_EXEC ? 1U : 0) | (protection & PROT_WRITE ? 2U : 0) |
+           (protection & PROT_READ ? 4U : 0);
+}
+
+static bool apply_map(struct process_table *table, const struct perf_record *record)
+{
+    const struct perf_map *map = &record->value.map;
+    struct thread *thread = processes_thread(table, record->pid, record->tid);
+    struct mapping mapping = { .start = map->start,
+                               .time_ns = record->time_ns,
+                               .flags = elf_flags(map->protection) };
+
+    if (!thread)
+        return false;
+    if (map->length == 0 || __builtin_add_overflow(map->start, map->length, &mapping.limit))
+        return true;
+    if (!perf_map_is_anonymous(map)) {
+        mapping.module = modules_find(&table->modules, map, record->pid);
+        if (!mapping.module)
+            return false;
+        mapping.vaddr = modules_vaddr(&table->modules, mapping.module, map->file_offset);
+    }
+    if (address_map_add(&thread->process->map, &mapping))
+        return true;
+    table->mappings_dropped++;
+    return thread->process->map.count + 2 > MAPS_MAX_MAPPINGS; /* else there is no memory */
+}
+
+bool processes_apply(struct process_table *table, const struct perf_record *record)
+{
+    switch (record->kind) {
+    case PERF_KIND_FORK:
+        return apply_fork(table, record);
+    case PERF_KIND_NAME:
+        return record->value.name.exec ? apply_exec(table, record) : apply_name(table, record);
+    case PERF_KIND_EXIT:
+        apply_exit(table, record);
+        return true;
+    case PERF_KIND_MAP:
+        return apply_map(table, record);
+    default:
+        return true;
+    }
+}
+
+/* ---- What a sample needs ---- */
+
+/* What it is called while it lives; "" otherwise.  */
+static void name_now(uint32_t pid, uint32_t tid, char name[TASK_NAME_SIZE])
+{
+    char path[64];
+    FILE *file;
+
+    name[0] = '\0';
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/comm", pid, tid);
+    file = fopen(path, "re");
+    if (!file)
+        return;
+    if (!fgets(name, TASK_NAME_SIZE, file))
+        name[0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    (void)fclose(file);
+}
+
+struct thread *processes_thread(struct process_table *table, uint32_t pid, uint32_t tid)
+{
+    struct thread *thread = id_table_find(&table->threads, tid);
+    struct process *process;
+    char name[TASK_NAME_SIZE];
+
+    if (thread && thread->process->pid == pid)
+        return thread;
+    if (thread) /* the tid went to another process unseen */
+        end_thread(table, thread);
+    process = id_table_find(&table->processes, pid);
+    if (!process) {
+        name_now(pid, pid, name);
+        process = begin_process(table, pid, name);
+    }
+    if (!process)
+        return NULL;
+    name_now(pid, tid, name);
+    return begin_thread(table, process, tid, name);
+}
+
+static bool is_taken(const struct process *process, uint32_t id)
+{
+    for (size_t i = 0; i < process->known_count; i++)
+        if (process->known[i].id == id)
+            return true;
+    return false;
+}
+
+bool process_module_id(struct process *process, const struct module *module, uint16_t *id,
+                       bool *is_new)
+{
+    uint32_t candidate = module->serial;
+    struct known_module *known;
+
+    for (size_t i = 0; i < process->known_count; i++) {
+        if (process->known[i].module == module) {
+            *id = process->known[i].id;
+            *is_new = false;
+            return true;
+        }
+    }
+    if (process->known_count == MODULE_IDS)
+        return false;
+    while (candidate >= MODULE_IDS || is_taken(process, candidate))
+        candidate = process->next_local_id++ % MODULE_IDS;
+    if ((process->known_count & (process->known_count - 1)) == 0) { /* full at powers of two */
+        size_t capacity = process->known_count ? 2 * process->known_count : 1;
+        known = reallocarray(process->known, capacity, sizeof *known);
+        if (!known)
+            return false;
+        process->known = known;
+    }
+    *id = (uint16_t)candidate;
+    *is_new = true;
+    process->known[process->known_count++] = (struct known_module){ module, *id };
+    return true;
+}
+
+void processes_release(struct process_table *table)
+{
+    for (size_t i = 0; i < table->processes.capacity; i++)
+        if (table->processes.slots[i].object)
+            end_process(table, table->processes.slots[i].object);
+    id_table_release(&table->processes);
+    id_table_release(&table->threads);
+    modules_release(&table->modules);
+}

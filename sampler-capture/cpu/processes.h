@@ -1,0 +1,72 @@
+/* processes.h - processes and threads of a capture, as the kernel's side-band records tell of them.
+ *
+ * The records of all CPUs must come in order of time.  A fork copies the parent's mappings; an exec
+ * begins a new incarnation with none; the end of the last thread frees a process.  A task that no
+ * record announced (its record was lost) is made up when it is first named.  */
+#ifndef CPU_PROCESSES_H
+#define CPU_PROCESSES_H
+
+#include "sampler-capture/cpu/id_table.h"
+#include "sampler-capture/cpu/maps.h"
+#include "sampler-capture/cpu/modules.h"
+#include "sampler-capture/cpu/perf_record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TASK_NAME_SIZE 64 /* with NUL; the kernel's are 16 */
+
+/* A module that the trace has for a process, and its number there.  */
+struct known_module {
+    const struct module *module;
+    uint16_t id;
+};
+
+struct process {
+    uint64_t koid;
+    uint32_t pid;
+    char name[TASK_NAME_SIZE]; /* of its first thread, as ps shows it */
+    bool name_written;
+    struct address_map map;
+    struct known_module *known; /* owned; in the order in which they were written */
+    size_t known_count;
+    uint32_t next_local_id; /* where to look for a number once they repeat over the file */
+    struct thread *threads; /* owned list of the living */
+    bool sampled;           /* it has a sample in the trace */
+};
+
+struct thread {
+    uint64_t koid;
+    uint32_t tid;
+    char name[TASK_NAME_SIZE];
+    bool name_written;
+    bool sampled;
+    struct process *process;
+    struct thread *next;
+};
+
+/* All zero is an empty table.  */
+struct process_table {
+    struct id_table processes; /* pid to struct process */
+    struct id_table threads;   /* tid to struct thread */
+    struct module_table modules;
+    uint64_t mappings_dropped; /* for want of room: MAPS_MAX_MAPPINGS */
+};
+
+/* Apply a side-band record; other kinds change nothing.  False when there is no memory.  */
+bool processes_apply(struct process_table *table, const struct perf_record *record);
+
+/* The thread that took a sample.  NULL when there is no memory.  Lives until the next
+ * processes_apply().  */
+struct thread *processes_thread(struct process_table *table, uint32_t pid, uint32_t tid);
+
+/* The number of a module in a process, both to be written under.  *is_new says that the trace does
+ * not have the module for this process yet.  Unique in the file while numbers last, then in the
+ * process.  False when there is no memory or the process has 65,536 modules.  */
+bool process_module_id(struct process *process, const struct module *module, uint16_t *id,
+                       bool *is_new);
+
+void processes_release(struct process_table *table);
+
+#endif /* CPU_PROCESSES_H */

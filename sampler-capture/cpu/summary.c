@@ -1,0 +1,79 @@
+#include "sampler-capture/cpu/summary.h"
+
+#include "cmd/cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "1 sample", "2,000 samples".  The text lives in buffer.  */
+static const char *counted(char buffer[64], uint64_t number, const char *one, const char *many)
+{
+    (void)snprintf(buffer, 64, "%s %s", cli_grouped(number), number == 1 ? one : many);
+    return buffer;
+}
+
+static void print_contents(const struct summary *summary)
+{
+    const struct trace_totals *totals = summary->totals;
+    char samples[64], processes[64], threads[64], size[64];
+
+    if (totals->bytes < 1U << 20)
+        (void)snprintf(size, sizeof size, "%.1f KiB", (double)totals->bytes / 1024);
+    else
+        (void)snprintf(size, sizeof size, "%.1f MiB", (double)totals->bytes / (1 << 20));
+    cli_note("%s: %s of %s, %s in %.2f s; %s", summary->output,
+             counted(samples, totals->samples, "sample", "samples"),
+             counted(processes, totals->processes, "process", "processes"),
+             counted(threads, totals->threads, "thread", "threads"), summary->seconds, size);
+}
+
+static void print_losses(const struct summary *summary)
+{
+    const struct trace_loss *loss = &summary->loss;
+
+    if (loss->ring)
+        cli_note("lost: %s records, since the kernel's buffers were full: take a longer period, a "
+                 "larger --buffer-size or a faster disk",
+                 cli_grouped(loss->ring));
+    if (loss->throttled)
+        cli_note("lost: the kernel held sampling back %s times: take a longer period or raise "
+                 "kernel.perf_event_max_sample_rate",
+                 cli_grouped(loss->throttled));
+    if (loss->region_full)
+        cli_note("lost: %s samples, since buffers of %s bytes were full: raise --buffer-size",
+                 cli_grouped(loss->region_full), cli_grouped(summary->region_size));
+    if (loss->unreadable)
+        cli_note("lost: %s samples without a readable user stack", cli_grouped(loss->unreadable));
+    if (loss->exited)
+        cli_note("lost: %s samples of threads that were just ending", cli_grouped(loss->exited));
+}
+
+static void print_doubts(const struct summary *summary)
+{
+    const struct trace_totals *totals = summary->totals;
+
+    if (totals->samples == 0)
+        cli_note("no samples: no thread used a CPU for %s ns outside the kernel; -F takes more "
+                 "samples",
+                 cli_grouped(summary->period_ns));
+    if (totals->samples >= 20 && summary->shallow > totals->samples / 2)
+        cli_note("most stacks end after one or two functions: compile with "
+                 "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer");
+    if (summary->unplaced)
+        cli_note("%s mappings of files that could not be read as ELF: their addresses are file "
+                 "offsets",
+                 cli_grouped(summary->unplaced));
+    if (summary->mappings_dropped + totals->unmapped)
+        cli_note("%s mappings of processes that have too many are left out",
+                 cli_grouped(summary->mappings_dropped + totals->unmapped));
+}
+
+void summary_print(const struct summary *summary)
+{
+    print_contents(summary);
+    print_losses(summary);
+    print_doubts(summary);
+    if (summary->totals->samples > 0 && strcmp(summary->output, "standard output") != 0)
+        cli_note("next: fxt2pprof %s -o profile.pb.gz", summary->output);
+}

@@ -1,0 +1,84 @@
+/* trace.h - the file that a capture writes.
+ *
+ * An archive (docs/formats/fxt.md section 1.5): provider cpu + 1, "cpu-N", holds the samples of one
+ * CPU as the kernel sampler of Zircon writes them; provider 0xffff0000, "sampler-capture", holds
+ * what samples mean: names, modules, mappings, the session and what was lost.  All ticks are
+ * nanoseconds of CLOCK_MONOTONIC.  Whole records reach the file, many with one write(2).  */
+#ifndef CPU_TRACE_H
+#define CPU_TRACE_H
+
+#include "sampler-capture/cpu/processes.h"
+#include "sampler-capture/cpu/region.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRACE_TOOL_PROVIDER 0xffff0000U
+
+/* Samples that are not in the trace, by cause.  Counts only ever grow.  */
+struct trace_loss {
+    uint64_t ring;        /* the kernel's ring was full: samples and side-band records */
+    uint64_t throttled;   /* times the kernel stopped an event until the next tick */
+    uint64_t region_full; /* the region was full */
+    uint64_t unreadable;  /* no user stack */
+    uint64_t exited;      /* the thread had given up its ids */
+};
+
+/* The arguments of the instant fxt.capture/session.  */
+struct trace_session {
+    uint64_t period_ns;
+    uint32_t max_frames;
+    uint64_t realtime_ns;  /* CLOCK_REALTIME and */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC of the same moment */
+    const char *clock;
+    const char *arch;
+    const char *kernel;
+    const char *cpu_model;
+    const char *command;
+    const char *tool_version;
+};
+
+struct trace;
+
+/* A trace into fd, which is borrowed, for CPUs 0..cpu_limit-1.  NULL when there is no memory.  */
+struct trace *trace_open(int fd, size_t cpu_limit);
+
+/* Each of these returns false when the trace cannot go on: trace_errno() says why.  */
+
+/* The start of the trace.  */
+bool trace_write_session(struct trace *trace, const struct trace_session *session);
+
+/* A sample of thread, after what the trace does not have yet of its process.  The ids in *sample
+ * are not used.  */
+bool trace_write_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,
+                        struct thread *thread);
+
+/* What was lost on a CPU up to now, if that changed since the last time or always is set.  */
+bool trace_write_loss(struct trace *trace, unsigned cpu, uint64_t ticks,
+                      const struct trace_loss *loss, bool always);
+
+/* Bring everything to the file.  After a failed write the file is cut behind the last whole record,
+ * where that is possible.  */
+bool trace_flush(struct trace *trace);
+
+/* errno of the failure, ENOMEM included; 0 if there was none.  */
+int trace_errno(const struct trace *trace);
+
+/* What the trace holds so far.  */
+struct trace_totals {
+    uint64_t bytes;
+    uint64_t samples;
+    uint64_t processes; /* with samples */
+    uint64_t threads;
+    uint64_t unmapped; /* mappings left out: a process has only 65,536 module numbers */
+};
+const struct trace_totals *trace_totals(const struct trace *trace);
+
+/* Accepts NULL.  Does not flush.  */
+void trace_close(struct trace *trace);
+
+/* Total of all causes.  */
+uint64_t trace_loss_total(const struct trace_loss *loss);
+
+#endif /* CPU_TRACE_H */

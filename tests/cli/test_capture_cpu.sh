@@ -1,0 +1,124 @@
+#!/bin/sh
+# What sampler-capture cpu says about programs whose profile is known.
+set -eu
+cd "$WORK"
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
+    grep -q perf_event err || fail "$(cat err)"
+    echo "SKIP: perf_event_open is not permitted here"
+    exit 0
+fi
+
+# Without -mno-omit-leaf-frame-pointer the caller of a leaf function goes missing.
+"${CC:-cc}" -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -pthread \
+    -o workload "$ROOT/testdata/capture/workload.c"
+low=$(nm -S workload | awk '$4 == "hot_function" { print $1 }')
+size=$(nm -S workload | awk '$4 == "hot_function" { print $2 }')
+high=$(printf '%x' $((0x$low + 0x$size)))
+
+# check EXPRESSION: what capture_check says about the last trace must make it true.
+capture() { # capture TRACE COMMAND...
+    trace=$1
+    shift
+    sampler-capture cpu -o "$trace" "$@" >out 2>err || fail "status $? of $*: $(cat err)"
+    measure "$trace"
+}
+measure() {
+    capture_check "$1" workload "$low" "$high" >facts || fail "$1 is damaged"
+    . ./facts
+}
+check() {
+    [ $(($1)) -ne 0 ] || fail "$1: $(tr '\n' ' ' <facts)"
+}
+
+# The hot function is the leaf of nearly all samples, and its caller can be found.
+capture hot.fxt -- ./workload 500
+check "hits * 10 > samples * 9"
+check "damage == 0"
+check "unmapped == 0"
+check "unnamed == 0"
+check "disorder == 0"
+check "lost == 0"
+check "processes == 1 && tasks == 1"
+
+# One sample a millisecond of CPU time.
+cpu_ms=$(($(cat out) / 1000000))
+check "samples * 10 > $cpu_ms * 9"
+check "samples * 10 < $cpu_ms * 11"
+
+# Twice the frequency, twice the samples; a period says the same.
+capture fast.fxt -F 10000 -- ./workload 300
+cpu_ms=$(($(cat out) / 1000000))
+check "samples > $cpu_ms * 9"
+check "samples < $cpu_ms * 11"
+capture fast.fxt --period 5000000 -- ./workload 300
+check "samples > 40 && samples < 66"
+
+# Threads are told apart and named.
+capture threads.fxt -- ./workload threads 4 100
+check "tasks >= 4 && processes == 1"
+check "hits * 10 > samples * 9"
+check "unnamed == 0"
+for i in 0 1 2 3; do
+    fxtdump threads.fxt | grep -q "kernel_object type=2 .* name=worker-$i " || fail "no thread worker-$i"
+done
+
+# Many short children, each with the mappings of its parent.
+capture forks.fxt -- ./workload forks 300 4
+check "processes >= 290"
+check "hits * 10 > samples * 8"
+check "unmapped == 0"
+check "unnamed == 0"
+check "damage == 0"
+
+# An exec begins a new process of the same pid: the high half of its koid counts up.
+capture exec.fxt -- ./workload exec 50
+check "processes == 2 && tasks == 2"
+check "unmapped == 0"
+first=$(fxtdump exec.fxt | sed -n 's/.*kernel_object type=1 koid=\([0-9]*\) .*/\1/p' | head -n 1)
+second=$(fxtdump exec.fxt | sed -n 's/.*kernel_object type=1 koid=\([0-9]*\) .*/\1/p' | tail -n 1)
+[ "$second" -eq $((first + (1 << 32))) ] || fail "koids $first and $second"
+
+# Through a shell: the programs that it starts are there by name.
+capture shell.fxt -- sh -c './workload 60; exec ./workload 60'
+check "processes >= 2"
+check "hits > 80"
+fxtdump shell.fxt | grep -q 'kernel_object type=1 .* name=workload' || fail "no process workload"
+
+# The code of the C library and of the program have their build IDs.
+id=$(readelf -n workload | sed -n 's/.*Build ID: //p')
+fxtdump hot.fxt | grep -q "module .* build_id=$id name=.*/workload" || fail "no build ID $id"
+
+# No CPU time, no samples: a valid trace that says so.
+capture idle.fxt -- ./workload sleep 100
+check "samples < 5 && damage == 0"
+
+# A file that was deleted while it ran keeps its build ID and its addresses.
+cp workload gone
+capture gone.fxt -- sh -c 'exec ./gone 100'
+rm -f workload2
+cp workload workload2
+capture gone.fxt -- sh -c './workload2 150 & sleep 0.03; rm workload2; wait'
+fxtdump gone.fxt | grep -q "module .* build_id=$id name=.*/workload2$" || fail "no deleted file"
+
+# The session says how the samples were taken.
+fxtdump hot.fxt | grep -q 'name=session .*period_ns: 1000000, clock: "task-clock", max_frames: 64, layout: "sampler"' ||
+    fail "no session"
+fxtdump hot.fxt | grep -q 'command: "./workload 500"' || fail "no command"
+grep -q "^hot.fxt: .* of 1 process" err || true
+
+# A trace on standard output; the command's own output is then among the messages.
+sampler-capture cpu -o - -- ./workload 100 >piped.fxt 2>err || fail "status $?"
+grep -qE '^[0-9]+$' err || fail "the command's output is missing"
+measure piped.fxt
+check "samples > 80 && damage == 0"
+
+# A region that is too small says what it cost, and the file stays whole.
+capture small.fxt -F 100000 --buffer-size 4k -- ./workload 300
+check "lost > 0 && lost_events > 0"
+check "damage == 0"

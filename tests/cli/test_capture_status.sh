@@ -1,0 +1,147 @@
+#!/bin/sh
+# Exit statuses, signals and files of sampler-capture.
+set -eu
+cd "$WORK"
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+expect() { # expect STATUS COMMAND...
+    wanted=$1
+    shift
+    status=0
+    "$@" >out 2>err </dev/null || status=$?
+    [ "$status" -eq "$wanted" ] || fail "status $status, not $wanted: $*: $(cat err)"
+}
+says() { # says TEXT: the message on stderr
+    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
+}
+
+# The command line.
+expect 2 sampler-capture
+says "which capture"
+expect 2 sampler-capture heap
+says "no capture 'heap'"
+expect 2 sampler-capture cpu -- true
+says "no output file"
+expect 2 sampler-capture cpu -o x.fxt
+says "no COMMAND"
+expect 2 sampler-capture cpu -o x.fxt --period 9999 -- true
+says "--period: 9999 is not between 10,000"
+expect 2 sampler-capture cpu -o x.fxt -F 0 -- true
+says "-F: 0 is not between 1 and 100,000"
+expect 2 sampler-capture cpu -o x.fxt -F 100001 -- true
+expect 2 sampler-capture cpu -o x.fxt -F 99 --period 20000 -- true
+says "-F and --period"
+expect 2 sampler-capture cpu -o x.fxt --buffer-size 2G -- true
+says "--buffer-size"
+expect 2 sampler-capture cpu -o x.fxt --buffer-size 0 -- true
+expect 2 sampler-capture cpu --bogus
+says "unknown option --bogus"
+[ ! -e x.fxt ] || fail "a wrong command line made a file"
+expect 0 sampler-capture cpu --help
+grep -q 'Usage: sampler-capture cpu' out || fail "no usage in --help"
+expect 0 sampler-capture --version
+grep -q '^sampler-capture (FXT toolchain) [0-9]' out || fail "no version"
+
+# Failures of its own before the command runs.
+expect 125 sampler-capture cpu -o missing/x.fxt -- true
+says "missing/x.fxt: No such file or directory"
+
+if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
+    grep -q perf_event err || fail "$(cat err)"
+    [ ! -e probe.fxt ] || fail "a capture that could not start left a file"
+    echo "SKIP: perf_event_open is not permitted here"
+    exit 0
+fi
+
+# The command's status is passed on.
+expect 0 sampler-capture cpu -o x.fxt -- true
+expect 3 sampler-capture cpu -o x.fxt -- sh -c 'exit 3'
+# shellcheck disable=SC2016 # $$ is the inner shell's
+expect 143 sampler-capture cpu -o x.fxt -- sh -c 'kill -TERM $$'
+expect 3 sampler-capture cpu -o x.fxt sh -c 'exit 3'
+capture_check x.fxt >/dev/null || fail "a damaged file"
+
+# Commands that cannot run leave no file, and the one that was there.
+rm -f x.fxt
+expect 127 sampler-capture cpu -o x.fxt -- ./no-such-program
+says "./no-such-program: No such file or directory"
+[ ! -e x.fxt ] || fail "a file although nothing ran"
+echo precious >x.fxt
+expect 127 sampler-capture cpu -o x.fxt -- no-such-program
+[ "$(cat x.fxt)" = precious ] || fail "an old file was lost"
+echo text >program
+expect 126 sampler-capture cpu -o x.fxt -- ./program
+says "./program: Permission denied"
+expect 126 sampler-capture cpu -o x.fxt -- /
+[ "$(cat x.fxt)" = precious ] || fail "an old file was lost"
+expect 0 sampler-capture cpu -o x.fxt -- true
+capture_check x.fxt >/dev/null || fail "an old file was not replaced"
+
+# Its standard input, output and errors are the command's.
+echo words | sampler-capture cpu -o x.fxt -- cat >out 2>err || fail "status $?"
+[ "$(cat out)" = words ] || fail "output is not the command's alone"
+
+# A signal ends command and capture; the file is whole.
+# What a shell starts in the background ignores SIGINT, which cannot be undone from sh.
+for signal in TERM HUP; do
+    sampler-capture cpu -o signal.fxt -- sh -c 'while :; do :; done' 2>err &
+    pid=$!
+    sleep 0.7
+    kill -s $signal $pid
+    status=0
+    wait $pid || status=$?
+    [ $status -gt 128 ] || fail "status $status after SIG$signal"
+    capture_check signal.fxt >facts || fail "damaged after SIG$signal"
+    grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIG$signal: $(cat facts)"
+done
+python3 - <<'PY' || fail "SIGINT"
+import signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+p = subprocess.Popen(["sampler-capture", "cpu", "-o", "int.fxt", "--", "sh", "-c",
+                      "trap 'exit 7' INT; while :; do :; done"], stderr=subprocess.PIPE)
+time.sleep(0.7)
+p.send_signal(signal.SIGINT)
+status = p.wait(20)
+if status != 7:
+    sys.exit("status %d: %s" % (status, p.stderr.read()))
+PY
+capture_check int.fxt >facts || fail "damaged after SIGINT"
+grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
+
+# A capture that is killed leaves whole records, up to a round before.
+cat >count <<'SH'
+i=0
+while [ $i -lt "$1" ]; do i=$((i + 1)); done
+SH
+sampler-capture cpu -o killed.fxt -- sh count 1000000 2>err &
+pid=$!
+sleep 1
+kill -KILL $pid
+wait $pid || true
+capture_check killed.fxt >facts || fail "damaged after SIGKILL"
+grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGKILL: $(cat facts)"
+
+# A full disk: the command still runs to its end.
+expect 4 sampler-capture cpu -o /dev/full -- sh -c 'sleep 0.4; echo done >finished'
+says "No space left on device"
+[ -e finished ] || fail "the command did not run to its end"
+[ "$(grep -c 'No space left' err)" -eq 1 ] || fail "more than one sentence: $(cat err)"
+
+# On a file system the file ends with a whole record.
+status=0
+(
+    ulimit -f 8
+    trap '' XFSZ
+    exec sampler-capture cpu -F 20000 -o limited.fxt -- sh count 300000
+) 2>err || status=$?
+[ $status -eq 4 ] || fail "status $status at the size limit: $(cat err)"
+says "File too large"
+capture_check limited.fxt >/dev/null || fail "cut in a record"
+
+# A reader of the pipe that goes away is a failed write too.
+status=0
+sh -c 'sampler-capture cpu -F 20000 -o - -- sh -c "sleep 0.6; exit 0" 2>err; echo $? >status' | head -c 8 >/dev/null
+[ "$(cat status)" -eq 4 ] || fail "status $(cat status) after a broken pipe: $(cat err)"
