@@ -112,15 +112,17 @@ capture_check int.fxt >facts || fail "damaged after SIGINT"
 grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
 
 # A capture that is killed leaves whole records, up to a round before.
-cat >count <<'SH'
-i=0
-while [ $i -lt "$1" ]; do i=$((i + 1)); done
+cat >spin <<'SH'
+ulimit -t 10
+echo $$ >spinning
+while :; do :; done
 SH
-sampler-capture cpu -o killed.fxt -- sh count 1000000 2>err &
+sampler-capture cpu -o killed.fxt -- sh spin 2>err &
 pid=$!
 sleep 1
 kill -KILL $pid
 wait $pid || true
+kill "$(cat spinning)"
 capture_check killed.fxt >facts || fail "damaged after SIGKILL"
 grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGKILL: $(cat facts)"
 
@@ -135,7 +137,8 @@ status=0
 (
     ulimit -f 8
     trap '' XFSZ
-    exec sampler-capture cpu -F 20000 -o limited.fxt -- sh count 300000
+    exec sampler-capture cpu -F 20000 -o limited.fxt -- \
+        sh -c 'for i in 1 2 3 4 5 6 7 8 9; do seq 20000; done' >/dev/null
 ) 2>err || status=$?
 [ $status -eq 4 ] || fail "status $status at the size limit: $(cat err)"
 says "File too large"
