@@ -8,6 +8,7 @@
 
 #include "libfxt/fxt.h"
 #include "tests/support/allocation.h"
+#include "tests/support/hex.h"
 
 /* ---- What the writer writes to ---- */
 
@@ -52,21 +53,6 @@ static void close_writer(void)
 static void write_ok(const struct fxt_record *record)
 {
     ck_assert_msg(fxt_writer_record(writer, record, &error) == FXT_OK, "%s", error.message);
-}
-
-static size_t parse_hex(const char *hex, uint8_t *bytes, size_t capacity)
-{
-    size_t used = 0;
-
-    for (const char *p = hex; *p; p += 2) {
-        char digits[3] = { 0 };
-        while (*p == ' ')
-            p++;
-        memcpy(digits, p, 2);
-        ck_assert_uint_lt(used, capacity);
-        bytes[used++] = (uint8_t)strtoul(digits, NULL, 16);
-    }
-    return used;
 }
 
 /* ---- The vectors of section 7 ---- */
@@ -539,7 +525,7 @@ START_TEST(writes_the_bytes_of_the_format_notes)
 {
     const struct vector *vector = &vectors[_i];
     uint8_t expected[512];
-    size_t length = parse_hex(vector->hex, expected, sizeof expected);
+    size_t length = hex_bytes(vector->hex, expected, sizeof expected);
 
     for (size_t i = 0; i < vector->count; i++)
         write_ok(&vector->records[i]);

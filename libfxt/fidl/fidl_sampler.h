@@ -8,9 +8,9 @@
  * The decoder takes both and tells them apart by the body; the encoder writes the one it is asked
  * for.
  *
- * A message is decoded in place: nothing is copied, arrays are walked with the fidl_*_at() and
- * fidl_*_next() functions. fidl_decode() checks the message whole - every count, padding byte,
- * envelope and string - so walking cannot fail.  */
+ * A message is decoded in place: nothing is copied; arrays are walked with fidl_word(),
+ * fidl_module_next() and fidl_segment_next().  fidl_decode() checks the message whole - every
+ * count, padding byte, envelope and string - so walking cannot fail.  */
 #ifndef FIDL_SAMPLER_H
 #define FIDL_SAMPLER_H
 
@@ -32,11 +32,10 @@ enum fidl_status {
     FIDL_BAD_WIRE_FORMAT = 3, /* the bit for wire format 2 is missing */
     FIDL_UNKNOWN_METHOD = 4,  /* an ordinal this protocol does not have */
     FIDL_BAD_PADDING = 5,     /* a padding byte is not 0 */
-    /* a presence word is neither 0 nor all ones, or absent where it must not be */
-    FIDL_BAD_PRESENCE = 6,
-    FIDL_BAD_ENVELOPE = 7, /* byte count, flags or handles of an envelope are wrong */
-    FIDL_OVER_BOUND = 8,   /* a count over the protocol's bound or over the bytes that are there */
-    FIDL_BAD_UTF8 = 9,     /* a string is not UTF-8 */
+    FIDL_BAD_PRESENCE = 6,    /* a presence word is not all ones; no member here may be absent so */
+    FIDL_BAD_ENVELOPE = 7,    /* byte count, flags or handles of an envelope are wrong */
+    FIDL_OVER_BOUND = 8,      /* a count over its bound or over the bytes that are there */
+    FIDL_BAD_UTF8 = 9,        /* a string is not UTF-8 */
     FIDL_TRAILING_BYTES = 10, /* bytes behind the end of the message */
     FIDL_NO_ROOM = 11,        /* encoding: the buffer is too small; nothing useful was written */
 };
@@ -94,14 +93,14 @@ struct fidl_module {
 /* A decoded message.  It borrows from the bytes it was decoded from.  */
 struct fidl_message {
     enum fidl_method method;
-    enum fidl_generation generation; /* by the body; for FIDL_SET_PROCESS_INFO, which is the same in
-                                        both, by the flags */
-    uint32_t txid;                   /* 0 for one-way messages, not enforced */
+    /* By the body; for FIDL_SET_PROCESS_INFO, which is the same in both, by the flags.  */
+    enum fidl_generation generation;
+    uint32_t txid; /* 0 for one-way messages, not enforced */
 
     /* The members of the Record methods.  In generation 2 each may be missing; servers refuse such
      * a message (section 4).  */
     bool has_address;
-    bool has_stack;
+    bool has_stack;          /* the frames of the stack are there, be it none */
     bool has_size;           /* never for a deallocation */
     uint64_t address;        /* of the block */
     uint64_t size;           /* bytes asked for */
@@ -118,9 +117,10 @@ struct fidl_message {
 /* Word i of words; i < words.count is the caller's duty.  */
 uint64_t fidl_word(struct fidl_words words, uint64_t i);
 
-/* Decode and check one whole message of exactly length bytes (section 3, all its rejections).  A
- * table member with an ordinal that the protocol does not know is skipped.  On anything but FIDL_OK
- * *out is unspecified. Returns any status but FIDL_NO_ROOM.  */
+/* Decode and check one whole message of exactly length bytes (section 3, all its rejections); it
+ * may be longer than a channel would carry.  A table member with an ordinal that the protocol does
+ * not know is skipped.  On anything but FIDL_OK *out is unspecified.  Returns any status but
+ * FIDL_NO_ROOM.  */
 enum fidl_status fidl_decode(const uint8_t *bytes, size_t length, struct fidl_message *out);
 
 /* Step to the next module or segment.  False at the end.  Walk a copy of the cursor to be able to
@@ -129,12 +129,15 @@ bool fidl_module_next(struct fidl_cursor *cursor, struct fidl_module *out);
 bool fidl_segment_next(struct fidl_cursor *cursor, struct fidl_segment *out);
 
 /* The length of the message that starts at bytes, found from its own structure, for recorded
- * streams of messages one after another. Returns FIDL_OK with *message_length, or what
+ * streams of messages one after another.  Returns FIDL_OK with *message_length, or what
  * fidl_decode() would say (trailing bytes apart).  */
 enum fidl_status fidl_message_length(const uint8_t *bytes, size_t length, size_t *message_length);
 
-/* ---- Encoding: whole messages into the caller's buffer; *length is their size.  FIDL_OK,
- * FIDL_OVER_BOUND or FIDL_NO_ROOM. ---- */
+/* ---- Encoding ---- */
+
+/* The functions below put one whole message into the caller's buffer and its size into *length.
+ * They make no message larger than FIDL_MAX_MESSAGE, whatever the capacity.  Return FIDL_OK,
+ * FIDL_OVER_BOUND or FIDL_NO_ROOM; *length is set with FIDL_OK alone.  */
 
 enum fidl_status fidl_encode_allocation(enum fidl_generation generation, uint64_t address,
                                         const uint64_t *stack, size_t stack_count, uint64_t size,
@@ -144,7 +147,7 @@ enum fidl_status fidl_encode_deallocation(enum fidl_generation generation, uint6
                                           const uint64_t *stack, size_t stack_count,
                                           uint8_t *buffer, size_t capacity, size_t *length);
 
-/* A module to encode.  */
+/* A module to encode.  Either pointer may be NULL: then the member is left out.  */
 struct fidl_module_source {
     const uint8_t *build_id;
     uint32_t build_id_length;            /* at most FIDL_MAX_BUILD_ID */
@@ -152,9 +155,10 @@ struct fidl_module_source {
     size_t segment_count;
 };
 
-/* name may be NULL (left out); it is cut to 31 bytes on a character boundary (section 1).  modules
- * may be NULL (left out). FIDL_NO_ROOM: give fewer modules and send the rest in another message
- * (section 3, "Sizes").  */
+/* name and modules may be NULL: then they are left out.  name is cut to 31 bytes on a character
+ * boundary (section 1), and bytes that are not UTF-8 become '?', since receivers refuse the message
+ * otherwise.  FIDL_NO_ROOM: give fewer modules and send the rest in another message (section 3,
+ * "Sizes").  */
 enum fidl_status fidl_encode_process_info(enum fidl_generation generation, const char *name,
                                           const struct fidl_module_source *modules,
                                           size_t module_count, uint8_t *buffer, size_t capacity,
