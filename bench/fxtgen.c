@@ -399,7 +399,7 @@ static void put_session(void)
         .name = fxt_inline("session"),
         .args = args,
         .arg_count = sizeof args / sizeof args[0],
-        .value.event.type = FXT_EVENT_INSTANT,
+        .value.event = { .type = FXT_EVENT_INSTANT, .has_scope = true, .scope = FXT_SCOPE_GLOBAL },
     });
 }
 

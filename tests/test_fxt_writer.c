@@ -9,6 +9,7 @@
 #include "libfxt/fxt.h"
 #include "tests/support/allocation.h"
 #include "tests/support/hex.h"
+#include "tests/support/pass_on.h"
 
 /* ---- What the writer writes to ---- */
 
@@ -846,6 +847,19 @@ START_TEST(refuses_what_does_not_fit_and_writes_nothing)
 }
 END_TEST
 
+/* ---- There and back (more of it in test_fxt_roundtrip.c) ---- */
+
+START_TEST(writes_what_was_read_from_the_vectors)
+{
+    uint8_t expected[512];
+    size_t length = hex_bytes(vectors[_i].hex, expected, sizeof expected);
+
+    ck_assert_uint_eq(pass_on_bytes(expected, length, writer), vectors[_i].count);
+    ck_assert_uint_eq(sink.used, length);
+    ck_assert_mem_eq(sink.bytes, expected, length);
+}
+END_TEST
+
 /* ---- Failures from outside ---- */
 
 START_TEST(stays_failed_after_a_failed_write)
@@ -937,6 +951,7 @@ int main(void)
     tcase_add_loop_test(tcase, gives_large_records_32_bits_of_size, 0, ROWS(large_sizes));
     tcase_add_test(tcase, writes_the_longest_ordinary_record);
     tcase_add_loop_test(tcase, refuses_what_does_not_fit_and_writes_nothing, 0, ROWS(invalid));
+    tcase_add_loop_test(tcase, writes_what_was_read_from_the_vectors, 0, ROWS(vectors));
     tcase_add_test(tcase, stays_failed_after_a_failed_write);
     tcase_add_test(tcase, reports_every_failed_allocation);
     tcase_add_test(tcase, closes_nothing_when_given_null);
