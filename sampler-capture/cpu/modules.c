@@ -125,7 +125,8 @@ static void read_image_of_process(struct module *module, const struct perf_map *
  * notes lie in its first page.  */
 static void read_vdso(struct module *module, const struct perf_map *map)
 {
-    const void *own = (const void *)getauxval(AT_SYSINFO_EHDR); // NOLINT(performance-no-int-to-ptr)
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    const void *own = (const void *)getauxval(AT_SYSINFO_EHDR);
 
     if (own && (sizeof own == 4 || map->start > UINT32_MAX) &&
         !elf_image_read_memory(own, (size_t)sysconf(_SC_PAGESIZE), &module->image))
