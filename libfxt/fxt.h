@@ -52,16 +52,14 @@ enum fxt_status {
     FXT_FATAL = 2,     /* reading cannot go on: see fxt_reader_next() */
     FXT_NO_MEMORY = 3, /* an allocation failed */
     FXT_IO = 4,        /* writing failed; error->system_errno says why */
-    /* an argument breaks the contract or does not fit its field; nothing was done */
-    FXT_INVALID = 5,
+    FXT_INVALID = 5,   /* an argument breaks the contract or does not fit; nothing was done */
 };
 
 /* What went wrong, for people.  Belongs to the caller, needs no clean-up, may be NULL wherever it
  * is asked for.  It is written on every status other than FXT_OK and FXT_END, and on no other.  */
 struct fxt_error {
     enum fxt_status status;
-    int system_errno;  /* errno of the failing read or write; 0 when the bytes themselves are at
-                          fault */
+    int system_errno;  /* errno of the failing read or write; 0 when the bytes are at fault */
     uint64_t offset;   /* uncompressed bytes from the start of the trace */
     char message[200]; /* a phrase: no newline, no final dot */
 };
@@ -84,7 +82,7 @@ enum fxt_compression {
 
 /* Read from a file descriptor: a file, a pipe or a socket, from where it stands.  The descriptor
  * stays the caller's and must outlive the input.  Nothing is read before the first fxt_input_read()
- * or fxt_reader_next(). Returns FXT_OK or FXT_NO_MEMORY.  */
+ * or fxt_reader_next().  Returns FXT_OK or FXT_NO_MEMORY.  */
 FXT_API enum fxt_status fxt_input_open_fd(int fd, struct fxt_input **out, struct fxt_error *error);
 
 /* Read from a callback.  Returns FXT_OK or FXT_NO_MEMORY.  */
@@ -93,9 +91,10 @@ FXT_API enum fxt_status fxt_input_open_callback(fxt_read_fn read, void *context,
 
 /* Store up to size uncompressed bytes in buffer and their number in *length.  The compression is
  * told by the first bytes: gzip (any number of members) or none.  A compressed stream that stops
- * early gives what it held, then FXT_END with fxt_input_is_cut() true. Returns FXT_OK with *length
- * >= 1, FXT_END, FXT_FATAL (a read failed, or the compressed data are corrupt) or FXT_NO_MEMORY.
- * After anything but FXT_OK every further call returns the same.  */
+ * early gives what it held, then FXT_END with fxt_input_is_cut() true.
+ *
+ * Returns FXT_OK with *length >= 1, FXT_END, FXT_FATAL (a read failed, or the compressed data are
+ * corrupt) or FXT_NO_MEMORY.  After anything but FXT_OK every further call returns the same.  */
 FXT_API enum fxt_status fxt_input_read(struct fxt_input *input, void *buffer, size_t size,
                                        size_t *length, struct fxt_error *error);
 
@@ -115,6 +114,7 @@ FXT_API void fxt_input_close(struct fxt_input *input);
 /* ---- Values inside records ---- */
 
 /* A string, as bytes: UTF-8 by the format, anything in practice, without a final NUL (section 1.2).
+ *
  * Reading: bytes are resolved from the provider's table where index is not 0.
  * Writing: index not 0 writes that table reference; index 0 writes the bytes inline, or the empty
  * reference for length 0.  */
@@ -122,17 +122,16 @@ struct fxt_string {
     const char *bytes; /* never NULL in a record that was read */
     uint32_t length;   /* bytes */
     uint16_t index;    /* 1..32767 in the provider's string table; 0 inline or empty */
-    bool missing; /* read from an index that nothing registered: length is 0; show it as "<string
-                     INDEX>" */
+    bool missing;      /* nothing registered index: length is 0; show it as "<string INDEX>" */
 };
 
 /* A thread by its kernel object ids (section 1.3).  Process 0 thread 0 means "unknown" to
- * producers. Writing: index not 0 writes that reference, index 0 writes the two ids inline.  */
+ * producers.  Writing: index not 0 writes that reference, index 0 writes the two ids inline.  */
 struct fxt_thread {
     uint64_t process; /* koid */
     uint64_t thread;  /* koid */
     uint8_t index;    /* 1..255 in the provider's thread table; 0 inline */
-    bool missing;     /* read from an index that nothing registered: both ids are 0 */
+    bool missing;     /* nothing registered index: both ids are 0 */
 };
 
 /* Raw bytes inside a record.  */
@@ -207,8 +206,7 @@ struct fxt_arg {
 /* What a record is: type and subtype of the format in one word.  fxt_record_kind_name() gives the
  * names.  */
 enum fxt_record_kind {
-    /* a type or subtype the format does not assign: kept whole, counted as damage kind */
-    FXT_RECORD_UNKNOWN = 0,
+    FXT_RECORD_UNKNOWN = 0, /* a type or subtype the format does not assign: kept whole, counted */
     FXT_RECORD_MAGIC = 1,
     FXT_RECORD_PROVIDER_INFO = 2,
     FXT_RECORD_PROVIDER_SECTION = 3,
@@ -244,8 +242,7 @@ enum fxt_event_type {
     FXT_EVENT_FLOW_BEGIN = 8,
     FXT_EVENT_FLOW_STEP = 9,
     FXT_EVENT_FLOW_END = 10,
-    /* 11..15 are unassigned: the common part is kept, value.event.rest holds the remaining words.
-     */
+    /* 11..15 are unassigned: the common part is kept, value.event.rest holds what follows it.  */
 };
 
 enum fxt_scope {
@@ -266,8 +263,7 @@ struct fxt_provider {
     uint32_t id;
     bool initialized; /* it, or the default context before it, had an initialization record */
     uint64_t ticks_per_second; /* 1,000,000,000 until an initialization record says otherwise */
-    uint64_t base_ticks;  /* the tick that is time 0; 0 unless the 4-word initialization record says
-                             otherwise */
+    uint64_t base_ticks;  /* the tick that is time 0; 0 without a 4-word initialization record */
     int64_t base_time_ns; /* Unix time of base_ticks; 0 when unknown */
     struct fxt_string name;
 };
@@ -285,13 +281,14 @@ struct fxt_record {
     const struct fxt_provider *provider; /* never NULL when read; ignored on writing */
 
     uint64_t ticks; /* as written */
-    int64_t ts_ns;  /* ns(ticks - base_ticks) by the provider's clock; negative before the base.
-                       Ignored on writing */
+    /* ns(ticks - base_ticks) by the provider's clock; negative before the base.  Ignored on
+     * writing.  */
+    int64_t ts_ns;
 
     struct fxt_thread thread;
     struct fxt_string category; /* event, large blob */
-    struct fxt_string
-        name; /* event, blob, objects, module, large blob, provider info, string (its text) */
+    /* Event, blob, objects, module, large blob, provider info; a string record's text.  */
+    struct fxt_string name;
     const struct fxt_arg *args; /* event, objects, scheduling, large blob of format 0 */
     size_t arg_count;           /* at most FXT_MAX_ARGS */
 
@@ -301,15 +298,13 @@ struct fxt_record {
         } magic;
         struct {
             uint32_t id;
-            unsigned event; /* provider event: 0 a buffer filled up and records were lost; 1..15
-                               unassigned */
+            unsigned event; /* 0 a buffer filled up and records were lost; 1..15 unassigned */
         } provider;
         struct {
             uint64_t ticks_per_second; /* 0 is counted and changes nothing */
             uint64_t base_ticks;
             int64_t base_time_ns;
-            bool extended; /* the 4-word form: the two members above were in the record
-                              (section 2.2) */
+            bool extended; /* the 4-word form, which has the two members above (section 2.2) */
         } init;
         struct {
             uint16_t index; /* string: 0..32767, thread: 0..255; index 0 registers nothing */
@@ -320,8 +315,7 @@ struct fxt_record {
             uint64_t id;        /* counter, async, flow */
             uint64_t scope;     /* instant: enum fxt_scope or any other number; 0 when absent */
             uint64_t end_ticks; /* duration complete, as written */
-            int64_t end_ns; /* duration complete: never before ts_ns; an earlier end is counted and
-                               raised */
+            int64_t end_ns;     /* duration complete; an end before ts_ns is counted and raised */
             struct fxt_words rest; /* event types 11..15: what follows the arguments */
         } event;
         struct {
@@ -335,12 +329,13 @@ struct fxt_record {
         } object;
         struct {
             unsigned cpu;
-            unsigned outgoing_state; /* 0 new 1 running 2 suspended 3 blocked 4 dying 5 dead; others
-                                        occur */
-            uint64_t outgoing_tid;   /* koid; context switches */
-            uint64_t incoming_tid;   /* koid; context switches, and the woken thread of a wakeup */
-            struct fxt_thread
-                outgoing; /* legacy context switch only; their .thread are the two koids above */
+            /* 0 new, 1 running, 2 suspended, 3 blocked, 4 dying, 5 dead; others occur.  */
+            unsigned outgoing_state;
+            uint64_t outgoing_tid; /* koid; context switches */
+            uint64_t incoming_tid; /* koid; context switches, and the woken thread of a wakeup */
+            /* Legacy context switch only.  Reading: their .thread are the two koids above, which
+             * are ignored on writing.  */
+            struct fxt_thread outgoing;
             struct fxt_thread incoming;
             unsigned outgoing_priority;
             unsigned incoming_priority;
@@ -354,12 +349,10 @@ struct fxt_record {
         } module;
         struct {
             uint16_t module_id;
-            unsigned flags; /* 3 bits; producers disagree on their meaning (section 2.13), so do not
-                               filter by them */
-            uint64_t start; /* process address of the first byte */
+            unsigned flags;  /* 3 bits; do not filter by them: producers disagree (section 2.13) */
+            uint64_t start;  /* process address of the first byte */
             uint64_t length; /* bytes; start + length may exceed 2^64 in a hostile trace */
-            uint64_t vaddr;  /* module-relative (ELF virtual) address of start; need not be
-                                page-aligned */
+            uint64_t vaddr;  /* ELF virtual address of start; like start, of any alignment */
         } mapping;
         struct {
             struct fxt_words frames; /* program counters, leaf first */
@@ -369,17 +362,15 @@ struct fxt_record {
             struct fxt_bytes payload;
         } large_blob;
         struct {
-            unsigned type; /* record type, 0..15 */
-            unsigned
-                subtype; /* metadata, trace info, scheduling, profiler and large types; else 0 */
-            struct fxt_words words; /* the whole record, header included; fxt_writer_record() writes
-                                       it back as it is */
+            unsigned type;    /* record type, 0..15 */
+            unsigned subtype; /* of metadata, trace info, scheduling, profiler, large; else 0 */
+            struct fxt_words words; /* the whole record, header included; written as it is */
         } unknown;
     } value;
 };
 
-/* "event", "large_blob", ...: the names used in JSON output.  "unknown" for anything out of range.
- */
+/* "event", "large_blob", ...: the names used in JSON output; "unknown" for anything out of
+ * range.  */
 FXT_API const char *fxt_record_kind_name(enum fxt_record_kind kind);
 
 /* "instant", "duration_begin", ...; "unknown" for 11 and above.  */
@@ -402,41 +393,34 @@ FXT_API bool fxt_record_sampler_stack(const struct fxt_record *record, struct fx
  * understood (fxt_damage_is_loss() is true: tools exit with 3); the rest are notices: shown, but
  * the status stays 0.  */
 enum fxt_damage_kind {
-    FXT_DAMAGE_STRAY_BYTES = 0,    /* 1 to 7 bytes after the last whole word */
-    FXT_DAMAGE_TRUNCATED_TAIL = 1, /* the last record, or the compressed stream, is cut */
-    /* a header that is not 0 with size 0: nothing behind it can be read */
-    FXT_DAMAGE_SIZE_ZERO = 2,
-    /* contents that contradict the record's own size; the record was dropped */
-    FXT_DAMAGE_BAD_RECORD = 3,
+    FXT_DAMAGE_STRAY_BYTES = 0,      /* 1 to 7 bytes after the last whole word */
+    FXT_DAMAGE_TRUNCATED_TAIL = 1,   /* the last record, or the compressed stream, is cut */
+    FXT_DAMAGE_SIZE_ZERO = 2,        /* a header that is not 0, of size 0: the end of reading */
+    FXT_DAMAGE_BAD_RECORD = 3,       /* contents that contradict the record's size; dropped */
     FXT_DAMAGE_OVERSIZED_RECORD = 4, /* larger than max_record_bytes; skipped unread */
     FXT_DAMAGE_CORRUPT_INPUT = 5,    /* compressed data that does not unpack */
 
-    FXT_DAMAGE_ZERO_WORDS = 6, /* zero words where a header was due, as in unused regions */
-    /* type or subtype not assigned; delivered as FXT_RECORD_UNKNOWN */
-    FXT_DAMAGE_UNKNOWN_RECORD = 7,
+    FXT_DAMAGE_ZERO_WORDS = 6,        /* zero words where a header was due, as in unused regions */
+    FXT_DAMAGE_UNKNOWN_RECORD = 7,    /* (sub)type not assigned; delivered as FXT_RECORD_UNKNOWN */
     FXT_DAMAGE_UNRESOLVED_STRING = 8, /* reference to a string that nothing registered */
     FXT_DAMAGE_UNRESOLVED_THREAD = 9, /* reference to a thread that nothing registered */
     FXT_DAMAGE_TIME_OVERFLOW = 10,    /* time outside +-2^63 ns; the record was dropped */
     FXT_DAMAGE_PROVIDER_LOSS = 11,    /* a provider said that it lost records (provider event 0) */
-    FXT_DAMAGE_WRONG_COUNT =
-        12,                   /* a backtrace's count byte contradicts its size; the size was used */
-    FXT_DAMAGE_NO_MAGIC = 13, /* the trace does not begin with the magic record */
-    FXT_DAMAGE_WRONG_MAGIC = 14, /* a magic record with another number */
-    FXT_DAMAGE_ZERO_TICKS = 15,  /* initialization with 0 ticks per second; the old rate stays */
+    FXT_DAMAGE_WRONG_COUNT = 12,      /* a backtrace's count contradicts its size, which was used */
+    FXT_DAMAGE_NO_MAGIC = 13,         /* the trace does not begin with the magic record */
+    FXT_DAMAGE_WRONG_MAGIC = 14,      /* a magic record with another number */
+    FXT_DAMAGE_ZERO_TICKS = 15,       /* initialization with 0 ticks per second; the old stays */
     FXT_DAMAGE_END_BEFORE_START = 16, /* duration complete with end < start; taken as empty */
     FXT_DAMAGE_INDEX_ZERO = 17,       /* string or thread record for index 0; registers nothing */
-    /* max_table_bytes reached; the string, thread or provider was not kept */
-    FXT_DAMAGE_TABLE_FULL = 18,
+    FXT_DAMAGE_TABLE_FULL = 18, /* max_table_bytes reached; string, thread or provider not kept */
     FXT_DAMAGE_KINDS = 19,
 };
 
 struct fxt_damage {
     struct {
         uint64_t count;        /* how often */
-        uint64_t first_offset; /* of the first of them, in uncompressed bytes; meaningless when
-                                  count is 0 */
-        uint64_t bytes; /* bytes of input that no delivered record covers; 0 for kinds that drop
-                           nothing */
+        uint64_t first_offset; /* of the first, in uncompressed bytes; meaningless if count is 0 */
+        uint64_t bytes;        /* of input that no delivered record covers; many kinds drop none */
     } kinds[FXT_DAMAGE_KINDS];
 };
 
@@ -453,34 +437,34 @@ FXT_API bool fxt_damage_is_loss(enum fxt_damage_kind kind);
 FXT_API uint64_t fxt_damage_total(const struct fxt_damage *damage, bool notices);
 
 struct fxt_reader_options {
-    size_t size;               /* sizeof(struct fxt_reader_options) */
-    uint64_t max_record_bytes; /* larger records are skipped and counted; 0 means 64 MiB.  At least
-                                  32,768 */
-    uint64_t max_table_bytes;  /* strings, threads and providers of all providers together; 0 means
-                                  256 MiB */
-    bool trust_start; /* take the bytes for FXT even if neither magic nor a sane record stands first
-                       */
+    size_t size; /* sizeof(struct fxt_reader_options) */
+    /* Larger records are skipped and counted.  At least 32,768; 0 means 64 MiB.  */
+    uint64_t max_record_bytes;
+    /* Strings, threads and providers of all providers together; 0 means 256 MiB.  */
+    uint64_t max_table_bytes;
+    /* Take the bytes for FXT even if neither magic nor a sane record stands first.  */
+    bool trust_start;
 };
 
 struct fxt_reader;
 
 /* A reader on an input that stands at the start of a trace.  The input is borrowed and must outlive
- * the reader. options may be NULL.  Nothing is read yet.  Returns FXT_OK, FXT_INVALID or
+ * the reader.  options may be NULL.  Nothing is read yet.  Returns FXT_OK, FXT_INVALID or
  * FXT_NO_MEMORY.  */
 FXT_API enum fxt_status fxt_reader_open(struct fxt_input *input,
                                         const struct fxt_reader_options *options,
                                         struct fxt_reader **out, struct fxt_error *error);
 
 /* The next record, in file order.  *out and all it points to live until the next call on the
- * reader.
+ * reader.  After anything but FXT_OK every further call returns the same.
  *
  * FXT_OK: *out is a record.
  * FXT_END: the trace is over, cut off or not (fxt_reader_damage() tells).
  * FXT_FATAL: nothing behind this point can be read; everything before it was delivered.
- * error->system_errno is not 0 when a read failed.  Otherwise the bytes are at fault: a record of
- * size 0, corrupt compression (both also counted as damage), or a start that is not FXT at all -
- * big-endian FXT, symbolizer markup, ELF, ... -, which the message names. FXT_NO_MEMORY: an
- * allocation failed. After anything but FXT_OK every further call returns the same.  */
+ *     error->system_errno is not 0 when a read failed.  Otherwise the bytes are at fault: a record
+ *     of size 0, corrupt compression (both also counted as damage), or a start that is not FXT at
+ *     all - big-endian FXT, symbolizer markup, ELF, ... -, which the message names.
+ * FXT_NO_MEMORY: an allocation failed.  */
 FXT_API enum fxt_status fxt_reader_next(struct fxt_reader *reader, const struct fxt_record **out,
                                         struct fxt_error *error);
 
@@ -506,8 +490,8 @@ typedef int (*fxt_write_fn)(void *context, const void *bytes, size_t size);
 
 struct fxt_writer;
 
-/* A writer that hands whole records to write, one call a record.  Returns FXT_OK or FXT_NO_MEMORY.
- */
+/* A writer that hands whole records to write, one call a record.  Returns FXT_OK or
+ * FXT_NO_MEMORY.  */
 FXT_API enum fxt_status fxt_writer_open(fxt_write_fn write, void *context, struct fxt_writer **out,
                                         struct fxt_error *error);
 

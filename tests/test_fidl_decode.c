@@ -199,7 +199,7 @@ START_TEST(refuses_unknown_members_of_odd_size)
 END_TEST
 
 /* Two modules.  The first has segments and an unknown third member; of its segments the first has
- * a size and an unknown, inline fourth member, the second a start.  The second module has nothing.  */
+ * a size and an unknown, inline fourth member, the second a start.  The second module is empty.  */
 #define SPARSE_MODULES                                                                            \
     HEADER_INFO "02000000 00000000 " ONES NONE "b8000000 00000000 "                               \
                 "02000000 00000000 " ONES "03000000 00000000 " ONES NONE ONES NONE                \
