@@ -110,7 +110,8 @@ $(O)/lib/lib$(1).a: $(O)/lib/lib$(1).o
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$<
 
-$(O)/lib/lib$(1).so.$(SOVERSION): $(call objects,$(1)) $(foreach l,$(needs_$(1)),$(O)/lib/lib$(l).so.$(SOVERSION))
+$(O)/lib/lib$(1).so.$(SOVERSION): $(call objects,$(1)) $(foreach l,$(filter $(LIBRARIES),$(needs_$(1))),$(O)/lib/lib$(l).so.$(SOVERSION))
+	$$(Q)mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) -shared -Wl,-soname,lib$(1).so.$(SOVERSION) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(libs_$(1))
 	$$(Q)ln -sf lib$(1).so.$(SOVERSION) $(O)/lib/lib$(1).so

@@ -1,0 +1,40 @@
+/* error.c - filling struct profile_error.  */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libprofile/internal.h"
+
+enum profile_status profile_fail(struct profile_error *error, enum profile_status status,
+                                 const char *format, ...)
+{
+    va_list arguments;
+
+    if (!error)
+        return status;
+    error->status = status;
+    error->system_errno = 0;
+    va_start(arguments, format);
+    if (vsnprintf(error->message, sizeof error->message, format, arguments) < 0)
+        error->message[0] = '\0';
+    va_end(arguments);
+    return status;
+}
+
+enum profile_status profile_fail_errno(struct profile_error *error, int system_errno,
+                                       const char *what)
+{
+    char phrase[128];
+
+    profile_fail(error, PROFILE_IO, "%s: %s", what,
+                 strerror_r(system_errno, phrase, sizeof phrase));
+    if (error)
+        error->system_errno = system_errno;
+    return PROFILE_IO;
+}
+
+enum profile_status profile_no_memory(struct profile_error *error)
+{
+    return profile_fail(error, PROFILE_NO_MEMORY, "out of memory");
+}
