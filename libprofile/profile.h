@@ -89,15 +89,16 @@ struct profile_line {
 };
 
 /* A frame is told from others by (module, vaddr) when it has an address, and by its lines when it
- * has none (module and vaddr 0: names from span traces, folded text).  */
+ * has none (module and vaddr 0): names from span traces, and what stands for addresses that say
+ * nothing.  These are "[truncated]", the root of a stack that was cut; "[anon]", code in no module
+ * (JIT); "[unknown]", an address of a process, or of the kernel, of which no mapping is known.  */
 struct profile_frame {
     profile_id module;
-    uint64_t vaddr; /* the lookup address, relative to the module; the process address where module
-                       is 0 */
+    uint64_t vaddr; /* the lookup address, relative to the module */
     bool has_address;
     uint32_t line_count; /* 0: not symbolized, or nothing found */
-    const struct profile_line
-        *lines; /* innermost first; borrowed until the frame gets other lines */
+    /* innermost first; borrowed until the frame gets other lines */
+    const struct profile_line *lines;
 };
 
 /* A stack is one integer: the call site of its leaf.  */
@@ -153,11 +154,10 @@ PROFILE_API struct profile_callsite profile_stacks_get_callsite(const struct pro
 
 /* ---- Ingest: records become meaning ---- */
 
-/* What a capture says of itself (instant fxt.capture/session).  Members it does not say are 0.
- * Strings are borrowed for the call.  */
+/* What a capture says of itself (instant fxt.capture/session), or its clock alone (initialization
+ * record of four words).  Members it does not say are 0.  Strings are borrowed for the call.  */
 struct profile_capture {
-    uint64_t
-        period_ns; /* CPU time between samples; 0: unknown, and then samples have no nanoseconds */
+    uint64_t period_ns;        /* CPU time between samples; without, samples have no nanoseconds */
     uint32_t max_frames;       /* a stack of that many frames was cut at its root */
     int64_t realtime_ns;       /* Unix time ... */
     int64_t monotonic_ns;      /* ... of this timestamp */
@@ -183,7 +183,7 @@ struct profile_mapping {
     uint64_t process; /* koid; 0 is the kernel */
     profile_id module;
     uint64_t start; /* process address */
-    uint64_t limit; /* first address behind it */
+    uint64_t limit; /* first address behind it; one less where that would be 2^64 */
     uint64_t vaddr; /* module-relative address of start */
     unsigned flags;
 };
@@ -200,11 +200,13 @@ struct profile_sample {
 };
 
 /* One finished slice of a thread: begin and end brought together, nested by time.  Delivered by
- * profile_ingest_finish() in order of their ends (children before parents).  */
+ * profile_ingest_finish(), those of one thread in the order in which they were closed: children
+ * before parents.  */
 struct profile_slice {
     int64_t start_ns;
-    int64_t end_ns;   /* as recorded, also when it outlives its parent; of one that never ended, the
-                         last time of the trace */
+    int64_t end_ns;   /* as recorded: a complete may outlive its parent.  Of one that never ended,
+                         the last time of the trace; of a begin that was closed because a slice
+                         around it ended, that time */
     int64_t self_ns;  /* time in it and in no child; children are cut at their parent's end first */
     uint64_t process; /* koid */
     uint64_t thread;  /* koid */
@@ -243,19 +245,18 @@ struct profile_sink {
 
 /* What ingest noticed: counted, never an error.  */
 struct profile_notices {
-    uint64_t
-        truncated_stacks; /* reached the capture's depth; they have the root frame [truncated] */
-    uint64_t anonymous_frames;   /* sampled frames in no module */
+    uint64_t truncated_stacks;   /* samples that reached the capture's depth: [truncated] */
+    uint64_t anonymous_frames;   /* frames of samples in no module, each as often as sampled */
     uint64_t unmapped_processes; /* processes with samples and without any mapping */
     uint64_t odd_payloads;       /* sampler stacks whose payload is not whole words */
     uint64_t stray_ends;         /* duration ends with nothing to close */
     uint64_t crossing_slices;    /* slices closed because one around them ended */
     uint64_t unfinished_slices;  /* begun and never ended */
+    uint64_t deep_slices;        /* left out because 1,000,000 slices were open in their thread */
     uint64_t unknown_modules;    /* mappings of a module that is not in the trace */
     uint64_t bad_mappings;       /* empty ones, and ones that wrap around 2^64 */
-    uint64_t stack_captures;    /* cpu_profiler/stack_sample blobs: raw stack memory, not unwound */
-    uint64_t unhandled_records; /* kinds that carry no meaning for a profile: logs, objects,
-                                   scheduling, ... */
+    uint64_t stack_captures;     /* cpu_profiler/stack_sample blobs: raw stacks, not unwound */
+    uint64_t unhandled_records;  /* of no meaning for a profile: logs, objects, scheduling, ... */
 };
 
 struct profile_ingest;
@@ -268,15 +269,15 @@ struct profile_ingest_options {
     bool arm64;
     const char *temporary_dir; /* for sorting long span traces; NULL: $TMPDIR, else /tmp */
     size_t sort_bytes; /* memory before a sorted run goes to the temporary file; 0: 64 MiB */
-    const uint64_t
-        *pids; /* only these processes (low 32 bits of their koid); pid_count 0: all.  Copied */
+    /* Only these processes (low 32 bits of their koid); pid_count 0: all.  Copied.  */
+    const uint64_t *pids;
     size_t pid_count;
     const uint64_t *tids; /* only these threads, likewise */
     size_t tid_count;
 };
 
-/* An ingest of one trace.  sink (copied) and stacks (borrowed) must stay until
- * profile_ingest_close(). Returns PROFILE_OK, PROFILE_INVALID or PROFILE_NO_MEMORY.  */
+/* An ingest of one trace.  sink is copied; stacks is borrowed and must stay until
+ * profile_ingest_close().  Returns PROFILE_OK, PROFILE_INVALID or PROFILE_NO_MEMORY.  */
 PROFILE_API enum profile_status profile_ingest_open(const struct profile_sink *sink,
                                                     struct profile_stacks *stacks,
                                                     const struct profile_ingest_options *options,
@@ -332,7 +333,7 @@ PROFILE_API uint64_t profile_stack_count(const struct profile *profile, enum pro
 PROFILE_API const struct profile_loss *profile_loss_of(const struct profile *profile);
 
 /* Give every address frame its lines, each module's addresses in one batch.  Frames that nothing is
- * known of stay as they are. The session may be closed afterwards.  */
+ * known of stay as they are.  The session may be closed afterwards.  */
 PROFILE_API enum profile_status profile_symbolize(struct profile *profile,
                                                   struct sym_session *session,
                                                   struct profile_error *error);
@@ -344,8 +345,8 @@ struct profile_coverage {
     uint64_t frames;   /* frame occurrences in samples */
     uint64_t named;    /* of these with a function name */
     uint64_t lined;    /* of these with a line number */
-    enum sym_quality
-        quality; /* the members of struct sym_report, copied into the profile's strings */
+    /* The members of struct sym_report, copied into the profile's strings.  */
+    enum sym_quality quality;
     profile_id debug_path;
     profile_id problem;
     profile_id remedy;
@@ -356,9 +357,7 @@ struct profile_coverage {
 PROFILE_API const struct profile_coverage *profile_coverage_of(const struct profile *profile,
                                                                size_t *count);
 
-/* ---- Codecs
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Codecs ---- */
 
 /* Take all size bytes.  Returns 0 or an errno value, which ends the codec with PROFILE_IO.  */
 typedef int (*profile_write_fn)(void *context, const void *bytes, size_t size);
@@ -373,8 +372,7 @@ enum profile_root {
 struct profile_folded_options {
     size_t size; /* sizeof(struct profile_folded_options) */
     enum profile_root root;
-    int value; /* index of the sample type to print; -1: the last one (nanoseconds where there are
-                  any) */
+    int value; /* index of the sample type to print; -1: the last, nanoseconds if there are any */
 };
 
 /* Folded stacks (docs/formats/pprof.md section 5): one line a distinct stack, root first, sorted by
@@ -399,11 +397,10 @@ PROFILE_API enum profile_status profile_write_pprof(const struct profile *profil
                                                     struct profile_error *error);
 
 struct profile_top_options {
-    size_t size; /* sizeof(struct profile_top_options) */
-    size_t rows; /* 0: all */
-    size_t
-        columns; /* width of the terminal, for cutting long names in their middle; 0: do not cut */
-    bool colour; /* ANSI escapes */
+    size_t size;    /* sizeof(struct profile_top_options) */
+    size_t rows;    /* 0: all */
+    size_t columns; /* of the terminal: longer names are cut in their middle; 0: not cut */
+    bool colour;    /* ANSI escapes */
 };
 
 /* The hottest functions as a table: self and total of the last sample type, function, file:line of

@@ -1,0 +1,171 @@
+/* capture.c - what captures say of themselves: the session, the clock, and what was lost.  */
+#include <string.h>
+
+#include "libprofile/ingest/ingest.h"
+
+/* ---- Arguments, whatever integer type they were written with ---- */
+
+static bool argument_u64(const struct fxt_record *record, const char *name, uint64_t *out)
+{
+    const struct fxt_arg *arg = fxt_record_arg(record, name);
+    int64_t number;
+
+    if (!arg)
+        return false;
+    switch (arg->type) {
+    case FXT_ARG_UINT32:
+        *out = arg->value.uint32;
+        return true;
+    case FXT_ARG_UINT64:
+        *out = arg->value.uint64;
+        return true;
+    case FXT_ARG_INT32:
+        number = arg->value.int32;
+        break;
+    case FXT_ARG_INT64:
+        number = arg->value.int64;
+        break;
+    default:
+        return false;
+    }
+    if (number < 0)
+        return false;
+    *out = (uint64_t)number;
+    return true;
+}
+
+static bool argument_i64(const struct fxt_record *record, const char *name, int64_t *out)
+{
+    const struct fxt_arg *arg = fxt_record_arg(record, name);
+    uint64_t number;
+
+    if (arg && arg->type == FXT_ARG_INT64) {
+        *out = arg->value.int64;
+        return true;
+    }
+    if (!argument_u64(record, name, &number) || number > INT64_MAX)
+        return false;
+    *out = (int64_t)number;
+    return true;
+}
+
+static struct fxt_string argument_string(const struct fxt_record *record, const char *name)
+{
+    const struct fxt_arg *arg = fxt_record_arg(record, name);
+
+    if (arg && arg->type == FXT_ARG_STRING)
+        return arg->value.string;
+    return (struct fxt_string){ .bytes = "" };
+}
+
+/* ---- Session ---- */
+
+static enum profile_status tell_capture(const struct profile_ingest *ingest,
+                                        const struct profile_capture *capture,
+                                        struct profile_error *error)
+{
+    if (!ingest->sink.capture)
+        return PROFILE_OK;
+    return ingest_sink_status(ingest->sink.capture(ingest->sink.context, capture), error);
+}
+
+/* Instant fxt.capture/session: stands first in our captures, holds for what follows.  */
+enum profile_status ingest_capture_session(struct profile_ingest *ingest,
+                                           const struct fxt_record *record,
+                                           struct profile_error *error)
+{
+    struct profile_capture capture = {
+        .command = argument_string(record, "command"),
+        .arch = argument_string(record, "arch"),
+    };
+    uint64_t max_frames = 0;
+
+    (void)argument_u64(record, "period_ns", &capture.period_ns);
+    if (argument_u64(record, "max_frames", &max_frames) && max_frames <= UINT32_MAX)
+        capture.max_frames = (uint32_t)max_frames;
+    capture.has_clock = argument_i64(record, "realtime_ns", &capture.realtime_ns) &&
+                        argument_i64(record, "monotonic_ns", &capture.monotonic_ns);
+    ingest->period_ns = capture.period_ns;
+    ingest->max_frames = capture.max_frames;
+    ingest->has_session = true;
+    if (capture.arch.length > 0)
+        ingest->arm64 = ingest_string_is(&capture.arch, "aarch64") ||
+                        ingest_string_is(&capture.arch, "arm64");
+    return tell_capture(ingest, &capture, error);
+}
+
+/* The long initialization record says which Unix time is time 0 (docs/formats/fxt.md section 2.2).
+ * A session knows better.  */
+enum profile_status ingest_capture_init(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error)
+{
+    struct profile_capture capture = {
+        .realtime_ns = record->value.init.base_time_ns,
+        .has_clock = true,
+        .command = { .bytes = "" },
+        .arch = { .bytes = "" },
+    };
+
+    if (ingest->has_session || !record->value.init.extended || record->value.init.base_time_ns == 0)
+        return PROFILE_OK;
+    return tell_capture(ingest, &capture, error);
+}
+
+/* ---- Losses ---- */
+
+/* Counter fxt.capture/lost: its id is the CPU, its values have been counted from the start.  So the
+ * last of each CPU is what counts.  */
+enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error)
+{
+    uint64_t id = record->value.event.id;
+    uint64_t hash = profile_hash(id, 0);
+    enum profile_status status;
+    struct profile_loss *last;
+    size_t probe;
+    uint32_t at;
+
+    for (at = profile_index_first(&ingest->lost_index, hash, &probe); at;
+         at = profile_index_next(&ingest->lost_index, hash, &probe))
+        if (ingest->lost[at - 1].id == id)
+            break;
+    if (!at) {
+        void *items = ingest->lost;
+        status = ingest_reserve(&items, &ingest->lost_capacity, ingest->lost_count,
+                                sizeof *ingest->lost, &ingest->lost_index, error);
+        ingest->lost = items;
+        if (status != PROFILE_OK)
+            return status;
+        ingest->lost[ingest->lost_count++] = (struct lost_counter){ .id = id };
+        at = (uint32_t)ingest->lost_count;
+        profile_index_add(&ingest->lost_index, hash, at);
+    }
+    last = &ingest->lost[at - 1].last;
+    (void)argument_u64(record, "ring", &last->ring);
+    (void)argument_u64(record, "throttled", &last->throttled);
+    (void)argument_u64(record, "region_full", &last->region_full);
+    (void)argument_u64(record, "unreadable", &last->unreadable);
+    (void)argument_u64(record, "exited", &last->exited);
+    return PROFILE_OK;
+}
+
+enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
+                                          struct profile_error *error)
+{
+    struct profile_loss total = { .provider_events = ingest->provider_events };
+
+    if (!ingest->sink.loss)
+        return PROFILE_OK;
+    for (size_t i = 0; i < ingest->lost_count; i++) {
+        const struct profile_loss *last = &ingest->lost[i].last;
+
+        total.ring = profile_add(total.ring, last->ring);
+        total.throttled = profile_add(total.throttled, last->throttled);
+        total.region_full = profile_add(total.region_full, last->region_full);
+        total.unreadable = profile_add(total.unreadable, last->unreadable);
+        total.exited = profile_add(total.exited, last->exited);
+    }
+    return ingest_sink_status(ingest->sink.loss(ingest->sink.context, &total), error);
+}

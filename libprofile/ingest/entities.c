@@ -1,0 +1,279 @@
+/* entities.c - processes, threads and their names.
+ *
+ * A thread is (process koid, thread koid): small invented thread numbers repeat from process to
+ * process in traces of other producers.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libprofile/ingest/ingest.h"
+
+/* Filters compare the low 32 bits: the high ones count incarnations of a pid in our captures.  */
+static bool is_chosen(const uint64_t *ids, size_t count, uint64_t koid)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (ids[middle] < (uint32_t)koid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return count == 0 || (low < count && ids[low] == (uint32_t)koid);
+}
+
+static struct fxt_string name_of(const struct profile_ingest *ingest, profile_id name)
+{
+    size_t length;
+    const char *bytes = profile_stacks_text(ingest->stacks, name, &length);
+
+    return (struct fxt_string){ .bytes = bytes, .length = (uint32_t)length };
+}
+
+/* ---- Processes ---- */
+
+static enum profile_status announce_process(const struct profile_ingest *ingest,
+                                            const struct ingest_process *process,
+                                            struct profile_error *error)
+{
+    struct profile_process call = { process->koid, name_of(ingest, process->name) };
+
+    if (!ingest->sink.process || !process->chosen)
+        return PROFILE_OK;
+    return ingest_sink_status(ingest->sink.process(ingest->sink.context, &call), error);
+}
+
+/* The process, made if need be but then not announced (*is_new).  */
+static enum profile_status find_process(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
+                                        bool *is_new, struct profile_error *error)
+{
+    uint64_t hash = profile_hash(koid, 0);
+    enum profile_status status;
+    size_t probe;
+
+    *is_new = false;
+    for (*out = profile_index_first(&ingest->process_index, hash, &probe); *out;
+         *out = profile_index_next(&ingest->process_index, hash, &probe))
+        if (ingest->processes[*out - 1].koid == koid)
+            return PROFILE_OK;
+
+    void *items = ingest->processes;
+    status = ingest_reserve(&items, &ingest->process_capacity, ingest->process_count,
+                            sizeof *ingest->processes, &ingest->process_index, error);
+    ingest->processes = items;
+    if (status != PROFILE_OK)
+        return status;
+    ingest->processes[ingest->process_count++] = (struct ingest_process){
+        .koid = koid,
+        .chosen = is_chosen(ingest->pids, ingest->options.pid_count, koid),
+    };
+    *out = (uint32_t)ingest->process_count;
+    profile_index_add(&ingest->process_index, hash, *out);
+    *is_new = true;
+    return PROFILE_OK;
+}
+
+enum profile_status ingest_process(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
+                                   struct profile_error *error)
+{
+    bool is_new;
+    enum profile_status status = find_process(ingest, koid, out, &is_new, error);
+
+    if (status != PROFILE_OK || !is_new)
+        return status;
+    return announce_process(ingest, &ingest->processes[*out - 1], error);
+}
+
+static enum profile_status name_process(struct profile_ingest *ingest, uint64_t koid,
+                                        profile_id name, struct profile_error *error)
+{
+    uint32_t id;
+    bool is_new;
+    enum profile_status status = find_process(ingest, koid, &id, &is_new, error);
+    struct ingest_process *process;
+
+    if (status != PROFILE_OK)
+        return status;
+    process = &ingest->processes[id - 1];
+    if (!is_new && (name == 0 || process->name == name))
+        return PROFILE_OK;
+    process->name = name;
+    return announce_process(ingest, process, error);
+}
+
+/* ---- Threads ---- */
+
+static profile_id thread_name(const struct profile_ingest *ingest,
+                              const struct ingest_thread *thread)
+{
+    return thread->own_name ? thread->name : ingest->koids[thread->koids - 1].name;
+}
+
+static enum profile_status announce_thread(const struct profile_ingest *ingest,
+                                           const struct ingest_thread *thread,
+                                           struct profile_error *error)
+{
+    struct profile_thread call = {
+        .koid = thread->koid,
+        .process = thread->process,
+        .name = name_of(ingest, thread_name(ingest, thread)),
+    };
+
+    if (!ingest->sink.thread || !thread->chosen)
+        return PROFILE_OK;
+    return ingest_sink_status(ingest->sink.thread(ingest->sink.context, &call), error);
+}
+
+static enum profile_status find_koid(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
+                                     struct profile_error *error)
+{
+    uint64_t hash = profile_hash(koid, 0);
+    enum profile_status status;
+    size_t probe;
+
+    for (*out = profile_index_first(&ingest->koid_index, hash, &probe); *out;
+         *out = profile_index_next(&ingest->koid_index, hash, &probe))
+        if (ingest->koids[*out - 1].koid == koid)
+            return PROFILE_OK;
+
+    void *items = ingest->koids;
+    status = ingest_reserve(&items, &ingest->koid_capacity, ingest->koid_count,
+                            sizeof *ingest->koids, &ingest->koid_index, error);
+    ingest->koids = items;
+    if (status != PROFILE_OK)
+        return status;
+    ingest->koids[ingest->koid_count++] = (struct ingest_koid){ .koid = koid };
+    *out = (uint32_t)ingest->koid_count;
+    profile_index_add(&ingest->koid_index, hash, *out);
+    return PROFILE_OK;
+}
+
+static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t process_koid,
+                                      uint64_t koid, uint64_t hash, uint32_t *out,
+                                      struct profile_error *error)
+{
+    uint32_t process, koids;
+    enum profile_status status = ingest_process(ingest, process_koid, &process, error);
+
+    if (status == PROFILE_OK)
+        status = find_koid(ingest, koid, &koids, error);
+    if (status != PROFILE_OK)
+        return status;
+    void *items = ingest->threads;
+    status = ingest_reserve(&items, &ingest->thread_capacity, ingest->thread_count,
+                            sizeof *ingest->threads, &ingest->thread_index, error);
+    ingest->threads = items;
+    if (status != PROFILE_OK)
+        return status;
+    ingest->threads[ingest->thread_count++] = (struct ingest_thread){
+        .process = process_koid,
+        .koid = koid,
+        .chosen = ingest->processes[process - 1].chosen &&
+                  is_chosen(ingest->tids, ingest->options.tid_count, koid),
+        .koids = koids,
+        .next = ingest->koids[koids - 1].threads,
+    };
+    *out = (uint32_t)ingest->thread_count;
+    ingest->koids[koids - 1].threads = *out;
+    profile_index_add(&ingest->thread_index, hash, *out);
+    return PROFILE_OK;
+}
+
+/* The thread, made if need be but then not announced (*is_new).  */
+static enum profile_status find_thread(struct profile_ingest *ingest, uint64_t process,
+                                       uint64_t koid, uint32_t *out, bool *is_new,
+                                       struct profile_error *error)
+{
+    uint64_t hash = profile_hash(process, koid);
+    size_t probe;
+
+    *is_new = false;
+    for (*out = profile_index_first(&ingest->thread_index, hash, &probe); *out;
+         *out = profile_index_next(&ingest->thread_index, hash, &probe)) {
+        const struct ingest_thread *thread = &ingest->threads[*out - 1];
+
+        if (thread->process == process && thread->koid == koid)
+            return PROFILE_OK;
+    }
+    *is_new = true;
+    return add_thread(ingest, process, koid, hash, out, error);
+}
+
+enum profile_status ingest_thread(struct profile_ingest *ingest, const struct fxt_thread *thread,
+                                  uint32_t *out, struct profile_error *error)
+{
+    bool is_new;
+    enum profile_status status = find_thread(ingest, thread->process, thread->thread, out, &is_new,
+                                             error);
+
+    if (status != PROFILE_OK || !is_new)
+        return status;
+    return announce_thread(ingest, &ingest->threads[*out - 1], error);
+}
+
+/* A thread's name came with its process.  */
+static enum profile_status name_thread(struct profile_ingest *ingest, uint64_t process,
+                                       uint64_t koid, profile_id name, struct profile_error *error)
+{
+    uint32_t id;
+    bool is_new;
+    enum profile_status status = find_thread(ingest, process, koid, &id, &is_new, error);
+    struct ingest_thread *thread;
+    profile_id before;
+
+    if (status != PROFILE_OK)
+        return status;
+    thread = &ingest->threads[id - 1];
+    before = thread_name(ingest, thread);
+    if (name != 0) {
+        thread->name = name;
+        thread->own_name = true;
+    }
+    if (!is_new && thread_name(ingest, thread) == before)
+        return PROFILE_OK;
+    return announce_thread(ingest, thread, error);
+}
+
+/* A thread's name came without its process: it holds for every thread of that koid.  */
+static enum profile_status name_koid(struct profile_ingest *ingest, uint64_t koid, profile_id name,
+                                     struct profile_error *error)
+{
+    uint32_t id;
+    enum profile_status status = find_koid(ingest, koid, &id, error);
+
+    if (status != PROFILE_OK || name == 0 || ingest->koids[id - 1].name == name)
+        return status;
+    ingest->koids[id - 1].name = name;
+    for (uint32_t at = ingest->koids[id - 1].threads; at && status == PROFILE_OK;
+         at = ingest->threads[at - 1].next)
+        if (!ingest->threads[at - 1].own_name)
+            status = announce_thread(ingest, &ingest->threads[at - 1], error);
+    return status;
+}
+
+/* ---- Kernel objects: the only source of names (docs/formats/fxt.md section 2.10) ---- */
+
+enum profile_status ingest_object(struct profile_ingest *ingest, const struct fxt_record *record,
+                                  struct profile_error *error)
+{
+    const struct fxt_arg *owner = fxt_record_arg(record, "process");
+    uint64_t koid = record->value.object.koid;
+    enum profile_status status;
+    profile_id name;
+
+    if (record->value.object.type != FXT_OBJECT_PROCESS &&
+        record->value.object.type != FXT_OBJECT_THREAD) {
+        ingest->notices.unhandled_records++;
+        return PROFILE_OK;
+    }
+    status = profile_stacks_string(ingest->stacks, record->name.bytes, record->name.length, &name,
+                                   error);
+    if (status != PROFILE_OK)
+        return status;
+    if (record->value.object.type == FXT_OBJECT_PROCESS)
+        return name_process(ingest, koid, name, error);
+    if (owner && owner->type == FXT_ARG_KOID)
+        return name_thread(ingest, owner->value.uint64, koid, name, error);
+    return name_koid(ingest, koid, name, error);
+}

@@ -1,0 +1,248 @@
+/* ingest.c - records in, calls of the sink out.  The parts are listed in ingest.h.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libprofile/ingest/ingest.h"
+
+enum profile_status ingest_reserve(void **items, size_t *capacity, size_t count, size_t size,
+                                   struct profile_index *index, struct profile_error *error)
+{
+    void *bigger;
+
+    if (count >= UINT32_MAX - 1)
+        return profile_fail(error, PROFILE_LIMIT, "more than %u things of a kind in a trace",
+                            UINT32_MAX - 1);
+    bigger = profile_grow(*items, capacity, count + 1, size);
+    if (!bigger)
+        return profile_no_memory(error);
+    *items = bigger;
+    if (index && !profile_index_reserve(index))
+        return profile_no_memory(error);
+    return PROFILE_OK;
+}
+
+enum profile_status ingest_sink_status(enum profile_status status, struct profile_error *error)
+{
+    if (status == PROFILE_OK)
+        return status;
+    return profile_fail(error, status,
+                        status == PROFILE_STOPPED     ? "stopped by the receiver"
+                        : status == PROFILE_NO_MEMORY ? "out of memory"
+                                                      : "the receiver of the trace failed");
+}
+
+bool ingest_string_is(const struct fxt_string *string, const char *text)
+{
+    return string->length == strlen(text) && memcmp(string->bytes, text, string->length) == 0;
+}
+
+/* ---- Opening and closing ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* A sorted copy of count ids, cut to their low 32 bits.  */
+static bool copy_filter(const uint64_t *ids, size_t count, uint64_t **out)
+{
+    if (count == 0)
+        return true;
+    *out = calloc(count, sizeof **out);
+    if (!*out)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        (*out)[i] = (uint32_t)ids[i];
+    qsort(*out, count, sizeof **out, compare_ids);
+    return true;
+}
+
+static bool copy_options(struct profile_ingest *ingest,
+                         const struct profile_ingest_options *options)
+{
+    const char *directory = options && options->temporary_dir ? options->temporary_dir
+                                                              : getenv("TMPDIR");
+
+    if (options)
+        memcpy(&ingest->options, options,
+               options->size < sizeof *options ? options->size : sizeof *options);
+    if (ingest->options.sort_bytes == 0)
+        ingest->options.sort_bytes = (size_t)64 << 20;
+    ingest->arm64 = ingest->options.arm64;
+    ingest->temporary_dir = strdup(directory && *directory ? directory : "/tmp");
+    return ingest->temporary_dir &&
+           copy_filter(ingest->options.pids, ingest->options.pid_count, &ingest->pids) &&
+           copy_filter(ingest->options.tids, ingest->options.tid_count, &ingest->tids);
+}
+
+enum profile_status profile_ingest_open(const struct profile_sink *sink,
+                                        struct profile_stacks *stacks,
+                                        const struct profile_ingest_options *options,
+                                        struct profile_ingest **out, struct profile_error *error)
+{
+    struct profile_ingest *ingest;
+
+    if (sink->size < offsetof(struct profile_sink, capture))
+        return profile_fail(error, PROFILE_INVALID, "a sink of %zu bytes", sink->size);
+    if (options && options->size < sizeof options->size)
+        return profile_fail(error, PROFILE_INVALID, "options of %zu bytes", options->size);
+    ingest = calloc(1, sizeof *ingest);
+    if (!ingest)
+        return profile_no_memory(error);
+    memcpy(&ingest->sink, sink, sink->size < sizeof *sink ? sink->size : sizeof *sink);
+    ingest->stacks = stacks;
+    if (!copy_options(ingest, options)) {
+        profile_ingest_close(ingest);
+        return profile_no_memory(error);
+    }
+    *out = ingest;
+    return PROFILE_OK;
+}
+
+void profile_ingest_close(struct profile_ingest *ingest)
+{
+    if (!ingest)
+        return;
+    ingest_span_release(ingest);
+    ingest_sample_release(ingest);
+    ingest_map_release(ingest);
+    profile_index_release(&ingest->lost_index);
+    profile_index_release(&ingest->process_index);
+    profile_index_release(&ingest->thread_index);
+    profile_index_release(&ingest->koid_index);
+    free(ingest->lost);
+    free(ingest->processes);
+    free(ingest->threads);
+    free(ingest->koids);
+    free(ingest->pids);
+    free(ingest->tids);
+    free(ingest->temporary_dir);
+    profile_arena_release(&ingest->arena);
+    free(ingest);
+}
+
+const struct profile_notices *profile_ingest_notices(const struct profile_ingest *ingest)
+{
+    return &ingest->notices;
+}
+
+/* ---- Records ---- */
+
+static enum profile_status ingest_event(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error)
+{
+    bool ours = ingest_string_is(&record->category, "fxt.capture");
+
+    switch (record->value.event.type) {
+    case FXT_EVENT_INSTANT:
+        if (ours && ingest_string_is(&record->name, "session"))
+            return ingest_capture_session(ingest, record, error);
+        break;
+    case FXT_EVENT_COUNTER:
+        if (ours && ingest_string_is(&record->name, "lost"))
+            return ingest_capture_lost(ingest, record, error);
+        break;
+    case FXT_EVENT_DURATION_BEGIN:
+    case FXT_EVENT_DURATION_END:
+    case FXT_EVENT_DURATION_COMPLETE:
+        return ingest_span_event(ingest, record, error);
+    default:
+        break;
+    }
+    ingest->notices.unhandled_records++;
+    return PROFILE_OK;
+}
+
+/* Kernel-sampler stacks have neither category nor name (docs/formats/zx-sampler.md section 3).  */
+static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
+                                             const struct fxt_record *record,
+                                             struct profile_error *error)
+{
+    struct fxt_words pcs;
+
+    if (fxt_record_sampler_stack(record, &pcs))
+        return ingest_sample_stack(ingest, record, pcs, true, error);
+    if (record->value.large_blob.format == 0 && record->category.length == 0 &&
+        record->name.length == 0 && record->arg_count == 0 &&
+        record->value.large_blob.payload.length % 8 != 0)
+        ingest->notices.odd_payloads++;
+    else if (ingest_string_is(&record->category, "cpu_profiler") &&
+             ingest_string_is(&record->name, "stack_sample"))
+        ingest->notices.stack_captures++;
+    else
+        ingest->notices.unhandled_records++;
+    return PROFILE_OK;
+}
+
+static void note_time(struct profile_ingest *ingest, const struct fxt_record *record)
+{
+    int64_t ts_ns = record->ts_ns;
+
+    if (!record->has_time)
+        return;
+    if (record->kind == FXT_RECORD_EVENT &&
+        record->value.event.type == FXT_EVENT_DURATION_COMPLETE &&
+        record->value.event.end_ns > ts_ns)
+        ts_ns = record->value.event.end_ns;
+    if (!ingest->has_time || ts_ns > ingest->last_ns)
+        ingest->last_ns = ts_ns;
+    ingest->has_time = true;
+}
+
+enum profile_status profile_ingest_record(struct profile_ingest *ingest,
+                                          const struct fxt_record *record,
+                                          struct profile_error *error)
+{
+    if (ingest->finished)
+        return profile_fail(error, PROFILE_INVALID, "a record after the end of the trace");
+    note_time(ingest, record);
+    switch (record->kind) {
+    case FXT_RECORD_EVENT:
+        return ingest_event(ingest, record, error);
+    case FXT_RECORD_LARGE_BLOB:
+        return ingest_large_blob(ingest, record, error);
+    case FXT_RECORD_BACKTRACE:
+        return ingest_sample_stack(ingest, record, record->value.backtrace.frames, false, error);
+    case FXT_RECORD_MODULE:
+        return ingest_map_module(ingest, record, error);
+    case FXT_RECORD_MAPPING:
+        return ingest_map_mapping(ingest, record, error);
+    case FXT_RECORD_KERNEL_OBJECT:
+        return ingest_object(ingest, record, error);
+    case FXT_RECORD_INIT:
+        return ingest_capture_init(ingest, record, error);
+    case FXT_RECORD_PROVIDER_EVENT:
+        if (record->value.provider.event == 0)
+            ingest->provider_events++;
+        return PROFILE_OK;
+    /* The reader has used them already.  */
+    case FXT_RECORD_MAGIC:
+    case FXT_RECORD_PROVIDER_INFO:
+    case FXT_RECORD_PROVIDER_SECTION:
+    case FXT_RECORD_STRING:
+    case FXT_RECORD_THREAD:
+        return PROFILE_OK;
+    default:
+        ingest->notices.unhandled_records++;
+        return PROFILE_OK;
+    }
+}
+
+enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
+                                          struct profile_error *error)
+{
+    enum profile_status status;
+
+    if (ingest->finished)
+        return profile_fail(error, PROFILE_INVALID, "the trace was finished already");
+    ingest->finished = true;
+    status = ingest_sample_finish(ingest, error);
+    if (status == PROFILE_OK)
+        status = ingest_span_finish(ingest, error);
+    if (status == PROFILE_OK)
+        status = ingest_capture_finish(ingest, error);
+    return status;
+}

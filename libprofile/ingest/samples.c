@@ -1,0 +1,395 @@
+/* samples.c - stacks of addresses.
+ *
+ * A sample's stack is stored as it comes, as call sites of raw frames (process, epoch, address),
+ * because its modules may follow at the end of the trace.  ingest_sample_finish() gives every raw
+ * frame its module once and makes the call sites anew.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libprofile/ingest/ingest.h"
+
+/* How deep stacks can get where the capture does not say (docs/formats/fxt.md sections 4.1, 4.2).
+ */
+#define KERNEL_SAMPLER_FRAMES 64
+#define BACKTRACE_FRAMES      255
+
+/* One stack on its way in.  */
+struct stack {
+    struct fxt_words pcs;
+    bool cut;        /* reached the capture's depth */
+    size_t exact;    /* so many entries are looked up as they are, the others less 1 */
+    uint32_t space;  /* of the process, in its present epoch */
+    uint32_t kernel; /* of process 0; 0 while no address needed it */
+};
+
+/* The lookup address of entry i (design, "Words"): return addresses point behind the call.  0 is no
+ * address at all and stays 0.  */
+static uint64_t lookup_address(const struct stack *stack, size_t i)
+{
+    uint64_t pc = fxt_word(stack->pcs, i);
+
+    return pc - (i >= stack->exact && pc > 0);
+}
+
+static uint32_t space_of(const struct stack *stack, uint64_t address)
+{
+    return address >= KERNEL_START ? stack->kernel : stack->space;
+}
+
+/* ---- Tables ---- */
+
+/* The space of a process as its map is now.  */
+static enum profile_status find_space(struct profile_ingest *ingest, uint32_t process,
+                                      uint32_t *out, struct profile_error *error)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_process *owner = &ingest->processes[process - 1];
+    enum profile_status status;
+
+    if (owner->space == 0) {
+        void *items = samples->spaces;
+        status = ingest_reserve(&items, &samples->space_capacity, samples->space_count,
+                                sizeof *samples->spaces, NULL, error);
+        samples->spaces = items;
+        if (status != PROFILE_OK)
+            return status;
+        samples->spaces[samples->space_count++] = (struct sample_space){ process, owner->epoch };
+        owner->space = (uint32_t)samples->space_count;
+    }
+    *out = owner->space;
+    return PROFILE_OK;
+}
+
+static enum profile_status find_frame(struct profile_ingest *ingest, uint32_t space,
+                                      uint64_t address, uint32_t *out, struct profile_error *error)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    uint64_t hash = profile_hash(address, space);
+    enum profile_status status;
+    size_t probe;
+
+    for (*out = profile_index_first(&samples->frame_index, hash, &probe); *out;
+         *out = profile_index_next(&samples->frame_index, hash, &probe)) {
+        const struct raw_frame *frame = &samples->frames[*out - 1];
+
+        if (frame->address == address && frame->space == space)
+            return PROFILE_OK;
+    }
+    void *items = samples->frames;
+    status = ingest_reserve(&items, &samples->frame_capacity, samples->frame_count,
+                            sizeof *samples->frames, &samples->frame_index, error);
+    samples->frames = items;
+    if (status != PROFILE_OK)
+        return status;
+    samples->frames[samples->frame_count++] = (struct raw_frame){ address, space };
+    *out = (uint32_t)samples->frame_count;
+    profile_index_add(&samples->frame_index, hash, *out);
+    return PROFILE_OK;
+}
+
+static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t parent,
+                                         uint32_t frame, uint32_t *out, struct profile_error *error)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    uint64_t hash = profile_hash(parent, frame);
+    enum profile_status status;
+    size_t probe;
+
+    for (*out = profile_index_first(&samples->callsite_index, hash, &probe); *out;
+         *out = profile_index_next(&samples->callsite_index, hash, &probe)) {
+        const struct raw_callsite *callsite = &samples->callsites[*out - 1];
+
+        if (callsite->parent == parent && callsite->frame == frame)
+            return PROFILE_OK;
+    }
+    uint64_t *hits = profile_grow(samples->hits, &samples->hit_capacity,
+                                  samples->callsite_count + 1, sizeof *hits);
+    if (!hits)
+        return profile_no_memory(error);
+    samples->hits = hits;
+    void *items = samples->callsites;
+    status = ingest_reserve(&items, &samples->callsite_capacity, samples->callsite_count,
+                            sizeof *samples->callsites, &samples->callsite_index, error);
+    samples->callsites = items;
+    if (status != PROFILE_OK)
+        return status;
+    samples->hits[samples->callsite_count] = 0;
+    samples->callsites[samples->callsite_count++] = (struct raw_callsite){ parent, frame };
+    *out = (uint32_t)samples->callsite_count;
+    profile_index_add(&samples->callsite_index, hash, *out);
+    return PROFILE_OK;
+}
+
+/* ---- Whole stacks ----
+ *
+ * Most samples repeat a stack.  One hash of all addresses finds it and one walk confirms it; that
+ * saves two look-ups a frame.  */
+
+static uint64_t hash_stack(const struct stack *stack)
+{
+    uint64_t hash = profile_hash(stack->space, (uint64_t)stack->kernel << 1 | stack->cut);
+
+    for (size_t i = 0; i < stack->pcs.count; i++)
+        hash = profile_hash(hash, fxt_word(stack->pcs, i));
+    return profile_hash(hash, stack->exact);
+}
+
+/* Whether callsite is the leaf of that stack.  */
+static bool is_stack(const struct ingest_samples *samples, uint32_t callsite,
+                     const struct stack *stack)
+{
+    for (size_t i = 0; i < stack->pcs.count; i++) {
+        const struct raw_frame *frame;
+        uint64_t address = lookup_address(stack, i);
+
+        if (callsite == 0)
+            return false;
+        frame = &samples->frames[samples->callsites[callsite - 1].frame - 1];
+        if (frame->address != address || frame->space != space_of(stack, address))
+            return false;
+        callsite = samples->callsites[callsite - 1].parent;
+    }
+    if (!stack->cut)
+        return callsite == 0;
+    return callsite != 0 && samples->callsites[callsite - 1].frame == RAW_TRUNCATED;
+}
+
+static enum profile_status add_stack(struct profile_ingest *ingest, const struct stack *stack,
+                                     uint32_t *out, struct profile_error *error)
+{
+    enum profile_status status = PROFILE_OK;
+    uint32_t frame;
+
+    *out = 0;
+    if (stack->cut)
+        status = find_callsite(ingest, 0, RAW_TRUNCATED, out, error);
+    for (size_t i = stack->pcs.count; i-- > 0 && status == PROFILE_OK;) {
+        uint64_t address = lookup_address(stack, i);
+
+        status = find_frame(ingest, space_of(stack, address), address, &frame, error);
+        if (status == PROFILE_OK)
+            status = find_callsite(ingest, *out, frame, out, error);
+    }
+    return status;
+}
+
+static enum profile_status find_stack(struct profile_ingest *ingest, const struct stack *stack,
+                                      uint32_t *out, struct profile_error *error)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    uint64_t hash = hash_stack(stack);
+    enum profile_status status;
+    size_t probe;
+
+    for (*out = profile_index_first(&samples->stack_index, hash, &probe); *out;
+         *out = profile_index_next(&samples->stack_index, hash, &probe))
+        if (is_stack(samples, *out, stack))
+            return PROFILE_OK;
+    status = add_stack(ingest, stack, out, error);
+    if (status != PROFILE_OK)
+        return status;
+    if (!profile_index_reserve(&samples->stack_index))
+        return profile_no_memory(error);
+    profile_index_add(&samples->stack_index, hash, *out);
+    return PROFILE_OK;
+}
+
+/* ---- Samples ---- */
+
+static bool has_kernel_address(struct fxt_words pcs)
+{
+    for (size_t i = 0; i < pcs.count; i++)
+        if (fxt_word(pcs, i) >= KERNEL_START)
+            return true;
+    return false;
+}
+
+/* Spaces for the stack's addresses, of the thread's process and, if need be, of the kernel.  */
+static enum profile_status find_spaces(struct profile_ingest *ingest, uint64_t koid,
+                                       struct stack *stack, struct profile_error *error)
+{
+    uint32_t process, kernel;
+    enum profile_status status = PROFILE_OK;
+
+    if (ingest->samples.frame_count == 0)
+        status = find_frame(ingest, 0, 0, &process, error); /* RAW_TRUNCATED */
+    if (status == PROFILE_OK)
+        status = ingest_process(ingest, koid, &process, error);
+    if (status == PROFILE_OK)
+        status = find_space(ingest, process, &stack->space, error);
+    if (status != PROFILE_OK)
+        return status;
+    ingest->processes[process - 1].sampled = true;
+    if (!has_kernel_address(stack->pcs))
+        return PROFILE_OK;
+    status = ingest_process(ingest, 0, &kernel, error);
+    if (status == PROFILE_OK)
+        status = find_space(ingest, kernel, &stack->kernel, error);
+    return status;
+}
+
+/* A stack without frames says nothing and is no sample.  */
+enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
+                                        const struct fxt_record *record, struct fxt_words pcs,
+                                        bool kernel_sampler, struct profile_error *error)
+{
+    uint32_t depth = kernel_sampler ? KERNEL_SAMPLER_FRAMES : BACKTRACE_FRAMES;
+    struct stack stack = { .pcs = pcs, .exact = kernel_sampler && ingest->arm64 ? 2 : 1 };
+    struct profile_sample sample = {
+        .ts_ns = record->ts_ns,
+        .cpu = -1,
+        .process = record->thread.process,
+        .thread = record->thread.thread,
+        .weight_ns = ingest->period_ns,
+    };
+    enum profile_status status;
+    uint32_t thread;
+
+    if (!ingest->sink.sample || pcs.count == 0)
+        return PROFILE_OK;
+    status = ingest_thread(ingest, &record->thread, &thread, error);
+    if (status != PROFILE_OK || !ingest->threads[thread - 1].chosen)
+        return status;
+    stack.cut = pcs.count >= (ingest->max_frames ? ingest->max_frames : depth);
+    ingest->notices.truncated_stacks += stack.cut;
+    status = find_spaces(ingest, sample.process, &stack, error);
+    if (status == PROFILE_OK)
+        status = find_stack(ingest, &stack, &sample.callsite, error);
+    if (status != PROFILE_OK)
+        return status;
+    ingest->samples.hits[sample.callsite - 1]++;
+    return ingest_sink_status(ingest->sink.sample(ingest->sink.context, &sample), error);
+}
+
+/* ---- The end ---- */
+
+/* Raw frames in a map that has mappings, but none at that address, are code in no module: [anon].
+ * Where no map is known at all, nothing can be said: [unknown], as perf has it.  Neither has an
+ * address, which would differ from run to run.  */
+static const char *name_of_nowhere(const struct profile_ingest *ingest, uint32_t space)
+{
+    if (space == 0)
+        return PROFILE_TRUNCATED;
+    uint32_t process = ingest->samples.spaces[space - 1].process;
+    return ingest->processes[process - 1].segments ? PROFILE_ANONYMOUS : PROFILE_UNKNOWN;
+}
+
+/* final_frames[i - 1] becomes the frame of raw frame i.  */
+static enum profile_status make_frames(struct profile_ingest *ingest, profile_id *final_frames,
+                                       bool *anonymous, struct profile_error *error)
+{
+    const struct ingest_samples *samples = &ingest->samples;
+    struct map_query *queries = calloc(samples->frame_count, sizeof *queries);
+    struct map_query *by_frame = calloc(samples->frame_count, sizeof *by_frame);
+    enum profile_status status = queries && by_frame ? PROFILE_OK : profile_no_memory(error);
+
+    /* Raw frame 1 is in no process.  */
+    for (size_t i = 1; i < samples->frame_count && status == PROFILE_OK; i++) {
+        const struct sample_space *space = &samples->spaces[samples->frames[i].space - 1];
+
+        queries[i] = (struct map_query){ .process = space->process,
+                                         .epoch = space->epoch,
+                                         .address = samples->frames[i].address,
+                                         .frame = (uint32_t)i };
+    }
+    if (status == PROFILE_OK)
+        status = ingest_map_resolve(ingest, queries + 1, samples->frame_count - 1, error);
+    for (size_t i = 1; i < samples->frame_count && status == PROFILE_OK; i++)
+        by_frame[queries[i].frame] = queries[i];
+    /* In the order of the raw frames: ids must not depend on how queries were sorted.  */
+    for (size_t i = 0; i < samples->frame_count && status == PROFILE_OK; i++) {
+        const char *name = name_of_nowhere(ingest, samples->frames[i].space);
+
+        anonymous[i] = by_frame[i].module == 0 && strcmp(name, PROFILE_ANONYMOUS) == 0;
+        if (by_frame[i].module)
+            status = profile_stacks_address_frame(ingest->stacks, by_frame[i].module,
+                                                  by_frame[i].vaddr, &final_frames[i], error);
+        else
+            status = profile_stacks_function_frame(ingest->stacks, name, strlen(name),
+                                                   &final_frames[i], error);
+    }
+    free(queries);
+    free(by_frame);
+    return status;
+}
+
+/* final[i] becomes the call site of raw call site i.  Parents come before their children.  */
+static enum profile_status make_callsites(struct profile_ingest *ingest,
+                                          const profile_id *final_frames, profile_id *final,
+                                          struct profile_error *error)
+{
+    const struct ingest_samples *samples = &ingest->samples;
+    enum profile_status status = PROFILE_OK;
+
+    for (size_t i = 0; i < samples->callsite_count && status == PROFILE_OK; i++) {
+        const struct raw_callsite *raw = &samples->callsites[i];
+
+        status = profile_stacks_callsite(ingest->stacks, final[raw->parent],
+                                         final_frames[raw->frame - 1], &final[i + 1], error);
+    }
+    return status;
+}
+
+/* Frames in no module, each as often as samples have it.  Adds the hits of children to their
+ * parents, so they are used up.  */
+static void count_anonymous(struct profile_ingest *ingest, const bool *anonymous)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    uint64_t *count = &ingest->notices.anonymous_frames;
+
+    for (size_t i = samples->callsite_count; i-- > 0;) {
+        const struct raw_callsite *raw = &samples->callsites[i];
+
+        if (anonymous[raw->frame - 1])
+            *count = profile_add(*count, samples->hits[i]);
+        if (raw->parent)
+            samples->hits[raw->parent - 1] += samples->hits[i];
+    }
+}
+
+static void count_unmapped(struct profile_ingest *ingest)
+{
+    for (size_t i = 0; i < ingest->process_count; i++)
+        if (ingest->processes[i].sampled && !ingest->processes[i].segments)
+            ingest->notices.unmapped_processes++;
+}
+
+enum profile_status ingest_sample_finish(struct profile_ingest *ingest, struct profile_error *error)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    profile_id *final_frames = calloc(samples->frame_count + 1, sizeof *final_frames);
+    profile_id *final = calloc(samples->callsite_count + 1, sizeof *final);
+    bool *anonymous = calloc(samples->frame_count + 1, sizeof *anonymous);
+    enum profile_status status = final_frames && final && anonymous ? PROFILE_OK
+                                                                    : profile_no_memory(error);
+
+    if (status == PROFILE_OK && samples->frame_count > 0)
+        status = make_frames(ingest, final_frames, anonymous, error);
+    if (status == PROFILE_OK)
+        status = make_callsites(ingest, final_frames, final, error);
+    if (status == PROFILE_OK) {
+        count_anonymous(ingest, anonymous);
+        count_unmapped(ingest);
+    }
+    if (status == PROFILE_OK && ingest->sink.callsites)
+        status = ingest_sink_status(
+            ingest->sink.callsites(ingest->sink.context, final, (uint32_t)samples->callsite_count),
+            error);
+    free(final_frames);
+    free(final);
+    free(anonymous);
+    return status;
+}
+
+void ingest_sample_release(struct profile_ingest *ingest)
+{
+    struct ingest_samples *samples = &ingest->samples;
+
+    free(samples->spaces);
+    free(samples->frames);
+    free(samples->callsites);
+    free(samples->hits);
+    profile_index_release(&samples->frame_index);
+    profile_index_release(&samples->callsite_index);
+    profile_index_release(&samples->stack_index);
+}
