@@ -1,0 +1,48 @@
+/* codec.h - what the codecs share: output, text, names of frames.  Private to libprofile/codec.  */
+#ifndef PROFILE_CODEC_CODEC_H
+#define PROFILE_CODEC_CODEC_H
+
+#include "libprofile/aggregate.h"
+
+/* ---- Buffered output ---- */
+
+struct codec_output {
+    profile_write_fn write;
+    void *context;
+    int system_errno; /* of the first failure; then nothing is written any more */
+    size_t used;
+    unsigned char buffer[32768];
+};
+
+void codec_output_init(struct codec_output *output, profile_write_fn write, void *context);
+void codec_put(struct codec_output *output, const void *bytes, size_t size);
+/* Write what is buffered and tell how it all went.  */
+enum profile_status codec_output_finish(struct codec_output *output, struct profile_error *error);
+
+/* ---- Growing text ---- */
+
+struct codec_text {
+    char *bytes; /* not NUL-terminated; NULL while nothing was added */
+    size_t length, capacity;
+};
+
+bool codec_text_add(struct codec_text *text, const char *bytes, size_t length);
+/* The same as UTF-8: every byte that is not part of a character becomes U+FFFD.  */
+bool codec_text_add_utf8(struct codec_text *text, const char *bytes, size_t length);
+/* Bytes of the character at the start of bytes; 0 when there is none.  */
+size_t codec_utf8_length(const char *bytes, size_t length);
+
+/* ---- Names ---- */
+
+/* What stands for a frame, or one of its lines, without a name: "[file]" for a module of that name,
+ * "[unknown]" without.  Never an address, so that builds compare.  */
+bool codec_text_add_module(struct codec_text *text, const struct profile *profile,
+                           profile_id module);
+/* The readable name of line index of a frame, or what stands for it; index is 0 for a frame without
+ * lines.  */
+bool codec_text_add_function(struct codec_text *text, const struct profile *profile,
+                             const struct profile_frame *frame, uint32_t index);
+/* What follows the last '/'.  */
+const char *codec_basename(const char *path);
+
+#endif /* PROFILE_CODEC_CODEC_H */

@@ -1,0 +1,78 @@
+/* pprof.h - the tables of a pprof profile.  Private to libprofile/codec.
+ *
+ * pprof_plan.c makes them, pprof.c writes them.  All ids are dense from 1; table entry of id i is
+ * at [i - 1].  */
+#ifndef PROFILE_CODEC_PPROF_H
+#define PROFILE_CODEC_PPROF_H
+
+#include "libprofile/codec/codec.h"
+
+/* A sample: all values of one call site and one set of labels.  */
+struct pprof_sample {
+    profile_id callsite;
+    uint32_t labels; /* id */
+    uint64_t values[2];
+};
+
+/* Text of labels is a string id of the table, 0 when there is none.  */
+struct pprof_labels {
+    profile_id process, thread;
+    uint32_t pid, tid;
+};
+
+struct pprof_location {
+    profile_id frame;
+    size_t first_line; /* of lines[] */
+};
+
+struct pprof_function {
+    profile_id name, system_name, file; /* of the string table */
+    uint32_t start_line;
+};
+
+struct pprof_mapping {
+    profile_id module;
+    uint64_t bias; /* address - vaddr */
+    uint64_t start, limit, file_offset;
+    profile_id file, build_id; /* of the string table */
+    bool has_functions, has_files, has_lines, has_inlines;
+};
+
+struct pprof_plan {
+    const struct profile *profile;
+    const struct profile_values *values;
+    struct profile_type types[2];
+    size_t type_count;
+
+    struct profile_stacks *strings; /* its strings are the string table */
+    profile_id *string_ids;         /* profile's string to table string; 0: not there yet */
+    struct codec_text text;         /* scratch */
+
+    struct pprof_sample *samples;
+    size_t sample_count;
+    struct pprof_labels *labels;
+    size_t label_count, label_capacity;
+    struct profile_index label_index;
+    uint32_t *thread_labels; /* of the profile's thread id at [id - 1] */
+
+    struct pprof_location *locations;
+    size_t location_count, location_capacity;
+    uint32_t *frame_locations; /* of frame id at [id]; 0: none */
+    uint32_t *lines;           /* function ids of all lines of all locations */
+    size_t line_count, line_capacity;
+    struct pprof_function *functions;
+    size_t function_count, function_capacity;
+    struct profile_index function_index;
+
+    struct pprof_mapping *mappings;
+    size_t mapping_count;
+    uint32_t *module_mappings; /* of module id at [id]; 0: none */
+};
+
+enum profile_status pprof_plan_make(struct pprof_plan *plan, const struct profile *profile,
+                                    enum profile_kind kind, struct profile_error *error);
+void pprof_plan_release(struct pprof_plan *plan);
+/* The id of a text that pprof_plan_make() put into the table.  */
+profile_id pprof_plan_string(const struct pprof_plan *plan, const char *text);
+
+#endif /* PROFILE_CODEC_PPROF_H */

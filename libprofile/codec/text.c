@@ -1,0 +1,150 @@
+/* text.c - output buffer, growing text, UTF-8, names of frames.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libprofile/codec/codec.h"
+
+/* ---- Buffered output ---- */
+
+void codec_output_init(struct codec_output *output, profile_write_fn write, void *context)
+{
+    output->write = write;
+    output->context = context;
+    output->system_errno = 0;
+    output->used = 0;
+}
+
+static void flush(struct codec_output *output)
+{
+    if (output->used > 0 && output->system_errno == 0)
+        output->system_errno = output->write(output->context, output->buffer, output->used);
+    output->used = 0;
+}
+
+void codec_put(struct codec_output *output, const void *bytes, size_t size)
+{
+    const unsigned char *next = bytes;
+
+    while (size > 0) {
+        size_t room = sizeof output->buffer - output->used;
+        size_t part = size < room ? size : room;
+
+        memcpy(output->buffer + output->used, next, part);
+        output->used += part;
+        next += part;
+        size -= part;
+        if (output->used == sizeof output->buffer)
+            flush(output);
+    }
+}
+
+enum profile_status codec_output_finish(struct codec_output *output, struct profile_error *error)
+{
+    flush(output);
+    if (output->system_errno != 0)
+        return profile_fail_errno(error, output->system_errno, "writing");
+    return PROFILE_OK;
+}
+
+/* ---- Growing text ---- */
+
+bool codec_text_add(struct codec_text *text, const char *bytes, size_t length)
+{
+    char *bigger;
+
+    if (length > SIZE_MAX - text->length - 1)
+        return false;
+    bigger = profile_grow(text->bytes, &text->capacity, text->length + length + 1, 1);
+    if (!bigger)
+        return false;
+    text->bytes = bigger;
+    if (length > 0)
+        memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    return true;
+}
+
+/* Neither overlong forms nor surrogates nor anything beyond U+10FFFF (RFC 3629).  */
+size_t codec_utf8_length(const char *bytes, size_t length)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    unsigned char low = 0x80, high = 0xbf; /* bounds of the second byte */
+    size_t size;
+
+    if (length == 0)
+        return 0;
+    if (b[0] < 0x80)
+        return 1;
+    if (b[0] < 0xc2 || b[0] > 0xf4)
+        return 0;
+    size = b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : 4;
+    if (b[0] == 0xe0)
+        low = 0xa0;
+    else if (b[0] == 0xed)
+        high = 0x9f;
+    else if (b[0] == 0xf0)
+        low = 0x90;
+    else if (b[0] == 0xf4)
+        high = 0x8f;
+    if (length < size || b[1] < low || b[1] > high)
+        return 0;
+    for (size_t i = 2; i < size; i++)
+        if ((b[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+bool codec_text_add_utf8(struct codec_text *text, const char *bytes, size_t length)
+{
+    bool ok = true;
+    size_t good = 0; /* bytes that are fine and not added yet */
+
+    while (good < length && ok) {
+        size_t size = codec_utf8_length(bytes + good, length - good);
+
+        if (size > 0) {
+            good += size;
+            continue;
+        }
+        ok = codec_text_add(text, bytes, good) && codec_text_add(text, "\xef\xbf\xbd", 3);
+        bytes += good + 1;
+        length -= good + 1;
+        good = 0;
+    }
+    return ok && codec_text_add(text, bytes, good);
+}
+
+/* ---- Names ---- */
+
+const char *codec_basename(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+bool codec_text_add_module(struct codec_text *text, const struct profile *profile,
+                           profile_id module)
+{
+    profile_id name = profile_stacks_get_module(profile->stacks, module).name;
+    const char *base = codec_basename(profile_stacks_text(profile->stacks, name, NULL));
+
+    if (!*base)
+        return codec_text_add(text, PROFILE_UNKNOWN, strlen(PROFILE_UNKNOWN));
+    if (base[0] == '[') /* "[vdso]" has its brackets already */
+        return codec_text_add_utf8(text, base, strlen(base));
+    return codec_text_add(text, "[", 1) && codec_text_add_utf8(text, base, strlen(base)) &&
+           codec_text_add(text, "]", 1);
+}
+
+bool codec_text_add_function(struct codec_text *text, const struct profile *profile,
+                             const struct profile_frame *frame, uint32_t index)
+{
+    profile_id function = index < frame->line_count ? frame->lines[index].function : 0;
+    size_t length;
+    const char *name = profile_stacks_text(profile->stacks, function, &length);
+
+    if (length == 0)
+        return codec_text_add_module(text, profile, frame->module);
+    return codec_text_add_utf8(text, name, length);
+}

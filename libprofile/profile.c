@@ -1,0 +1,412 @@
+/* profile.c - the sink that adds samples and slices up.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libprofile/aggregate.h"
+
+const char *profile_kind_name(enum profile_kind kind)
+{
+    static const char *const names[PROFILE_KINDS] = { "cpu", "span" };
+
+    return (unsigned)kind < PROFILE_KINDS ? names[kind] : "unknown";
+}
+
+/* ---- Opening and closing ---- */
+
+enum profile_status profile_open(struct profile **out, struct profile_error *error)
+{
+    struct profile *profile = calloc(1, sizeof *profile);
+    enum profile_status status;
+
+    if (!profile)
+        return profile_no_memory(error);
+    status = profile_stacks_open(&profile->stacks, error);
+    if (status != PROFILE_OK) {
+        profile_close(profile);
+        return status;
+    }
+    *out = profile;
+    return PROFILE_OK;
+}
+
+static void values_release(struct profile_values *values)
+{
+    free(values->items);
+    profile_index_release(&values->index);
+    *values = (struct profile_values){ .items = NULL };
+}
+
+void profile_close(struct profile *profile)
+{
+    if (!profile)
+        return;
+    for (int kind = 0; kind < PROFILE_KINDS; kind++)
+        values_release(&profile->values[kind]);
+    values_release(&profile->pending);
+    profile_index_release(&profile->process_index);
+    profile_index_release(&profile->thread_index);
+    free(profile->processes);
+    free(profile->threads);
+    free(profile->places);
+    free(profile->coverage);
+    profile_stacks_close(profile->stacks);
+    free(profile);
+}
+
+struct profile_stacks *profile_stacks_of(struct profile *profile)
+{
+    return profile->stacks;
+}
+
+/* ---- Tables ---- */
+
+/* Room for one more item; the messages of a sink are the ingest's.  */
+static enum profile_status reserve(void **items, size_t *capacity, size_t count, size_t size,
+                                   struct profile_index *index)
+{
+    void *bigger;
+
+    if (count >= UINT32_MAX - 1)
+        return PROFILE_LIMIT;
+    bigger = profile_grow(*items, capacity, count + 1, size);
+    if (!bigger)
+        return PROFILE_NO_MEMORY;
+    *items = bigger;
+    return profile_index_reserve(index) ? PROFILE_OK : PROFILE_NO_MEMORY;
+}
+
+static enum profile_status find_process(struct profile *profile, uint64_t koid, uint32_t *out)
+{
+    uint64_t hash = profile_hash(koid, 0);
+    enum profile_status status;
+    size_t probe;
+
+    for (*out = profile_index_first(&profile->process_index, hash, &probe); *out;
+         *out = profile_index_next(&profile->process_index, hash, &probe))
+        if (profile->processes[*out - 1].koid == koid)
+            return PROFILE_OK;
+    void *items = profile->processes;
+    status = reserve(&items, &profile->process_capacity, profile->process_count,
+                     sizeof *profile->processes, &profile->process_index);
+    profile->processes = items;
+    if (status != PROFILE_OK)
+        return status;
+    profile->processes[profile->process_count++] = (struct profile_owner_process){ .koid = koid };
+    *out = (uint32_t)profile->process_count;
+    profile_index_add(&profile->process_index, hash, *out);
+    return PROFILE_OK;
+}
+
+static bool is_thread(const struct profile_owner *thread, uint64_t process, uint64_t koid)
+{
+    return thread->process == process && thread->koid == koid;
+}
+
+static enum profile_status find_thread(struct profile *profile, uint64_t process, uint64_t koid,
+                                       uint32_t *out)
+{
+    uint64_t hash = profile_hash(process, koid);
+    struct profile_owner thread = { .process = process, .koid = koid };
+    enum profile_status status;
+    size_t probe;
+
+    *out = profile->last_thread;
+    if (*out && is_thread(&profile->threads[*out - 1], process, koid))
+        return PROFILE_OK;
+    for (*out = profile_index_first(&profile->thread_index, hash, &probe); *out;
+         *out = profile_index_next(&profile->thread_index, hash, &probe))
+        if (is_thread(&profile->threads[*out - 1], process, koid)) {
+            profile->last_thread = *out;
+            return PROFILE_OK;
+        }
+    status = find_process(profile, process, &thread.process_id);
+    if (status != PROFILE_OK)
+        return status;
+    void *items = profile->threads;
+    status = reserve(&items, &profile->thread_capacity, profile->thread_count,
+                     sizeof *profile->threads, &profile->thread_index);
+    profile->threads = items;
+    if (status != PROFILE_OK)
+        return status;
+    profile->threads[profile->thread_count++] = thread;
+    *out = (uint32_t)profile->thread_count;
+    profile_index_add(&profile->thread_index, hash, *out);
+    profile->last_thread = *out;
+    return PROFILE_OK;
+}
+
+/* Add to the value of (call site, thread).  */
+static enum profile_status add_value(struct profile_values *values, profile_id callsite,
+                                     uint32_t thread, uint64_t count, uint64_t ns)
+{
+    uint64_t hash = profile_hash(callsite, thread);
+    enum profile_status status;
+    struct profile_value *value;
+    size_t probe;
+    uint32_t id;
+
+    for (id = profile_index_first(&values->index, hash, &probe); id;
+         id = profile_index_next(&values->index, hash, &probe)) {
+        value = &values->items[id - 1];
+        if (value->callsite == callsite && value->thread == thread) {
+            value->count = profile_add(value->count, count);
+            value->ns = profile_add(value->ns, ns);
+            return PROFILE_OK;
+        }
+    }
+    void *items = values->items;
+    status = reserve(&items, &values->capacity, values->count, sizeof *values->items,
+                     &values->index);
+    values->items = items;
+    if (status != PROFILE_OK)
+        return status;
+    values->items[values->count++] = (struct profile_value){ callsite, thread, count, ns };
+    profile_index_add(&values->index, hash, (uint32_t)values->count);
+    return PROFILE_OK;
+}
+
+/* ---- The sink ---- */
+
+static void note_times(struct profile_values *values, int64_t start_ns, int64_t end_ns)
+{
+    if (!values->has_first || start_ns < values->first_ns)
+        values->first_ns = start_ns;
+    if (!values->has_first || end_ns > values->last_ns)
+        values->last_ns = end_ns;
+    values->has_first = true;
+}
+
+/* The trace is over: its times join those of the traces before.  */
+static void close_times(const struct profile *profile, struct profile_values *values)
+{
+    int64_t time_ns;
+
+    if (values->has_first) {
+        values->duration_ns = profile_add(values->duration_ns,
+                                          (uint64_t)values->last_ns - (uint64_t)values->first_ns);
+        if (profile->has_clock &&
+            !__builtin_add_overflow(profile->clock_ns, values->first_ns, &time_ns) &&
+            (values->time_ns == 0 || time_ns < values->time_ns))
+            values->time_ns = time_ns;
+    }
+    values->has_first = false;
+}
+
+/* The program of a command line, for finding the main binary: up to the first blank.  */
+static size_t first_word(const struct fxt_string *command)
+{
+    size_t length = 0;
+
+    while (length < command->length && command->bytes[length] != ' ')
+        length++;
+    return length;
+}
+
+static enum profile_status take_capture(void *context, const struct profile_capture *capture)
+{
+    struct profile *profile = context;
+
+    if (capture->period_ns > profile->period_ns)
+        profile->period_ns = capture->period_ns;
+    profile->has_clock = capture->has_clock &&
+                         !__builtin_sub_overflow(capture->realtime_ns, capture->monotonic_ns,
+                                                 &profile->clock_ns);
+    if (profile->command != 0)
+        return PROFILE_OK;
+    return profile_stacks_string(profile->stacks, capture->command.bytes,
+                                 first_word(&capture->command), &profile->command, NULL);
+}
+
+static enum profile_status take_process(void *context, const struct profile_process *process)
+{
+    struct profile *profile = context;
+    uint32_t id;
+    enum profile_status status = find_process(profile, process->koid, &id);
+
+    if (status != PROFILE_OK || process->name.length == 0)
+        return status;
+    return profile_stacks_string(profile->stacks, process->name.bytes, process->name.length,
+                                 &profile->processes[id - 1].name, NULL);
+}
+
+static enum profile_status take_thread(void *context, const struct profile_thread *thread)
+{
+    struct profile *profile = context;
+    uint32_t id;
+    enum profile_status status = find_thread(profile, thread->process, thread->koid, &id);
+
+    if (status != PROFILE_OK || thread->name.length == 0)
+        return status;
+    return profile_stacks_string(profile->stacks, thread->name.bytes, thread->name.length,
+                                 &profile->threads[id - 1].name, NULL);
+}
+
+/* Widen the range of the module's addresses.  */
+static enum profile_status take_mapping(void *context, const struct profile_mapping *mapping)
+{
+    struct profile *profile = context;
+    uint64_t last = mapping->vaddr + (mapping->limit - mapping->start - 1);
+    struct profile_place *place;
+
+    if (mapping->module > profile->place_count) {
+        struct profile_place *bigger = profile_grow(profile->places, &profile->place_capacity,
+                                                    mapping->module, sizeof *bigger);
+
+        if (!bigger)
+            return PROFILE_NO_MEMORY;
+        profile->places = bigger;
+        memset(bigger + profile->place_count, 0,
+               (mapping->module - profile->place_count) * sizeof *bigger);
+        profile->place_count = mapping->module;
+    }
+    place = &profile->places[mapping->module - 1];
+    if (last < mapping->vaddr) /* wraps around within the module: nothing sane to show */
+        last = UINT64_MAX;
+    if (!place->mapped)
+        *place = (struct profile_place){ .vaddr = mapping->vaddr,
+                                         .last = last,
+                                         .bias = mapping->start - mapping->vaddr,
+                                         .mapped = true,
+                                         .process = mapping->process };
+    if (mapping->vaddr < place->vaddr)
+        place->vaddr = mapping->vaddr;
+    if (last > place->last)
+        place->last = last;
+    return PROFILE_OK;
+}
+
+static enum profile_status take_sample(void *context, const struct profile_sample *sample)
+{
+    struct profile *profile = context;
+    uint32_t thread;
+    enum profile_status status = find_thread(profile, sample->process, sample->thread, &thread);
+
+    if (status != PROFILE_OK)
+        return status;
+    note_times(&profile->values[PROFILE_CPU], sample->ts_ns, sample->ts_ns);
+    profile->values[PROFILE_CPU].samples++;
+    profile->values[PROFILE_CPU].unweighed += sample->weight_ns == 0;
+    return add_value(&profile->pending, sample->callsite, thread, 1, sample->weight_ns);
+}
+
+static enum profile_status take_slice(void *context, const struct profile_slice *slice)
+{
+    struct profile *profile = context;
+    struct profile_values *values = &profile->values[PROFILE_SPAN];
+    uint32_t thread;
+    enum profile_status status = find_thread(profile, slice->process, slice->thread, &thread);
+
+    if (status != PROFILE_OK)
+        return status;
+    note_times(values, slice->start_ns, slice->end_ns);
+    values->samples++;
+    return add_value(values, slice->callsite, thread, 1, (uint64_t)slice->self_ns);
+}
+
+static enum profile_status take_callsites(void *context, const profile_id *final, uint32_t count)
+{
+    struct profile *profile = context;
+    enum profile_status status = PROFILE_OK;
+
+    for (size_t i = 0; i < profile->pending.count && status == PROFILE_OK; i++) {
+        const struct profile_value *value = &profile->pending.items[i];
+
+        if (value->callsite == 0 || value->callsite > count)
+            return PROFILE_INVALID;
+        status = add_value(&profile->values[PROFILE_CPU], final[value->callsite], value->thread,
+                           value->count, value->ns);
+    }
+    values_release(&profile->pending);
+    return status;
+}
+
+/* How many distinct stacks there are: threads share them.  */
+static enum profile_status count_stacks(const struct profile *profile,
+                                        struct profile_values *values)
+{
+    bool *seen = calloc((size_t)profile_stacks_callsite_count(profile->stacks) + 1, sizeof *seen);
+
+    if (!seen)
+        return PROFILE_NO_MEMORY;
+    values->stacks = 0;
+    for (size_t i = 0; i < values->count; i++) {
+        values->stacks += !seen[values->items[i].callsite];
+        seen[values->items[i].callsite] = true;
+    }
+    free(seen);
+    return PROFILE_OK;
+}
+
+/* The last call of a trace.  */
+static enum profile_status take_loss(void *context, const struct profile_loss *loss)
+{
+    struct profile *profile = context;
+    struct profile_loss *sum = &profile->loss;
+    enum profile_status status = PROFILE_OK;
+
+    sum->ring = profile_add(sum->ring, loss->ring);
+    sum->throttled = profile_add(sum->throttled, loss->throttled);
+    sum->region_full = profile_add(sum->region_full, loss->region_full);
+    sum->unreadable = profile_add(sum->unreadable, loss->unreadable);
+    sum->exited = profile_add(sum->exited, loss->exited);
+    sum->provider_events = profile_add(sum->provider_events, loss->provider_events);
+    for (int kind = 0; kind < PROFILE_KINDS && status == PROFILE_OK; kind++) {
+        close_times(profile, &profile->values[kind]);
+        status = count_stacks(profile, &profile->values[kind]);
+    }
+    profile->has_clock = false;
+    return status;
+}
+
+void profile_sink_of(struct profile *profile, struct profile_sink *out)
+{
+    *out = (struct profile_sink){
+        .size = sizeof *out,
+        .context = profile,
+        .capture = take_capture,
+        .process = take_process,
+        .thread = take_thread,
+        .mapping = take_mapping,
+        .sample = take_sample,
+        .slice = take_slice,
+        .loss = take_loss,
+        .callsites = take_callsites,
+    };
+}
+
+/* ---- Questions ---- */
+
+uint64_t profile_sample_count(const struct profile *profile, enum profile_kind kind)
+{
+    return profile->values[kind].samples;
+}
+
+uint64_t profile_stack_count(const struct profile *profile, enum profile_kind kind)
+{
+    return profile->values[kind].stacks;
+}
+
+const struct profile_loss *profile_loss_of(const struct profile *profile)
+{
+    return &profile->loss;
+}
+
+size_t profile_types(const struct profile *profile, enum profile_kind kind,
+                     struct profile_type types[2])
+{
+    const struct profile_values *values = &profile->values[kind];
+
+    if (kind == PROFILE_SPAN) {
+        types[0] = (struct profile_type){ "spans", "count" };
+        types[1] = (struct profile_type){ "wall", "nanoseconds" };
+        return 2;
+    }
+    types[0] = (struct profile_type){ "samples", "count" };
+    types[1] = (struct profile_type){ "cpu", "nanoseconds" };
+    return values->samples > 0 && values->unweighed == 0 ? 2 : 1;
+}
+
+uint64_t profile_value_of(const struct profile_value *value, size_t type)
+{
+    return type == 0 ? value->count : value->ns;
+}
