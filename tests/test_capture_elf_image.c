@@ -155,8 +155,8 @@ END_TEST
 
 START_TEST(reads_the_vdso_from_memory)
 {
-    const void *vdso = (const void *)getauxval(
-        AT_SYSINFO_EHDR); // NOLINT(performance-no-int-to-ptr)
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
     struct elf_image image;
 
     if (!vdso)

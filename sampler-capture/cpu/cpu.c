@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /* As env(1) and timeout(1): from the exec on the status is the command's, so what happens before
@@ -149,20 +150,37 @@ static void report_failure(struct session *session)
                   strerror(cause));
 }
 
-static int finish(struct session *session)
+static double seconds(struct timeval time)
 {
-    bool fine = run(session);
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+static void summarize(const struct session *session)
+{
+    const struct capture *capture = &session->capture;
+    struct rusage usage = { 0 };
     struct summary summary = {
         .output = session->output.name,
         .seconds = (double)(host_clock_ns(CLOCK_MONOTONIC) - session->started_ns) / 1e9,
         .period_ns = session->options.period_ns,
-        .region_size = session->capture.cpus[0].region.size,
+        .region_size = capture->cpus[0].region.size,
         .totals = trace_totals(session->trace),
-        .loss = capture_loss(&session->capture),
-        .shallow = session->capture.shallow,
-        .unplaced = session->capture.processes.modules.unplaced,
-        .mappings_dropped = session->capture.processes.mappings_dropped,
+        .loss = capture_loss(capture),
+        .shallow = capture->shallow,
+        .unplaced = capture->processes.modules.unplaced,
+        .mappings_dropped = capture->processes.mappings_dropped,
     };
+
+    if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
+        summary.user_seconds = seconds(usage.ru_utime);
+        summary.kernel_seconds = seconds(usage.ru_stime);
+    }
+    summary_print(&summary);
+}
+
+static int finish(struct session *session)
+{
+    bool fine = run(session);
 
     if (!fine)
         report_failure(session);
@@ -170,7 +188,7 @@ static int finish(struct session *session)
         cli_error("%s: %s", session->output.name, strerror(errno));
         fine = false;
     }
-    summary_print(&summary);
+    summarize(session);
     command_wait(&session->command);
     return fine ? command_exit_status(&session->command) : CLI_ENVIRONMENT;
 }

@@ -49,6 +49,20 @@ static void print_losses(const struct summary *summary)
         cli_note("lost: %s samples of threads that were just ending", cli_grouped(loss->exited));
 }
 
+/* A task's first sample comes a whole period after its start.  */
+static void print_missed(const struct summary *summary)
+{
+    double sampled = (double)summary->totals->samples * (double)summary->period_ns / 1e9;
+
+    if (summary->totals->samples > 0 && trace_loss_total(&summary->loss) == 0 &&
+        sampled < summary->user_seconds / 2 &&
+        summary->user_seconds > 20 * (double)summary->period_ns / 1e9)
+        cli_note(
+            "samples stand for %.2f s of %.2f s CPU time outside the kernel: threads that live "
+            "shorter than a period have none; take a higher -F",
+            sampled, summary->user_seconds);
+}
+
 static void print_doubts(const struct summary *summary)
 {
     const struct trace_totals *totals = summary->totals;
@@ -60,6 +74,10 @@ static void print_doubts(const struct summary *summary)
     if (totals->samples >= 20 && summary->shallow > totals->samples / 2)
         cli_note("most stacks end after one or two functions: compile with "
                  "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer");
+    print_missed(summary);
+    if (summary->kernel_seconds > summary->user_seconds / 9) /* a tenth of the whole */
+        cli_note("%.2f s of %.2f s CPU time went by in the kernel, where no samples are taken",
+                 summary->kernel_seconds, summary->user_seconds + summary->kernel_seconds);
     if (summary->unplaced)
         cli_note("%s mappings of files that could not be read as ELF: their addresses are file "
                  "offsets",

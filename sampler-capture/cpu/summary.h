@@ -14,7 +14,9 @@ struct summary {
     size_t region_size;
     const struct trace_totals *totals;
     struct trace_loss loss;
-    uint64_t shallow; /* samples of at most two frames */
+    uint64_t shallow;      /* samples of at most two frames */
+    double user_seconds;   /* CPU time of what has ended */
+    double kernel_seconds; /* the part that no sample shows */
     uint64_t unplaced;
     uint64_t mappings_dropped;
 };

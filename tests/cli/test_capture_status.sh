@@ -49,6 +49,17 @@ grep -q '^sampler-capture (FXT toolchain) [0-9]' out || fail "no version"
 expect 125 sampler-capture cpu -o missing/x.fxt -- true
 says "missing/x.fxt: No such file or directory"
 
+# A kernel that does not let us: one sentence with what to change, and the command does not run.
+status=0
+capture_deny sampler-capture cpu -o x.fxt -- touch ran 2>err || status=$?
+if [ $status -ne 77 ]; then
+    [ $status -eq 125 ] || fail "status $status without perf_event_open"
+    says "kernel.perf_event_paranoid"
+    [ "$(wc -l <err)" -eq 1 ] || fail "more than one sentence: $(cat err)"
+    [ ! -e x.fxt ] || fail "a file although nothing ran"
+    [ ! -e ran ] || fail "the command ran"
+fi
+
 if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
     grep -q perf_event err || fail "$(cat err)"
     [ ! -e probe.fxt ] || fail "a capture that could not start left a file"
@@ -109,6 +120,38 @@ if status != 7:
     sys.exit("status %d: %s" % (status, p.stderr.read()))
 PY
 capture_check int.fxt >facts || fail "damaged after SIGINT"
+grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
+
+# From the terminal everybody gets the signal: the command must not get it twice.
+cat >count_int.py <<'PY'
+import signal, sys, time
+count = 0
+def on_int(*_):
+    global count
+    count += 1
+signal.signal(signal.SIGINT, on_int)
+end = time.time() + 1.5
+while time.time() < end:
+    pass
+sys.exit(10 + count)
+PY
+python3 - <<'PY' || fail "SIGINT from the terminal"
+import os, pty, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp("sampler-capture", ["sampler-capture", "cpu", "-o", "tty.fxt", "--", "python3", "count_int.py"])
+time.sleep(0.8)
+os.write(terminal, b"\x03")
+try:
+    while os.read(terminal, 4096):
+        pass
+except OSError:
+    pass
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+if status != 11:
+    sys.exit("status %d" % status)
+PY
+capture_check tty.fxt >facts || fail "damaged after SIGINT from the terminal"
 grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
 
 # A capture that is killed leaves whole records, up to a round before.
