@@ -1,0 +1,79 @@
+/* demangle.c - readable names, by libiberty. */
+#include "libsymbolize/internal.h"
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names are printed piece by piece into this: the demangler's own result buffer would be as large
+ * as a hostile name wants.  */
+struct printer {
+    char *text;
+    size_t length, capacity;
+    enum sym_status status;
+    jmp_buf stop;
+};
+
+/* The only way to stop the demangler early is to leave it.  Its C++ half keeps nothing on the heap,
+ * its Rust half nothing but the buffer of one punycode identifier.  */
+static void print_piece(const char *piece, size_t length, void *context)
+{
+    struct printer *printer = context;
+
+    if (length > SYM_NAME_MAX - printer->length) {
+        printer->status = SYM_NOT_FOUND;
+        longjmp(printer->stop, 1);
+    }
+    while (printer->capacity - printer->length <= length) { /* with the final NUL */
+        char *grown = sym_grow(printer->text, &printer->capacity, printer->capacity, 1);
+        if (!grown) {
+            printer->status = SYM_NO_MEMORY;
+            longjmp(printer->stop, 1);
+        }
+        printer->text = grown;
+    }
+    memcpy(printer->text + printer->length, piece, length);
+    printer->length += length;
+    printer->text[printer->length] = '\0';
+}
+
+/* Rust first: a legacy Rust name is a valid C++ name too.  */
+static bool print_name(struct printer *printer, const char *name)
+{
+    if (setjmp(printer->stop))
+        return false;
+    if (rust_demangle_callback(name, DMGL_RUST | DMGL_PARAMS | DMGL_ANSI, print_piece, printer))
+        return true;
+    printer->length = 0; /* what it printed before it gave up */
+    return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, print_piece, printer);
+}
+
+/* What libiberty takes apart: everything else is not worth trying, and "_Z" alone keeps it from
+ * reading plain C names such as "i" as types.  */
+static bool looks_mangled(const char *name)
+{
+    return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0 ||
+           strncmp(name, "_GLOBAL_", 8) == 0;
+}
+
+enum sym_status sym_demangle_name(const char *name, char **out)
+{
+    struct printer printer = { .status = SYM_OK };
+
+    *out = NULL;
+    if (!looks_mangled(name) || strlen(name) > SYM_NAME_MAX)
+        return SYM_NOT_FOUND;
+    if (print_name(&printer, name) && printer.text && printer.length) {
+        *out = printer.text;
+        return SYM_OK;
+    }
+    free(printer.text);
+    return printer.status == SYM_NO_MEMORY ? SYM_NO_MEMORY : SYM_NOT_FOUND;
+}
+
+char *sym_demangle(const char *name)
+{
+    char *readable;
+
+    return name && sym_demangle_name(name, &readable) == SYM_OK ? readable : NULL;
+}

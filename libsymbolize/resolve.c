@@ -1,0 +1,262 @@
+/* resolve.c - frames for addresses. */
+#include "libsymbolize/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The frames of one address; room is kept from one to the next.  */
+struct frames {
+    struct sym_frame *items;
+    size_t count, capacity;
+};
+
+/* ---- Loading ---- */
+
+static enum sym_status load_dwarf(struct sym_module *module)
+{
+    struct sym_loaded *loaded = &module->loaded;
+    struct sym_error error = { .status = SYM_OK };
+
+    if (!module->debug)
+        return SYM_OK;
+    enum sym_status status = sym_object_reopen(module->debug, &error);
+    if (!status)
+        status = sym_dwarf_open(&loaded->dwarf, module->debug, &module->strings, &error);
+    loaded->has_dwarf = !status;
+    if (!status || status == SYM_NO_MEMORY)
+        return status;
+    sym_dwarf_close(&loaded->dwarf);
+    return sym_module_downgrade(module, error.message);
+}
+
+/* Symbols that cannot be read are no worse than none.  */
+static enum sym_status load_symbols(struct sym_module *module)
+{
+    if (!module->symbols)
+        return SYM_OK;
+    enum sym_status status = sym_object_reopen(module->symbols, NULL);
+    if (!status)
+        status = sym_symbols_read(&module->loaded.symbols, module->symbols, NULL);
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
+}
+
+/* One module's debug information is in memory at a time: that of a process with its libraries would
+ * take gigabytes, and callers look each module up once.  */
+static enum sym_status load(struct sym_module *module)
+{
+    struct sym_session *session = module->session;
+
+    if (module->loaded.done)
+        return SYM_OK;
+    if (session->loaded)
+        sym_module_unload(session->loaded);
+    session->loaded = module;
+    enum sym_status status = load_dwarf(module);
+    if (!status)
+        status = load_symbols(module);
+    if (status) {
+        sym_module_unload(module);
+        session->loaded = NULL;
+        return status;
+    }
+    if (module->debug)
+        sym_object_detach(module->debug);
+    if (module->symbols)
+        sym_object_detach(module->symbols);
+    module->loaded.done = true;
+    return SYM_OK;
+}
+
+/* ---- Frames ---- */
+
+static enum sym_status add_frame(struct frames *frames, struct sym_frame frame)
+{
+    struct sym_frame *items = sym_grow(frames->items, &frames->capacity, frames->count,
+                                       sizeof *items);
+
+    if (!items)
+        return SYM_NO_MEMORY;
+    frames->items = items;
+    items[frames->count++] = frame;
+    return SYM_OK;
+}
+
+/* Names of the symbol around vaddr into loaded->last_*; *found is false in a gap.  */
+static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, bool *found)
+{
+    struct sym_loaded *loaded = &module->loaded;
+    size_t length = 0;
+    const char *symbol = sym_symbols_find(&loaded->symbols, vaddr, &length);
+    char *readable = NULL;
+
+    *found = symbol != NULL;
+    if (!symbol || symbol == loaded->last_symbol)
+        return SYM_OK;
+    loaded->last_symbol = NULL;
+    const char *linkage_name = sym_strings_intern(&module->strings, symbol, length);
+    if (!linkage_name)
+        return SYM_NO_MEMORY;
+    enum sym_status status = sym_demangle_name(linkage_name, &readable);
+    if (status == SYM_NO_MEMORY)
+        return status;
+    loaded->last_linkage_name = linkage_name;
+    loaded->last_function = linkage_name;
+    if (readable)
+        loaded->last_function = sym_strings_intern(&module->strings, readable, strlen(readable));
+    free(readable);
+    if (!loaded->last_function)
+        return SYM_NO_MEMORY;
+    loaded->last_symbol = symbol;
+    return SYM_OK;
+}
+
+/* The frames that debug information gives, up to the real function.  */
+static enum sym_status scope_frames(struct sym_dwarf *dwarf, struct sym_unit *unit, uint64_t vaddr,
+                                    struct frames *frames)
+{
+    uint32_t index = sym_segments_find(&unit->scopes.segments, vaddr);
+    const struct sym_row *row = sym_lines_find(&unit->lines, vaddr);
+    struct sym_frame frame = { .file = row ? sym_lines_file(&unit->lines, row->file) : "",
+                               .line = row ? row->line : 0,
+                               .column = row ? row->column : 0,
+                               .source = SYM_QUALITY_DWARF };
+
+    while (index != SYM_NO_VALUE) {
+        struct sym_scope *scope = &unit->scopes.items[index];
+        enum sym_status status = sym_scope_name(dwarf, scope);
+        if (status)
+            return status;
+        frame.function = scope->function;
+        frame.linkage_name = scope->linkage_name;
+        frame.start_line = scope->start_line;
+        frame.inlined = scope->inlined && scope->parent != SYM_NO_VALUE;
+        status = add_frame(frames, frame);
+        if (status)
+            return status;
+        frame.file = sym_lines_file(&unit->lines, scope->call_file);
+        frame.line = scope->call_line;
+        frame.column = scope->call_column;
+        index = scope->parent; /* always an earlier scope */
+    }
+    if (frames->count == 0) { /* no function, but perhaps a line: what a symbol may complete */
+        frame.function = frame.linkage_name = "";
+        return add_frame(frames, frame);
+    }
+    return SYM_OK;
+}
+
+/* The real function also has a symbol, which knows its linkage name where debug information does
+ * not (C), and names code that debug information does not cover (assembler).  */
+static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t vaddr,
+                                            struct frames *frames)
+{
+    struct sym_loaded *loaded = &module->loaded;
+    struct sym_frame *outermost;
+    bool found;
+
+    if (frames->count && frames->items[frames->count - 1].linkage_name[0])
+        return SYM_OK;
+    enum sym_status status = find_symbol(module, vaddr, &found);
+    if (status)
+        return status;
+    if (!found && frames->count && !frames->items[frames->count - 1].function[0])
+        frames->count--; /* padding between functions has lines, but is in none of them */
+    if (!found)
+        return SYM_OK;
+    if (frames->count == 0) {
+        status = add_frame(frames, (struct sym_frame){ .function = "", .file = "" });
+        if (status)
+            return status;
+    }
+    outermost = &frames->items[frames->count - 1];
+    outermost->linkage_name = loaded->last_linkage_name;
+    /* A mangled symbol says more than the plain name of a local class's function.  */
+    if (!outermost->function[0] || loaded->last_function != loaded->last_linkage_name) {
+        outermost->function = loaded->last_function;
+        outermost->source = loaded->symbols.source;
+    }
+    return SYM_OK;
+}
+
+static enum sym_status find_frames(struct sym_module *module, uint64_t vaddr, struct frames *frames)
+{
+    struct sym_loaded *loaded = &module->loaded;
+    struct sym_unit *unit = NULL;
+    enum sym_status status = SYM_OK;
+
+    frames->count = 0;
+    if (loaded->has_dwarf)
+        status = sym_dwarf_unit(&loaded->dwarf, vaddr, &unit);
+    if (!status && unit)
+        status = scope_frames(&loaded->dwarf, unit, vaddr, frames);
+    if (!status)
+        status = complete_with_symbol(module, vaddr, frames);
+    if (!status && module->session->no_inlines && frames->count > 1) {
+        frames->items[0] = frames->items[frames->count - 1];
+        frames->count = 1;
+    }
+    return status;
+}
+
+/* ---- Bulk ---- */
+
+struct request {
+    uint64_t vaddr;
+    size_t index;
+};
+
+static int compare_requests(const void *a, const void *b)
+{
+    const struct request *left = a, *right = b;
+
+    if (left->vaddr != right->vaddr)
+        return left->vaddr < right->vaddr ? -1 : 1;
+    return (left->index > right->index) - (left->index < right->index);
+}
+
+static struct request *sorted_requests(const uint64_t *vaddrs, size_t count)
+{
+    struct request *requests = calloc(count, sizeof *requests);
+
+    if (!requests)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        requests[i] = (struct request){ .vaddr = vaddrs[i], .index = i };
+    qsort(requests, count, sizeof *requests, compare_requests);
+    return requests;
+}
+
+static enum sym_status answer_all(struct sym_module *module, const struct request *requests,
+                                  size_t count, sym_answer_fn answer, void *context)
+{
+    struct frames frames = { 0 };
+    enum sym_status status = SYM_OK;
+
+    for (size_t i = 0; i < count && !status; i++) {
+        if (i == 0 || requests[i].vaddr != requests[i - 1].vaddr)
+            status = find_frames(module, requests[i].vaddr, &frames);
+        if (!status && !answer(context, requests[i].index, frames.items, frames.count))
+            status = SYM_STOPPED;
+    }
+    free(frames.items);
+    return status;
+}
+
+enum sym_status sym_module_resolve(struct sym_module *module, const uint64_t *vaddrs, size_t count,
+                                   sym_answer_fn answer, void *context, struct sym_error *error)
+{
+    enum sym_status status = load(module);
+
+    if (status)
+        return sym_fail(error, status, "out of memory");
+    if (count == 0)
+        return SYM_OK;
+    struct request *requests = sorted_requests(vaddrs, count);
+    if (!requests)
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    status = answer_all(module, requests, count, answer, context);
+    free(requests);
+    if (status)
+        return sym_fail(error, status, "%s",
+                        status == SYM_STOPPED ? "stopped by the caller" : "out of memory");
+    return SYM_OK;
+}

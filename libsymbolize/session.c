@@ -1,0 +1,177 @@
+/* session.c - sessions and the modules they hand out. */
+#include "libsymbolize/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Session ---- */
+
+static enum sym_status copy_options(struct sym_session *session, const struct sym_options *options)
+{
+    const char *root = options && options->debug_root ? options->debug_root : "/usr/lib/debug";
+    size_t count = options ? options->symbol_dir_count : 0;
+
+    session->debug_root = sym_format("%s", root);
+    session->symbol_dirs = calloc(count + 1, sizeof(char *));
+    if (!session->debug_root || !session->symbol_dirs)
+        return SYM_NO_MEMORY;
+    for (; session->symbol_dir_count < count; session->symbol_dir_count++) {
+        char *copy = sym_format("%s", options->symbol_dirs[session->symbol_dir_count]);
+        if (!copy)
+            return SYM_NO_MEMORY;
+        session->symbol_dirs[session->symbol_dir_count] = copy;
+    }
+    session->no_inlines = options && options->no_inlines;
+    return SYM_OK;
+}
+
+static bool options_are_valid(const struct sym_options *options)
+{
+    if (!options)
+        return true;
+    if (options->size != sizeof *options || (options->symbol_dir_count && !options->symbol_dirs))
+        return false;
+    for (size_t i = 0; i < options->symbol_dir_count; i++)
+        if (!options->symbol_dirs[i])
+            return false;
+    return true;
+}
+
+enum sym_status sym_session_open(const struct sym_options *options, struct sym_session **out,
+                                 struct sym_error *error)
+{
+    if (!out || !options_are_valid(options))
+        return sym_fail(error, SYM_INVALID, "options of another size, or a directory is NULL");
+    struct sym_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    enum sym_status status = copy_options(session, options);
+    if (status) {
+        sym_session_close(session);
+        return sym_fail(error, status, "out of memory");
+    }
+    *out = session;
+    return SYM_OK;
+}
+
+/* ---- Modules ---- */
+
+void sym_module_unload(struct sym_module *module)
+{
+    struct sym_loaded *loaded = &module->loaded;
+
+    sym_dwarf_close(&loaded->dwarf);
+    sym_symbols_release(&loaded->symbols);
+    if (module->debug)
+        sym_object_close(module->debug);
+    if (module->symbols)
+        sym_object_close(module->symbols);
+    *loaded = (struct sym_loaded){ 0 };
+}
+
+static void module_free(struct sym_module *module)
+{
+    sym_module_unload(module);
+    if (module->debug != module->code)
+        sym_object_free(module->debug);
+    if (module->symbols != module->code && module->symbols != module->debug)
+        sym_object_free(module->symbols);
+    sym_object_free(module->code);
+    sym_strings_release(&module->strings);
+    free(module->build_id);
+    free(module->path);
+    free(module);
+}
+
+void sym_session_close(struct sym_session *session)
+{
+    if (!session)
+        return;
+    while (session->modules) {
+        struct sym_module *next = session->modules->next;
+        module_free(session->modules);
+        session->modules = next;
+    }
+    for (size_t i = 0; i < session->symbol_dir_count; i++)
+        free(session->symbol_dirs[i]);
+    free(session->symbol_dirs);
+    free(session->debug_root);
+    free(session);
+}
+
+static bool same_key(const struct sym_module *module, const struct sym_module_key *key)
+{
+    if (module->build_id_length != key->build_id_length || !module->path != !key->path)
+        return false;
+    if (key->build_id_length && memcmp(module->build_id, key->build_id, key->build_id_length) != 0)
+        return false;
+    return !key->path || strcmp(module->path, key->path) == 0;
+}
+
+static enum sym_status module_new(struct sym_session *session, const struct sym_module_key *key,
+                                  struct sym_module **out)
+{
+    struct sym_module *module = calloc(1, sizeof *module);
+
+    if (!module)
+        return SYM_NO_MEMORY;
+    *out = module;
+    module->session = session;
+    module->report =
+        (struct sym_report){ .code_path = "", .debug_path = "", .problem = "", .remedy = "" };
+    module->build_id = malloc(key->build_id_length + 1);
+    module->path = key->path ? sym_format("%s", key->path) : NULL;
+    if (!module->build_id || (key->path && !module->path))
+        return SYM_NO_MEMORY;
+    if (key->build_id_length)
+        memcpy(module->build_id, key->build_id, key->build_id_length);
+    module->build_id_length = key->build_id_length;
+    return SYM_OK;
+}
+
+enum sym_status sym_session_module(struct sym_session *session, const struct sym_module_key *key,
+                                   struct sym_module **out, struct sym_error *error)
+{
+    struct sym_module *module;
+
+    if (!session || !key || !out || (key->build_id_length && !key->build_id) ||
+        (key->build_id_length == 0 && (!key->path || !key->path[0])))
+        return sym_fail(error, SYM_INVALID, "neither a build ID nor a path");
+    for (module = session->modules; module; module = module->next) {
+        if (same_key(module, key)) {
+            *out = module;
+            return SYM_OK;
+        }
+    }
+    enum sym_status status = module_new(session, key, &module);
+    if (!status)
+        status = sym_module_find(module, error);
+    if (status) {
+        if (module)
+            module_free(module);
+        return sym_fail(error, status, "out of memory");
+    }
+    module->next = session->modules;
+    session->modules = module;
+    *out = module;
+    return SYM_OK;
+}
+
+const struct sym_report *sym_module_report(const struct sym_module *module)
+{
+    return &module->report;
+}
+
+enum sym_status sym_module_file_offset(const struct sym_module *module, uint64_t vaddr,
+                                       uint64_t *file_offset)
+{
+    const struct sym_object *code = module->code;
+
+    for (size_t i = 0; code && i < code->load_count; i++) {
+        const struct sym_load *load = &code->loads[i];
+        if (vaddr >= load->vaddr && vaddr - load->vaddr < load->file_size) {
+            *file_offset = load->file_offset + (vaddr - load->vaddr);
+            return SYM_OK;
+        }
+    }
+    return SYM_NOT_FOUND;
+}

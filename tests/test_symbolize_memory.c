@@ -1,0 +1,145 @@
+/* Every allocation that fails ends in SYM_NO_MEMORY, and nothing leaks (the leak checker of the
+ * address sanitizer looks).  */
+#include "tests/support/allocation.h"
+#include "tests/support/symbolize_build.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const sources[] = {
+    "-O2 -gdwarf-5 program.cc", /* inlined C++ */
+    "-O2 -gdwarf-4 -Wl,--compress-debug-sections=zlib-gabi program.cc",
+    "-O2 -s program.cc", /* .dynsym alone */
+};
+
+enum { ADDRESSES = 200 };
+
+static char *path, *missing;
+static uint64_t vaddrs[ADDRESSES];
+
+static void set_up(void)
+{
+    (void)build_folder();
+    build_write("program.cc",
+                "volatile int sink;\n"
+                "namespace n { template <class T> inline T f(T x) { sink = x; return x * 2; }\n"
+                "struct S { int g(int x) const { return f(x) + f<long>(x); } virtual ~S(); };\n"
+                "S::~S() { sink = g(3); } }\n"
+                "extern \"C\" int entry(int x) { n::S s; return s.g(x); }\n");
+    path = build_path("object.so");
+    missing = build_path("missing");
+}
+
+static void tear_down(void)
+{
+    free(path);
+    free(missing);
+    build_remove();
+}
+
+static bool count_frames(void *context, size_t index, const struct sym_frame *frames, size_t count)
+{
+    size_t *total = context;
+
+    (void)index, (void)frames;
+    *total += count;
+    return true;
+}
+
+/* Two modules, one of them missing, and a bulk look-up.  */
+static enum sym_status use_library(size_t *frames, struct sym_error *error)
+{
+    const char *dirs[] = { "/nonexistent" };
+    struct sym_options options = {
+        .size = sizeof options, .symbol_dirs = dirs, .symbol_dir_count = 1, .debug_root = ""
+    };
+    struct sym_module_key keys[] = { { .path = missing }, { .path = path } };
+    struct sym_session *session;
+    struct sym_module *module;
+    enum sym_status status = sym_session_open(&options, &session, error);
+
+    *frames = 0;
+    if (status)
+        return status;
+    for (size_t i = 0; i < 2 && !status; i++)
+        status = sym_session_module(session, &keys[i], &module, error);
+    if (!status)
+        status = sym_module_resolve(module, vaddrs, ADDRESSES, count_frames, frames, error);
+    sym_session_close(session);
+    return status;
+}
+
+START_TEST(reports_every_failed_allocation)
+{
+    struct sym_error error;
+    char *command;
+    size_t frames = 0, wanted = 0;
+
+    ck_assert_int_gt(asprintf(&command,
+                              "${CXX:-c++} -fPIC -shared -o object.so %s && "
+                              "nm -D object.so >/dev/null",
+                              sources[_i]),
+                     0);
+    build_run(command);
+    free(command);
+    for (size_t i = 0; i < ADDRESSES; i++)
+        vaddrs[i] = 0x1000 + 4 * i;
+    allocation_fail_at(0);
+    enum sym_status status = use_library(&wanted, &error);
+    unsigned long count = allocation_count();
+    ck_assert_int_eq(status, SYM_OK);
+    ck_assert_uint_gt(wanted, 3);
+    ck_assert_uint_gt(count, 20);
+    for (unsigned long n = 1; n <= count; n++) {
+        error = (struct sym_error){ .status = SYM_OK };
+        allocation_fail_at(n);
+        status = use_library(&frames, &error);
+        allocation_fail_at(0);
+        ck_assert_msg(status == SYM_NO_MEMORY, "allocation %lu of %lu: status %d", n, count,
+                      (int)status);
+        ck_assert_int_eq(error.status, SYM_NO_MEMORY);
+    }
+    status = use_library(&frames, &error); /* nothing is left behind */
+    ck_assert_int_eq(status, SYM_OK);
+    ck_assert_uint_eq(frames, wanted);
+}
+END_TEST
+
+START_TEST(gives_no_name_without_memory)
+{
+    char *readable;
+
+    allocation_fail_at(0);
+    readable = sym_demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE");
+    unsigned long count = allocation_count();
+    ck_assert_ptr_nonnull(readable);
+    free(readable);
+    ck_assert_uint_gt(count, 0);
+    for (unsigned long n = 1; n <= count; n++) {
+        allocation_fail_at(n);
+        readable = sym_demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE");
+        allocation_fail_at(0);
+        ck_assert_ptr_null(readable);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("symbolize_memory");
+    TCase *tcase = tcase_create("memory");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_loop_test(tcase, reports_every_failed_allocation, 0,
+                        (int)(sizeof sources / sizeof sources[0]));
+    tcase_add_test(tcase, gives_no_name_without_memory);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
