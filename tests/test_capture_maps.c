@@ -113,20 +113,35 @@ START_TEST(other_code_at_the_same_place_is_another_mapping)
 }
 END_TEST
 
-START_TEST(anonymous_code_unmaps_only_what_the_trace_has)
+START_TEST(anonymous_code_is_written_only_over_what_the_trace_has)
 {
     add(NULL, 0x1000, 0x2000); /* over nothing */
-    ck_assert_str_eq(show(), "");
-    ck_assert(!map.has_unwritten);
     add(&program, 0x3000, 0x6000);
-    add(NULL, 0x4000, 0x5000); /* over what was not written: it just goes */
-    ck_assert_str_eq(show(), "3000-4000@2100 program*, 5000-6000@4100 program*");
+    add(NULL, 0x4000, 0x5000); /* over what was not written */
+    ck_assert_str_eq(show(), "1000-2000@0 -, 3000-4000@2100 program*, 4000-5000@0 -, "
+                             "5000-6000@4100 program*");
     write_all();
-    add(NULL, 0x3800, 0x4800); /* over what was written: the trace must hear of it */
-    ck_assert_str_eq(show(), "3000-3800@2100 program, 3800-4800@0 -*, 5000-6000@4100 program");
+    add(NULL, 0x4800, 0x5800); /* over what was: the trace must hear of it */
+    ck_assert_str_eq(show(), "1000-2000@0 -, 3000-4000@2100 program, 4000-4800@0 -, "
+                             "4800-5800@0 -*, 5800-6000@4900 program");
     write_all();
-    add(NULL, 0x3800, 0x4800);
+    add(NULL, 0x4800, 0x5800);
     ck_assert(!map.has_unwritten);
+    add(&library, 0x4400, 0x5000); /* leaves anonymous code on both sides, which has no vaddr */
+    ck_assert_uint_eq(map.mappings[2].vaddr, 0);
+    ck_assert_uint_eq(map.mappings[4].start, 0x5000);
+    ck_assert_uint_eq(map.mappings[4].vaddr, 0);
+}
+END_TEST
+
+START_TEST(a_file_over_anonymous_code_says_so)
+{
+    add(NULL, 0x1000, 0x2000);
+    add(&program, 0x1800, 0x2800);
+    add(&program, 0x5000, 0x6000);
+    ck_assert_str_eq(show(), "1000-1800@0 -, 1800-2800@900 program*, 5000-6000@4100 program*");
+    ck_assert(map.mappings[1].over_anonymous);
+    ck_assert(!map.mappings[2].over_anonymous);
 }
 END_TEST
 
@@ -141,8 +156,8 @@ START_TEST(a_fork_has_the_same_mappings_and_wrote_none)
     ck_assert(address_map_fork(&map, 77, &child));
     address_map_release(&map);
     map = child;
-    ck_assert_str_eq(show(),
-                     "3000-4000@2100 program*, 5000-6000@4100 program*, 8000-9000@7100 library*");
+    ck_assert_str_eq(show(), "3000-4000@2100 program*, 4000-5000@0 -, 5000-6000@4100 program*, "
+                             "8000-9000@7100 library*");
     ck_assert(map.has_unwritten);
     for (size_t i = 0; i < map.count; i++)
         ck_assert_uint_eq(map.mappings[i].time_ns, 77);
@@ -203,7 +218,8 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_loop_test(tcase, the_newest_mapping_wins, 0, sizeof overlaps / sizeof *overlaps);
     tcase_add_test(tcase, other_code_at_the_same_place_is_another_mapping);
-    tcase_add_test(tcase, anonymous_code_unmaps_only_what_the_trace_has);
+    tcase_add_test(tcase, anonymous_code_is_written_only_over_what_the_trace_has);
+    tcase_add_test(tcase, a_file_over_anonymous_code_says_so);
     tcase_add_test(tcase, a_fork_has_the_same_mappings_and_wrote_none);
     tcase_add_loop_test(tcase, agrees_with_a_map_of_single_addresses, 0, 20);
     srunner_run_all(runner, CK_NORMAL);

@@ -214,6 +214,22 @@ START_TEST(anonymous_code_replaces_a_written_mapping)
 }
 END_TEST
 
+/* Or readers would let the file's mapping hold from the beginning, and the first sample would be in
+ * the file.  */
+START_TEST(anonymous_code_with_samples_is_mapped_before_it_is_replaced)
+{
+    perf_bytes_name(&bytes, 100, 100, 1, "program", true);
+    kernel_writes(0);
+    map_file(0, 100, 0x1000, 10, "//anon");
+    sample(0, 100, 20);
+    map_file(0, 100, 0x1000, 30, "/x/plugin");
+    sample(0, 100, 40);
+    finish();
+    ck_assert_str_eq(written(), "P100=program T100=program 1:100/100@20 module0=[anon] map0@1000 "
+                                "module1=/x/plugin map1@1000 1:100/100@40 lost0=0,0,0,0,0 ");
+}
+END_TEST
+
 START_TEST(a_process_without_samples_costs_nothing)
 {
     perf_bytes_name(&bytes, 100, 100, 1, "program", true);
@@ -412,6 +428,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, mappings_come_before_the_samples_that_need_them);
     tcase_add_test(tcase, at_one_time_the_mapping_comes_first);
     tcase_add_test(tcase, anonymous_code_replaces_a_written_mapping);
+    tcase_add_test(tcase, anonymous_code_with_samples_is_mapped_before_it_is_replaced);
     tcase_add_test(tcase, a_process_without_samples_costs_nothing);
     tcase_add_test(tcase, an_exec_between_samples_changes_the_koids);
     tcase_add_test(tcase, what_is_younger_than_the_last_round_waits);

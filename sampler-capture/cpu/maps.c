@@ -51,9 +51,31 @@ static void splice(struct address_map *map, size_t first, size_t last,
 
 static bool contains(const struct mapping *mapping, const struct mapping *other)
 {
-    return mapping->start <= other->start && other->limit <= mapping->limit &&
-           mapping->module == other->module && mapping->flags == other->flags &&
-           (!mapping->module || mapping->vaddr - mapping->start == other->vaddr - other->start);
+    if (mapping->start > other->start || other->limit > mapping->limit ||
+        mapping->module != other->module)
+        return false;
+    return !mapping->module || (mapping->flags == other->flags &&
+                                mapping->vaddr - mapping->start == other->vaddr - other->start);
+}
+
+/* What a mapping over those in [first, last) must bring into the trace.  */
+static struct mapping placed(const struct address_map *map, size_t first, size_t last,
+                             const struct mapping *mapping)
+{
+    struct mapping new = *mapping;
+    bool over_module = false;
+
+    new.over_anonymous = false;
+    for (size_t i = first; i < last; i++) {
+        if (!map->mappings[i].module)
+            new.over_anonymous = true;
+        else
+            over_module |= map->mappings[i].written;
+    }
+    if (!new.module)
+        new.over_anonymous = false;
+    new.written = !new.module && !over_module;
+    return new;
 }
 
 bool address_map_add(struct address_map *map, const struct mapping *mapping)
@@ -61,14 +83,11 @@ bool address_map_add(struct address_map *map, const struct mapping *mapping)
     size_t first = first_behind(map, mapping->start), last = first;
     struct mapping parts[3]; /* what is left before it, itself, what is left behind it */
     size_t count = 0;
-    bool replaces_written = false;
 
     if (first < map->count && contains(&map->mappings[first], mapping))
         return true;
     while (last < map->count && map->mappings[last].start < mapping->limit)
-        replaces_written |= map->mappings[last++].written;
-    if (last == first && !mapping->module)
-        return true;
+        last++;
     if (!reserve(map, 2)) /* one mapping can become three */
         return false;
 
@@ -76,14 +95,12 @@ bool address_map_add(struct address_map *map, const struct mapping *mapping)
         parts[count] = map->mappings[first];
         parts[count++].limit = mapping->start;
     }
-    if (mapping->module || replaces_written) {
-        parts[count] = *mapping;
-        parts[count++].written = false;
-        map->has_unwritten = true;
-    }
+    parts[count] = placed(map, first, last, mapping);
+    map->has_unwritten |= !parts[count++].written;
     if (last > first && map->mappings[last - 1].limit > mapping->limit) {
         parts[count] = map->mappings[last - 1];
-        parts[count].vaddr += mapping->limit - parts[count].start;
+        if (parts[count].module)
+            parts[count].vaddr += mapping->limit - parts[count].start;
         parts[count++].start = mapping->limit;
     }
     splice(map, first, last, parts, count);
@@ -97,13 +114,13 @@ bool address_map_fork(const struct address_map *map, uint64_t time_ns, struct ad
     if (!reserve(out, map->count))
         return false;
     for (size_t i = 0; i < map->count; i++) {
-        if (!map->mappings[i].module)
-            continue;
-        out->mappings[out->count] = map->mappings[i];
-        out->mappings[out->count].time_ns = time_ns;
-        out->mappings[out->count++].written = false;
+        struct mapping *mapping = &out->mappings[out->count++];
+        *mapping = map->mappings[i];
+        mapping->time_ns = time_ns;
+        mapping->written = !mapping->module;
+        mapping->over_anonymous = false;
+        out->has_unwritten |= !mapping->written;
     }
-    out->has_unwritten = out->count > 0;
     return true;
 }
 

@@ -14,10 +14,11 @@ struct mapping {
     uint64_t start; /* process addresses, [start, limit) */
     uint64_t limit;
     uint64_t vaddr;              /* ELF virtual address of start */
-    const struct module *module; /* borrowed; NULL: code of no file, here to unmap what was */
+    const struct module *module; /* borrowed; NULL: code of no file, which has no vaddr */
     uint64_t time_ns;            /* when it was made */
     unsigned flags;              /* as ELF p_flags: 1 execute, 2 write, 4 read */
-    bool written;                /* the trace has it */
+    bool written;                /* the trace has it, or need not have it */
+    bool over_anonymous;         /* it replaces code of no file that the trace says nothing of */
 };
 
 /* Disjoint mappings in order of address.  All zero is an empty map.  */
@@ -29,8 +30,9 @@ struct address_map {
 };
 
 /* Add a mapping, over what was at its addresses.  One that is there already changes nothing.  One
- * without a module is kept only where it replaces a mapping that the trace has.  Returns false
- * when there is no memory or no room (MAPS_MAX_MAPPINGS); the map is as before then.  */
+ * without a module is to be written only where it replaces a mapping that the trace has: readers
+ * take addresses without a mapping for code of no file.  Returns false when there is no memory or
+ * no room (MAPS_MAX_MAPPINGS); the map is as before then.  */
 bool address_map_add(struct address_map *map, const struct mapping *mapping);
 
 /* Make *out, which is empty, the map of a process forked at time_ns: the same mappings, none of

@@ -66,6 +66,7 @@ static void print_missed(const struct summary *summary)
 static void print_doubts(const struct summary *summary)
 {
     const struct trace_totals *totals = summary->totals;
+    char number[64];
 
     if (totals->samples == 0)
         cli_note("no samples: no thread used a CPU for %s ns outside the kernel; -F takes more "
@@ -79,9 +80,8 @@ static void print_doubts(const struct summary *summary)
         cli_note("%.2f s of %.2f s CPU time went by in the kernel, where no samples are taken",
                  summary->kernel_seconds, summary->user_seconds + summary->kernel_seconds);
     if (summary->unplaced)
-        cli_note("%s mappings of files that could not be read as ELF: their addresses are file "
-                 "offsets",
-                 cli_grouped(summary->unplaced));
+        cli_note("%s of files that could not be read as ELF: addresses in them are file offsets",
+                 counted(number, summary->unplaced, "mapping", "mappings"));
     if (summary->mappings_dropped + totals->unmapped)
         cli_note("%s mappings of processes that have too many are left out",
                  cli_grouped(summary->mappings_dropped + totals->unmapped));

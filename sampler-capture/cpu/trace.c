@@ -288,16 +288,16 @@ static bool put_module(struct trace *trace, const struct process *process,
     return put(trace, &record);
 }
 
-static bool put_mapping(struct trace *trace, struct process *process, struct mapping *mapping)
+/* One mapping record, after the module's where the process does not have that yet.  */
+static bool put_mapping(struct trace *trace, struct process *process, const struct mapping *mapping,
+                        const struct module *module)
 {
-    const struct module *module = mapping->module ? mapping->module : &anonymous_module;
     struct fxt_record record = { .kind = FXT_RECORD_MAPPING,
                                  .ticks = mapping->time_ns,
                                  .thread.process = process->koid };
     bool is_new;
     uint16_t id;
 
-    mapping->written = true;
     if (!process_module_id(process, module, &id, &is_new)) {
         trace->totals.unmapped++;
         return true;
@@ -312,12 +312,28 @@ static bool put_mapping(struct trace *trace, struct process *process, struct map
     return put(trace, &record);
 }
 
+/* Readers let a mapping that replaces none hold from the beginning.  Where there was code of no
+ * file, samples of it may be in the trace: it gets its mapping now, in time to be replaced.  */
+static bool put_replacement(struct trace *trace, struct process *process,
+                            const struct mapping *mapping)
+{
+    struct mapping old = *mapping;
+
+    old.vaddr = 0;
+    if (mapping->over_anonymous && !put_mapping(trace, process, &old, &anonymous_module))
+        return false;
+    return put_mapping(trace, process, mapping,
+                       mapping->module ? mapping->module : &anonymous_module);
+}
+
 static bool put_map(struct trace *trace, struct process *process)
 {
-    for (size_t i = 0; i < process->map.count; i++)
-        if (!process->map.mappings[i].written &&
-            !put_mapping(trace, process, &process->map.mappings[i]))
+    for (size_t i = 0; i < process->map.count; i++) {
+        struct mapping *mapping = &process->map.mappings[i];
+        if (!mapping->written && !put_replacement(trace, process, mapping))
             return false;
+        mapping->written = true;
+    }
     process->map.has_unwritten = false;
     return true;
 }
