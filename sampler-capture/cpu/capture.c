@@ -117,6 +117,15 @@ static bool keep_sideband(struct capture *capture, struct capture_cpu *cpu, cons
     return true;
 }
 
+/* A mapped file is opened at once: when the record is due, it and its process may be gone.  */
+static bool open_module(struct capture *capture, const struct perf_record *record)
+{
+    const struct perf_map *map = &record->value.map;
+
+    return perf_map_is_anonymous(map) ||
+           modules_find(&capture->processes.modules, map, record->pid) != NULL;
+}
+
 static bool take_record(struct capture *capture, struct capture_cpu *cpu, const uint8_t *bytes,
                         size_t size)
 {
@@ -138,6 +147,8 @@ static bool take_record(struct capture *capture, struct capture_cpu *cpu, const 
         return true;
     case PERF_KIND_OTHER:
         return true;
+    case PERF_KIND_MAP:
+        return open_module(capture, &record) && keep_sideband(capture, cpu, bytes, size);
     default:
         return keep_sideband(capture, cpu, bytes, size);
     }

@@ -16,16 +16,23 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
+/* What the child needs to find things as they were before us.  */
+struct inherited {
+    sigset_t mask;
+    void (*on_child)(int);
+};
+
 /* The child's side: never returns.  Only async-signal-safe functions.  */
 static _Noreturn void run_child(char *const argv[], int go_fd, int report_fd,
-                                const sigset_t *old_mask, bool stdout_is_taken)
+                                const struct inherited *inherited, bool stdout_is_taken)
 {
     char byte;
     int cause;
 
     if (read(go_fd, &byte, 1) != 1) /* the parent gave up */
         _exit(0);
-    (void)sigprocmask(SIG_SETMASK, old_mask, NULL);
+    (void)signal(SIGCHLD, inherited->on_child);
+    (void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
     if (stdout_is_taken && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         _exit(125);
     execvp(argv[0], argv);
@@ -38,7 +45,8 @@ static _Noreturn void run_child(char *const argv[], int go_fd, int report_fd,
 bool command_start(struct command *command, char *const argv[], bool stdout_is_taken)
 {
     int go[2] = { -1, -1 }, report[2] = { -1, -1 };
-    sigset_t mask, old_mask;
+    struct inherited inherited;
+    sigset_t mask;
 
     *command = (struct command){ .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 };
     (void)sigemptyset(&mask);
@@ -46,8 +54,10 @@ bool command_start(struct command *command, char *const argv[], bool stdout_is_t
     (void)sigaddset(&mask, SIGTERM);
     (void)sigaddset(&mask, SIGHUP);
     (void)sigaddset(&mask, SIGCHLD);
-    if (sigprocmask(SIG_BLOCK, &mask, &old_mask) != 0)
+    if (sigprocmask(SIG_BLOCK, &mask, &inherited.mask) != 0)
         return false;
+    /* Where a parent of ours ignores it, there would be no status to wait for.  */
+    inherited.on_child = signal(SIGCHLD, SIG_DFL);
     command->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (command->signal_fd < 0 || pipe2(go, O_CLOEXEC) != 0)
         return false;
@@ -58,7 +68,7 @@ bool command_start(struct command *command, char *const argv[], bool stdout_is_t
     }
     if (command->pid == 0) {
         (void)close(go[1]); /* or it would wait for itself */
-        run_child(argv, go[0], report[1], &old_mask, stdout_is_taken);
+        run_child(argv, go[0], report[1], &inherited, stdout_is_taken);
     }
     (void)close(go[0]);
     close_fd(&report[1]);

@@ -25,8 +25,9 @@ enum {
     EXIT_NOT_FOUND = 127,
 };
 
-/* Rings are drained when one is a quarter full, and at least that often.  */
-#define ROUND_MS 250
+/* Rings are drained when one is a quarter full, and at least that often: soon enough to open the
+ * files of processes that do not live long.  */
+#define ROUND_MS 100
 
 struct session {
     struct cpu_options options;

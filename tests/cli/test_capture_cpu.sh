@@ -100,11 +100,15 @@ check "samples < 5 && damage == 0"
 
 # A file that was deleted while it ran keeps its build ID and its addresses.
 cp workload gone
-capture gone.fxt -- sh -c 'exec ./gone 100'
-rm -f workload2
-cp workload workload2
-capture gone.fxt -- sh -c './workload2 150 & sleep 0.03; rm workload2; wait'
-fxtdump gone.fxt | grep -q "module .* build_id=$id name=.*/workload2$" || fail "no deleted file"
+capture gone.fxt -- sh -c './gone 150 & sleep 0.03; rm gone; wait'
+fxtdump gone.fxt | grep -q "module .* build_id=$id name=.*/gone$" || fail "no deleted file"
+
+# So does one that was deleted soon after its process ended.
+cp workload gone
+capture gone.fxt -- sh -c './gone 100; sleep 0.3; rm gone; sleep 0.2'
+capture_check gone.fxt gone "$low" "$high" >facts
+. ./facts
+check "hits > 80"
 
 # The session says how the samples were taken.
 fxtdump hot.fxt | grep -q 'name=session .*period_ns: 1000000, clock: "task-clock", max_frames: 64, layout: "sampler"' ||

@@ -151,6 +151,16 @@ status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 if status != 11:
     sys.exit("status %d" % status)
 PY
+# A parent that ignores its children leaves that to us; there is still a status to pass on.
+python3 - <<'PY' || fail "SIGCHLD ignored"
+import signal, subprocess, sys
+ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+command = ["sampler-capture", "cpu", "-o", "chld.fxt", "--", "grep", "^SigIgn", "/proc/self/status"]
+done = subprocess.run(command, preexec_fn=ignore, stdout=subprocess.PIPE, timeout=20)
+ignored = int(done.stdout.split()[1], 16)
+sys.exit(done.returncode != 0 or not ignored >> (signal.SIGCHLD - 1) & 1)
+PY
+
 capture_check tty.fxt >facts || fail "damaged after SIGINT from the terminal"
 grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
 
