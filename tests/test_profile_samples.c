@@ -1,0 +1,334 @@
+/* Samples: which address is looked up how, cut stacks, what captures say, names, filters.  */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/profile_records.h"
+
+static struct taken taken;
+
+static void take(const struct fxt_record *records, size_t count,
+                 const struct profile_ingest_options *options)
+{
+    struct profile_error error;
+
+    if (!taken.profile)
+        ck_assert_int_eq(profile_open(&taken.profile, &error), PROFILE_OK);
+    ck_assert_int_eq(take_more(&taken, records, count, options), PROFILE_OK);
+}
+
+static void release(void)
+{
+    taken_release(&taken);
+}
+
+static void expect(enum profile_root root, int value, const char *folded)
+{
+    char *text = folded_of(&taken, PROFILE_CPU, root, value);
+
+    ck_assert_ptr_nonnull(text);
+    ck_assert_str_eq(text, folded);
+    free(text);
+}
+
+/* A session instant with these arguments.  */
+static struct fxt_record session(struct fxt_arg *args, size_t count)
+{
+    return event_record(FXT_EVENT_INSTANT, "fxt.capture", "session", args, count);
+}
+
+/* ---- Lookup addresses ---- */
+
+/* Every byte of [0x1000, 0x1004) is a module of its own: the text tells what was looked up.  */
+static const struct {
+    const char *what;
+    bool sampler;
+    const char *arch; /* of the session; NULL: none */
+    bool option;      /* options.arm64 */
+    const char *folded;
+} lookups[] = {
+    { "backtrace", false, NULL, false, "[0];[1];[3] 1\n" },
+    { "backtrace of arm64", false, "aarch64", false, "[0];[1];[3] 1\n" },
+    { "kernel sampler", true, NULL, false, "[0];[1];[3] 1\n" },
+    { "kernel sampler of x86", true, "x86_64", false, "[0];[1];[3] 1\n" },
+    { "kernel sampler of aarch64", true, "aarch64", false, "[0];[2];[3] 1\n" },
+    { "kernel sampler of arm64", true, "arm64", false, "[0];[2];[3] 1\n" },
+    { "kernel sampler, arm64 by option", true, NULL, true, "[0];[2];[3] 1\n" },
+    { "the session knows better than the option", true, "x86_64", true, "[0];[1];[3] 1\n" },
+};
+
+START_TEST(subtracts_one_from_return_addresses_once)
+{
+    static const uint64_t pcs[] = { 0x1003, 0x1002, 0x1001 };
+    static const char *const names[] = { "0", "1", "2", "3" };
+    struct profile_ingest_options options = { .size = sizeof options, .arm64 = lookups[_i].option };
+    struct fxt_arg args[1];
+    struct fxt_record records[10];
+    size_t count = 0;
+
+    if (lookups[_i].arch) {
+        args[0] = string_arg("arch", lookups[_i].arch);
+        records[count++] = session(args, 1);
+    }
+    for (uint16_t i = 0; i < 4; i++) {
+        records[count++] = module_record(1, i, names[i], names[i]);
+        records[count++] = mapping_record(1, i, 0x1000 + i, 1, 0);
+    }
+    records[count++] = lookups[_i].sampler ? sampler_record(1, 1, 1, pcs, 3)
+                                           : backtrace_record(1, 1, 1, pcs, 3);
+    take(records, count, &options);
+    expect(PROFILE_ROOT_NONE, 0, lookups[_i].folded);
+}
+END_TEST
+
+/* ---- Cut stacks ---- */
+
+static const struct {
+    bool sampler;
+    unsigned max_frames; /* of the session; 0: none */
+    size_t depth;
+    bool cut;
+} depths[] = {
+    { true, 0, 63, false },  { true, 0, 64, true },    { true, 10, 9, false },
+    { true, 10, 10, true },  { true, 127, 64, false }, { false, 0, 254, false },
+    { false, 0, 255, true }, { false, 20, 19, false }, { false, 20, 20, true },
+};
+
+START_TEST(puts_a_root_above_stacks_that_were_cut)
+{
+    static uint64_t pcs[255];
+    struct fxt_arg args[] = { u64_arg("max_frames", depths[_i].max_frames) };
+    struct fxt_record records[] = {
+        session(args, depths[_i].max_frames ? 1 : 0),
+        depths[_i].sampler ? sampler_record(1, 1, 1, pcs, depths[_i].depth)
+                           : backtrace_record(1, 1, 1, pcs, depths[_i].depth),
+    };
+    char *text;
+
+    for (size_t i = 0; i < COUNT_OF(pcs); i++)
+        pcs[i] = 0x1000 + i;
+    take(records, 2, NULL);
+    text = folded_of(&taken, PROFILE_CPU, PROFILE_ROOT_NONE, 0);
+    ck_assert_int_eq(strncmp(text, "[truncated];[unknown];", 22) == 0, depths[_i].cut);
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->truncated_stacks, depths[_i].cut);
+    free(text);
+}
+END_TEST
+
+/* The same addresses, cut once and whole once, are two stacks.  */
+START_TEST(keeps_cut_and_whole_stacks_apart)
+{
+    static const uint64_t pcs[] = { 0x1000, 0x2000 };
+    struct fxt_arg args[] = { u64_arg("max_frames", 2) };
+    struct fxt_record records[] = {
+        backtrace_record(1, 1, 1, pcs, 2), session(args, 1), backtrace_record(1, 1, 1, pcs, 2),
+        backtrace_record(1, 1, 1, pcs, 2), session(args, 0), backtrace_record(1, 1, 1, pcs, 2),
+    };
+
+    take(records, COUNT_OF(records), NULL);
+    expect(PROFILE_ROOT_NONE, 0, "[truncated];[unknown];[unknown] 2\n[unknown];[unknown] 2\n");
+    ck_assert_uint_eq(profile_stack_count(taken.profile, PROFILE_CPU), 2);
+}
+END_TEST
+
+/* ---- What is no sample ---- */
+
+START_TEST(counts_what_it_cannot_use)
+{
+    static const uint64_t pc = 0x1000;
+    struct fxt_record odd = sampler_record(1, 1, 1, &pc, 1), empty = odd, named = odd, raw = odd;
+    struct fxt_record log = { .kind = FXT_RECORD_LOG }, magic = { .kind = FXT_RECORD_MAGIC };
+    struct fxt_record counter = event_record(FXT_EVENT_COUNTER, "c", "lost", NULL, 0);
+
+    odd.value.large_blob.payload.length = 7;
+    empty.value.large_blob.payload.length = 0;
+    named.name = text_of("x");
+    raw.category = text_of("cpu_profiler");
+    raw.name = text_of("stack_sample");
+    const struct fxt_record records[] = { odd, empty, named, raw, log, magic, counter };
+    take(records, COUNT_OF(records), NULL);
+    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 0);
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->odd_payloads, 1);
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->stack_captures, 1);
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->unhandled_records, 4);
+}
+END_TEST
+
+/* ---- Names ---- */
+
+START_TEST(names_processes_and_threads_whenever_the_name_comes)
+{
+    static const uint64_t pc = 0x1000;
+    struct fxt_arg owner[1];
+    const struct fxt_record records[] = {
+        process_record(1, "early"),
+        backtrace_record(1, 1, 11, &pc, 1),
+        backtrace_record(1, 2, 21, &pc, 1),
+        backtrace_record(1, 2, 11, &pc, 1),
+        backtrace_record(1, 3, 31, &pc, 1),
+        process_record(2, "late"),
+        thread_record(11, "worker one", NULL, 0), /* of any process */
+        thread_record(11, "own", owner, 2),       /* of process 2 alone */
+        process_record(1, "renamed later"),
+        process_record(1, ""), /* no name: the last one stays */
+    };
+
+    take(records, COUNT_OF(records), NULL);
+    expect(PROFILE_ROOT_THREAD, 0,
+           "late;own;[unknown] 1\nlate;tid-21;[unknown] 1\npid-3;tid-31;[unknown] 1\n"
+           "renamed_later;worker_one;[unknown] 1\n");
+}
+END_TEST
+
+/* koid = pid | incarnation << 32 */
+START_TEST(shows_the_pid_of_an_incarnation)
+{
+    static const uint64_t pc = 0x1000;
+    const struct fxt_record records[] = {
+        backtrace_record(1, 5 | UINT64_C(1) << 32, 6, &pc, 1),
+        backtrace_record(1, 5, 6, &pc, 1),
+    };
+
+    take(records, COUNT_OF(records), NULL);
+    expect(PROFILE_ROOT_PROCESS, 0, "pid-5;[unknown] 2\n");
+}
+END_TEST
+
+/* ---- Filters ---- */
+
+START_TEST(takes_only_chosen_processes_and_threads)
+{
+    static const uint64_t pc = 0x1000, pids[] = { 9, 1 }, tids[] = { 11, 91 };
+    const struct fxt_record records[] = {
+        backtrace_record(1, 1 | UINT64_C(7) << 32, 11, &pc, 1), /* any incarnation */
+        backtrace_record(1, 1, 12, &pc, 1),
+        backtrace_record(1, 2, 11, &pc, 1),
+        backtrace_record(1, 9, 91, &pc, 1),
+        complete_record(0, 5, 2, 11, "other"),
+        complete_record(0, 5, 1, 11, "mine"),
+    };
+    struct profile_ingest_options options = { .size = sizeof options };
+    char *text;
+
+    options.pids = pids;
+    options.pid_count = 2;
+    take(records, COUNT_OF(records), &options);
+    expect(PROFILE_ROOT_PROCESS, 0, "pid-1;[unknown] 2\npid-9;[unknown] 1\n");
+    release();
+    options.tids = tids;
+    options.tid_count = 2;
+    take(records, COUNT_OF(records), &options);
+    expect(PROFILE_ROOT_THREAD, 0, "pid-1;tid-11;[unknown] 1\npid-9;tid-91;[unknown] 1\n");
+    text = folded_of(&taken, PROFILE_SPAN, PROFILE_ROOT_NONE, 1);
+    ck_assert_str_eq(text, "mine 5\n");
+    free(text);
+}
+END_TEST
+
+/* ---- What captures say ---- */
+
+START_TEST(weighs_samples_with_the_period_where_there_is_one)
+{
+    static const uint64_t pc = 0x1000;
+    struct fxt_arg args[] = { u64_arg("period_ns", 1000000) };
+    const struct fxt_record weighed[] = { session(args, 1), backtrace_record(1, 1, 1, &pc, 1),
+                                          backtrace_record(2, 1, 1, &pc, 1) };
+    struct bytes top = { .bytes = NULL };
+
+    take(weighed, 3, NULL);
+    expect(PROFILE_ROOT_PROCESS, -1, "pid-1;[unknown] 2000000\n");
+    expect(PROFILE_ROOT_PROCESS, 0, "pid-1;[unknown] 2\n");
+    ck_assert_int_eq(profile_write_top(taken.profile, PROFILE_CPU, NULL, collect_bytes, &top, NULL),
+                     PROFILE_OK);
+    ck_assert_ptr_nonnull(strstr(top.bytes, "Type: cpu, total 2.00ms, 1 of 1 functions\n"));
+    free(top.bytes);
+    /* One more trace, without: nanoseconds would be wrong for its samples.  */
+    take(weighed + 1, 1, NULL);
+    expect(PROFILE_ROOT_PROCESS, -1, "pid-1;[unknown] 3\n");
+    ck_assert_ptr_null(folded_of(&taken, PROFILE_CPU, PROFILE_ROOT_NONE, 1));
+}
+END_TEST
+
+START_TEST(adds_up_the_last_losses_of_each_cpu)
+{
+    struct fxt_arg first[] = { u64_arg("ring", 5), u64_arg("throttled", 1) };
+    struct fxt_arg second[] = { u64_arg("ring", 7), u64_arg("region_full", 2),
+                                u64_arg("unreadable", 3), u64_arg("exited", 4) };
+    struct fxt_record lost[] = {
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", first, 2),
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", second, 4),
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", first, 2),
+        { .kind = FXT_RECORD_PROVIDER_EVENT },
+        { .kind = FXT_RECORD_PROVIDER_EVENT },
+        { .kind = FXT_RECORD_PROVIDER_EVENT },
+    };
+    const struct profile_loss *loss;
+
+    lost[2].value.event.id = 3;       /* another CPU */
+    lost[5].value.provider.event = 1; /* not a loss */
+    take(lost, COUNT_OF(lost), NULL);
+    take(lost + 2, 1, NULL); /* losses of several traces add up */
+    loss = profile_loss_of(taken.profile);
+    ck_assert_uint_eq(loss->ring, 7 + 5 + 5);
+    ck_assert_uint_eq(loss->throttled, 3);
+    ck_assert_uint_eq(loss->region_full, 2);
+    ck_assert_uint_eq(loss->unreadable, 3);
+    ck_assert_uint_eq(loss->exited, 4);
+    ck_assert_uint_eq(loss->provider_events, 2);
+}
+END_TEST
+
+START_TEST(merges_traces_taken_in_one_after_another)
+{
+    static const uint64_t pcs[] = { 0x1010, 0x5021 };
+    const struct fxt_record first[] = { module_record(1, 0, "m", "M"),
+                                        mapping_record(1, 0, 0x1000, 0x8000, 0),
+                                        backtrace_record(1, 1, 1, pcs, 2) };
+    const struct fxt_record second[] = { module_record(1, 4, "m", "M"),
+                                         mapping_record(1, 4, 0x1000, 0x8000, 0),
+                                         backtrace_record(1, 1, 1, pcs, 2) };
+
+    take(first, 3, NULL);
+    take(second, 3, NULL);
+    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 2);
+    ck_assert_uint_eq(profile_stack_count(taken.profile, PROFILE_CPU), 1);
+}
+END_TEST
+
+START_TEST(refuses_records_after_the_end)
+{
+    const struct fxt_record record = process_record(1, "a");
+    struct profile_error error;
+
+    take(&record, 1, NULL);
+    ck_assert_int_eq(profile_ingest_record(taken.ingest, &record, &error), PROFILE_INVALID);
+    ck_assert_str_eq(error.message, "a record after the end of the trace");
+    ck_assert_int_eq(profile_ingest_finish(taken.ingest, &error), PROFILE_INVALID);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("profile_samples");
+    TCase *tcase = tcase_create("samples");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_checked_fixture(tcase, NULL, release);
+    tcase_add_loop_test(tcase, subtracts_one_from_return_addresses_once, 0, (int)COUNT_OF(lookups));
+    tcase_add_loop_test(tcase, puts_a_root_above_stacks_that_were_cut, 0, (int)COUNT_OF(depths));
+    tcase_add_test(tcase, keeps_cut_and_whole_stacks_apart);
+    tcase_add_test(tcase, counts_what_it_cannot_use);
+    tcase_add_test(tcase, names_processes_and_threads_whenever_the_name_comes);
+    tcase_add_test(tcase, shows_the_pid_of_an_incarnation);
+    tcase_add_test(tcase, takes_only_chosen_processes_and_threads);
+    tcase_add_test(tcase, weighs_samples_with_the_period_where_there_is_one);
+    tcase_add_test(tcase, adds_up_the_last_losses_of_each_cpu);
+    tcase_add_test(tcase, merges_traces_taken_in_one_after_another);
+    tcase_add_test(tcase, refuses_records_after_the_end);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
