@@ -33,8 +33,3 @@ enum profile_status profile_fail_errno(struct profile_error *error, int system_e
         error->system_errno = system_errno;
     return PROFILE_IO;
 }
-
-enum profile_status profile_no_memory(struct profile_error *error)
-{
-    return profile_fail(error, PROFILE_NO_MEMORY, "out of memory");
-}

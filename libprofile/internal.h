@@ -19,7 +19,11 @@ enum profile_status profile_fail(struct profile_error *error, enum profile_statu
 enum profile_status profile_fail_errno(struct profile_error *error, int system_errno,
                                        const char *what);
 
-enum profile_status profile_no_memory(struct profile_error *error);
+static inline enum profile_status profile_no_memory(struct profile_error *error)
+{
+    (void)profile_fail(error, PROFILE_NO_MEMORY, "out of memory");
+    return PROFILE_NO_MEMORY; /* seen to be a failure by those who read one file at a time */
+}
 
 /* ---- Growing arrays ---- */
 

@@ -14,7 +14,7 @@ typedef bool encode_fn(pb_ostream_t *stream, const pb_field_t *field, void *cons
 static pb_callback_t callback(encode_fn *encode, const void *arg)
 {
     /* nanopb hands arg back and nothing else.  */
-    return (pb_callback_t){ .funcs.encode = encode, .arg = (void *)(uintptr_t)arg };
+    return (pb_callback_t){ .funcs.encode = encode, .arg = (void *)arg };
 }
 
 static bool encode_message(pb_ostream_t *stream, const pb_field_t *field,

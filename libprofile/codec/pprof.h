@@ -64,6 +64,7 @@ struct pprof_plan {
     size_t function_count, function_capacity;
     struct profile_index function_index;
 
+    const struct profile_owner_process *heaviest; /* with the most samples; NULL: no process */
     struct pprof_mapping *mappings;
     size_t mapping_count;
     uint32_t *module_mappings; /* of module id at [id]; 0: none */

@@ -279,26 +279,27 @@ static const char *module_path(const struct profile *profile, profile_id module)
 }
 
 /* The process with the most samples.  Of equal ones, the first that was met.  */
-static const struct profile_owner_process *heaviest_process(const struct pprof_plan *plan)
+static enum profile_status find_heaviest(struct pprof_plan *plan, struct profile_error *error)
 {
     const struct profile *profile = plan->profile;
     uint64_t *counts = calloc(profile->process_count + 1, sizeof *counts);
     size_t heaviest = 0;
 
-    if (!counts || profile->process_count == 0) {
-        free(counts);
-        return NULL;
-    }
+    if (!counts)
+        return profile_no_memory(error);
     for (size_t i = 0; i < plan->values->count; i++) {
         const struct profile_value *value = &plan->values->items[i];
+        uint32_t process = profile->threads[value->thread - 1].process_id;
 
-        counts[profile->threads[value->thread - 1].process_id - 1] += value->count;
+        counts[process - 1] = profile_add(counts[process - 1], value->count);
     }
     for (size_t i = 1; i < profile->process_count; i++)
         if (counts[i] > counts[heaviest])
             heaviest = i;
+    if (profile->process_count > 0)
+        plan->heaviest = &profile->processes[heaviest];
     free(counts);
-    return &profile->processes[heaviest];
+    return PROFILE_OK;
 }
 
 /* How much a module looks like the program that was profiled: it has the command's or the process's
@@ -325,12 +326,11 @@ static unsigned likeness(const struct profile *profile, profile_id module,
 /* The main binary, which is shown as the profile's file: 0 when nothing looks like one.  */
 static profile_id main_module(const struct pprof_plan *plan)
 {
-    const struct profile_owner_process *process = heaviest_process(plan);
     profile_id best = 0;
     unsigned most = 0;
 
     for (profile_id id = 1; id <= profile_stacks_module_count(plan->profile->stacks); id++) {
-        unsigned like = likeness(plan->profile, id, process);
+        unsigned like = likeness(plan->profile, id, plan->heaviest);
 
         if (like > most) {
             most = like;
@@ -405,12 +405,11 @@ static void note_location(struct pprof_plan *plan, const struct profile_frame *f
  * look for a binary to symbolize with where there is no mapping at all.  */
 static enum profile_status add_program(struct pprof_plan *plan, struct profile_error *error)
 {
-    const struct profile_owner_process *process = heaviest_process(plan);
     struct pprof_mapping *mapping = &plan->mappings[plan->mapping_count++];
     profile_id name = plan->profile->command;
 
-    if (name == 0 && process)
-        name = process->name;
+    if (name == 0 && plan->heaviest)
+        name = plan->heaviest->name;
     *mapping = (struct pprof_mapping){
         .has_functions = true, .has_files = true, .has_lines = true, .has_inlines = true
     };
@@ -470,6 +469,8 @@ enum profile_status pprof_plan_make(struct pprof_plan *plan, const struct profil
         status = plan_samples(plan, error);
     if (status == PROFILE_OK)
         status = plan_locations(plan, error);
+    if (status == PROFILE_OK)
+        status = find_heaviest(plan, error);
     if (status == PROFILE_OK)
         status = plan_mappings(plan, error);
     return status;
