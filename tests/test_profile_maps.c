@@ -385,7 +385,7 @@ START_TEST(agrees_with_a_map_of_bytes)
         /* vaddr = address + bias * SPACE: the same module at another place is in conflict, too. */
         oracle_map(&oracle, start, length, module * 2 + (int)bias);
         records[count++] = mapping_record(1, module, 0x1000 + (uint64_t)start, (uint64_t)length,
-                                          (uint64_t)start + bias * SPACE);
+                                          (uint64_t)start + (uint64_t)bias * SPACE);
         pcs[i][0] = 0x1000 + random_below(SPACE);
         step_of[i] = oracle.steps;
         records[count++] = backtrace_record(i, 1, 1, pcs[i], 1);

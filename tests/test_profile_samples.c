@@ -42,19 +42,19 @@ static struct fxt_record session(struct fxt_arg *args, size_t count)
 /* Every byte of [0x1000, 0x1004) is a module of its own: the text tells what was looked up.  */
 static const struct {
     const char *what;
-    bool sampler;
     const char *arch; /* of the session; NULL: none */
-    bool option;      /* options.arm64 */
     const char *folded;
+    bool sampler;
+    bool option; /* options.arm64 */
 } lookups[] = {
-    { "backtrace", false, NULL, false, "[0];[1];[3] 1\n" },
-    { "backtrace of arm64", false, "aarch64", false, "[0];[1];[3] 1\n" },
-    { "kernel sampler", true, NULL, false, "[0];[1];[3] 1\n" },
-    { "kernel sampler of x86", true, "x86_64", false, "[0];[1];[3] 1\n" },
-    { "kernel sampler of aarch64", true, "aarch64", false, "[0];[2];[3] 1\n" },
-    { "kernel sampler of arm64", true, "arm64", false, "[0];[2];[3] 1\n" },
-    { "kernel sampler, arm64 by option", true, NULL, true, "[0];[2];[3] 1\n" },
-    { "the session knows better than the option", true, "x86_64", true, "[0];[1];[3] 1\n" },
+    { "backtrace", NULL, "[0];[1];[3] 1\n", false, false },
+    { "backtrace of arm64", "aarch64", "[0];[1];[3] 1\n", false, false },
+    { "kernel sampler", NULL, "[0];[1];[3] 1\n", true, false },
+    { "kernel sampler of x86", "x86_64", "[0];[1];[3] 1\n", true, false },
+    { "kernel sampler of aarch64", "aarch64", "[0];[2];[3] 1\n", true, false },
+    { "kernel sampler of arm64", "arm64", "[0];[2];[3] 1\n", true, false },
+    { "kernel sampler, arm64 by option", NULL, "[0];[2];[3] 1\n", true, true },
+    { "the session knows better than the option", "x86_64", "[0];[1];[3] 1\n", true, true },
 };
 
 START_TEST(subtracts_one_from_return_addresses_once)
@@ -84,14 +84,14 @@ END_TEST
 /* ---- Cut stacks ---- */
 
 static const struct {
-    bool sampler;
-    unsigned max_frames; /* of the session; 0: none */
     size_t depth;
+    unsigned max_frames; /* of the session; 0: none */
+    bool sampler;
     bool cut;
 } depths[] = {
-    { true, 0, 63, false },  { true, 0, 64, true },    { true, 10, 9, false },
-    { true, 10, 10, true },  { true, 127, 64, false }, { false, 0, 254, false },
-    { false, 0, 255, true }, { false, 20, 19, false }, { false, 20, 20, true },
+    { 63, 0, true, false },  { 64, 0, true, true },    { 9, 10, true, false },
+    { 10, 10, true, true },  { 64, 127, true, false }, { 254, 0, false, false },
+    { 255, 0, false, true }, { 19, 20, false, false }, { 20, 20, false, true },
 };
 
 START_TEST(puts_a_root_above_stacks_that_were_cut)

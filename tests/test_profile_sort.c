@@ -7,7 +7,7 @@
 
 #include "libprofile/ingest/sort.h"
 
-#define KEYS 20000
+#define KEYS ((size_t)20000)
 
 static struct span_key keys[KEYS], expected[KEYS];
 

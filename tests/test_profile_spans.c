@@ -239,7 +239,7 @@ END_TEST
 
 #define HORIZON 4000
 #define THREADS 3
-#define SPANS   100000
+#define SPANS   ((size_t)100000)
 #define NAMES   5
 
 static unsigned long random_state;
