@@ -34,7 +34,9 @@ static void open_with(size_t region_size)
     bytes.size = 0;
     for (unsigned i = 0; i < CPUS; i++) {
         memset(&controls[i], 0, sizeof controls[i]);
-        cpus[i] = (struct cpu_events){ .cpu = 5 * i, .mapping = &controls[i] };
+        cpus[i] = (struct cpu_events){
+            .cpu = 5 * i, .sideband_fd = -1, .sample_fd = -1, .mapping = &controls[i]
+        };
         ring_init(&cpus[i].ring, &controls[i], rings[i], RING_SIZE);
     }
     trace = trace_open(fileno(file), events.cpu_limit);
@@ -302,6 +304,24 @@ START_TEST(counts_what_is_lost_by_cause)
 }
 END_TEST
 
+/* The kernel tells of losses with the next record that fits; at the end there may be none.  */
+START_TEST(counts_what_is_lost_behind_the_last_record)
+{
+    static const uint64_t value_and_lost[2] = { 5000, 12 };
+    int ends[2];
+
+    ck_assert_int_eq(pipe(ends), 0); /* for the event's descriptor */
+    ck_assert_int_eq(write(ends[1], value_and_lost, sizeof value_and_lost), sizeof value_and_lost);
+    ck_assert_int_eq(close(ends[1]), 0);
+    cpus[0].sample_fd = ends[0];
+    perf_bytes_lost(&bytes, 7, 5);
+    kernel_writes(0);
+    finish();
+    ck_assert_str_eq(written(), "lost0=12,0,0,0,0 !1 ");
+    ck_assert_int_eq(close(ends[0]), 0);
+}
+END_TEST
+
 START_TEST(a_full_region_drops_and_tells)
 {
     uint64_t chain[1 + REGION_MAX_FRAMES] = { PERF_CONTEXT_USER };
@@ -433,6 +453,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, an_exec_between_samples_changes_the_koids);
     tcase_add_test(tcase, what_is_younger_than_the_last_round_waits);
     tcase_add_test(tcase, counts_what_is_lost_by_cause);
+    tcase_add_test(tcase, counts_what_is_lost_behind_the_last_record);
     tcase_add_test(tcase, a_full_region_drops_and_tells);
     tcase_add_test(tcase, a_record_that_makes_no_sense_is_a_loss);
     tcase_add_test(tcase, names_are_made_text);

@@ -141,6 +141,7 @@ static bool take_record(struct capture *capture, struct capture_cpu *cpu, const 
         return true;
     case PERF_KIND_LOST:
         cpu->loss.ring += record.value.lost;
+        cpu->told += record.value.lost;
         return true;
     case PERF_KIND_THROTTLE:
         cpu->loss.throttled++;
@@ -306,6 +307,17 @@ static bool write_losses(struct capture *capture, uint64_t time_ns, bool last)
     return true;
 }
 
+/* What was lost behind the last record of a ring.  */
+static void count_untold(struct capture *capture)
+{
+    for (size_t i = 0; i < capture->events->count; i++) {
+        struct capture_cpu *cpu = &capture->cpus[i];
+        uint64_t lost = events_lost(&capture->events->cpus[i]);
+        if (lost > cpu->told)
+            cpu->loss.ring += lost - cpu->told;
+    }
+}
+
 bool capture_round(struct capture *capture, bool last)
 {
     uint64_t start_ns = host_clock_ns(CLOCK_MONOTONIC);
@@ -314,6 +326,8 @@ bool capture_round(struct capture *capture, bool last)
     for (size_t i = 0; i < capture->events->count; i++)
         if (!drain_ring(capture, i))
             return false;
+    if (last)
+        count_untold(capture);
     if (!write_before(capture, limit_ns) || !write_losses(capture, start_ns, last))
         return false;
     capture->previous_start_ns = start_ns;

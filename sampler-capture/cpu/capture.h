@@ -29,7 +29,8 @@ struct capture_entry {
 struct capture_cpu {
     struct region region;
     struct trace_loss loss;
-    bool active; /* its ring held something */
+    uint64_t told; /* losses that the ring told of, part of loss.ring */
+    bool active;   /* its ring held something */
 };
 
 struct capture {

@@ -19,6 +19,8 @@
 #define MAX_STACK   "/proc/sys/kernel/perf_event_max_stack"
 #define MAX_CPUS    65536
 
+#define FORMAT_LOST (1U << 4) /* PERF_FORMAT_LOST, of Linux 6.0 */
+
 static bool read_text(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -76,9 +78,23 @@ static bool add_online_cpus(struct events *events)
 
 /* ---- Opening ---- */
 
+/* Older kernels refuse what they do not know; a capture can do without its count of losses (6.0)
+ * and its build IDs (5.12).  */
 static int perf_event_open(struct perf_event_attr *attr, pid_t pid, unsigned cpu)
 {
-    return (int)syscall(SYS_perf_event_open, attr, pid, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd;
+
+    for (;;) {
+        fd = (int)syscall(SYS_perf_event_open, attr, pid, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+        if (fd >= 0 || errno != EINVAL)
+            return fd;
+        if (attr->read_format)
+            attr->read_format = 0;
+        else if (attr->build_id)
+            attr->build_id = 0;
+        else
+            return fd;
+    }
 }
 
 /* The same for both events, so that all records of a ring have one layout (perf_record.h).  CPU and
@@ -91,6 +107,7 @@ static struct perf_event_attr common_attr(uint64_t config, size_t ring_size)
         .size = sizeof(struct perf_event_attr),
         .config = config,
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+        .read_format = FORMAT_LOST,
         .sample_id_all = 1,
         .inherit = 1,
         .exclude_kernel = 1,
@@ -103,21 +120,14 @@ static struct perf_event_attr common_attr(uint64_t config, size_t ring_size)
     };
 }
 
-/* Kernels before 5.12 know no build IDs in mmap records and refuse the bit.  */
 static int open_sideband(pid_t pid, unsigned cpu, size_t ring_size, uint32_t max_frames)
 {
     struct perf_event_attr attr = common_attr(PERF_COUNT_SW_DUMMY, ring_size);
-    int fd;
 
     attr.sample_max_stack = (uint16_t)max_frames;
     attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
     attr.build_id = 1;
-    fd = perf_event_open(&attr, pid, cpu);
-    if (fd < 0 && errno == EINVAL) {
-        attr.build_id = 0;
-        fd = perf_event_open(&attr, pid, cpu);
-    }
-    return fd;
+    return perf_event_open(&attr, pid, cpu);
 }
 
 static int open_sampling(pid_t pid, unsigned cpu, uint64_t period_ns, size_t ring_size,
@@ -261,6 +271,20 @@ void events_stop(const struct events *events)
     for (size_t i = 0; i < events->count; i++)
         if (events->cpus[i].sample_fd >= 0)
             (void)ioctl(events->cpus[i].sample_fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* An event with that read_format gives its value and what it lost, events inherited from it
+ * included.  */
+static uint64_t lost_of(int fd)
+{
+    uint64_t numbers[2];
+
+    return read(fd, numbers, sizeof numbers) == (ssize_t)sizeof numbers ? numbers[1] : 0;
+}
+
+uint64_t events_lost(const struct cpu_events *cpu)
+{
+    return lost_of(cpu->sample_fd) + lost_of(cpu->sideband_fd);
 }
 
 void events_close(struct events *events)

@@ -46,6 +46,11 @@ bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ri
 /* Take no more samples.  What is in the rings stays.  */
 void events_stop(const struct events *events);
 
+/* How many records did not fit into the ring of a CPU so far, by the kernel's own count.  The ring
+ * tells as well (PERF_RECORD_LOST), but only when the next record fits: what is lost last never
+ * gets there.  0 where the kernel does not count (before 6.0).  */
+uint64_t events_lost(const struct cpu_events *cpu);
+
 void events_close(struct events *events);
 
 #endif /* CPU_EVENTS_H */

@@ -25,7 +25,6 @@ struct trace {
     size_t used;
     int failed; /* errno */
     uint32_t provider;
-    size_t cpu_limit;
     struct trace_totals totals;
     struct trace_cpu cpus[];
 };
@@ -106,7 +105,6 @@ struct trace *trace_open(int fd, size_t cpu_limit)
     if (!trace)
         return NULL;
     trace->fd = fd;
-    trace->cpu_limit = cpu_limit;
     trace->buffer = malloc(BUFFER_SIZE);
     if (!trace->buffer || fxt_writer_open(take_record, trace, &trace->writer, NULL) != FXT_OK) {
         trace_close(trace);

@@ -131,3 +131,18 @@ check "samples > 80 && damage == 0"
 capture small.fxt -F 100000 --buffer-size 4k -- ./workload 300
 check "lost > 0 && lost_events > 0"
 check "damage == 0"
+
+# A capture that cannot keep up loses samples to the kernel's ring, the last ones too, and says so.
+# Linux 6.0 is the first to count them.
+major=$(uname -r | cut -d. -f1)
+sampler-capture cpu -F 50000 --buffer-size 64k -o late.fxt -- ./workload 600 >out 2>err &
+pid=$!
+sleep 0.3
+kill -STOP $pid
+sleep 1.5
+kill -CONT $pid
+wait $pid || fail "status $?: $(cat err)"
+measure late.fxt
+check "damage == 0"
+[ "$major" -lt 6 ] || check "lost > 1000"
+[ "$major" -lt 6 ] || grep -q "^lost: .* the kernel's buffers were full" err || fail "$(cat err)"
