@@ -58,17 +58,18 @@ START_TEST(gives_the_order_of_sorting_in_memory)
 {
     struct span_sorter *sorter;
     const struct span_key *key;
+    int failures = 0;
 
     make_keys(sizes[_i].sorted);
     qsort(memcpy(expected, keys, sizeof keys), sizes[_i].count, sizeof *expected, compare);
     ck_assert_int_eq(span_sorter_open("/tmp", sizes[_i].bytes, &sorter, NULL), PROFILE_OK);
     for (size_t i = 0; i < sizes[_i].count; i++)
-        ck_assert(span_sorter_add(sorter, &keys[i], NULL) == PROFILE_OK);
+        failures += span_sorter_add(sorter, &keys[i], NULL) != PROFILE_OK;
     ck_assert_int_eq(span_sorter_finish(sorter, NULL), PROFILE_OK);
-    for (size_t i = 0; i < sizes[_i].count; i++) {
-        ck_assert(span_sorter_next(sorter, &key, NULL) == PROFILE_OK && key);
-        ck_assert(memcmp(key, &expected[i], sizeof *key) == 0);
-    }
+    for (size_t i = 0; i < sizes[_i].count; i++)
+        failures += span_sorter_next(sorter, &key, NULL) != PROFILE_OK || !key ||
+                    memcmp(key, &expected[i], sizeof *key) != 0;
+    ck_assert_int_eq(failures, 0);
     for (int i = 0; i < 2; i++) { /* the end stays the end */
         ck_assert_int_eq(span_sorter_next(sorter, &key, NULL), PROFILE_OK);
         ck_assert_ptr_null(key);

@@ -30,11 +30,9 @@ static int64_t to_int64(uint64_t value)
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-static perftools_profiles_ValueType value_type(const struct pprof_plan *plan,
-                                               const struct profile_type *type)
+static perftools_profiles_ValueType value_type(const struct pprof_type *type)
 {
-    return (perftools_profiles_ValueType){ .type = pprof_plan_string(plan, type->type),
-                                           .unit = pprof_plan_string(plan, type->unit) };
+    return (perftools_profiles_ValueType){ .type = type->type, .unit = type->unit };
 }
 
 static bool encode_sample_types(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
@@ -43,7 +41,7 @@ static bool encode_sample_types(pb_ostream_t *stream, const pb_field_t *field, v
     bool ok = true;
 
     for (size_t i = 0; i < plan->type_count && ok; i++) {
-        perftools_profiles_ValueType type = value_type(plan, &plan->types[i]);
+        perftools_profiles_ValueType type = value_type(&plan->types[i]);
 
         ok = encode_message(stream, field, perftools_profiles_ValueType_fields, &type);
     }
@@ -97,20 +95,20 @@ static bool encode_values(pb_ostream_t *stream, const pb_field_t *field, void *c
 }
 
 static bool encode_text_label(pb_ostream_t *stream, const pb_field_t *field,
-                              const struct pprof_plan *plan, const char *key, profile_id text)
+                              const struct pprof_plan *plan, enum pprof_text key, profile_id text)
 {
-    perftools_profiles_Label label = { .key = pprof_plan_string(plan, key), .str = text };
+    perftools_profiles_Label label = { .key = plan->texts[key], .str = text };
 
     return text == 0 || encode_message(stream, field, perftools_profiles_Label_fields, &label);
 }
 
 /* The unit keeps viewers from guessing one, and a 0 from vanishing (section 3).  */
 static bool encode_number_label(pb_ostream_t *stream, const pb_field_t *field,
-                                const struct pprof_plan *plan, const char *key, uint32_t number)
+                                const struct pprof_plan *plan, enum pprof_text key, uint32_t number)
 {
-    perftools_profiles_Label label = { .key = pprof_plan_string(plan, key),
+    perftools_profiles_Label label = { .key = plan->texts[key],
                                        .num = number,
-                                       .num_unit = pprof_plan_string(plan, "id") };
+                                       .num_unit = plan->texts[PPROF_ID] };
 
     return encode_message(stream, field, perftools_profiles_Label_fields, &label);
 }
@@ -121,10 +119,10 @@ static bool encode_labels(pb_ostream_t *stream, const pb_field_t *field, void *c
     const struct pprof_plan *plan = entry->plan;
     const struct pprof_labels *labels = &plan->labels[plan->samples[entry->index].labels - 1];
 
-    return encode_text_label(stream, field, plan, "process", labels->process) &&
-           encode_text_label(stream, field, plan, "thread", labels->thread) &&
-           encode_number_label(stream, field, plan, "pid", labels->pid) &&
-           encode_number_label(stream, field, plan, "tid", labels->tid);
+    return encode_text_label(stream, field, plan, PPROF_PROCESS, labels->process) &&
+           encode_text_label(stream, field, plan, PPROF_THREAD, labels->thread) &&
+           encode_number_label(stream, field, plan, PPROF_PID, labels->pid) &&
+           encode_number_label(stream, field, plan, PPROF_TID, labels->tid);
 }
 
 static bool encode_samples(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
@@ -258,7 +256,7 @@ static bool write_bytes(pb_ostream_t *stream, const pb_byte_t *bytes, size_t siz
 static perftools_profiles_Profile make_message(const struct pprof_plan *plan)
 {
     const struct profile_values *values = plan->values;
-    const struct profile_type *main_type = &plan->types[plan->type_count - 1];
+    const struct pprof_type *main_type = &plan->types[plan->type_count - 1];
     perftools_profiles_Profile message = {
         .sample_type = callback(encode_sample_types, plan),
         .sample = callback(encode_samples, plan),
@@ -268,13 +266,13 @@ static perftools_profiles_Profile make_message(const struct pprof_plan *plan)
         .string_table = callback(encode_strings, plan),
         .time_nanos = values->time_ns,
         .duration_nanos = to_int64(values->duration_ns),
-        .default_sample_type = pprof_plan_string(plan, main_type->type),
+        .default_sample_type = main_type->type,
     };
 
     /* Samples that weigh nanoseconds were taken every period of them; spans were not sampled.  */
     if (plan->type_count == 2 && values == &plan->profile->values[PROFILE_CPU]) {
         message.has_period_type = true;
-        message.period_type = value_type(plan, main_type);
+        message.period_type = value_type(main_type);
         message.period = to_int64(plan->profile->period_ns);
     }
     return message;

@@ -38,11 +38,27 @@ struct pprof_mapping {
     bool has_functions, has_files, has_lines, has_inlines;
 };
 
+/* A sample type, as texts of the string table.  */
+struct pprof_type {
+    profile_id type, unit;
+};
+
+/* Texts that labels need, of the string table.  */
+enum pprof_text {
+    PPROF_PROCESS,
+    PPROF_THREAD,
+    PPROF_PID,
+    PPROF_TID,
+    PPROF_ID, /* the unit of pid and tid */
+    PPROF_TEXTS,
+};
+
 struct pprof_plan {
     const struct profile *profile;
     const struct profile_values *values;
-    struct profile_type types[2];
+    struct pprof_type types[2];
     size_t type_count;
+    profile_id texts[PPROF_TEXTS];
 
     struct profile_stacks *strings; /* its strings are the string table */
     profile_id *string_ids;         /* profile's string to table string; 0: not there yet */
@@ -73,7 +89,5 @@ struct pprof_plan {
 enum profile_status pprof_plan_make(struct pprof_plan *plan, const struct profile *profile,
                                     enum profile_kind kind, struct profile_error *error);
 void pprof_plan_release(struct pprof_plan *plan);
-/* The id of a text that pprof_plan_make() put into the table.  */
-profile_id pprof_plan_string(const struct pprof_plan *plan, const char *text);
 
 #endif /* PROFILE_CODEC_PPROF_H */

@@ -7,10 +7,7 @@
 
 #include "libprofile/codec/pprof.h"
 
-/* Texts that are not in the profile.  */
-static const char *const fixed_texts[] = { "samples", "count", "cpu",     "nanoseconds",
-                                           "spans",   "wall",  "process", "thread",
-                                           "pid",     "tid",   "id" };
+static const char *const label_texts[PPROF_TEXTS] = { "process", "thread", "pid", "tid", "id" };
 
 /* ---- Strings ---- */
 
@@ -38,19 +35,27 @@ static enum profile_status add_string(struct pprof_plan *plan, profile_id string
     return status;
 }
 
-static enum profile_status add_fixed_texts(struct pprof_plan *plan, struct profile_error *error)
+static enum profile_status add_text(struct pprof_plan *plan, const char *text, profile_id *out,
+                                    struct profile_error *error)
 {
-    enum profile_status status = PROFILE_OK;
-    profile_id id;
-
-    for (size_t i = 0; i < sizeof fixed_texts / sizeof *fixed_texts && status == PROFILE_OK; i++)
-        status = add_bytes(plan, fixed_texts[i], strlen(fixed_texts[i]), &id, error);
-    return status;
+    return profile_stacks_string(plan->strings, text, strlen(text), out, error);
 }
 
-profile_id pprof_plan_string(const struct pprof_plan *plan, const char *text)
+static enum profile_status plan_texts(struct pprof_plan *plan, enum profile_kind kind,
+                                      struct profile_error *error)
 {
-    return profile_stacks_find_string(plan->strings, text, strlen(text));
+    struct profile_type types[2];
+    enum profile_status status = PROFILE_OK;
+
+    plan->type_count = profile_types(plan->profile, kind, types);
+    for (size_t i = 0; i < plan->type_count && status == PROFILE_OK; i++) {
+        status = add_text(plan, types[i].type, &plan->types[i].type, error);
+        if (status == PROFILE_OK)
+            status = add_text(plan, types[i].unit, &plan->types[i].unit, error);
+    }
+    for (size_t i = 0; i < PPROF_TEXTS && status == PROFILE_OK; i++)
+        status = add_text(plan, label_texts[i], &plan->texts[i], error);
+    return status;
 }
 
 /* ---- Labels ---- */
@@ -455,14 +460,13 @@ enum profile_status pprof_plan_make(struct pprof_plan *plan, const struct profil
     enum profile_status status;
 
     *plan = (struct pprof_plan){ .profile = profile, .values = &profile->values[kind] };
-    plan->type_count = profile_types(profile, kind, plan->types);
     plan->string_ids = calloc((size_t)profile_stacks_string_count(profile->stacks) + 1,
                               sizeof *plan->string_ids);
     if (!plan->string_ids)
         return profile_no_memory(error);
     status = profile_stacks_open(&plan->strings, error);
     if (status == PROFILE_OK)
-        status = add_fixed_texts(plan, error);
+        status = plan_texts(plan, kind, error);
     if (status == PROFILE_OK)
         status = plan_labels(plan, error);
     if (status == PROFILE_OK)

@@ -79,8 +79,8 @@ static void parse(int argc, char **argv, struct request *request)
 
 static void read_trace(const struct request *request, struct profile_ingest *ingest)
 {
-    struct fxt_input *input;
-    struct fxt_reader *reader;
+    struct fxt_input *input = NULL;
+    struct fxt_reader *reader = NULL;
     const struct fxt_record *record;
     struct fxt_error fxt_error;
     struct profile_error error;
