@@ -34,10 +34,10 @@ static void open_with(size_t region_size)
     bytes.size = 0;
     for (unsigned i = 0; i < CPUS; i++) {
         memset(&controls[i], 0, sizeof controls[i]);
-        cpus[i] = (struct cpu_events){
-            .cpu = 5 * i, .sideband_fd = -1, .sample_fd = -1, .mapping = &controls[i]
-        };
-        ring_init(&cpus[i].ring, &controls[i], rings[i], RING_SIZE);
+        cpus[i] = (struct cpu_events){ .cpu = 5 * i,
+                                       .sideband.fd = -1,
+                                       .samples = { .fd = -1, .mapping = &controls[i] } };
+        ring_init(&cpus[i].samples.ring, &controls[i], rings[i], RING_SIZE);
     }
     trace = trace_open(fileno(file), events.cpu_limit);
     ck_assert_ptr_nonnull(trace);
@@ -54,7 +54,7 @@ static void teardown(void)
     capture_release(&capture);
     trace_close(trace);
     for (unsigned i = 0; i < CPUS; i++)
-        ring_release(&cpus[i].ring);
+        ring_release(&cpus[i].samples.ring);
     (void)fclose(file);
 }
 
@@ -313,7 +313,7 @@ START_TEST(counts_what_is_lost_behind_the_last_record)
     ck_assert_int_eq(pipe(ends), 0); /* for the event's descriptor */
     ck_assert_int_eq(write(ends[1], value_and_lost, sizeof value_and_lost), sizeof value_and_lost);
     ck_assert_int_eq(close(ends[1]), 0);
-    cpus[0].sample_fd = ends[0];
+    cpus[0].samples.fd = ends[0];
     perf_bytes_lost(&bytes, 7, 5);
     kernel_writes(0);
     finish();
@@ -425,8 +425,8 @@ static const struct {
     size_t region_size;
     size_t ring_size;
 } ring_sizes[] = {
-    { DEFAULT_PERIOD_NS, DEFAULT_REGION_SIZE, 512 << 10 }, /* within perf_event_mlock_kb */
-    { 1000000000, DEFAULT_REGION_SIZE, 512 << 10 },
+    { DEFAULT_PERIOD_NS, DEFAULT_REGION_SIZE, 256 << 10 }, /* within perf_event_mlock_kb */
+    { 1000000000, DEFAULT_REGION_SIZE, 256 << 10 },
     { 100000, DEFAULT_REGION_SIZE, 2 << 20 },
     { MIN_PERIOD_NS, 64 << 20, 4 << 20 },
     { MIN_PERIOD_NS, DEFAULT_REGION_SIZE, 2 << 20 }, /* half a region: the rest waits there */

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define MIN_RING_SIZE    (16U << 10)
-#define NORMAL_RING_SIZE (512U << 10) /* what perf_event_mlock_kb allows users by default */
+#define NORMAL_RING_SIZE (256U << 10) /* perf_event_mlock_kb allows users no more by default */
 #define MAX_RING_SIZE    (4U << 20)
 #define DEEPEST_SAMPLE   (UINT64_C(8) * (5 + 1 + REGION_MAX_FRAMES)) /* bytes in a ring */
 
@@ -32,7 +32,7 @@ bool capture_init(struct capture *capture, struct events *events, struct trace *
     if (!capture->cpus)
         return false;
     for (size_t i = 0; i < events->count; i++)
-        if (events->cpus[i].mapping && !region_init(&capture->cpus[i].region, region_size))
+        if (events->cpus[i].samples.mapping && !region_init(&capture->cpus[i].region, region_size))
             return false;
     return true;
 }
@@ -155,25 +155,31 @@ static bool take_record(struct capture *capture, struct capture_cpu *cpu, const 
     }
 }
 
-static bool drain_ring(struct capture *capture, size_t i)
+static bool drain_event(struct capture *capture, struct capture_cpu *cpu, struct event *event)
 {
-    struct ring *ring = &capture->events->cpus[i].ring;
-    struct capture_cpu *cpu = &capture->cpus[i];
     bool corrupt = false, fine = true;
     const uint8_t *bytes;
     size_t size;
 
-    if (!capture->events->cpus[i].mapping)
+    if (!event->mapping)
         return true;
-    ring_begin(ring);
-    while (fine && (bytes = ring_next(ring, &size, &corrupt))) {
+    ring_begin(&event->ring);
+    while (fine && (bytes = ring_next(&event->ring, &size, &corrupt))) {
         cpu->active = true;
         fine = take_record(capture, cpu, bytes, size);
     }
-    ring_end(ring);
+    ring_end(&event->ring);
     if (corrupt)
         cpu->loss.ring++;
     return fine;
+}
+
+static bool drain_cpu(struct capture *capture, size_t i)
+{
+    struct cpu_events *events = &capture->events->cpus[i];
+
+    return drain_event(capture, &capture->cpus[i], &events->sideband) &&
+           drain_event(capture, &capture->cpus[i], &events->samples);
 }
 
 /* ---- In order ---- */
@@ -307,7 +313,7 @@ static bool write_losses(struct capture *capture, uint64_t time_ns, bool last)
     return true;
 }
 
-/* What was lost behind the last record of a ring.  */
+/* What was lost behind the last records of the rings.  */
 static void count_untold(struct capture *capture)
 {
     for (size_t i = 0; i < capture->events->count; i++) {
@@ -324,7 +330,7 @@ bool capture_round(struct capture *capture, bool last)
     uint64_t limit_ns = last ? UINT64_MAX : capture->previous_start_ns;
 
     for (size_t i = 0; i < capture->events->count; i++)
-        if (!drain_ring(capture, i))
+        if (!drain_cpu(capture, i))
             return false;
     if (last)
         count_untold(capture);

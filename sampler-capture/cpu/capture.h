@@ -29,8 +29,8 @@ struct capture_entry {
 struct capture_cpu {
     struct region region;
     struct trace_loss loss;
-    uint64_t told; /* losses that the ring told of, part of loss.ring */
-    bool active;   /* its ring held something */
+    uint64_t told; /* losses that its rings told of, part of loss.ring */
+    bool active;   /* its rings held something */
 };
 
 struct capture {
@@ -48,7 +48,7 @@ struct capture {
     uint64_t shallow; /* samples of at most two frames: a sign of code without frame pointers */
 };
 
-/* The ring that a period needs, at most half a region: it holds a quarter of a second of the
+/* The ring that the samples of a period need, at most half a region: a quarter of a second of the
  * deepest stacks.  */
 size_t capture_ring_size(uint64_t period_ns, size_t region_size);
 

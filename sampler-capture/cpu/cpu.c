@@ -38,7 +38,8 @@ struct session {
     struct events events;
     struct trace *trace;
     struct capture capture;
-    struct pollfd *polled; /* owned; the signals, then the ring of each of events.cpus */
+    struct pollfd *polled; /* owned; the signals, then two rings for each of events.cpus */
+    size_t polled_count;
     uint64_t started_ns;
 };
 
@@ -46,15 +47,20 @@ struct session {
 
 static bool open_polled(struct session *session)
 {
-    size_t count = session->events.count;
+    const struct events *events = &session->events;
+    size_t count = 0;
 
-    session->polled = calloc(count + 1, sizeof *session->polled);
+    session->polled = calloc(1 + 2 * events->count, sizeof *session->polled);
     if (!session->polled)
         return false;
-    session->polled[0] = (struct pollfd){ .fd = session->command.signal_fd, .events = POLLIN };
+    session->polled[count++].fd = session->command.signal_fd;
+    for (size_t i = 0; i < events->count; i++) {
+        session->polled[count++].fd = events->cpus[i].sideband.fd;
+        session->polled[count++].fd = events->cpus[i].samples.fd;
+    }
     for (size_t i = 0; i < count; i++)
-        session->polled[i + 1] = (struct pollfd){ .fd = session->events.cpus[i].sideband_fd,
-                                                  .events = POLLIN };
+        session->polled[i].events = POLLIN;
+    session->polled_count = count;
     return true;
 }
 
@@ -114,7 +120,7 @@ static int start(struct session *session)
 /* Rings whose command and children have all ended report that for ever.  */
 static void forget_hung_up(struct session *session)
 {
-    for (size_t i = 1; i <= session->events.count; i++)
+    for (size_t i = 1; i < session->polled_count; i++)
         if (session->polled[i].revents & (POLLHUP | POLLERR))
             session->polled[i].fd = -1;
 }
@@ -127,7 +133,7 @@ static bool run(struct session *session)
     if (!trace_write_session(session->trace, &session->description))
         return false;
     while (!ended) {
-        if (poll(session->polled, session->events.count + 1, ROUND_MS) > 0) {
+        if (poll(session->polled, session->polled_count, ROUND_MS) > 0) {
             if (session->polled[0].revents)
                 ended = command_take_signals(&session->command) || session->command.ended;
             forget_hung_up(session);

@@ -21,6 +21,10 @@
 
 #define FORMAT_LOST (1U << 4) /* PERF_FORMAT_LOST, of Linux 6.0 */
 
+/* Some thousand mappings: with this and NORMAL_RING_SIZE (capture.c) two rings fit into the 516 KiB
+ * that perf_event_mlock_kb allows users for each CPU.  */
+#define SIDEBAND_RING_SIZE (128U << 10)
+
 static bool read_text(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -50,7 +54,7 @@ static bool add_cpu(struct events *events, unsigned cpu)
             return false;
         events->cpus = cpus;
     }
-    cpus[events->count++] = (struct cpu_events){ .cpu = cpu, .sideband_fd = -1, .sample_fd = -1 };
+    cpus[events->count++] = (struct cpu_events){ .cpu = cpu, .sideband.fd = -1, .samples.fd = -1 };
     events->cpu_limit = cpu + 1;
     return true;
 }
@@ -97,8 +101,8 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, unsigned cpu
     }
 }
 
-/* The same for both events, so that all records of a ring have one layout (perf_record.h).  CPU and
- * instruction pointer are left out of the samples: each ring has one CPU, and the callchain begins
+/* The same for both events, so that all records have one layout (perf_record.h).  CPU and
+ * instruction pointer are left out of the samples: each ring is of one CPU, and the callchain begins
  * with the instruction.  */
 static struct perf_event_attr common_attr(uint64_t config, size_t ring_size)
 {
@@ -153,47 +157,52 @@ static void raise_descriptor_limit(void)
     }
 }
 
-static bool map_ring(struct cpu_events *cpu, size_t ring_size)
+static bool map_ring(struct event *event, size_t ring_size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *mapping = mmap(NULL, page + ring_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-                         cpu->sideband_fd, 0);
+    void *mapping = mmap(NULL, page + ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd, 0);
 
     if (mapping == MAP_FAILED)
         return false;
-    cpu->mapping = mapping;
-    cpu->mapping_size = page + ring_size;
-    ring_init(&cpu->ring, mapping, (const uint8_t *)mapping + page, ring_size);
-    return ioctl(cpu->sample_fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->sideband_fd) == 0;
+    event->mapping = mapping;
+    event->mapping_size = page + ring_size;
+    ring_init(&event->ring, mapping, (const uint8_t *)mapping + page, ring_size);
+    return true;
+}
+
+static void close_event(struct event *event)
+{
+    if (event->mapping)
+        (void)munmap(event->mapping, event->mapping_size);
+    if (event->fd >= 0)
+        (void)close(event->fd);
+    ring_release(&event->ring);
+    *event = (struct event){ .fd = -1 };
 }
 
 static void close_cpu(struct cpu_events *cpu)
 {
-    if (cpu->mapping)
-        (void)munmap(cpu->mapping, cpu->mapping_size);
-    if (cpu->sample_fd >= 0)
-        (void)close(cpu->sample_fd);
-    if (cpu->sideband_fd >= 0)
-        (void)close(cpu->sideband_fd);
-    ring_release(&cpu->ring);
-    *cpu = (struct cpu_events){ .cpu = cpu->cpu, .sideband_fd = -1, .sample_fd = -1 };
+    close_event(&cpu->sideband);
+    close_event(&cpu->samples);
 }
 
 static bool open_cpu(struct cpu_events *cpu, pid_t pid, uint64_t period_ns, size_t ring_size,
-                     uint32_t max_frames)
+                     size_t sideband_size, uint32_t max_frames)
 {
-    cpu->sideband_fd = open_sideband(pid, cpu->cpu, ring_size, max_frames);
-    if (cpu->sideband_fd < 0)
+    cpu->sideband.fd = open_sideband(pid, cpu->cpu, sideband_size, max_frames);
+    if (cpu->sideband.fd < 0 || !map_ring(&cpu->sideband, sideband_size))
         return false;
-    cpu->sample_fd = open_sampling(pid, cpu->cpu, period_ns, ring_size, max_frames);
-    return cpu->sample_fd >= 0 && map_ring(cpu, ring_size);
+    cpu->samples.fd = open_sampling(pid, cpu->cpu, period_ns, ring_size, max_frames);
+    return cpu->samples.fd >= 0 && map_ring(&cpu->samples, ring_size);
 }
 
 /* All CPUs with rings of one size.  On failure errno says why and nothing is left open.  */
-static bool open_all(struct events *events, pid_t pid, uint64_t period_ns, size_t ring_size)
+static bool open_all(struct events *events, pid_t pid, uint64_t period_ns, size_t ring_size,
+                     size_t sideband_size)
 {
     for (size_t i = 0; i < events->count; i++) {
-        if (open_cpu(&events->cpus[i], pid, period_ns, ring_size, events->max_frames))
+        if (open_cpu(&events->cpus[i], pid, period_ns, ring_size, sideband_size,
+                     events->max_frames))
             continue;
         int cause = errno;
         if (cause == ENODEV) { /* it went offline just now; nothing runs there */
@@ -240,6 +249,7 @@ bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ri
                  struct events_error *error)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t sideband_size = SIDEBAND_RING_SIZE;
     long deepest = read_number(MAX_STACK, REGION_MAX_FRAMES);
     bool opened;
 
@@ -254,9 +264,12 @@ bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ri
     raise_descriptor_limit();
     /* mmap() says EPERM when a ring exceeds perf_event_mlock_kb and RLIMIT_MEMLOCK.  It says so for
      * the sum over all rings of the user, hence only trying tells what is possible.  */
-    while (!(opened = open_all(events, pid, period_ns, ring_size)) &&
-           (errno == EPERM || errno == ENOMEM) && ring_size > page)
+    while (!(opened = open_all(events, pid, period_ns, ring_size, sideband_size)) &&
+           (errno == EPERM || errno == ENOMEM) && ring_size > page) {
         ring_size /= 2;
+        if (sideband_size > page)
+            sideband_size /= 2;
+    }
     if (!opened) {
         int cause = errno;
         events_close(events);
@@ -269,8 +282,8 @@ bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ri
 void events_stop(const struct events *events)
 {
     for (size_t i = 0; i < events->count; i++)
-        if (events->cpus[i].sample_fd >= 0)
-            (void)ioctl(events->cpus[i].sample_fd, PERF_EVENT_IOC_DISABLE, 0);
+        if (events->cpus[i].samples.fd >= 0)
+            (void)ioctl(events->cpus[i].samples.fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* An event with that read_format gives its value and what it lost, events inherited from it
@@ -284,7 +297,7 @@ static uint64_t lost_of(int fd)
 
 uint64_t events_lost(const struct cpu_events *cpu)
 {
-    return lost_of(cpu->sample_fd) + lost_of(cpu->sideband_fd);
+    return lost_of(cpu->samples.fd) + lost_of(cpu->sideband.fd);
 }
 
 void events_close(struct events *events)

@@ -132,10 +132,12 @@ capture small.fxt -F 100000 --buffer-size 4k -- ./workload 300
 check "lost > 0 && lost_events > 0"
 check "damage == 0"
 
-# A capture that cannot keep up loses samples to the kernel's ring, the last ones too, and says so.
+# A capture that cannot keep up loses samples, the last ones too, and says so; it loses no names and
+# mappings of processes that begin meanwhile.
 # Linux 6.0 is the first to count them.
 major=$(uname -r | cut -d. -f1)
-sampler-capture cpu -F 50000 --buffer-size 64k -o late.fxt -- ./workload 600 >out 2>err &
+sampler-capture cpu -F 50000 --buffer-size 64k -o late.fxt -- \
+    sh -c './workload 600; ./workload 50; ./workload 50' >out 2>err &
 pid=$!
 sleep 0.3
 kill -STOP $pid
@@ -144,5 +146,6 @@ kill -CONT $pid
 wait $pid || fail "status $?: $(cat err)"
 measure late.fxt
 check "damage == 0"
+check "unmapped == 0"
 [ "$major" -lt 6 ] || check "lost > 1000"
 [ "$major" -lt 6 ] || grep -q "^lost: .* the kernel's buffers were full" err || fail "$(cat err)"
