@@ -293,18 +293,16 @@ static enum sym_status write_report(struct search *search)
     return status ? status : report_text(module, &report->remedy, remedy_text(search, hex));
 }
 
-enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem)
+enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem,
+                                     const char *remedy)
 {
     struct sym_report *report = &module->report;
 
     report->quality = quality_of_symbols(module);
-    report->debug_path = module->symbols ? module->symbols->path : "";
+    if (!module->loaded.has_dwarf)
+        report->debug_path = module->symbols ? module->symbols->path : "";
     enum sym_status status = report_text(module, &report->problem, sym_format("%s", problem));
-    return status ? status
-                  : report_text(module, &report->remedy,
-                                sym_format("fetch or build that file again; if it is sound, "
-                                           "unpack it (objcopy --decompress-debug-sections) or "
-                                           "build with -gdwarf-5"));
+    return status ? status : report_text(module, &report->remedy, sym_format("%s", remedy));
 }
 
 /* Frees what was found and is not of use.  */

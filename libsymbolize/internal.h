@@ -377,9 +377,10 @@ struct sym_session {
 /* Looks for the module's files and writes its report.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_find(struct sym_module *module, struct sym_error *error);
 
-/* Writes into the report that debug information turned out to be unreadable.  SYM_OK or
- * SYM_NO_MEMORY.  */
-enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem);
+/* Writes into the report that debug information turned out to be of little use, or unreadable (then
+ * loaded.has_dwarf is false).  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem,
+                                     const char *remedy);
 
 /* Forget what was read for looking up; strings stay.  */
 void sym_module_unload(struct sym_module *module);

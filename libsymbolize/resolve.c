@@ -11,6 +11,20 @@ struct frames {
 
 /* ---- Loading ---- */
 
+/* Functions in .dwo files: lines are known, functions only by their symbols.  */
+static enum sym_status report_split(struct sym_module *module)
+{
+    char *problem = sym_format("%s keeps its functions in .dwo files, which are not read",
+                               module->debug->path);
+
+    if (!problem)
+        return SYM_NO_MEMORY;
+    enum sym_status status = sym_module_downgrade(module, problem,
+                                                  "build it without -gsplit-dwarf");
+    free(problem);
+    return status;
+}
+
 static enum sym_status load_dwarf(struct sym_module *module)
 {
     struct sym_loaded *loaded = &module->loaded;
@@ -22,10 +36,14 @@ static enum sym_status load_dwarf(struct sym_module *module)
     if (!status)
         status = sym_dwarf_open(&loaded->dwarf, module->debug, &module->strings, &error);
     loaded->has_dwarf = !status;
+    if (!status && loaded->dwarf.split)
+        return report_split(module);
     if (!status || status == SYM_NO_MEMORY)
         return status;
     sym_dwarf_close(&loaded->dwarf);
-    return sym_module_downgrade(module, error.message);
+    return sym_module_downgrade(module, error.message,
+                                "fetch or build that file again; if it is sound, unpack its debug "
+                                "sections (objcopy --decompress-debug-sections IN OUT)");
 }
 
 /* Symbols that cannot be read are no worse than none.  */

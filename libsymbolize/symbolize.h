@@ -1,18 +1,23 @@
 /* symbolize.h - names for addresses: (build ID, virtual address) to functions, files, lines and
  * inlined frames.
  *
- * This header is the manual of libsymbolize.  "section N" means docs/formats/symbolizer.md.
+ * This header is the manual of libsymbolize; docs/symbolization.md tells users the same story.
+ * "section N" means docs/formats/symbolizer.md.
  *
  * A struct sym_session knows where to look for debug files.  A struct sym_module is one ELF object
  * that the session found by build ID (or by path, when there is none).  Addresses are looked up in
  * bulk:
  *
  *     struct sym_session *session;
- *     const struct sym_module *module;
+ *     struct sym_module *module;
+ *     struct sym_module_key key = {
+ *         .build_id = id, .build_id_length = 20, .path = "/usr/bin/true"
+ *     };
+ *
  *     sym_session_open(NULL, &session, &error);
- *     struct sym_module_key key = { .build_id = id, .build_id_length = 20, .path = "/usr/bin/true"
- * }; sym_session_module(session, &key, &module, &error); sym_module_resolve(module, vaddrs, count,
- * print_frames, context, &error); sym_session_close(session);
+ *     sym_session_module(session, &key, &module, &error);
+ *     sym_module_resolve(module, vaddrs, count, print_frames, context, &error);
+ *     sym_session_close(session);
  *
  * All addresses are ELF virtual addresses of the object (vaddr), never process addresses or file
  * offsets.  They are looked up as they are: whoever holds a return address subtracts 1 first
@@ -58,9 +63,7 @@ struct sym_error {
     char message[240]; /* a phrase: no newline, no final dot */
 };
 
-/* ---- Session
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Session ---- */
 
 struct sym_session;
 
@@ -68,13 +71,13 @@ struct sym_options {
     size_t size; /* sizeof(struct sym_options) */
 
     /* Where to look before anything else, in this order.  Each is a directory with a .build-id/
-     * tree below it. The array and its strings are copied.  */
+     * tree below it.  The array and its strings are copied.  */
     const char *const *symbol_dirs;
     size_t symbol_dir_count;
 
     const char *debug_root; /* NULL: /usr/lib/debug.  "" looks at none */
-    bool no_inlines;        /* give the physical function only, at its own line: what addr2line does
-                               without -i */
+    bool no_inlines;        /* give the real function only, at its own line: where it calls what
+                             * was copied into it */
 };
 
 /* options may be NULL.  Returns SYM_OK, SYM_INVALID or SYM_NO_MEMORY.  */
@@ -84,9 +87,7 @@ SYM_API enum sym_status sym_session_open(const struct sym_options *options,
 /* Closes its modules too; everything handed out by them is gone.  Accepts NULL.  */
 SYM_API void sym_session_close(struct sym_session *session);
 
-/* ---- Modules
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Modules ---- */
 
 struct sym_module;
 
@@ -94,9 +95,9 @@ struct sym_module;
 struct sym_module_key {
     const uint8_t *build_id; /* build_id_length bytes; may be NULL when that is 0 */
     size_t build_id_length;  /* 0: no build ID is known, and path is taken as it is and reported as
-                                unverified */
-    const char *path; /* where the object was when it was recorded, or NULL.  Used only if its build
-                         ID agrees */
+                              * unverified */
+    const char *path;        /* where the object was when it was recorded, or NULL.  Used only if
+                              * its build ID agrees, or if it has none (then unverified) */
 };
 
 /* How good the names of a module are, best last, so that they compare.  */
@@ -108,25 +109,28 @@ enum sym_quality {
 };
 
 /* What the session found for a module, for coverage reports.  All strings live as long as the
- * session; none is NULL.  */
+ * session; none is NULL.
+ *
+ * Debug information that turns out to be unreadable when addresses are looked up lowers the report:
+ * look at it after sym_module_resolve().  */
 struct sym_report {
     enum sym_quality quality;
-    const char *code_path; /* the object itself, "" when it was not found */
-    const char
-        *debug_path; /* the file the names come from (may be code_path), "" when there is none */
-    bool unverified; /* no build ID on one side: taken by path alone */
-    const char *problem; /* why the names are not better: "no file with this build ID", "/bin/x has
-                          * build ID ab12..., not ...", "no debug information", ...  "" when quality
-                          * is SYM_QUALITY_DWARF */
-    const char *remedy;  /* what the user can do about it: "install the package's -dbgsym ...", ...
-                            "" when nothing */
+    const char *code_path;  /* the object itself, "" when it was not found */
+    const char *debug_path; /* the file the names come from (may be code_path), "": none */
+    bool unverified;        /* no build ID on one side: taken by path alone */
+    const char *problem;    /* why the names are not better: "no file with build ID ...", "/bin/x
+                             * has build ID ab12..., not ...", "/bin/x has no debug information",
+                             * ...  "" when quality is SYM_QUALITY_DWARF */
+    const char *remedy;     /* what the user can do about it: "install the package with its debug
+                             * information ...", ...  "" when nothing */
 };
 
 /* The module for key: found on the first call, the same handle on later ones with an equal key.
  * Search order: symbol_dirs, then path, then debug_root; the best debug information among what
- * agrees wins. The handle belongs to the session.  A module that was not found is a module all the
- * same: its quality is SYM_QUALITY_NONE, and the report says why. Returns SYM_OK, SYM_INVALID
- * (neither build ID nor path) or SYM_NO_MEMORY.  */
+ * agrees wins.  The handle belongs to the session.
+ *
+ * A module that was not found is a module all the same: its quality is SYM_QUALITY_NONE, and the
+ * report says why.  Returns SYM_OK, SYM_INVALID (neither build ID nor path) or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_session_module(struct sym_session *session,
                                            const struct sym_module_key *key,
                                            struct sym_module **out, struct sym_error *error);
@@ -135,8 +139,9 @@ SYM_API enum sym_status sym_session_module(struct sym_session *session,
 SYM_API const struct sym_report *sym_module_report(const struct sym_module *module);
 
 /* The offset in the object's file of the byte that is loaded at vaddr, by its program headers: what
- * pprof calls a mapping's file_offset is that of the mapping's first byte.  SYM_OK, or
- * SYM_NOT_FOUND when no file was found or no segment covers vaddr.  */
+ * pprof calls a mapping's file_offset is that of the mapping's first byte.  Returns SYM_OK, or
+ * SYM_NOT_FOUND when the object itself was not found (a debug file does not know) or no segment
+ * has bytes of the file at vaddr.  */
 SYM_API enum sym_status sym_module_file_offset(const struct sym_module *module, uint64_t vaddr,
                                                uint64_t *file_offset);
 
@@ -147,7 +152,7 @@ SYM_API enum sym_status sym_module_file_offset(const struct sym_module *module, 
 struct sym_frame {
     const char *function;     /* demangled (C++, Rust), or as written; "" unknown */
     const char *linkage_name; /* as in the symbol table; "" when the debug information holds only a
-                                 plain name */
+                               * plain name */
     const char *file;         /* absolute where the compilation directory is known; "" unknown */
     uint32_t line;            /* position inside this function, from 1; 0 unknown */
     uint32_t column;          /* from 1; 0 unknown */
@@ -158,17 +163,18 @@ struct sym_frame {
 
 /* The answer for vaddrs[index]: count frames, innermost first, the last one the real function;
  * count 0 when nothing covers the address.  Called exactly once for every index unless it returns
- * false; the order is the library's choice. frames is valid during the call only, the strings
+ * false; the order is the library's choice.  frames is valid during the call only, the strings
  * longer (struct sym_frame).  Return false to stop.  */
 typedef bool (*sym_answer_fn)(void *context, size_t index, const struct sym_frame *frames,
                               size_t count);
 
 /* Look up count addresses.  They may come in any order and repeat; sorted inside, so give all at
- * once.
+ * once: a session holds the debug information of the module that was looked at last, and reads it
+ * again when modules take turns.
  *
  * An address in a gap between functions has no frames: the nearest symbol is not an answer.
  * Damage in the debug information costs the addresses concerned their lines, or their names, never
- * the others. Returns SYM_OK, SYM_STOPPED or SYM_NO_MEMORY.  */
+ * the others.  Returns SYM_OK, SYM_STOPPED or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_module_resolve(struct sym_module *module, const uint64_t *vaddrs,
                                            size_t count, sym_answer_fn answer, void *context,
                                            struct sym_error *error);
@@ -176,14 +182,15 @@ SYM_API enum sym_status sym_module_resolve(struct sym_module *module, const uint
 /* ---- Pieces of use elsewhere ---- */
 
 /* Read the build ID of the ELF file at path: at most capacity bytes to id, its whole length to
- * *length.  Notes are searched in program headers, then in sections (section 3). Returns SYM_OK,
- * SYM_NOT_FOUND (an ELF object without build ID), SYM_IO, SYM_MALFORMED or SYM_NO_MEMORY.  */
+ * *length.  Notes are searched in program headers, then in sections (section 3).  A note of more
+ * than 64 bytes is no build ID.  Returns SYM_OK, SYM_NOT_FOUND (an ELF object without build ID),
+ * SYM_IO, SYM_MALFORMED, SYM_INVALID or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_build_id(const char *path, uint8_t *id, size_t capacity, size_t *length,
                                      struct sym_error *error);
 
 /* The readable form of a C++ (Itanium) or Rust (legacy and v0) name in memory from malloc(), which
- * the caller frees; NULL when the name is not a mangled one or is too complex to take apart.  The
- * recursion limit of the demangler is always on.  */
+ * the caller frees; NULL when the name is not a mangled one or is too complex to take apart (more
+ * than 64 KiB, or nested deeper than the demangler's limit, which is always on).  */
 SYM_API char *sym_demangle(const char *name);
 
 #ifdef __cplusplus

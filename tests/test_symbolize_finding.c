@@ -279,6 +279,24 @@ START_TEST(notices_a_file_that_was_replaced)
 }
 END_TEST
 
+START_TEST(says_that_functions_are_in_dwo_files)
+{
+    struct built_answer answer = { 0 };
+
+    build_run("$CC -g -O1 -gsplit-dwarf -o split source.c");
+    const struct sym_report *report = find("split", false);
+    uint64_t vaddr = build_symbol("split", "main");
+    ck_assert_int_eq(sym_module_resolve(module, &vaddr, 1, built_keep, &answer, &error), SYM_OK);
+    ck_assert_uint_eq(answer.count, 1);
+    ck_assert_str_eq(answer.frames[0].function, "main");
+    ck_assert_uint_gt(answer.frames[0].line, 1); /* the line table stays in the program */
+    ck_assert_int_eq(report->quality, SYM_QUALITY_SYMTAB);
+    ck_assert_ptr_nonnull(strstr(report->problem, ".dwo files"));
+    ck_assert_ptr_nonnull(strstr(report->remedy, "-gsplit-dwarf"));
+    ck_assert_ptr_nonnull(strstr(report->debug_path, "/split"));
+}
+END_TEST
+
 /* ---- sym_build_id ---- */
 
 static const struct {
@@ -345,6 +363,7 @@ int main(void)
     tcase_add_test(tcase, gives_the_offset_that_program_headers_say);
     tcase_add_test(tcase, knows_no_offset_in_a_debug_file);
     tcase_add_test(tcase, notices_a_file_that_was_replaced);
+    tcase_add_test(tcase, says_that_functions_are_in_dwo_files);
     tcase_add_loop_test(tcase, reads_the_build_id_of_a_path, 0, ROWS(files));
     tcase_add_test(tcase, reads_a_build_id_without_section_headers);
     suite_add_tcase(suite, tcase);
