@@ -102,8 +102,8 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, unsigned cpu
 }
 
 /* The same for both events, so that all records have one layout (perf_record.h).  CPU and
- * instruction pointer are left out of the samples: each ring is of one CPU, and the callchain begins
- * with the instruction.  */
+ * instruction pointer are left out of the samples: each ring is of one CPU, and the callchain
+ * begins with the instruction.  */
 static struct perf_event_attr common_attr(uint64_t config, size_t ring_size)
 {
     return (struct perf_event_attr){
