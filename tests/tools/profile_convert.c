@@ -1,8 +1,9 @@
 /* profile_convert.c - one trace to one profile, for tests of libprofile from outside.
  *
  *   profile_convert IN.fxt OUT --pprof|--raw|--folded|--top|--notices [--span] [--symbolize]
- *                   [--root process|thread|none] [--value N] [--pid N] [--sort-bytes N]
- */
+ *                   [--vaddrs] [--root process|thread|none] [--value N] [--pid N] [--sort-bytes N]
+ *
+ * --vaddrs gives address frames the names "module+0xvaddr".  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +18,7 @@ struct request {
     const char *input, *output;
     const char *format;
     enum profile_kind kind;
-    bool symbolize;
+    bool symbolize, vaddrs;
     struct profile_folded_options folded;
     struct profile_ingest_options ingest;
     uint64_t pid;
@@ -61,6 +62,8 @@ static void parse(int argc, char **argv, struct request *request)
             request->kind = PROFILE_SPAN;
         else if (strcmp(argv[i], "--symbolize") == 0)
             request->symbolize = true;
+        else if (strcmp(argv[i], "--vaddrs") == 0)
+            request->vaddrs = true;
         else if (strcmp(argv[i], "--pprof") == 0 || strcmp(argv[i], "--raw") == 0 ||
                  strcmp(argv[i], "--folded") == 0 || strcmp(argv[i], "--top") == 0 ||
                  strcmp(argv[i], "--notices") == 0)
@@ -131,6 +134,27 @@ static void symbolize(struct profile *profile)
     sym_session_close(session);
 }
 
+static void name_vaddrs(struct profile *profile)
+{
+    struct profile_stacks *stacks = profile_stacks_of(profile);
+    char name[400];
+
+    for (profile_id id = 1; id <= profile_stacks_frame_count(stacks); id++) {
+        struct profile_frame frame = profile_stacks_get_frame(stacks, id);
+        struct profile_module module = profile_stacks_get_module(stacks, frame.module);
+        const char *path = profile_stacks_text(stacks, module.name, NULL);
+        const char *slash = strrchr(path, '/');
+        struct profile_line line = { .line = 0 };
+
+        (void)snprintf(name, sizeof name, "%s+0x%" PRIx64, slash ? slash + 1 : path, frame.vaddr);
+        if (frame.has_address &&
+            (profile_stacks_string(stacks, name, strlen(name), &line.function, NULL) !=
+                 PROFILE_OK ||
+             profile_stacks_set_lines(stacks, id, &line, 1, NULL) != PROFILE_OK))
+            die("names", "out of memory");
+    }
+}
+
 static enum profile_status write_profile(const struct request *request,
                                          const struct profile *profile, FILE *out,
                                          struct profile_error *error)
@@ -166,6 +190,8 @@ int main(int argc, char **argv)
     read_trace(&request, ingest);
     if (request.symbolize)
         symbolize(profile);
+    if (request.vaddrs)
+        name_vaddrs(profile);
     out = strcmp(request.output, "-") == 0 ? stdout : fopen(request.output, "we");
     if (!out)
         die(request.output, "cannot be written");
