@@ -82,6 +82,16 @@ void *cli_allocate(size_t count, size_t size)
     return bytes;
 }
 
+const char *cli_join(const char *a, const char *b)
+{
+    size_t length = strlen(a);
+    char *text = cli_allocate(1, length + strlen(b) + 1);
+
+    memcpy(text, a, length);
+    memcpy(text + length, b, strlen(b));
+    return text;
+}
+
 bool cli_colour(FILE *stream)
 {
     const char *no_color = getenv("NO_COLOR");

@@ -1,0 +1,265 @@
+/* fxt2pprof: FXT traces to pprof, folded stacks or a table of the hottest functions.  */
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/fxt2pprof/convert.h"
+
+enum {
+    OPTION_OUTPUT = 1,
+    OPTION_FORMAT,
+    OPTION_PROFILE,
+    OPTION_ROOT,
+    OPTION_ROWS,
+    OPTION_SYMBOLS,
+    OPTION_NO_SYMBOLIZE,
+    OPTION_NO_INLINES,
+    OPTION_PID,
+    OPTION_TID,
+    OPTION_ARCH,
+    OPTION_STRICT,
+    OPTION_FORCE,
+    OPTION_QUIET,
+};
+
+static const struct cli_option option_table[] = {
+    { OPTION_OUTPUT, 'o', "output", "FILE",
+      "where to write; - is standard output.  Default for pprof:\n"
+      "INPUT.pb.gz when standard output is a terminal" },
+    { OPTION_FORMAT, 'f', "format", "FORMAT",
+      "pprof (default), folded (for flamegraph.pl), or top (a table)" },
+    { OPTION_PROFILE, 0, "profile", "KIND",
+      "cpu (samples) or span (time between begin and end);\n"
+      "default: the first of them that the trace has" },
+    { OPTION_ROOT, 0, "root", "ROOT", "root of folded stacks: process (default), thread or none" },
+    { OPTION_ROWS, 'n', "rows", "N", "rows of top (default 20, 0: all)" },
+    { OPTION_SYMBOLS, 's', "symbols", "DIR",
+      "look for debug files in DIR/.build-id first; may be given\nmore than once" },
+    { OPTION_NO_SYMBOLIZE, 0, "no-symbolize", NULL, "leave addresses without names" },
+    { OPTION_NO_INLINES, 0, "no-inlines", NULL, "name the real function only" },
+    { OPTION_PID, 'p', "pid", "PID", "only this process; may be given more than once" },
+    { OPTION_TID, 't', "tid", "TID", "only this thread; may be given more than once" },
+    { OPTION_ARCH, 0, "arch", "ARCH",
+      "x86_64 or arm64: where raw kernel samples came from, if the\ntrace does not say" },
+    { OPTION_STRICT, 0, "strict", NULL, "exit with 3 for notices too, not for damage alone" },
+    { OPTION_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" },
+    { OPTION_QUIET, 'q', "quiet", NULL, "no summary" },
+    { 0 },
+};
+
+static const char *const examples[] = {
+    "Convert and look",
+    "fxt2pprof trace.fxt -o trace.pb.gz && go tool pprof -http=: trace.pb.gz",
+    "A flame graph",
+    "fxt2pprof --format folded trace.fxt | flamegraph.pl > trace.svg",
+    "The hottest functions, here and now",
+    "fxt2pprof --format top trace.fxt",
+    NULL,
+};
+
+static const struct cli_command command = {
+    .name = "fxt2pprof",
+    .usage = "[OPTION]... INPUT...",
+    .summary = "Convert traces in the Fuchsia trace format to pprof profiles or folded stacks, "
+               "symbolized\n"
+               "by build ID.  Several inputs become one profile; - is standard input.",
+    .options = option_table,
+    .examples = examples,
+};
+
+static void apply(struct settings *settings, int key, const char *value)
+{
+    static const char *const formats[] = { "pprof", "folded", "top", NULL };
+    static const char *const kinds[] = { "cpu", "span", NULL };
+    static const char *const roots[] = { "process", "thread", "none", NULL };
+    static const char *const arches[] = { "x86_64", "arm64", NULL };
+
+    switch (key) {
+    case OPTION_OUTPUT:
+        settings->output = value;
+        break;
+    case OPTION_FORMAT:
+        settings->format = (enum format)cli_choice("--format", value, formats);
+        break;
+    case OPTION_PROFILE:
+        settings->kind = (int)cli_choice("--profile", value, kinds);
+        break;
+    case OPTION_ROOT:
+        settings->root = (enum profile_root)cli_choice("--root", value, roots);
+        break;
+    case OPTION_ROWS:
+        settings->rows = (size_t)cli_number("--rows", value, 0, UINT32_MAX);
+        break;
+    case OPTION_SYMBOLS:
+        cli_texts_add(&settings->symbols, value);
+        break;
+    case OPTION_NO_SYMBOLIZE:
+        settings->symbolize = false;
+        break;
+    case OPTION_NO_INLINES:
+        settings->inlines = false;
+        break;
+    case OPTION_PID:
+        cli_numbers_add(&settings->pids, cli_number("--pid", value, 0, UINT32_MAX));
+        break;
+    case OPTION_TID:
+        cli_numbers_add(&settings->tids, cli_number("--tid", value, 0, UINT32_MAX));
+        break;
+    case OPTION_ARCH:
+        settings->arm64 = cli_choice("--arch", value, arches) == 1;
+        break;
+    case OPTION_STRICT:
+        settings->strict = true;
+        break;
+    case OPTION_FORCE:
+        settings->force = true;
+        break;
+    case OPTION_QUIET:
+        settings->quiet = true;
+        break;
+    default:
+        cli_texts_add(&settings->inputs, value);
+        break;
+    }
+}
+
+static void parse(struct settings *settings, char **argv)
+{
+    struct cli_parser parser;
+    int key;
+
+    cli_start(&parser, &command, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        apply(settings, key, parser.value);
+    if (settings->inputs.count == 0)
+        cli_usage_error("no trace given");
+    if (settings->output || settings->format != FORMAT_PPROF || !isatty(STDOUT_FILENO))
+        return;
+    if (strcmp(settings->inputs.items[0], "-") == 0)
+        cli_usage_error("a pprof profile is nothing for a terminal: give -o FILE");
+    settings->output = cli_join(settings->inputs.items[0], ".pb.gz");
+}
+
+static enum profile_kind choose_kind(const struct settings *settings, const struct profile *profile)
+{
+    int chosen = settings->kind;
+
+    for (int kind = 0; kind < PROFILE_KINDS; kind++) {
+        const char *name = profile_kind_name((enum profile_kind)kind);
+
+        if (profile_sample_count(profile, (enum profile_kind)kind) == 0)
+            continue;
+        if (chosen < 0)
+            chosen = kind;
+        else if (settings->kind < 0)
+            cli_note("There is a %s profile too: --profile %s", name, name);
+    }
+    return chosen < 0 ? PROFILE_CPU : (enum profile_kind)chosen;
+}
+
+static enum cli_exit symbolize(const struct settings *settings, struct profile *profile)
+{
+    struct sym_options options = { .size = sizeof options,
+                                   .symbol_dirs = settings->symbols.items,
+                                   .symbol_dir_count = settings->symbols.count,
+                                   .no_inlines = !settings->inlines };
+    struct sym_session *session;
+    struct sym_error sym_error;
+    struct profile_error error;
+    enum profile_status status;
+
+    if (!settings->symbolize)
+        return CLI_OK;
+    if (sym_session_open(&options, &session, &sym_error) != SYM_OK) {
+        cli_error("%s", sym_error.message);
+        return CLI_ENVIRONMENT;
+    }
+    status = profile_symbolize(profile, session, &error);
+    sym_session_close(session);
+    if (status == PROFILE_OK)
+        return CLI_OK;
+    cli_error("%s", error.message);
+    return CLI_ENVIRONMENT;
+}
+
+static enum profile_status write_format(const struct settings *settings,
+                                        const struct profile *profile, enum profile_kind kind,
+                                        struct cli_output *output, struct profile_error *error)
+{
+    struct profile_folded_options folded = { .size = sizeof folded,
+                                             .root = settings->root,
+                                             .value = -1 };
+    struct profile_top_options top = { .size = sizeof top, .rows = settings->rows };
+
+    switch (settings->format) {
+    case FORMAT_FOLDED:
+        return profile_write_folded(profile, kind, &folded, cli_output_write, output, error);
+    case FORMAT_TOP:
+        if (output->fd == STDOUT_FILENO) {
+            top.columns = cli_columns(stdout);
+            top.colour = cli_colour(stdout);
+        }
+        return profile_write_top(profile, kind, &top, cli_output_write, output, error);
+    case FORMAT_PPROF:
+        break;
+    }
+    return profile_write_pprof(profile, kind, NULL, cli_output_write, output, error);
+}
+
+static enum cli_exit write_output(const struct settings *settings, const struct profile *profile,
+                                  enum profile_kind kind)
+{
+    struct profile_error error;
+    struct cli_output output;
+
+    if (cli_output_open(&output, settings->output) != CLI_OK)
+        return CLI_ENVIRONMENT;
+    if (write_format(settings, profile, kind, &output, &error) != PROFILE_OK) {
+        cli_error("%s: %s", output.path, error.message);
+        cli_output_abort(&output);
+        return CLI_ENVIRONMENT;
+    }
+    return cli_output_commit(&output);
+}
+
+static enum cli_exit convert(const struct settings *settings, struct profile *profile)
+{
+    struct totals totals;
+    enum profile_kind kind;
+    enum cli_exit status = read_inputs(settings, profile, &totals);
+    enum cli_exit written;
+
+    if (totals.records == 0 && status != CLI_OK)
+        return status; /* nothing was readable, and a message has said why */
+    kind = choose_kind(settings, profile);
+    if (profile_sample_count(profile, kind) == 0)
+        cli_warning("no %s in the input%s: the profile is empty",
+                    kind == PROFILE_SPAN ? "durations" : "samples",
+                    settings->pids.count + settings->tids.count ? " for these filters" : "");
+    status = cli_worse(status, symbolize(settings, profile));
+    written = write_output(settings, profile, kind);
+    if (written == CLI_OK && !settings->quiet) {
+        print_summary(settings, profile, kind, &totals);
+        if (settings->output && strcmp(settings->output, "-") != 0)
+            cli_note("  wrote %s", settings->output);
+    }
+    return cli_worse(status, written);
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = { .kind = -1, .rows = 20, .symbolize = true, .inlines = true };
+    struct profile *profile;
+    struct profile_error error;
+    enum cli_exit status;
+
+    (void)argc;
+    parse(&settings, argv + 1);
+    if (profile_open(&profile, &error) != PROFILE_OK) {
+        cli_error("%s", error.message);
+        return CLI_ENVIRONMENT;
+    }
+    status = convert(&settings, profile);
+    profile_close(profile);
+    return (int)status;
+}

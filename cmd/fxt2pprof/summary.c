@@ -1,0 +1,106 @@
+/* What was converted, in a few lines on stderr.  */
+#include "cmd/fxt2pprof/convert.h"
+
+struct line {
+    uint64_t count;
+    const char *text;
+};
+
+static void print_lines(const char *label, const struct line *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (lines[i].count)
+            cli_note("  %s: %s %s", label, cli_grouped(lines[i].count), lines[i].text);
+    }
+}
+
+static void print_losses(const struct profile_loss *loss)
+{
+    const struct line causes[] = {
+        { loss->ring, "samples, the ring buffer overran: raise --buffer-size or lower -F" },
+        { loss->region_full, "samples, the region was full: raise --buffer-size" },
+        { loss->unreadable, "samples, the stack could not be read" },
+        { loss->exited, "samples, the process was gone before its maps were read" },
+        { loss->throttled, "times the kernel throttled sampling: lower -F" },
+        { loss->provider_events, "marks of providers that lost records" },
+    };
+
+    print_lines("lost", causes, sizeof causes / sizeof *causes);
+}
+
+static void print_notices(const struct profile_notices *notices)
+{
+    const struct line lines[] = {
+        { notices->truncated_stacks, "stacks cut at the depth of the capture: root [truncated]" },
+        { notices->anonymous_frames, "frames in no module (JIT, anonymous memory): [anon]" },
+        { notices->unmapped_processes, "processes with samples and no mappings: no symbols there" },
+        { notices->unknown_modules, "mappings of modules that the trace does not have" },
+        { notices->bad_mappings, "impossible mappings, ignored" },
+        { notices->odd_payloads, "sampler stacks that are not whole words, ignored" },
+        { notices->stack_captures, "captured raw stacks, not unwound" },
+        { notices->stray_ends, "ends of durations that nothing began, ignored" },
+        { notices->crossing_slices, "durations closed because one around them ended" },
+        { notices->unfinished_slices, "durations without an end" },
+        { notices->deep_slices, "durations too deeply nested, ignored" },
+    };
+
+    print_lines("note", lines, sizeof lines / sizeof *lines);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* A module whose frames lack names or lines, why, and what would mend it.  */
+static void print_module(const struct profile_stacks *stacks, const struct profile_coverage *row,
+                         uint64_t frames)
+{
+    struct profile_module module = profile_stacks_get_module(stacks, row->module);
+    const char *remedy = profile_stacks_text(stacks, row->remedy, NULL);
+
+    cli_note("  %5.1f %% of frames in %s: %s%s%s", percent(row->frames, frames),
+             profile_stacks_text(stacks, module.name, NULL),
+             profile_stacks_text(stacks, row->problem, NULL), *remedy ? "; " : "", remedy);
+}
+
+static void print_coverage(const struct profile *profile, const struct profile_stacks *stacks)
+{
+    enum { SHOWN = 10 };
+    size_t count, poor = 0;
+    const struct profile_coverage *coverage = profile_coverage_of(profile, &count);
+    uint64_t frames = 0, named = 0, lined = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        frames += coverage[i].frames;
+        named += coverage[i].named;
+        lined += coverage[i].lined;
+    }
+    if (frames)
+        cli_note("  symbols: %.1f %% of sampled frames have a function, %.1f %% a line",
+                 percent(named, frames), percent(lined, frames));
+    for (size_t i = 0; i < count; i++) {
+        const struct profile_coverage *row = &coverage[i];
+
+        if (row->module && row->lined < row->frames && row->problem && poor++ < SHOWN)
+            print_module(stacks, row, frames);
+    }
+    if (poor > SHOWN)
+        cli_note("  ... and %zu more modules without full symbols", poor - SHOWN);
+}
+
+void print_summary(const struct settings *settings, struct profile *profile, enum profile_kind kind,
+                   const struct totals *totals)
+{
+    cli_note("%s: %s %s, %s distinct stacks, from %s records", profile_kind_name(kind),
+             cli_grouped(profile_sample_count(profile, kind)),
+             kind == PROFILE_SPAN ? "spans" : "samples",
+             cli_grouped(profile_stack_count(profile, kind)), cli_grouped(totals->records));
+    if (totals->damage)
+        cli_note("  damage: %s places of the input were not understood",
+                 cli_grouped(totals->damage));
+    print_losses(profile_loss_of(profile));
+    print_notices(&totals->notices);
+    if (settings->symbolize && kind == PROFILE_CPU)
+        print_coverage(profile, profile_stacks_of(profile));
+}
