@@ -1,5 +1,11 @@
 /* What was converted, in a few lines on stderr.  */
+#include <string.h>
+
 #include "cmd/fxt2pprof/convert.h"
+
+/* How many poor modules are explained, and what they must matter for that.  */
+#define SHOWN         10
+#define SHOWN_PERCENT 0.1
 
 struct line {
     uint64_t count;
@@ -57,17 +63,18 @@ static void print_module(const struct profile_stacks *stacks, const struct profi
                          uint64_t frames)
 {
     struct profile_module module = profile_stacks_get_module(stacks, row->module);
+    const char *name = profile_stacks_text(stacks, module.name, NULL);
+    const char *slash = strrchr(name, '/');
     const char *remedy = profile_stacks_text(stacks, row->remedy, NULL);
 
     cli_note("  %5.1f %% of frames in %s: %s%s%s", percent(row->frames, frames),
-             profile_stacks_text(stacks, module.name, NULL),
-             profile_stacks_text(stacks, row->problem, NULL), *remedy ? "; " : "", remedy);
+             slash ? slash + 1 : name, profile_stacks_text(stacks, row->problem, NULL),
+             *remedy ? "; " : "", remedy);
 }
 
 static void print_coverage(const struct profile *profile, const struct profile_stacks *stacks)
 {
-    enum { SHOWN = 10 };
-    size_t count, poor = 0;
+    size_t count, shown = 0, others = 0;
     const struct profile_coverage *coverage = profile_coverage_of(profile, &count);
     uint64_t frames = 0, named = 0, lined = 0;
 
@@ -82,11 +89,18 @@ static void print_coverage(const struct profile *profile, const struct profile_s
     for (size_t i = 0; i < count; i++) {
         const struct profile_coverage *row = &coverage[i];
 
-        if (row->module && row->lined < row->frames && row->problem && poor++ < SHOWN)
+        if (row->module == 0 || row->lined == row->frames || row->problem == 0)
+            continue;
+        if (shown < SHOWN && percent(row->frames, frames) >= SHOWN_PERCENT) {
             print_module(stacks, row, frames);
+            shown++;
+        } else {
+            others++;
+        }
     }
-    if (poor > SHOWN)
-        cli_note("  ... and %zu more modules without full symbols", poor - SHOWN);
+    if (others)
+        cli_note("  ... and %zu more module%s without full symbols", others,
+                 others == 1 ? "" : "s");
 }
 
 void print_summary(const struct settings *settings, struct profile *profile, enum profile_kind kind,
