@@ -91,7 +91,7 @@ static struct fxt_context *find_or_create(struct fxt_contexts *contexts, uint32_
     bucket = find_bucket(contexts->buckets, contexts->bucket_count, id);
     if (*bucket)
         return *bucket;
-    if (!reserve(contexts, sizeof **bucket + 3 * sizeof *bucket)) {
+    if (!reserve(contexts, sizeof(struct fxt_context) + 3 * sizeof(void *))) {
         *result = FXT_TABLE_FULL;
         return NULL;
     }

@@ -77,7 +77,7 @@ static bool make_room(struct fxt_reader *reader, size_t needed)
         reader->end -= reader->begin;
         reader->begin = 0;
     }
-    if (reader->end < capacity)
+    if (reader->end < capacity || needed <= capacity)
         return true;
     capacity = capacity <= needed / 2 ? 2 * capacity : needed; /* follows what is really there */
     window = realloc(reader->window, capacity);

@@ -84,11 +84,10 @@ void *cli_allocate(size_t count, size_t size)
 
 const char *cli_join(const char *a, const char *b)
 {
-    size_t length = strlen(a);
-    char *text = cli_allocate(1, length + strlen(b) + 1);
+    char *text;
 
-    memcpy(text, a, length);
-    memcpy(text + length, b, strlen(b));
+    if (asprintf(&text, "%s%s", a, b) < 0)
+        cli_out_of_memory();
     return text;
 }
 

@@ -185,7 +185,8 @@ uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64
         const char *suffix = strchr(suffixes, *end | 0x20);
         unsigned shift = suffix && *suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
 
-        if (shift == 0 || (end[1] != '\0' && strcmp(end + 1, "iB") != 0 && strcmp(end + 1, "B")))
+        if (shift == 0 ||
+            (end[1] != '\0' && strcmp(end + 1, "iB") != 0 && strcmp(end + 1, "B") != 0))
             cli_usage_error("%s: '%s' is not a size such as 512k or 4M", option, text);
         if (value > UINT64_MAX >> shift)
             cli_usage_error("%s: %s is too large", option, text);
