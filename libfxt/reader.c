@@ -1,4 +1,5 @@
 /* The main loop (section 3.1): window, record boundaries, damage.  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,8 +78,9 @@ static bool make_room(struct fxt_reader *reader, size_t needed)
         reader->end -= reader->begin;
         reader->begin = 0;
     }
-    if (reader->end < capacity || needed <= capacity)
+    if (reader->end < capacity)
         return true;
+    assert(capacity > 0 && capacity < needed);
     capacity = capacity <= needed / 2 ? 2 * capacity : needed; /* follows what is really there */
     window = realloc(reader->window, capacity);
     if (!window)
