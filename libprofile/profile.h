@@ -399,12 +399,15 @@ PROFILE_API enum profile_status profile_write_pprof(const struct profile *profil
 struct profile_top_options {
     size_t size;    /* sizeof(struct profile_top_options) */
     size_t rows;    /* 0: all */
-    size_t columns; /* of the terminal: longer names are cut in their middle; 0: not cut */
+    size_t columns; /* of the terminal: longer names are cut in their middle, and paths to their
+                     * last two parts; 0: not cut */
     bool colour;    /* ANSI escapes */
 };
 
 /* The hottest functions as a table: self and total of the last sample type, function, file:line of
- * its hottest line, whether it was inlined.  options may be NULL.  */
+ * its hottest line, whether it was inlined.  C++ and Rust names go without return type, parameters
+ * and anonymous namespaces unless two rows would then read the same; control characters as '?'.
+ * options may be NULL.  */
 PROFILE_API enum profile_status profile_write_top(const struct profile *profile,
                                                   enum profile_kind kind,
                                                   const struct profile_top_options *options,

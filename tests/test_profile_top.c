@@ -129,14 +129,119 @@ START_TEST(marks_inlined_functions_and_shows_the_hottest_line)
     text = top_of(&taken, PROFILE_CPU, 0, 0, false);
     ck_assert_str_eq(text, "Type: samples, total 4, 2 of 2 functions\n"
                            "      flat   flat%        cum    cum%  function\n"
-                           "         3  75.00%          4 100.00%  f  /src/f.c:20\n"
+                           "         3  75.00%          4 100.00%  f           /src/f.c:20\n"
                            "         1  25.00%          1  25.00%  g (inline)  /src/f.c:3\n");
     free(text);
     ck_assert_int_eq(profile_stacks_set_lines(stacks, 2, into_g, 2, NULL), PROFILE_OK);
-    text = top_of(&taken, PROFILE_CPU, 0, 60, false);
-    ck_assert_ptr_nonnull(strstr(text, "100.00%  f (partial-inline)  "));
+    text = top_of(&taken, PROFILE_CPU, 0, 80, false);
+    ck_assert_ptr_nonnull(strstr(text, "100.00%  f (partial-inline)  /src/f.c:20"));
+    free(text);
+    text = top_of(&taken, PROFILE_CPU, 0, 60, false); /* rather the name than the mark */
+    ck_assert_ptr_nonnull(strstr(text, "100.00%  f             f.c:20"));
     free(text);
     taken_release(&taken);
+}
+END_TEST
+
+/* ---- What terminals show ---- */
+
+/* Samples of one function each, one more for each before the last; lines[i] is what is known of
+ * it.  */
+struct named_line {
+    const char *function, *system_name, *file;
+};
+
+static char *top_of_lines(const struct named_line *lines, size_t count, size_t columns)
+{
+    struct fxt_record records[32] = { module_record(1, 0, "/bin/app", "A"),
+                                      mapping_record(1, 0, 0x1000, 0x1000, 0) };
+    static const uint64_t leaves[] = { 0x1000, 0x1001, 0x1002, 0x1003 };
+    size_t used = 2;
+    struct taken taken;
+    struct profile_stacks *stacks;
+    char *text;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t sample = i; sample < count; sample++)
+            records[used++] = backtrace_record(1, 1, 1, &leaves[i], 1);
+    ck_assert_int_eq(take_records(records, used, NULL, &taken), PROFILE_OK);
+    stacks = profile_stacks_of(taken.profile);
+    for (profile_id id = 1; id <= profile_stacks_frame_count(stacks); id++) {
+        struct profile_frame frame = profile_stacks_get_frame(stacks, id);
+        struct profile_line line = { .line = 7 };
+
+        if (!frame.has_address)
+            continue;
+        ck_assert_uint_lt(frame.vaddr, count);
+        const struct named_line *named = &lines[frame.vaddr];
+        ck_assert_int_eq(profile_stacks_string(stacks, named->function, strlen(named->function),
+                                               &line.function, NULL),
+                         PROFILE_OK);
+        ck_assert_int_eq(profile_stacks_string(stacks, named->system_name,
+                                               strlen(named->system_name), &line.system_name, NULL),
+                         PROFILE_OK);
+        ck_assert_int_eq(
+            profile_stacks_string(stacks, named->file, strlen(named->file), &line.file, NULL),
+            PROFILE_OK);
+        ck_assert_int_eq(profile_stacks_set_lines(stacks, id, &line, 1, NULL), PROFILE_OK);
+    }
+    text = top_of(&taken, PROFILE_CPU, 0, columns, false);
+    taken_release(&taken);
+    return text;
+}
+
+START_TEST(shortens_names_that_stay_apart)
+{
+    static const struct named_line lines[] = {
+        { "ns::f(int)", "_ZN2ns1fEi", "/a.cc" },
+        { "ns::f(long)", "_ZN2ns1fEl", "/a.cc" },
+        { "(anonymous namespace)::g(int)", "_ZN12_GLOBAL__N_11gEi", "/a.cc" },
+        { "load (main)", "", "/a.cc" }, /* no C++ name: nothing to take off */
+    };
+    char *text = top_of_lines(lines, COUNT_OF(lines), 0);
+
+    ck_assert_str_eq(text, "Type: samples, total 10, 4 of 4 functions\n"
+                           "      flat   flat%        cum    cum%  function\n"
+                           "         4  40.00%          4  40.00%  ns::f(int)   /a.cc:7\n"
+                           "         3  30.00%          3  30.00%  ns::f(long)  /a.cc:7\n"
+                           "         2  20.00%          2  20.00%  g            /a.cc:7\n"
+                           "         1  10.00%          1  10.00%  load (main)  /a.cc:7\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(shortens_paths_that_do_not_fit)
+{
+    static const struct named_line lines[] = {
+        { "f", "", "/a/long/way/to/the/source.c" },
+        { "g", "", "b.c" },
+        { "h", "", "/x/a_folder_of_a_long_name/file.c" },
+        { "i", "", "/x/y/the_longest_of_all_these_files.c" },
+    };
+    char *text = top_of_lines(lines, COUNT_OF(lines), 70);
+
+    ck_assert_ptr_nonnull(strstr(text, "40.00%  f         the/source.c:7\n"));
+    ck_assert_ptr_nonnull(strstr(text, "30.00%  g         b.c:7\n"));
+    ck_assert_ptr_nonnull(strstr(text, "20.00%  h         file.c:7\n"));
+    ck_assert_ptr_nonnull(strstr(text, "10.00%  i         the_longe...files.c:7\n"));
+    free(text);
+    text = top_of_lines(lines, COUNT_OF(lines), 100);
+    ck_assert_ptr_nonnull(strstr(text, "40.00%  f         /a/long/way/to/the/source.c:7\n"));
+    free(text);
+}
+END_TEST
+
+START_TEST(keeps_names_from_driving_the_terminal)
+{
+    static const struct named_line lines[] = {
+        { "f\033[2J\n", "", "/a\177.c" },
+        { "\xc2\x9b\xc2\xa0", "", "/b.c" },
+    };
+    char *text = top_of_lines(lines, COUNT_OF(lines), 0);
+
+    ck_assert_ptr_nonnull(strstr(text, "66.67%  f?[2J?    /a?.c:7\n"));
+    ck_assert_ptr_nonnull(strstr(text, "33.33%  \xc2\xbf\xc2\xa0        /b.c:7\n"));
+    free(text);
 }
 END_TEST
 
@@ -152,6 +257,9 @@ int main(void)
     tcase_add_test(tcase, cuts_long_names_in_their_middle);
     tcase_add_test(tcase, colours_hot_and_warm_functions);
     tcase_add_test(tcase, marks_inlined_functions_and_shows_the_hottest_line);
+    tcase_add_test(tcase, shortens_names_that_stay_apart);
+    tcase_add_test(tcase, shortens_paths_that_do_not_fit);
+    tcase_add_test(tcase, keeps_names_from_driving_the_terminal);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

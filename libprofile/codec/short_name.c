@@ -1,0 +1,180 @@
+/* short_name.c - C++ and Rust names without what a table has no room for.
+ *
+ * Reads what the demangler writes: "RETURN NAME(PARAMETERS) const [clone SUFFIX]", where NAME may
+ * lie in functions of its own ("f(int)::{lambda(char)#1}").  Return types, parameters, qualifiers
+ * and "(anonymous namespace)::" go.  Template arguments stay: they are often all that tells two
+ * functions apart.  */
+#include <string.h>
+
+#include "libprofile/codec/codec.h"
+
+#define ANONYMOUS "(anonymous namespace)::"
+
+struct scan {
+    const char *next;
+    size_t left;
+    struct codec_text *out;
+    size_t start;            /* of the name in out */
+    unsigned angles, braces; /* open "<" and "{" */
+    bool in_operator;        /* blanks belong to the name: "operator new", "operator T" */
+    bool had_parameters;
+    bool odd; /* not what a demangler writes */
+    bool no_memory;
+};
+
+static bool is_identifier(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           ((unsigned char)c & 0x80);
+}
+
+static bool is_next(const struct scan *scan, const char *text)
+{
+    size_t length = strlen(text);
+
+    return scan->left >= length && memcmp(scan->next, text, length) == 0;
+}
+
+static void skip(struct scan *scan, size_t length)
+{
+    scan->next += length;
+    scan->left -= length;
+}
+
+static void keep(struct scan *scan, size_t length)
+{
+    if (!codec_text_add(scan->out, scan->next, length))
+        scan->no_memory = true;
+    skip(scan, length);
+}
+
+static bool ends_with(const struct scan *scan, const char *text)
+{
+    size_t length = strlen(text);
+
+    return scan->out->length - scan->start >= length &&
+           memcmp(scan->out->bytes + scan->out->length - length, text, length) == 0;
+}
+
+/* "operator" and its characters, so that none of them counts as a bracket.  */
+static void keep_operator(struct scan *scan)
+{
+    static const char *const symbols[] = { "()", "[]", "<=>", "<<=", ">>=", "->*", "<<",
+                                           ">>", "<=", ">=",  "->",  "<",   ">" };
+
+    keep(scan, strlen("operator"));
+    scan->in_operator |= scan->angles + scan->braces == 0;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (is_next(scan, symbols[i])) {
+            keep(scan, strlen(symbols[i]));
+            return;
+        }
+}
+
+static bool is_operator(const struct scan *scan)
+{
+    char before = scan->out->length > scan->start ? scan->out->bytes[scan->out->length - 1] : ':';
+
+    return is_next(scan, "operator") && !is_identifier(before) &&
+           !(scan->left > 8 && is_identifier(scan->next[8]));
+}
+
+/* What may stand between a parameter list and the end, or the "::" of what lies in the function. */
+static void skip_qualifiers(struct scan *scan)
+{
+    static const char *const qualifiers[] = { " const", " volatile", " noexcept", " &&", " &" };
+
+    for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++)
+        if (is_next(scan, qualifiers[i]))
+            skip(scan, strlen(qualifiers[i]));
+}
+
+static void skip_parameters(struct scan *scan)
+{
+    size_t depth = 0, length = 0;
+
+    do {
+        depth += scan->next[length] == '(';
+        depth -= scan->next[length] == ')';
+        length++;
+    } while (depth > 0 && length < scan->left);
+    scan->odd |= depth > 0;
+    skip(scan, length);
+    if (ends_with(scan, "decltype")) /* a return type */
+        return;
+    scan->in_operator = false;
+    scan->had_parameters |= scan->braces == 0;
+    skip_qualifiers(scan);
+}
+
+static void take_blank(struct scan *scan)
+{
+    if (is_next(scan, " [clone ")) {
+        keep(scan, scan->left);
+    } else if (scan->angles + scan->braces > 0 || scan->in_operator) {
+        keep(scan, 1);
+    } else if (is_next(scan, " (") && ends_with(scan, "decltype")) {
+        skip(scan, 1);
+    } else {
+        scan->odd |= scan->had_parameters;
+        scan->out->length = scan->start; /* it was the return type */
+        skip(scan, 1);
+    }
+}
+
+static void take_bracket(struct scan *scan)
+{
+    char c = *scan->next;
+
+    scan->angles += c == '<';
+    scan->braces += c == '{';
+    scan->odd |= (c == '>' && scan->angles == 0) || (c == '}' && scan->braces == 0);
+    scan->angles -= c == '>' && scan->angles > 0;
+    scan->braces -= c == '}' && scan->braces > 0;
+    keep(scan, 1);
+}
+
+static void take_next(struct scan *scan)
+{
+    if (is_next(scan, ANONYMOUS))
+        skip(scan, strlen(ANONYMOUS));
+    else if (is_operator(scan))
+        keep_operator(scan);
+    else if (is_next(scan, "->"))
+        keep(scan, 2);
+    else if (*scan->next == '(' && (scan->angles == 0 || scan->braces > 0))
+        skip_parameters(scan);
+    else if (*scan->next == ' ')
+        take_blank(scan);
+    else
+        take_bracket(scan);
+}
+
+/* What a linker calls code that it or the compiler made for a function.  */
+static void keep_phrase(struct scan *scan)
+{
+    static const char *const phrases[] = { "non-virtual thunk to ", "virtual thunk to ",
+                                           "covariant return thunk to ", "TLS init function for ",
+                                           "TLS wrapper function for " };
+
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+        if (is_next(scan, phrases[i]))
+            keep(scan, strlen(phrases[i]));
+    scan->start = scan->out->length;
+}
+
+bool codec_text_add_short_name(struct codec_text *text, const char *name, size_t length)
+{
+    struct scan scan = { .next = name, .left = length, .out = text };
+    size_t before = text->length;
+
+    keep_phrase(&scan);
+    while (scan.left > 0 && !scan.odd && !scan.no_memory)
+        take_next(&scan);
+    if (scan.no_memory)
+        return false;
+    if (!scan.odd && scan.angles + scan.braces == 0 && text->length > scan.start)
+        return true;
+    text->length = before;
+    return codec_text_add(text, name, length);
+}

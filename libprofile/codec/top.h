@@ -1,0 +1,46 @@
+/* top.h - between adding the hottest functions up (top.c) and printing them (top_table.c).  */
+#ifndef PROFILE_CODEC_TOP_H
+#define PROFILE_CODEC_TOP_H
+
+#include "libprofile/codec/codec.h"
+
+struct top_row {
+    uint64_t flat, cum;
+    size_t last; /* the value that counted to cum last, plus 1 */
+    bool inlined, physical;
+    bool mangled;  /* the name is the readable form of a C++ or Rust one */
+    uint32_t spot; /* the hottest of its positions, id; 0: none */
+};
+
+/* A position in source of a row.  */
+struct top_spot {
+    uint32_t row;
+    profile_id file; /* of the profile's strings */
+    uint32_t line;
+    uint64_t flat, cum;
+    size_t last;
+};
+
+struct top {
+    const struct profile *profile;
+    const struct profile_values *values;
+    struct profile_type type;
+    size_t type_index;
+    struct profile_top_options options;
+    uint64_t total;
+
+    struct profile_stacks *names; /* row i - 1 has the name with string id i */
+    struct top_row *rows;
+    size_t row_count, row_capacity;
+    struct top_spot *spots;
+    size_t spot_count, spot_capacity;
+    struct profile_index spot_index;
+    struct codec_text text; /* scratch */
+};
+
+/* Print the table of what was added up.  PROFILE_OK, PROFILE_NO_MEMORY or PROFILE_LIMIT; whether
+ * writing went well is output's to tell.  */
+enum profile_status top_put_table(struct top *top, struct codec_output *output,
+                                  struct profile_error *error);
+
+#endif /* PROFILE_CODEC_TOP_H */
