@@ -374,10 +374,6 @@ static enum profile_status add_mapping(struct pprof_plan *plan, profile_id id,
         .module = id,
         .bias = place->bias,
         .file_offset = place->has_file_offset ? place->file_offset : place->vaddr,
-        .has_functions = true,
-        .has_files = true,
-        .has_lines = true,
-        .has_inlines = true,
     };
     if (place->vaddr + place->bias > place->last + place->bias)
         mapping->bias = 0; /* would wrap around: show module-relative addresses instead */
@@ -390,17 +386,17 @@ static enum profile_status add_mapping(struct pprof_plan *plan, profile_id id,
     return status;
 }
 
-/* The flags hold for a mapping when they hold for each of its locations (section 1, Semantics).  */
+/* pprof looks up the whole mapping again, and replaces what is here, unless one flag says that this
+ * was done.  So one location with names sets them: another without, such as a stub of the PLT, must
+ * not cost all the others theirs.  */
 static void note_location(struct pprof_plan *plan, const struct profile_frame *frame)
 {
     struct pprof_mapping *mapping = &plan->mappings[plan->module_mappings[frame->module] - 1];
 
-    if (frame->line_count == 0)
-        mapping->has_functions = mapping->has_files = mapping->has_lines = false;
     for (uint32_t i = 0; i < frame->line_count; i++) {
-        mapping->has_functions &= frame->lines[i].function != 0;
-        mapping->has_files &= frame->lines[i].file != 0;
-        mapping->has_lines &= frame->lines[i].line != 0;
+        mapping->has_functions |= frame->lines[i].function != 0;
+        mapping->has_files |= frame->lines[i].file != 0;
+        mapping->has_lines |= frame->lines[i].line != 0;
     }
     /* Only debug information gives lines, and it gives inlined functions with them.  */
     mapping->has_inlines = mapping->has_functions && mapping->has_lines;

@@ -83,3 +83,11 @@ report "$WORK/probe.pb.gz" -top
 shows 'File: probe'
 shows 'Type: cpu'
 shows '10ms   100%   100%       10ms   100%'
+
+# A stub of the PLT has no name.  It must not make pprof look up the others again, which would lose the inlined ones.
+stub=0x$(readelf -SW "$WORK/probe" | sed -n 's/.* \.plt  *PROGBITS  *\([0-9a-f]*\) .*/\1/p')
+profile_golden "$WORK/stub.fxt" "$WORK/probe" "$(address outer)" "$stub"
+profile_convert "$WORK/stub.fxt" "$WORK/stub.pb.gz" --pprof --symbolize
+report "$WORK/stub.pb.gz" -traces
+shows 'inner (inline)'
+shows '[probe]'
