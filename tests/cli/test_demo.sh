@@ -1,0 +1,59 @@
+#!/bin/sh
+# What `make demo` shows: the known hot function first, where it is, what was inlined, and what to do next.
+set -eu
+cd "$WORK"
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
+    grep -q perf_event err || fail "$(cat err)"
+    echo "SKIP: perf_event_open is not permitted here"
+    exit 0
+fi
+
+# The demo writes below its build folder alone: give it one of its own, with our programs.
+mkdir build
+ln -s "$O/bin" build/bin
+before=$(cd "$ROOT" && ls -A . testdata/demo)
+status=0
+O=$WORK/build NO_COLOR=1 "$ROOT/scripts/demo" >shown 2>&1 || status=$?
+[ $status -eq 0 ] || fail "status $status: $(cat shown)"
+[ "$(cd "$ROOT" && ls -A . testdata/demo)" = "$before" ] || fail "files outside of the build folder"
+
+# The table: its first row is decode_blocks with its line; the function that is inlined into all three is marked.
+awk '/^ *flat /, /^$/' shown >table
+first=$(sed -n 2p table)
+case $first in
+*decode_blocks*busy.cpp:*) ;;
+*) fail "the first row is '$first': $(cat shown)" ;;
+esac
+start=$(sed -n '/noinline.*decode_blocks(/=' "$ROOT/testdata/demo/busy.cpp")
+limit=$(sed -n '/noinline.*decode_blocks(/,/^}/=' "$ROOT/testdata/demo/busy.cpp" | tail -n 1)
+line=$(echo "$first" | grep -o 'busy\.cpp:[0-9]*' | cut -d: -f2)
+if [ "$line" -lt "$start" ] || [ "$line" -gt "$limit" ]; then
+    fail "decode_blocks is in lines $start to $limit, not $line"
+fi
+grep -q 'scramble (inline).*busy\.cpp:[0-9]' table || fail "scramble is not marked as inlined: $(cat table)"
+! grep -q 'decode_blocks.*(inline)' table || fail "decode_blocks is marked as inlined"
+[ "$(wc -l <table)" -ge 6 ] || fail "a short table: $(cat table)"
+
+# The command lines that it shows are those that one can type, and the file is there.
+profile=$(sed -n 's/^The profile is \(.*\)\.  Next:$/\1/p' shown)
+[ -s "$profile" ] || fail "the profile it names, '$profile', does not exist: $(cat shown)"
+grep -qF "go tool pprof -http=: $profile" shown || fail "no pprof command: $(cat shown)"
+HOME=$WORK PPROF_TMPDIR=$WORK go tool pprof -top "$profile" >top 2>err || fail "pprof: $(cat err)"
+[ ! -s err ] || fail "pprof complains: $(cat err)"
+grep -q decode_blocks top || fail "pprof shows no decode_blocks"
+next=$(sed -n 's/^  \(.* --format folded .*\) | flamegraph\.pl > .*$/\1/p' shown)
+[ -n "$next" ] || fail "no flame graph command: $(cat shown)"
+sh -c "$next" >folded 2>err || fail "$next: $(cat err)"
+grep -q 'decode_blocks.* [0-9]*$' folded || fail "$next: no decode_blocks"
+
+# The capture says what it did, the conversion how much of it has names.
+grep -q 'busy\.fxt: [0-9,]* samples of 1 process' shown || fail "no capture summary: $(cat shown)"
+grep -q 'symbols: [0-9.]* % of sampled frames' shown || fail "no coverage: $(cat shown)"
+! grep -q "$(printf '\033')" shown || fail "colour although NO_COLOR is set"
+! grep -qi 'warning\|error' shown || fail "warnings: $(cat shown)"
