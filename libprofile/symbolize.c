@@ -90,6 +90,9 @@ static enum profile_status resolve(struct profile_stacks *stacks, struct sym_mod
 
 /* ---- One module ---- */
 
+/* "[vdso]" and its like: no package has them.  */
+#define KERNEL_CODE "code that the kernel brings along, in no file"
+
 /* What the session says of a module, for reports.  */
 static enum profile_status copy_report(struct profile *profile, const struct sym_report *report,
                                        struct profile_coverage *coverage,
@@ -109,15 +112,13 @@ static enum profile_status copy_report(struct profile *profile, const struct sym
     return status;
 }
 
-/* A module that cannot be looked for at all.  A relative path would be taken from wherever we
- * happen to run.  */
-static enum profile_status report_nothing(struct profile *profile,
+/* What to say of a module that nothing will ever be found for.  */
+static enum profile_status report_instead(struct profile *profile, const char *problem,
                                           struct profile_coverage *coverage,
                                           struct profile_error *error)
 {
-    static const char problem[] = "the trace has neither a build ID nor a path for it";
-
-    return profile_stacks_string(profile->stacks, problem, sizeof problem - 1, &coverage->problem,
+    coverage->remedy = 0;
+    return profile_stacks_string(profile->stacks, problem, strlen(problem), &coverage->problem,
                                  error);
 }
 
@@ -136,11 +137,16 @@ static enum profile_status symbolize_module(struct profile *profile, struct sym_
     struct sym_module *found = NULL;
     enum profile_status status;
 
+    if (!key.path && key.build_id_length == 0 && path[0] != '[') /* "./x" would be any file x */
+        return report_instead(profile, "neither a build ID nor a path in the trace", coverage,
+                              error);
     if (!key.path && key.build_id_length == 0)
-        return report_nothing(profile, coverage, error);
+        return report_instead(profile, KERNEL_CODE, coverage, error);
     status = from_symbols(sym_session_module(session, &key, &found, &sym_error), &sym_error, error);
     if (status == PROFILE_OK)
         status = copy_report(profile, sym_module_report(found), coverage, error);
+    if (status == PROFILE_OK && path[0] == '[' && coverage->quality == SYM_QUALITY_NONE)
+        status = report_instead(profile, KERNEL_CODE, coverage, error);
     if (status == PROFILE_OK)
         status = resolve(profile->stacks, found, frames, count, error);
     if (status == PROFILE_OK && place)

@@ -63,9 +63,11 @@ static enum sym_status refuse_other_build(struct search *search, const struct sy
     format_hex(wanted, search->build_id, search->build_id_length);
     format_hex(has, object->build_id, object->build_id_length);
     if (object->build_id_length == 0)
-        return refuse(search, sym_format("%s has no build ID, %s is wanted", object->path, wanted),
-                      true);
-    return refuse(search, sym_format("%s has build ID %s, not %s", object->path, has, wanted),
+        return refuse(
+            search, sym_format("%s: the file has no build ID, %s is wanted", object->path, wanted),
+            true);
+    return refuse(search,
+                  sym_format("%s: the file has build ID %s, not %s", object->path, has, wanted),
                   true);
 }
 
@@ -217,6 +219,18 @@ static enum sym_status report_text(struct sym_module *module, const char **field
     return interned ? SYM_OK : SYM_NO_MEMORY;
 }
 
+/* Takes text, which may start with the path of a file and ": ".  Who asks for a module's report knows
+ * the module's own path.  */
+static enum sym_status report_problem(struct sym_module *module, char *text)
+{
+    size_t length = module->path ? strlen(module->path) : 0;
+
+    if (text && length && strncmp(text, module->path, length) == 0 &&
+        strncmp(text + length, ": ", 2) == 0)
+        memmove(text, text + length + 2, strlen(text + length + 2) + 1);
+    return report_text(module, &module->report.problem, text);
+}
+
 static char *missing_text(const struct search *search, const char *hex)
 {
     const char *path = search->module->path;
@@ -224,9 +238,9 @@ static char *missing_text(const struct search *search, const char *hex)
     if (search->refusal)
         return sym_format("%s", search->refusal);
     if (search->build_id_length == 0)
-        return sym_format("%s is not there, and no build ID is known", path);
+        return sym_format("no file %s, and no build ID is known", path);
     if (path)
-        return sym_format("no file with build ID %s, and %s is not there", hex, path);
+        return sym_format("no file %s, and none with build ID %s", path, hex);
     return sym_format("no file with build ID %s", hex);
 }
 
@@ -234,16 +248,16 @@ static char *problem_text(const struct search *search, const char *hex)
 {
     const struct sym_object *packed = unusable(search);
     static const char *const lacks[] = {
-        [SYM_QUALITY_NONE] = "has no symbols",
-        [SYM_QUALITY_DYNSYM] = "is stripped, only exported functions have names",
-        [SYM_QUALITY_SYMTAB] = "has no debug information",
+        [SYM_QUALITY_NONE] = "no symbols",
+        [SYM_QUALITY_DYNSYM] = "stripped, only exported functions have names",
+        [SYM_QUALITY_SYMTAB] = "no debug information",
     };
 
     if (search->count == 0)
         return missing_text(search, hex);
     if (packed)
         return sym_format("%s: %s", packed->path, packed->debug_problem);
-    return sym_format("%s %s%s%s", search->found[0]->path, lacks[search->module->report.quality],
+    return sym_format("%s: %s%s%s", search->found[0]->path, lacks[search->module->report.quality],
                       search->refusal ? "; " : "", search->refusal ? search->refusal : "");
 }
 
@@ -289,7 +303,7 @@ static enum sym_status write_report(struct search *search)
     report->debug_path = names ? names->path : "";
     if (report->quality == SYM_QUALITY_DWARF)
         return SYM_OK;
-    status = report_text(module, &report->problem, problem_text(search, hex));
+    status = report_problem(module, problem_text(search, hex));
     return status ? status : report_text(module, &report->remedy, remedy_text(search, hex));
 }
 
@@ -301,7 +315,7 @@ enum sym_status sym_module_downgrade(struct sym_module *module, const char *prob
     report->quality = quality_of_symbols(module);
     if (!module->loaded.has_dwarf)
         report->debug_path = module->symbols ? module->symbols->path : "";
-    enum sym_status status = report_text(module, &report->problem, sym_format("%s", problem));
+    enum sym_status status = report_problem(module, sym_format("%s", problem));
     return status ? status : report_text(module, &report->remedy, sym_format("%s", remedy));
 }
 

@@ -14,7 +14,7 @@ struct frames {
 /* Functions in .dwo files: lines are known, functions only by their symbols.  */
 static enum sym_status report_split(struct sym_module *module)
 {
-    char *problem = sym_format("%s keeps its functions in .dwo files, which are not read",
+    char *problem = sym_format("%s: its functions are in .dwo files, which are not read",
                                module->debug->path);
 
     if (!problem)

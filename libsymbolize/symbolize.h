@@ -118,9 +118,10 @@ struct sym_report {
     const char *code_path;  /* the object itself, "" when it was not found */
     const char *debug_path; /* the file the names come from (may be code_path), "": none */
     bool unverified;        /* no build ID on one side: taken by path alone */
-    const char *problem;    /* why the names are not better: "no file with build ID ...", "/bin/x
-                             * has build ID ab12..., not ...", "/bin/x has no debug information",
-                             * ...  "" when quality is SYM_QUALITY_DWARF */
+    const char *problem;    /* why the names are not better, a phrase to stand behind the module's
+                             * name: "no debug information", "the file has build ID ab12..., not
+                             * ...", "/syms/x.debug: permission denied" when it is about another
+                             * file; "" when quality is SYM_QUALITY_DWARF */
     const char *remedy;     /* what the user can do about it: "install the package with its debug
                              * information ...", ...  "" when nothing */
 };

@@ -152,24 +152,37 @@ START_TEST(symbolizes_twice_to_the_same_end)
 }
 END_TEST
 
-/* Such a module may be any file of that name: it is not looked for in the current directory.  */
-START_TEST(does_not_look_for_names_without_a_folder)
+static const struct {
+    const char *name, *build_id, *problem;
+    bool remedy;
+} sorry[] = {
+    /* It may be any file of that name: it is not looked for in the current directory.  */
+    { "Makefile", "", "neither a build ID nor a path in the trace", false },
+    { "[vdso]", "", "code that the kernel brings along, in no file", false },
+    { "[vdso]", "01234567", "code that the kernel brings along, in no file", false },
+    { "/not/there", "01234567", "no file /not/there, and none with build ID 3031323334353637",
+      true },
+    { "/dev/null", "01234567", "not a regular file", true },
+};
+
+START_TEST(says_why_there_are_no_names)
 {
     static const uint64_t pc = 0x1000;
-    const struct fxt_record records[] = { module_record(1, 0, "Makefile", ""),
+    const struct fxt_record records[] = { module_record(1, 0, sorry[_i].name, sorry[_i].build_id),
                                           mapping_record(1, 0, 0x1000, 0x1000, 0),
                                           backtrace_record(1, 1, 1, &pc, 1) };
     const struct profile_coverage *coverage;
+    const struct profile_stacks *stacks;
     size_t count;
 
     taken_release(&taken);
     ck_assert_int_eq(take_records(records, 3, NULL, &taken), PROFILE_OK);
     ck_assert_int_eq(profile_symbolize(taken.profile, session, NULL), PROFILE_OK);
+    stacks = profile_stacks_of(taken.profile);
     coverage = profile_coverage_of(taken.profile, &count);
     ck_assert_uint_eq(count, 1);
-    ck_assert_str_eq(
-        profile_stacks_text(profile_stacks_of(taken.profile), coverage[0].problem, NULL),
-        "the trace has neither a build ID nor a path for it");
+    ck_assert_str_eq(profile_stacks_text(stacks, coverage->problem, NULL), sorry[_i].problem);
+    ck_assert_int_eq(coverage->remedy != 0, sorry[_i].remedy);
 }
 END_TEST
 
@@ -184,7 +197,7 @@ int main(void)
     tcase_add_test(tcase, names_functions_and_inlined_functions);
     tcase_add_test(tcase, covers_modules_as_often_as_they_were_sampled);
     tcase_add_test(tcase, symbolizes_twice_to_the_same_end);
-    tcase_add_test(tcase, does_not_look_for_names_without_a_folder);
+    tcase_add_loop_test(tcase, says_why_there_are_no_names, 0, (int)COUNT_OF(sorry));
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);
