@@ -406,6 +406,37 @@ START_TEST(a_failed_write_leaves_whole_records)
 }
 END_TEST
 
+static const struct {
+    const char *name;
+    size_t count; /* of frames, leaf first; the program is at 0x1000, a library at 0x5000 */
+    uint64_t frames[3];
+    uint64_t broken;
+} stacks[] = {
+    { "the leaf alone", 1, { 0x1010 }, 1 },
+    { "a caller in the same file", 2, { 0x1010, 0x1020 }, 1 },
+    { "a caller that is no code", 2, { 0x1010, 0x9000 }, 1 },
+    { "neither is code of a file", 2, { 0x9010, 0x9000 }, 1 },
+    { "main(), called by the C library", 2, { 0x1010, 0x5010 }, 0 },
+    { "a function of the library, called by main()", 2, { 0x5010, 0x1010 }, 0 },
+    { "three frames", 3, { 0x1010, 0x1020, 0x1030 }, 0 },
+};
+
+START_TEST(tells_stacks_that_end_early)
+{
+    uint64_t chain[4] = { PERF_CONTEXT_USER };
+
+    perf_bytes_name(&bytes, 100, 100, 1, "program", true);
+    kernel_writes(0);
+    map_file(0, 100, 0x1000, 10, "/x/program");
+    map_file(0, 100, 0x5000, 11, "/x/library");
+    memcpy(chain + 1, stacks[_i].frames, sizeof stacks[_i].frames);
+    perf_bytes_sample(&bytes, 100, 100, 20, chain, 1 + stacks[_i].count);
+    kernel_writes(0);
+    finish();
+    ck_assert_msg(capture.broken == stacks[_i].broken, "%s", stacks[_i].name);
+}
+END_TEST
+
 /* ---- Sizes and periods ---- */
 
 static const struct {
@@ -459,6 +490,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, names_are_made_text);
     tcase_add_test(tcase, long_paths_lose_their_start);
     tcase_add_test(tcase, a_failed_write_leaves_whole_records);
+    tcase_add_loop_test(tcase, tells_stacks_that_end_early, 0, sizeof stacks / sizeof *stacks);
     tcase_add_loop_test(tcase, a_frequency_is_a_period, 0,
                         sizeof frequencies / sizeof *frequencies);
     tcase_add_loop_test(tcase, a_ring_holds_a_quarter_second_within_limits, 0,

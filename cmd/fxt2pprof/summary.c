@@ -38,7 +38,8 @@ static void print_notices(const struct profile_notices *notices)
 {
     const struct line lines[] = {
         { notices->truncated_stacks, "stacks cut at the depth of the capture: root [truncated]" },
-        { notices->anonymous_frames, "frames in no module (JIT, anonymous memory): [anon]" },
+        { notices->anonymous_frames,
+          "frames in no module (JIT, or code without frame pointers misread): [anon]" },
         { notices->unmapped_processes, "processes with samples and no mappings: no symbols there" },
         { notices->unknown_modules, "mappings of modules that the trace does not have" },
         { notices->bad_mappings, "impossible mappings, ignored" },

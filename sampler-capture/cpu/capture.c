@@ -2,6 +2,7 @@
 
 #include "sampler-capture/cpu/host.h"
 
+#include <endian.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +251,30 @@ static int compare_entries(const void *left, const void *right)
     return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
+static const struct module *module_at(const struct process *process,
+                                      const struct region_sample *sample, size_t frame)
+{
+    uint64_t address;
+    const struct mapping *mapping;
+
+    memcpy(&address, sample->frames + 8 * frame, sizeof address);
+    mapping = address_map_find(&process->map, le64toh(address));
+    return mapping ? mapping->module : NULL;
+}
+
+/* Whether a stack looks as if its callers were missing: one frame, or a caller that is no code of a
+ * file or lies in the same one.  A thread's outermost function has a caller too, in the C library:
+ * two frames in two files are all there is when main() itself does the work.  */
+static bool is_broken(const struct process *process, const struct region_sample *sample)
+{
+    const struct module *caller;
+
+    if (sample->frame_count != 2)
+        return sample->frame_count < 2;
+    caller = module_at(process, sample, 1);
+    return !caller || caller == module_at(process, sample, 0);
+}
+
 static bool write_entry(struct capture *capture, const struct capture_entry *entry)
 {
     struct region_sample sample;
@@ -264,7 +289,7 @@ static bool write_entry(struct capture *capture, const struct capture_entry *ent
     thread = processes_thread(&capture->processes, sample.pid, sample.tid);
     if (!thread)
         return false;
-    capture->shallow += sample.frame_count <= 2;
+    capture->broken += is_broken(thread->process, &sample);
     return trace_write_sample(capture->trace, capture->events->cpus[entry->cpu_index].cpu, &sample,
                               thread);
 }

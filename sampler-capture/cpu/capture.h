@@ -45,7 +45,7 @@ struct capture {
     size_t order_count;
     size_t order_capacity;
     uint64_t previous_start_ns;
-    uint64_t shallow; /* samples of at most two frames: a sign of code without frame pointers */
+    uint64_t broken; /* samples whose stack ends early: code without frame pointers */
 };
 
 /* The ring that the samples of a period need, at most half a region: a quarter of a second of the

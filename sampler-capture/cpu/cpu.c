@@ -162,18 +162,19 @@ static double seconds(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-static void summarize(const struct session *session)
+static void summarize(const struct session *session, bool fine)
 {
     const struct capture *capture = &session->capture;
     struct rusage usage = { 0 };
     struct summary summary = {
         .output = session->output.name,
+        .fine = fine,
         .seconds = (double)(host_clock_ns(CLOCK_MONOTONIC) - session->started_ns) / 1e9,
         .period_ns = session->options.period_ns,
         .region_size = capture->cpus[0].region.size,
         .totals = trace_totals(session->trace),
         .loss = capture_loss(capture),
-        .shallow = capture->shallow,
+        .broken = capture->broken,
         .unplaced = capture->processes.modules.unplaced,
         .mappings_dropped = capture->processes.mappings_dropped,
     };
@@ -195,7 +196,7 @@ static int finish(struct session *session)
         cli_error("%s: %s", session->output.name, strerror(errno));
         fine = false;
     }
-    summarize(session);
+    summarize(session, fine);
     command_wait(&session->command);
     return fine ? command_exit_status(&session->command) : CLI_ENVIRONMENT;
 }

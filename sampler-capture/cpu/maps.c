@@ -124,6 +124,13 @@ bool address_map_fork(const struct address_map *map, uint64_t time_ns, struct ad
     return true;
 }
 
+const struct mapping *address_map_find(const struct address_map *map, uint64_t address)
+{
+    size_t at = first_behind(map, address);
+
+    return at < map->count && map->mappings[at].start <= address ? &map->mappings[at] : NULL;
+}
+
 void address_map_release(struct address_map *map)
 {
     free(map->mappings);

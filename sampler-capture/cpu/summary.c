@@ -72,9 +72,10 @@ static void print_doubts(const struct summary *summary)
         cli_note("no samples: no thread used a CPU for %s ns outside the kernel; -F takes more "
                  "samples",
                  cli_grouped(summary->period_ns));
-    if (totals->samples >= 20 && summary->shallow > totals->samples / 2)
-        cli_note("most stacks end after one or two functions: compile with "
-                 "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer");
+    if (totals->samples >= 20 && summary->broken > totals->samples / 2)
+        cli_note("most stacks end after one or two functions, where code was compiled without "
+                 "frame pointers: to see callers compile it with -fno-omit-frame-pointer "
+                 "-mno-omit-leaf-frame-pointer");
     print_missed(summary);
     if (summary->kernel_seconds > summary->user_seconds / 9) /* a tenth of the whole */
         cli_note("%.2f s of %.2f s CPU time went by in the kernel, where no samples are taken",
@@ -91,7 +92,8 @@ void summary_print(const struct summary *summary)
 {
     print_contents(summary);
     print_losses(summary);
-    print_doubts(summary);
+    if (summary->fine)
+        print_doubts(summary);
     if (summary->totals->samples > 0 && strcmp(summary->output, "standard output") != 0)
         cli_note("next: fxt2pprof %s -o profile.pb.gz", summary->output);
 }

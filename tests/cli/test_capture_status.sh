@@ -184,6 +184,7 @@ expect 4 sampler-capture cpu -o /dev/full -- sh -c 'sleep 0.4; echo done >finish
 says "No space left on device"
 [ -e finished ] || fail "the command did not run to its end"
 [ "$(grep -c 'No space left' err)" -eq 1 ] || fail "more than one sentence: $(cat err)"
+! grep -q '^no samples' err || fail "another reason is given too: $(cat err)"
 
 # On a file system the file ends with a whole record.
 status=0
