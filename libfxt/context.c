@@ -12,6 +12,7 @@ void fxt_contexts_init(struct fxt_contexts *contexts, uint64_t max_bytes)
     *contexts = (struct fxt_contexts){ .max_bytes = max_bytes };
     contexts->initial.provider.ticks_per_second = DEFAULT_TICKS_PER_SECOND;
     contexts->initial.provider.name.bytes = "";
+    contexts->overflow.incomplete = true;
     contexts->current = &contexts->initial;
 }
 
@@ -77,6 +78,8 @@ static void start_provider(struct fxt_contexts *contexts, struct fxt_context *co
     context->provider = contexts->initial.provider;
     context->provider.id = id;
     context->provider.name = (struct fxt_string){ .bytes = "" };
+    /* It may have been here before, when there was no room for it.  */
+    context->incomplete = contexts->overflowed;
 }
 
 /* The context for id, new if there is none; NULL with *result otherwise.  */
@@ -127,6 +130,7 @@ enum fxt_table_result fxt_contexts_switch(struct fxt_contexts *contexts, uint32_
 
     if (!context) {
         if (result == FXT_TABLE_FULL) {
+            contexts->overflowed = true;
             start_provider(contexts, &contexts->overflow, id);
             contexts->current = &contexts->overflow;
         }
@@ -147,6 +151,14 @@ void fxt_contexts_set_name(struct fxt_contexts *contexts, const uint8_t *bytes, 
                                                   .length = (uint32_t)length };
 }
 
+/* What the context registers cannot be kept.  From now on an entry of the default context could
+ * stand for one of its own.  */
+static enum fxt_table_result full(struct fxt_context *context)
+{
+    context->incomplete = true;
+    return FXT_TABLE_FULL;
+}
+
 /* Make index a valid one of context's string table.  */
 static enum fxt_table_result grow_strings(struct fxt_contexts *contexts,
                                           struct fxt_context *context, size_t index)
@@ -157,8 +169,8 @@ static enum fxt_table_result grow_strings(struct fxt_contexts *contexts,
     while (count <= index)
         count *= 2;
     if (!reserve(contexts, (count - context->string_count) * sizeof *strings))
-        return FXT_TABLE_FULL;
-    strings = reallocarray(context->strings, count, sizeof *strings);
+        return full(context);
+    strings = realloc(context->strings, count * sizeof *strings); /* count is at most 32,768 */
     if (!strings)
         return FXT_TABLE_NO_MEMORY;
     memset(strings + context->string_count, 0, (count - context->string_count) * sizeof *strings);
@@ -190,7 +202,7 @@ enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, uns
 
         drop_string(contexts, slot); /* also when there is no room: the old text would be wrong */
         if (!reserve(contexts, capacity))
-            return FXT_TABLE_FULL;
+            return full(context);
         room = malloc(capacity);
         if (!room)
             return FXT_TABLE_NO_MEMORY;
@@ -210,7 +222,7 @@ enum fxt_table_result fxt_contexts_set_thread(struct fxt_contexts *contexts, uns
         return FXT_TABLE_FULL;
     if (!context->threads) {
         if (!reserve(contexts, THREAD_SLOTS * sizeof *context->threads))
-            return FXT_TABLE_FULL;
+            return full(context);
         context->threads = calloc(THREAD_SLOTS, sizeof *context->threads);
         if (!context->threads)
             return FXT_TABLE_NO_MEMORY;

@@ -89,9 +89,9 @@ FXT_API enum fxt_status fxt_input_open_fd(int fd, struct fxt_input **out, struct
 FXT_API enum fxt_status fxt_input_open_callback(fxt_read_fn read, void *context,
                                                 struct fxt_input **out, struct fxt_error *error);
 
-/* Store up to size uncompressed bytes in buffer and their number in *length.  The compression is
- * told by the first bytes: gzip (any number of members) or none.  A compressed stream that stops
- * early gives what it held, then FXT_END with fxt_input_is_cut() true.
+/* Store up to size uncompressed bytes in buffer and their number in *length; size is at least 1.
+ * The compression is told by the first bytes: gzip (any number of members) or none.  A compressed
+ * stream that stops early gives what it held, then FXT_END with fxt_input_is_cut() true.
  *
  * Returns FXT_OK with *length >= 1, FXT_END, FXT_FATAL (a read failed, or the compressed data are
  * corrupt) or FXT_NO_MEMORY.  After anything but FXT_OK every further call returns the same.  */
@@ -442,7 +442,8 @@ struct fxt_reader_options {
     uint64_t max_record_bytes;
     /* Strings, threads and providers of all providers together; 0 means 256 MiB.  */
     uint64_t max_table_bytes;
-    /* Take the bytes for FXT even if neither magic nor a sane record stands first.  */
+    /* Take the bytes for FXT whatever stands first: neither magic nor a sane record is asked for,
+     * and no other format is recognised.  */
     bool trust_start;
 };
 

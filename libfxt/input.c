@@ -8,7 +8,7 @@
 #include "libfxt/internal.h"
 
 #define RAW_BYTES   65536u
-#define MAGIC_BYTES 4u /* enough to tell the compressions apart */
+#define MAGIC_BYTES 3u /* enough to tell the compressions apart */
 
 struct fxt_input {
     fxt_read_fn read;
@@ -121,6 +121,14 @@ static enum fxt_status read_raw(struct fxt_input *input, void *buffer, size_t si
     return FXT_OK;
 }
 
+/* Deflate is the only method there is.  Two bytes alone are gzip data that were cut there.  */
+static bool starts_gzip(const uint8_t *bytes, size_t length)
+{
+    static const uint8_t magic[MAGIC_BYTES] = { 0x1f, 0x8b, 0x08 };
+
+    return length >= 2 && memcmp(bytes, magic, length < MAGIC_BYTES ? length : MAGIC_BYTES) == 0;
+}
+
 /* The first bytes tell the compression; a pipe may give them one by one.  */
 static enum fxt_status examine(struct fxt_input *input)
 {
@@ -134,7 +142,7 @@ static enum fxt_status examine(struct fxt_input *input)
         input->raw_left += length;
     }
     input->examined = true;
-    if (input->raw_left >= 3 && memcmp(input->raw, "\x1f\x8b\x08", 3) == 0) {
+    if (starts_gzip(input->raw, input->raw_left)) {
         input->compression = FXT_GZIP;
         if (inflateInit2(&input->gzip, 15 + 16) != Z_OK)
             return stop(input, FXT_NO_MEMORY, 0, "out of memory");

@@ -70,6 +70,7 @@ struct fxt_context {
     struct fxt_string_slot *strings; /* string_count of them; index 0 is unused */
     size_t string_count;
     struct fxt_thread_slot *threads; /* 256 of them, or NULL */
+    bool incomplete; /* something it registered was not kept: the fallback could be wrong */
     char name[256];
 };
 
@@ -81,7 +82,8 @@ struct fxt_contexts {
     struct fxt_context **buckets; /* open addressing; bucket_count is a power of two or 0 */
     size_t bucket_count;
     size_t used;
-    uint64_t bytes; /* taken by all tables */
+    bool overflowed; /* some provider was not kept */
+    uint64_t bytes;  /* taken by all tables */
     uint64_t max_bytes;
 };
 
@@ -105,7 +107,13 @@ enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, uns
 enum fxt_table_result fxt_contexts_set_thread(struct fxt_contexts *contexts, unsigned index,
                                               uint64_t process, uint64_t thread);
 
-/* The entry of context or of the fallback, or NULL.  */
+/* Where the current context's own tables have nothing, or NULL.  */
+static inline const struct fxt_context *fxt_contexts_fallback(const struct fxt_contexts *contexts)
+{
+    return contexts->current->incomplete ? NULL : &contexts->initial;
+}
+
+/* The entry of the current context or of the fallback, or NULL.  */
 static inline const struct fxt_string_slot *fxt_contexts_string(const struct fxt_contexts *contexts,
                                                                 unsigned index)
 {
@@ -113,8 +121,8 @@ static inline const struct fxt_string_slot *fxt_contexts_string(const struct fxt
 
     if (index < context->string_count && context->strings[index].bytes)
         return &context->strings[index];
-    context = &contexts->initial;
-    if (index < context->string_count && context->strings[index].bytes)
+    context = fxt_contexts_fallback(contexts);
+    if (context && index < context->string_count && context->strings[index].bytes)
         return &context->strings[index];
     return NULL;
 }
@@ -126,8 +134,8 @@ static inline const struct fxt_thread_slot *fxt_contexts_thread(const struct fxt
 
     if (context->threads && context->threads[index].registered)
         return &context->threads[index];
-    context = &contexts->initial;
-    if (context->threads && context->threads[index].registered)
+    context = fxt_contexts_fallback(contexts);
+    if (context && context->threads && context->threads[index].registered)
         return &context->threads[index];
     return NULL;
 }

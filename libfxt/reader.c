@@ -142,6 +142,21 @@ static enum fxt_status finish(struct fxt_reader *reader, uint64_t left)
     return stop(reader, FXT_END);
 }
 
+static enum fxt_status refuse(struct fxt_reader *reader, const char *why)
+{
+    (void)fxt_fail(&reader->error, FXT_FATAL, 0, reader->offset, "not an FXT trace: %s", why);
+    return stop(reader, FXT_FATAL);
+}
+
+/* The input is over behind the first left bytes of a record.  A read that failed says more than
+ * that the record is not whole.  */
+static enum fxt_status end_inside(struct fxt_reader *reader, uint64_t left)
+{
+    if (reader->no_magic && reader->input_status != FXT_FATAL)
+        return refuse(reader, "no magic number, and the first record does not fit");
+    return finish(reader, left);
+}
+
 /* Pass over a record that is larger than max_record_bytes without keeping it.  */
 static enum fxt_status skip_oversized(struct fxt_reader *reader, uint64_t size)
 {
@@ -162,19 +177,13 @@ static enum fxt_status skip_oversized(struct fxt_reader *reader, uint64_t size)
             return stop(reader, status);
         if (status == FXT_END) {
             reader->offset = start;
-            return finish(reader, size - left);
+            return end_inside(reader, size - left);
         }
     }
     reader->offset = start;
     fxt_count_damage(reader, FXT_DAMAGE_OVERSIZED_RECORD, size);
     reader->offset = start + size;
     return FXT_OK;
-}
-
-static enum fxt_status refuse(struct fxt_reader *reader, const char *why)
-{
-    (void)fxt_fail(&reader->error, FXT_FATAL, 0, reader->offset, "not an FXT trace: %s", why);
-    return stop(reader, FXT_FATAL);
 }
 
 /* Before the first record: is this FXT at all?  */
@@ -191,7 +200,7 @@ static enum fxt_status examine_start(struct fxt_reader *reader)
     bytes = reader->window + reader->begin;
     if (there >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0)
         return FXT_OK;
-    if (fxt_examine_start(bytes, there, &reader->error) != FXT_OK)
+    if (!reader->trust_start && fxt_examine_start(bytes, there, &reader->error) != FXT_OK)
         return stop(reader, FXT_FATAL);
     if (there < sizeof magic && memcmp(bytes, magic, there) == 0)
         return FXT_OK; /* empty, or a cut magic */
@@ -210,6 +219,8 @@ static enum fxt_status judge(struct fxt_reader *reader, enum fxt_decoded decoded
         fxt_count_damage(reader, FXT_DAMAGE_BAD_RECORD, size);
         break;
     case FXT_DECODED_OVERFLOW:
+        if (reader->no_magic)
+            return refuse(reader, "no magic number, and the first record's time is out of range");
         fxt_count_damage(reader, FXT_DAMAGE_TIME_OVERFLOW, size);
         break;
     case FXT_DECODED_UNKNOWN:
@@ -260,12 +271,9 @@ static enum fxt_status step(struct fxt_reader *reader, bool *delivered)
     if (size > reader->max_record_bytes)
         return skip_oversized(reader, size);
     status = fill(reader, (size_t)size);
-    if (status != FXT_OK) {
-        if (status == FXT_END && reader->no_magic)
-            return refuse(reader, "no magic number, and the first record does not fit");
-        return status == FXT_END ? finish(reader, reader->end - reader->begin)
+    if (status != FXT_OK)
+        return status == FXT_END ? end_inside(reader, reader->end - reader->begin)
                                  : stop(reader, status);
-    }
     decoded = fxt_decode(reader, reader->window + reader->begin, (size_t)size);
     status = judge(reader, decoded, (size_t)size);
     if (status == FXT_OK) {

@@ -15,7 +15,7 @@ static const struct {
       "ELF",
       4, "an ELF file, not an FXT trace" },
     { "\x28\xb5\x2f\xfd", 4, "zstd data; unpack it first: zstd -d" },
-    { "\x1f\x8b", 2, "gzip data inside gzip data; unpack it once more" },
+    { "\x1f\x8b\x08", 3, "gzip data inside gzip data; unpack it once more" },
     { "\xfd"
       "7zXZ",
       5, "xz data; unpack it first: xz -d" },
@@ -25,11 +25,27 @@ static const struct {
     { "SQLite format 3", 15, "an SQLite database, not an FXT trace" },
 };
 
+/* Nothing but printable ASCII.  Taken for FXT, it would be a record at a time far out of range.  */
+static bool is_text(const uint8_t *bytes, size_t length)
+{
+    if (length < 8)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        bool blank = bytes[i] >= '\t' && bytes[i] <= '\r';
+
+        if (!blank && (bytes[i] < ' ' || bytes[i] > '~'))
+            return false;
+    }
+    return true;
+}
+
 enum fxt_status fxt_examine_start(const uint8_t *bytes, size_t length, struct fxt_error *error)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         if (length >= foreign[i].length && memcmp(bytes, foreign[i].bytes, foreign[i].length) == 0)
             return fxt_fail(error, FXT_FATAL, 0, 0, "%s", foreign[i].message);
     }
+    if (is_text(bytes, length))
+        return fxt_fail(error, FXT_FATAL, 0, 0, "text, not an FXT trace");
     return FXT_OK;
 }

@@ -1,5 +1,6 @@
 #include "tests/support/describe.h"
 
+#include <check.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,10 +39,15 @@ static void put_string(struct text *text, const char *label, const struct fxt_st
     put(text, " %s", label);
     if (string->index)
         put(text, "[%u]", string->index);
-    if (string->missing)
+    if (string->missing) {
         put(text, "?");
-    else
-        put(text, "='%.*s'", (int)string->length, string->bytes);
+        return;
+    }
+    put(text, "='");
+    for (uint32_t i = 0; i < string->length; i++)
+        put(text, (unsigned char)string->bytes[i] < 0x20 ? "\\x%02x" : "%c",
+            (unsigned char)string->bytes[i]); /* a description is one line */
+    put(text, "'");
 }
 
 static void put_thread(struct text *text, const char *label, const struct fxt_thread *thread)
@@ -206,6 +212,7 @@ void describe(const struct fxt_record *record, char *bytes, size_t size)
 {
     struct text text = { .bytes = bytes, .size = size };
 
+    bytes[0] = '\0';
     put(&text, "@%" PRIu64 "+%" PRIu64 " %s p%" PRIx32, record->offset, record->size,
         fxt_record_kind_name(record->kind), record->provider->id);
     if (record->has_time)
@@ -234,13 +241,7 @@ void describe_damage(const struct fxt_damage *damage, char *bytes, size_t size)
     }
 }
 
-struct source {
-    const uint8_t *bytes;
-    size_t left;
-    size_t step;
-};
-
-static ptrdiff_t read_source(void *context, void *buffer, size_t size)
+ptrdiff_t read_source(void *context, void *buffer, size_t size)
 {
     struct source *source = context;
     size_t length = size < source->left ? size : source->left;
@@ -253,21 +254,33 @@ static ptrdiff_t read_source(void *context, void *buffer, size_t size)
     return (ptrdiff_t)length;
 }
 
-enum fxt_status describe_all(const void *bytes, size_t length, size_t step, char *text, size_t size,
-                             struct fxt_damage *damage)
+/* Every byte that was read is in a record that was delivered, or in the damage.  */
+static void check_sum(const struct fxt_reader *reader, uint64_t delivered)
 {
-    struct source source = { bytes, length, step };
-    struct fxt_reader_options options = { .size = sizeof options, .trust_start = true };
-    struct fxt_input *input = NULL;
+    const struct fxt_damage *damage = fxt_reader_damage(reader);
+    uint64_t sum = delivered;
+
+    for (enum fxt_damage_kind kind = 0; kind < FXT_DAMAGE_KINDS; kind++)
+        sum += damage->kinds[kind].bytes;
+    ck_assert_uint_eq(sum, fxt_reader_offset(reader));
+}
+
+enum fxt_status describe_input(struct fxt_input *input, const struct fxt_reader_options *options,
+                               char *text, size_t size, struct reading *reading)
+{
     struct fxt_reader *reader = NULL;
     const struct fxt_record *record;
-    enum fxt_status status = fxt_input_open_callback(read_source, &source, &input, NULL);
+    enum fxt_status status;
+    uint64_t delivered = 0;
     size_t used = 0;
 
     text[0] = '\0';
-    if (status == FXT_OK)
-        status = fxt_reader_open(input, &options, &reader, NULL);
-    while (status == FXT_OK && (status = fxt_reader_next(reader, &record, NULL)) == FXT_OK) {
+    *reading = (struct reading){ .records = 0 };
+    ck_assert_int_eq(fxt_reader_open(input, options, &reader, NULL), FXT_OK);
+    while ((status = fxt_reader_next(reader, &record, &reading->error)) == FXT_OK) {
+        ck_assert_uint_eq(record->offset + record->size, fxt_reader_offset(reader));
+        delivered += record->size;
+        reading->records++;
         describe(record, text + used, size - used);
         used += strlen(text + used);
         if (used + 2 < size) {
@@ -275,9 +288,37 @@ enum fxt_status describe_all(const void *bytes, size_t length, size_t step, char
             text[used] = '\0';
         }
     }
-    if (damage && reader)
-        *damage = *fxt_reader_damage(reader);
+    ck_assert_int_eq(fxt_reader_next(reader, &record, NULL), status); /* and stays so */
+    check_sum(reader, delivered);
+    reading->damage = *fxt_reader_damage(reader);
+    reading->offset = fxt_reader_offset(reader);
+    reading->compression = fxt_input_compression(input);
     fxt_reader_close(reader);
     fxt_input_close(input);
+    return status;
+}
+
+struct fxt_input *open_bytes(struct source *source, const void *bytes, size_t length, size_t step)
+{
+    struct fxt_input *input;
+
+    *source = (struct source){ bytes, length, step };
+    ck_assert_int_eq(fxt_input_open_callback(read_source, source, &input, NULL), FXT_OK);
+    return input;
+}
+
+enum fxt_status describe_all(const void *bytes, size_t length, size_t step, char *text, size_t size,
+                             struct fxt_damage *damage)
+{
+    const struct fxt_reader_options options = { .size = sizeof options, .trust_start = true };
+    struct source source;
+    struct reading reading;
+    enum fxt_status status = describe_input(open_bytes(&source, bytes, length, step), &options,
+                                            text, size, &reading);
+
+    if (status == FXT_END && reading.compression == FXT_PLAIN)
+        ck_assert_uint_eq(reading.offset, length);
+    if (damage)
+        *damage = reading.damage;
     return status;
 }
