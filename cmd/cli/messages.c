@@ -1,4 +1,6 @@
 /* Messages to people, on stderr.  */
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -9,8 +11,8 @@
 
 const char *cli_name = "fxt";
 
-/* Names and texts out of traces reach messages; they must not drive the terminal.  UTF-8
- * passes.  */
+/* Names and texts out of traces reach messages; they must not drive the terminal.  UTF-8 passes,
+ * but for the control characters U+0080 to U+009F.  */
 static void print_clean(const char *format, va_list arguments)
 {
     char text[1024];
@@ -18,8 +20,13 @@ static void print_clean(const char *format, va_list arguments)
     if (vsnprintf(text, sizeof text, format, arguments) < 0)
         return;
     for (char *c = text; *c; c++) {
-        if (((unsigned char)*c < 0x20 && *c != '\n') || *c == 0x7f)
+        unsigned char byte = (unsigned char)*c;
+        unsigned char next = (unsigned char)c[1];
+
+        if ((byte < 0x20 && byte != '\n') || byte == 0x7f || (byte == 0xc2 && next >> 5 == 4))
             *c = '?';
+        if (byte == 0xc2 && next >> 5 == 4)
+            *++c = '?';
     }
     (void)fputs(text, stderr);
     (void)fputc('\n', stderr);
@@ -129,9 +136,14 @@ const char *cli_grouped(uint64_t number)
 
 void cli_shortest_double(char *text, double number)
 {
-    (void)snprintf(text, 32, "%.15g", number);
-    if (strtod(text, NULL) != number)
-        (void)snprintf(text, 32, "%.16g", number);
+    /* %g leaves zeros at the end out, so 15 digits are no more than it takes where they suffice;
+     * denormals are told apart by fewer.  */
+    for (int digits = fabs(number) < DBL_MIN ? 1 : 15; digits <= 15; digits++) {
+        (void)snprintf(text, 32, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            return;
+    }
+    (void)snprintf(text, 32, "%.16g", number);
     if (strtod(text, NULL) != number)
         (void)snprintf(text, 32, "%.17g", number);
 }

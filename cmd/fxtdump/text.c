@@ -24,7 +24,16 @@ static void print(struct cli_output *output, const char *format, ...)
     va_end(arguments);
 }
 
-/* Text from a trace must not drive the terminal or break the line: control bytes and what is
+/* Control characters: U+0000 to U+001F, U+007F, and U+0080 to U+009F in their two bytes.  */
+static bool is_control(const char *character, size_t length)
+{
+    unsigned char first = (unsigned char)character[0];
+
+    return first < 0x20 || first == 0x7f ||
+           (length == 2 && first == 0xc2 && (unsigned char)character[1] < 0xa0);
+}
+
+/* Text from a trace must not drive the terminal or break the line: control characters and what is
  * not UTF-8 as \xNN.  */
 static void put_string(struct cli_output *output, const struct fxt_string *string)
 {
@@ -38,7 +47,7 @@ static void put_string(struct cli_output *output, const struct fxt_string *strin
         unsigned char byte = (unsigned char)string->bytes[i];
         size_t character = utf8_character(string->bytes + i, string->length - i);
 
-        if (character > 0 && byte >= 0x20 && byte != 0x7f) {
+        if (character > 0 && !is_control(string->bytes + i, character)) {
             i += character;
             continue;
         }
