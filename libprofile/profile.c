@@ -283,9 +283,9 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
 
     if (status != PROFILE_OK)
         return status;
-    note_times(&profile->values[PROFILE_CPU], sample->ts_ns, sample->ts_ns);
-    profile->values[PROFILE_CPU].samples++;
-    profile->values[PROFILE_CPU].unweighed += sample->weight_ns == 0;
+    note_times(&profile->pending, sample->ts_ns, sample->ts_ns);
+    profile->pending.samples++;
+    profile->pending.unweighed += sample->weight_ns == 0;
     return add_value(&profile->pending, sample->callsite, thread, 1, sample->weight_ns);
 }
 
@@ -306,17 +306,21 @@ static enum profile_status take_slice(void *context, const struct profile_slice 
 static enum profile_status take_callsites(void *context, const profile_id *final, uint32_t count)
 {
     struct profile *profile = context;
+    struct profile_values *pending = &profile->pending, *values = &profile->values[PROFILE_CPU];
     enum profile_status status = PROFILE_OK;
 
-    for (size_t i = 0; i < profile->pending.count && status == PROFILE_OK; i++) {
-        const struct profile_value *value = &profile->pending.items[i];
+    for (size_t i = 0; i < pending->count && status == PROFILE_OK; i++) {
+        const struct profile_value *value = &pending->items[i];
 
         if (value->callsite == 0 || value->callsite > count)
             return PROFILE_INVALID;
-        status = add_value(&profile->values[PROFILE_CPU], final[value->callsite], value->thread,
-                           value->count, value->ns);
+        status = add_value(values, final[value->callsite], value->thread, value->count, value->ns);
     }
-    values_release(&profile->pending);
+    values->samples += pending->samples;
+    values->unweighed += pending->unweighed;
+    if (pending->has_first)
+        note_times(values, pending->first_ns, pending->last_ns);
+    values_release(pending);
     return status;
 }
 
@@ -358,8 +362,18 @@ static enum profile_status take_loss(void *context, const struct profile_loss *l
     return status;
 }
 
+/* What an ingest before left behind that was given up belongs to call sites that nobody knows.  */
+static void forget_unfinished(struct profile *profile)
+{
+    values_release(&profile->pending);
+    for (int kind = 0; kind < PROFILE_KINDS; kind++)
+        profile->values[kind].has_first = false;
+    profile->has_clock = false;
+}
+
 void profile_sink_of(struct profile *profile, struct profile_sink *out)
 {
+    forget_unfinished(profile);
     *out = (struct profile_sink){
         .size = sizeof *out,
         .context = profile,

@@ -172,6 +172,7 @@ struct profile_process {
     struct fxt_string name; /* length 0: unknown */
 };
 
+/* A thread, likewise; a name that came without its process is told by profile_ingest_finish().  */
 struct profile_thread {
     uint64_t koid;
     uint64_t process; /* koid; 0 unknown */
@@ -322,7 +323,8 @@ PROFILE_API void profile_close(struct profile *profile); /* accepts NULL */
 PROFILE_API struct profile_stacks *profile_stacks_of(struct profile *profile);
 
 /* A sink that adds to the profile.  Several traces may be taken in one after another (each with an
- * ingest of its own, finished before the next begins); what is equal in them becomes one.  */
+ * ingest of its own, finished before the next begins); what is equal in them becomes one.  Ask for
+ * the sink before each: that forgets the samples of a trace that was given up.  */
 PROFILE_API void profile_sink_of(struct profile *profile, struct profile_sink *out);
 
 /* How many samples (slices, for PROFILE_SPAN) went in, and how many distinct stacks they have.  */

@@ -1,5 +1,6 @@
 /* Samples: which address is looked up how, cut stacks, what captures say, names, filters.  */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,52 @@ START_TEST(names_processes_and_threads_whenever_the_name_comes)
 }
 END_TEST
 
+static enum profile_status count_call(void *context, const struct profile_thread *thread)
+{
+    unsigned *calls = context;
+
+    *calls += 1;
+    ck_assert_uint_eq(thread->koid, 5);
+    return PROFILE_OK;
+}
+
+static enum profile_status ignore_sample(void *context, const struct profile_sample *sample)
+{
+    (void)context;
+    (void)sample;
+    return PROFILE_OK;
+}
+
+/* Else a hostile trace has them told as often as there are threads times names.  */
+START_TEST(tells_threads_of_one_koid_their_name_once)
+{
+    static const uint64_t pc = 0x1000;
+    char name[16];
+    unsigned calls = 0;
+    struct profile_sink sink = {
+        .size = sizeof sink, .context = &calls, .thread = count_call, .sample = ignore_sample
+    };
+    struct profile_ingest *ingest;
+
+    ck_assert_int_eq(profile_open(&taken.profile, NULL), PROFILE_OK);
+    ck_assert_int_eq(
+        profile_ingest_open(&sink, profile_stacks_of(taken.profile), NULL, &ingest, NULL),
+        PROFILE_OK);
+    for (uint64_t i = 1; i <= 50; i++) {
+        const struct fxt_record sample = backtrace_record(1, i, 5, &pc, 1);
+        (void)snprintf(name, sizeof name, "name %u", (unsigned)i);
+        const struct fxt_record thread = thread_record(5, name, NULL, 0);
+
+        ck_assert_int_eq(profile_ingest_record(ingest, &sample, NULL), PROFILE_OK);
+        ck_assert_int_eq(profile_ingest_record(ingest, &thread, NULL), PROFILE_OK);
+    }
+    ck_assert_uint_eq(calls, 50);
+    ck_assert_int_eq(profile_ingest_finish(ingest, NULL), PROFILE_OK);
+    ck_assert_uint_eq(calls, 100);
+    profile_ingest_close(ingest);
+}
+END_TEST
+
 /* koid = pid | incarnation << 32 */
 START_TEST(shows_the_pid_of_an_incarnation)
 {
@@ -295,6 +342,35 @@ START_TEST(merges_traces_taken_in_one_after_another)
 }
 END_TEST
 
+/* A trace that cannot be taken in to its end, as when the disk for sorting is full.  */
+START_TEST(forgets_a_trace_that_was_given_up)
+{
+    static const uint64_t given_up[] = { 0x1000, 0x1001 }, kept = 0x2000;
+    const struct fxt_record records[] = { module_record(1, 0, "m", "M"),
+                                          mapping_record(1, 0, 0x1000, 0x8000, 0),
+                                          backtrace_record(9, 1, 1, &kept, 1) };
+    const struct fxt_record lost[] = { backtrace_record(1, 1, 1, given_up, 2),
+                                       backtrace_record(1, 1, 1, given_up, 1) };
+    struct profile_sink sink;
+    struct profile_ingest *ingest;
+    char *text;
+
+    ck_assert_int_eq(take_records(NULL, 0, NULL, &taken), PROFILE_OK);
+    profile_sink_of(taken.profile, &sink);
+    ck_assert_int_eq(
+        profile_ingest_open(&sink, profile_stacks_of(taken.profile), NULL, &ingest, NULL),
+        PROFILE_OK);
+    for (size_t i = 0; i < COUNT_OF(lost); i++)
+        ck_assert_int_eq(profile_ingest_record(ingest, &lost[i], NULL), PROFILE_OK);
+    profile_ingest_close(ingest);
+    take(records, COUNT_OF(records), NULL);
+    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 1);
+    text = folded_of(&taken, PROFILE_CPU, PROFILE_ROOT_NONE, 0);
+    ck_assert_str_eq(text, "[m] 1\n");
+    free(text);
+}
+END_TEST
+
 START_TEST(refuses_records_after_the_end)
 {
     const struct fxt_record record = process_record(1, "a");
@@ -320,11 +396,13 @@ int main(void)
     tcase_add_test(tcase, keeps_cut_and_whole_stacks_apart);
     tcase_add_test(tcase, counts_what_it_cannot_use);
     tcase_add_test(tcase, names_processes_and_threads_whenever_the_name_comes);
+    tcase_add_test(tcase, tells_threads_of_one_koid_their_name_once);
     tcase_add_test(tcase, shows_the_pid_of_an_incarnation);
     tcase_add_test(tcase, takes_only_chosen_processes_and_threads);
     tcase_add_test(tcase, weighs_samples_with_the_period_where_there_is_one);
     tcase_add_test(tcase, adds_up_the_last_losses_of_each_cpu);
     tcase_add_test(tcase, merges_traces_taken_in_one_after_another);
+    tcase_add_test(tcase, forgets_a_trace_that_was_given_up);
     tcase_add_test(tcase, refuses_records_after_the_end);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);

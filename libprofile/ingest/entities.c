@@ -172,10 +172,9 @@ static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t pr
         .chosen = ingest->processes[process - 1].chosen &&
                   is_chosen(ingest->tids, ingest->options.tid_count, koid),
         .koids = koids,
-        .next = ingest->koids[koids - 1].threads,
     };
     *out = (uint32_t)ingest->thread_count;
-    ingest->koids[koids - 1].threads = *out;
+    ingest->koids[koids - 1].has_threads = true;
     profile_index_add(&ingest->thread_index, hash, *out);
     return PROFILE_OK;
 }
@@ -235,7 +234,9 @@ static enum profile_status name_thread(struct profile_ingest *ingest, uint64_t p
     return announce_thread(ingest, thread, error);
 }
 
-/* A thread's name came without its process: it holds for every thread of that koid.  */
+/* A thread's name came without its process: it holds for every thread of that koid.  Those that
+ * were met already are told at the end: a trace that names one koid again and again, with many
+ * threads of it, would else cost the product of both.  */
 static enum profile_status name_koid(struct profile_ingest *ingest, uint64_t koid, profile_id name,
                                      struct profile_error *error)
 {
@@ -245,10 +246,21 @@ static enum profile_status name_koid(struct profile_ingest *ingest, uint64_t koi
     if (status != PROFILE_OK || name == 0 || ingest->koids[id - 1].name == name)
         return status;
     ingest->koids[id - 1].name = name;
-    for (uint32_t at = ingest->koids[id - 1].threads; at && status == PROFILE_OK;
-         at = ingest->threads[at - 1].next)
-        if (!ingest->threads[at - 1].own_name)
-            status = announce_thread(ingest, &ingest->threads[at - 1], error);
+    ingest->koids[id - 1].renamed |= ingest->koids[id - 1].has_threads;
+    return PROFILE_OK;
+}
+
+enum profile_status ingest_entities_finish(struct profile_ingest *ingest,
+                                           struct profile_error *error)
+{
+    enum profile_status status = PROFILE_OK;
+
+    for (size_t i = 0; i < ingest->thread_count && status == PROFILE_OK; i++) {
+        const struct ingest_thread *thread = &ingest->threads[i];
+
+        if (!thread->own_name && ingest->koids[thread->koids - 1].renamed)
+            status = announce_thread(ingest, thread, error);
+    }
     return status;
 }
 

@@ -239,7 +239,9 @@ enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
     if (ingest->finished)
         return profile_fail(error, PROFILE_INVALID, "the trace was finished already");
     ingest->finished = true;
-    status = ingest_sample_finish(ingest, error);
+    status = ingest_entities_finish(ingest, error);
+    if (status == PROFILE_OK)
+        status = ingest_sample_finish(ingest, error);
     if (status == PROFILE_OK)
         status = ingest_span_finish(ingest, error);
     if (status == PROFILE_OK)

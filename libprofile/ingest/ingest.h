@@ -66,7 +66,6 @@ struct ingest_thread {
     bool own_name;            /* its kernel object named the process too */
     bool chosen;              /* passes both filters */
     uint32_t koids;           /* entry for its koid */
-    uint32_t next;            /* another thread with that koid; 0 ends */
     struct span_stack *stack; /* open slices; NULL before the first */
 };
 
@@ -75,7 +74,8 @@ struct ingest_thread {
 struct ingest_koid {
     uint64_t koid;
     profile_id name;
-    uint32_t threads; /* first of its threads */
+    bool has_threads;
+    bool renamed; /* since it has threads: they are told at the end */
 };
 
 /* ---- Samples (samples.c) ---- */
@@ -212,6 +212,10 @@ enum profile_status ingest_thread(struct profile_ingest *ingest, const struct fx
                                   uint32_t *out, struct profile_error *error);
 enum profile_status ingest_object(struct profile_ingest *ingest, const struct fxt_record *record,
                                   struct profile_error *error);
+
+/* Tell names that came after their threads.  */
+enum profile_status ingest_entities_finish(struct profile_ingest *ingest,
+                                           struct profile_error *error);
 
 /* maps.c */
 enum profile_status ingest_map_module(struct profile_ingest *ingest,
