@@ -112,8 +112,8 @@ void print_summary(const struct settings *settings, struct profile *profile, enu
              kind == PROFILE_SPAN ? "spans" : "samples",
              cli_grouped(profile_stack_count(profile, kind)), cli_grouped(totals->records));
     if (totals->damage)
-        cli_note("  damage: %s places of the input were not understood",
-                 cli_grouped(totals->damage));
+        cli_note("  damage: %s place%s of the input not understood", cli_grouped(totals->damage),
+                 totals->damage == 1 ? "" : "s");
     print_losses(profile_loss_of(profile));
     print_notices(&totals->notices);
     if (settings->symbolize && kind == PROFILE_CPU)

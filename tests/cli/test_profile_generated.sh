@@ -20,13 +20,13 @@ for seed in 1 2 3; do
         for kind in sampler profiler; do
             # shellcheck disable=SC2086 # a list of options
             "$fxtgen" --kind $kind $options --truth truth >in.fxt
-            profile_convert in.fxt out --folded --value 0 --vaddrs
+            profile_folded in.fxt out
             expect "$kind, depth $depth, seed $seed"
         done
         # shellcheck disable=SC2086
         "$fxtgen" --kind spans $options --truth truth >in.fxt
         for bytes in 0 1000; do
-            profile_convert in.fxt out --folded --span --sort-bytes $bytes
+            profile_folded in.fxt out $bytes
             expect "spans, depth $depth, seed $seed, runs of $bytes bytes"
         done
     done
@@ -36,15 +36,18 @@ done
 "$fxtgen" --kind region --count 3000 --stacks 300 --depth 20 --truth whole >in.fxt
 sed 's/0x[0-9a-f]*/[unknown]/g' whole |
     awk '{ sum[$1] += $2 } END { for (stack in sum) print stack, sum[stack] }' | LC_ALL=C sort >truth
-profile_convert in.fxt out --folded --value 0
+profile_folded in.fxt out
 expect "region"
 
-# One process alone, by its pid.
+# One process alone, by its pid; fxt2pprof shows modules, not addresses.
 "$fxtgen" --kind profiler --count 3000 --truth whole >in.fxt
-profile_convert in.fxt all --raw
-pid=$(protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/schemas" profile.proto <all |
+fxt2pprof --quiet --no-symbolize -o all.pb.gz in.fxt
+pid=$(gzip -dc all.pb.gz |
+    protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/schemas" profile.proto |
     sed -n 's/^    num: //p' | head -n 1)
-profile_convert in.fxt out --folded --value 0 --vaddrs --pid "$pid"
+fxt2pprof --quiet --no-symbolize --format folded --pid "$pid" in.fxt >out
 process=$(sed -n '1s/;.*//p' out)
-grep "^$process;" whole >truth
+grep "^$process;" whole | sed 's/\([^; ]*\)+0x[0-9a-f]*/[\1]/g' |
+    awk '{ sum[$1] += $2 } END { for (stack in sum) print stack, sum[stack] }' | LC_ALL=C sort >truth
+[ -s truth ] || fail "no samples of process $process"
 expect "--pid $pid"

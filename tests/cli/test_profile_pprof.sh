@@ -8,18 +8,13 @@ fail() {
 }
 cd "$ROOT"
 
-# Every field, as protoc reads it.  The golden files are made by these two lines.
+# Every field, as protoc reads it.  testdata/profile/README.md tells how the golden files are made.
 profile_golden "$WORK/small.fxt"
 for kind in cpu span; do
-    option=
-    [ $kind = cpu ] || option=--span
-    # shellcheck disable=SC2086 # none or one option
-    profile_convert "$WORK/small.fxt" "$WORK/$kind.pb" --raw $option
+    fxt2pprof --quiet --no-symbolize --profile $kind -o "$WORK/$kind.pb.gz" "$WORK/small.fxt"
+    gzip -dc "$WORK/$kind.pb.gz" >"$WORK/$kind.pb"
     protoc --decode=perftools.profiles.Profile schemas/profile.proto <"$WORK/$kind.pb" >"$WORK/$kind.txt"
     diff -u "testdata/profile/small-$kind.txt" "$WORK/$kind.txt"
-    # shellcheck disable=SC2086
-    profile_convert "$WORK/small.fxt" "$WORK/$kind.pb.gz" --pprof $option
-    gzip -dc "$WORK/$kind.pb.gz" | cmp - "$WORK/$kind.pb"
     # Neither time nor name nor system: bytes 3 to 9 of the header.
     [ "$(od -An -tx1 -N10 "$WORK/$kind.pb.gz")" = ' 1f 8b 08 00 00 00 00 00 00 ff' ] || fail "gzip header"
 done
@@ -68,7 +63,7 @@ address() { # address SYMBOL: its vaddr, plus 1 so that it lies inside
     nm "$WORK/probe" | awk -v name="$1" '$3 == name { print "0x" $1 }'
 }
 profile_golden "$WORK/probe.fxt" "$WORK/probe" "$(address outer)" "$(address main)"
-profile_convert "$WORK/probe.fxt" "$WORK/probe.pb.gz" --pprof --symbolize
+fxt2pprof --quiet -o "$WORK/probe.pb.gz" "$WORK/probe.fxt"
 report "$WORK/probe.pb.gz" -traces
 report "$WORK/probe.pb.gz" -top -lines
 shows "inner $WORK/probe.c:4 (inline)"
@@ -87,7 +82,7 @@ shows '10ms   100%   100%       10ms   100%'
 # A stub of the PLT has no name.  It must not make pprof look up the others again, which would lose the inlined ones.
 stub=0x$(readelf -SW "$WORK/probe" | sed -n 's/.* \.plt  *PROGBITS  *\([0-9a-f]*\) .*/\1/p')
 profile_golden "$WORK/stub.fxt" "$WORK/probe" "$(address outer)" "$stub"
-profile_convert "$WORK/stub.fxt" "$WORK/stub.pb.gz" --pprof --symbolize
+fxt2pprof --quiet -o "$WORK/stub.pb.gz" "$WORK/stub.fxt"
 report "$WORK/stub.pb.gz" -traces
 shows 'inner (inline)'
 shows '[probe]'

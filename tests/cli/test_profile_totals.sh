@@ -12,12 +12,13 @@ fail() {
     exit 1
 }
 
-total() { # total FILE TYPE [OPTION...]: the sum of all lines' values
-    file=$1
-    type=$2
+HOME=$WORK
+export HOME
+convert() { # convert FORMAT FILE [OPTION...]: to $WORK/out, the summary to $WORK/summary
+    format=$1
+    file=$2
     shift 2
-    profile_convert "$file" "$WORK/out" --folded --span --value "$type" "$@"
-    awk '{ sum += $NF } END { printf "%d\n", sum }' "$WORK/out"
+    fxt2pprof --profile span --format "$format" "$@" "$data/$file" >"$WORK/out" 2>"$WORK/summary"
 }
 expect() { # expect WHAT VALUE EXPECTED
     [ "$2" = "$3" ] || fail "$1: $2, not $3"
@@ -25,27 +26,29 @@ expect() { # expect WHAT VALUE EXPECTED
 
 # FILE, sum of self times in ns, spans
 while read -r file self spans; do
-    expect "$file, self times" "$(total "$data/$file" 1)" "$self"
-    expect "$file, spans" "$(total "$data/$file" 0)" "$spans"
-    cp "$WORK/out" "$WORK/whole"
-    # Sorting in small runs changes nothing.
-    expect "$file, small runs" "$(total "$data/$file" 0 --sort-bytes 8192)" "$spans"
-    cmp "$WORK/whole" "$WORK/out"
+    convert folded "$file"
+    expect "$file, self times" "$(awk '{ sum += $NF } END { printf "%d\n", sum }' "$WORK/out")" "$self"
+    grep -q "^span: $spans spans, " "$WORK/summary" || fail "$file: $(cat "$WORK/summary")"
+    # Nothing was odd.
+    ! grep -E '^  (note|damage)' "$WORK/summary" || fail "$file: notices"
     # Lines are sorted, distinct, and say nothing but a stack and a number.
     LC_ALL=C sort -c "$WORK/out" || fail "$file: lines are not sorted"
     [ -z "$(sed 's/ [0-9]*$//' "$WORK/out" | uniq -d)" ] || fail "$file: a stack twice"
-    profile_convert "$data/$file" "$WORK/notices" --notices
-    ! grep -vE '^unhandled_records |^provider_events | 0$' "$WORK/notices" || fail "$file: notices"
+    # Sorting in small runs changes nothing.
+    profile_folded "$data/$file" "$WORK/runs" 8192
+    cmp "$WORK/out" "$WORK/runs"
 done <<END
-c-hello-world.fxt.gz 329913 17296
-ocaml-hello-world.fxt.gz 657888 34690
+c-hello-world.fxt.gz 329913 17,296
+ocaml-hello-world.fxt.gz 657888 34,690
 ocaml-trace/t2-7ea74047-1.fxt 4900000 2
 END
 
-profile_convert "$data/ocaml-trace/t2-7ea74047-1.fxt" "$WORK/out" --folded --span --root none
+convert folded ocaml-trace/t2-7ea74047-1.fxt --root none
 printf 'outer 580000\nouter;inner 4320000\n' | cmp - "$WORK/out"
 
 # 50 loops of 4 loops each.
-expect "t1, spans" "$(total "$data/ocaml-trace/t1-ac5f6e1c-0.fxt" 0 --root none)" 250
-grep -qx 'outer.loop 50' "$WORK/out" || fail "t1: $(cat "$WORK/out")"
-grep -qx 'outer.loop;inner.loop 200' "$WORK/out" || fail "t1: $(cat "$WORK/out")"
+convert pprof ocaml-trace/t1-ac5f6e1c-0.fxt
+grep -q '^span: 250 spans, ' "$WORK/summary" || fail "t1: $(cat "$WORK/summary")"
+go tool pprof -sample_index=spans -top "$WORK/out" >"$WORK/top" 2>&1
+grep -qE '^ +50 .* 250 +100% +outer.loop$' "$WORK/top" || fail "t1: $(cat "$WORK/top")"
+grep -qE '^ +200 .* 200 .* inner.loop$' "$WORK/top" || fail "t1: $(cat "$WORK/top")"
