@@ -102,6 +102,27 @@ static enum cli_exit report_end(const struct cli_trace *trace)
     return CLI_ENVIRONMENT;
 }
 
+/* An input without anything in it: no bytes, or zeros alone, as a region without samples has them
+ * (section 3.3).  */
+static bool report_nothing(const struct cli_trace *trace, bool strict, enum cli_exit *status)
+{
+    const struct fxt_damage *damage = fxt_reader_damage(trace->reader);
+    uint64_t offset = fxt_reader_offset(trace->reader);
+
+    if (trace->status != FXT_END || trace->records > 0 || fxt_damage_total(damage, false) > 0)
+        return false;
+    if (offset == 0) {
+        cli_error("%s: empty, not an FXT trace", trace->path);
+        *status = CLI_DAMAGED;
+    } else if (damage->kinds[FXT_DAMAGE_ZERO_WORDS].bytes == offset) {
+        cli_warning("%s: nothing but %s bytes of zeros", trace->path, cli_grouped(offset));
+        *status = strict ? CLI_DAMAGED : CLI_OK;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 enum cli_exit cli_trace_report(const struct cli_trace *trace, bool strict)
 {
     const struct fxt_damage *damage;
@@ -110,19 +131,17 @@ enum cli_exit cli_trace_report(const struct cli_trace *trace, bool strict)
 
     if (!trace->reader)
         return CLI_OK; /* opening has spoken */
+    if (report_nothing(trace, strict, &status))
+        return status;
     damage = fxt_reader_damage(trace->reader);
     status = report_end(trace);
-    if (trace->status == FXT_END && fxt_reader_offset(trace->reader) == 0) {
-        cli_error("%s: empty, not an FXT trace", trace->path);
-        return CLI_DAMAGED;
-    }
     if (fxt_damage_total(damage, false) > 0) {
         describe(damage, true, text, sizeof text);
         cli_error("%s: damaged: %s", trace->path, text);
         status = cli_worse(status, CLI_DAMAGED);
     }
     if (fxt_damage_total(damage, true) > fxt_damage_total(damage, false) &&
-        (trace->records > 0 || trace->status == FXT_END)) {
+        (trace->records > 0 || status == CLI_OK)) { /* without records one reason is enough */
         describe(damage, false, text, sizeof text);
         cli_warning("%s: %s", trace->path, text);
         status = strict ? cli_worse(status, CLI_DAMAGED) : status;

@@ -232,7 +232,7 @@ static enum cli_exit convert(const struct settings *settings, struct profile *pr
     if (totals.records == 0 && status != CLI_OK)
         return status; /* nothing was readable, and a message has said why */
     kind = choose_kind(settings, profile);
-    if (profile_sample_count(profile, kind) == 0)
+    if (totals.records > 0 && profile_sample_count(profile, kind) == 0)
         cli_warning("no %s in the input%s: the profile is empty",
                     kind == PROFILE_SPAN ? "durations" : "samples",
                     settings->pids.count + settings->tids.count ? " for these filters" : "");
