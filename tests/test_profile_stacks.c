@@ -179,6 +179,20 @@ START_TEST(stores_a_stack_as_one_integer)
 }
 END_TEST
 
+/* One half is a koid that the trace chooses: that must not make all hashes of it equal.  */
+START_TEST(hashes_of_one_koid_differ)
+{
+    static const uint64_t koids[] = { 0, UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd6e8feb86659fd93),
+                                      UINT64_MAX };
+
+    for (size_t i = 0; i < sizeof koids / sizeof *koids; i++)
+        for (uint64_t other = 0; other < 100; other++) {
+            ck_assert_uint_ne(profile_hash(koids[i], other), profile_hash(koids[i], other + 1));
+            ck_assert_uint_ne(profile_hash(other, koids[i]), profile_hash(other + 1, koids[i]));
+        }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("profile_stacks");
@@ -195,6 +209,7 @@ int main(void)
     tcase_add_test(tcase, tells_named_frames_by_their_lines);
     tcase_add_test(tcase, gives_address_frames_their_lines_later);
     tcase_add_test(tcase, stores_a_stack_as_one_integer);
+    tcase_add_test(tcase, hashes_of_one_koid_differ);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);
