@@ -57,8 +57,8 @@ void dump_stats_text(struct cli_output *output, const struct dump_stats *stats, 
                   fxt_record_kind_name(kind));
         total += stats->records[kind];
     }
-    print(output, "%15s  records in %s bytes from %zu providers\n", cli_grouped(total),
-          cli_grouped(bytes), stats->providers.count);
+    print(output, "%15s  records in %s bytes from %zu provider%s\n", cli_grouped(total),
+          cli_grouped(bytes), stats->providers.count, stats->providers.count == 1 ? "" : "s");
     if (stats->has_time) {
         uint64_t span = (uint64_t)stats->last_ns - (uint64_t)stats->first_ns;
 
