@@ -1,4 +1,5 @@
 /* fxt2pprof: FXT traces to pprof, folded stacks or a table of the hottest functions.  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -261,5 +262,9 @@ int main(int argc, char **argv)
     }
     status = convert(&settings, profile);
     profile_close(profile);
+    free(settings.inputs.items);
+    free(settings.symbols.items);
+    free(settings.pids.items);
+    free(settings.tids.items);
     return (int)status;
 }

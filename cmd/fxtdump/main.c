@@ -1,5 +1,6 @@
 /* fxtdump: show every record of FXT traces, and what is wrong with them.  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
@@ -99,6 +100,7 @@ static enum cli_exit dump_file(const struct settings *settings, const char *path
         (settings->json ? dump_stats_json : dump_stats_text)(
             output, &stats, fxt_reader_offset(trace.reader), fxt_reader_damage(trace.reader));
     (void)cli_output_flush(output); /* records before complaints about them */
+    free(stats.providers.items);
     return cli_worse(status, cli_trace_close(&trace, settings->strict));
 }
 
@@ -114,7 +116,10 @@ int main(int argc, char **argv)
         return CLI_ENVIRONMENT;
     for (size_t i = 0; i < settings.files.count && output.failed == 0; i++)
         status = cli_worse(status, dump_file(&settings, settings.files.items[i], &output));
-    if (output.failed == EPIPE)
+    free(settings.files.items);
+    if (output.failed == EPIPE) {
+        cli_output_abort(&output);
         return CLI_OK; /* the reader has seen enough */
+    }
     return (int)cli_worse(status, cli_output_commit(&output));
 }

@@ -104,6 +104,12 @@ else
     nothing_left "a folder that is not writable"
 fi
 
+# A pipe with a name is read as any other.
+mkfifo pipe
+head -c 2000 small.fxt >pipe &
+expect 3 pipe fxtdump pipe
+wait
+
 # Zeros are what a region without samples holds: nothing is damaged, and nothing is there.
 both 0 zeros zeros 'nothing but 4,096 bytes of zeros'
 expect 3 zeros fxtdump --strict zeros
