@@ -2,13 +2,14 @@
  *
  * Reads what the demangler writes: "RETURN NAME(PARAMETERS) const [clone SUFFIX]", where NAME may
  * lie in functions of its own ("f(int)::{lambda(char)#1}").  Return types, parameters, qualifiers
- * and "(anonymous namespace)::" go.  Template arguments stay: they are often all that tells two
- * functions apart.  */
+ * and "(anonymous namespace)::" go, and long template arguments become "...".  */
 #include <string.h>
 
 #include "libprofile/codec/codec.h"
 
 #define ANONYMOUS "(anonymous namespace)::"
+/* Bytes of template arguments that are shown.  Those of the standard library are longer.  */
+#define ARGUMENTS_MAX 24
 
 struct scan {
     const char *next;
@@ -16,6 +17,7 @@ struct scan {
     struct codec_text *out;
     size_t start;            /* of the name in out */
     unsigned angles, braces; /* open "<" and "{" */
+    size_t arguments;        /* where in out those of the outermost "<" begin; 0: no template's */
     bool in_operator;        /* blanks belong to the name: "operator new", "operator T" */
     bool had_parameters;
     bool odd; /* not what a demangler writes */
@@ -122,10 +124,24 @@ static void take_blank(struct scan *scan)
     }
 }
 
+/* The outermost "<" is about to be closed.  Rust's "<T as Trait>::f" has no name before it.  */
+static void shorten_arguments(struct scan *scan)
+{
+    if (scan->arguments == 0 || scan->out->length - scan->arguments <= ARGUMENTS_MAX)
+        return;
+    scan->out->length = scan->arguments;
+    if (!codec_text_add(scan->out, "...", 3))
+        scan->no_memory = true;
+}
+
 static void take_bracket(struct scan *scan)
 {
     char c = *scan->next;
 
+    if (c == '<' && scan->angles + scan->braces == 0)
+        scan->arguments = scan->out->length > scan->start ? scan->out->length + 1 : 0;
+    if (c == '>' && scan->angles == 1 && scan->braces == 0)
+        shorten_arguments(scan);
     scan->angles += c == '<';
     scan->braces += c == '{';
     scan->odd |= (c == '>' && scan->angles == 0) || (c == '}' && scan->braces == 0);

@@ -71,11 +71,14 @@ struct targets {
 static void note_line(struct top_row *row, const struct profile_stacks *stacks,
                       const struct profile_frame *frame, uint32_t index)
 {
-    const char *linkage = "";
+    const char *linkage = "", *name = "";
 
-    if (index < frame->line_count)
+    if (index < frame->line_count && frame->has_address) {
         linkage = profile_stacks_text(stacks, frame->lines[index].system_name, NULL);
+        name = profile_stacks_text(stacks, frame->lines[index].function, NULL);
+    }
     row->mangled |= linkage[0] == '_' && (linkage[1] == 'Z' || linkage[1] == 'R');
+    row->mangled |= strchr(name, '<') != NULL; /* inlined templates have no linkage name */
     if (index + 1 < frame->line_count)
         row->inlined = true;
     else

@@ -8,7 +8,7 @@ struct top_row {
     uint64_t flat, cum;
     size_t last; /* the value that counted to cum last, plus 1 */
     bool inlined, physical;
-    bool mangled;  /* the name is the readable form of a C++ or Rust one */
+    bool mangled;  /* the name is one of C++ or Rust */
     uint32_t spot; /* the hottest of its positions, id; 0: none */
 };
 
