@@ -13,6 +13,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
 PKG_CONFIG ?= pkg-config
 OBJCOPY ?= objcopy
 AR ?= ar
@@ -181,7 +182,9 @@ format:
 
 .PHONY: install
 install: all
-	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/fxt
+	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/fxt \
+	    $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -m 755 $(PROGRAM_FILES) $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 $(STATIC_FILES) $(SHARED_FILES) $(DESTDIR)$(LIBDIR)
 	$(Q)for l in $(LIBRARIES); do \
