@@ -406,10 +406,10 @@ struct profile_top_options {
     bool colour;    /* ANSI escapes */
 };
 
-/* The hottest functions as a table: self and total of the last sample type, function, file:line of
- * its hottest line, whether it was inlined.  C++ and Rust names go without return type, parameters,
- * anonymous namespaces and long template arguments unless two rows would then read the same; control characters as '?'.
- * options may be NULL.  */
+/* The hottest functions as a table: self and total of the last sample type, function, file:line
+ * of its hottest line, whether it was inlined.  C++ and Rust names go without return type,
+ * parameters, anonymous namespaces and long template arguments unless two rows would then read
+ * the same; control characters as '?'. options may be NULL.  */
 PROFILE_API enum profile_status profile_write_top(const struct profile *profile,
                                                   enum profile_kind kind,
                                                   const struct profile_top_options *options,

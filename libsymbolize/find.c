@@ -219,8 +219,8 @@ static enum sym_status report_text(struct sym_module *module, const char **field
     return interned ? SYM_OK : SYM_NO_MEMORY;
 }
 
-/* Takes text, which may start with the path of a file and ": ".  Who asks for a module's report knows
- * the module's own path.  */
+/* Takes text, which may start with the path of a file and ": ".  Who asks for a module's report
+ * knows the module's own path.  */
 static enum sym_status report_problem(struct sym_module *module, char *text)
 {
     size_t length = module->path ? strlen(module->path) : 0;

@@ -43,7 +43,8 @@ bool codec_text_add_module(struct codec_text *text, const struct profile *profil
 bool codec_text_add_function(struct codec_text *text, const struct profile *profile,
                              const struct profile_frame *frame, uint32_t index);
 /* A demangled name without return type, parameters, qualifiers, anonymous namespaces and long
- * template arguments; the whole name where it reads like nothing a demangler writes (short_name.c).  */
+ * template arguments; the whole name where it reads like nothing a demangler writes
+ * (short_name.c).  */
 bool codec_text_add_short_name(struct codec_text *text, const char *name, size_t length);
 /* What follows the last '/'.  */
 const char *codec_basename(const char *path);

@@ -1,9 +1,10 @@
 /* profile_folded.c - one trace to folded stacks, with what fxt2pprof has no use for: addresses as
- * names ("module+0xvaddr"), to compare with what a generator wrote, and runs of a sort so small that
- * there are many.
+ * names ("module+0xvaddr"), to compare with what a generator wrote, and runs of a sort so small
+ * that there are many.
  *
  *   profile_folded IN.fxt OUT             samples
- *   profile_folded IN.fxt OUT SORT_BYTES  spans, their self times; 0: the usual memory for sorting */
+ *   profile_folded IN.fxt OUT SORT_BYTES  spans, their self times; 0: the usual memory for sorting
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
