@@ -174,6 +174,8 @@ static const struct {
     { "kernel only", { PERF_CONTEXT_KERNEL, 9, 8 }, 3, { 0 }, 0 },
     { "no marker", { 9, 8 }, 2, { 0 }, 0 },
     { "nothing", { 0 }, 0, { 0 }, 0 },
+    { "ends at a zero", { PERF_CONTEXT_USER, 1, 2, 0, 4 }, 5, { 1, 2 }, 2 },
+    { "zero at the leaf", { PERF_CONTEXT_USER, 0, 2 }, 3, { 0 }, 0 },
     { "guest after user", { PERF_CONTEXT_USER, 1, PERF_CONTEXT_GUEST, 2 }, 4, { 1 }, 1 },
     { "more than the room", { PERF_CONTEXT_USER, 1, 2, 3, 4, 5, 6 }, 7, { 1, 2, 3, 4 }, 4 },
 };

@@ -328,6 +328,8 @@ START_TEST(a_full_region_drops_and_tells)
 
     teardown();
     open_with(4096); /* room for seven deep samples */
+    for (uint64_t i = 1; i <= REGION_MAX_FRAMES; i++)
+        chain[i] = 0x1000 + i;
     for (uint64_t i = 0; i < 10; i++) {
         perf_bytes_sample(&bytes, 100, 100, 10 + i, chain, 1 + REGION_MAX_FRAMES);
         kernel_writes(0);

@@ -221,6 +221,8 @@ size_t perf_record_user_frames(const uint8_t *words, size_t count, uint8_t *fram
         }
         if (!user)
             continue;
+        if (pc == 0) /* the end, to Zircon's walk; perf leaves it in */
+            break;
         pc = frame_as_zircon(pc, kept);
         for (size_t byte = 0; byte < 8; byte++)
             frames[8 * kept + byte] = (uint8_t)(pc >> (8 * byte));

@@ -67,7 +67,8 @@ struct perf_record {
 bool perf_record_parse(const uint8_t *bytes, size_t size, struct perf_record *out);
 
 /* Copy the user part of a callchain, at most max program counters, leaf first, to frames as
- * little-endian words (room for max).  Returns their number.  */
+ * little-endian words (room for max).  A zero ends the stack, as it does in Zircon's walk
+ * (docs/formats/zx-sampler.md section 2).  Returns their number.  */
 size_t perf_record_user_frames(const uint8_t *words, size_t count, uint8_t *frames, size_t max);
 
 #endif /* CPU_PERF_RECORD_H */
