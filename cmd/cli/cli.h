@@ -103,8 +103,8 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Memory or the end of the program: "out of memory", CLI_ENVIRONMENT.  */
 void *cli_allocate(size_t count, size_t size);
 
-/* a and b as one text; never freed.  */
-const char *cli_join(const char *a, const char *b);
+/* a and b as one text from malloc().  */
+char *cli_join(const char *a, const char *b);
 
 /* Whether escapes for colour may be written to stream: a terminal, and NO_COLOR is not set.  */
 bool cli_colour(FILE *stream);

@@ -89,7 +89,7 @@ void *cli_allocate(size_t count, size_t size)
     return bytes;
 }
 
-const char *cli_join(const char *a, const char *b)
+char *cli_join(const char *a, const char *b)
 {
     char *text;
 

@@ -10,6 +10,7 @@ enum format { FORMAT_PPROF = 0, FORMAT_FOLDED = 1, FORMAT_TOP = 2 };
 struct settings {
     struct cli_texts inputs;
     const char *output; /* NULL: not said */
+    char *beside_input; /* the name that output has by default at a terminal */
     enum format format;
     int kind; /* enum profile_kind; -1: the first that the trace has */
     enum profile_root root;

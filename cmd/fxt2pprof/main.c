@@ -1,6 +1,8 @@
 /* fxt2pprof: FXT traces to pprof, folded stacks or a table of the hottest functions.  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
@@ -138,7 +140,28 @@ static void parse(struct settings *settings, char **argv)
         return;
     if (strcmp(settings->inputs.items[0], "-") == 0)
         cli_usage_error("a pprof profile is nothing for a terminal: give -o FILE");
-    settings->output = cli_join(settings->inputs.items[0], ".pb.gz");
+    settings->beside_input = cli_join(settings->inputs.items[0], ".pb.gz");
+    settings->output = settings->beside_input;
+}
+
+/* A mistyped --symbols would only show as missing names: say it before the work.  */
+static enum cli_exit check_symbol_dirs(const struct settings *settings)
+{
+    for (size_t i = 0; i < settings->symbols.count; i++) {
+        const char *dir = settings->symbols.items[i];
+        char *tree = cli_join(dir, "/.build-id");
+        struct stat info;
+        bool has_tree = stat(tree, &info) == 0;
+
+        free(tree);
+        if (stat(dir, &info) != 0) {
+            cli_error("--symbols: %s: %s", dir, strerror(errno));
+            return CLI_ENVIRONMENT;
+        }
+        if (!has_tree)
+            cli_warning("--symbols: %s has no .build-id folder: nothing will be found there", dir);
+    }
+    return CLI_OK;
 }
 
 static enum profile_kind choose_kind(const struct settings *settings, const struct profile *profile)
@@ -260,8 +283,11 @@ int main(int argc, char **argv)
         cli_error("%s", error.message);
         return CLI_ENVIRONMENT;
     }
-    status = convert(&settings, profile);
+    status = check_symbol_dirs(&settings);
+    if (status == CLI_OK)
+        status = convert(&settings, profile);
     profile_close(profile);
+    free(settings.beside_input);
     free(settings.inputs.items);
     free(settings.symbols.items);
     free(settings.pids.items);

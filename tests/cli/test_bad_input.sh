@@ -304,6 +304,10 @@ if mount -t tmpfs -o size=16k none disk 2>/dev/null; then
 fi
 
 # Nowhere to write to.
+expect 4 nowhere fxt2pprof --symbols nowhere medium.fxt -o out/profile
+nothing_left "a missing folder of symbols"
+fxt2pprof -q --symbols out --format folded medium.fxt 2>stderr >stdout || fail "a folder without symbols: $(cat stderr)"
+one_sentence .build-id "a folder without symbols"
 expect 4 nowhere/profile fxt2pprof medium.fxt -o nowhere/profile
 expect 4 out fxt2pprof medium.fxt -o out
 expect 4 empty/profile fxt2pprof medium.fxt -o empty/profile
