@@ -33,22 +33,28 @@ BASE_LDFLAGS := $(if $(SAN),-fsanitize=$(SAN))
 
 # A library is a folder; the order is that of the import arrows (docs/architecture.md).
 LIBRARIES := fxt symbolize profile
-PROGRAMS := fxtdump fxt2pprof sampler-capture
+PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff sampler-capture
 
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
 sources_cli := $(wildcard cmd/cli/*.c)
 sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
+sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
 sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
+sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
+sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c)
 
-libs_fxt := -lz
-libs_symbolize := -ldwarf -lelf -liberty
-libs_profile := -lprotobuf-nanopb -lz
+libs_fxt := -lz -lzstd
+libs_symbolize := -ldwarf -lelf -liberty -lz -lzstd -lpthread
+libs_profile := -lprotobuf-nanopb -lz -lm
 
 libs_fxtdump := fxt
+libs_fxtcat := fxt
 libs_fxt2pprof := profile symbolize fxt
+libs_fxtsym := symbolize fxt
+libs_fxtdiff := profile symbolize fxt
 libs_sampler-capture := fxt
 
 # A program is built as soon as its folder has sources.
@@ -76,6 +82,7 @@ help:
 	@printf '%s\n' \
 	  'make            build programs and libraries into $(O)/' \
 	  'make check      build and run all tests' \
+	  'make bench      measure speed and memory beside peers (BENCHES=WORD... for some)' \
 	  'make demo       capture a sample program, convert it, show its hottest functions' \
 	  'make lint       formatting, clang-tidy, cppcheck, import arrows' \
 	  'make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)' \
@@ -154,6 +161,10 @@ bench-tools: $(BENCH_FILES)
 $(BENCH_FILES): $(O)/%: $(O)/%.o $(call objects,cli) $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt)
+
+.PHONY: bench
+bench: $(O)/.deps-bench all bench-tools
+	$(Q)O=$(O) CC='$(CC)' bench/run $(BENCHES)
 
 .PHONY: check check-unit
 check: $(O)/.deps-check all $(TEST_FILES) $(TOOL_FILES) $(BENCH_FILES)
