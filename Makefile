@@ -204,6 +204,7 @@ install: all
 	    sed -e 's,@PREFIX@,$(PREFIX),;s,@LIBDIR@,$(LIBDIR),;s,@INCLUDEDIR@,$(INCLUDEDIR),;s,@VERSION@,$(VERSION),' \
 	        lib$$l/lib$$l.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lib$$l.pc; \
 	done
+	$(Q)install -m 644 libfxt/fidl/fidl_sampler.h $(DESTDIR)$(INCLUDEDIR)/fxt
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 
 .PHONY: clean

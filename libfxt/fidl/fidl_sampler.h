@@ -18,6 +18,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* libfxt exports these functions.  What compiles the files of libfxt/fidl into itself, as a shim in
+ * another process does, defines this empty and keeps them hidden.  */
+#ifndef FIDL_API
+#define FIDL_API __attribute__((visibility("default")))
+#endif
+
 /* Largest message of a channel (section 3, "Sizes").  */
 #define FIDL_MAX_MESSAGE 65536u
 /* Bounds of the protocol (section 1).  */
@@ -41,7 +51,7 @@ enum fidl_status {
 };
 
 /* A phrase for people: "byte 7, the magic, is not 1", ...  Never NULL.  */
-const char *fidl_status_phrase(enum fidl_status status);
+FIDL_API const char *fidl_status_phrase(enum fidl_status status);
 
 enum fidl_method {
     FIDL_RECORD_ALLOCATION = 1,
@@ -115,23 +125,25 @@ struct fidl_message {
 };
 
 /* Word i of words; i < words.count is the caller's duty.  */
-uint64_t fidl_word(struct fidl_words words, uint64_t i);
+FIDL_API uint64_t fidl_word(struct fidl_words words, uint64_t i);
 
 /* Decode and check one whole message of exactly length bytes (section 3, all its rejections); it
  * may be longer than a channel would carry.  A table member with an ordinal that the protocol does
  * not know is skipped.  On anything but FIDL_OK *out is unspecified.  Returns any status but
  * FIDL_NO_ROOM.  */
-enum fidl_status fidl_decode(const uint8_t *bytes, size_t length, struct fidl_message *out);
+FIDL_API enum fidl_status fidl_decode(const uint8_t *bytes, size_t length,
+                                      struct fidl_message *out);
 
 /* Step to the next module or segment.  False at the end.  Walk a copy of the cursor to be able to
  * walk again.  */
-bool fidl_module_next(struct fidl_cursor *cursor, struct fidl_module *out);
-bool fidl_segment_next(struct fidl_cursor *cursor, struct fidl_segment *out);
+FIDL_API bool fidl_module_next(struct fidl_cursor *cursor, struct fidl_module *out);
+FIDL_API bool fidl_segment_next(struct fidl_cursor *cursor, struct fidl_segment *out);
 
 /* The length of the message that starts at bytes, found from its own structure, for recorded
  * streams of messages one after another.  Returns FIDL_OK with *message_length, or what
  * fidl_decode() would say (trailing bytes apart).  */
-enum fidl_status fidl_message_length(const uint8_t *bytes, size_t length, size_t *message_length);
+FIDL_API enum fidl_status fidl_message_length(const uint8_t *bytes, size_t length,
+                                              size_t *message_length);
 
 /* ---- Encoding ---- */
 
@@ -139,13 +151,15 @@ enum fidl_status fidl_message_length(const uint8_t *bytes, size_t length, size_t
  * They make no message larger than FIDL_MAX_MESSAGE, whatever the capacity.  Return FIDL_OK,
  * FIDL_OVER_BOUND or FIDL_NO_ROOM; *length is set with FIDL_OK alone.  */
 
-enum fidl_status fidl_encode_allocation(enum fidl_generation generation, uint64_t address,
-                                        const uint64_t *stack, size_t stack_count, uint64_t size,
-                                        uint8_t *buffer, size_t capacity, size_t *length);
+FIDL_API enum fidl_status fidl_encode_allocation(enum fidl_generation generation, uint64_t address,
+                                                 const uint64_t *stack, size_t stack_count,
+                                                 uint64_t size, uint8_t *buffer, size_t capacity,
+                                                 size_t *length);
 
-enum fidl_status fidl_encode_deallocation(enum fidl_generation generation, uint64_t address,
-                                          const uint64_t *stack, size_t stack_count,
-                                          uint8_t *buffer, size_t capacity, size_t *length);
+FIDL_API enum fidl_status fidl_encode_deallocation(enum fidl_generation generation,
+                                                   uint64_t address, const uint64_t *stack,
+                                                   size_t stack_count, uint8_t *buffer,
+                                                   size_t capacity, size_t *length);
 
 /* A module to encode.  Either pointer may be NULL: then the member is left out.  */
 struct fidl_module_source {
@@ -159,9 +173,14 @@ struct fidl_module_source {
  * boundary (section 1), and bytes that are not UTF-8 become '?', since receivers refuse the message
  * otherwise.  FIDL_NO_ROOM: give fewer modules and send the rest in another message (section 3,
  * "Sizes").  */
-enum fidl_status fidl_encode_process_info(enum fidl_generation generation, const char *name,
-                                          const struct fidl_module_source *modules,
-                                          size_t module_count, uint8_t *buffer, size_t capacity,
-                                          size_t *length);
+FIDL_API enum fidl_status fidl_encode_process_info(enum fidl_generation generation,
+                                                   const char *name,
+                                                   const struct fidl_module_source *modules,
+                                                   size_t module_count, uint8_t *buffer,
+                                                   size_t capacity, size_t *length);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FIDL_SAMPLER_H */
