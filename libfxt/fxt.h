@@ -436,6 +436,21 @@ FXT_API bool fxt_damage_is_loss(enum fxt_damage_kind kind);
 /* How many of the kinds that are losses (or, with notices, of all kinds) were counted, added up. */
 FXT_API uint64_t fxt_damage_total(const struct fxt_damage *damage, bool notices);
 
+/* A stretch of the trace that no delivered record covers.  */
+struct fxt_skipped {
+    enum fxt_damage_kind kind; /* why: zero words, a bad record, a cut tail, ... */
+    uint64_t offset;           /* of its first byte */
+    uint64_t size;             /* bytes */
+    /* All of them, borrowed for the call; none of a record over max_record_bytes, which is never in
+     * memory whole.  For FXT_DAMAGE_SIZE_ZERO, where size is 0 because reading ends there: the
+     * header that says so.  */
+    struct fxt_bytes bytes;
+};
+
+/* Called from fxt_reader_next(), in file order, before the record behind the stretch is delivered;
+ * zero words that follow each other may come one by one.  It must not use the reader.  */
+typedef void (*fxt_skipped_fn)(void *context, const struct fxt_skipped *skipped);
+
 struct fxt_reader_options {
     size_t size; /* sizeof(struct fxt_reader_options) */
     /* Larger records are skipped and counted.  At least 32,768; 0 means 64 MiB.  */
@@ -445,6 +460,8 @@ struct fxt_reader_options {
     /* Take the bytes for FXT whatever stands first: neither magic nor a sane record is asked for,
      * and no other format is recognised.  */
     bool trust_start;
+    fxt_skipped_fn skipped; /* may be NULL */
+    void *skipped_context;  /* handed to skipped */
 };
 
 struct fxt_reader;
@@ -468,6 +485,10 @@ FXT_API enum fxt_status fxt_reader_open(struct fxt_input *input,
  * FXT_NO_MEMORY: an allocation failed.  */
 FXT_API enum fxt_status fxt_reader_next(struct fxt_reader *reader, const struct fxt_record **out,
                                         struct fxt_error *error);
+
+/* The bytes of the record that fxt_reader_next() delivered last, header included: record.size of
+ * them, living as long as it does.  Empty when the last call delivered none.  */
+FXT_API struct fxt_bytes fxt_reader_bytes(const struct fxt_reader *reader);
 
 /* What was wrong up to here.  Lives as long as the reader.  */
 FXT_API const struct fxt_damage *fxt_reader_damage(const struct fxt_reader *reader);

@@ -151,6 +151,8 @@ struct fxt_reader {
     struct fxt_input *input;
     uint64_t max_record_bytes;
     bool trust_start;
+    fxt_skipped_fn skipped;
+    void *skipped_context;
 
     /* The window: bytes begin..end are read and not yet consumed; begin stays a multiple of 8.  */
     uint8_t *window;
@@ -172,12 +174,17 @@ struct fxt_reader {
     struct fxt_arg args[FXT_MAX_ARGS];
 };
 
+/* Tell the caller of size bytes at the reader's place that no record covers (reader.c).  */
+void fxt_tell_skipped(const struct fxt_reader *reader, enum fxt_damage_kind kind, uint64_t size);
+
 static inline void fxt_count_damage(struct fxt_reader *reader, enum fxt_damage_kind kind,
                                     uint64_t bytes)
 {
     if (reader->damage.kinds[kind].count++ == 0)
         reader->damage.kinds[kind].first_offset = reader->offset;
     reader->damage.kinds[kind].bytes += bytes;
+    if (reader->skipped && (bytes > 0 || kind == FXT_DAMAGE_SIZE_ZERO))
+        fxt_tell_skipped(reader, kind, bytes);
 }
 
 /* What came of the bytes of one record.  */

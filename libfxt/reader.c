@@ -36,7 +36,11 @@ enum fxt_status fxt_reader_open(struct fxt_input *input, const struct fxt_reader
     reader->input = input;
     reader->capacity = FIRST_WINDOW_BYTES;
     reader->max_record_bytes = max_record_bytes;
-    reader->trust_start = options && options->trust_start;
+    if (options) {
+        reader->trust_start = options->trust_start;
+        reader->skipped = options->skipped;
+        reader->skipped_context = options->skipped_context;
+    }
     fxt_contexts_init(&reader->contexts, max_table_bytes);
     *out = reader;
     return FXT_OK;
@@ -59,6 +63,33 @@ const struct fxt_damage *fxt_reader_damage(const struct fxt_reader *reader)
 uint64_t fxt_reader_offset(const struct fxt_reader *reader)
 {
     return reader->offset;
+}
+
+/* Empty as soon as the record is gone: after the end, and where a call ended elsewhere than behind
+ * a record.  */
+struct fxt_bytes fxt_reader_bytes(const struct fxt_reader *reader)
+{
+    uint64_t size = reader->record.size;
+
+    if (reader->status != FXT_OK || !reader->started)
+        return (struct fxt_bytes){ .length = 0 };
+    return (struct fxt_bytes){ reader->window + reader->begin - size, size };
+}
+
+void fxt_tell_skipped(const struct fxt_reader *reader, enum fxt_damage_kind kind, uint64_t size)
+{
+    size_t there = reader->end - reader->begin;
+    uint64_t wanted = kind == FXT_DAMAGE_SIZE_ZERO ? 8 : size;
+    struct fxt_skipped skipped = {
+        .kind = kind,
+        .offset = reader->offset,
+        .size = size,
+        .bytes = { reader->window + reader->begin, there < wanted ? there : wanted },
+    };
+
+    if (kind == FXT_DAMAGE_OVERSIZED_RECORD) /* the window is past it */
+        skipped.bytes.length = 0;
+    reader->skipped(reader->skipped_context, &skipped);
 }
 
 static void consume(struct fxt_reader *reader, size_t bytes)
