@@ -2,8 +2,8 @@
  *
  * From the bottom up: base.h (strings.c, bytes.c, segments.c: containers), object.h (object.c: ELF
  * files), symtab.h (symtab.c, demangle.c: symbol tables and names), dwarf.h (dwarf_*.c: debug
- * information), session.h (find.c: which files belong to a module; resolve.c: answers; session.c:
- * handles).
+ * information), session.h (find.c: which files belong to a module; resolve.c and bulk.c: answers;
+ * session.c: handles).
  */
 #ifndef SYMBOLIZE_INTERNAL_H
 #define SYMBOLIZE_INTERNAL_H

@@ -1,13 +1,7 @@
-/* resolve.c - frames for addresses. */
+/* resolve.c - frames for an address, from debug information and symbols. */
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* The frames of one address; room is kept from one to the next.  */
-struct frames {
-    struct sym_frame *items;
-    size_t count, capacity;
-};
 
 /* ---- Loading ---- */
 
@@ -59,7 +53,7 @@ static enum sym_status load_symbols(struct sym_module *module)
 
 /* One module's debug information is in memory at a time: that of a process with its libraries would
  * take gigabytes, and callers look each module up once.  */
-static enum sym_status load(struct sym_module *module)
+enum sym_status sym_module_load(struct sym_module *module)
 {
     struct sym_session *session = module->session;
 
@@ -86,7 +80,7 @@ static enum sym_status load(struct sym_module *module)
 
 /* ---- Frames ---- */
 
-static enum sym_status add_frame(struct frames *frames, struct sym_frame frame)
+static enum sym_status add_frame(struct sym_frames *frames, struct sym_frame frame)
 {
     struct sym_frame *items = sym_grow(frames->items, &frames->capacity, frames->count,
                                        sizeof *items);
@@ -129,7 +123,7 @@ static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, bo
 
 /* The frames that debug information gives, up to the real function.  */
 static enum sym_status scope_frames(struct sym_dwarf *dwarf, struct sym_unit *unit, uint64_t vaddr,
-                                    struct frames *frames)
+                                    struct sym_frames *frames)
 {
     uint32_t index = sym_segments_find(&unit->scopes.segments, vaddr);
     const struct sym_row *row = sym_lines_find(&unit->lines, vaddr);
@@ -165,7 +159,7 @@ static enum sym_status scope_frames(struct sym_dwarf *dwarf, struct sym_unit *un
 /* The real function also has a symbol, which knows its linkage name where debug information does
  * not (C), and names code that debug information does not cover (assembler).  */
 static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t vaddr,
-                                            struct frames *frames)
+                                            struct sym_frames *frames)
 {
     struct sym_loaded *loaded = &module->loaded;
     struct sym_frame *outermost;
@@ -195,7 +189,8 @@ static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t 
     return SYM_OK;
 }
 
-static enum sym_status find_frames(struct sym_module *module, uint64_t vaddr, struct frames *frames)
+enum sym_status sym_module_frames(struct sym_module *module, uint64_t vaddr,
+                                  struct sym_frames *frames)
 {
     struct sym_loaded *loaded = &module->loaded;
     struct sym_unit *unit = NULL;
@@ -206,75 +201,5 @@ static enum sym_status find_frames(struct sym_module *module, uint64_t vaddr, st
         status = sym_dwarf_unit(&loaded->dwarf, vaddr, &unit);
     if (!status && unit)
         status = scope_frames(&loaded->dwarf, unit, vaddr, frames);
-    if (!status)
-        status = complete_with_symbol(module, vaddr, frames);
-    if (!status && module->session->no_inlines && frames->count > 1) {
-        frames->items[0] = frames->items[frames->count - 1];
-        frames->count = 1;
-    }
-    return status;
-}
-
-/* ---- Bulk ---- */
-
-struct request {
-    uint64_t vaddr;
-    size_t index;
-};
-
-static int compare_requests(const void *a, const void *b)
-{
-    const struct request *left = a, *right = b;
-
-    if (left->vaddr != right->vaddr)
-        return left->vaddr < right->vaddr ? -1 : 1;
-    return (left->index > right->index) - (left->index < right->index);
-}
-
-static struct request *sorted_requests(const uint64_t *vaddrs, size_t count)
-{
-    struct request *requests = calloc(count, sizeof *requests);
-
-    if (!requests)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        requests[i] = (struct request){ .vaddr = vaddrs[i], .index = i };
-    qsort(requests, count, sizeof *requests, compare_requests);
-    return requests;
-}
-
-static enum sym_status answer_all(struct sym_module *module, const struct request *requests,
-                                  size_t count, sym_answer_fn answer, void *context)
-{
-    struct frames frames = { 0 };
-    enum sym_status status = SYM_OK;
-
-    for (size_t i = 0; i < count && !status; i++) {
-        if (i == 0 || requests[i].vaddr != requests[i - 1].vaddr)
-            status = find_frames(module, requests[i].vaddr, &frames);
-        if (!status && !answer(context, requests[i].index, frames.items, frames.count))
-            status = SYM_STOPPED;
-    }
-    free(frames.items);
-    return status;
-}
-
-enum sym_status sym_module_resolve(struct sym_module *module, const uint64_t *vaddrs, size_t count,
-                                   sym_answer_fn answer, void *context, struct sym_error *error)
-{
-    enum sym_status status = load(module);
-
-    if (status)
-        return sym_fail(error, status, "out of memory");
-    if (count == 0)
-        return SYM_OK;
-    struct request *requests = sorted_requests(vaddrs, count);
-    if (!requests)
-        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
-    status = answer_all(module, requests, count, answer, context);
-    free(requests);
-    if (status)
-        return sym_fail(error, status, "%s",
-                        status == SYM_STOPPED ? "stopped by the caller" : "out of memory");
-    return SYM_OK;
+    return status ? status : complete_with_symbol(module, vaddr, frames);
 }

@@ -53,4 +53,20 @@ enum sym_status sym_module_downgrade(struct sym_module *module, const char *prob
 /* Forget what was read for looking up; strings stay.  */
 void sym_module_unload(struct sym_module *module);
 
+/* ---- Looking up (resolve.c one address, bulk.c many) ---- */
+
+/* The frames of one address; room is kept from one to the next.  All zero is empty.  */
+struct sym_frames {
+    struct sym_frame *items;
+    size_t count, capacity;
+};
+
+/* Makes module the one whose debug information is in memory.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_module_load(struct sym_module *module);
+
+/* The frames for vaddr in a loaded module, all of them whatever the session leaves out.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_module_frames(struct sym_module *module, uint64_t vaddr,
+                                  struct sym_frames *frames);
+
 #endif /* SYMBOLIZE_SESSION_H */

@@ -180,6 +180,17 @@ SYM_API enum sym_status sym_module_resolve(struct sym_module *module, const uint
                                            size_t count, sym_answer_fn answer, void *context,
                                            struct sym_error *error);
 
+/* The same for callers that print or store what they get: each answer is told once.  ids[i] becomes
+ * the number of the answer for vaddrs[i]; answer is called once for each number, 0 first, then 1,
+ * and so on, with the number as its index.  Addresses with one number have equal answers; most
+ * addresses with equal answers, those of one line at least, have one number.
+ *
+ * ids has room for count numbers and is complete when the function returns SYM_OK.  count is below
+ * UINT32_MAX.  Returns SYM_OK, SYM_STOPPED, SYM_INVALID or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_resolve_batch(struct sym_module *module, const uint64_t *vaddrs,
+                                                 size_t count, uint32_t *ids, sym_answer_fn answer,
+                                                 void *context, struct sym_error *error);
+
 /* ---- Pieces of use elsewhere ---- */
 
 /* Read the build ID of the ELF file at path: at most capacity bytes to id, its whole length to

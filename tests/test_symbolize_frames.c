@@ -163,6 +163,53 @@ START_TEST(answers_every_index_once_in_bulk)
 }
 END_TEST
 
+/* Answers in the order of their numbers.  */
+struct numbered {
+    size_t count;
+    struct built_answer answers[256];
+};
+
+static bool keep_next(void *context, size_t index, const struct sym_frame *frames, size_t count)
+{
+    struct numbered *numbered = context;
+
+    ck_assert_uint_eq(index, numbered->count);
+    ck_assert_uint_lt(index, 256);
+    return built_keep(numbered->answers, numbered->count++, frames, count);
+}
+
+START_TEST(tells_each_answer_once_in_a_batch)
+{
+    enum { COUNT = 4096 };
+    static struct numbered numbered;
+    static uint64_t vaddrs[COUNT];
+    static uint32_t ids[COUNT];
+
+    open_built(builds[0].flags, NULL);
+    uint64_t outer = build_symbol("object", "outer");
+    numbered.count = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        vaddrs[i] = outer + i * 7 % 32;
+    ck_assert_int_eq(
+        sym_module_resolve_batch(module, vaddrs, COUNT, ids, keep_next, &numbered, &error), SYM_OK);
+    ck_assert_uint_gt(numbered.count, 3);
+    ck_assert_uint_le(numbered.count, 32);
+    for (size_t i = 0; i < COUNT; i++) {
+        struct built_answer alone = look_up(vaddrs[i]);
+        ck_assert_uint_lt(ids[i], numbered.count);
+        const struct built_answer *answer = &numbered.answers[ids[i]];
+        ck_assert_uint_eq(answer->count, alone.count);
+        for (size_t f = 0; f < alone.count; f++) {
+            ck_assert_ptr_eq(answer->frames[f].function, alone.frames[f].function);
+            ck_assert_uint_eq(answer->frames[f].line, alone.frames[f].line);
+        }
+    }
+    ck_assert_int_eq(
+        sym_module_resolve_batch(module, vaddrs, COUNT, NULL, keep_next, &numbered, &error),
+        SYM_INVALID);
+}
+END_TEST
+
 static bool stop_at_second(void *context, size_t index, const struct sym_frame *frames,
                            size_t count)
 {
@@ -377,6 +424,7 @@ int main(void)
     tcase_add_loop_test(tcase, gives_inlined_frames_innermost_first, 0, ROWS(builds));
     tcase_add_test(tcase, gives_the_real_function_alone_when_asked);
     tcase_add_test(tcase, answers_every_index_once_in_bulk);
+    tcase_add_test(tcase, tells_each_answer_once_in_a_batch);
     tcase_add_test(tcase, stops_when_the_callback_says_so);
     tcase_add_loop_test(tcase, gives_no_frames_where_no_function_is, 0, ROWS(nowhere));
     tcase_add_loop_test(tcase, falls_back_to_symbols, 0, ROWS(symbols));
