@@ -166,12 +166,16 @@ $(BENCH_FILES): $(O)/%: $(O)/%.o $(call objects,cli) $(O)/lib/libfxt.a
 bench: $(O)/.deps-bench all bench-tools
 	$(Q)O=$(O) CC='$(CC)' bench/run $(BENCHES)
 
+# With TESTS, only the programs that will run are built.
+named = $(strip $(foreach word,$(TESTS),$(findstring $(word),$(notdir $(1)))))
+TEST_WANTED := $(if $(TESTS),$(foreach t,$(TEST_FILES),$(if $(call named,$(t)),$(t))),$(TEST_FILES))
+
 .PHONY: check check-unit
-check: $(O)/.deps-check all $(TEST_FILES) $(TOOL_FILES) $(BENCH_FILES)
+check: $(O)/.deps-check all $(TEST_WANTED) $(TOOL_FILES) $(BENCH_FILES)
 	$(Q)O=$(O) CC='$(CC)' tests/run $(TESTS)
 
 # The Check programs alone: what runs again under the sanitizers.
-check-unit: $(O)/.deps-check all $(TEST_FILES) $(TOOL_FILES)
+check-unit: $(O)/.deps-check all $(TEST_WANTED) $(TOOL_FILES)
 	$(Q)O=$(O) CC='$(CC)' tests/run --unit $(TESTS)
 
 .PHONY: demo

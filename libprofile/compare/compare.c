@@ -1,0 +1,183 @@
+/* compare.c - from two sides' runs to a verdict (section 4).  */
+#include "libprofile/compare/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "libprofile/compare/internal.h"
+
+void profile_compare_defaults(struct profile_compare_options *options)
+{
+    *options = (struct profile_compare_options){
+        .size = sizeof *options,
+        .q = 0.05,
+        .floor = 0.005,
+        .min_share = 0.003,
+        .min_rel = 0.05,
+        .min_total = 0.05,
+    };
+}
+
+static bool all_valid(const double *values, size_t count, bool zero_allowed)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]) || values[i] < 0 || (values[i] == 0 && !zero_allowed))
+            return false;
+    return true;
+}
+
+static enum profile_status check(const struct profile_compare_input *input,
+                                 const struct profile_compare_options *options,
+                                 struct profile_error *error)
+{
+    size_t runs = input->base_runs + input->new_runs;
+    double limits[] = { options->q, options->floor, options->min_share, options->min_rel,
+                        options->min_total };
+
+    if (options->size != sizeof *options || !all_valid(limits, 5, true) || options->q >= 1)
+        return profile_fail(error, PROFILE_INVALID, "unusable comparison options");
+    if (input->base_runs == 0 || input->new_runs == 0)
+        return profile_fail(error, PROFILE_INVALID, "a side has no runs");
+    if (runs > PROFILE_COMPARE_MAX_RUNS)
+        return profile_fail(error, PROFILE_INVALID, "%zu runs; at most %d can be compared", runs,
+                            (int)PROFILE_COMPARE_MAX_RUNS);
+    if (!all_valid(input->cost, runs, false) || !all_valid(input->samples, runs, false))
+        return profile_fail(error, PROFILE_INVALID, "a run without samples, or with a cost of 0");
+    if (!all_valid(input->self, input->function_count * runs, true) ||
+        !all_valid(input->total, input->function_count * runs, true))
+        return profile_fail(error, PROFILE_INVALID, "a cost that is negative or not a number");
+    return PROFILE_OK;
+}
+
+static bool either(const struct profile_function_change *function, enum profile_change_flag flag)
+{
+    return function->self.flag == flag || function->total.flag == flag;
+}
+
+static void count_flags(struct profile_comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->function_count; i++) {
+        const struct profile_function_change *function = &comparison->functions[i];
+
+        if (either(function, PROFILE_CHANGE_DEARER))
+            comparison->dearer_count++;
+        else if (either(function, PROFILE_CHANGE_MOVED))
+            comparison->moved_count++;
+        else if (either(function, PROFILE_CHANGE_CHEAPER))
+            comparison->cheaper_count++;
+    }
+}
+
+static enum profile_verdict_reason reason_of(const struct profile_comparison *comparison,
+                                             const struct profile_compare_options *options)
+{
+    const struct profile_total_change *total = &comparison->total;
+
+    if (comparison->runs[0] < PROFILE_COMPARE_MIN_RUNS ||
+        comparison->runs[1] < PROFILE_COMPARE_MIN_RUNS)
+        return PROFILE_REASON_TOO_FEW_RUNS;
+    if (total->p <= options->q && total->relative >= options->min_total)
+        return PROFILE_REASON_TOTAL;
+    if (comparison->dearer_count > 0)
+        return PROFILE_REASON_FUNCTIONS;
+    if (total->detectable > options->min_total)
+        return PROFILE_REASON_TOO_NOISY;
+    if (comparison->test_count == 0)
+        return PROFILE_REASON_NOTHING_TO_TEST;
+    return PROFILE_REASON_NONE;
+}
+
+static enum profile_verdict verdict_of(enum profile_verdict_reason reason)
+{
+    switch (reason) {
+    case PROFILE_REASON_NONE:
+        return PROFILE_VERDICT_PASS;
+    case PROFILE_REASON_TOTAL:
+    case PROFILE_REASON_FUNCTIONS:
+        return PROFILE_VERDICT_FAIL;
+    case PROFILE_REASON_TOO_FEW_RUNS:
+    case PROFILE_REASON_TOO_NOISY:
+    case PROFILE_REASON_NOTHING_TO_TEST:
+        break;
+    }
+    return PROFILE_VERDICT_INCONCLUSIVE;
+}
+
+static enum profile_status fill(const struct profile_compare_input *input,
+                                const struct profile_compare_options *options,
+                                struct profile_comparison *comparison, struct profile_error *error)
+{
+    enum profile_status status = compare_totals(input, options, &comparison->total, error);
+
+    comparison->runs[0] = input->base_runs;
+    comparison->runs[1] = input->new_runs;
+    comparison->q = options->q;
+    if (status == PROFILE_OK)
+        status = compare_functions(input, options, comparison, error);
+    if (status == PROFILE_OK)
+        status = compare_find_moved(input, comparison, error);
+    if (status != PROFILE_OK)
+        return status;
+    count_flags(comparison);
+    comparison->reason = reason_of(comparison, options);
+    comparison->verdict = verdict_of(comparison->reason);
+    return PROFILE_OK;
+}
+
+enum profile_status profile_compare(const struct profile_compare_input *input,
+                                    const struct profile_compare_options *options,
+                                    struct profile_comparison **out, struct profile_error *error)
+{
+    struct profile_compare_options defaults;
+    struct profile_comparison *comparison;
+    enum profile_status status;
+
+    profile_compare_defaults(&defaults);
+    if (!options)
+        options = &defaults;
+    status = check(input, options, error);
+    if (status != PROFILE_OK)
+        return status;
+    comparison = calloc(1, sizeof *comparison);
+    if (!comparison)
+        return profile_no_memory(error);
+    comparison->function_count = input->function_count;
+    comparison->functions = calloc(input->function_count + 1, sizeof *comparison->functions);
+    status = comparison->functions ? fill(input, options, comparison, error)
+                                   : profile_no_memory(error);
+    if (status == PROFILE_OK)
+        *out = comparison;
+    else
+        profile_comparison_free(comparison);
+    return status;
+}
+
+void profile_comparison_free(struct profile_comparison *comparison)
+{
+    if (!comparison)
+        return;
+    free(comparison->functions);
+    free(comparison);
+}
+
+double profile_comparison_detectable(const struct profile_comparison *comparison, double share)
+{
+    double inverse = 0, samples = 0, dispersion, error, level, t;
+
+    if (comparison->runs[0] + comparison->runs[1] < 3 || share <= 0 || share >= 1)
+        return INFINITY;
+    for (int side = 0; side < 2; side++) {
+        double n = comparison->mean_samples[side] * (double)comparison->runs[side];
+
+        inverse += 1 / n;
+        samples += n;
+    }
+    samples /= (double)(comparison->runs[0] + comparison->runs[1]);
+    dispersion = 1 + comparison->trend * samples * share * (1 - share);
+    error = sqrt(dispersion * (1 - share) / share * inverse); /* of the log of the share's ratio */
+    /* Alone among all tests: the first step of Benjamini and Hochberg's.  */
+    level = comparison->q / (double)(comparison->test_count ? comparison->test_count : 1);
+    t = compare_t_quantile(1 - level / 2, comparison->degrees_of_freedom) +
+        compare_t_quantile(0.8, comparison->degrees_of_freedom);
+    return expm1(t * error);
+}

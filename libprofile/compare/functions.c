@@ -1,0 +1,230 @@
+/* functions.c - level 2: which functions got dearer?  (section 3)  */
+#include "libprofile/compare/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum family {
+    FAMILY_SELF,
+    FAMILY_TOTAL,
+    FAMILIES,
+};
+
+/* One function in one family.  */
+struct test {
+    struct profile_change *change;
+    enum family family;
+    struct compare_spread spread;
+    double deviance; /* twice the log likelihood ratio of two shares against one */
+};
+
+struct job {
+    const struct profile_compare_input *input;
+    const struct profile_compare_options *options;
+    struct profile_comparison *comparison;
+    size_t runs;
+    double df;          /* of one function's dispersion */
+    double n[2];        /* samples of each side */
+    struct test *tests; /* room for all functions in both families */
+    size_t test_count;
+    struct compare_spread *spreads;
+};
+
+static int side_of(const struct job *job, size_t run)
+{
+    return run >= job->input->base_runs;
+}
+
+/* The function's share of a run, 0..1.  */
+static double share_in(const struct job *job, const double *row, size_t run)
+{
+    double share = row[run] / job->input->cost[run];
+
+    return share > 1 ? 1 : share;
+}
+
+/* log likelihood of y of n at share p, less its constant; y and n need not be whole.  */
+static double likelihood(double y, double n, double p)
+{
+    return (y > 0 ? y * log(p) : 0) + (n - y > 0 ? (n - y) * log1p(-p) : 0);
+}
+
+/* Shares and costs of both sides.  */
+static void summarize(const struct job *job, const double *row, struct profile_change *change)
+{
+    double y[2] = { 0, 0 };
+    double cost[2] = { 0, 0 };
+
+    for (size_t i = 0; i < job->runs; i++) {
+        y[side_of(job, i)] += share_in(job, row, i) * job->input->samples[i];
+        cost[side_of(job, i)] += row[i];
+    }
+    change->base_share = y[0] / job->n[0];
+    change->new_share = y[1] / job->n[1];
+    change->base_cost = cost[0] / (double)job->input->base_runs;
+    change->new_cost = cost[1] / (double)job->input->new_runs;
+    if (change->base_cost > 0)
+        change->relative = change->new_cost / change->base_cost - 1;
+    else
+        change->relative = change->new_cost > 0 ? INFINITY : 0;
+    change->p = change->q = change->dispersion = 1;
+}
+
+/* Pearson's X^2 of the runs around their side's share.  */
+static double pearson(const struct job *job, const double *row, const struct profile_change *change)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < job->runs; i++) {
+        double p = side_of(job, i) ? change->new_share : change->base_share;
+        double n = job->input->samples[i];
+        double off = (share_in(job, row, i) - p) * n;
+
+        if (p > 0 && p < 1)
+            sum += off * off / (n * p * (1 - p));
+    }
+    return sum;
+}
+
+static void add_test(struct job *job, enum family family, const double *row,
+                     struct profile_change *change)
+{
+    double n = job->n[0] + job->n[1];
+    double y0, y1, pooled;
+    struct test *test;
+
+    summarize(job, row, change);
+    y0 = change->base_share * job->n[0];
+    y1 = change->new_share * job->n[1];
+    pooled = (y0 + y1) / n;
+    /* What is in every sample has no share to change.  */
+    if (pooled < job->options->floor || pooled <= 0 || pooled >= 1)
+        return;
+    change->tested = true;
+    test = &job->tests[job->test_count++];
+    test->change = change;
+    test->family = family;
+    test->spread.raw = job->df > 0 ? pearson(job, row, change) / job->df : 1;
+    test->spread.size = n / (double)job->runs * pooled * (1 - pooled);
+    test->deviance = 2 * (likelihood(y0, job->n[0], change->base_share) +
+                          likelihood(y1, job->n[1], change->new_share) -
+                          likelihood(y0 + y1, n, pooled));
+}
+
+/* Each family has a trend of its own: callers hold their callees' samples, so their rows repeat
+ * each other.  */
+static void test_family(struct job *job, enum family family)
+{
+    size_t count = 0;
+    struct compare_prior prior;
+    double df, pooled_df;
+
+    for (size_t i = 0; i < job->test_count; i++)
+        if (job->tests[i].family == family)
+            job->spreads[count++] = job->tests[i].spread;
+    prior = compare_fit_prior(job->spreads, count, job->df);
+    pooled_df = job->df * (double)count;
+    df = prior.df + job->df < pooled_df ? prior.df + job->df : pooled_df;
+    for (size_t i = 0; i < job->test_count; i++) {
+        struct test *test = &job->tests[i];
+
+        if (test->family != family)
+            continue;
+        test->change->dispersion = job->df > 0 ? compare_shrink(&prior, &test->spread, job->df) : 1;
+        test->change->p = compare_t_two_sided(
+            sqrt(fmax(test->deviance, 0) / test->change->dispersion), job->df > 0 ? df : INFINITY);
+    }
+    if (family == FAMILY_SELF) {
+        job->comparison->trend = prior.trend;
+        job->comparison->degrees_of_freedom = df;
+    }
+}
+
+static int by_p(const void *a, const void *b)
+{
+    const struct test *x = a;
+    const struct test *y = b;
+
+    if (x->change->p != y->change->p)
+        return x->change->p < y->change->p ? -1 : 1;
+    return (x->change > y->change) - (x->change < y->change); /* a fixed order */
+}
+
+/* Benjamini and Hochberg 1995, over both families.  */
+static void adjust(struct job *job)
+{
+    double smallest = 1;
+
+    qsort(job->tests, job->test_count, sizeof *job->tests, by_p);
+    for (size_t i = job->test_count; i-- > 0;) {
+        double q = job->tests[i].change->p * (double)job->test_count / (double)(i + 1);
+
+        if (q < smallest)
+            smallest = q;
+        job->tests[i].change->q = smallest;
+    }
+}
+
+/* Section 3.4: share and cost both moved the same way, and both far enough to matter.  Shares alone
+ * would blame every function when one other disappears; cost alone, the weather of a run.  */
+static enum profile_change_flag flag_of(const struct profile_change *change,
+                                        const struct profile_compare_options *options)
+{
+    double difference = change->new_share - change->base_share;
+    double by_share = difference / change->base_share; /* infinite for a new function */
+
+    if (!change->tested || change->q > options->q || fabs(difference) < options->min_share)
+        return PROFILE_CHANGE_NONE;
+    if (difference > 0 && by_share >= options->min_rel && change->relative >= options->min_rel)
+        return PROFILE_CHANGE_DEARER;
+    if (difference < 0 && -by_share >= options->min_rel && -change->relative >= options->min_rel)
+        return PROFILE_CHANGE_CHEAPER;
+    return PROFILE_CHANGE_NONE;
+}
+
+static void run_tests(struct job *job)
+{
+    const struct profile_compare_input *input = job->input;
+    struct profile_comparison *comparison = job->comparison;
+
+    for (size_t i = 0; i < job->runs; i++)
+        job->n[side_of(job, i)] += input->samples[i];
+    for (size_t f = 0; f < input->function_count; f++) {
+        add_test(job, FAMILY_SELF, input->self + f * job->runs, &comparison->functions[f].self);
+        add_test(job, FAMILY_TOTAL, input->total + f * job->runs, &comparison->functions[f].total);
+    }
+    comparison->test_count = job->test_count;
+    comparison->mean_samples[0] = job->n[0] / (double)input->base_runs;
+    comparison->mean_samples[1] = job->n[1] / (double)input->new_runs;
+    for (int family = 0; family < FAMILIES; family++)
+        test_family(job, (enum family)family);
+    adjust(job);
+    for (size_t i = 0; i < job->test_count; i++)
+        job->tests[i].change->flag = flag_of(job->tests[i].change, job->options);
+}
+
+enum profile_status compare_functions(const struct profile_compare_input *input,
+                                      const struct profile_compare_options *options,
+                                      struct profile_comparison *comparison,
+                                      struct profile_error *error)
+{
+    enum profile_status status = PROFILE_OK;
+    size_t most = input->function_count * FAMILIES + 1; /* not 0 */
+    struct job job = {
+        .input = input,
+        .options = options,
+        .comparison = comparison,
+        .runs = input->base_runs + input->new_runs,
+        .df = (double)(input->base_runs + input->new_runs) - 2,
+        .tests = calloc(most, sizeof *job.tests),
+        .spreads = calloc(most, sizeof *job.spreads),
+    };
+
+    if (job.tests && job.spreads)
+        run_tests(&job);
+    else
+        status = profile_no_memory(error);
+    free(job.tests);
+    free(job.spreads);
+    return status;
+}

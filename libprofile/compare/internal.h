@@ -1,0 +1,74 @@
+/* internal.h - between the files of libprofile/compare only.  */
+#ifndef PROFILE_COMPARE_INTERNAL_H
+#define PROFILE_COMPARE_INTERNAL_H
+
+#include "libprofile/compare/compare.h"
+#include "libprofile/internal.h"
+
+/* ---- Distributions (special.c) ---- */
+
+double compare_digamma(double x);          /* x > 0 */
+double compare_trigamma(double x);         /* x > 0 */
+double compare_trigamma_inverse(double y); /* y > 0 */
+
+/* P(|T| >= t) of Student's t with df > 0 degrees of freedom; infinite df: the normal one.  */
+double compare_t_two_sided(double t, double df);
+/* The t with P(T <= t) = p, 0 < p < 1.  */
+double compare_t_quantile(double p, double df);
+double compare_normal_quantile(double p);
+
+/* ---- Random numbers (random.c) ---- */
+
+/* xoshiro256**, seeded through splitmix64 (Blackman and Vigna 2018).  */
+struct compare_random {
+    uint64_t state[4];
+};
+
+void compare_random_seed(struct compare_random *random, uint64_t seed);
+uint64_t compare_random_next(struct compare_random *random);
+/* Uniform in 0..limit - 1, without bias; limit > 0.  */
+size_t compare_random_below(struct compare_random *random, size_t limit);
+double compare_random_unit(struct compare_random *random);   /* uniform in (0, 1) */
+double compare_random_normal(struct compare_random *random); /* mean 0, variance 1 */
+
+/* ---- The total (totals.c, permutation.c) ---- */
+
+/* Two-sided p of the difference of means between the first base_count and the other new_count
+ * values, together at most PROFILE_COMPARE_MAX_RUNS.  *exact tells whether all rearrangements were
+ * looked at.  */
+double compare_permutation(const double *values, size_t base_count, size_t new_count, bool *exact);
+
+enum profile_status compare_totals(const struct profile_compare_input *input,
+                                   const struct profile_compare_options *options,
+                                   struct profile_total_change *out, struct profile_error *error);
+
+/* ---- Functions (functions.c, dispersion.c, moved.c) ---- */
+
+/* Dispersion over runs of one tested row.  */
+struct compare_spread {
+    double raw;  /* Pearson's X^2 over its degrees of freedom */
+    double size; /* samples a run * share * (1 - share): what dispersion grows with */
+};
+
+struct compare_prior {
+    double trend; /* c in 1 + c * size */
+    double df;    /* how much it is to be trusted, in degrees of freedom; may be infinite */
+};
+
+/* What count rows with df degrees of freedom each say together (section 3.2).  */
+struct compare_prior compare_fit_prior(const struct compare_spread *spreads, size_t count,
+                                       double df);
+double compare_shrink(const struct compare_prior *prior, const struct compare_spread *spread,
+                      double df);
+
+enum profile_status compare_functions(const struct profile_compare_input *input,
+                                      const struct profile_compare_options *options,
+                                      struct profile_comparison *comparison,
+                                      struct profile_error *error);
+
+/* Turn DEARER into MOVED where the data say that the work only moved (section 3.5).  */
+enum profile_status compare_find_moved(const struct profile_compare_input *input,
+                                       struct profile_comparison *comparison,
+                                       struct profile_error *error);
+
+#endif /* PROFILE_COMPARE_INTERNAL_H */

@@ -1,0 +1,110 @@
+/* moved.c - "moved, not slower" (section 3.5).
+ *
+ * A function that is inlined elsewhere, split or renamed in part gets dearer while another gets
+ * cheaper by the same amount.  The evidence asked for is positive: the functions of its file
+ * together, or all its callers together, grew provably less than the function itself did.  "No
+ * significant change" would not do: a noisy sum never has one.  */
+#include "libprofile/compare/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct look {
+    const struct profile_compare_input *input;
+    size_t runs;
+    double *row;
+};
+
+struct growth {
+    double change; /* of the mean share */
+    double error;  /* its standard error */
+    double share;  /* of the base runs */
+};
+
+/* Of the share of look->row: mean and standard error over runs (Welch's).  */
+static struct growth growth_of(const struct look *look)
+{
+    size_t counts[2] = { look->input->base_runs, look->input->new_runs };
+    double mean[2] = { 0, 0 }, square[2] = { 0, 0 }, variance = 0;
+
+    for (size_t i = 0; i < look->runs; i++) {
+        int side = i >= counts[0];
+
+        mean[side] += look->row[i] / look->input->cost[i] / (double)counts[side];
+    }
+    for (size_t i = 0; i < look->runs; i++) {
+        int side = i >= counts[0];
+        double off = look->row[i] / look->input->cost[i] - mean[side];
+
+        square[side] += off * off;
+    }
+    for (int side = 0; side < 2; side++)
+        variance += square[side] / (double)(counts[side] - 1) / (double)counts[side];
+    return (struct growth){ mean[1] - mean[0], sqrt(variance), mean[0] };
+}
+
+/* Whether what is in look->row grew by less than half of what the function did, and the data rule
+ * out that it grew by as much.  A sum that is most of the program proves nothing: its share cannot
+ * grow.  */
+static bool did_not_grow(const struct look *look, double function_growth)
+{
+    struct growth sum = growth_of(look);
+    double df = (double)look->runs - 2;
+
+    return sum.share <= 0.5 && sum.change < function_growth / 2 &&
+           sum.change + compare_t_quantile(0.95, df) * sum.error < function_growth;
+}
+
+static bool file_did_not_grow(const struct look *look, size_t function, double function_growth)
+{
+    const struct profile_compare_input *input = look->input;
+    uint32_t group = input->group ? input->group[function] : PROFILE_NO_GROUP;
+    size_t members = 0;
+
+    if (group == PROFILE_NO_GROUP)
+        return false;
+    memset(look->row, 0, look->runs * sizeof *look->row);
+    for (size_t f = 0; f < input->function_count; f++) {
+        if (input->group[f] != group)
+            continue;
+        members++;
+        for (size_t i = 0; i < look->runs; i++)
+            look->row[i] += input->self[f * look->runs + i];
+    }
+    return members > 1 && did_not_grow(look, function_growth);
+}
+
+static bool callers_did_not_grow(const struct look *look, size_t function, double function_growth)
+{
+    return look->input->callers &&
+           look->input->callers(look->input->context, function, look->row) &&
+           did_not_grow(look, function_growth);
+}
+
+static void judge(const struct look *look, size_t function, struct profile_change *change)
+{
+    double growth = change->new_share - change->base_share;
+
+    if (change->flag == PROFILE_CHANGE_DEARER &&
+        (file_did_not_grow(look, function, growth) || callers_did_not_grow(look, function, growth)))
+        change->flag = PROFILE_CHANGE_MOVED;
+}
+
+enum profile_status compare_find_moved(const struct profile_compare_input *input,
+                                       struct profile_comparison *comparison,
+                                       struct profile_error *error)
+{
+    struct look look = { .input = input, .runs = input->base_runs + input->new_runs };
+
+    if (input->base_runs < 2 || input->new_runs < 2)
+        return PROFILE_OK;
+    look.row = malloc(look.runs * sizeof *look.row);
+    if (!look.row)
+        return profile_no_memory(error);
+    for (size_t f = 0; f < input->function_count; f++) {
+        judge(&look, f, &comparison->functions[f].self);
+        judge(&look, f, &comparison->functions[f].total);
+    }
+    free(look.row);
+    return PROFILE_OK;
+}

@@ -1,0 +1,426 @@
+/* What profile_compare() says of runs whose numbers can be checked by hand.  */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libprofile/compare/compare.h"
+#include "tests/support/allocation.h"
+
+enum { RUNS = 8, FUNCTIONS = 4 };
+
+/* 4 + 4 runs of 1000 samples, cost 1000, and what the functions have of it.  */
+struct fixture {
+    struct profile_compare_input input;
+    double cost[RUNS], samples[RUNS];
+    double self[FUNCTIONS * RUNS], total[FUNCTIONS * RUNS];
+    uint32_t group[FUNCTIONS];
+};
+
+static void set_self(struct fixture *fixture, size_t function, double base, double news)
+{
+    for (size_t i = 0; i < RUNS; i++)
+        fixture->self[function * RUNS + i] = fixture->total[function * RUNS + i] = i < RUNS / 2
+                                                                                       ? base
+                                                                                       : news;
+}
+
+static void set_up(struct fixture *fixture)
+{
+    memset(fixture, 0, sizeof *fixture);
+    for (size_t i = 0; i < RUNS; i++)
+        fixture->cost[i] = fixture->samples[i] = 1000;
+    for (size_t f = 0; f < FUNCTIONS; f++)
+        set_self(fixture, f, 200, 200);
+    fixture->input = (struct profile_compare_input){
+        .base_runs = RUNS / 2,
+        .new_runs = RUNS / 2,
+        .cost = fixture->cost,
+        .samples = fixture->samples,
+        .function_count = FUNCTIONS,
+        .self = fixture->self,
+        .total = fixture->total,
+    };
+}
+
+static struct profile_comparison *compared(const struct fixture *fixture)
+{
+    struct profile_comparison *comparison = NULL;
+    struct profile_error error;
+
+    ck_assert_int_eq(profile_compare(&fixture->input, NULL, &comparison, &error), PROFILE_OK);
+    return comparison;
+}
+
+START_TEST(equal_runs_pass)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_PASS);
+    ck_assert_int_eq(comparison->reason, PROFILE_REASON_NONE);
+    ck_assert_double_eq(comparison->total.p, 1);
+    ck_assert_double_eq(comparison->total.shift, 0);
+    ck_assert_uint_eq(comparison->test_count, 8);
+    ck_assert_double_eq(comparison->functions[0].self.p, 1);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* Medians, shift and p by hand: differences of {10, 12, 14, 16} and {13, 15, 20, 24} are -3 -1 1 1
+ * 3 3 3 4 5 6 8 8 10 10 12 14, their median 4.5.  */
+START_TEST(total_is_described_by_medians_and_shift)
+{
+    static const double costs[RUNS] = { 10, 12, 14, 16, 13, 15, 20, 24 };
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    memcpy(fixture.cost, costs, sizeof costs);
+    memset(fixture.self, 0, sizeof fixture.self);
+    memset(fixture.total, 0, sizeof fixture.total);
+    comparison = compared(&fixture);
+    ck_assert_double_eq(comparison->total.base, 13);
+    ck_assert_double_eq(comparison->total.new_cost, 17.5);
+    ck_assert_double_eq(comparison->total.shift, 4.5);
+    ck_assert_double_eq_tol(comparison->total.relative, 4.5 / 13, 1e-12);
+    ck_assert(comparison->total.exact);
+    /* Sums of the new runs at least 10 from 62: 72 and more, or 52 and less.  */
+    ck_assert_double_eq_tol(comparison->total.p, 12.0 / 70, 1e-12);
+    ck_assert_double_lt(comparison->total.low, comparison->total.relative);
+    ck_assert_double_gt(comparison->total.high, comparison->total.relative);
+    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_INCONCLUSIVE);
+    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOO_NOISY);
+    ck_assert_uint_eq(comparison->total.runs_wanted, 0); /* more than anybody makes */
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* Noise 5.77 %: n runs a side see 5 % when (t(0.975) + t(0.8)) * 0.0577 * sqrt(2 / n) <= 0.05; with
+ * the normal distribution for t that is n = 20.9.  */
+START_TEST(noise_above_the_threshold_asks_for_more_runs)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    for (size_t i = 0; i < RUNS; i++)
+        fixture.cost[i] = i % 2 ? 950 : 1050;
+    comparison = compared(&fixture);
+    ck_assert_double_eq_tol(comparison->total.noise, sqrt(20000.0 / 6) / 1000, 1e-12);
+    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOO_NOISY);
+    ck_assert_uint_ge(comparison->total.runs_wanted, 21);
+    ck_assert_uint_le(comparison->total.runs_wanted, 23);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+START_TEST(dearer_total_fails)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    for (size_t i = 0; i < RUNS; i++)
+        fixture.cost[i] = 1000 + (double)i + (i < 4 ? 0 : 100);
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_FAIL);
+    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOTAL);
+    ck_assert_double_eq_tol(comparison->total.p, 2.0 / 70, 1e-12);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* 10 % and 13 % of 4000 samples each, no variation at all: dispersion 1, deviance 17.730857, and p
+ * by Simpson's rule over the density of t with 6 degrees of freedom.  */
+START_TEST(share_of_one_function_is_tested_by_likelihood_ratio)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    fixture.input.function_count = 1;
+    set_self(&fixture, 0, 100, 130);
+    memset(fixture.total, 0, sizeof fixture.total);
+    comparison = compared(&fixture);
+    ck_assert_uint_eq(comparison->test_count, 1);
+    ck_assert_double_eq_tol(comparison->functions[0].self.p, 0.0056181549509733975, 1e-9);
+    ck_assert_double_eq_tol(comparison->functions[0].self.q, 0.0056181549509733975, 1e-9);
+    ck_assert_double_eq(comparison->functions[0].self.dispersion, 1);
+    ck_assert_double_eq_tol(comparison->functions[0].self.relative, 0.3, 1e-12);
+    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_DEARER);
+    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_FAIL);
+    ck_assert_int_eq(comparison->reason, PROFILE_REASON_FUNCTIONS);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* q of p values p1 <= p2 <= ... is min over k >= i of pk * n / k: two equal changes of opposite
+ * sign among four functions and no others.  */
+START_TEST(p_values_are_adjusted_for_their_number)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+    const struct profile_function_change *functions;
+
+    set_up(&fixture);
+    set_self(&fixture, 0, 200, 260);
+    set_self(&fixture, 1, 200, 140);
+    comparison = compared(&fixture);
+    functions = comparison->functions;
+    ck_assert_double_lt(functions[0].self.p, 1e-3);
+    ck_assert_double_lt(functions[1].self.p, functions[0].self.p);
+    /* Self and total are the same here, so each p counts twice: ranks 1, 2 and 3, 4 of 8.  */
+    ck_assert_double_eq_tol(functions[1].self.q / functions[1].self.p, 8.0 / 2, 1e-9);
+    ck_assert_double_eq_tol(functions[0].self.q / functions[0].self.p, 8.0 / 4, 1e-9);
+    ck_assert_int_eq(functions[0].self.flag, PROFILE_CHANGE_DEARER);
+    ck_assert_int_eq(functions[1].self.flag, PROFILE_CHANGE_CHEAPER);
+    ck_assert_uint_eq(comparison->dearer_count, 1);
+    ck_assert_uint_eq(comparison->cheaper_count, 1);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* Half of the program disappears: all others' shares double, none of them costs more.  */
+START_TEST(others_are_not_blamed_when_one_function_disappears)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    set_self(&fixture, 0, 500, 0);
+    for (size_t f = 1; f < FUNCTIONS; f++)
+        set_self(&fixture, f, 166, 166);
+    for (size_t i = 4; i < RUNS; i++)
+        fixture.cost[i] = fixture.samples[i] = 500;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_PASS);
+    ck_assert_double_gt(comparison->functions[1].self.new_share, 0.3);
+    ck_assert_double_lt(comparison->functions[1].self.q, 0.01);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_NONE);
+    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_CHEAPER);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+START_TEST(a_function_that_is_new_is_found)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    set_self(&fixture, 0, 0, 40);
+    comparison = compared(&fixture);
+    ck_assert(isinf(comparison->functions[0].self.relative));
+    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_DEARER);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* What 0 loses, 1 wins; both stand in one file.  */
+START_TEST(work_that_moves_inside_a_file_is_no_failure)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+    uint32_t group[FUNCTIONS] = { 0, 0, 1, PROFILE_NO_GROUP };
+
+    set_up(&fixture);
+    set_self(&fixture, 0, 200, 120);
+    set_self(&fixture, 1, 200, 280);
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
+    profile_comparison_free(comparison);
+
+    fixture.input.group = group;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
+    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_PASS);
+    ck_assert_uint_eq(comparison->moved_count, 1);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+static bool steady_callers(void *context, size_t function, double *row)
+{
+    (void)function;
+    for (size_t i = 0; i < RUNS; i++)
+        row[i] = *(double *)context;
+    return true;
+}
+
+/* Callers with 45 % of everything, steady, clear a function; callers that are the whole program
+ * prove nothing, their share cannot grow.  */
+START_TEST(steady_callers_clear_a_function)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+    double callers = 450;
+
+    set_up(&fixture);
+    set_self(&fixture, 1, 200, 280);
+    fixture.input.callers = steady_callers;
+    fixture.input.context = &callers;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
+    profile_comparison_free(comparison);
+
+    callers = 1000;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+START_TEST(three_runs_never_fail_and_never_pass)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    set_self(&fixture, 0, 100, 400);
+    fixture.input.base_runs = 4;
+    fixture.input.new_runs = 3;
+    fixture.input.function_count = 1; /* rows of 7 runs; the numbers do not matter */
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_INCONCLUSIVE);
+    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOO_FEW_RUNS);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+START_TEST(one_run_a_side_is_described_but_not_judged)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    fixture.input.base_runs = fixture.input.new_runs = 1;
+    fixture.cost[1] = 1100;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOO_FEW_RUNS);
+    ck_assert_double_eq_tol(comparison->total.relative, 0.1, 1e-12);
+    ck_assert_double_eq(comparison->total.p, 1);
+    ck_assert(isinf(comparison->total.detectable));
+    ck_assert(isinf(profile_comparison_detectable(comparison, 0.1)));
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+START_TEST(small_functions_are_not_tested)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    for (size_t f = 0; f < FUNCTIONS; f++)
+        set_self(&fixture, f, 4, 4);
+    comparison = compared(&fixture);
+    ck_assert_uint_eq(comparison->test_count, 0);
+    ck_assert_int_eq(comparison->reason, PROFILE_REASON_NOTHING_TO_TEST);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+static void no_base(struct fixture *fixture)
+{
+    fixture->input.base_runs = 0;
+}
+static void no_cost(struct fixture *fixture)
+{
+    fixture->cost[2] = 0;
+}
+static void no_samples(struct fixture *fixture)
+{
+    fixture->samples[7] = 0;
+}
+static void not_a_number(struct fixture *fixture)
+{
+    fixture->self[3] = NAN;
+}
+static void negative(struct fixture *fixture)
+{
+    fixture->total[3] = -1;
+}
+static void too_many(struct fixture *fixture)
+{
+    fixture->input.base_runs = 999;
+}
+
+static const struct {
+    void (*spoil)(struct fixture *fixture);
+    const char *message;
+} invalid[] = {
+    { no_base, "a side has no runs" },
+    { no_cost, "a run without samples, or with a cost of 0" },
+    { no_samples, "a run without samples, or with a cost of 0" },
+    { not_a_number, "a cost that is negative or not a number" },
+    { negative, "a cost that is negative or not a number" },
+    { too_many, "1003 runs; at most 1000 can be compared" },
+};
+
+START_TEST(what_breaks_the_contract_is_named)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison = NULL;
+    struct profile_error error;
+
+    set_up(&fixture);
+    invalid[_i].spoil(&fixture);
+    ck_assert_int_eq(profile_compare(&fixture.input, NULL, &comparison, &error), PROFILE_INVALID);
+    ck_assert_str_eq(error.message, invalid[_i].message);
+    ck_assert_ptr_null(comparison);
+}
+END_TEST
+
+START_TEST(every_failing_allocation_is_reported)
+{
+    struct fixture fixture;
+    enum profile_status status = PROFILE_NO_MEMORY;
+    unsigned long n = 0;
+
+    set_up(&fixture);
+    while (status != PROFILE_OK) {
+        struct profile_comparison *comparison = NULL;
+
+        allocation_fail_at(++n);
+        status = profile_compare(&fixture.input, NULL, &comparison, NULL);
+        allocation_fail_at(0);
+        ck_assert(status == PROFILE_OK || status == PROFILE_NO_MEMORY);
+        ck_assert((comparison != NULL) == (status == PROFILE_OK));
+        profile_comparison_free(comparison);
+    }
+    ck_assert_uint_gt(n, 7);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compare_runs");
+    TCase *tcase = tcase_create("runs");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_test(tcase, equal_runs_pass);
+    tcase_add_test(tcase, total_is_described_by_medians_and_shift);
+    tcase_add_test(tcase, noise_above_the_threshold_asks_for_more_runs);
+    tcase_add_test(tcase, dearer_total_fails);
+    tcase_add_test(tcase, share_of_one_function_is_tested_by_likelihood_ratio);
+    tcase_add_test(tcase, p_values_are_adjusted_for_their_number);
+    tcase_add_test(tcase, others_are_not_blamed_when_one_function_disappears);
+    tcase_add_test(tcase, a_function_that_is_new_is_found);
+    tcase_add_test(tcase, work_that_moves_inside_a_file_is_no_failure);
+    tcase_add_test(tcase, steady_callers_clear_a_function);
+    tcase_add_test(tcase, three_runs_never_fail_and_never_pass);
+    tcase_add_test(tcase, one_run_a_side_is_described_but_not_judged);
+    tcase_add_test(tcase, small_functions_are_not_tested);
+    tcase_add_loop_test(tcase, what_breaks_the_contract_is_named, 0,
+                        (int)(sizeof invalid / sizeof *invalid));
+    tcase_add_test(tcase, every_failing_allocation_is_reported);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,109 @@
+/* The gate is right about noise: simulated runs whose truth is known (docs/comparison.md section
+ * 6).  Seeds are fixed, so a failure is a change of the method.  */
+#include <check.h>
+#include <stdlib.h>
+
+#include "tests/support/simulate.h"
+
+enum { CHANGED = 5 };
+
+static struct profile_comparison *compared(const struct simulation *simulation, uint64_t seed)
+{
+    struct simulated runs;
+    struct profile_comparison *comparison;
+
+    simulate(simulation, seed, &runs);
+    ck_assert_int_eq(profile_compare(&runs.input, NULL, &comparison, NULL), PROFILE_OK);
+    simulated_release(&runs);
+    return comparison;
+}
+
+static const struct {
+    double noise, most; /* share of comparisons with a false flag */
+} quiet[] = {
+    { 0.03, 0.05 },
+    { 0.08, 0.10 },
+};
+
+START_TEST(equal_builds_are_rarely_flagged)
+{
+    struct simulation simulation = { .runs = 5, .noise = quiet[_i].noise, .factor = 1 };
+    int rounds = 200;
+    int flagged = 0;
+
+    for (int round = 0; round < rounds; round++) {
+        struct profile_comparison *comparison = compared(&simulation, 1000 + (uint64_t)round);
+
+        flagged += comparison->verdict == PROFILE_VERDICT_FAIL || comparison->dearer_count ||
+                   comparison->cheaper_count || comparison->moved_count;
+        profile_comparison_free(comparison);
+    }
+    ck_assert_int_le(flagged, (int)(quiet[_i].most * rounds));
+}
+END_TEST
+
+/* Also: nobody else is blamed.  Functions 3 and 4 hold function 5 in their inclusive cost.  */
+START_TEST(a_function_of_4_percent_that_is_15_percent_dearer_is_found)
+{
+    struct simulation simulation = {
+        .runs = 5, .noise = 0.03, .factor = 1.15, .changed = CHANGED, .own_share = 0.04
+    };
+    int rounds = 200;
+    int found = 0, blamed = 0;
+
+    for (int round = 0; round < rounds; round++) {
+        struct profile_comparison *comparison = compared(&simulation, 5000 + (uint64_t)round);
+        bool others = false;
+
+        found += comparison->functions[CHANGED].self.flag == PROFILE_CHANGE_DEARER &&
+                 comparison->verdict == PROFILE_VERDICT_FAIL;
+        for (size_t f = 0; f < comparison->function_count; f++)
+            others |= f / 3 != CHANGED / 3 &&
+                      (comparison->functions[f].self.flag || comparison->functions[f].total.flag);
+        blamed += others;
+        profile_comparison_free(comparison);
+    }
+    ck_assert_int_ge(found, rounds * 8 / 10);
+    ck_assert_int_le(blamed, rounds / 20);
+}
+END_TEST
+
+/* The power line is true: what it calls detectable is found about 80 times in 100.  */
+START_TEST(what_is_called_detectable_is_found_four_times_in_five)
+{
+    struct simulation simulation = {
+        .runs = 5, .noise = 0.03, .factor = 1, .changed = CHANGED, .own_share = 0.04
+    };
+    struct profile_comparison *comparison = compared(&simulation, 1);
+    int rounds = 100;
+    int found = 0;
+
+    simulation.factor = 1 + profile_comparison_detectable(comparison, 0.04);
+    profile_comparison_free(comparison);
+    for (int round = 0; round < rounds; round++) {
+        comparison = compared(&simulation, 9000 + (uint64_t)round);
+        found += comparison->functions[CHANGED].self.flag == PROFILE_CHANGE_DEARER;
+        profile_comparison_free(comparison);
+    }
+    ck_assert_int_ge(found, 65);
+    ck_assert_int_le(found, 95);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compare_simulation");
+    TCase *tcase = tcase_create("simulation");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_loop_test(tcase, equal_builds_are_rarely_flagged, 0,
+                        (int)(sizeof quiet / sizeof *quiet));
+    tcase_add_test(tcase, a_function_of_4_percent_that_is_15_percent_dearer_is_found);
+    tcase_add_test(tcase, what_is_called_detectable_is_found_four_times_in_five);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
