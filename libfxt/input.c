@@ -21,6 +21,7 @@ struct fxt_input {
     bool raw_end;   /* read returned 0 */
     bool cut;       /* a compressed stream ended before its end mark */
     bool in_member; /* gzip: between the first byte of a member and its end mark */
+    bool pending;   /* gzip: unpacked bytes may have found no room */
     uint64_t raw_bytes;
     uint64_t offset; /* uncompressed bytes handed out */
 
@@ -201,6 +202,7 @@ static enum fxt_status inflate_some(struct fxt_input *input, uint8_t *buffer, si
     *length = (size_t)(gzip->next_out - buffer);
     input->raw_next += input->raw_left - gzip->avail_in;
     input->raw_left = gzip->avail_in;
+    input->pending = result == Z_OK && gzip->avail_out == 0;
     switch (result) {
     case Z_STREAM_END:
         input->in_member = false;
@@ -224,7 +226,7 @@ static enum fxt_status read_gzip(struct fxt_input *input, uint8_t *buffer, size_
 
     *length = 0;
     while (status == FXT_OK && *length == 0) {
-        if (input->raw_left == 0) {
+        if (input->raw_left == 0 && !input->pending) {
             input->raw_next = 0;
             status = read_raw(input, input->raw, RAW_BYTES, &input->raw_left);
             if (status == FXT_OK && input->raw_left == 0) {
