@@ -3,6 +3,7 @@
 #   O=DIR      build folder (default: build)        V=1        show full commands
 #   SAN=LIST   sanitizers, as in SAN=address,undefined
 #   WERROR=1   warnings are errors                  NODEPS=1   never install missing packages
+#   FUZZ_SECONDS=N  of each fuzz target (default: 60)      FUZZ=WORD...    those whose name has it
 #   CC, CFLAGS, LDFLAGS, PREFIX, DESTDIR, PKG_CONFIG as everywhere
 
 VERSION := 0.1.0
@@ -18,6 +19,7 @@ PKG_CONFIG ?= pkg-config
 OBJCOPY ?= objcopy
 AR ?= ar
 CFLAGS ?= -O2 -g
+FUZZ_SECONDS ?= 60
 
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
@@ -83,6 +85,7 @@ help:
 	  'make            build programs and libraries into $(O)/' \
 	  'make check      build and run all tests' \
 	  'make bench      measure speed and memory beside peers (BENCHES=WORD... for some)' \
+	  'make fuzz       run the fuzz targets (FUZZ_SECONDS=N each, FUZZ=WORD... for some)' \
 	  'make demo       capture a sample program, convert it, show its hottest functions' \
 	  'make lint       formatting, clang-tidy, cppcheck, import arrows' \
 	  'make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)' \
@@ -177,6 +180,24 @@ check: $(O)/.deps-check all $(TEST_WANTED) $(TOOL_FILES) $(BENCH_FILES)
 # The Check programs alone: what runs again under the sanitizers.
 check-unit: $(O)/.deps-check all $(TEST_WANTED) $(TOOL_FILES)
 	$(Q)O=$(O) CC='$(CC)' tests/run --unit $(TESTS)
+
+# ---- Fuzzing (docs/testing.md) ----
+
+# Everything once more with Clang, instrumented, in a folder of its own.
+FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_FILES := $(patsubst %.c,$(O)/%,$(FUZZ_SOURCES))
+FUZZ_SUPPORT := $(patsubst %.c,$(O)/%.o,$(filter-out $(FUZZ_SOURCES),$(wildcard tests/fuzz/*.c)))
+
+.PHONY: fuzz fuzz-targets
+fuzz: $(O)/.deps-fuzz
+	$(Q)$(MAKE) O=$(O)/fuzz CC=clang SAN=fuzzer-no-link,address,undefined NODEPS=$(NODEPS) fuzz-targets
+	$(Q)O=$(O)/fuzz tests/fuzz/run --seconds $(FUZZ_SECONDS) $(FUZZ)
+
+fuzz-targets: $(FUZZ_FILES)
+
+$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,$(LIBRARIES),$(call objects,$(l)))
+	$(call say,LD,$@)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
 .PHONY: demo
 demo: all

@@ -1,0 +1,177 @@
+/* Bytes taken for a trace: docs/formats/fxt.md, libfxt/reader.c.
+ *
+ * - Every byte is in a delivered record or in the damage.
+ * - In pieces of any size, the same records and the same damage come as in one piece.
+ * - What was read, written with fxt_writer and read again, is the same sequence.
+ * - Small bounds (max_record_bytes, max_table_bytes) lose records, never count.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fuzz/support.h"
+
+struct outcome {
+    enum fxt_status status;
+    enum fxt_compression compression;
+    struct fxt_damage damage;
+    uint64_t offset;
+    struct fuzz_buffer records; /* digests */
+    struct fuzz_buffer copy;    /* the records as fxt_writer writes them, if it was asked to */
+};
+
+static void outcome_release(struct outcome *outcome)
+{
+    free(outcome->records.bytes);
+    free(outcome->copy.bytes);
+}
+
+/* The one thing the reader takes and the writer cannot say: more frames than 8 bits count.  */
+static void write_record(struct fxt_writer *writer, const struct fxt_record *record)
+{
+    enum fxt_status status = fxt_writer_record(writer, record, NULL);
+    bool too_deep = record->kind == FXT_RECORD_BACKTRACE &&
+                    record->value.backtrace.frames.count > 255;
+
+    HOLD(status == (too_deep ? FXT_INVALID : FXT_OK));
+}
+
+static bool is_writable(const struct fxt_record *record)
+{
+    return record->kind != FXT_RECORD_BACKTRACE || record->value.backtrace.frames.count <= 255;
+}
+
+static void check_accounts(const struct fxt_reader *reader, uint64_t delivered)
+{
+    const struct fxt_damage *damage = fxt_reader_damage(reader);
+    uint64_t sum = delivered;
+
+    for (int kind = 0; kind < FXT_DAMAGE_KINDS; kind++) {
+        sum += damage->kinds[kind].bytes;
+        HOLD(damage->kinds[kind].count > 0 || damage->kinds[kind].bytes == 0);
+        HOLD(damage->kinds[kind].count == 0 ||
+             damage->kinds[kind].first_offset <= fxt_reader_offset(reader));
+    }
+    HOLD(sum == fxt_reader_offset(reader));
+}
+
+/* Read all of the input, which is closed.  writer may be NULL.  */
+static void read_all(struct fxt_input *input, const struct fxt_reader_options *options,
+                     enum digest_form form, struct fxt_writer *writer, struct outcome *outcome)
+{
+    const struct fxt_record *record = NULL;
+    struct fxt_reader *reader = NULL;
+    struct fxt_error error = { .status = FXT_OK };
+    uint64_t delivered = 0;
+
+    HOLD(fxt_reader_open(input, options, &reader, NULL) == FXT_OK);
+    while ((outcome->status = fxt_reader_next(reader, &record, &error)) == FXT_OK) {
+        HOLD(record->offset + record->size == fxt_reader_offset(reader));
+        HOLD(record->size > 0 && record->size % 8 == 0);
+        HOLD(record->arg_count <= FXT_MAX_ARGS);
+        delivered += record->size;
+        if (form == DIGEST_WHOLE || is_writable(record))
+            digest_record(&outcome->records, record, form);
+        if (writer)
+            write_record(writer, record);
+    }
+    HOLD(outcome->status == FXT_END || outcome->status == FXT_FATAL);
+    HOLD(error.status == (outcome->status == FXT_END ? FXT_OK : FXT_FATAL));
+    HOLD(memchr(error.message, '\0', sizeof error.message) != NULL);
+    HOLD(fxt_reader_next(reader, &record, NULL) == outcome->status);
+    check_accounts(reader, delivered);
+    outcome->damage = *fxt_reader_damage(reader);
+    outcome->offset = fxt_reader_offset(reader);
+    outcome->compression = fxt_input_compression(input);
+    fxt_reader_close(reader);
+    fxt_input_close(input);
+}
+
+static void check_same(const struct outcome *one, const struct outcome *other)
+{
+    HOLD(one->status == other->status);
+    HOLD(one->offset == other->offset);
+    HOLD(memcmp(&one->damage, &other->damage, sizeof one->damage) == 0);
+    HOLD(one->records.used == other->records.used);
+    HOLD(one->records.used == 0 ||
+         memcmp(one->records.bytes, other->records.bytes, one->records.used) == 0);
+}
+
+static void check_pieces(const uint8_t *data, size_t size, const struct fxt_reader_options *options)
+{
+    const struct pieces pieces[] = { { .most = 0 },
+                                     { .least = 1, .most = 1 },
+                                     { .least = 1, .most = 40, .state = size } };
+    struct outcome outcomes[3] = { 0 };
+    struct fuzz_source source;
+
+    for (int i = 0; i < 3; i++) {
+        read_all(fuzz_open(&source, data, size, pieces[i]), options, DIGEST_WHOLE, NULL,
+                 &outcomes[i]);
+        if (outcomes[i].status == FXT_END)
+            HOLD(outcomes[i].offset == size);
+        check_same(&outcomes[0], &outcomes[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        outcome_release(&outcomes[i]);
+}
+
+static void check_copy(const uint8_t *data, size_t size, const struct fxt_reader_options *options)
+{
+    const struct pieces whole = { .most = 0 };
+    struct outcome first = { .offset = 0 };
+    struct outcome second = { .offset = 0 };
+    struct fuzz_source source;
+    struct fxt_writer *writer;
+
+    HOLD(fxt_writer_open(fuzz_write, &first.copy, &writer, NULL) == FXT_OK);
+    read_all(fuzz_open(&source, data, size, whole), options, DIGEST_WRITTEN, writer, &first);
+    HOLD(fxt_writer_bytes(writer) == first.copy.used);
+    fxt_writer_close(writer);
+
+    read_all(fuzz_open(&source, first.copy.bytes, first.copy.used, whole), options, DIGEST_WRITTEN,
+             NULL, &second);
+    HOLD(second.status == FXT_END);
+    HOLD(first.records.used == second.records.used);
+    HOLD(first.records.used == 0 ||
+         memcmp(first.records.bytes, second.records.bytes, first.records.used) == 0);
+    outcome_release(&first);
+    outcome_release(&second);
+}
+
+/* fuzz_fxt_input looks at what is compressed.  */
+static bool is_compressed(const uint8_t *data, size_t size)
+{
+    struct fuzz_source source;
+    struct fxt_input *input = fuzz_open(&source, data, size, (struct pieces){ .most = 0 });
+    enum fxt_compression compression;
+    uint8_t byte;
+    size_t length;
+
+    (void)fxt_input_read(input, &byte, 1, &length, NULL);
+    compression = fxt_input_compression(input);
+    fxt_input_close(input);
+    return compression != FXT_PLAIN;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct fxt_reader_options trusting = { .size = sizeof trusting, .trust_start = true };
+    const struct fxt_reader_options bounded = { .size = sizeof bounded,
+                                                .trust_start = true,
+                                                .max_record_bytes = 32768,
+                                                .max_table_bytes = 2000 };
+
+    if (is_compressed(data, size))
+        return 0;
+    check_pieces(data, size, &trusting);
+    check_pieces(data, size, &bounded);
+    check_copy(data, size, &trusting);
+    { /* an untrusted start may be refused, and is then no trace to account for */
+        struct outcome outcome = { .offset = 0 };
+        struct fuzz_source source;
+
+        read_all(fuzz_open(&source, data, size, (struct pieces){ .most = 0 }), NULL, DIGEST_WHOLE,
+                 NULL, &outcome);
+        outcome_release(&outcome);
+    }
+    return 0;
+}

@@ -1,0 +1,165 @@
+/* Write the first inputs of the fuzz targets: fuzz_seeds DIR makes DIR/TARGET/NAME.
+ *
+ * testdata/fuzz/make calls this.  What fuzzing found later lies beside them, as found-*.  */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#define ZLIB_CONST /* next_in may point to what is const */
+#include <zlib.h>
+
+#include "tests/support/every_kind.h"
+#include "tests/support/fidl_vectors.h"
+#include "tests/support/fxt_vectors.h"
+
+#define ROWS(table) (sizeof(table) / sizeof *(table))
+
+static const char *folder;
+
+/* The trace in which everything occurs.  */
+static uint8_t every_kind[32768];
+static size_t every_kind_length;
+
+_Noreturn static void give_up(const char *what)
+{
+    perror(what);
+    exit(4);
+}
+
+static void save(const char *target, const char *name, const void *bytes, size_t length)
+{
+    char path[4096];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, target);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        give_up(path);
+    (void)snprintf(path, sizeof path, "%s/%s/%s", folder, target, name);
+    file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, length, file) != length || fclose(file) != 0)
+        give_up(path);
+}
+
+/* ---- Traces ---- */
+
+static int append(void *context, const void *bytes, size_t size)
+{
+    (void)context;
+    if (size > sizeof every_kind - every_kind_length)
+        return ENOSPC;
+    memcpy(every_kind + every_kind_length, bytes, size);
+    every_kind_length += size;
+    return 0;
+}
+
+static void make_every_kind(void)
+{
+    struct fxt_writer *writer;
+
+    if (fxt_writer_open(append, NULL, &writer, NULL) != FXT_OK ||
+        every_kind_write(writer) != FXT_OK)
+        give_up("every kind of record");
+    fxt_writer_close(writer);
+}
+
+/* "V1 magic" as a file name: v1-magic.  */
+static void save_vector(const char *target, const struct fxt_vector *vector)
+{
+    char name[100];
+    size_t used = 0;
+
+    for (const char *c = vector->name; *c && used + 1 < sizeof name; c++) {
+        unsigned char character = (unsigned char)*c;
+
+        if (isalnum(character))
+            name[used++] = (char)tolower(character);
+        else if (used > 0 && name[used - 1] != '-')
+            name[used++] = '-';
+    }
+    name[used] = '\0';
+    save(target, name, vector->bytes, vector->length);
+}
+
+static void save_traces(void)
+{
+    for (size_t i = 0; i < ROWS(fxt_vectors); i++)
+        save_vector("fuzz_fxt_reader", &fxt_vectors[i]);
+    save("fuzz_fxt_reader", "every-kind", every_kind, every_kind_length);
+}
+
+/* ---- Compressed ---- */
+
+static uint8_t packed[65536];
+
+/* One gzip member at position at; returns where it ends.  */
+static size_t pack(const void *bytes, size_t length, size_t at)
+{
+    z_stream stream = { .next_in = bytes,
+                        .avail_in = (uInt)length,
+                        .next_out = packed + at,
+                        .avail_out = (uInt)(sizeof packed - at) };
+
+    if (deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+        deflate(&stream, Z_FINISH) != Z_STREAM_END || deflateEnd(&stream) != Z_OK)
+        give_up("gzip");
+    return at + (size_t)stream.total_out;
+}
+
+static void save_packed(void)
+{
+    size_t length = pack(every_kind, every_kind_length, 0);
+
+    save("fuzz_fxt_input", "plain", every_kind, 200);
+    save("fuzz_fxt_input", "gzip", packed, length);
+    save("fuzz_fxt_input", "gzip-cut", packed, length / 2);
+    length = pack("one", 3, 0);
+    memset(packed + length, 0, 5); /* as tapes pad */
+    length = pack("two", 3, length + 5);
+    save("fuzz_fxt_input", "gzip-two-members", packed, length);
+}
+
+/* ---- Messages ---- */
+
+static size_t hex_bytes(const char *text, uint8_t *bytes, size_t capacity)
+{
+    size_t used = 0;
+    unsigned byte;
+    int length;
+
+    for (; used < capacity && sscanf(text, " %2x%n", &byte, &length) == 1; text += length)
+        bytes[used++] = (uint8_t)byte;
+    return used;
+}
+
+static void save_messages(void)
+{
+    static const struct {
+        const char *name;
+        const char *text;
+    } messages[] = {
+        { "allocation-1", VECTOR_ALLOCATION_1 },     { "allocation-2", VECTOR_ALLOCATION_2 },
+        { "deallocation-1", VECTOR_DEALLOCATION_1 }, { "deallocation-2", VECTOR_DEALLOCATION_2 },
+        { "process-info", VECTOR_PROCESS_INFO },
+    };
+    uint8_t bytes[1024];
+
+    for (size_t i = 0; i < ROWS(messages); i++)
+        save("fuzz_fidl", messages[i].name, bytes,
+             hex_bytes(messages[i].text, bytes, sizeof bytes));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        (void)fputs("usage: fuzz_seeds DIR\n", stderr);
+        return 2;
+    }
+    folder = argv[1];
+    make_every_kind();
+    save_traces();
+    save_packed();
+    save_messages();
+    return 0;
+}
