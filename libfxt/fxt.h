@@ -78,23 +78,54 @@ typedef ptrdiff_t (*fxt_read_fn)(void *context, void *buffer, size_t size);
 enum fxt_compression {
     FXT_PLAIN = 0,
     FXT_GZIP = 1,
+    FXT_ZSTD = 2,
 };
 
-/* Read from a file descriptor: a file, a pipe or a socket, from where it stands.  The descriptor
- * stays the caller's and must outlive the input.  Nothing is read before the first fxt_input_read()
- * or fxt_reader_next().  Returns FXT_OK or FXT_NO_MEMORY.  */
-FXT_API enum fxt_status fxt_input_open_fd(int fd, struct fxt_input **out, struct fxt_error *error);
+/* What a growing input has for its reader.  */
+enum fxt_wait {
+    FXT_WAIT_END = 0,   /* it is over: what is incomplete now is damage */
+    FXT_WAIT_MORE = 1,  /* read: there is something, or an end or error to be told of */
+    FXT_WAIT_LEAVE = 2, /* it goes on without us: what is incomplete now is not damage */
+};
 
-/* Read from a callback.  Returns FXT_OK or FXT_NO_MEMORY.  */
+/* Asked before every read of a growing input, with the bytes read so far, compressed as they are.
+ * It waits until it can say something.  When the read then gives 0 bytes, or EINTR, it is asked
+ * again with the same number.  */
+typedef enum fxt_wait (*fxt_wait_fn)(void *context, uint64_t raw_bytes);
+
+/* Where bytes come from.  */
+struct fxt_input_options {
+    size_t size;      /* sizeof(struct fxt_input_options) */
+    fxt_read_fn read; /* NULL: read from fd */
+    void *context;    /* of read */
+    int fd;
+    /* Not NULL: the input grows while it is read, and a read of 0 bytes is not its end; wait is.
+     * Works with compression too: what is flushed can be read.  */
+    fxt_wait_fn wait;
+    void *wait_context;
+};
+
+/* Read from a file descriptor - a file, a pipe or a socket, from where it stands - or from a
+ * callback.  The descriptor stays the caller's and must outlive the input.  Nothing is read before
+ * the first fxt_input_read() or fxt_reader_next().  Returns FXT_OK, FXT_INVALID or
+ * FXT_NO_MEMORY.  */
+FXT_API enum fxt_status fxt_input_open(const struct fxt_input_options *options,
+                                       struct fxt_input **out, struct fxt_error *error);
+
+/* The same with no other option.  Return FXT_OK or FXT_NO_MEMORY.  */
+FXT_API enum fxt_status fxt_input_open_fd(int fd, struct fxt_input **out, struct fxt_error *error);
 FXT_API enum fxt_status fxt_input_open_callback(fxt_read_fn read, void *context,
                                                 struct fxt_input **out, struct fxt_error *error);
 
 /* Store up to size uncompressed bytes in buffer and their number in *length; size is at least 1.
- * The compression is told by the first bytes: gzip (any number of members) or none.  A compressed
- * stream that stops early gives what it held, then FXT_END with fxt_input_is_cut() true.
+ * The compression is told by the first bytes: gzip (any number of members), zstd (any number of
+ * frames, skippable ones too; windows up to 128 MiB) or none.  A compressed stream that stops early
+ * gives what it held, then FXT_END with fxt_input_is_cut() true; corrupt data give what comes
+ * before them.
  *
  * Returns FXT_OK with *length >= 1, FXT_END, FXT_FATAL (a read failed, or the compressed data are
- * corrupt) or FXT_NO_MEMORY.  After anything but FXT_OK every further call returns the same.  */
+ * corrupt or take a larger window) or FXT_NO_MEMORY.  After anything but FXT_OK every further call
+ * returns the same.  */
 FXT_API enum fxt_status fxt_input_read(struct fxt_input *input, void *buffer, size_t size,
                                        size_t *length, struct fxt_error *error);
 
@@ -103,6 +134,9 @@ FXT_API enum fxt_compression fxt_input_compression(const struct fxt_input *input
 
 /* Whether a compressed stream ended before its own end mark.  */
 FXT_API bool fxt_input_is_cut(const struct fxt_input *input);
+
+/* Whether reading ended because FXT_WAIT_LEAVE was said.  */
+FXT_API bool fxt_input_was_left(const struct fxt_input *input);
 
 /* Bytes taken from the descriptor or callback so far, compressed as they are: what a progress
  * display wants.  */

@@ -158,6 +158,10 @@ static enum fxt_status finish(struct fxt_reader *reader, uint64_t left)
 {
     bool cut = fxt_input_is_cut(reader->input);
 
+    if (fxt_input_was_left(reader->input)) { /* the rest of the record is still to be written */
+        reader->begin = reader->end;
+        return stop(reader, FXT_END);
+    }
     if (left > 0 && left < 8 && !cut)
         fxt_count_damage(reader, FXT_DAMAGE_STRAY_BYTES, left);
     else if (left > 0 || cut)

@@ -14,8 +14,8 @@ static const struct {
     { "\x7f"
       "ELF",
       4, "an ELF file, not an FXT trace" },
-    { "\x28\xb5\x2f\xfd", 4, "zstd data; unpack it first: zstd -d" },
-    { "\x1f\x8b\x08", 3, "gzip data inside gzip data; unpack it once more" },
+    { "\x28\xb5\x2f\xfd", 4, "zstd data inside compressed data; unpack it once more" },
+    { "\x1f\x8b\x08", 3, "gzip data inside compressed data; unpack it once more" },
     { "\xfd"
       "7zXZ",
       5, "xz data; unpack it first: xz -d" },

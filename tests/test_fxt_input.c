@@ -354,6 +354,116 @@ START_TEST(fails_as_the_input_did)
 }
 END_TEST
 
+/* ---- Growing inputs ---- */
+
+/* Gives its bytes step by step, a read of 0 bytes or EINTR before each, and then what end says.  */
+struct growing {
+    struct source source;
+    enum fxt_wait end;
+    bool interrupts;
+    size_t reads, waits;
+    uint64_t asked_with; /* raw bytes, of the last wait */
+};
+
+static ptrdiff_t read_growing(void *context, void *buffer, size_t size)
+{
+    struct growing *growing = context;
+
+    if (growing->reads++ % 2 == 0) {
+        errno = EINTR;
+        return growing->interrupts ? -1 : 0;
+    }
+    return read_source(&growing->source, buffer, size);
+}
+
+static enum fxt_wait wait_growing(void *context, uint64_t raw_bytes)
+{
+    struct growing *growing = context;
+
+    growing->waits++;
+    growing->asked_with = raw_bytes;
+    return growing->source.left ? FXT_WAIT_MORE : growing->end;
+}
+
+static struct fxt_input *open_growing(struct growing *growing)
+{
+    struct fxt_input_options options = { .size = sizeof options,
+                                         .read = read_growing,
+                                         .context = growing,
+                                         .wait = wait_growing,
+                                         .wait_context = growing };
+    struct fxt_input *input;
+
+    ck_assert_int_eq(fxt_input_open(&options, &input, &error), FXT_OK);
+    return input;
+}
+
+START_TEST(waits_for_an_input_that_grows)
+{
+    struct growing growing = {
+        .source = { _i & 1 ? packed : plain, _i & 1 ? packed_length : sizeof plain, 5000 },
+        .interrupts = _i & 2,
+        .end = FXT_WAIT_END,
+    };
+    struct fxt_input *input = open_growing(&growing);
+    size_t total;
+
+    ck_assert_int_eq(read_to_end(input, sizeof out, &total), FXT_END);
+    ck_assert_uint_eq(total, sizeof plain);
+    ck_assert_mem_eq(out, plain, total);
+    ck_assert_uint_eq(growing.waits, growing.reads + 1);
+    ck_assert_uint_eq(growing.asked_with, _i & 1 ? packed_length : sizeof plain);
+    ck_assert(!fxt_input_was_left(input));
+    fxt_input_close(input);
+}
+END_TEST
+
+/* A gzip member is cut when its file is over, and unfinished when nobody waits for the rest.  */
+START_TEST(tells_an_end_from_leaving)
+{
+    struct growing growing = { .source = { packed, packed_length / 2, 0 },
+                               .end = _i ? FXT_WAIT_LEAVE : FXT_WAIT_END };
+    struct fxt_input *input = open_growing(&growing);
+    size_t total;
+
+    ck_assert_int_eq(read_to_end(input, sizeof out, &total), FXT_END);
+    ck_assert_uint_gt(total, 0);
+    ck_assert_int_eq(fxt_input_is_cut(input), !_i);
+    ck_assert_int_eq(fxt_input_was_left(input), _i);
+    fxt_input_close(input);
+}
+END_TEST
+
+/* Half a record that is still being written is no damage.  */
+START_TEST(leaves_half_a_record)
+{
+    static const uint8_t bytes[] = { 0x10, 0, 0x04, 0x46, 0x78, 0x54, 0x16, 0, 0x44, 0, 2,
+                                     0,    0, 0,    0,    0,    0x64, 0,    0, 0,    0, 0 };
+    struct growing growing = { .source = { bytes, sizeof bytes, 3 },
+                               .end = _i ? FXT_WAIT_LEAVE : FXT_WAIT_END };
+    struct reading result;
+    char text[256], damage[256];
+
+    ck_assert_int_eq(describe_input(open_growing(&growing), NULL, text, sizeof text, &result),
+                     FXT_END);
+    describe_damage(&result.damage, damage, sizeof damage);
+    ck_assert_str_eq(text, "@0+8 magic p0 number=16547846\n");
+    ck_assert_str_eq(damage, _i ? "" : "truncated_tail=1@8+14");
+    ck_assert_uint_eq(result.offset, _i ? 8 : sizeof bytes);
+}
+END_TEST
+
+START_TEST(refuses_options_of_another_version)
+{
+    struct fxt_input_options options = { .size = sizeof options - 1 };
+    struct fxt_input *input = NULL;
+
+    ck_assert_int_eq(fxt_input_open(&options, &input, &error), FXT_INVALID);
+    ck_assert_ptr_null(input);
+    ck_assert_str_eq(error.message, "input options of another version");
+}
+END_TEST
+
 /* ---- Descriptors ---- */
 
 START_TEST(reads_a_pipe_that_gives_little_at_a_time)
@@ -444,6 +554,10 @@ int main(void)
     tcase_add_loop_test(tcase, reads_on_after_an_interrupt, 0, 2);
     tcase_add_loop_test(tcase, passes_a_failed_read_on, 0, 2);
     tcase_add_loop_test(tcase, fails_as_the_input_did, 0, 5);
+    tcase_add_loop_test(tcase, waits_for_an_input_that_grows, 0, 4);
+    tcase_add_loop_test(tcase, tells_an_end_from_leaving, 0, 2);
+    tcase_add_loop_test(tcase, leaves_half_a_record, 0, 2);
+    tcase_add_test(tcase, refuses_options_of_another_version);
     tcase_add_loop_test(tcase, reads_a_pipe_that_gives_little_at_a_time, 0, 2);
     tcase_add_test(tcase, reads_a_file_from_where_it_stands);
     tcase_add_loop_test(tcase, says_why_a_descriptor_cannot_be_read, 0, 2);

@@ -11,8 +11,8 @@
 #include "tests/support/pass_on.h"
 
 static struct copy trace;
-static uint8_t *packed;
-static size_t packed_length;
+static uint8_t *packed[2]; /* gzip, zstd */
+static size_t packed_length[2];
 
 /* A large record that no window holds at first, and enough providers and strings for every table
  * to grow.  */
@@ -44,15 +44,19 @@ static void make_trace(void)
     ck_assert_int_eq(every_kind_write(to), FXT_OK);
     write_growing(to);
     fxt_writer_close(to);
-    packed = malloc(trace.used);
-    ck_assert_ptr_nonnull(packed);
-    packed_length = pack_gzip(trace.bytes, trace.used, packed, trace.used);
+    for (int i = 0; i < 2; i++) {
+        packed[i] = malloc(trace.used);
+        ck_assert_ptr_nonnull(packed[i]);
+    }
+    packed_length[0] = pack_gzip(trace.bytes, trace.used, packed[0], trace.used);
+    packed_length[1] = pack_zstd(trace.bytes, trace.used, false, packed[1], trace.used);
 }
 
 static void free_trace(void)
 {
     free(trace.bytes);
-    free(packed);
+    free(packed[0]);
+    free(packed[1]);
     trace = (struct copy){ 0 };
 }
 
@@ -87,8 +91,8 @@ static struct run read_all(const uint8_t *bytes, size_t length)
 
 START_TEST(survives_every_failed_allocation)
 {
-    const uint8_t *bytes = _i ? packed : trace.bytes;
-    size_t length = _i ? packed_length : trace.used;
+    const uint8_t *bytes = _i ? packed[_i - 1] : trace.bytes;
+    size_t length = _i ? packed_length[_i - 1] : trace.used;
     unsigned long allocations;
     struct run whole;
 
@@ -119,7 +123,7 @@ int main(void)
     int failed;
 
     tcase_add_checked_fixture(tcase, make_trace, free_trace);
-    tcase_add_loop_test(tcase, survives_every_failed_allocation, 0, 2);
+    tcase_add_loop_test(tcase, survives_every_failed_allocation, 0, 3);
     suite_add_tcase(suite, tcase);
 
     runner = srunner_create(suite);

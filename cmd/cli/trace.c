@@ -54,10 +54,19 @@ bool cli_trace_next(struct cli_trace *trace, const struct fxt_record **record)
     return true;
 }
 
+/* What was wrong, for people.  The input knows more about corrupt compression than its kind.  */
+static const char *phrase(const struct cli_trace *trace, enum fxt_damage_kind kind)
+{
+    if (kind == FXT_DAMAGE_CORRUPT_INPUT && trace->status == FXT_FATAL)
+        return trace->error.message;
+    return fxt_damage_kind_phrase(kind);
+}
+
 /* "2 contradictory records, dropped (first at offset 96, 80 bytes)" for each kind of the group,
  * in one text.  */
-static void describe(const struct fxt_damage *damage, bool losses, char *text, size_t size)
+static void describe(const struct cli_trace *trace, bool losses, char *text, size_t size)
 {
+    const struct fxt_damage *damage = fxt_reader_damage(trace->reader);
     size_t used = 0;
 
     text[0] = '\0';
@@ -72,7 +81,7 @@ static void describe(const struct fxt_damage *damage, bool losses, char *text, s
             (void)snprintf(lost, sizeof lost, ", %s bytes", cli_grouped(damage->kinds[kind].bytes));
         length = snprintf(text + used, size - used, "%s%s%s%s (%s offset %llu%s)", used ? "; " : "",
                           count > 1 ? cli_grouped(count) : "", count > 1 ? " times " : "",
-                          fxt_damage_kind_phrase(kind), count > 1 ? "first at" : "at",
+                          phrase(trace, kind), count > 1 ? "first at" : "at",
                           (unsigned long long)damage->kinds[kind].first_offset, lost);
         if (length < 0 || used + (size_t)length >= size)
             return;
@@ -136,13 +145,13 @@ enum cli_exit cli_trace_report(const struct cli_trace *trace, bool strict)
     damage = fxt_reader_damage(trace->reader);
     status = report_end(trace);
     if (fxt_damage_total(damage, false) > 0) {
-        describe(damage, true, text, sizeof text);
+        describe(trace, true, text, sizeof text);
         cli_error("%s: damaged: %s", trace->path, text);
         status = cli_worse(status, CLI_DAMAGED);
     }
     if (fxt_damage_total(damage, true) > fxt_damage_total(damage, false) &&
         (trace->records > 0 || status == CLI_OK)) { /* without records one reason is enough */
-        describe(damage, false, text, sizeof text);
+        describe(trace, false, text, sizeof text);
         cli_warning("%s: %s", trace->path, text);
         status = strict ? cli_worse(status, CLI_DAMAGED) : status;
     }

@@ -30,9 +30,8 @@ static const char *const examples[] = {
 static const struct cli_command command = {
     .name = "fxtdump",
     .usage = "[OPTION]... FILE...",
-    .summary =
-        "Show the records of traces in the Fuchsia trace format, plain or gzip; - is standard\n"
-        "input.  Damage is passed over, reported, and gives exit status 3.",
+    .summary = "Show the records of traces in the Fuchsia trace format, plain, gzip or zstd; - is\n"
+               "standard input.  Damage is passed over, reported, and gives exit status 3.",
     .options = option_table,
     .examples = examples,
 };

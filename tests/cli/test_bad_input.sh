@@ -85,7 +85,7 @@ both 3 ones ones 'not an FXT trace'
 both 4 folder folder directory
 both 4 missing missing 'No such file'
 both 4 empty/below empty/below 'Not a directory'
-both 3 twice.gz twice.gz 'gzip data inside gzip'
+both 3 twice.gz twice.gz 'gzip data inside compressed'
 both 3 nothing.gz nothing.gz 'empty'
 both 3 packed.xz packed.xz 'xz -d'
 nothing_left "a file that is no trace"

@@ -156,7 +156,7 @@ expect 3 "fxtdump: cut.fxt.gz: damaged: cut off in its last record (at offset 20
 $(sed -e 's/every-kind.fxt/cut.fxt.gz/' -e '/^exit status/d' "$ROOT/testdata/fxtdump/every-kind.err")" cut.fxt.gz
 cmp out "$ROOT/testdata/fxtdump/every-kind.txt"
 { gzip -c good.fxt && printf 'garbage'; } >behind.fxt.gz
-expect 3 'fxtdump: behind.fxt.gz: damaged: corrupt compressed data (at offset 8)' behind.fxt.gz
+expect 3 'fxtdump: behind.fxt.gz: damaged: bytes behind the end of the gzip data are not gzip (at offset 8)' behind.fxt.gz
 # shellcheck disable=SC2059
 printf "$magic"'\000\000\005\000\000\000\000\000' >size-zero.fxt
 expect 3 'fxtdump: size-zero.fxt: damaged: record of size 0, unreadable from there (at offset 8)' size-zero.fxt
