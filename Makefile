@@ -49,7 +49,11 @@ sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c)
 
 libs_fxt := -lz -lzstd
-libs_symbolize := -ldwarf -lelf -liberty -lz -lzstd -lpthread
+libs_symbolize := -ldwarf -liberty -lz -lzstd -lpthread
+# MiniDebugInfo and kernel modules are packed with xz; read where liblzma is.
+HAVE_LZMA := $(shell $(PKG_CONFIG) --exists liblzma 2>/dev/null && echo 1)
+libs_symbolize += $(if $(HAVE_LZMA),-llzma)
+flags_libsymbolize := $(if $(HAVE_LZMA),-DSYM_HAVE_LZMA)
 libs_profile := -lprotobuf-nanopb -lz -lm
 
 libs_fxtdump := fxt
@@ -227,7 +231,7 @@ install: all
 	    ln -sf lib$$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/lib$$l.so; \
 	    sed 's,^#include "lib[a-z]*/\(.*\)",#include "\1",' lib$$l/$$l.h > $(DESTDIR)$(INCLUDEDIR)/fxt/$$l.h; \
 	    sed -e 's,@PREFIX@,$(PREFIX),;s,@LIBDIR@,$(LIBDIR),;s,@INCLUDEDIR@,$(INCLUDEDIR),;s,@VERSION@,$(VERSION),' \
-	        lib$$l/lib$$l.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lib$$l.pc; \
+	        -e 's,@LZMA@,$(if $(HAVE_LZMA),-llzma ),' lib$$l/lib$$l.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lib$$l.pc; \
 	done
 	$(Q)install -m 644 libfxt/fidl/fidl_sampler.h $(DESTDIR)$(INCLUDEDIR)/fxt
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))

@@ -168,6 +168,8 @@ static enum sym_status resolve(struct sym_module *module, const uint64_t *vaddrs
     if (!status)
         status = ids ? answer_once(&batch, ids) : answer_each(&batch);
     free(batch.buffer);
+    if (!status)
+        status = sym_module_check_files(module, count > 1);
     if (status)
         return sym_fail(error, status, "%s",
                         status == SYM_STOPPED ? "stopped by the caller" : "out of memory");

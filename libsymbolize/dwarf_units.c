@@ -16,6 +16,10 @@ enum {
 };
 
 static const char *const dwarf_names[SYM_SECTION_COUNT] = {
+    [SYM_SECTION_TYPES] = "",
+    [SYM_SECTION_ARANGES] = "",
+    [SYM_SECTION_CU_INDEX] = "",
+    [SYM_SECTION_TU_INDEX] = "",
     [SYM_SECTION_INFO] = ".debug_info",
     [SYM_SECTION_ABBREV] = ".debug_abbrev",
     [SYM_SECTION_LINE] = ".debug_line",
@@ -33,7 +37,7 @@ static const char *const dwarf_names[SYM_SECTION_COUNT] = {
 static bool is_hidden(enum sym_section which)
 {
     return which == SYM_SECTION_RANGES || which == SYM_SECTION_RNGLISTS ||
-           which == SYM_SECTION_LINE;
+           which == SYM_SECTION_LINE || !dwarf_names[which][0];
 }
 
 static int give_section_info(void *context, Dwarf_Half index, Dwarf_Obj_Access_Section *out,
@@ -78,7 +82,7 @@ static Dwarf_Small give_word_size(void *context)
 {
     const struct sym_dwarf *dwarf = context;
 
-    return gelf_getclass(dwarf->object->elf) == ELFCLASS32 ? 4 : 8;
+    return dwarf->object->is_64 ? 8 : 4;
 }
 
 static Dwarf_Unsigned give_section_count(void *context)
@@ -389,11 +393,9 @@ enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *objec
                                struct sym_strings *strings, struct sym_error *error)
 {
     Dwarf_Error failure = NULL;
-    GElf_Ehdr header;
 
     *dwarf = (struct sym_dwarf){ .object = object, .strings = strings };
-    dwarf->big_endian = gelf_getehdr(object->elf, &header) &&
-                        header.e_ident[EI_DATA] == ELFDATA2MSB;
+    dwarf->big_endian = object->big_endian;
     dwarf->access = (Dwarf_Obj_Access_Interface){ .object = dwarf, .methods = &access_methods };
     enum sym_status status = load_sections(dwarf, error);
     if (status)

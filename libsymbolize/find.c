@@ -103,7 +103,7 @@ static enum sym_status consider(struct search *search, const char *path, bool by
 
     if (search->done)
         return SYM_OK;
-    enum sym_status status = sym_object_open(path, &object, &error);
+    enum sym_status status = sym_object_open(path, SYM_OBJECT_MAIN, &object, &error);
     if (status == SYM_NO_MEMORY)
         return status;
     if (status == SYM_NOT_FOUND)
@@ -317,6 +317,28 @@ enum sym_status sym_module_downgrade(struct sym_module *module, const char *prob
         report->debug_path = module->symbols ? module->symbols->path : "";
     enum sym_status status = report_problem(module, sym_format("%s", problem));
     return status ? status : report_text(module, &report->remedy, sym_format("%s", remedy));
+}
+
+enum sym_status sym_module_check_files(struct sym_module *module, bool ask)
+{
+    const struct sym_object *files[] = { module->debug, module->symbols };
+    struct sym_report *report = &module->report;
+
+    for (size_t i = 0; i < 2; i++) {
+        if (!files[i] || !sym_object_changed(files[i], ask))
+            continue;
+        char *problem = sym_format("%s: the file was cut or rewritten while it was read",
+                                   files[i]->path);
+        enum sym_status status = report_problem(module, problem);
+        if (status)
+            return status;
+        report->quality = SYM_QUALITY_NONE; /* any of its names may be wrong */
+        if (module->symbols && !sym_object_changed(module->symbols, ask))
+            report->quality = quality_of_symbols(module);
+        return report_text(module, &report->remedy,
+                           sym_format("look again when nothing writes to that file"));
+    }
+    return SYM_OK;
 }
 
 /* Frees what was found and is not of use.  */

@@ -1,175 +1,362 @@
-/* object.c - ELF files, over libelf.
+/* object.c - ELF files: headers, sections, build ID, and what there is to look up in them.
  *
- * Files are read, never mapped (ELF_C_READ): one that is truncated while we look costs a short
- * read, not a SIGBUS.  libelf checks headers and sections against the file's size; what it cannot
- * know, the honest size of a compressed section, is checked here.
+ * Read here rather than by libelf: the bytes are in a mapping that may change while we look, of
+ * either byte order, possibly without section headers, and no structure is trusted before it was
+ * checked against the file's size.
  */
-#include "libsymbolize/internal.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <libelf.h>
+#include "libsymbolize/object.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum {
-    DEFLATE_RATIO_MAX = 1032, /* zlib cannot pack tighter; a header that says so lies */
-    NOTES_MAX = 1 << 20,      /* bytes of a note section that are looked at */
+    NOTES_MAX = 1 << 20, /* bytes of a note section that are looked at */
 };
 
-static const uint64_t SECTION_BYTES_MAX = UINT64_C(4) << 30;
+static enum sym_status no_memory(const struct sym_object *object, struct sym_error *error)
+{
+    return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
+}
 
-/* Values newer than the elf.h of some systems.  */
-enum { COMPRESSED_ZLIB = 1, COMPRESSED_ZSTD = 2 };
+/* ---- Structures ---- */
 
-static const char *const section_names[SYM_SECTION_COUNT] = {
-    [SYM_SECTION_INFO] = "debug_info",
-    [SYM_SECTION_ABBREV] = "debug_abbrev",
-    [SYM_SECTION_LINE] = "debug_line",
-    [SYM_SECTION_STR] = "debug_str",
-    [SYM_SECTION_LINE_STR] = "debug_line_str",
-    [SYM_SECTION_RANGES] = "debug_ranges",
-    [SYM_SECTION_RNGLISTS] = "debug_rnglists",
-    [SYM_SECTION_ADDR] = "debug_addr",
-    [SYM_SECTION_STR_OFFSETS] = "debug_str_offsets",
+uint64_t sym_object_load(const struct sym_object *object, const uint8_t *bytes, size_t size)
+{
+    uint64_t value = 0;
+
+    if (object->big_endian) {
+        for (size_t i = 0; i < size; i++)
+            value = value << 8 | bytes[i];
+    } else {
+        for (size_t i = size; i-- > 0;)
+            value = value << 8 | bytes[i];
+    }
+    return value;
+}
+
+/* Takes the fields of a structure one after the other.  */
+struct fields {
+    const struct sym_object *object;
+    const uint8_t *next;
 };
 
-enum sym_status sym_elf_status(enum sym_status otherwise)
+static uint64_t take(struct fields *fields, size_t size)
 {
-    int code = elf_errno();
+    uint64_t value = sym_object_load(fields->object, fields->next, size);
 
-    /* libelf keeps its codes to itself; its text for this one is fixed.  */
-    return code && strcmp(elf_errmsg(code), "out of memory") == 0 ? SYM_NO_MEMORY : otherwise;
+    fields->next += size;
+    return value;
 }
 
-static enum sym_status fail_elf(struct sym_error *error, const char *path)
+static uint64_t take_word(struct fields *fields) /* of the object's own size */
 {
-    int code = elf_errno();
-    const char *text = code ? elf_errmsg(code) : "damaged ELF structures";
-
-    return sym_fail(error, strcmp(text, "out of memory") == 0 ? SYM_NO_MEMORY : SYM_MALFORMED,
-                    "%s: %s", path, text);
+    return take(fields, fields->object->is_64 ? 8 : 4);
 }
 
-static enum sym_status fail_errno(struct sym_error *error, const char *path, int code)
+struct sym_elf_symbol sym_object_symbol(const struct sym_object *object, const uint8_t *bytes)
 {
-    enum sym_status status = code == ENOENT || code == ENOTDIR ? SYM_NOT_FOUND
-                             : code == ENOMEM                  ? SYM_NO_MEMORY
-                                                               : SYM_IO;
+    struct fields fields = { object, bytes };
+    struct sym_elf_symbol symbol = { .name = (uint32_t)take(&fields, 4) };
+    uint8_t info;
 
-    (void)sym_fail(error, status, "%s: %s", path, strerror(code));
-    if (error)
-        error->system_errno = code;
-    return status;
+    if (object->is_64) {
+        info = (uint8_t)take(&fields, 1);
+        (void)take(&fields, 1); /* st_other */
+        symbol.section = (uint16_t)take(&fields, 2);
+        symbol.value = take(&fields, 8);
+        symbol.size = take(&fields, 8);
+    } else {
+        symbol.value = take(&fields, 4);
+        symbol.size = take(&fields, 4);
+        info = (uint8_t)take(&fields, 1);
+        (void)take(&fields, 1);
+        symbol.section = (uint16_t)take(&fields, 2);
+    }
+    symbol.type = info & 15;
+    symbol.binding = info >> 4;
+    return symbol;
 }
 
-/* O_NONBLOCK: a FIFO at the path must not hold us until somebody writes to it.  */
-static enum sym_status open_regular(struct sym_object *object, struct sym_error *error)
+struct sym_elf_relocation sym_object_relocation(const struct sym_object *object,
+                                                const uint8_t *bytes, bool with_addend)
 {
-    struct stat facts;
+    struct fields fields = { object, bytes };
+    struct sym_elf_relocation relocation = { .offset = take_word(&fields) };
+    uint64_t info = take_word(&fields);
 
-    object->fd = open(object->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (object->fd < 0 || fstat(object->fd, &facts) != 0)
-        return fail_errno(error, object->path, errno);
-    if (!S_ISREG(facts.st_mode))
-        return sym_fail(error, SYM_IO, "%s: not a regular file", object->path);
+    relocation.symbol = (uint32_t)(object->is_64 ? info >> 32 : info >> 8);
+    relocation.type = (uint32_t)(object->is_64 ? info & UINT32_MAX : info & 0xff);
+    if (with_addend && object->is_64)
+        relocation.addend = (int64_t)take(&fields, 8);
+    else if (with_addend)
+        relocation.addend = (int32_t)take(&fields, 4);
+    return relocation;
+}
+
+/* Of the whole file.  */
+static bool in_image(const struct sym_object *object, uint64_t offset, uint64_t size)
+{
+    return offset <= object->image.size && size <= object->image.size - offset;
+}
+
+struct sym_bytes sym_object_raw(const struct sym_object *object,
+                                const struct sym_elf_section *section)
+{
+    if (section->type == SHT_NOBITS || !in_image(object, section->offset, section->size))
+        return (struct sym_bytes){ 0 };
+    return (struct sym_bytes){ .data = object->image.data + section->offset,
+                               .size = (size_t)section->size };
+}
+
+static bool has_bytes(const struct sym_elf_section *section)
+{
+    return section->type != SHT_NOBITS && section->type != SHT_NULL && section->size != 0;
+}
+
+const struct sym_elf_section *sym_object_by_type(const struct sym_object *object, uint32_t type)
+{
+    for (size_t i = 1; i < object->section_count; i++)
+        if (object->sections[i].type == type && has_bytes(&object->sections[i]))
+            return &object->sections[i];
+    return NULL;
+}
+
+const struct sym_elf_section *sym_object_by_name(const struct sym_object *object, const char *name)
+{
+    for (size_t i = 1; i < object->section_count; i++)
+        if (has_bytes(&object->sections[i]) && strcmp(object->sections[i].name, name) == 0)
+            return &object->sections[i];
+    return NULL;
+}
+
+bool sym_object_at_vaddr(const struct sym_object *object, uint64_t vaddr, struct sym_bytes *out)
+{
+    for (size_t i = 0; i < object->load_count; i++) {
+        const struct sym_load *load = &object->loads[i];
+        if (vaddr < load->vaddr || vaddr - load->vaddr >= load->file_size)
+            continue;
+        uint64_t skip = vaddr - load->vaddr, size = load->file_size - skip, offset;
+        if (__builtin_add_overflow(load->file_offset, skip, &offset) ||
+            offset >= object->image.size)
+            return false;
+        if (size > object->image.size - offset)
+            size = object->image.size - offset;
+        *out = (struct sym_bytes){ object->image.data + offset, (size_t)size };
+        return true;
+    }
+    return false;
+}
+
+/* ---- Headers ---- */
+
+/* The fields of the ELF header that matter, in its order.  */
+struct file_header {
+    uint16_t type;
+    uint64_t segments_offset, sections_offset;
+    size_t segment_size, segment_count, section_size, section_count, names_index;
+};
+
+static bool read_file_header(struct sym_object *object, struct file_header *header)
+{
+    static const uint8_t magic[] = { 0x7f, 'E', 'L', 'F' };
+    const uint8_t *ident = object->image.data;
+    struct fields fields = { object, ident + EI_NIDENT };
+
+    if (object->image.size < sizeof(Elf32_Ehdr) || memcmp(ident, magic, sizeof magic) != 0 ||
+        (ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64) ||
+        (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB))
+        return false;
+    object->is_64 = ident[EI_CLASS] == ELFCLASS64;
+    object->big_endian = ident[EI_DATA] == ELFDATA2MSB;
+    if (object->is_64 && object->image.size < sizeof(Elf64_Ehdr))
+        return false;
+    header->type = (uint16_t)take(&fields, 2);
+    object->machine = (uint16_t)take(&fields, 2);
+    (void)take(&fields, 4);   /* e_version */
+    (void)take_word(&fields); /* e_entry */
+    header->segments_offset = take_word(&fields);
+    header->sections_offset = take_word(&fields);
+    (void)take(&fields, 4 + 2); /* e_flags, e_ehsize */
+    header->segment_size = (size_t)take(&fields, 2);
+    header->segment_count = (size_t)take(&fields, 2);
+    header->section_size = (size_t)take(&fields, 2);
+    header->section_count = (size_t)take(&fields, 2);
+    header->names_index = (size_t)take(&fields, 2);
+    return true;
+}
+
+static struct sym_elf_section read_section_header(const struct sym_object *object,
+                                                  const uint8_t *bytes, uint32_t *name)
+{
+    struct fields fields = { object, bytes };
+    struct sym_elf_section section = { .name = "" };
+
+    *name = (uint32_t)take(&fields, 4);
+    section.type = (uint32_t)take(&fields, 4);
+    section.flags = take_word(&fields);
+    section.vaddr = take_word(&fields);
+    section.offset = take_word(&fields);
+    section.size = take_word(&fields);
+    section.link = (uint32_t)take(&fields, 4);
+    section.info = (uint32_t)take(&fields, 4);
+    section.alignment = take_word(&fields);
+    section.entry_size = take_word(&fields);
+    return section;
+}
+
+/* Counts that do not fit the file header stand in section 0.  */
+static void read_large_counts(const struct sym_object *object, struct file_header *header)
+{
+    uint32_t ignored;
+    struct sym_elf_section first;
+
+    if (header->section_size < (object->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
+        !in_image(object, header->sections_offset, header->section_size))
+        return;
+    first = read_section_header(object, object->image.data + header->sections_offset, &ignored);
+    if (header->section_count == 0 && first.size <= UINT32_MAX)
+        header->section_count = (size_t)first.size;
+    if (header->names_index == SHN_XINDEX)
+        header->names_index = first.link;
+    if (header->segment_count == PN_XNUM)
+        header->segment_count = first.info;
+}
+
+static void name_sections(struct sym_object *object, const struct file_header *header,
+                          const uint8_t *table)
+{
+    if (header->names_index >= object->section_count)
+        return;
+    struct sym_bytes names = sym_object_raw(object, &object->sections[header->names_index]);
+    for (size_t i = 0; i < object->section_count; i++) {
+        uint64_t name = sym_object_load(object, table + i * header->section_size, 4);
+        if (name < names.size && memchr(names.data + name, 0, names.size - (size_t)name))
+            object->sections[i].name = (const char *)names.data + name;
+    }
+}
+
+/* A file that was cut has lost its section headers first, which lie at its end; its segments may
+ * still be of use.  */
+static enum sym_status read_sections(struct sym_object *object, const struct file_header *header)
+{
+    size_t size = header->section_size, count = header->section_count;
+    uint32_t ignored;
+
+    if (header->sections_offset == 0 || count == 0)
+        return SYM_OK;
+    if (size < (object->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
+        !in_image(object, header->sections_offset, (uint64_t)count * size)) {
+        object->debug_problem = "its section headers are outside of the file, which may be cut";
+        object->debug_remedy = "fetch the file again";
+        return SYM_OK;
+    }
+    object->sections = calloc(count, sizeof *object->sections);
+    if (!object->sections)
+        return SYM_NO_MEMORY;
+    object->section_count = count;
+    const uint8_t *table = object->image.data + header->sections_offset;
+    for (size_t i = 0; i < count; i++)
+        object->sections[i] = read_section_header(object, table + i * size, &ignored);
+    name_sections(object, header, table);
     return SYM_OK;
 }
 
 /* ---- Build ID ---- */
 
 /* The build ID in a run of notes (section 3); false: none.  */
-static bool find_build_id(struct sym_object *object, Elf_Data *notes)
+static bool find_build_id(struct sym_object *object, uint64_t offset, uint64_t size,
+                          uint64_t alignment)
 {
-    size_t offset = 0, name_offset, desc_offset;
-    GElf_Nhdr note;
+    uint64_t mask = alignment == 8 ? 7 : 3;
 
-    while (notes && offset < notes->d_size && offset < NOTES_MAX) {
-        size_t next = gelf_getnote(notes, offset, &note, &name_offset, &desc_offset);
-        if (next <= offset)
+    if (!in_image(object, offset, size) || size > NOTES_MAX)
+        return false;
+    while (size >= 12) {
+        const uint8_t *note = object->image.data + offset;
+        uint64_t name_size = sym_object_load(object, note, 4);
+        uint64_t desc_size = sym_object_load(object, note + 4, 4);
+        uint64_t desc = (12 + name_size + mask) & ~mask;
+        if (desc > size || desc_size > size - desc)
             return false;
-        const char *bytes = notes->d_buf;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-            memcmp(bytes + name_offset, "GNU", 4) == 0 && note.n_descsz > 0 &&
-            note.n_descsz <= SYM_BUILD_ID_MAX) {
-            memcpy(object->build_id, bytes + desc_offset, note.n_descsz);
-            object->build_id_length = note.n_descsz;
+        if (sym_object_load(object, note + 8, 4) == NT_GNU_BUILD_ID && name_size == 4 &&
+            memcmp(note + 12, "GNU", 4) == 0 && desc_size > 0 && desc_size <= SYM_BUILD_ID_MAX) {
+            memcpy(object->build_id, note + desc, (size_t)desc_size);
+            object->build_id_length = (size_t)desc_size;
             return true;
         }
-        offset = next;
-    }
-    return false;
-}
-
-static Elf_Type note_type(uint64_t alignment)
-{
-    return alignment == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
-}
-
-static bool read_build_id_of_segments(struct sym_object *object)
-{
-    size_t count;
-    GElf_Phdr segment;
-
-    if (elf_getphdrnum(object->elf, &count) != 0)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        if (!gelf_getphdr(object->elf, (int)i, &segment))
+        uint64_t next = (desc + desc_size + mask) & ~mask;
+        if (next >= size)
             return false;
-        if (segment.p_type != PT_NOTE || segment.p_filesz > NOTES_MAX ||
-            segment.p_offset > INT64_MAX)
-            continue;
-        if (find_build_id(object,
-                          elf_getdata_rawchunk(object->elf, (int64_t)segment.p_offset,
-                                               segment.p_filesz, note_type(segment.p_align))))
-            return true;
+        offset += next;
+        size -= next;
     }
     return false;
 }
 
-static bool read_build_id_of_sections(struct sym_object *object)
+static void build_id_of_sections(struct sym_object *object)
 {
-    Elf_Scn *section = NULL;
-    GElf_Shdr header;
-
-    while ((section = elf_nextscn(object->elf, section))) {
-        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_NOTE)
-            continue;
-        if (header.sh_size <= NOTES_MAX && find_build_id(object, elf_getdata(section, NULL)))
-            return true;
+    for (size_t i = 1; i < object->section_count && !object->build_id_length; i++) {
+        const struct sym_elf_section *section = &object->sections[i];
+        if (section->type == SHT_NOTE &&
+            find_build_id(object, section->offset, section->size, section->alignment))
+            return;
     }
-    return false;
+}
+
+/* ---- Segments ---- */
+
+static enum sym_status add_load(struct sym_object *object, size_t *capacity, struct sym_load load)
+{
+    struct sym_load *loads = sym_grow(object->loads, capacity, object->load_count, sizeof *loads);
+
+    if (!loads)
+        return SYM_NO_MEMORY;
+    object->loads = loads;
+    loads[object->load_count++] = load;
+    return SYM_OK;
+}
+
+static enum sym_status read_segment(struct sym_object *object, const uint8_t *bytes,
+                                    size_t *capacity)
+{
+    struct fields fields = { object, bytes };
+    uint64_t type = take(&fields, 4), flags = 0, alignment;
+    struct sym_load load;
+
+    if (object->is_64)
+        flags = take(&fields, 4);
+    load.file_offset = take_word(&fields);
+    load.vaddr = take_word(&fields);
+    (void)take_word(&fields); /* p_paddr */
+    load.file_size = take_word(&fields);
+    (void)take_word(&fields); /* p_memsz */
+    if (!object->is_64)
+        flags = take(&fields, 4);
+    alignment = take_word(&fields);
+    load.executable = flags & PF_X;
+    if (type == PT_NOTE && !object->build_id_length)
+        (void)find_build_id(object, load.file_offset, load.file_size, alignment);
+    return type == PT_LOAD ? add_load(object, capacity, load) : SYM_OK;
+}
+
+static enum sym_status read_segments(struct sym_object *object, const struct file_header *header)
+{
+    size_t size = header->segment_size, capacity = 0;
+    enum sym_status status = SYM_OK;
+
+    if (size < (object->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
+        return SYM_OK;
+    for (size_t i = 0; i < header->segment_count && !status; i++) {
+        uint64_t offset;
+        if (__builtin_add_overflow(header->segments_offset, i * size, &offset) ||
+            !in_image(object, offset, size))
+            break;
+        status = read_segment(object, object->image.data + offset, &capacity);
+    }
+    return status;
 }
 
 /* ---- Facts ---- */
-
-static enum sym_status read_loads(struct sym_object *object, struct sym_error *error)
-{
-    size_t count, capacity = 0;
-    GElf_Phdr segment;
-
-    if (elf_getphdrnum(object->elf, &count) != 0)
-        return fail_elf(error, object->path);
-    for (size_t i = 0; i < count; i++) {
-        if (!gelf_getphdr(object->elf, (int)i, &segment))
-            return fail_elf(error, object->path);
-        if (segment.p_type != PT_LOAD)
-            continue;
-        struct sym_load *loads = sym_grow(object->loads, &capacity, object->load_count,
-                                          sizeof *loads);
-        if (!loads)
-            return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
-        object->loads = loads;
-        loads[object->load_count++] = (struct sym_load){
-            .vaddr = segment.p_vaddr,
-            .file_offset = segment.p_offset,
-            .file_size = segment.p_filesz,
-            .executable = segment.p_flags & PF_X,
-        };
-    }
-    return SYM_OK;
-}
 
 static enum sym_status add_code(struct sym_object *object, size_t *capacity, uint64_t start,
                                 uint64_t size)
@@ -192,204 +379,237 @@ static int compare_code(const void *a, const void *b)
     return (left->start > right->start) - (left->start < right->start);
 }
 
-/* Whether section holds a function, so that its names are worth something.  */
-static bool has_function(const GElf_Shdr *header, Elf_Scn *section)
+static bool is_code(const struct sym_elf_section *section)
 {
-    Elf_Data *data = elf_getdata(section, NULL);
-    GElf_Sym symbol;
-
-    if (!data || header->sh_entsize == 0 || data->d_size / header->sh_entsize > INT32_MAX)
-        return false;
-    int count = (int)(data->d_size / header->sh_entsize);
-    for (int i = 1; i < count && gelf_getsym(data, i, &symbol); i++) {
-        int type = GELF_ST_TYPE(symbol.st_info);
-        if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF)
-            return true;
-    }
-    return false;
+    return (section->flags & SHF_ALLOC) && (section->flags & SHF_EXECINSTR);
 }
 
-/* Notes why debug information in a compressed section cannot be read.  */
-static void check_compression(struct sym_object *object, Elf_Scn *section, const GElf_Shdr *header)
-{
-    GElf_Chdr compression;
-
-    if (!(header->sh_flags & SHF_COMPRESSED))
-        return;
-    if (!gelf_getchdr(section, &compression)) {
-        object->debug_problem = "its debug sections have a damaged compression header";
-        object->debug_remedy = "fetch the file again";
-    } else if (compression.ch_type == COMPRESSED_ZSTD) {
-        object->debug_problem = "its debug sections are compressed with zstd, which is not read";
-        object->debug_remedy = "unpack them: objcopy --decompress-debug-sections IN OUT";
-    } else if (compression.ch_type != COMPRESSED_ZLIB) {
-        object->debug_problem = "its debug sections are compressed in an unknown way";
-        object->debug_remedy = "unpack them: objcopy --decompress-debug-sections IN OUT";
-    }
-}
-
-static bool is_debug_section(const char *name, enum sym_section which)
-{
-    size_t skip = strncmp(name, ".z", 2) == 0 ? 2 : 1; /* ".zdebug_info" is the older packing */
-
-    return name[0] == '.' && strcmp(name + skip, section_names[which]) == 0;
-}
-
-static bool is_any_debug_section(const char *name)
-{
-    for (unsigned i = 0; i < SYM_SECTION_COUNT; i++)
-        if (is_debug_section(name, (enum sym_section)i))
-            return true;
-    return false;
-}
-
-static enum sym_status read_section_facts(struct sym_object *object, struct sym_error *error)
-{
-    size_t names, capacity = 0;
-    Elf_Scn *section = NULL;
-    GElf_Shdr header;
-
-    if (elf_getshdrstrndx(object->elf, &names) != 0)
-        return fail_elf(error, object->path);
-    while ((section = elf_nextscn(object->elf, section))) {
-        if (!gelf_getshdr(section, &header))
-            return fail_elf(error, object->path);
-        const char *name = elf_strptr(object->elf, names, header.sh_name);
-        bool empty = header.sh_type == SHT_NOBITS || header.sh_size == 0;
-
-        if ((header.sh_flags & SHF_ALLOC) && (header.sh_flags & SHF_EXECINSTR)) {
-            if (add_code(object, &capacity, header.sh_addr, header.sh_size))
-                return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
-            object->has_contents |= !empty;
-        } else if (header.sh_type == SHT_SYMTAB) {
-            object->has_symtab |= has_function(&header, section);
-        } else if (header.sh_type == SHT_DYNSYM) {
-            object->has_dynsym |= has_function(&header, section);
-        } else if (name && !empty && is_any_debug_section(name)) {
-            check_compression(object, section, &header);
-            object->has_dwarf |= is_debug_section(name, SYM_SECTION_INFO);
-        }
-    }
-    if (object->debug_problem)
-        object->has_dwarf = false;
-    if (object->code_count)
-        qsort(object->code, object->code_count, sizeof *object->code, compare_code);
-    return SYM_OK;
-}
-
-/* An object without section headers: its executable segments are its code.  */
-static enum sym_status code_from_loads(struct sym_object *object, struct sym_error *error)
+/* Sections with code, or executable segments where there are no section headers.  */
+static enum sym_status read_code(struct sym_object *object)
 {
     size_t capacity = 0;
+    enum sym_status status = SYM_OK;
 
-    for (size_t i = 0; i < object->load_count; i++) {
+    for (size_t i = 1; i < object->section_count && !status; i++) {
+        const struct sym_elf_section *section = &object->sections[i];
+        if (!is_code(section))
+            continue;
+        status = add_code(object, &capacity, section->vaddr, section->size);
+        object->has_contents |= has_bytes(section);
+    }
+    for (size_t i = 0; i < object->load_count && !object->section_count && !status; i++) {
         const struct sym_load *load = &object->loads[i];
         if (!load->executable)
             continue;
-        if (add_code(object, &capacity, load->vaddr, load->file_size))
-            return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
+        status = add_code(object, &capacity, load->vaddr, load->file_size);
         object->has_contents |= load->file_size != 0;
     }
     if (object->code_count)
         qsort(object->code, object->code_count, sizeof *object->code, compare_code);
-    return SYM_OK;
+    return status;
+}
+
+/* Whether a symbol table holds a function, so that its names are worth something.  */
+static bool has_function(const struct sym_object *object, const struct sym_elf_section *table)
+{
+    struct sym_bytes bytes = sym_object_raw(object, table);
+    size_t size = sym_symbol_size(object);
+
+    for (size_t i = 1; i < bytes.size / size; i++) {
+        struct sym_elf_symbol symbol = sym_object_symbol(object, bytes.data + i * size);
+        if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) &&
+            symbol.section != SHN_UNDEF)
+            return true;
+    }
+    return false;
+}
+
+static bool is_debug_info(const char *name, enum sym_object_kind kind)
+{
+    if (kind == SYM_OBJECT_SPLIT)
+        return strcmp(name, ".debug_info.dwo") == 0;
+    return strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0;
+}
+
+static void note_debug_info(struct sym_object *object, const struct sym_elf_section *section)
+{
+    object->debug_problem = sym_section_problem(object, section);
+    object->has_dwarf = !object->debug_problem;
+    if (object->debug_problem)
+        object->debug_remedy = "fetch or build the file again, or unpack its debug sections: "
+                               "objcopy --decompress-debug-sections IN OUT";
+}
+
+static void read_tables(struct sym_object *object)
+{
+    for (size_t i = 1; i < object->section_count; i++) {
+        const struct sym_elf_section *section = &object->sections[i];
+        if (!has_bytes(section))
+            continue;
+        if (section->type == SHT_SYMTAB)
+            object->has_symtab |= has_function(object, section);
+        else if (section->type == SHT_DYNSYM)
+            object->has_dynsym |= has_function(object, section);
+        else if (is_debug_info(section->name, object->kind))
+            note_debug_info(object, section);
+        else if (strcmp(section->name, ".gnu_debugdata") == 0)
+            object->has_debugdata = true;
+        else if (strcmp(section->name, ".gnu_debugaltlink") == 0 ||
+                 strcmp(section->name, ".debug_sup") == 0)
+            object->has_alt = true;
+    }
 }
 
 static enum sym_status read_facts(struct sym_object *object, struct sym_error *error)
 {
-    GElf_Ehdr header;
+    struct file_header header;
+    enum sym_status status;
 
-    if (!gelf_getehdr(object->elf, &header))
-        return fail_elf(error, object->path);
-    if (header.e_type == ET_REL)
-        return sym_fail(error, SYM_MALFORMED, "%s: relocatable, its addresses are not final",
+    if (!read_file_header(object, &header))
+        return sym_fail(error, SYM_MALFORMED, "%s: not an ELF object", object->path);
+    if (header.type != ET_EXEC && header.type != ET_DYN && header.type != ET_REL)
+        return sym_fail(error, SYM_MALFORMED, "%s: neither a program nor an object of one",
                         object->path);
-    if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-        return sym_fail(error, SYM_MALFORMED, "%s: neither a program nor a shared object",
-                        object->path);
-    object->machine = header.e_machine;
-    enum sym_status status = read_loads(object, error);
+    object->relocatable = header.type == ET_REL;
+    read_large_counts(object, &header);
+    status = read_sections(object, &header);
+    if (!status && object->relocatable)
+        status = sym_object_lay_out(object);
     if (!status)
-        status = read_section_facts(object, error);
-    if (!status && !object->code_count)
-        status = code_from_loads(object, error);
-    if (!status && !read_build_id_of_segments(object))
-        (void)read_build_id_of_sections(object);
+        status = read_segments(object, &header);
+    if (!status)
+        status = read_code(object);
+    if (status)
+        return no_memory(object, error);
+    if (!object->build_id_length)
+        build_id_of_sections(object);
+    read_tables(object);
+    return SYM_OK;
+}
+
+/* ---- Handles ---- */
+
+/* NULL: no memory.  */
+static struct sym_object *object_new(const char *path, enum sym_object_kind kind)
+{
+    struct sym_object *object = calloc(1, sizeof *object);
+
+    if (object)
+        object->path = sym_format("%s", path);
+    if (!object || !object->path) {
+        free(object);
+        return NULL;
+    }
+    object->kind = kind;
+    return object;
+}
+
+/* A file that is packed as a whole.  */
+static enum sym_status unpack_file(struct sym_object *object, struct sym_error *error)
+{
+    enum sym_packing packing = sym_packing_of(object->image);
+
+    if (packing == SYM_PACKING_NONE)
+        return SYM_OK;
+    enum sym_status status = sym_unpack(object->path, packing, object->image, UINT64_MAX,
+                                        &object->unpacked, &object->image.size, error);
+    if (status)
+        return status;
+    object->image.data = object->unpacked;
+    return SYM_OK;
+}
+
+static enum sym_status finish_open(struct sym_object *object, enum sym_status status,
+                                   struct sym_object **out, struct sym_error *error)
+{
+    if (!status)
+        status = read_facts(object, error);
+    if (status)
+        sym_object_free(object);
+    else
+        *out = object; /* the caller owns it now: sym_object_free() */
     return status;
 }
 
-enum sym_status sym_object_open(const char *path, struct sym_object **out, struct sym_error *error)
+enum sym_status sym_object_open(const char *path, enum sym_object_kind kind,
+                                struct sym_object **out, struct sym_error *error)
 {
-    enum sym_status status;
-    struct sym_object *object = calloc(1, sizeof *object);
+    struct sym_object *object = object_new(path, kind);
 
     if (!object)
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", path);
-    object->fd = -1;
-    object->path = sym_format("%s", path);
-    if (!object->path) {
-        status = sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", path);
-        goto fail;
+    enum sym_status status = sym_map_open(path, &object->map, error);
+    if (!status) {
+        object->image = sym_map_bytes(object->map);
+        status = unpack_file(object, error);
     }
-    status = open_regular(object, error);
-    if (status)
-        goto fail;
-    (void)elf_version(EV_CURRENT);
-    object->elf = elf_begin(object->fd, ELF_C_READ, NULL);
-    if (elf_kind(object->elf) != ELF_K_ELF) { /* elf_begin() opens files that are not ELF too */
-        status = sym_fail(error, sym_elf_status(SYM_MALFORMED), "%s: not an ELF object", path);
-        goto fail;
-    }
-    status = read_facts(object, error);
-    if (status)
-        goto fail;
-    *out = object; /* the caller owns it now: sym_object_free() */
-    return SYM_OK;
+    return finish_open(object, status, out, error);
+}
 
-fail:
-    sym_object_free(object);
-    return status;
+enum sym_status sym_object_open_memory(const char *path, uint8_t *image, size_t size,
+                                       struct sym_object **out, struct sym_error *error)
+{
+    struct sym_object *object = object_new(path, SYM_OBJECT_MAIN);
+
+    if (!object) {
+        free(image);
+        return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", path);
+    }
+    object->unpacked = image;
+    object->image = (struct sym_bytes){ .data = image, .size = size };
+    return finish_open(object, SYM_OK, out, error);
+}
+
+/* The bytes of again become object's, whose facts are the same.  */
+static void take_bytes(struct sym_object *object, struct sym_object *again)
+{
+    object->map = again->map;
+    object->unpacked = again->unpacked;
+    object->image = again->image;
+    object->sections = again->sections;
+    object->section_count = again->section_count;
+    again->map = NULL;
+    again->unpacked = NULL;
+    again->sections = NULL;
 }
 
 enum sym_status sym_object_reopen(struct sym_object *object, struct sym_error *error)
 {
     struct sym_object *again = NULL;
 
-    if (object->elf)
+    if (sym_object_is_open(object))
         return SYM_OK;
-    enum sym_status status = sym_object_open(object->path, &again, error);
+    enum sym_status status = sym_object_open(object->path, object->kind, &again, error);
     if (!again)
         return status;
     if (again->build_id_length != object->build_id_length ||
-        memcmp(again->build_id, object->build_id, object->build_id_length) != 0) {
+        memcmp(again->build_id, object->build_id, object->build_id_length) != 0)
         status = sym_fail(error, SYM_MALFORMED, "%s: replaced while it was read", object->path);
-    } else {
-        object->elf = again->elf;
-        object->fd = again->fd;
-        again->elf = NULL;
-        again->fd = -1;
-    }
+    else
+        take_bytes(object, again);
     sym_object_free(again);
     return status;
 }
 
-void sym_object_detach(struct sym_object *object)
+bool sym_object_changed(const struct sym_object *object, bool ask)
 {
-    if (object->fd < 0)
-        return;
-    (void)elf_cntl(object->elf, ELF_C_FDDONE); /* what was not read by now stays unread */
-    (void)close(object->fd);
-    object->fd = -1;
+    return object->map && sym_map_changed(object->map, ask);
 }
 
 void sym_object_close(struct sym_object *object)
 {
-    if (object->elf)
-        (void)elf_end(object->elf);
-    if (object->fd >= 0)
-        (void)close(object->fd);
-    object->elf = NULL;
-    object->fd = -1;
+    for (size_t i = 0; i < SYM_SECTION_COUNT; i++) {
+        free(object->contents[i]);
+        object->contents[i] = NULL;
+    }
+    free(object->sections);
+    free(object->unpacked);
+    sym_map_close(object->map);
+    object->sections = NULL;
+    object->section_count = 0;
+    object->unpacked = NULL;
+    object->map = NULL;
+    object->image = (struct sym_bytes){ 0 };
 }
 
 void sym_object_free(struct sym_object *object)
@@ -402,6 +622,8 @@ void sym_object_free(struct sym_object *object)
     free(object->path);
     free(object);
 }
+
+/* ---- Code ---- */
 
 const struct sym_code *sym_object_code(const struct sym_object *object, uint64_t vaddr)
 {
@@ -422,73 +644,6 @@ bool sym_object_is_code(const struct sym_object *object, uint64_t vaddr)
     return sym_object_code(object, vaddr) != NULL;
 }
 
-/* ---- Section contents ---- */
-
-static Elf_Scn *find_section(struct sym_object *object, enum sym_section which, bool *legacy)
-{
-    size_t names;
-    Elf_Scn *section = NULL;
-    GElf_Shdr header;
-
-    if (elf_getshdrstrndx(object->elf, &names) != 0)
-        return NULL;
-    while ((section = elf_nextscn(object->elf, section))) {
-        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-            continue;
-        const char *name = elf_strptr(object->elf, names, header.sh_name);
-        if (!name || !is_debug_section(name, which))
-            continue;
-        *legacy = name[1] == 'z';
-        return section;
-    }
-    return NULL;
-}
-
-/* The size that a packed section claims for its contents; 0: damaged, or no packing known here.  */
-static uint64_t claimed_size(Elf_Scn *section, bool legacy, uint64_t packed_size)
-{
-    GElf_Chdr compression;
-    uint64_t size = 0;
-
-    if (legacy) { /* "ZLIB", then the size, big-endian */
-        Elf_Data *data = elf_rawdata(section, NULL);
-        if (!data || data->d_size < 12 || memcmp(data->d_buf, "ZLIB", 4) != 0)
-            return 0;
-        for (size_t i = 4; i < 12; i++)
-            size = size << 8 | ((const uint8_t *)data->d_buf)[i];
-    } else if (gelf_getchdr(section, &compression) && compression.ch_type == COMPRESSED_ZLIB) {
-        size = compression.ch_size;
-    }
-    return size <= SECTION_BYTES_MAX && size / DEFLATE_RATIO_MAX <= packed_size ? size : 0;
-}
-
-enum sym_status sym_object_section(struct sym_object *object, enum sym_section which,
-                                   struct sym_bytes *out, struct sym_error *error)
-{
-    bool legacy = false;
-    GElf_Shdr header;
-    Elf_Scn *section = find_section(object, which, &legacy);
-
-    *out = (struct sym_bytes){ 0 };
-    if (!section || !gelf_getshdr(section, &header))
-        return SYM_OK;
-    if (header.sh_size > SECTION_BYTES_MAX)
-        return sym_fail(error, SYM_MALFORMED, "%s: .%s is too large", object->path,
-                        section_names[which]);
-    if (legacy || (header.sh_flags & SHF_COMPRESSED)) {
-        if (!claimed_size(section, legacy, header.sh_size))
-            return sym_fail(error, SYM_MALFORMED, "%s: .%s is badly compressed", object->path,
-                            section_names[which]);
-        if ((legacy ? elf_compress_gnu(section, 0, 0) : elf_compress(section, 0, 0)) < 0)
-            return fail_elf(error, object->path);
-    }
-    Elf_Data *data = elf_rawdata(section, NULL);
-    if (!data)
-        return fail_elf(error, object->path);
-    *out = (struct sym_bytes){ .data = data->d_buf, .size = data->d_buf ? data->d_size : 0 };
-    return SYM_OK;
-}
-
 /* ---- Build ID of a path ---- */
 
 enum sym_status sym_build_id(const char *path, uint8_t *id, size_t capacity, size_t *length,
@@ -498,7 +653,7 @@ enum sym_status sym_build_id(const char *path, uint8_t *id, size_t capacity, siz
 
     if (!path || !length || (!id && capacity))
         return sym_fail(error, SYM_INVALID, "no path, or no room for a build ID");
-    enum sym_status status = sym_object_open(path, &object, error);
+    enum sym_status status = sym_object_open(path, SYM_OBJECT_MAIN, &object, error);
     if (status == SYM_NOT_FOUND) /* that status says that the file is there */
         status = SYM_IO;
     if (error)

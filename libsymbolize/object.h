@@ -1,10 +1,16 @@
 /* object.h - ELF files: what they are, and the bytes of their sections.  "section N" means
- * docs/formats/symbolizer.md.  */
+ * docs/formats/symbolizer.md.
+ *
+ * object.c opens them and gathers facts, sections.c hands out bytes of sections (unpacked,
+ * relocated), relocate.c lays out relocatable objects, unpack.c undoes compression, map.c holds the
+ * files.
+ */
 #ifndef SYMBOLIZE_OBJECT_H
 #define SYMBOLIZE_OBJECT_H
 
 #include "libsymbolize/base.h"
-#include <gelf.h>
+#include "libsymbolize/map.h"
+#include <elf.h>
 
 /* ---- ELF objects ---- */
 
@@ -12,18 +18,30 @@ enum {
     SYM_BUILD_ID_MAX = 64, /* bytes; 8, 16, 20 and 32 occur */
 };
 
-/* The sections the debug information is read from.  */
+/* The sections that libsymbolize reads, by their names in a program.  In a split object (.dwo,
+ * .dwp) those of INFO to RNGLISTS carry ".dwo" behind their names.  */
 enum sym_section {
     SYM_SECTION_INFO,
+    SYM_SECTION_TYPES,
     SYM_SECTION_ABBREV,
     SYM_SECTION_LINE,
     SYM_SECTION_STR,
+    SYM_SECTION_STR_OFFSETS,
+    SYM_SECTION_RNGLISTS,
     SYM_SECTION_LINE_STR,
     SYM_SECTION_RANGES,
-    SYM_SECTION_RNGLISTS,
     SYM_SECTION_ADDR,
-    SYM_SECTION_STR_OFFSETS,
+    SYM_SECTION_ARANGES,
+    SYM_SECTION_CU_INDEX, /* .dwp only */
+    SYM_SECTION_TU_INDEX,
     SYM_SECTION_COUNT,
+};
+
+/* What a file is opened as; decides the names of its sections.  */
+enum sym_object_kind {
+    SYM_OBJECT_MAIN,  /* a program, library, kernel module, or the debug file of one */
+    SYM_OBJECT_SPLIT, /* .dwo or .dwp: no code, no symbols */
+    SYM_OBJECT_ALT,   /* what .gnu_debugaltlink or .debug_sup names: no code, no symbols */
 };
 
 struct sym_load { /* a PT_LOAD segment */
@@ -35,44 +53,85 @@ struct sym_code { /* a section with code, also where its bytes are in another fi
     uint64_t start, limit;
 };
 
-/* An ELF file.  The facts below stay after sym_object_close(); bytes live until then.  */
+/* A section header, as the file has it but for vaddr.  */
+struct sym_elf_section {
+    const char *name; /* borrowed from the image; "" when it is damaged */
+    uint32_t type, link, info;
+    uint64_t flags, offset, size, entry_size, alignment;
+    uint64_t vaddr; /* of a relocatable object: by its layout, see sym_object_open() */
+};
+
+/* An ELF file.  The facts stay after sym_object_close(); bytes live until then.  */
 struct sym_object {
     char *path;
-    Elf *elf; /* NULL when closed */
-    int fd;   /* -1 when closed */
+    enum sym_object_kind kind;
 
     uint8_t build_id[SYM_BUILD_ID_MAX];
     size_t build_id_length; /* 0: none */
     uint16_t machine;
+    bool is_64, big_endian;
+    bool relocatable;  /* ET_REL */
     bool has_contents; /* holds the code itself, not only debug information about it */
     struct sym_load *loads;
     size_t load_count;
-    struct sym_code *code; /* sorted by start */
+    struct sym_code *code; /* sorted by start, disjoint unless the file is damaged */
     size_t code_count;
 
-    bool has_dwarf, has_symtab, has_dynsym; /* tables with something in them */
+    /* Tables with something in them.  */
+    bool has_dwarf, has_symtab, has_debugdata, has_dynsym;
+    bool has_alt;              /* names a supplement: .gnu_debugaltlink or .debug_sup */
     const char *debug_problem; /* why debug information that is there cannot be read, or NULL */
     const char *debug_remedy;
+
+    /* While it is open: */
+    struct sym_map *map;
+    uint8_t *unpacked;                /* owned; the image, when the file is a compressed one */
+    struct sym_bytes image;           /* the ELF file; size 0 when closed */
+    struct sym_elf_section *sections; /* [0] is ELF's empty one */
+    size_t section_count;
+    uint8_t *contents[SYM_SECTION_COUNT]; /* owned; of sections that are not used in place */
+    size_t content_sizes[SYM_SECTION_COUNT];
 };
 
-/* Opens the regular file at path and reads what the struct holds.  Anything but a regular file is
- * refused without blocking.  SYM_OK, SYM_NOT_FOUND (no such file), SYM_IO, SYM_MALFORMED or
- * SYM_NO_MEMORY.  */
-enum sym_status sym_object_open(const char *path, struct sym_object **out, struct sym_error *error);
+/* Opens the regular file at path and reads what the struct holds.  Files packed with gzip, xz or
+ * zstd as a whole (kernel modules) are unpacked into memory.
+ *
+ * A relocatable object has no addresses of its own; it gets those of a layout that depends on
+ * nothing but the file: .text at 0, then the other sections with code in file order, those of
+ * initialization (.init*) last, then all other sections that take memory; each aligned as it asks.
+ * Behind the code, a hole of a page keeps addresses apart that point to its end.  That is how the
+ * kernel places a module's core text, so a vaddr of .text is the offset from the address that
+ * /sys/module/NAME/sections/.text shows, and what nm prints.
+ *
+ * SYM_OK, SYM_NOT_FOUND (no such file), SYM_IO, SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_object_open(const char *path, enum sym_object_kind kind,
+                                struct sym_object **out, struct sym_error *error);
+
+/* The same for an image in memory, from malloc(), which is taken in any case.  path is what
+ * messages call it.  It cannot be opened again.  */
+enum sym_status sym_object_open_memory(const char *path, uint8_t *image, size_t size,
+                                       struct sym_object **out, struct sym_error *error);
 
 /* Opens it again at its path, provided that it is still the same; nothing to do when it is open.
  * SYM_OK or as sym_object_open().  */
 enum sym_status sym_object_reopen(struct sym_object *object, struct sym_error *error);
 
-/* Lets go of the file; the bytes that were read stay.  */
-void sym_object_detach(struct sym_object *object);
+static inline bool sym_object_is_open(const struct sym_object *object)
+{
+    return object->image.size != 0;
+}
+
+/* Whether the file was cut or rewritten while it was open; ask as in sym_map_changed().  */
+bool sym_object_changed(const struct sym_object *object, bool ask);
 
 /* Lets go of the file and all bytes of it, keeps the facts.  */
 void sym_object_close(struct sym_object *object);
 void sym_object_free(struct sym_object *object); /* accepts NULL and a half-built object */
 
-/* The bytes of a section, decompressed; size 0 when it is not there.  SYM_OK, SYM_MALFORMED or
- * SYM_NO_MEMORY.  */
+/* The bytes of a section, unpacked and relocated; size 0 when it is not there.  They lie in the
+ * mapped file where that is possible, are zero-terminated in the sense of sym_map_open(), and live
+ * until the object is closed; a second call gives the same ones.  Not for several threads at once.
+ * SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
 enum sym_status sym_object_section(struct sym_object *object, enum sym_section section,
                                    struct sym_bytes *out, struct sym_error *error);
 
@@ -83,7 +142,87 @@ bool sym_object_is_code(const struct sym_object *object, uint64_t vaddr);
 /* The section with code around vaddr, or NULL.  */
 const struct sym_code *sym_object_code(const struct sym_object *object, uint64_t vaddr);
 
-/* SYM_NO_MEMORY if the last failure of libelf was that, else otherwise.  */
-enum sym_status sym_elf_status(enum sym_status otherwise);
+/* ---- For who reads ELF structures ---- */
+
+/* An integer of 1, 2, 4 or 8 bytes in the object's byte order.  */
+uint64_t sym_object_load(const struct sym_object *object, const uint8_t *bytes, size_t size);
+
+/* The bytes of a section as they are in the file, or none: outside of it, or SHT_NOBITS.  */
+struct sym_bytes sym_object_raw(const struct sym_object *object,
+                                const struct sym_elf_section *section);
+
+/* The first section of that type, or that name, which has bytes in the file; NULL: none.  */
+const struct sym_elf_section *sym_object_by_type(const struct sym_object *object, uint32_t type);
+const struct sym_elf_section *sym_object_by_name(const struct sym_object *object, const char *name);
+
+/* Where the bytes for vaddr lie in the file by the program headers, and how many follow there.  */
+bool sym_object_at_vaddr(const struct sym_object *object, uint64_t vaddr, struct sym_bytes *out);
+
+/* A symbol table entry.  Format: Elf32_Sym, Elf64_Sym.  */
+struct sym_elf_symbol {
+    uint32_t name; /* offset in the string table */
+    uint8_t type, binding;
+    uint16_t section;
+    uint64_t value, size;
+};
+
+static inline size_t sym_symbol_size(const struct sym_object *object)
+{
+    return object->is_64 ? 24 : 16;
+}
+struct sym_elf_symbol sym_object_symbol(const struct sym_object *object, const uint8_t *bytes);
+
+/* A relocation entry.  Format: Elf32_Rel to Elf64_Rela.  */
+struct sym_elf_relocation {
+    uint64_t offset;
+    uint32_t type, symbol;
+    int64_t addend; /* 0 in the tables without */
+};
+
+static inline size_t sym_relocation_size(const struct sym_object *object, bool with_addend)
+{
+    return (object->is_64 ? 8U : 4U) * (with_addend ? 3 : 2);
+}
+struct sym_elf_relocation sym_object_relocation(const struct sym_object *object,
+                                                const uint8_t *bytes, bool with_addend);
+
+/* ---- Pieces of it ---- */
+
+/* Why the contents of a packed section cannot be read, a phrase; NULL: nothing is known against it.
+ */
+const char *sym_section_problem(const struct sym_object *object,
+                                const struct sym_elf_section *section);
+
+/* Gives the sections of a relocatable object their addresses.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_object_lay_out(struct sym_object *object);
+
+/* Whether relocations apply to section.  */
+bool sym_object_has_relocations(const struct sym_object *object,
+                                const struct sym_elf_section *section);
+
+/* Applies them to bytes, section's contents.  SYM_OK, or SYM_MALFORMED with a phrase that names the
+ * relocation that is unknown or leads nowhere.  */
+enum sym_status sym_object_relocate(const struct sym_object *object,
+                                    const struct sym_elf_section *section, uint8_t *bytes,
+                                    size_t size, struct sym_error *error);
+
+/* How bytes are packed.  */
+enum sym_packing {
+    SYM_PACKING_NONE,
+    SYM_PACKING_ZLIB, /* RFC 1950, in sections */
+    SYM_PACKING_GZIP,
+    SYM_PACKING_XZ, /* needs liblzma at build time */
+    SYM_PACKING_ZSTD,
+};
+
+/* By the first bytes of a file; never SYM_PACKING_ZLIB, whose are not telling.  */
+enum sym_packing sym_packing_of(struct sym_bytes bytes);
+
+/* Unpacks input to *out, from malloc(), the caller's; a zero byte follows.  size is what the input
+ * claims to hold and must be exact, or UINT64_MAX when it does not say.  More than
+ * sym_unpacked_limit() is refused before memory is taken.  what names the input in messages.
+ * SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_unpack(const char *what, enum sym_packing packing, struct sym_bytes input,
+                           uint64_t size, uint8_t **out, size_t *out_size, struct sym_error *error);
 
 #endif /* SYMBOLIZE_OBJECT_H */

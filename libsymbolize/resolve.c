@@ -70,10 +70,6 @@ enum sym_status sym_module_load(struct sym_module *module)
         session->loaded = NULL;
         return status;
     }
-    if (module->debug)
-        sym_object_detach(module->debug);
-    if (module->symbols)
-        sym_object_detach(module->symbols);
     module->loaded.done = true;
     return SYM_OK;
 }
@@ -96,15 +92,15 @@ static enum sym_status add_frame(struct sym_frames *frames, struct sym_frame fra
 static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, bool *found)
 {
     struct sym_loaded *loaded = &module->loaded;
-    size_t length = 0;
-    const char *symbol = sym_symbols_find(&loaded->symbols, vaddr, &length);
+    const struct sym_symbol *symbol = sym_symbols_find(&loaded->symbols, vaddr);
     char *readable = NULL;
 
     *found = symbol != NULL;
     if (!symbol || symbol == loaded->last_symbol)
         return SYM_OK;
     loaded->last_symbol = NULL;
-    const char *linkage_name = sym_strings_intern(&module->strings, symbol, length);
+    const char *linkage_name = sym_strings_intern(&module->strings, symbol->name,
+                                                  sym_symbol_length(symbol));
     if (!linkage_name)
         return SYM_NO_MEMORY;
     enum sym_status status = sym_demangle_name(linkage_name, &readable);
@@ -184,7 +180,7 @@ static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t 
     /* A mangled symbol says more than the plain name of a local class's function.  */
     if (!outermost->function[0] || loaded->last_function != loaded->last_linkage_name) {
         outermost->function = loaded->last_function;
-        outermost->source = loaded->symbols.source;
+        outermost->source = (enum sym_quality)loaded->last_symbol->source;
     }
     return SYM_OK;
 }

@@ -14,7 +14,7 @@ struct sym_loaded {
     struct sym_dwarf dwarf;
     bool has_dwarf;
     struct sym_symbols symbols;
-    const char *last_symbol;                       /* the last one that was made readable, */
+    const struct sym_symbol *last_symbol;          /* the last one that was made readable, */
     const char *last_linkage_name, *last_function; /* and what came out */
 };
 
@@ -49,6 +49,10 @@ enum sym_status sym_module_find(struct sym_module *module, struct sym_error *err
  * loaded.has_dwarf is false).  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem,
                                      const char *remedy);
+
+/* After a look-up: writes into the report that a file was cut or rewritten meanwhile, if so; ask as
+ * in sym_map_changed().  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_module_check_files(struct sym_module *module, bool ask);
 
 /* Forget what was read for looking up; strings stay.  */
 void sym_module_unload(struct sym_module *module);

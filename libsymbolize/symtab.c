@@ -1,18 +1,16 @@
 /* symtab.c - function names from symbol tables, which also serve where debug information ends. */
-#include "libsymbolize/internal.h"
-#include <libelf.h>
+#include "libsymbolize/symtab.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* More symbols than any object has; the table is bounded by the file's size anyway.  */
-static const int SYMBOLS_MAX = 1 << 26;
 
 /* What is known of a symbol before sizes are settled.  */
 struct entry {
     uint64_t start, size;
     uint64_t limit; /* of its section */
     const char *name;
-    uint32_t preference; /* global over weak over local */
+    uint32_t length;    /* as in struct sym_symbol */
+    uint8_t preference; /* global over weak over local */
+    uint8_t source;
     bool sized_function;
 };
 
@@ -21,17 +19,9 @@ struct entries {
     size_t count, capacity;
 };
 
-static Elf_Scn *find_table(struct sym_object *object, GElf_Word type, GElf_Shdr *header)
-{
-    Elf_Scn *section = NULL;
+/* ---- Reading ---- */
 
-    while ((section = elf_nextscn(object->elf, section)))
-        if (gelf_getshdr(section, header) && header->sh_type == type)
-            return section;
-    return NULL;
-}
-
-static uint32_t preference_of(int binding)
+static uint8_t preference_of(uint8_t binding)
 {
     switch (binding) {
     case STB_GLOBAL:
@@ -51,59 +41,72 @@ static bool is_mapping_symbol(const struct sym_object *object, const char *name)
                               object->machine == EM_RISCV);
 }
 
-/* The entry of a symbol that names code (section 4); false: it does not.  */
-static bool entry_from_symbol(const struct sym_object *object, const GElf_Sym *symbol,
-                              const char *name, struct entry *out)
+/* The entry of a symbol that names code (section 4), but for its name; false: it does not.  */
+static bool entry_from_symbol(const struct sym_object *object, const struct sym_elf_symbol *symbol,
+                              struct entry *out)
 {
-    int type = GELF_ST_TYPE(symbol->st_info);
-    uint64_t start = symbol->st_value;
+    uint64_t start = symbol->value;
 
-    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || !name || !name[0] ||
-        is_mapping_symbol(object, name))
+    if (symbol->type != STT_FUNC && symbol->type != STT_GNU_IFUNC && symbol->type != STT_NOTYPE)
         return false;
-    if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+    if (symbol->section == SHN_UNDEF || symbol->section == SHN_ABS)
         return false;
-    if (object->machine == EM_ARM && type == STT_FUNC)
+    if (object->relocatable && symbol->section < object->section_count)
+        start += object->sections[symbol->section].vaddr;
+    if (object->machine == EM_ARM && symbol->type == STT_FUNC)
         start &= ~UINT64_C(1); /* bit 0 says that it is Thumb code */
     const struct sym_code *code = sym_object_code(object, start);
     if (!code)
         return false;
     *out = (struct entry){
         .start = start,
-        .size = symbol->st_size,
+        .size = symbol->size,
         .limit = code->limit,
-        .name = name,
-        .preference = preference_of(GELF_ST_BIND(symbol->st_info)),
-        .sized_function = type != STT_NOTYPE && symbol->st_size != 0,
+        .preference = preference_of(symbol->binding),
+        .sized_function = symbol->type != STT_NOTYPE && symbol->size != 0,
     };
     return true;
 }
 
-static enum sym_status read_entries(struct sym_object *object, Elf_Scn *section,
-                                    const GElf_Shdr *header, struct entries *entries)
+static enum sym_status add_entry(struct entries *entries, const struct entry *entry)
 {
-    Elf_Data *data = elf_getdata(section, NULL);
-    GElf_Sym symbol;
-    struct entry entry;
+    struct entry *items = sym_grow(entries->items, &entries->capacity, entries->count,
+                                   sizeof *items);
 
-    if (!data)
-        return sym_elf_status(SYM_MALFORMED);
-    if (header->sh_entsize == 0 || data->d_size / header->sh_entsize > (size_t)SYMBOLS_MAX)
-        return SYM_MALFORMED;
-    int count = (int)(data->d_size / header->sh_entsize);
-    for (int i = 1; i < count && gelf_getsym(data, i, &symbol); i++) {
-        const char *name = elf_strptr(object->elf, header->sh_link, symbol.st_name);
-        if (!entry_from_symbol(object, &symbol, name, &entry))
-            continue;
-        struct entry *items = sym_grow(entries->items, &entries->capacity, entries->count,
-                                       sizeof *items);
-        if (!items)
-            return SYM_NO_MEMORY;
-        entries->items = items;
-        items[entries->count++] = entry;
-    }
+    if (!items)
+        return SYM_NO_MEMORY;
+    entries->items = items;
+    items[entries->count++] = *entry;
     return SYM_OK;
 }
+
+/* A symbol table and the strings of its names.  */
+struct table {
+    struct sym_bytes symbols, strings;
+};
+
+static enum sym_status read_entries(const struct sym_object *object, const struct table *table,
+                                    enum sym_quality source, struct entries *entries)
+{
+    size_t size = sym_symbol_size(object);
+    struct sym_bytes strings = table->strings;
+    enum sym_status status = SYM_OK;
+    struct entry entry;
+
+    for (size_t i = 1; i < table->symbols.size / size && !status; i++) {
+        struct sym_elf_symbol symbol = sym_object_symbol(object, table->symbols.data + i * size);
+        if (symbol.name == 0 || symbol.name >= strings.size ||
+            !entry_from_symbol(object, &symbol, &entry))
+            continue;
+        entry.name = (const char *)strings.data + symbol.name;
+        entry.source = (uint8_t)source;
+        if (entry.name[0] && !is_mapping_symbol(object, entry.name))
+            status = add_entry(entries, &entry);
+    }
+    return status;
+}
+
+/* ---- Order ---- */
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -129,7 +132,7 @@ static uint32_t tie_of(const struct entry *entry)
 {
     uint32_t size = entry->size < (1U << 28) ? (uint32_t)entry->size : 1U << 28;
 
-    return entry->preference << 29 | size;
+    return (uint32_t)entry->preference << 29 | size;
 }
 
 static enum sym_status build_segments(struct sym_symbols *symbols, const struct entries *entries)
@@ -137,15 +140,17 @@ static enum sym_status build_segments(struct sym_symbols *symbols, const struct 
     struct sym_ranges ranges = { 0 };
     enum sym_status status = SYM_OK;
 
-    symbols->names = calloc(entries->count + 1, sizeof *symbols->names);
-    if (!symbols->names)
+    symbols->items = calloc(entries->count + 1, sizeof *symbols->items);
+    if (!symbols->items)
         return SYM_NO_MEMORY;
     uint64_t next_start = UINT64_MAX;
     for (size_t i = entries->count; i-- > 0 && !status;) {
         const struct entry *entry = &entries->items[i];
         if (i + 1 < entries->count && entries->items[i + 1].start != entry->start)
             next_start = entries->items[i + 1].start;
-        symbols->names[i] = entry->name;
+        symbols->items[i] = (struct sym_symbol){ .name = entry->name,
+                                                 .length = entry->length,
+                                                 .source = entry->source };
         status = sym_ranges_add(&ranges, (struct sym_range){ .low = entry->start,
                                                              .high = end_of(entry, next_start),
                                                              .rank = entry->sized_function,
@@ -159,22 +164,30 @@ static enum sym_status build_segments(struct sym_symbols *symbols, const struct 
     return status;
 }
 
+/* ---- Tables ---- */
+
+static bool find_table(const struct sym_object *object, uint32_t type, struct table *out)
+{
+    const struct sym_elf_section *section = sym_object_by_type(object, type);
+
+    if (!section || section->link >= object->section_count)
+        return false;
+    out->symbols = sym_object_raw(object, section);
+    out->strings = sym_object_raw(object, &object->sections[section->link]);
+    return true;
+}
+
 enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object *object,
                                  struct sym_error *error)
 {
     struct entries entries = { 0 };
-    GElf_Shdr header;
-    enum sym_status status;
+    struct table table;
+    enum sym_status status = SYM_OK;
 
-    symbols->source = SYM_QUALITY_SYMTAB;
-    Elf_Scn *section = find_table(object, SHT_SYMTAB, &header);
-    if (!section) {
-        symbols->source = SYM_QUALITY_DYNSYM;
-        section = find_table(object, SHT_DYNSYM, &header);
-    }
-    if (!section)
-        return SYM_OK;
-    status = read_entries(object, section, &header, &entries);
+    if (find_table(object, SHT_SYMTAB, &table))
+        status = read_entries(object, &table, SYM_QUALITY_SYMTAB, &entries);
+    else if (find_table(object, SHT_DYNSYM, &table))
+        status = read_entries(object, &table, SYM_QUALITY_DYNSYM, &entries);
     if (!status && entries.count) {
         qsort(entries.items, entries.count, sizeof *entries.items, compare_entries);
         status = build_segments(symbols, &entries);
@@ -188,19 +201,27 @@ enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object 
 
 void sym_symbols_release(struct sym_symbols *symbols)
 {
-    free(symbols->names);
+    free(symbols->items);
     sym_segments_release(&symbols->segments);
     *symbols = (struct sym_symbols){ 0 };
 }
 
-const char *sym_symbols_find(const struct sym_symbols *symbols, uint64_t vaddr, size_t *length)
+/* ---- Looking up ---- */
+
+const struct sym_symbol *sym_symbols_find(const struct sym_symbols *symbols, uint64_t vaddr)
 {
     uint32_t index = sym_segments_find(&symbols->segments, vaddr);
 
-    if (index == SYM_NO_VALUE)
-        return NULL;
-    const char *name = symbols->names[index];
-    const char *version = strchr(name, '@'); /* "memcpy@@GLIBC_2.14" */
-    *length = version && version != name ? (size_t)(version - name) : strlen(name);
-    return name;
+    return index == SYM_NO_VALUE ? NULL : &symbols->items[index];
+}
+
+size_t sym_symbol_length(const struct sym_symbol *symbol)
+{
+    const char *version;
+
+    if (symbol->length)
+        return symbol->length;
+    version = strchr(symbol->name, '@'); /* "memcpy@@GLIBC_2.14" */
+    return version && version != symbol->name ? (size_t)(version - symbol->name)
+                                              : strlen(symbol->name);
 }
