@@ -76,6 +76,9 @@ _Noreturn void cli_usage_error(const char *format, ...) __attribute__((format(pr
 uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
 uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
 
+/* As cli_number(); 0x takes hexadecimal digits: ids, addresses, offsets.  */
+uint64_t cli_id(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
+
 /* The index of text in names (NULL at the end), or end the program with CLI_USAGE, listing
  * them.  */
 size_t cli_choice(const char *option, const char *text, const char *const *names);

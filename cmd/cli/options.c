@@ -160,17 +160,39 @@ static bool parse_digits(const char *text, uint64_t *value, const char **end)
     return errno == 0;
 }
 
-uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
+/* The number, if there is one and it lies in the range.  */
+static uint64_t in_range(const char *option, const char *text, bool good, uint64_t value,
+                         uint64_t minimum, uint64_t maximum)
 {
-    uint64_t value;
-    const char *end;
-
-    if (!parse_digits(text, &value, &end) || *end != '\0')
+    if (!good)
         cli_usage_error("%s: '%s' is not a number", option, text);
     if (value < minimum || value > maximum)
         cli_usage_error("%s: %s is not between %s and %s", option, text, cli_grouped(minimum),
                         cli_grouped(maximum));
     return value;
+}
+
+uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
+{
+    uint64_t value = 0;
+    const char *end = text;
+    bool good = parse_digits(text, &value, &end) && *end == '\0';
+
+    return in_range(option, text, good, value, minimum, maximum);
+}
+
+uint64_t cli_id(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
+{
+    size_t digits;
+    uint64_t value;
+
+    if (strncmp(text, "0x", 2) != 0)
+        return cli_number(option, text, minimum, maximum);
+    digits = strspn(text + 2, "0123456789abcdefABCDEF");
+    errno = 0;
+    value = strtoull(text + 2, NULL, 16);
+    return in_range(option, text, digits > 0 && text[2 + digits] == '\0' && errno == 0, value,
+                    minimum, maximum);
 }
 
 uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
@@ -200,7 +222,7 @@ uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64
 
 size_t cli_choice(const char *option, const char *text, const char *const *names)
 {
-    char list[200] = "";
+    char list[400] = "";
     size_t used = 0;
 
     for (size_t i = 0; names[i]; i++) {

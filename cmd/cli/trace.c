@@ -146,13 +146,15 @@ enum cli_exit cli_trace_report(const struct cli_trace *trace, bool strict)
     status = report_end(trace);
     if (fxt_damage_total(damage, false) > 0) {
         describe(trace, true, text, sizeof text);
-        cli_error("%s: damaged: %s", trace->path, text);
+        if (!trace->shows_damage)
+            cli_error("%s: damaged: %s", trace->path, text);
         status = cli_worse(status, CLI_DAMAGED);
     }
     if (fxt_damage_total(damage, true) > fxt_damage_total(damage, false) &&
         (trace->records > 0 || status == CLI_OK)) { /* without records one reason is enough */
         describe(trace, false, text, sizeof text);
-        cli_warning("%s: %s", trace->path, text);
+        if (!trace->shows_damage)
+            cli_warning("%s: %s", trace->path, text);
         status = strict ? cli_worse(status, CLI_DAMAGED) : status;
     }
     return status;

@@ -23,6 +23,7 @@ struct cli_trace {
     struct fxt_error error;
     struct cli_progress progress;
     uint64_t records;
+    bool shows_damage; /* the caller shows it: reports only tell what stopped the reading */
 };
 
 /* path "-" is stdin.  CLI_OK, or CLI_ENVIRONMENT with a message.  options may be NULL.  */
