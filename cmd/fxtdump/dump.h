@@ -3,18 +3,37 @@
 #define DUMP_H
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/map.h"
 #include "libfxt/fxt.h"
 
-/* One record as one JSON object, keys as docs/fxtdump.md lists them (json.c).  */
-void dump_json(struct cli_output *output, const struct fxt_record *record);
+/* ---- Records, and what is none (json.c, text.c) ---- */
 
-/* One record as one line for people (text.c).  */
-void dump_text(struct cli_output *output, const struct fxt_record *record);
+/* Where lines for people go, and how.  */
+struct dump_form {
+    struct cli_output *output;
+    bool colour;
+};
+
+/* One record as one JSON object, keys as docs/fxtdump.md lists them.  bytes, which may be NULL, are
+ * those of the record: --hex.  */
+void dump_json(struct cli_output *output, const struct fxt_record *record,
+               const struct fxt_bytes *bytes);
+
+/* One record as one line for people, and its bytes below it.  */
+void dump_text(const struct dump_form *form, const struct fxt_record *record,
+               const struct fxt_bytes *bytes);
+
+/* Bytes in no record, where they stand.  Of zero words only the size is looked at.  */
+void dump_skipped_json(struct cli_output *output, const struct fxt_skipped *skipped);
+void dump_skipped_text(const struct dump_form *form, const struct fxt_skipped *skipped);
+
+/* ---- Summaries (json.c, stats.c) ---- */
 
 /* What --stats adds up.  */
 struct dump_stats {
     uint64_t records[FXT_RECORD_KINDS];
     struct cli_numbers providers; /* ids, in the order in which they came */
+    struct cli_map known;         /* the same, to find one among them */
     uint32_t last_provider;
     bool has_time;
     int64_t first_ns;
@@ -22,10 +41,26 @@ struct dump_stats {
 };
 
 void dump_stats_add(struct dump_stats *stats, const struct fxt_record *record);
-void dump_stats_json(struct cli_output *output, const struct dump_stats *stats, uint64_t bytes,
-                     const struct fxt_damage *damage);
-void dump_stats_text(struct cli_output *output, const struct dump_stats *stats, uint64_t bytes,
-                     const struct fxt_damage *damage);
+void dump_stats_release(struct dump_stats *stats);
+
+/* path is NULL where there is one trace only.  bytes is the length of the trace.  */
+void dump_stats_json(struct cli_output *output, const char *path, const struct dump_stats *stats,
+                     uint64_t bytes, const struct fxt_damage *damage);
+void dump_stats_text(struct cli_output *output, const char *path, const struct dump_stats *stats,
+                     uint64_t bytes, const struct fxt_damage *damage);
+
+/* --verify: damage alone.  As text nothing at all for a trace without any.  */
+void dump_damage_json(struct cli_output *output, const char *path, uint64_t bytes,
+                      const struct fxt_damage *damage);
+void dump_damage_text(struct cli_output *output, const char *path, uint64_t bytes,
+                      const struct fxt_damage *damage);
+
+/* ---- Shared by text.c and stats.c ---- */
+
+void dump_put(struct cli_output *output, const char *text);
+/* At most 255 bytes.  */
+void dump_print(struct cli_output *output, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Names both forms share; NULL where there is none.  */
 const char *dump_state_name(unsigned state);

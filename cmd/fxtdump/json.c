@@ -277,7 +277,8 @@ static bool has_tid(enum fxt_record_kind kind)
            kind != FXT_RECORD_MAPPING;
 }
 
-void dump_json(struct cli_output *output, const struct fxt_record *record)
+void dump_json(struct cli_output *output, const struct fxt_record *record,
+               const struct fxt_bytes *bytes)
 {
     struct json json = { .output = output };
     uint32_t provider = record->kind == FXT_RECORD_PROVIDER_EVENT ? record->value.provider.id
@@ -302,6 +303,22 @@ void dump_json(struct cli_output *output, const struct fxt_record *record)
     put_body(&json, record);
     if (has_args(record))
         put_args(&json, record);
+    if (bytes)
+        json_hex(&json, "hex", bytes->bytes, (size_t)bytes->length);
+    json_close(&json, '}');
+    json_end_line(&json);
+}
+
+void dump_skipped_json(struct cli_output *output, const struct fxt_skipped *skipped)
+{
+    struct json json = { .output = output };
+
+    json_open(&json, NULL, '{');
+    json_unsigned(&json, "offset", skipped->offset);
+    json_text(&json, "damage", fxt_damage_kind_name(skipped->kind));
+    json_unsigned(&json, "size", skipped->size);
+    if (skipped->bytes.length)
+        json_hex(&json, "hex", skipped->bytes.bytes, (size_t)skipped->bytes.length);
     json_close(&json, '}');
     json_end_line(&json);
 }
@@ -321,12 +338,14 @@ static void put_damage(struct json *json, const struct fxt_damage *damage)
     json_close(json, '}');
 }
 
-void dump_stats_json(struct cli_output *output, const struct dump_stats *stats, uint64_t bytes,
-                     const struct fxt_damage *damage)
+void dump_stats_json(struct cli_output *output, const char *path, const struct dump_stats *stats,
+                     uint64_t bytes, const struct fxt_damage *damage)
 {
     struct json json = { .output = output };
 
     json_open(&json, NULL, '{');
+    if (path)
+        json_text(&json, "path", path);
     json_open(&json, "records", '{');
     for (enum fxt_record_kind kind = 0; kind < FXT_RECORD_KINDS; kind++) {
         if (stats->records[kind])
@@ -345,6 +364,21 @@ void dump_stats_json(struct cli_output *output, const struct dump_stats *stats, 
         json_null(&json, "last_ns");
     }
     json_unsigned(&json, "bytes", bytes);
+    put_damage(&json, damage);
+    json_close(&json, '}');
+    json_end_line(&json);
+}
+
+void dump_damage_json(struct cli_output *output, const char *path, uint64_t bytes,
+                      const struct fxt_damage *damage)
+{
+    struct json json = { .output = output };
+
+    json_open(&json, NULL, '{');
+    if (path)
+        json_text(&json, "path", path);
+    json_unsigned(&json, "bytes", bytes);
+    json_bool(&json, "damaged", fxt_damage_total(damage, false) > 0);
     put_damage(&json, damage);
     json_close(&json, '}');
     json_end_line(&json);

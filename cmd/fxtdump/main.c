@@ -4,14 +4,40 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/select.h"
 #include "cmd/cli/trace.h"
 #include "cmd/fxtdump/dump.h"
 
-enum { OPTION_JSON = 1, OPTION_STATS, OPTION_STRICT, OPTION_FORCE };
+enum {
+    OPTION_JSON = 1,
+    OPTION_STATS,
+    OPTION_VERIFY,
+    OPTION_TYPE,
+    OPTION_PROVIDER,
+    OPTION_PID,
+    OPTION_TID,
+    OPTION_TIME,
+    OPTION_OFFSET,
+    OPTION_HEX,
+    OPTION_STRICT,
+    OPTION_FORCE,
+};
 
 static const struct cli_option option_table[] = {
     { OPTION_JSON, 'j', "json", NULL, "one JSON object a line; keys: docs/fxtdump.md" },
     { OPTION_STATS, 's', "stats", NULL, "no records: counts, times and damage" },
+    { OPTION_VERIFY, 0, "verify", NULL, "no records: damage alone" },
+    { OPTION_TYPE, 't', "type", "LIST", "only these types of records: event,log,..." },
+    { OPTION_PROVIDER, 0, "provider", "ID", "only records of this provider" },
+    { OPTION_PID, 'p', "pid", "N", "only records of this process" },
+    { OPTION_TID, 0, "tid", "N",
+      "only records of this thread\n--provider, --pid and --tid can be given several times" },
+    { OPTION_TIME, 0, "time", "FROM,TO",
+      "only times from FROM up to, not including, TO: +1.5s is\n"
+      "since the first timestamp, 1.5s or 1500000000 absolute;\n"
+      "ns us ms s min h; one of them may be missing" },
+    { OPTION_OFFSET, 0, "offset", "N", "begin with the record, or the damage, at this offset" },
+    { OPTION_HEX, 'x', "hex", NULL, "the bytes too, also those in no record" },
     { OPTION_STRICT, 0, "strict", NULL, "exit with 3 for notices too, not for damage alone" },
     { OPTION_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" },
     { 0 },
@@ -22,6 +48,10 @@ static const char *const examples[] = {
     "fxtdump trace.fxt | less",
     "Which kinds of records there are, and whether anything is damaged",
     "fxtdump --stats trace.fxt.gz",
+    "What stands where a message tells of damage at offset 4096",
+    "fxtdump --offset 4096 --hex trace.fxt | head",
+    "What process 1234 logged in the second second",
+    "fxtdump --type log --pid 1234 --time +1s,+2s trace.fxt",
     "The names of all events, most frequent first",
     "fxtdump --json trace.fxt | jq -r 'select(.type==\"event\").name' | sort | uniq -c | sort -rn",
     NULL,
@@ -39,10 +69,78 @@ static const struct cli_command command = {
 struct settings {
     bool json;
     bool stats;
+    bool verify;
+    bool hex;
     bool strict;
     bool force;
+    bool has_offset;
+    uint64_t offset;
+    struct cli_select select;
     struct cli_texts files;
 };
+
+/* ---- The command line ---- */
+
+static void check_combination(const struct settings *settings)
+{
+    if (settings->files.count == 0)
+        cli_usage_error("no trace given");
+    if (settings->stats && settings->verify)
+        cli_usage_error("--stats tells of damage too: give it or --verify, not both");
+    if (settings->stats && settings->hex)
+        cli_usage_error("--stats shows no records whose bytes --hex could show");
+    if (settings->verify && (cli_select_any(&settings->select) || settings->has_offset))
+        cli_usage_error("--verify looks at the whole trace: it takes no --type, --provider, --pid, "
+                        "--tid, --time or --offset");
+}
+
+static void take_option(struct settings *settings, int key, const char *value)
+{
+    struct cli_select *select = &settings->select;
+
+    switch (key) {
+    case OPTION_JSON:
+        settings->json = true;
+        break;
+    case OPTION_STATS:
+        settings->stats = true;
+        break;
+    case OPTION_VERIFY:
+        settings->verify = true;
+        break;
+    case OPTION_TYPE:
+        cli_select_type(select, "--type", value);
+        break;
+    case OPTION_PROVIDER:
+        cli_numbers_add(&select->providers, cli_id("--provider", value, 0, UINT32_MAX));
+        break;
+    case OPTION_PID:
+        cli_numbers_add(&select->pids, cli_id("--pid", value, 0, UINT64_MAX));
+        break;
+    case OPTION_TID:
+        cli_numbers_add(&select->tids, cli_id("--tid", value, 0, UINT64_MAX));
+        break;
+    case OPTION_TIME:
+        cli_select_time(select, "--time", value);
+        break;
+    case OPTION_OFFSET:
+        settings->has_offset = true;
+        settings->offset = cli_id("--offset", value, 0, UINT64_MAX);
+        break;
+    case OPTION_HEX:
+        settings->hex = true;
+        break;
+    case OPTION_STRICT:
+        settings->strict = true;
+        break;
+    case OPTION_FORCE:
+        settings->force = true;
+        break;
+    default:
+        cli_texts_add(&settings->files, value);
+        break;
+    }
+}
 
 static void parse(struct settings *settings, char **argv)
 {
@@ -50,57 +148,128 @@ static void parse(struct settings *settings, char **argv)
     int key;
 
     cli_start(&parser, &command, argv);
-    while ((key = cli_next(&parser)) != CLI_END) {
-        switch (key) {
-        case OPTION_JSON:
-            settings->json = true;
-            break;
-        case OPTION_STATS:
-            settings->stats = true;
-            break;
-        case OPTION_STRICT:
-            settings->strict = true;
-            break;
-        case OPTION_FORCE:
-            settings->force = true;
-            break;
-        default:
-            cli_texts_add(&settings->files, parser.value);
-            break;
-        }
-    }
-    if (settings->files.count == 0)
-        cli_usage_error("no trace given");
+    while ((key = cli_next(&parser)) != CLI_END)
+        take_option(settings, key, parser.value);
+    check_combination(settings);
 }
 
-static void show(const struct settings *settings, struct cli_output *output,
-                 struct dump_stats *stats, const struct fxt_record *record)
+/* ---- One trace ---- */
+
+struct dump {
+    const struct settings *settings;
+    struct dump_form form;
+    struct dump_stats stats;
+    struct cli_trace trace;
+    struct cli_select select;
+    struct fxt_skipped zeros; /* a run of zero words that may go on; size 0: none */
+};
+
+/* Whether --offset lets bytes through that end here.  */
+static bool is_behind_offset(const struct settings *settings, uint64_t offset, uint64_t size)
 {
-    if (settings->stats)
-        dump_stats_add(stats, record);
-    else if (settings->json)
-        dump_json(output, record);
+    return !settings->has_offset || offset > settings->offset || settings->offset - offset < size;
+}
+
+static void show_skipped(const struct dump *dump, const struct fxt_skipped *skipped)
+{
+    /* A record of size 0 is its header, which no size counts.  */
+    uint64_t size = skipped->size ? skipped->size : skipped->bytes.length;
+
+    if (!is_behind_offset(dump->settings, skipped->offset, size))
+        return;
+    if (dump->settings->json)
+        dump_skipped_json(dump->form.output, skipped);
     else
-        dump_text(output, record);
+        dump_skipped_text(&dump->form, skipped);
+}
+
+static void end_zeros(struct dump *dump)
+{
+    if (dump->zeros.size > 0)
+        show_skipped(dump, &dump->zeros);
+    dump->zeros.size = 0;
+}
+
+/* The reader's word on bytes in no record: zero words one by one, shown as one run.  */
+static void take_skipped(void *context, const struct fxt_skipped *skipped)
+{
+    struct dump *dump = context;
+
+    if (skipped->kind != FXT_DAMAGE_ZERO_WORDS) {
+        end_zeros(dump);
+        show_skipped(dump, skipped);
+    } else if (dump->zeros.size > 0) {
+        dump->zeros.size += skipped->size;
+    } else {
+        dump->zeros = *skipped;
+        dump->zeros.bytes = (struct fxt_bytes){ .length = 0 }; /* they live no longer than this */
+    }
+}
+
+static void take_record(struct dump *dump, const struct fxt_record *record)
+{
+    const struct settings *settings = dump->settings;
+    struct fxt_bytes bytes;
+
+    end_zeros(dump);
+    if (settings->verify || !cli_select_record(&dump->select, record) ||
+        !is_behind_offset(settings, record->offset, record->size))
+        return;
+    if (settings->stats) {
+        dump_stats_add(&dump->stats, record);
+        return;
+    }
+    bytes = fxt_reader_bytes(dump->trace.reader);
+    if (settings->json)
+        dump_json(dump->form.output, record, settings->hex ? &bytes : NULL);
+    else
+        dump_text(&dump->form, record, settings->hex ? &bytes : NULL);
+}
+
+/* What stands behind the records, or instead of them.  */
+static void finish(struct dump *dump)
+{
+    const struct settings *settings = dump->settings;
+    const struct fxt_damage *damage = fxt_reader_damage(dump->trace.reader);
+    const char *path = settings->files.count > 1 ? dump->trace.path : NULL;
+    uint64_t bytes = fxt_reader_offset(dump->trace.reader);
+
+    end_zeros(dump);
+    if (settings->stats)
+        (settings->json ? dump_stats_json : dump_stats_text)(dump->form.output, path, &dump->stats,
+                                                             bytes, damage);
+    if (settings->verify)
+        (settings->json ? dump_damage_json : dump_damage_text)(dump->form.output, path, bytes,
+                                                               damage);
+    if (settings->has_offset && settings->offset >= bytes)
+        cli_warning("%s: ends at offset %llu, before %llu", dump->trace.path,
+                    (unsigned long long)bytes, (unsigned long long)settings->offset);
 }
 
 static enum cli_exit dump_file(const struct settings *settings, const char *path,
                                struct cli_output *output)
 {
-    struct fxt_reader_options options = { .size = sizeof options, .trust_start = settings->force };
-    struct dump_stats stats = { .has_time = false };
+    struct dump dump = { .settings = settings,
+                         .form = { output, cli_colour(stdout) },
+                         .select = settings->select };
+    /* Damage is of no type, process or time.  */
+    bool skipped = settings->hex && !cli_select_any(&settings->select);
+    struct fxt_reader_options options = { .size = sizeof options,
+                                          .trust_start = settings->force,
+                                          .skipped = skipped ? take_skipped : NULL,
+                                          .skipped_context = &dump };
     const struct fxt_record *record;
-    struct cli_trace trace;
-    enum cli_exit status = cli_trace_open(&trace, path, &options);
+    enum cli_exit status = cli_trace_open(&dump.trace, path, &options);
 
-    while (status == CLI_OK && output->failed == 0 && cli_trace_next(&trace, &record))
-        show(settings, output, &stats, record);
-    if (status == CLI_OK && settings->stats)
-        (settings->json ? dump_stats_json : dump_stats_text)(
-            output, &stats, fxt_reader_offset(trace.reader), fxt_reader_damage(trace.reader));
+    dump.trace.shows_damage = settings->verify;
+    while (status == CLI_OK && output->failed == 0 && cli_trace_next(&dump.trace, &record))
+        take_record(&dump, record);
+    if (status == CLI_OK)
+        finish(&dump);
     (void)cli_output_flush(output); /* records before complaints about them */
-    free(stats.providers.items);
-    return cli_worse(status, cli_trace_close(&trace, settings->strict));
+    dump_stats_release(&dump.stats);
+    cli_select_start(&dump.select);
+    return cli_worse(status, cli_trace_close(&dump.trace, settings->strict));
 }
 
 int main(int argc, char **argv)
@@ -116,6 +285,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < settings.files.count && output.failed == 0; i++)
         status = cli_worse(status, dump_file(&settings, settings.files.items[i], &output));
     free(settings.files.items);
+    cli_select_release(&settings.select);
     if (output.failed == EPIPE) {
         cli_output_abort(&output);
         return CLI_OK; /* the reader has seen enough */

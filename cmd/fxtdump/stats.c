@@ -1,5 +1,7 @@
 /* What --stats adds up, and shows to people.  */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cmd/fxtdump/dump.h"
 
@@ -8,10 +10,9 @@ static void add_provider(struct dump_stats *stats, uint32_t id)
     if (stats->providers.count > 0 && stats->last_provider == id)
         return;
     stats->last_provider = id;
-    for (size_t i = 0; i < stats->providers.count; i++) {
-        if (stats->providers.items[i] == id)
-            return;
-    }
+    if (cli_map_find(&stats->known, id))
+        return;
+    cli_map_add(&stats->known, id, 0);
     cli_numbers_add(&stats->providers, id);
 }
 
@@ -29,46 +30,79 @@ void dump_stats_add(struct dump_stats *stats, const struct fxt_record *record)
     stats->has_time = true;
 }
 
-static void print(struct cli_output *output, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void dump_stats_release(struct dump_stats *stats)
+{
+    free(stats->providers.items);
+    cli_map_release(&stats->known);
+}
 
-static void print(struct cli_output *output, const char *format, ...)
+void dump_put(struct cli_output *output, const char *text)
+{
+    (void)cli_output_write(output, text, strlen(text)); /* the failure stays in output->failed */
+}
+
+void dump_print(struct cli_output *output, const char *format, ...)
 {
     char text[256];
     va_list arguments;
-    int length;
 
     va_start(arguments, format);
-    length = vsnprintf(text, sizeof text, format, arguments);
+    if (vsnprintf(text, sizeof text, format, arguments) > 0)
+        dump_put(output, text);
     va_end(arguments);
-    if (length > 0)
-        (void)cli_output_write(output, text,
-                               (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-void dump_stats_text(struct cli_output *output, const struct dump_stats *stats, uint64_t bytes,
-                     const struct fxt_damage *damage)
+/* Which trace the lines below it are about, where there are several.  */
+static void put_path(struct cli_output *output, const char *path)
+{
+    if (path) {
+        dump_put(output, path);
+        dump_put(output, ":\n");
+    }
+}
+
+void dump_stats_text(struct cli_output *output, const char *path, const struct dump_stats *stats,
+                     uint64_t bytes, const struct fxt_damage *damage)
 {
     uint64_t total = 0;
 
+    put_path(output, path);
     for (enum fxt_record_kind kind = 0; kind < FXT_RECORD_KINDS; kind++) {
         if (stats->records[kind])
-            print(output, "%15s  %s\n", cli_grouped(stats->records[kind]),
-                  fxt_record_kind_name(kind));
+            dump_print(output, "%15s  %s\n", cli_grouped(stats->records[kind]),
+                       fxt_record_kind_name(kind));
         total += stats->records[kind];
     }
-    print(output, "%15s  records in %s bytes from %zu provider%s\n", cli_grouped(total),
-          cli_grouped(bytes), stats->providers.count, stats->providers.count == 1 ? "" : "s");
+    dump_print(output, "%15s  records in %s bytes from %zu provider%s\n", cli_grouped(total),
+               cli_grouped(bytes), stats->providers.count, stats->providers.count == 1 ? "" : "s");
     if (stats->has_time) {
         uint64_t span = (uint64_t)stats->last_ns - (uint64_t)stats->first_ns;
 
-        print(output, "%15s  ns, from %" PRId64 " to %" PRId64 "\n", cli_grouped(span),
-              stats->first_ns, stats->last_ns);
+        dump_print(output, "%15s  ns, from %" PRId64 " to %" PRId64 "\n", cli_grouped(span),
+                   stats->first_ns, stats->last_ns);
     }
     for (enum fxt_damage_kind kind = 0; kind < FXT_DAMAGE_KINDS; kind++) {
         if (damage->kinds[kind].count)
-            print(output, "%15s  %s, first at offset %" PRIu64 "\n",
-                  cli_grouped(damage->kinds[kind].count), fxt_damage_kind_phrase(kind),
-                  damage->kinds[kind].first_offset);
+            dump_print(output, "%15s  %s, first at offset %" PRIu64 "\n",
+                       cli_grouped(damage->kinds[kind].count), fxt_damage_kind_phrase(kind),
+                       damage->kinds[kind].first_offset);
+    }
+}
+
+void dump_damage_text(struct cli_output *output, const char *path, uint64_t bytes,
+                      const struct fxt_damage *damage)
+{
+    (void)bytes;
+    if (fxt_damage_total(damage, true) == 0)
+        return;
+    put_path(output, path);
+    dump_put(output, "     count           bytes    first offset  kind\n");
+    for (enum fxt_damage_kind kind = 0; kind < FXT_DAMAGE_KINDS; kind++) {
+        if (damage->kinds[kind].count == 0)
+            continue;
+        dump_print(output, "%10" PRIu64 " %15" PRIu64 " %15" PRIu64 "  %s: %s (%s)\n",
+                   damage->kinds[kind].count, damage->kinds[kind].bytes,
+                   damage->kinds[kind].first_offset, fxt_damage_kind_name(kind),
+                   fxt_damage_kind_phrase(kind), fxt_damage_is_loss(kind) ? "damage" : "notice");
     }
 }

@@ -2,27 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cmd/cli/hexdump.h"
 #include "cmd/cli/utf8.h"
 #include "cmd/fxtdump/dump.h"
-
-static void put(struct cli_output *output, const char *text)
-{
-    (void)cli_output_write(output, text, strlen(text));
-}
-
-static void print(struct cli_output *output, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void print(struct cli_output *output, const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (vsnprintf(text, sizeof text, format, arguments) > 0)
-        put(output, text);
-    va_end(arguments);
-}
 
 /* Control characters: U+0000 to U+001F, U+007F, and U+0080 to U+009F in their two bytes.  */
 static bool is_control(const char *character, size_t length)
@@ -40,7 +22,7 @@ static void put_string(struct cli_output *output, const struct fxt_string *strin
     size_t start = 0, i = 0;
 
     if (string->missing) {
-        print(output, "<string %u>", string->index);
+        dump_print(output, "<string %u>", string->index);
         return;
     }
     while (i < string->length) {
@@ -52,7 +34,7 @@ static void put_string(struct cli_output *output, const struct fxt_string *strin
             continue;
         }
         (void)cli_output_write(output, string->bytes + start, i - start);
-        print(output, "\\x%02x", byte);
+        dump_print(output, "\\x%02x", byte);
         start = ++i;
     }
     (void)cli_output_write(output, string->bytes + start, string->length - start);
@@ -62,20 +44,20 @@ static void put_named(struct cli_output *output, const char *label, const struct
 {
     if (string->length == 0 && !string->missing)
         return;
-    print(output, " %s=", label);
+    dump_print(output, " %s=", label);
     put_string(output, string);
 }
 
 static void put_hex(struct cli_output *output, const struct fxt_bytes *bytes)
 {
     for (uint64_t i = 0; i < bytes->length; i++)
-        print(output, "%02x", bytes->bytes[i]);
+        dump_print(output, "%02x", bytes->bytes[i]);
 }
 
 static void put_words(struct cli_output *output, struct fxt_words words)
 {
     for (size_t i = 0; i < words.count; i++)
-        print(output, " 0x%" PRIx64, fxt_word(words, i));
+        dump_print(output, " 0x%" PRIx64, fxt_word(words, i));
 }
 
 static void put_value(struct cli_output *output, const struct fxt_arg *arg)
@@ -84,44 +66,44 @@ static void put_value(struct cli_output *output, const struct fxt_arg *arg)
 
     switch (arg->type) {
     case FXT_ARG_NULL:
-        put(output, "null");
+        dump_put(output, "null");
         break;
     case FXT_ARG_INT32:
-        print(output, "%" PRId32, arg->value.int32);
+        dump_print(output, "%" PRId32, arg->value.int32);
         break;
     case FXT_ARG_UINT32:
-        print(output, "%" PRIu32, arg->value.uint32);
+        dump_print(output, "%" PRIu32, arg->value.uint32);
         break;
     case FXT_ARG_INT64:
-        print(output, "%" PRId64, arg->value.int64);
+        dump_print(output, "%" PRId64, arg->value.int64);
         break;
     case FXT_ARG_UINT64:
-        print(output, "%" PRIu64, arg->value.uint64);
+        dump_print(output, "%" PRIu64, arg->value.uint64);
         break;
     case FXT_ARG_KOID:
-        print(output, "koid:%" PRIu64, arg->value.uint64);
+        dump_print(output, "koid:%" PRIu64, arg->value.uint64);
         break;
     case FXT_ARG_POINTER:
-        print(output, "0x%" PRIx64, arg->value.uint64);
+        dump_print(output, "0x%" PRIx64, arg->value.uint64);
         break;
     case FXT_ARG_DOUBLE:
         cli_shortest_double(text, arg->value.number);
-        put(output, text);
+        dump_put(output, text);
         break;
     case FXT_ARG_STRING:
-        put(output, "\"");
+        dump_put(output, "\"");
         put_string(output, &arg->value.string);
-        put(output, "\"");
+        dump_put(output, "\"");
         break;
     case FXT_ARG_BOOL:
-        put(output, arg->value.boolean ? "true" : "false");
+        dump_put(output, arg->value.boolean ? "true" : "false");
         break;
     case FXT_ARG_BLOB:
-        put(output, "blob:");
+        dump_put(output, "blob:");
         put_hex(output, &arg->value.blob);
         break;
     case FXT_ARG_UNKNOWN:
-        print(output, "<argument type %u>", arg->value.unknown_type);
+        dump_print(output, "<argument type %u>", arg->value.unknown_type);
         break;
     }
 }
@@ -130,34 +112,34 @@ static void put_args(struct cli_output *output, const struct fxt_record *record)
 {
     if (record->arg_count == 0)
         return;
-    put(output, " {");
+    dump_put(output, " {");
     for (size_t i = 0; i < record->arg_count; i++) {
-        put(output, i ? ", " : "");
+        dump_put(output, i ? ", " : "");
         put_string(output, &record->args[i].name);
-        put(output, ": ");
+        dump_put(output, ": ");
         put_value(output, &record->args[i]);
     }
-    put(output, "}");
+    dump_put(output, "}");
 }
 
 static void put_event(struct cli_output *output, const struct fxt_record *record)
 {
     unsigned type = record->value.event.type;
 
-    print(output, " %s", fxt_event_type_name(type));
+    dump_print(output, " %s", fxt_event_type_name(type));
     if (type > FXT_EVENT_FLOW_END)
-        print(output, " (type %u)", type);
+        dump_print(output, " (type %u)", type);
     put_named(output, "category", &record->category);
     put_named(output, "name", &record->name);
     if (type == FXT_EVENT_DURATION_COMPLETE)
-        print(output, " end=%" PRId64, record->value.event.end_ns);
+        dump_print(output, " end=%" PRId64, record->value.event.end_ns);
     else if (type == FXT_EVENT_COUNTER ||
              (type >= FXT_EVENT_ASYNC_BEGIN && type <= FXT_EVENT_FLOW_END))
-        print(output, " id=%" PRIu64, record->value.event.id);
+        dump_print(output, " id=%" PRIu64, record->value.event.id);
     else if (type == FXT_EVENT_INSTANT && dump_scope_name(record->value.event.scope))
-        print(output, " scope=%s", dump_scope_name(record->value.event.scope));
+        dump_print(output, " scope=%s", dump_scope_name(record->value.event.scope));
     else if (type == FXT_EVENT_INSTANT)
-        print(output, " scope=%" PRIu64, record->value.event.scope);
+        dump_print(output, " scope=%" PRIu64, record->value.event.scope);
     put_words(output, record->value.event.rest);
 }
 
@@ -165,20 +147,20 @@ static void put_sched(struct cli_output *output, const struct fxt_record *record
 {
     const char *state = dump_state_name(record->value.sched.outgoing_state);
 
-    print(output, " cpu=%u", record->value.sched.cpu);
+    dump_print(output, " cpu=%u", record->value.sched.cpu);
     if (record->kind == FXT_RECORD_THREAD_WAKEUP) {
-        print(output, " wakes=%" PRIu64, record->value.sched.incoming_tid);
+        dump_print(output, " wakes=%" PRIu64, record->value.sched.incoming_tid);
         return;
     }
-    print(output, " out=%" PRIu64, record->value.sched.outgoing_tid);
+    dump_print(output, " out=%" PRIu64, record->value.sched.outgoing_tid);
     if (state)
-        print(output, " (%s)", state);
+        dump_print(output, " (%s)", state);
     else
-        print(output, " (state %u)", record->value.sched.outgoing_state);
-    print(output, " in=%" PRIu64, record->value.sched.incoming_tid);
+        dump_print(output, " (state %u)", record->value.sched.outgoing_state);
+    dump_print(output, " in=%" PRIu64, record->value.sched.incoming_tid);
     if (record->kind == FXT_RECORD_LEGACY_CONTEXT_SWITCH)
-        print(output, " priorities=%u,%u", record->value.sched.outgoing_priority,
-              record->value.sched.incoming_priority);
+        dump_print(output, " priorities=%u,%u", record->value.sched.outgoing_priority,
+                   record->value.sched.incoming_priority);
 }
 
 static void put_large_blob(struct cli_output *output, const struct fxt_record *record)
@@ -187,10 +169,10 @@ static void put_large_blob(struct cli_output *output, const struct fxt_record *r
 
     put_named(output, "category", &record->category);
     put_named(output, "name", &record->name);
-    print(output, " format=%u size=%" PRIu64, record->value.large_blob.format,
-          record->value.large_blob.payload.length);
+    dump_print(output, " format=%u size=%" PRIu64, record->value.large_blob.format,
+               record->value.large_blob.payload.length);
     if (fxt_record_sampler_stack(record, &pcs)) {
-        put(output, " pcs");
+        dump_put(output, " pcs");
         put_words(output, pcs);
     }
 }
@@ -199,49 +181,49 @@ static void put_body(struct cli_output *output, const struct fxt_record *record)
 {
     switch (record->kind) {
     case FXT_RECORD_MAGIC:
-        print(output, " 0x%" PRIx32, record->value.magic.number);
+        dump_print(output, " 0x%" PRIx32, record->value.magic.number);
         break;
     case FXT_RECORD_PROVIDER_INFO:
-        print(output, " id=%" PRIu32, record->value.provider.id);
+        dump_print(output, " id=%" PRIu32, record->value.provider.id);
         put_named(output, "name", &record->name);
         break;
     case FXT_RECORD_PROVIDER_SECTION:
-        print(output, " id=%" PRIu32, record->value.provider.id);
+        dump_print(output, " id=%" PRIu32, record->value.provider.id);
         break;
     case FXT_RECORD_PROVIDER_EVENT:
-        print(output, " id=%" PRIu32 " %s (%u)", record->value.provider.id,
-              record->value.provider.event == 0 ? "buffer filled up, records lost" : "event",
-              record->value.provider.event);
+        dump_print(output, " id=%" PRIu32 " %s (%u)", record->value.provider.id,
+                   record->value.provider.event == 0 ? "buffer filled up, records lost" : "event",
+                   record->value.provider.event);
         break;
     case FXT_RECORD_INIT:
-        print(output, " ticks_per_second=%" PRIu64, record->value.init.ticks_per_second);
+        dump_print(output, " ticks_per_second=%" PRIu64, record->value.init.ticks_per_second);
         if (record->value.init.extended)
-            print(output, " base_ticks=%" PRIu64 " base_time_ns=%" PRId64,
-                  record->value.init.base_ticks, record->value.init.base_time_ns);
+            dump_print(output, " base_ticks=%" PRIu64 " base_time_ns=%" PRId64,
+                       record->value.init.base_ticks, record->value.init.base_time_ns);
         break;
     case FXT_RECORD_STRING:
-        print(output, " %u = \"", record->value.table.index);
+        dump_print(output, " %u = \"", record->value.table.index);
         put_string(output, &record->name);
-        put(output, "\"");
+        dump_put(output, "\"");
         break;
     case FXT_RECORD_THREAD:
-        print(output, " %u", record->value.table.index);
+        dump_print(output, " %u", record->value.table.index);
         break;
     case FXT_RECORD_EVENT:
         put_event(output, record);
         break;
     case FXT_RECORD_BLOB:
         put_named(output, "name", &record->name);
-        print(output, " type=%u size=%" PRIu64, record->value.blob.type,
-              record->value.blob.payload.length);
+        dump_print(output, " type=%u size=%" PRIu64, record->value.blob.type,
+                   record->value.blob.payload.length);
         break;
     case FXT_RECORD_USERSPACE_OBJECT:
-        print(output, " 0x%" PRIx64, record->value.object.pointer);
+        dump_print(output, " 0x%" PRIx64, record->value.object.pointer);
         put_named(output, "name", &record->name);
         break;
     case FXT_RECORD_KERNEL_OBJECT:
-        print(output, " type=%u koid=%" PRIu64, record->value.object.type,
-              record->value.object.koid);
+        dump_print(output, " type=%u koid=%" PRIu64, record->value.object.type,
+                   record->value.object.koid);
         put_named(output, "name", &record->name);
         break;
     case FXT_RECORD_CONTEXT_SWITCH:
@@ -250,20 +232,20 @@ static void put_body(struct cli_output *output, const struct fxt_record *record)
         put_sched(output, record);
         break;
     case FXT_RECORD_LOG:
-        put(output, " ");
+        dump_put(output, " ");
         put_string(output, &record->value.log.message);
         break;
     case FXT_RECORD_MODULE:
-        print(output, " %u build_id=", record->value.module.id);
+        dump_print(output, " %u build_id=", record->value.module.id);
         put_hex(output, &record->value.module.build_id);
         put_named(output, "name", &record->name);
         break;
     case FXT_RECORD_MAPPING:
-        print(output,
-              " module=%u start=0x%" PRIx64 " length=0x%" PRIx64 " vaddr=0x%" PRIx64 " flags=%u",
-              record->value.mapping.module_id, record->value.mapping.start,
-              record->value.mapping.length, record->value.mapping.vaddr,
-              record->value.mapping.flags);
+        dump_print(
+            output,
+            " module=%u start=0x%" PRIx64 " length=0x%" PRIx64 " vaddr=0x%" PRIx64 " flags=%u",
+            record->value.mapping.module_id, record->value.mapping.start,
+            record->value.mapping.length, record->value.mapping.vaddr, record->value.mapping.flags);
         break;
     case FXT_RECORD_BACKTRACE:
         put_words(output, record->value.backtrace.frames);
@@ -272,16 +254,45 @@ static void put_body(struct cli_output *output, const struct fxt_record *record)
         put_large_blob(output, record);
         break;
     case FXT_RECORD_UNKNOWN:
-        print(output, " type=%u subtype=%u size=%" PRIu64, record->value.unknown.type,
-              record->value.unknown.subtype, record->size);
+        dump_print(output, " type=%u subtype=%u size=%" PRIu64, record->value.unknown.type,
+                   record->value.unknown.subtype, record->size);
         break;
     case FXT_RECORD_KINDS:
         break;
     }
 }
 
-void dump_text(struct cli_output *output, const struct fxt_record *record)
+/* Escapes for terminals.  */
+#define DIM   "\033[2m"
+#define BOLD  "\033[1m"
+#define RED   "\033[31m"
+#define RESET "\033[0m"
+
+/* What every line begins with; escape is that of the kind's name.  */
+static void put_head(const struct dump_form *form, uint64_t offset, const char *time,
+                     const char *thread, const char *escape, const char *kind)
 {
+    if (form->colour)
+        dump_print(form->output, DIM "%10" PRIu64 RESET " %16s %-13s %s%s" RESET, offset, time,
+                   thread, escape, kind);
+    else
+        dump_print(form->output, "%10" PRIu64 " %16s %-13s %s", offset, time, thread, kind);
+}
+
+static void put_hexdump(const struct dump_form *form, uint64_t offset, const uint8_t *bytes,
+                        uint64_t length)
+{
+    if (form->colour)
+        dump_put(form->output, DIM);
+    cli_hexdump(form->output, offset, bytes, length);
+    if (form->colour)
+        dump_put(form->output, RESET);
+}
+
+void dump_text(const struct dump_form *form, const struct fxt_record *record,
+               const struct fxt_bytes *bytes)
+{
+    struct cli_output *output = form->output;
     char time[32] = "-";
     char thread[48] = "-";
 
@@ -292,9 +303,21 @@ void dump_text(struct cli_output *output, const struct fxt_record *record)
     else if (record->has_thread)
         (void)snprintf(thread, sizeof thread, "%" PRIu64 "/%" PRIu64, record->thread.process,
                        record->thread.thread);
-    print(output, "%10" PRIu64 " %16s %-13s %s", record->offset, time, thread,
-          fxt_record_kind_name(record->kind));
+    put_head(form, record->offset, time, thread, BOLD, fxt_record_kind_name(record->kind));
     put_body(output, record);
     put_args(output, record);
-    put(output, "\n");
+    dump_put(output, "\n");
+    if (bytes)
+        put_hexdump(form, record->offset, bytes->bytes, bytes->length);
+}
+
+void dump_skipped_text(const struct dump_form *form, const struct fxt_skipped *skipped)
+{
+    put_head(form, skipped->offset, "-", "-", RED, fxt_damage_kind_name(skipped->kind));
+    dump_print(form->output, " %s bytes: %s\n", cli_grouped(skipped->size),
+               fxt_damage_kind_phrase(skipped->kind));
+    if (skipped->kind == FXT_DAMAGE_ZERO_WORDS)
+        put_hexdump(form, skipped->offset, NULL, skipped->size);
+    else
+        put_hexdump(form, skipped->offset, skipped->bytes.bytes, skipped->bytes.length);
 }

@@ -194,6 +194,133 @@ Try 'fxtdump --help'." --jsn good.fxt
 fxtdump --help | grep -q '^  -j, --json ' || fail '--help'
 fxtdump --version | grep -q '^fxtdump (FXT toolchain) [0-9]' || fail '--version'
 
+# What does not go together is said.
+expect 2 "fxtdump: --stats tells of damage too: give it or --verify, not both
+Try 'fxtdump --help'." --stats --verify good.fxt
+expect 2 "fxtdump: --stats shows no records whose bytes --hex could show
+Try 'fxtdump --help'." --stats --hex good.fxt
+expect 2 "fxtdump: --verify looks at the whole trace: it takes no --type, --provider, --pid, --tid, --time or --offset
+Try 'fxtdump --help'." --verify --pid 5 good.fxt
+expect 2 "fxtdump: --time: '2s,1s' ends before it begins
+Try 'fxtdump --help'." --time 2s,1s good.fxt
+expect 2 "fxtdump: --offset: '0xg' is not a number
+Try 'fxtdump --help'." --offset 0xg good.fxt
+expect 2 "fxtdump: --provider: 4294967296 is not between 0 and 4,294,967,295
+Try 'fxtdump --help'." --provider 4294967296 good.fxt
+fxtdump --type nonsense good.fxt 2>err || grep -q "'nonsense' is not one of unknown, magic, .*, large_blob$" err || fail '--type'
+
+# ---- Which records ----
+
+chosen() { # chosen 'OFFSET ...' ARGUMENT...: the records of every-kind.fxt that the arguments choose, in every form
+    wanted=$1
+    shift
+    fxtdump "$@" every-kind.fxt 2>err >out || fail "fxtdump $*: $(cat err)"
+    offsets=$(awk '{ printf "%s%s", sep, $1; sep = " " }' out)
+    [ "$offsets" = "$wanted" ] || fail "fxtdump $*: $offsets"
+    fxtdump --json "$@" every-kind.fxt 2>/dev/null >chosen.json
+    offsets=$(python3 -c 'import json, sys; print(*[json.loads(line)["offset"] for line in sys.stdin])' <chosen.json)
+    [ "$offsets" = "$wanted" ] || fail "fxtdump --json $*: $offsets"
+    count=$(fxtdump --stats --json "$@" every-kind.fxt 2>/dev/null |
+        python3 -c 'import json, sys; print(sum(json.load(sys.stdin)["records"].values()))')
+    [ "$count" -eq "$(wc -l <out)" ] || fail "fxtdump --stats $*: $count"
+}
+chosen '0 8' --type magic,provider_info
+chosen '0 8' --type magic -t provider_info
+chosen '1328 1352 1616 1664 1720 1776' --pid 77
+chosen '1616 1664 1720' --pid 77 --time ,8s
+chosen '1392 1472 1536' --tid 72
+chosen '1392 1472' --tid 0x47 --type context_switch
+chosen '1968 1984 1992' --provider 8
+chosen '208 600 928' --pid 20 --pid 18446744073709551615
+chosen '1392 1472 1504' --time 6s,7s
+chosen '1616 1664 1720 1776 1840' --time +8s,+9s
+chosen '1840' --time 8333333333,
+chosen '232' --time ,0
+chosen '' --time 9s,10s
+chosen '1840 1912 1952 1968 1976 1984 1992' --offset 1900
+chosen '1992' --offset 0x7d7
+expect 0 "fxtdump: warning: every-kind.fxt: ends at offset 2008, before 2010
+$(sed '/^exit status/d' "$ROOT/testdata/fxtdump/every-kind.err")" --offset 2010 every-kind.fxt
+
+# ---- Bytes, and damage alone ----
+
+# Every byte of the trace is shown once, in order, in a record or not.
+fxtdump --hex damaged.fxt 2>/dev/null >hex.txt || :
+sed -n 's/^  [0-9a-f]\{8\}  \([0-9a-f ]*\)|.*/\1/p' hex.txt | tr -d ' \n' >hex.bytes
+python3 -c 'import sys; sys.stdout.write(open("damaged.fxt", "rb").read().hex())' | cmp - hex.bytes
+fxtdump --hex --json damaged.fxt 2>/dev/null >hex.json || :
+fxtdump --verify --hex --json damaged.fxt 2>err >verify.json || [ $? -eq 3 ] || fail "--verify: $(cat err)"
+[ ! -s err ] || fail "--verify says things twice: $(cat err)"
+python3 - "$WORK/out" <<'EOF'
+import json, sys
+data = open('damaged.fxt', 'rb').read()
+lines = [json.loads(line) for line in open('hex.json')]
+records = [line for line in lines if 'type' in line]
+plain = [json.loads(line) for line in open(sys.argv[1] + '/damaged.json')]
+assert records == [dict(line, hex=shown['hex']) for line, shown in zip(plain, records)] and len(records) == len(plain)
+at = 0
+for line in lines:
+    assert line['offset'] == at, line
+    if 'damage' in line:
+        assert list(line) in (['offset', 'damage', 'size', 'hex'], ['offset', 'damage', 'size']), line
+    else:
+        assert list(line)[-1] == 'hex', line
+    shown = line.get('hex', '00' * line.get('size', 0))
+    assert data[at:].hex().startswith(shown), line
+    at += len(shown) // 2
+assert at == len(data)
+verify = [json.loads(line) for line in open('verify.json')]
+assert verify[:-1] == [line for line in lines if 'damage' in line]
+stats = json.load(open(sys.argv[1] + '/damaged.stats.json'))
+assert verify[-1] == {'bytes': len(data), 'damaged': True, 'damage': stats['damage']}, verify[-1]
+EOF
+expect 3 '' --verify damaged.fxt
+[ "$(sed -n '1,3p' out)" = '     count           bytes    first offset  kind
+         1              11             224  truncated_tail: cut off in its last record (damage)
+         1              24              64  bad_record: contradictory record, dropped (damage)' ] || fail "--verify: $(cat out)"
+[ "$(wc -l <out)" -eq 14 ] || fail "--verify: $(cat out)"
+expect 0 '' --verify every-kind.fxt
+expect 3 '' --verify --strict every-kind.fxt
+expect 0 '' --verify good.fxt
+[ ! -s out ] || fail '--verify of a good trace'
+expect 0 '' --verify --json good.fxt
+[ "$(cat out)" = '{"bytes":8,"damaged":false,"damage":{}}' ] || fail "--verify --json: $(cat out)"
+expect 3 '' --verify --json good.fxt stray.fxt
+[ "$(cat out)" = '{"path":"good.fxt","bytes":8,"damaged":false,"damage":{}}
+{"path":"stray.fxt","bytes":11,"damaged":true,"damage":{"stray_bytes":{"count":1,"first_offset":8,"bytes":3}}}' ] ||
+    fail "--verify of several: $(cat out)"
+expect 3 'fxtdump: markup.txt: symbolizer markup text, not FXT' --verify markup.txt
+# What a message about damage at an offset is about.
+fxtdump --offset 70 --hex damaged.fxt 2>/dev/null >out || :
+[ "$(head -n 3 out)" = '        64                - -             bad_record 24 bytes: contradictory record, dropped
+  00000040  34 00 02 01 28 80 00 00  64 00 00 00 00 00 00 00  |4...(...d.......|
+  00000050  73 68 6f 72 74 73 74 72                           |shortstr|' ] || fail "--offset: $(cat out)"
+# shellcheck disable=SC2059 # bytes
+{ printf "$magic" && head -c 100000 /dev/zero && printf "$magic"; } >zeros.fxt
+fxtdump --hex zeros.fxt >out 2>/dev/null
+[ "$(sed -n '3,6p' out)" = '         8                - -             zero_words 100,000 bytes: zero word between records
+  00000008  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
+  *
+  00018698  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|' ] || fail "zeros: $(cat out)"
+fxtdump --hex size-zero.fxt >out 2>/dev/null || :
+[ "$(tail -n 1 out)" = '  00000008  00 00 05 00 00 00 00 00                           |........|' ] || fail "size 0: $(cat out)"
+# Damage has no type: what is chosen by type stands alone.
+fxtdump --hex --type thread damaged.fxt >out 2>/dev/null || :
+[ "$(wc -l <out)" -eq 3 ] || fail "--hex --type: $(cat out)"
+
+# Escapes on a terminal, unless NO_COLOR; never in a file.
+escape=$(printf '\033')
+if grep -q "$escape" hex.txt; then fail 'colour in a file'; fi
+cat >"$WORK/terminal.py" <<'EOF'
+import os, pty, sys
+pty.spawn(sys.argv[1:], lambda fd: os.read(fd, 4096))
+EOF
+TERM=xterm python3 "$WORK/terminal.py" fxtdump good.fxt </dev/null >out
+grep -q "$escape\\[1mmagic" out || fail 'no colour on a terminal'
+NO_COLOR=1 TERM=xterm python3 "$WORK/terminal.py" fxtdump good.fxt </dev/null >out
+if grep -q "$escape" out; then fail 'NO_COLOR'; fi
+grep -q magic out || fail 'NO_COLOR: nothing shown'
+
 # A reader that has seen enough is no failure, where SIGPIPE does not end it all; a full disk is.
 set -- every-kind.fxt every-kind.fxt every-kind.fxt every-kind.fxt
 cat "$@" "$@" "$@" "$@" >long.fxt
