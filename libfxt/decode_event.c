@@ -20,7 +20,7 @@ static enum fxt_decoded read_last_word(struct fxt_reader *reader, struct fxt_cur
                                &record->value.event.end_ns))
             return FXT_DECODED_OVERFLOW;
         if (record->value.event.end_ns < record->ts_ns) {
-            fxt_count_damage(reader, FXT_DAMAGE_END_BEFORE_START, 0);
+            fxt_notice(reader, FXT_DAMAGE_END_BEFORE_START);
             record->value.event.end_ns = record->ts_ns;
         }
         return FXT_DECODED;

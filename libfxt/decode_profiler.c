@@ -66,7 +66,7 @@ static enum fxt_decoded decode_backtrace(struct fxt_reader *reader, uint64_t hea
     if (!fxt_read_thread(reader, fxt_bits(header, 20, 27), cursor, &record->thread))
         return FXT_DECODED_BAD;
     if (cursor->words != fxt_bits(header, 28, 35))
-        fxt_count_damage(reader, FXT_DAMAGE_WRONG_COUNT, 0);
+        fxt_notice(reader, FXT_DAMAGE_WRONG_COUNT);
     record->value.backtrace.frames = (struct fxt_words){ cursor->next, cursor->words };
     return FXT_DECODED;
 }

@@ -3,6 +3,15 @@
 
 #include "libfxt/internal.h"
 
+void fxt_notice(struct fxt_reader *reader, enum fxt_damage_kind kind)
+{
+    if (reader->noticed_offset != reader->offset) {
+        reader->unnoticed = reader->damage;
+        reader->noticed_offset = reader->offset;
+    }
+    fxt_count_damage(reader, kind, 0);
+}
+
 bool fxt_read_string(struct fxt_reader *reader, uint64_t reference, struct fxt_cursor *cursor,
                      struct fxt_string *out)
 {
@@ -27,7 +36,7 @@ bool fxt_read_string(struct fxt_reader *reader, uint64_t reference, struct fxt_c
         out->length = slot->length;
     } else {
         out->missing = true;
-        fxt_count_damage(reader, FXT_DAMAGE_UNRESOLVED_STRING, 0);
+        fxt_notice(reader, FXT_DAMAGE_UNRESOLVED_STRING);
     }
     return true;
 }
@@ -46,7 +55,7 @@ bool fxt_read_thread(struct fxt_reader *reader, uint64_t reference, struct fxt_c
         out->thread = slot->thread;
     } else {
         out->missing = true;
-        fxt_count_damage(reader, FXT_DAMAGE_UNRESOLVED_THREAD, 0);
+        fxt_notice(reader, FXT_DAMAGE_UNRESOLVED_THREAD);
     }
     return true;
 }

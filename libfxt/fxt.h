@@ -425,7 +425,7 @@ FXT_API bool fxt_record_sampler_stack(const struct fxt_record *record, struct fx
 
 /* What can be wrong with a trace without ending it.  The first group are bytes that were not
  * understood (fxt_damage_is_loss() is true: tools exit with 3); the rest are notices: shown, but
- * the status stays 0.  */
+ * the status stays 0.  Of a record that is dropped, that alone is counted.  */
 enum fxt_damage_kind {
     FXT_DAMAGE_STRAY_BYTES = 0,      /* 1 to 7 bytes after the last whole word */
     FXT_DAMAGE_TRUNCATED_TAIL = 1,   /* the last record, or the compressed stream, is cut */

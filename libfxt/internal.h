@@ -168,6 +168,9 @@ struct fxt_reader {
     enum fxt_status status; /* not FXT_OK: every further call returns it */
     struct fxt_error error;
     struct fxt_damage damage;
+    /* What damage was before the first notice of the record at noticed_offset.  */
+    struct fxt_damage unnoticed;
+    uint64_t noticed_offset; /* UINT64_MAX: of none */
     struct fxt_contexts contexts;
 
     struct fxt_record record;
@@ -186,6 +189,10 @@ static inline void fxt_count_damage(struct fxt_reader *reader, enum fxt_damage_k
     if (reader->skipped && (bytes > 0 || kind == FXT_DAMAGE_SIZE_ZERO))
         fxt_tell_skipped(reader, kind, bytes);
 }
+
+/* Count something odd in the record being decoded, which is forgotten if the record turns out to be
+ * one that is dropped: notices are about what is delivered (fields.c).  */
+void fxt_notice(struct fxt_reader *reader, enum fxt_damage_kind kind);
 
 /* What came of the bytes of one record.  */
 enum fxt_decoded {

@@ -41,6 +41,7 @@ enum fxt_status fxt_reader_open(struct fxt_input *input, const struct fxt_reader
         reader->skipped = options->skipped;
         reader->skipped_context = options->skipped_context;
     }
+    reader->noticed_offset = UINT64_MAX;
     fxt_contexts_init(&reader->contexts, max_table_bytes);
     *out = reader;
     return FXT_OK;
@@ -244,6 +245,14 @@ static enum fxt_status examine_start(struct fxt_reader *reader)
     return FXT_OK;
 }
 
+/* Count a record that is dropped, and nothing else of it.  */
+static void drop(struct fxt_reader *reader, enum fxt_damage_kind kind, size_t size)
+{
+    if (reader->noticed_offset == reader->offset)
+        reader->damage = reader->unnoticed;
+    fxt_count_damage(reader, kind, size);
+}
+
 /* Count what was wrong with a record that is passed over or delivered as unknown.  */
 static enum fxt_status judge(struct fxt_reader *reader, enum fxt_decoded decoded, size_t size)
 {
@@ -251,12 +260,12 @@ static enum fxt_status judge(struct fxt_reader *reader, enum fxt_decoded decoded
     case FXT_DECODED_BAD:
         if (reader->no_magic)
             return refuse(reader, "no magic number, and the first record makes no sense");
-        fxt_count_damage(reader, FXT_DAMAGE_BAD_RECORD, size);
+        drop(reader, FXT_DAMAGE_BAD_RECORD, size);
         break;
     case FXT_DECODED_OVERFLOW:
         if (reader->no_magic)
             return refuse(reader, "no magic number, and the first record's time is out of range");
-        fxt_count_damage(reader, FXT_DAMAGE_TIME_OVERFLOW, size);
+        drop(reader, FXT_DAMAGE_TIME_OVERFLOW, size);
         break;
     case FXT_DECODED_UNKNOWN:
         if (reader->no_magic)
