@@ -78,7 +78,7 @@ static void check_prefix(size_t length, bool packed_too)
             end);
 }
 
-START_TEST(gives_the_whole_records_of_every_prefix)
+START_TEST(case_9_gives_the_whole_records_of_every_prefix)
 {
     static const size_t steps[] = { 0, 1, 13 };
 
@@ -151,7 +151,7 @@ int main(void)
     int failed;
 
     tcase_add_checked_fixture(tcase, make_trace, free_trace);
-    tcase_add_loop_test(tcase, gives_the_whole_records_of_every_prefix, 0, 3);
+    tcase_add_loop_test(tcase, case_9_gives_the_whole_records_of_every_prefix, 0, 3);
     tcase_add_test(tcase, gives_the_whole_records_of_every_packed_prefix);
     tcase_add_test(tcase, accounts_for_every_byte_whatever_a_size_says);
     suite_add_tcase(suite, tcase);

@@ -58,7 +58,7 @@ static void assert_same_as_trace(const char *name, const struct copy *copy)
     (void)close(fd);
 }
 
-START_TEST(writes_what_was_read_from_real_traces)
+START_TEST(case_66_writes_what_was_read_from_real_traces)
 {
     struct copy once = { 0 };
     struct copy twice = { 0 };
@@ -267,7 +267,7 @@ static void write_random_record(struct fxt_writer *to)
     ck_assert_msg(fxt_writer_record(to, &record, &error) == FXT_OK, "%s", error.message);
 }
 
-START_TEST(reads_random_records_as_they_were_written)
+START_TEST(case_65_reads_random_records_as_they_were_written)
 {
     enum { COUNT = 2000 };
     struct copy once = { 0 };
@@ -302,8 +302,8 @@ int main(void)
     SRunner *runner;
     int failed;
 
-    tcase_add_loop_test(tcase, writes_what_was_read_from_real_traces, 0, ROWS(traces));
-    tcase_add_loop_test(tcase, reads_random_records_as_they_were_written, 0, 10);
+    tcase_add_loop_test(tcase, case_66_writes_what_was_read_from_real_traces, 0, ROWS(traces));
+    tcase_add_loop_test(tcase, case_65_reads_random_records_as_they_were_written, 0, 10);
     suite_add_tcase(suite, tcase);
 
     runner = srunner_create(suite);

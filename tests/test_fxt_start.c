@@ -56,7 +56,7 @@ static const struct {
       "not an FXT trace: no magic number, and the first record does not fit" },
 };
 
-START_TEST(names_what_is_no_trace)
+START_TEST(cases_5_and_64_name_what_is_no_trace)
 {
     for (size_t step = 0; step < 4; step++) {
         ck_assert_int_eq(read_start(foreign[_i].bytes, foreign[_i].length, step, false), FXT_FATAL);
@@ -99,7 +99,7 @@ static const struct {
     const char *records;
     const char *damage;
 } bare[] = {
-    { "an event",
+    { "case 4: an event",
       "44 00 02 00 00 00 00 00 64 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00 "
       "06 00 00 00 00 00 00 00",
       "@0+32 event p0 t=100,100ns thread=5/6 duration_begin(2)\n", "no_magic=1@0+0" },
@@ -145,7 +145,7 @@ int main(void)
     SRunner *runner;
     int failed;
 
-    tcase_add_loop_test(tcase, names_what_is_no_trace, 0, ROWS(foreign));
+    tcase_add_loop_test(tcase, cases_5_and_64_name_what_is_no_trace, 0, ROWS(foreign));
     tcase_add_loop_test(tcase, reads_whatever_it_is_told_to_trust, 0, ROWS(foreign));
     tcase_add_test(tcase, names_what_is_packed_twice);
     tcase_add_loop_test(tcase, reads_what_lacks_the_magic, 0, ROWS(bare));

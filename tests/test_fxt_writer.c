@@ -849,7 +849,7 @@ END_TEST
 
 /* ---- There and back (more of it in test_fxt_roundtrip.c) ---- */
 
-START_TEST(writes_what_was_read_from_the_vectors)
+START_TEST(case_66_writes_what_was_read_from_the_vectors)
 {
     uint8_t expected[512];
     size_t length = hex_bytes(vectors[_i].hex, expected, sizeof expected);
@@ -951,7 +951,7 @@ int main(void)
     tcase_add_loop_test(tcase, gives_large_records_32_bits_of_size, 0, ROWS(large_sizes));
     tcase_add_test(tcase, writes_the_longest_ordinary_record);
     tcase_add_loop_test(tcase, refuses_what_does_not_fit_and_writes_nothing, 0, ROWS(invalid));
-    tcase_add_loop_test(tcase, writes_what_was_read_from_the_vectors, 0, ROWS(vectors));
+    tcase_add_loop_test(tcase, case_66_writes_what_was_read_from_the_vectors, 0, ROWS(vectors));
     tcase_add_test(tcase, stays_failed_after_a_failed_write);
     tcase_add_test(tcase, reports_every_failed_allocation);
     tcase_add_test(tcase, closes_nothing_when_given_null);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/describe.h"
+#include "tests/support/hex.h"
 #include "tests/support/profile_records.h"
 
 static struct taken taken;
@@ -134,7 +136,7 @@ END_TEST
 
 /* ---- What is no sample ---- */
 
-START_TEST(counts_what_it_cannot_use)
+START_TEST(case_62_counts_what_it_cannot_use)
 {
     static const uint64_t pc = 0x1000;
     struct fxt_record odd = sampler_record(1, 1, 1, &pc, 1), empty = odd, named = odd, raw = odd;
@@ -155,9 +157,53 @@ START_TEST(counts_what_it_cannot_use)
 }
 END_TEST
 
+/* ---- A kernel sampler's bytes ---- */
+
+/* Two regions as they lie in memory: no magic, no initialization, zeros behind the records, and one
+ * payload that is not whole words.  */
+START_TEST(case_61_takes_the_regions_of_a_kernel_sampler)
+{
+    static const char stream[] =
+        "8f 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  64 00 00 00 00 00 00 00 "
+        "4d 00 00 00 00 00 00 00  4e 00 00 00 00 00 00 00  10 00 00 00 00 00 00 00 "
+        "34 12 00 00 00 00 00 00  21 01 00 00 00 00 00 00 "
+        "7f 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  65 00 00 00 00 00 00 00 "
+        "4d 00 00 00 00 00 00 00  4e 00 00 00 00 00 00 00  07 00 00 00 00 00 00 00 "
+        "34 12 00 00 00 00 00 00 "
+        "00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00 "
+        "7f 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  63 00 00 00 00 00 00 00 "
+        "4d 00 00 00 00 00 00 00  4f 00 00 00 00 00 00 00  08 00 00 00 00 00 00 00 "
+        "34 12 00 00 00 00 00 00  00 00 00 00 00 00 00 00";
+    struct fxt_record records[4];
+    uint8_t bytes[512];
+    size_t count = 0;
+    struct source source;
+    struct fxt_input *input = open_bytes(&source, bytes, hex_bytes(stream, bytes, sizeof bytes), 0);
+    struct fxt_reader *reader;
+    const struct fxt_record *record;
+
+    ck_assert_int_eq(fxt_reader_open(input, NULL, &reader, NULL), FXT_OK);
+    ck_assert_int_eq(take_records(NULL, 0, NULL, &taken), PROFILE_OK);
+    while (count < COUNT_OF(records) && fxt_reader_next(reader, &record, NULL) == FXT_OK) {
+        records[count] = *record; /* the window holds them all */
+        take(&records[count++], 1, NULL);
+    }
+    ck_assert_uint_eq(count, 3);
+    ck_assert_uint_eq(fxt_reader_damage(reader)->kinds[FXT_DAMAGE_ZERO_WORDS].count, 4);
+    ck_assert_uint_eq(fxt_damage_total(fxt_reader_damage(reader), false), 0);
+    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 2);
+    expect(PROFILE_ROOT_THREAD, 0,
+           "pid-77;tid-78;[unknown];[unknown] 1\npid-77;tid-79;[unknown] 1\n");
+    take(records, count, NULL); /* once more, as one trace */
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->odd_payloads, 1);
+    fxt_reader_close(reader);
+    fxt_input_close(input);
+}
+END_TEST
+
 /* ---- Names ---- */
 
-START_TEST(names_processes_and_threads_whenever_the_name_comes)
+START_TEST(case_63_names_processes_and_threads_whenever_the_name_comes)
 {
     static const uint64_t pc = 0x1000;
     struct fxt_arg owner[1];
@@ -394,8 +440,9 @@ int main(void)
     tcase_add_loop_test(tcase, subtracts_one_from_return_addresses_once, 0, (int)COUNT_OF(lookups));
     tcase_add_loop_test(tcase, puts_a_root_above_stacks_that_were_cut, 0, (int)COUNT_OF(depths));
     tcase_add_test(tcase, keeps_cut_and_whole_stacks_apart);
-    tcase_add_test(tcase, counts_what_it_cannot_use);
-    tcase_add_test(tcase, names_processes_and_threads_whenever_the_name_comes);
+    tcase_add_test(tcase, case_61_takes_the_regions_of_a_kernel_sampler);
+    tcase_add_test(tcase, case_62_counts_what_it_cannot_use);
+    tcase_add_test(tcase, case_63_names_processes_and_threads_whenever_the_name_comes);
     tcase_add_test(tcase, tells_threads_of_one_koid_their_name_once);
     tcase_add_test(tcase, shows_the_pid_of_an_incarnation);
     tcase_add_test(tcase, takes_only_chosen_processes_and_threads);

@@ -49,16 +49,16 @@ static void make_cases(void)
          E(10, "a"));
     CASE("completes, inner one written first", "a 6\na;b 4\n", "a 1\na;b 1\n", none, X(2, 6, "b"),
          X(0, 10, "a"));
-    CASE("ends at times before their begins in the file", "a 6\na;b 4\n", "a 1\na;b 1\n", none,
-         E(6, "b"), E(10, "a"), B(0, "a"), B(2, "b"));
+    CASE("case 43: ends at times before their begins in the file", "a 6\na;b 4\n", "a 1\na;b 1\n",
+         none, E(6, "b"), E(10, "a"), B(0, "a"), B(2, "b"));
     CASE("siblings that touch", "a 5\nb 5\n", "a 1\nb 1\n", none, B(0, "a"), E(5, "a"), B(5, "b"),
          E(10, "b"));
     CASE("completes that touch, later one written first", "a 5\nb 5\n", "a 1\nb 1\n", none,
          X(5, 10, "b"), X(0, 5, "a"));
     CASE("a complete ends where a begin follows", "a 5\nb 5\n", "a 1\nb 1\n", none, B(5, "b"),
          X(0, 5, "a"), E(10, "b"));
-    CASE("equal begins in file order", "a;b 10\n", "a 1\na;b 1\n", none, B(0, "a"), B(0, "b"),
-         E(10, "b"), E(10, "a"));
+    CASE("case 42: equal begins in file order", "a;b 10\n", "a 1\na;b 1\n", none, B(0, "a"),
+         B(0, "b"), E(10, "b"), E(10, "a"));
     CASE("completes that begin together: the longer one is outside", "a 6\na;b 4\n", "a 1\na;b 1\n",
          none, X(0, 4, "b"), X(0, 10, "a"));
     CASE("three completes that begin together, inner first", "a 1\na;b 1\na;b;c 8\n",
@@ -74,11 +74,12 @@ static void make_cases(void)
     CASE("an empty begin and end", "", "a 1\n", none, B(5, "a"), E(5, "a"));
     CASE("an end closes the innermost of its name", "a 6\na;a 4\n", "a 1\na;a 1\n", none, B(0, "a"),
          B(2, "a"), E(6, "a"), E(10, "a"));
-    CASE("an end closes what is open above it", "a 2\na;b 8\n", "a 1\na;b 1\n", crossing, B(0, "a"),
-         B(2, "b"), E(10, "a"));
+    CASE("case 42: an end closes what is open above it", "a 2\na;b 8\n", "a 1\na;b 1\n", crossing,
+         B(0, "a"), B(2, "b"), E(10, "a"));
     CASE("its own end is then a stray", "a 2\na;b 8\n", "a 1\na;b 1\n", both, B(0, "a"), B(2, "b"),
          E(10, "a"), E(12, "b"));
-    CASE("a stray end changes nothing", "a 10\n", "a 1\n", stray, B(0, "a"), E(5, "b"), E(10, "a"));
+    CASE("case 42: a stray end changes nothing", "a 10\n", "a 1\n", stray, B(0, "a"), E(5, "b"),
+         E(10, "a"));
     CASE("an end does not close a complete of its name", "a 4\na;a 6\n", "a 1\na;a 1\n", crossing,
          B(0, "a"), X(4, 20, "a"), E(10, "a"));
     CASE("a child that outlives its parent is cut", "a 6\na;b 4\n", "a 1\na;b 1\n", crossing,
@@ -89,9 +90,9 @@ static void make_cases(void)
          X(0, 10, "a"), B(6, "b"), E(10, "b"));
     CASE("ends together with the complete inside it", "a 6\na;b 4\n", "a 1\na;b 1\n", none,
          B(0, "a"), X(6, 10, "b"), E(10, "a"));
-    CASE("never ended: lasts to the end of the trace", "a 5\nb 5\n", "a 1\nb 1\n", unfinished,
-         B(0, "a"), E(5, "a"), B(15, "b"), event_record(FXT_EVENT_INSTANT, "c", "i", NULL, 0),
-         backtrace_record(20, 1, 1, NULL, 0));
+    CASE("case 42: never ended: lasts to the end of the trace", "a 5\nb 5\n", "a 1\nb 1\n",
+         unfinished, B(0, "a"), E(5, "a"), B(15, "b"),
+         event_record(FXT_EVENT_INSTANT, "c", "i", NULL, 0), backtrace_record(20, 1, 1, NULL, 0));
     CASE("negative times", "a 10\n", "a 1\n", none, B(-15, "a"), E(-5, "a"));
     CASE("the longest time there is", "a 9223372036854775807\n", "a 1\n", none, B(INT64_MIN, "a"),
          E(INT64_MAX, "a"));
@@ -203,6 +204,40 @@ START_TEST(shows_names_that_were_never_registered)
     text = folded_from(records, 2, PROFILE_SPAN);
     ck_assert_str_eq(text, "<string 12> 5\n[unknown] 10\n");
     free(text);
+}
+END_TEST
+
+/* Flows say how slices belong together; whatever is wrong with them, slices stay as they are.  */
+START_TEST(case_44_leaves_slices_alone_whatever_flows_say)
+{
+    static const struct {
+        enum fxt_event_type type;
+        uint64_t id;
+        uint64_t process;
+    } flows[] = {
+        { FXT_EVENT_FLOW_STEP, 1, 1 }, /* before its begin */
+        { FXT_EVENT_FLOW_BEGIN, 1, 1 }, { FXT_EVENT_FLOW_END, 1, 1 },
+        { FXT_EVENT_FLOW_BEGIN, 1, 1 }, /* after its end */
+        { FXT_EVENT_FLOW_BEGIN, 1, 2 }, /* in another process */
+        { FXT_EVENT_FLOW_END, 1, 3 },   /* in one where it never began */
+    };
+    struct fxt_record records[2 + COUNT_OF(flows)] = { B(0, "a") };
+    struct taken taken;
+    char *text;
+
+    for (size_t i = 0; i < COUNT_OF(flows); i++) {
+        records[1 + i] = event_record(flows[i].type, "c", "a", NULL, 0);
+        records[1 + i].ts_ns = 5;
+        records[1 + i].value.event.id = flows[i].id;
+        records[1 + i].thread.process = flows[i].process;
+    }
+    records[1 + COUNT_OF(flows)] = E(10, "a");
+    ck_assert_int_eq(take_records(records, COUNT_OF(records), NULL, &taken), PROFILE_OK);
+    text = folded_of(&taken, PROFILE_SPAN, PROFILE_ROOT_NONE, 1);
+    ck_assert_str_eq(text, "a 10\n");
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->unhandled_records, COUNT_OF(flows));
+    free(text);
+    taken_release(&taken);
 }
 END_TEST
 
@@ -387,6 +422,7 @@ int main(void)
     tcase_add_test(tcase, keeps_slices_whole_that_the_profile_cuts);
     tcase_add_test(tcase, stops_when_the_sink_says_so);
     tcase_add_test(tcase, shows_names_that_were_never_registered);
+    tcase_add_test(tcase, case_44_leaves_slices_alone_whatever_flows_say);
     tcase_add_test(tcase, leaves_out_what_is_deeper_than_any_stack);
     tcase_add_loop_test(tcase, agrees_with_the_generator_of_random_spans, 0, 3);
     suite_add_tcase(suite, tcase);
