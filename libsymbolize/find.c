@@ -173,6 +173,18 @@ static enum sym_status look_everywhere(struct search *search)
 
 /* ---- Choice ---- */
 
+/* Of the symbol tables of object, which may be NULL.  */
+static enum sym_quality quality_of(const struct sym_object *object)
+{
+    if (!object)
+        return SYM_QUALITY_NONE;
+    if (object->has_symtab)
+        return SYM_QUALITY_SYMTAB;
+    if (object->has_debugdata)
+        return SYM_QUALITY_DEBUGDATA;
+    return object->has_dynsym ? SYM_QUALITY_DYNSYM : SYM_QUALITY_NONE;
+}
+
 static void choose(struct search *search)
 {
     struct sym_module *module = search->module;
@@ -183,9 +195,7 @@ static void choose(struct search *search)
             module->code = object;
         if (!module->debug && object->has_dwarf)
             module->debug = object;
-        if (object->has_symtab && (!module->symbols || !module->symbols->has_symtab))
-            module->symbols = object;
-        if (!module->symbols && object->has_dynsym)
+        if (quality_of(object) > quality_of(module->symbols))
             module->symbols = object;
     }
 }
@@ -197,13 +207,6 @@ static const struct sym_object *unusable(const struct search *search)
         if (search->found[i]->debug_problem)
             return search->found[i];
     return NULL;
-}
-
-static enum sym_quality quality_of_symbols(const struct sym_module *module)
-{
-    if (!module->symbols)
-        return SYM_QUALITY_NONE;
-    return module->symbols->has_symtab ? SYM_QUALITY_SYMTAB : SYM_QUALITY_DYNSYM;
 }
 
 /* ---- Report ---- */
@@ -250,6 +253,7 @@ static char *problem_text(const struct search *search, const char *hex)
     static const char *const lacks[] = {
         [SYM_QUALITY_NONE] = "no symbols",
         [SYM_QUALITY_DYNSYM] = "stripped, only exported functions have names",
+        [SYM_QUALITY_DEBUGDATA] = "stripped, only functions have names",
         [SYM_QUALITY_SYMTAB] = "no debug information",
     };
 
@@ -297,7 +301,7 @@ static enum sym_status write_report(struct search *search)
     enum sym_status status = SYM_OK;
 
     format_hex(hex, search->build_id, search->build_id_length);
-    report->quality = module->debug ? SYM_QUALITY_DWARF : quality_of_symbols(module);
+    report->quality = module->debug ? SYM_QUALITY_DWARF : quality_of(module->symbols);
     report->unverified = search->unverified;
     report->code_path = module->code ? module->code->path : "";
     report->debug_path = names ? names->path : "";
@@ -312,7 +316,7 @@ enum sym_status sym_module_downgrade(struct sym_module *module, const char *prob
 {
     struct sym_report *report = &module->report;
 
-    report->quality = quality_of_symbols(module);
+    report->quality = quality_of(module->symbols);
     if (!module->loaded.has_dwarf)
         report->debug_path = module->symbols ? module->symbols->path : "";
     enum sym_status status = report_problem(module, sym_format("%s", problem));
@@ -334,7 +338,7 @@ enum sym_status sym_module_check_files(struct sym_module *module, bool ask)
             return status;
         report->quality = SYM_QUALITY_NONE; /* any of its names may be wrong */
         if (module->symbols && !sym_object_changed(module->symbols, ask))
-            report->quality = quality_of_symbols(module);
+            report->quality = quality_of(module->symbols);
         return report_text(module, &report->remedy,
                            sym_format("look again when nothing writes to that file"));
     }

@@ -5,6 +5,7 @@
  * checked against the file's size.
  */
 #include "libsymbolize/object.h"
+#include "libsymbolize/symtab.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -334,6 +335,10 @@ static enum sym_status read_segment(struct sym_object *object, const uint8_t *by
         flags = take(&fields, 4);
     alignment = take_word(&fields);
     load.executable = flags & PF_X;
+    if (type == PT_DYNAMIC) {
+        object->dynamic_offset = load.file_offset;
+        object->dynamic_size = load.file_size;
+    }
     if (type == PT_NOTE && !object->build_id_length)
         (void)find_build_id(object, load.file_offset, load.file_size, alignment);
     return type == PT_LOAD ? add_load(object, capacity, load) : SYM_OK;
@@ -410,9 +415,8 @@ static enum sym_status read_code(struct sym_object *object)
 }
 
 /* Whether a symbol table holds a function, so that its names are worth something.  */
-static bool has_function(const struct sym_object *object, const struct sym_elf_section *table)
+static bool has_function(const struct sym_object *object, struct sym_bytes bytes)
 {
-    struct sym_bytes bytes = sym_object_raw(object, table);
     size_t size = sym_symbol_size(object);
 
     for (size_t i = 1; i < bytes.size / size; i++) {
@@ -442,14 +446,16 @@ static void note_debug_info(struct sym_object *object, const struct sym_elf_sect
 
 static void read_tables(struct sym_object *object)
 {
+    struct sym_dynamic dynamic;
+
     for (size_t i = 1; i < object->section_count; i++) {
         const struct sym_elf_section *section = &object->sections[i];
         if (!has_bytes(section))
             continue;
         if (section->type == SHT_SYMTAB)
-            object->has_symtab |= has_function(object, section);
+            object->has_symtab |= has_function(object, sym_object_raw(object, section));
         else if (section->type == SHT_DYNSYM)
-            object->has_dynsym |= has_function(object, section);
+            object->has_dynsym |= has_function(object, sym_object_raw(object, section));
         else if (is_debug_info(section->name, object->kind))
             note_debug_info(object, section);
         else if (strcmp(section->name, ".gnu_debugdata") == 0)
@@ -458,6 +464,20 @@ static void read_tables(struct sym_object *object)
                  strcmp(section->name, ".debug_sup") == 0)
             object->has_alt = true;
     }
+    if (!object->section_count) {
+        sym_object_dynamic(object, &dynamic);
+        object->has_dynsym = has_function(object, dynamic.symbols);
+    }
+}
+
+static void read_kallsyms_facts(struct sym_object *object)
+{
+    object->kallsyms = true;
+    object->has_symtab = !sym_kallsyms_hidden(object->image);
+    if (object->has_symtab)
+        return;
+    object->debug_problem = "its addresses are hidden";
+    object->debug_remedy = "read it as root, or allow it: sysctl kernel.kptr_restrict=0";
 }
 
 static enum sym_status read_facts(struct sym_object *object, struct sym_error *error)
@@ -465,6 +485,10 @@ static enum sym_status read_facts(struct sym_object *object, struct sym_error *e
     struct file_header header;
     enum sym_status status;
 
+    if (object->kind == SYM_OBJECT_MAIN && sym_kallsyms_detect(object->image)) {
+        read_kallsyms_facts(object);
+        return SYM_OK;
+    }
     if (!read_file_header(object, &header))
         return sym_fail(error, SYM_MALFORMED, "%s: not an ELF object", object->path);
     if (header.type != ET_EXEC && header.type != ET_DYN && header.type != ET_REL)
@@ -591,6 +615,22 @@ enum sym_status sym_object_reopen(struct sym_object *object, struct sym_error *e
     return status;
 }
 
+enum sym_status sym_object_debugdata(const struct sym_object *object, struct sym_object **out,
+                                     struct sym_error *error)
+{
+    const struct sym_elf_section *section = sym_object_by_name(object, ".gnu_debugdata");
+    uint8_t *image;
+    size_t size;
+
+    *out = NULL;
+    if (!section)
+        return SYM_OK;
+    enum sym_status status = sym_unpack(object->path, SYM_PACKING_XZ,
+                                        sym_object_raw(object, section), UINT64_MAX, &image, &size,
+                                        error);
+    return status ? status : sym_object_open_memory(object->path, image, size, out, error);
+}
+
 bool sym_object_changed(const struct sym_object *object, bool ask)
 {
     return object->map && sym_map_changed(object->map, ask);
@@ -619,6 +659,7 @@ void sym_object_free(struct sym_object *object)
     sym_object_close(object);
     free(object->loads);
     free(object->code);
+    free(object->kallsyms_module);
     free(object->path);
     free(object);
 }

@@ -70,8 +70,10 @@ struct sym_object {
     size_t build_id_length; /* 0: none */
     uint16_t machine;
     bool is_64, big_endian;
-    bool relocatable;  /* ET_REL */
-    bool has_contents; /* holds the code itself, not only debug information about it */
+    bool relocatable;      /* ET_REL */
+    char *kallsyms_module; /* owned; whose lines of a kallsyms text count, NULL: all */
+    bool kallsyms;         /* no ELF file, but text as in /proc/kallsyms: symbols alone */
+    bool has_contents;     /* holds the code itself, not only debug information about it */
     struct sym_load *loads;
     size_t load_count;
     struct sym_code *code; /* sorted by start, disjoint unless the file is damaged */
@@ -82,6 +84,7 @@ struct sym_object {
     bool has_alt;              /* names a supplement: .gnu_debugaltlink or .debug_sup */
     const char *debug_problem; /* why debug information that is there cannot be read, or NULL */
     const char *debug_remedy;
+    uint64_t dynamic_offset, dynamic_size; /* of PT_DYNAMIC in the file; 0: none */
 
     /* While it is open: */
     struct sym_map *map;
@@ -93,8 +96,8 @@ struct sym_object {
     size_t content_sizes[SYM_SECTION_COUNT];
 };
 
-/* Opens the regular file at path and reads what the struct holds.  Files packed with gzip, xz or
- * zstd as a whole (kernel modules) are unpacked into memory.
+/* Opens the regular file at path, ELF or kallsyms text, and reads what the struct holds.  Files
+ * packed with gzip, xz or zstd as a whole (kernel modules) are unpacked into memory.
  *
  * A relocatable object has no addresses of its own; it gets those of a layout that depends on
  * nothing but the file: .text at 0, then the other sections with code in file order, those of
@@ -185,6 +188,20 @@ static inline size_t sym_relocation_size(const struct sym_object *object, bool w
 }
 struct sym_elf_relocation sym_object_relocation(const struct sym_object *object,
                                                 const uint8_t *bytes, bool with_addend);
+
+/* What the dynamic section tells, for objects without section headers too.  Bytes are in the image;
+ * none where it does not say.  */
+struct sym_dynamic {
+    struct sym_bytes symbols, strings; /* DT_SYMTAB, as far as a hash table tells; DT_STRTAB */
+    uint64_t got;                      /* DT_PLTGOT; 0: none */
+};
+
+void sym_object_dynamic(const struct sym_object *object, struct sym_dynamic *out);
+
+/* The object in .gnu_debugdata (section 4, MiniDebugInfo), the caller's; NULL with SYM_OK: there is
+ * none.  SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_object_debugdata(const struct sym_object *object, struct sym_object **out,
+                                     struct sym_error *error);
 
 /* ---- Pieces of it ---- */
 

@@ -43,11 +43,20 @@ static enum sym_status load_dwarf(struct sym_module *module)
 /* Symbols that cannot be read are no worse than none.  */
 static enum sym_status load_symbols(struct sym_module *module)
 {
-    if (!module->symbols)
-        return SYM_OK;
-    enum sym_status status = sym_object_reopen(module->symbols, NULL);
-    if (!status)
-        status = sym_symbols_read(&module->loaded.symbols, module->symbols, NULL);
+    struct sym_object *objects[] = { module->symbols, module->code };
+    enum sym_status status = SYM_OK;
+
+    for (size_t i = 0; i < 2; i++) {
+        if (objects[i])
+            status = sym_object_reopen(objects[i], NULL);
+        if (status == SYM_NO_MEMORY)
+            return status;
+        if (status)
+            objects[i] = NULL;
+        status = SYM_OK;
+    }
+    if (objects[0] || objects[1])
+        status = sym_symbols_read(&module->loaded.symbols, objects[0], objects[1], NULL);
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
 

@@ -65,6 +65,8 @@ void sym_module_unload(struct sym_module *module)
         sym_object_close(module->debug);
     if (module->symbols)
         sym_object_close(module->symbols);
+    if (module->code)
+        sym_object_close(module->code);
     *loaded = (struct sym_loaded){ 0 };
 }
 

@@ -102,10 +102,11 @@ struct sym_module_key {
 
 /* How good the names of a module are, best last, so that they compare.  */
 enum sym_quality {
-    SYM_QUALITY_NONE = 0,   /* no file was found, or it holds no names */
-    SYM_QUALITY_DYNSYM = 1, /* exported functions only */
-    SYM_QUALITY_SYMTAB = 2, /* function names, no lines */
-    SYM_QUALITY_DWARF = 3,  /* functions, lines and inlined frames */
+    SYM_QUALITY_NONE = 0,      /* no file was found, or it holds no names */
+    SYM_QUALITY_DYNSYM = 1,    /* exported functions only */
+    SYM_QUALITY_DEBUGDATA = 2, /* those of .gnu_debugdata too (MiniDebugInfo) */
+    SYM_QUALITY_SYMTAB = 3,    /* function names, no lines */
+    SYM_QUALITY_DWARF = 4,     /* functions, lines and inlined frames */
 };
 
 /* What the session found for a module, for coverage reports.  All strings live as long as the

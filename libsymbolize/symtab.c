@@ -3,22 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a symbol before sizes are settled.  */
-struct entry {
-    uint64_t start, size;
-    uint64_t limit; /* of its section */
-    const char *name;
-    uint32_t length;    /* as in struct sym_symbol */
-    uint8_t preference; /* global over weak over local */
-    uint8_t source;
-    bool sized_function;
-};
-
-struct entries {
-    struct entry *items;
-    size_t count, capacity;
-};
-
 /* ---- Reading ---- */
 
 static uint8_t preference_of(uint8_t binding)
@@ -43,7 +27,7 @@ static bool is_mapping_symbol(const struct sym_object *object, const char *name)
 
 /* The entry of a symbol that names code (section 4), but for its name; false: it does not.  */
 static bool entry_from_symbol(const struct sym_object *object, const struct sym_elf_symbol *symbol,
-                              struct entry *out)
+                              struct sym_entry *out)
 {
     uint64_t start = symbol->value;
 
@@ -58,7 +42,7 @@ static bool entry_from_symbol(const struct sym_object *object, const struct sym_
     const struct sym_code *code = sym_object_code(object, start);
     if (!code)
         return false;
-    *out = (struct entry){
+    *out = (struct sym_entry){
         .start = start,
         .size = symbol->size,
         .limit = code->limit,
@@ -68,10 +52,10 @@ static bool entry_from_symbol(const struct sym_object *object, const struct sym_
     return true;
 }
 
-static enum sym_status add_entry(struct entries *entries, const struct entry *entry)
+enum sym_status sym_entries_add(struct sym_entries *entries, const struct sym_entry *entry)
 {
-    struct entry *items = sym_grow(entries->items, &entries->capacity, entries->count,
-                                   sizeof *items);
+    struct sym_entry *items = sym_grow(entries->items, &entries->capacity, entries->count,
+                                       sizeof *items);
 
     if (!items)
         return SYM_NO_MEMORY;
@@ -86,12 +70,12 @@ struct table {
 };
 
 static enum sym_status read_entries(const struct sym_object *object, const struct table *table,
-                                    enum sym_quality source, struct entries *entries)
+                                    enum sym_quality source, struct sym_entries *entries)
 {
     size_t size = sym_symbol_size(object);
     struct sym_bytes strings = table->strings;
     enum sym_status status = SYM_OK;
-    struct entry entry;
+    struct sym_entry entry;
 
     for (size_t i = 1; i < table->symbols.size / size && !status; i++) {
         struct sym_elf_symbol symbol = sym_object_symbol(object, table->symbols.data + i * size);
@@ -101,24 +85,35 @@ static enum sym_status read_entries(const struct sym_object *object, const struc
         entry.name = (const char *)strings.data + symbol.name;
         entry.source = (uint8_t)source;
         if (entry.name[0] && !is_mapping_symbol(object, entry.name))
-            status = add_entry(entries, &entry);
+            status = sym_entries_add(entries, &entry);
     }
     return status;
 }
 
 /* ---- Order ---- */
 
+/* Names that do not end in NUL have a length.  */
+static int compare_names(const struct sym_entry *left, const struct sym_entry *right)
+{
+    size_t left_length = left->length ? left->length : strlen(left->name);
+    size_t right_length = right->length ? right->length : strlen(right->name);
+    int order = memcmp(left->name, right->name,
+                       left_length < right_length ? left_length : right_length);
+
+    return order ? order : (left_length > right_length) - (left_length < right_length);
+}
+
 static int compare_entries(const void *a, const void *b)
 {
-    const struct entry *left = a, *right = b;
+    const struct sym_entry *left = a, *right = b;
 
     if (left->start != right->start)
         return left->start < right->start ? -1 : 1;
-    return strcmp(left->name, right->name); /* the same answer whatever order the linker chose */
+    return compare_names(left, right); /* the same answer whatever order the linker chose */
 }
 
 /* A symbol without a size reaches to the next one, at most to the end of its section.  */
-static uint64_t end_of(const struct entry *entry, uint64_t next_start)
+static uint64_t end_of(const struct sym_entry *entry, uint64_t next_start)
 {
     uint64_t end;
 
@@ -128,14 +123,15 @@ static uint64_t end_of(const struct entry *entry, uint64_t next_start)
 }
 
 /* Global over weak over local, then the longer; sizes are cut to what a tie can hold.  */
-static uint32_t tie_of(const struct entry *entry)
+static uint32_t tie_of(const struct sym_entry *entry)
 {
     uint32_t size = entry->size < (1U << 28) ? (uint32_t)entry->size : 1U << 28;
 
     return (uint32_t)entry->preference << 29 | size;
 }
 
-static enum sym_status build_segments(struct sym_symbols *symbols, const struct entries *entries)
+static enum sym_status build_segments(struct sym_symbols *symbols,
+                                      const struct sym_entries *entries)
 {
     struct sym_ranges ranges = { 0 };
     enum sym_status status = SYM_OK;
@@ -145,7 +141,7 @@ static enum sym_status build_segments(struct sym_symbols *symbols, const struct 
         return SYM_NO_MEMORY;
     uint64_t next_start = UINT64_MAX;
     for (size_t i = entries->count; i-- > 0 && !status;) {
-        const struct entry *entry = &entries->items[i];
+        const struct sym_entry *entry = &entries->items[i];
         if (i + 1 < entries->count && entries->items[i + 1].start != entry->start)
             next_start = entries->items[i + 1].start;
         symbols->items[i] = (struct sym_symbol){ .name = entry->name,
@@ -169,32 +165,65 @@ static enum sym_status build_segments(struct sym_symbols *symbols, const struct 
 static bool find_table(const struct sym_object *object, uint32_t type, struct table *out)
 {
     const struct sym_elf_section *section = sym_object_by_type(object, type);
+    struct sym_dynamic dynamic;
 
-    if (!section || section->link >= object->section_count)
+    if (section && section->link < object->section_count) {
+        out->symbols = sym_object_raw(object, section);
+        out->strings = sym_object_raw(object, &object->sections[section->link]);
+        return true;
+    }
+    if (type != SHT_DYNSYM || object->section_count)
         return false;
-    out->symbols = sym_object_raw(object, section);
-    out->strings = sym_object_raw(object, &object->sections[section->link]);
-    return true;
+    sym_object_dynamic(object, &dynamic);
+    out->symbols = dynamic.symbols;
+    out->strings = dynamic.strings;
+    return out->symbols.size != 0;
+}
+
+/* .gnu_debugdata holds what .dynsym lacks.  A damaged one costs its names alone.  */
+static enum sym_status read_debugdata(struct sym_symbols *symbols, const struct sym_object *object,
+                                      struct sym_entries *entries)
+{
+    struct table table;
+    enum sym_status status = sym_object_debugdata(object, &symbols->debugdata, NULL);
+
+    if (status || !symbols->debugdata || !find_table(symbols->debugdata, SHT_SYMTAB, &table))
+        return status == SYM_NO_MEMORY ? status : SYM_OK;
+    return read_entries(symbols->debugdata, &table, SYM_QUALITY_DEBUGDATA, entries);
+}
+
+static enum sym_status read_tables(struct sym_symbols *symbols, const struct sym_object *object,
+                                   struct sym_entries *entries)
+{
+    struct table table;
+
+    if (object->kallsyms)
+        return sym_kallsyms_read(object->image, object->kallsyms_module, entries);
+    if (find_table(object, SHT_SYMTAB, &table))
+        return read_entries(object, &table, SYM_QUALITY_SYMTAB, entries);
+    enum sym_status status = read_debugdata(symbols, object, entries);
+    if (!status && find_table(object, SHT_DYNSYM, &table))
+        status = read_entries(object, &table, SYM_QUALITY_DYNSYM, entries);
+    return status;
 }
 
 enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object *object,
-                                 struct sym_error *error)
+                                 struct sym_object *code, struct sym_error *error)
 {
-    struct entries entries = { 0 };
-    struct table table;
+    struct sym_entries entries = { 0 };
     enum sym_status status = SYM_OK;
 
-    if (find_table(object, SHT_SYMTAB, &table))
-        status = read_entries(object, &table, SYM_QUALITY_SYMTAB, &entries);
-    else if (find_table(object, SHT_DYNSYM, &table))
-        status = read_entries(object, &table, SYM_QUALITY_DYNSYM, &entries);
+    if (object)
+        status = read_tables(symbols, object, &entries);
+    if (!status && code)
+        status = sym_plt_read(code, &symbols->owned_names, &entries);
     if (!status && entries.count) {
         qsort(entries.items, entries.count, sizeof *entries.items, compare_entries);
         status = build_segments(symbols, &entries);
     }
     free(entries.items);
     if (status)
-        return sym_fail(error, status, "%s: %s", object->path,
+        return sym_fail(error, status, "%s: %s", object ? object->path : code->path,
                         status == SYM_NO_MEMORY ? "out of memory" : "damaged symbol table");
     return SYM_OK;
 }
@@ -203,6 +232,8 @@ void sym_symbols_release(struct sym_symbols *symbols)
 {
     free(symbols->items);
     sym_segments_release(&symbols->segments);
+    sym_object_free(symbols->debugdata);
+    sym_strings_release(&symbols->owned_names);
     *symbols = (struct sym_symbols){ 0 };
 }
 
@@ -212,7 +243,9 @@ const struct sym_symbol *sym_symbols_find(const struct sym_symbols *symbols, uin
 {
     uint32_t index = sym_segments_find(&symbols->segments, vaddr);
 
-    return index == SYM_NO_VALUE ? NULL : &symbols->items[index];
+    if (index == SYM_NO_VALUE || symbols->items[index].source == SYM_QUALITY_NONE)
+        return NULL;
+    return &symbols->items[index];
 }
 
 size_t sym_symbol_length(const struct sym_symbol *symbol)
