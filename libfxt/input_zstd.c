@@ -7,7 +7,8 @@
 
 #include "libfxt/input.h"
 
-#define MAGIC_BYTES 4u
+#define MAGIC_BYTES  4u
+#define BLOCK_HEADER 3u /* bytes */
 
 /* RFC 8878 sections 3.1.1 and 3.1.2.  Two bytes alone are zstd data that were cut there; a
  * skippable frame, as pzstd puts it first, needs all four.  */
@@ -66,13 +67,14 @@ static enum fxt_status fail(struct fxt_stream *stream, ZSTD_ErrorCode code)
     return fxt_stream_stop(stream, status, 0, what);
 }
 
-/* The library is given no more than it asks for, which is a block at most: when it fails, it does
- * not tell what it had unpacked in the same call.  For the same reason what found no room is taken
- * from it before it is given more.  */
+/* The library is given no more than it asks for, which is a block and the header of the next, and
+ * of that not the header: when it fails, it does not tell what it had unpacked in the same call.
+ * For the same reason what found no room is taken from it before it is given more.  */
 enum fxt_status fxt_zstd_unpack(struct fxt_stream *stream, uint8_t *buffer, size_t size,
                                 size_t *length)
 {
-    size_t given = stream->raw_left < stream->hint ? stream->raw_left : stream->hint;
+    size_t wanted = stream->hint > BLOCK_HEADER ? stream->hint - BLOCK_HEADER : stream->hint;
+    size_t given = stream->raw_left < wanted ? stream->raw_left : wanted;
     ZSTD_inBuffer in = { stream->raw + stream->raw_next, stream->pending ? 0 : given, 0 };
     ZSTD_outBuffer out = { buffer, size, 0 };
     size_t result = ZSTD_decompressStream(stream->zstd, &out, &in);

@@ -35,6 +35,32 @@ START_TEST(gives_all_that_a_cut_member_holds_to_small_reads)
 }
 END_TEST
 
+/* fuzz_fxt_input: the block before a corrupt one was lost when both came in one read.  */
+START_TEST(gives_every_zstd_block_before_a_corrupt_one)
+{
+    /* A frame of 1 KiB of window: a raw block of 16 bytes, then one of the type that does not
+     * exist (RFC 8878 section 3.1.1.2).  */
+    static const uint8_t frame[] = "\x28\xb5\x2f\xfd\x00\x00"
+                                   "\x80\x00\x00"
+                                   "sixteen letters."
+                                   "\x06\x00\x00\x00\x00\x00\x00";
+    struct fxt_error error;
+    struct source source;
+    struct fxt_input *input = open_bytes(&source, frame, sizeof frame - 1, (size_t)_i);
+    char out[100];
+    size_t total = 0;
+    size_t length;
+
+    while (fxt_input_read(input, out + total, sizeof out - total, &length, &error) == FXT_OK)
+        total += length;
+    ck_assert_int_eq(error.status, FXT_FATAL);
+    ck_assert_str_eq(error.message, "corrupt zstd data");
+    ck_assert_uint_eq(total, 16);
+    ck_assert_mem_eq(out, "sixteen letters.", 16);
+    fxt_input_close(input);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fxt_fuzzed");
@@ -43,6 +69,7 @@ int main(void)
     int failed;
 
     tcase_add_loop_test(tcase, gives_all_that_a_cut_member_holds_to_small_reads, 1, 300);
+    tcase_add_loop_test(tcase, gives_every_zstd_block_before_a_corrupt_one, 0, 3);
     suite_add_tcase(suite, tcase);
 
     runner = srunner_create(suite);
