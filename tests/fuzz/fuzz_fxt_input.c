@@ -9,6 +9,7 @@
 #include <string.h>
 #define ZLIB_CONST /* next_in may point to what is const */
 #include <zlib.h>
+#include <zstd.h>
 
 #include "tests/fuzz/support.h"
 
@@ -39,6 +40,7 @@ static struct outcome read_all(const void *bytes, size_t size, struct pieces pie
     if (outcome.status != FXT_OK)
         HOLD(fxt_input_read(input, block, step, &length, NULL) == outcome.status);
     HOLD(outcome.status == FXT_OK || outcome.status == FXT_END || outcome.status == FXT_FATAL);
+    HOLD(outcome.status != FXT_FATAL || outcome.error.offset == outcome.bytes.used);
     HOLD(fxt_input_raw_bytes(input) == size - source.left);
     outcome.compression = fxt_input_compression(input);
     outcome.cut = fxt_input_is_cut(input);
@@ -58,9 +60,12 @@ static void check_same(const struct outcome *one, const struct outcome *other)
         return;
     }
     HOLD(one->status == other->status && one->cut == other->cut);
-    HOLD(one->bytes.used == other->bytes.used);
-    HOLD(strcmp(one->error.message, other->error.message) == 0);
-    HOLD(one->error.offset == other->error.offset);
+    /* A zstd frame that is not as long as it says is found corrupt with its last block, of which
+     * less is lost the smaller the pieces are.  */
+    if (one->compression != FXT_ZSTD || one->status != FXT_FATAL) {
+        HOLD(one->bytes.used == other->bytes.used);
+        HOLD(strcmp(one->error.message, other->error.message) == 0);
+    }
 }
 
 static void check_pieces(const uint8_t *data, size_t size)
@@ -92,24 +97,42 @@ static size_t pack_gzip(const uint8_t *data, size_t size, uint8_t *out, size_t c
     return (size_t)stream.total_out;
 }
 
-/* The data as two packed streams, whole and cut.  */
-static void check_packed(const uint8_t *data, size_t size)
+/* With the content size in its header where sized.  */
+static size_t pack_zstd(const uint8_t *data, size_t size, bool sized, uint8_t *out, size_t capacity)
 {
-    size_t capacity = 2 * compressBound(size) + 100;
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    size_t length;
+
+    HOLD(context != NULL);
+    HOLD(!ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, sized)));
+    HOLD(!ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, size % 2)));
+    length = ZSTD_compress2(context, out, capacity, data, size);
+    HOLD(!ZSTD_isError(length));
+    ZSTD_freeCCtx(context);
+    return length;
+}
+
+/* The data as two packed streams one behind the other, whole and cut.  */
+static void check_packed(const uint8_t *data, size_t size, enum fxt_compression compression)
+{
+    size_t capacity = 2 * (compressBound(size) + ZSTD_compressBound(size)) + 100;
     uint8_t *packed = fuzz_allocate(capacity);
     size_t half = size / 2;
-    size_t length = pack_gzip(data, half, packed, capacity);
+    bool gzip = compression == FXT_GZIP;
+    size_t length = gzip ? pack_gzip(data, half, packed, capacity)
+                         : pack_zstd(data, half, true, packed, capacity);
     struct outcome outcome;
 
-    length += pack_gzip(data + half, size - half, packed + length, capacity - length);
+    length += gzip ? pack_gzip(data + half, size - half, packed + length, capacity - length)
+                   : pack_zstd(data + half, size - half, false, packed + length, capacity - length);
     outcome = read_all(packed, length, (struct pieces){ .least = 1, .most = 500, .state = size },
                        3 + size % 1000);
-    HOLD(outcome.compression == FXT_GZIP && outcome.status == FXT_END && !outcome.cut);
+    HOLD(outcome.compression == compression && outcome.status == FXT_END && !outcome.cut);
     HOLD(outcome.bytes.used == size);
     HOLD(size == 0 || memcmp(outcome.bytes.bytes, data, size) == 0);
     free(outcome.bytes.bytes);
 
-    outcome = read_all(packed, length - 1 - size % 8, (struct pieces){ .most = 0 }, 4096);
+    outcome = read_all(packed, length - 1 - size % 3, (struct pieces){ .most = 0 }, 4096);
     HOLD(outcome.status == FXT_END && outcome.cut && outcome.bytes.used <= size);
     HOLD(outcome.bytes.used == 0 || memcmp(outcome.bytes.bytes, data, outcome.bytes.used) == 0);
     free(outcome.bytes.bytes);
@@ -119,6 +142,7 @@ static void check_packed(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     check_pieces(data, size);
-    check_packed(data, size);
+    check_packed(data, size, FXT_GZIP);
+    check_packed(data, size, FXT_ZSTD);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* Bytes taken for a trace: docs/formats/fxt.md, libfxt/reader.c.
  *
- * - Every byte is in a delivered record or in the damage.
+ * - Every byte is in a delivered record or in the damage; put together, they are the trace.
  * - In pieces of any size, the same records and the same damage come as in one piece.
  * - What was read, written with fxt_writer and read again, is the same sequence.
  * - Small bounds (max_record_bytes, max_table_bytes) lose records, never count.  */
@@ -15,12 +15,15 @@ struct outcome {
     struct fxt_damage damage;
     uint64_t offset;
     struct fuzz_buffer records; /* digests */
+    struct fuzz_buffer bytes;   /* of the trace, as records and skipped stretches gave them */
+    uint64_t unseen;            /* bytes of records too large to be given */
     struct fuzz_buffer copy;    /* the records as fxt_writer writes them, if it was asked to */
 };
 
 static void outcome_release(struct outcome *outcome)
 {
     free(outcome->records.bytes);
+    free(outcome->bytes.bytes);
     free(outcome->copy.bytes);
 }
 
@@ -53,21 +56,46 @@ static void check_accounts(const struct fxt_reader *reader, uint64_t delivered)
     HOLD(sum == fxt_reader_offset(reader));
 }
 
+static void take_skipped(void *context, const struct fxt_skipped *skipped)
+{
+    struct outcome *outcome = context;
+
+    HOLD(skipped->offset == outcome->bytes.used + outcome->unseen);
+    if (skipped->kind == FXT_DAMAGE_OVERSIZED_RECORD) {
+        HOLD(skipped->bytes.length == 0);
+        outcome->unseen += skipped->size;
+    } else if (skipped->kind == FXT_DAMAGE_SIZE_ZERO) {
+        HOLD(skipped->size == 0 && skipped->bytes.length == 8);
+    } else if (skipped->bytes.length == 0) {
+        outcome->unseen += skipped->size; /* the tail of an oversized record */
+    } else {
+        HOLD(skipped->bytes.length == skipped->size);
+        fuzz_append(&outcome->bytes, skipped->bytes.bytes, (size_t)skipped->size);
+    }
+}
+
 /* Read all of the input, which is closed.  writer may be NULL.  */
-static void read_all(struct fxt_input *input, const struct fxt_reader_options *options,
+static void read_all(struct fxt_input *input, const struct fxt_reader_options *given,
                      enum digest_form form, struct fxt_writer *writer, struct outcome *outcome)
 {
+    struct fxt_reader_options options = { .size = sizeof options };
     const struct fxt_record *record = NULL;
     struct fxt_reader *reader = NULL;
     struct fxt_error error = { .status = FXT_OK };
     uint64_t delivered = 0;
 
-    HOLD(fxt_reader_open(input, options, &reader, NULL) == FXT_OK);
+    if (given)
+        options = *given;
+    options.skipped = take_skipped;
+    options.skipped_context = outcome;
+    HOLD(fxt_reader_open(input, &options, &reader, NULL) == FXT_OK);
     while ((outcome->status = fxt_reader_next(reader, &record, &error)) == FXT_OK) {
         HOLD(record->offset + record->size == fxt_reader_offset(reader));
         HOLD(record->size > 0 && record->size % 8 == 0);
         HOLD(record->arg_count <= FXT_MAX_ARGS);
         delivered += record->size;
+        HOLD(fxt_reader_bytes(reader).length == record->size);
+        fuzz_append(&outcome->bytes, fxt_reader_bytes(reader).bytes, (size_t)record->size);
         if (form == DIGEST_WHOLE || is_writable(record))
             digest_record(&outcome->records, record, form);
         if (writer)
@@ -108,6 +136,10 @@ static void check_pieces(const uint8_t *data, size_t size, const struct fxt_read
                  &outcomes[i]);
         if (outcomes[i].status == FXT_END)
             HOLD(outcomes[i].offset == size);
+        if (outcomes[i].unseen == 0)
+            HOLD(outcomes[i].bytes.used == 0 ||
+                 memcmp(outcomes[i].bytes.bytes, data, outcomes[i].bytes.used) == 0);
+        HOLD(outcomes[i].bytes.used + outcomes[i].unseen == outcomes[i].offset);
         check_same(&outcomes[0], &outcomes[i]);
     }
     for (int i = 0; i < 3; i++)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #define ZLIB_CONST /* next_in may point to what is const */
 #include <zlib.h>
+#include <zstd.h>
 
 #include "tests/support/every_kind.h"
 #include "tests/support/fidl_vectors.h"
@@ -82,11 +83,48 @@ static void save_vector(const char *target, const struct fxt_vector *vector)
     save(target, name, vector->bytes, vector->length);
 }
 
+/* Nested, crossing, unfinished and complete slices of two threads.  */
+static void save_spans(void)
+{
+    static const struct {
+        unsigned type;
+        uint64_t ticks;
+        uint64_t end;
+    } events[] = { { 2, 5, 0 },  { 2, 7, 0 },  { 4, 8, 9 },  { 3, 9, 0 },
+                   { 4, 6, 12 }, { 3, 10, 0 }, { 3, 11, 0 }, { 2, 20, 0 } };
+    uint64_t words[100] = { UINT64_C(0x0016547846040010),
+                            2 | 2 << 4 | UINT64_C(1) << 16 | UINT64_C(1) << 32,
+                            'a',
+                            3 | 3 << 4 | UINT64_C(1) << 16,
+                            71,
+                            72 };
+    size_t count = 6;
+
+    for (size_t i = 0; i < ROWS(events); i++) {
+        uint64_t size = 2 + (uint64_t)(events[i].type == 4) + 2 * (i % 2);
+
+        words[count++] = 4 | size << 4 | (uint64_t)events[i].type << 16 |
+                         (uint64_t)(i % 2 ? 0 : 1) << 24 | UINT64_C(1) << 48;
+        words[count++] = events[i].ticks;
+        if (i % 2) {
+            words[count++] = 71;
+            words[count++] = 72;
+        }
+        if (events[i].type == 4)
+            words[count++] = events[i].end;
+    }
+    save("fuzz_profile", "spans", words, 8 * count);
+}
+
 static void save_traces(void)
 {
     for (size_t i = 0; i < ROWS(fxt_vectors); i++)
         save_vector("fuzz_fxt_reader", &fxt_vectors[i]);
     save("fuzz_fxt_reader", "every-kind", every_kind, every_kind_length);
+    save("fuzz_profile", "every-kind", every_kind, every_kind_length);
+    save_vector("fuzz_profile", &fxt_vectors[24]); /* a kernel sampler's stack */
+    save_vector("fuzz_profile", &fxt_vectors[35]); /* the smallest complete CPU profile */
+    save_spans();
 }
 
 /* ---- Compressed ---- */
@@ -109,6 +147,7 @@ static size_t pack(const void *bytes, size_t length, size_t at)
 
 static void save_packed(void)
 {
+    static const uint8_t skipped[] = { 0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'a', 'b', 'c' };
     size_t length = pack(every_kind, every_kind_length, 0);
 
     save("fuzz_fxt_input", "plain", every_kind, 200);
@@ -118,6 +157,14 @@ static void save_packed(void)
     memset(packed + length, 0, 5); /* as tapes pad */
     length = pack("two", 3, length + 5);
     save("fuzz_fxt_input", "gzip-two-members", packed, length);
+    length = ZSTD_compress(packed, sizeof packed, every_kind, every_kind_length, 3);
+    save("fuzz_fxt_input", "zstd", packed, length);
+    save("fuzz_fxt_input", "zstd-cut", packed, length / 2);
+    memcpy(packed, skipped, sizeof skipped);
+    length = sizeof skipped +
+             ZSTD_compress(packed + sizeof skipped, sizeof packed - sizeof skipped, "one", 3, 1);
+    length += ZSTD_compress(packed + length, sizeof packed - length, "two", 3, 1);
+    save("fuzz_fxt_input", "zstd-three-frames", packed, length);
 }
 
 /* ---- Messages ---- */
