@@ -4,6 +4,7 @@
 #define SYMBOLIZE_BASE_H
 
 #include "libsymbolize/symbolize.h"
+#include <string.h>
 
 /* ---- Errors and memory ---- */
 
@@ -53,11 +54,69 @@ struct sym_cursor {
 };
 
 struct sym_cursor sym_cursor_at(const struct sym_bytes *bytes, uint64_t offset, bool big_endian);
-uint64_t sym_read_number(struct sym_cursor *cursor, size_t size); /* of at most 8 bytes */
-uint64_t sym_read_uleb(struct sym_cursor *cursor);
 int64_t sym_read_sleb(struct sym_cursor *cursor);
 const char *sym_read_string(struct sym_cursor *cursor); /* NUL-terminated, borrowed */
-void sym_skip(struct sym_cursor *cursor, uint64_t size);
+
+/* A number of at most 8 bytes that are known to be there.  */
+static inline uint64_t sym_load(const uint8_t *bytes, size_t size, bool big_endian)
+{
+    const bool swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    uint64_t value = 0;
+    uint32_t word;
+    uint16_t half;
+
+    switch (size) {
+    case 1:
+        return bytes[0];
+    case 2:
+        memcpy(&half, bytes, sizeof half);
+        return swap ? __builtin_bswap16(half) : half;
+    case 4:
+        memcpy(&word, bytes, sizeof word);
+        return swap ? __builtin_bswap32(word) : word;
+    case 8:
+        memcpy(&value, bytes, sizeof value);
+        return swap ? __builtin_bswap64(value) : value;
+    default:
+        for (size_t i = 0; i < size; i++)
+            value |= (uint64_t)bytes[i] << 8 * (big_endian ? size - 1 - i : i);
+        return value;
+    }
+}
+
+static inline void sym_skip(struct sym_cursor *cursor, uint64_t size)
+{
+    if (size > cursor->left) {
+        cursor->failed = true;
+        cursor->left = 0;
+        return;
+    }
+    cursor->next += size;
+    cursor->left -= (size_t)size;
+}
+
+static inline uint64_t sym_read_number(struct sym_cursor *cursor, size_t size) /* at most 8 */
+{
+    if (size > cursor->left) {
+        sym_skip(cursor, size);
+        return 0;
+    }
+    uint64_t value = sym_load(cursor->next, size, cursor->big_endian);
+    cursor->next += size;
+    cursor->left -= size;
+    return value;
+}
+
+uint64_t sym_read_long_uleb(struct sym_cursor *cursor);
+
+static inline uint64_t sym_read_uleb(struct sym_cursor *cursor)
+{
+    if (cursor->left && !(cursor->next[0] & 0x80)) { /* nearly all */
+        cursor->left--;
+        return *cursor->next++;
+    }
+    return sym_read_long_uleb(cursor);
+}
 
 /* ---- Address ranges to disjoint segments ---- */
 
@@ -82,7 +141,13 @@ struct sym_segment {
 
 struct sym_segments {
     struct sym_segment *items; /* by start */
-    size_t count;
+    size_t count, capacity;
+};
+
+/* Room that laying out segments takes, kept from one call to the next.  All zero is empty.  */
+struct sym_sweep {
+    const struct sym_range **heap;
+    size_t capacity;
 };
 
 /* SYM_OK, SYM_NO_MEMORY, or SYM_MALFORMED at the limit; an empty range is left out.  */
@@ -91,6 +156,18 @@ void sym_ranges_release(struct sym_ranges *ranges);
 
 /* Sorts ranges.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_segments_build(struct sym_segments *out, struct sym_ranges *ranges);
+
+/* The same behind what out holds already: segments of their own, from out->count on.  */
+enum sym_status sym_segments_append(struct sym_segments *out, struct sym_ranges *ranges,
+                                    struct sym_sweep *room);
+void sym_sweep_release(struct sym_sweep *room);
+
+/* The last of count segments that starts at or before vaddr; -1: none.  near is a guess, such as
+ * the answer for an address just below.  */
+ptrdiff_t sym_segments_search(const struct sym_segment *items, size_t count, uint64_t vaddr,
+                              ptrdiff_t near);
+
+/* The value at vaddr, or SYM_NO_VALUE.  */
 uint32_t sym_segments_find(const struct sym_segments *segments, uint64_t vaddr);
 void sym_segments_release(struct sym_segments *segments);
 

@@ -1,4 +1,4 @@
-/* bytes.c - numbers and strings from sections, bounds checked in one place. */
+/* bytes.c - numbers and strings from sections, as far as they are not read inline (base.h). */
 #include "libsymbolize/internal.h"
 #include <string.h>
 
@@ -15,24 +15,7 @@ struct sym_cursor sym_cursor_at(const struct sym_bytes *bytes, uint64_t offset, 
     return cursor;
 }
 
-uint64_t sym_read_number(struct sym_cursor *cursor, size_t size)
-{
-    uint64_t value = 0;
-
-    if (size > cursor->left) {
-        sym_skip(cursor, size);
-        return 0;
-    }
-    for (size_t i = 0; i < size; i++) {
-        size_t shift = 8 * (cursor->big_endian ? size - 1 - i : i);
-        value |= (uint64_t)cursor->next[i] << shift;
-    }
-    cursor->next += size;
-    cursor->left -= size;
-    return value;
-}
-
-uint64_t sym_read_uleb(struct sym_cursor *cursor)
+uint64_t sym_read_long_uleb(struct sym_cursor *cursor)
 {
     uint64_t value = 0;
 
@@ -76,15 +59,4 @@ const char *sym_read_string(struct sym_cursor *cursor)
     const char *string = (const char *)cursor->next;
     sym_skip(cursor, (size_t)(end - cursor->next) + 1);
     return string;
-}
-
-void sym_skip(struct sym_cursor *cursor, uint64_t size)
-{
-    if (size > cursor->left) {
-        cursor->failed = true;
-        cursor->left = 0;
-        return;
-    }
-    cursor->next += size;
-    cursor->left -= (size_t)size;
 }

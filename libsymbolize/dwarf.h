@@ -1,17 +1,121 @@
-/* dwarf.h - debug information: units, scopes and line tables.  "section N" means
- * docs/formats/symbolizer.md.  */
+/* dwarf.h - debug information: units, functions, inlined copies and line tables.  "section N" means
+ * docs/formats/symbolizer.md; "7.5" and the like are sections of the DWARF 5 standard.
+ *
+ * dwarf_units.c makes the index of units.  A unit is decoded when an address of it is looked up:
+ * dwarf_abbrevs.c and dwarf_forms.c take DIEs apart, dwarf_scopes.c lists the functions and, for
+ * those that are hit, what was inlined into them, dwarf_ranges.c says what they cover,
+ * dwarf_lines.c runs the line program, dwarf_files.c and dwarf_names.c read paths and names when an
+ * answer wants them.
+ */
 #ifndef SYMBOLIZE_DWARF_H
 #define SYMBOLIZE_DWARF_H
 
 #include "libsymbolize/object.h"
 #include <libdwarf/dwarf.h>
-#include <libdwarf/libdwarf.h>
+#include <pthread.h>
 
-/* ---- Debug information ---- */
+/* ---- Abbreviations (7.5.3) ---- */
+
+struct sym_attribute {
+    uint16_t name, form; /* name 0: one whose value is of no use here */
+    int32_t constant;    /* of DW_FORM_implicit_const */
+};
+
+/* What a walk has to know of a DIE.  */
+enum sym_die_kind {
+    SYM_DIE_PLAIN,
+    SYM_DIE_FUNCTION, /* one with addresses */
+    SYM_DIE_ABSTRACT, /* a function without */
+    SYM_DIE_INLINED,
+    SYM_DIE_TYPE,  /* never has code below it */
+    SYM_DIE_CLASS, /* has, in languages with member functions */
+};
+
+enum {
+    SYM_NOT_FIXED = 0xffff, /* size of DIEs that have to be looked at */
+    SYM_NO_SIBLING = 0xffff,
+};
+
+/* How to get over a DIE of variable size: add bytes, then what one form says.  */
+struct sym_step {
+    uint16_t add;
+    uint8_t then; /* enum step of dwarf_abbrevs.c */
+};
+
+struct sym_abbrev {
+    uint32_t code;
+    uint32_t first_attribute, first_step;
+    uint16_t attribute_count, tag;
+    uint16_t size;    /* of a DIE behind its code, or SYM_NOT_FIXED: then there are steps */
+    uint16_t fast;    /* the same, SYM_NOT_FIXED also where a list of functions has to look */
+    uint16_t sibling; /* where behind the code the reference to the next sibling is */
+    uint8_t sibling_size;
+    uint8_t kind; /* enum sym_die_kind */
+    bool has_children, unknown;
+};
+
+/* What sizes of forms depend on.  */
+struct sym_sizes {
+    uint16_t version;
+    uint8_t offset_size, address_size; /* 4 or 8 bytes */
+};
+
+struct sym_abbrevs {
+    struct sym_abbrev *items; /* by code */
+    bool is_sparse;           /* otherwise codes are 1, 2, 3... */
+    struct sym_attribute *attributes;
+    struct sym_step *steps;
+    size_t count, capacity;
+    size_t attribute_count, attribute_capacity;
+    size_t step_count, step_capacity;
+};
+
+/* Reads the table of bytes [offset, limit) of section; with only, no declaration but that one.
+ * What precedes damage is kept.  SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_abbrevs_read(struct sym_abbrevs *abbrevs, const struct sym_bytes *section,
+                                 uint64_t offset, uint64_t limit, const struct sym_sizes *sizes,
+                                 uint64_t only);
+void sym_abbrevs_release(struct sym_abbrevs *abbrevs);
+
+/* NULL: there is none.  */
+const struct sym_abbrev *sym_abbrevs_search(const struct sym_abbrevs *abbrevs, uint64_t code);
+
+static inline const struct sym_abbrev *sym_abbrevs_find(const struct sym_abbrevs *abbrevs,
+                                                        uint64_t code)
+{
+    if (abbrevs->is_sparse)
+        return sym_abbrevs_search(abbrevs, code);
+    return code - 1 < abbrevs->count ? &abbrevs->items[code - 1] : NULL;
+}
+
+/* Moves a cursor behind the code of a DIE over its attributes.  */
+void sym_abbrev_skip_steps(const struct sym_abbrevs *abbrevs, const struct sym_abbrev *abbrev,
+                           const struct sym_sizes *sizes, struct sym_cursor *cursor);
+
+static inline void sym_abbrev_skip(const struct sym_abbrevs *abbrevs,
+                                   const struct sym_abbrev *abbrev, const struct sym_sizes *sizes,
+                                   struct sym_cursor *cursor)
+{
+    if (abbrev->size != SYM_NOT_FIXED)
+        sym_skip(cursor, abbrev->size);
+    else
+        sym_abbrev_skip_steps(abbrevs, abbrev, sizes, cursor);
+}
+
+/* A table that one or more units use.  */
+struct sym_abbrev_table {
+    uint64_t offset, limit; /* in .debug_abbrev; the next table starts at limit */
+    struct sym_sizes sizes;
+    uint32_t user_count;
+    bool is_read;
+    struct sym_abbrevs abbrevs;
+};
+
+/* ---- Lines ---- */
 
 struct sym_row {
     uint64_t vaddr;
-    uint32_t file; /* as the line table counts; see sym_lines */
+    uint32_t file; /* as the line table counts; see sym_unit_file() */
     uint32_t line; /* 0: the compiler named none */
     uint32_t column;
 };
@@ -21,19 +125,32 @@ struct sym_sequence { /* rows [first, first + count) of [low, high) */
     size_t first, count;
 };
 
-/* The line table of a unit.  */
+struct sym_file {
+    const char *name; /* in a section */
+    uint64_t directory;
+    const char *path; /* interned; NULL: not wanted so far */
+};
+
+/* The line table of a unit.  A row says something else than the one before it; of several at one
+ * address the last is there.  */
 struct sym_lines {
     struct sym_row *rows;
     size_t row_count, row_capacity;
     struct sym_sequence *sequences;
     size_t sequence_count, sequence_capacity;
     struct sym_segments segments; /* value: index into sequences */
-    const char **files;           /* interned; index 0 is file number first_file */
+
+    /* Read when the first path is wanted.  */
+    bool has_files;
+    struct sym_file *files; /* index 0 is file number first_file */
     size_t file_count, file_capacity;
+    const char **directories; /* [0] is entry 0 of DWARF 5, entry 1 before that */
+    size_t directory_count, directory_capacity;
+    uint16_t version; /* of the table; may be another than that of the unit */
     uint32_t first_file;
 };
 
-/* What a line table says about its program (DWARF 5, 6.2.4).  */
+/* What a line table says about its program (6.2.4).  */
 struct sym_line_header {
     uint64_t version;
     size_t offset_size;  /* 4 or 8 bytes */
@@ -41,54 +158,98 @@ struct sym_line_header {
     uint64_t slots;      /* maximum_operations_per_instruction, at least 1 */
     int8_t line_base;
     uint64_t line_range, opcode_base;
-    uint8_t operands[256]; /* of the standard opcodes */
+    uint8_t operands[256];    /* of the standard opcodes */
+    struct sym_cursor tables; /* directories and files */
     struct sym_cursor program;
+};
+
+/* ---- Functions and what was inlined into them ---- */
+
+/* What the DIEs that name a function say.  Strings are interned, none is NULL.  */
+struct sym_name {
+    uint64_t die_offset;
+    const char *function, *linkage_name;
+    uint32_t start_line;
 };
 
 /* A function or an inlined copy of one.  */
 struct sym_scope {
-    uint64_t die_offset;
-    uint32_t parent; /* the scope around it, or SYM_NO_VALUE */
+    uint64_t die_offset;         /* where its name is looked for: its own DIE, or, of an inlined
+                                  * copy, that of the function */
+    const struct sym_name *name; /* NULL: not wanted so far; see sym_scope_name() */
+    uint32_t parent;             /* the scope it was inlined into; SYM_NO_VALUE: a function */
     uint32_t call_file, call_line, call_column;
-    bool inlined;
-    bool named; /* the fields below are filled */
-    const char *function;
-    const char *linkage_name;
-    uint32_t start_line;
+};
+
+/* Of the function whose scope has the same index.  */
+struct sym_function {
+    uint64_t children, limit; /* offsets of DIEs below it; equal when there are none */
+    uint32_t around, depth;   /* the function whose DIE holds this one's, or SYM_NO_VALUE; how
+                               * deep its DIE lies */
+    uint32_t segment_count;
+    size_t first_segment; /* in inlined */
+    bool decoded;
 };
 
 struct sym_scopes {
-    struct sym_scope *items;
+    struct sym_scope *items; /* functions first, then the copies inlined into those decoded */
     size_t count, capacity;
-    struct sym_segments segments; /* value: index into items */
+    struct sym_function *functions;
+    size_t function_count, function_capacity;
+    struct sym_segments segments; /* value: function */
+    struct sym_segments inlined;  /* for each decoded function its own run; value: scope */
 };
 
 struct sym_unit {
-    uint64_t die_offset; /* of the unit's own DIE in .debug_info */
-    uint64_t base;       /* low_pc: what range lists count from */
-    uint64_t rnglists_base;
-    uint16_t version;
-    uint8_t offset_size, address_size; /* 4 or 8 bytes */
+    const struct sym_bytes *sections;
+    uint64_t offset, die_offset, limit; /* of header, own DIE, end in .debug_info */
+    uint64_t abbrev_offset;
+    struct sym_sizes sizes;
+    uint32_t table; /* of abbreviations: index into sym_dwarf.tables */
+    uint64_t base;  /* low_pc: what range lists count from */
+    uint64_t addr_base, str_offsets_base, rnglists_base;
+    uint64_t line_offset; /* in .debug_line; UINT64_MAX: none */
+    const char *comp_dir; /* in a section; "" unknown */
+    bool is_partial;      /* holds what other units refer to, no code */
+    bool classes_hold_code;
     bool decoded;
     struct sym_lines lines;
     struct sym_scopes scopes;
 };
 
+/* Who decodes: keeps room, budgets and the first damage of one thread.  */
+struct sym_decoder {
+    struct sym_dwarf *dwarf;
+    const struct sym_code *code; /* of the last range: mostly that of the next too */
+    struct sym_ranges ranges;
+    struct sym_sweep sweep;
+    uint64_t range_budget; /* entries of range lists that may still be read for a unit */
+    bool damaged;          /* something could not be read */
+    char damage[160];      /* the first such thing, a phrase */
+};
+
 struct sym_dwarf {
-    Dwarf_Debug dbg;
     struct sym_object *object;   /* not owned */
     struct sym_strings *strings; /* not owned */
     struct sym_bytes sections[SYM_SECTION_COUNT];
-    Dwarf_Obj_Access_Interface access;
     bool big_endian;
-    struct sym_unit *units;
+    struct sym_unit *units; /* by offset */
     size_t unit_count, unit_capacity;
-    struct sym_segments segments;       /* value: index into units */
-    uint64_t line_budget, range_budget; /* bytes of line programs, entries of range lists that may
-                                         * still be read: what an honest object needs and more */
-    bool split;                         /* some units keep their functions in .dwo files */
-    bool damaged;                       /* something could not be read */
-    char damage[160];                   /* the first such thing, a phrase */
+    struct sym_segments segments; /* value: index into units */
+    struct sym_abbrev_table *tables;
+    size_t table_count;
+    pthread_mutex_t table_lock; /* of what is in tables */
+    bool has_lock;
+    struct sym_decoder decoder; /* of who opened it; its damage is that of all */
+    uint64_t line_budget; /* bytes of line programs that may still be run: units may share one */
+    bool split;           /* some units keep their functions in .dwo files */
+
+    /* Names by the offset of the DIE that was asked for.  */
+    struct sym_name **names; /* hash table, at most half full */
+    size_t name_slot_count, name_count;
+    struct sym_name_block *name_blocks;
+    struct sym_readable *readable; /* linkage names and what they read as; hash table too */
+    size_t readable_slot_count, readable_count;
 };
 
 /* Makes the index of units; decodes none but those that do not say what they cover.  SYM_OK,
@@ -97,44 +258,118 @@ enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *objec
                                struct sym_strings *strings, struct sym_error *error);
 void sym_dwarf_close(struct sym_dwarf *dwarf); /* accepts a half-built one, or all zero */
 
-/* The unit that covers vaddr, decoded; NULL: none.  SYM_OK or SYM_NO_MEMORY.  */
+/* ---- Looking up ---- */
+
+/* The unit that covers vaddr, its functions and lines decoded; NULL: none.  SYM_OK or
+ * SYM_NO_MEMORY.  */
 enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct sym_unit **out);
 
-/* Turns what a libdwarf call returned into a status, releases error, and notes damage: SYM_OK,
- * SYM_NOT_FOUND (DW_DLV_NO_ENTRY), SYM_MALFORMED or SYM_NO_MEMORY.  error goes by pointer because
- * the call that fills it stands beside it in the argument list.  */
-enum sym_status sym_dwarf_status(struct sym_dwarf *dwarf, int result, Dwarf_Error *error);
-void sym_dwarf_damage(struct sym_dwarf *dwarf, const char *format, ...)
+/* Decodes one that is at hand.  The second leaves the line budget alone, and so may be called by
+ * any thread for a unit that no other one looks at.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_dwarf_decode(struct sym_dwarf *dwarf, struct sym_unit *unit);
+enum sym_status sym_unit_decode(struct sym_decoder *decoder, struct sym_unit *unit);
+void sym_unit_release(struct sym_dwarf *dwarf, struct sym_unit *unit);
+
+/* What a decoded unit knows about vaddr, which is the same for all of [low, high).  */
+struct sym_place {
+    uint64_t low, high;
+    uint32_t scope;                                 /* the innermost, or SYM_NO_VALUE */
+    const struct sym_row *row;                      /* NULL: no line */
+    ptrdiff_t function_at, inlined_at, sequence_at; /* where to look first for the next one */
+};
+
+/* Fills *place, which is all zero or has the answer for another address of the unit.  Decodes what
+ * was inlined into the function there.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_unit_place(struct sym_decoder *decoder, struct sym_unit *unit, uint64_t vaddr,
+                               struct sym_place *place);
+
+/* Fills the name of a scope.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_scope_name(struct sym_dwarf *dwarf, struct sym_scope *scope);
+
+/* The interned path of a file as rows and scopes number them, "" unknown.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_unit_file(struct sym_dwarf *dwarf, struct sym_unit *unit, uint32_t file,
+                              const char **path);
+
+/* ---- Pieces ---- */
+
+void sym_decoder_damage(struct sym_decoder *decoder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void sym_decoder_release(struct sym_decoder *decoder);
 
-/* The unsigned value of a DIE's attribute, otherwise when it has none or a damaged one.  Fails
- * only with SYM_NO_MEMORY.  */
-enum sym_status sym_dwarf_unsigned(struct sym_dwarf *dwarf, Dwarf_Die die, Dwarf_Half attribute,
-                                   uint64_t otherwise, uint64_t *out);
+/* The abbreviations of a unit; an unreadable table is empty.  Any thread.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_unit_abbrevs(struct sym_decoder *decoder, const struct sym_unit *unit,
+                                 const struct sym_abbrevs **out);
 
-/* Adds what die covers (low_pc and high_pc, or ranges) to ranges, tombstones left out; like gives
- * rank, tie and value.  SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY; what came before damage is kept.
+/* The unit around an offset of .debug_info, or NULL.  */
+struct sym_unit *sym_dwarf_unit_at(const struct sym_dwarf *dwarf, uint64_t die_offset);
+
+/* What an attribute's value is.  */
+enum sym_value_class {
+    SYM_VALUE_NONE, /* unreadable, or of no use here */
+    SYM_VALUE_ADDRESS,
+    SYM_VALUE_ADDRESS_INDEX, /* into .debug_addr */
+    SYM_VALUE_CONSTANT,
+    SYM_VALUE_OFFSET, /* into the section that the attribute says */
+    SYM_VALUE_LIST_INDEX,
+    SYM_VALUE_STRING, /* in place */
+    SYM_VALUE_STR,    /* offset in .debug_str */
+    SYM_VALUE_LINE_STR,
+    SYM_VALUE_STR_INDEX, /* into .debug_str_offsets */
+    SYM_VALUE_DIE,       /* offset in .debug_info */
+};
+
+struct sym_value {
+    enum sym_value_class kind;
+    uint64_t number;
+    const char *string;
+};
+
+/* Reads the value of an attribute.  cursor->failed on damage.  */
+void sym_value_read(const struct sym_unit *unit, const struct sym_attribute *attribute,
+                    struct sym_cursor *cursor, struct sym_value *value);
+void sym_form_skip(const struct sym_sizes *sizes, uint16_t form, struct sym_cursor *cursor);
+
+/* The bytes that a form takes; -1: that varies; -2: unknown.  */
+int sym_form_size(const struct sym_sizes *sizes, uint16_t form);
+
+/* The text of a value, borrowed from its section; "" when it is none.  */
+const char *sym_value_text(const struct sym_decoder *decoder, const struct sym_unit *unit,
+                           const struct sym_value *value);
+
+/* The address of a value; UINT64_MAX, a tombstone, when it is none.  */
+uint64_t sym_value_address(const struct sym_decoder *decoder, const struct sym_unit *unit,
+                           const struct sym_value *value);
+uint64_t sym_indexed_address(const struct sym_decoder *decoder, const struct sym_unit *unit,
+                             uint64_t index);
+
+/* The attributes of a DIE that say what it covers.  All zero: none.  */
+struct sym_extent {
+    struct sym_value low, high, ranges;
+};
+
+/* Adds what extent covers to ranges, tombstones left out; like gives rank, tie and value.  SYM_OK,
+ * SYM_MALFORMED (noted) or SYM_NO_MEMORY; what came before damage is kept.  */
+enum sym_status sym_extent_ranges(struct sym_decoder *decoder, const struct sym_unit *unit,
+                                  const struct sym_extent *extent, struct sym_range like,
+                                  struct sym_ranges *ranges);
+
+/* Fill unit->lines and the functions of unit->scopes.  SYM_OK or SYM_NO_MEMORY; damage is noted.
  */
-enum sym_status sym_dwarf_ranges(struct sym_dwarf *dwarf, const struct sym_unit *unit,
-                                 Dwarf_Die die, struct sym_range like, struct sym_ranges *ranges);
+enum sym_status sym_lines_read(struct sym_decoder *decoder, struct sym_unit *unit);
+enum sym_status sym_functions_read(struct sym_decoder *decoder, struct sym_unit *unit);
 
-/* The line table at offset of .debug_line: its header, and its files into lines.  SYM_OK,
- * SYM_MALFORMED or SYM_NO_MEMORY.  */
-enum sym_status sym_line_header_read(struct sym_dwarf *dwarf, uint64_t offset, const char *comp_dir,
-                                     struct sym_lines *lines, struct sym_line_header *header);
+/* Adds what was inlined into a function to unit->scopes.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit *unit,
+                                    uint32_t function);
 
-/* Fill unit->lines and unit->scopes from its DIE.  SYM_OK or SYM_NO_MEMORY; damage is noted.  */
-enum sym_status sym_lines_read(struct sym_dwarf *dwarf, struct sym_unit *unit, Dwarf_Die die);
-enum sym_status sym_scopes_read(struct sym_dwarf *dwarf, struct sym_unit *unit, Dwarf_Die die,
-                                struct sym_ranges *ranges);
+/* The header of the line table at offset of .debug_line.  SYM_OK or SYM_MALFORMED.  */
+enum sym_status sym_line_header_read(const struct sym_unit *unit, bool big_endian,
+                                     struct sym_line_header *header);
+
 void sym_lines_release(struct sym_lines *lines);
 void sym_scopes_release(struct sym_scopes *scopes);
-
-/* The row for vaddr: the last one at or before it in its sequence that names a line, else NULL.  */
-const struct sym_row *sym_lines_find(const struct sym_lines *lines, uint64_t vaddr);
-const char *sym_lines_file(const struct sym_lines *lines, uint64_t file); /* "" unknown */
-
-/* Fills the names of a scope.  SYM_OK or SYM_NO_MEMORY.  */
-enum sym_status sym_scope_name(struct sym_dwarf *dwarf, struct sym_scope *scope);
+void sym_names_release(struct sym_dwarf *dwarf);
 
 #endif /* SYMBOLIZE_DWARF_H */

@@ -3,73 +3,38 @@
  * DWARF 2 to 4 and DWARF 5 write and number directories and files differently (section 6). */
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
-#include <string.h>
-
-/* Directories and files as the table spells them; strings lie in sections.  */
-struct names {
-    const char **items;
-    size_t count, capacity;
-};
 
 struct parser {
     struct sym_dwarf *dwarf;
+    const struct sym_unit *unit;
     const struct sym_line_header *header;
     struct sym_cursor *cursor;
     struct sym_lines *lines;
-    const char *comp_dir;
-    struct names directories; /* [0] is entry 0 of DWARF 5, entry 1 before that */
 };
-
-/* ---- Paths ---- */
 
 static enum sym_status add_directory(struct parser *parser, const char *name)
 {
-    struct names *directories = &parser->directories;
-    const char **items = sym_grow(directories->items, &directories->capacity, directories->count,
-                                  sizeof(const char *));
+    struct sym_lines *lines = parser->lines;
+    const char **directories = sym_grow(lines->directories, &lines->directory_capacity,
+                                        lines->directory_count, sizeof(const char *));
 
-    if (!items)
+    if (!directories)
         return SYM_NO_MEMORY;
-    directories->items = items;
-    items[directories->count++] = name;
+    lines->directories = directories;
+    directories[lines->directory_count++] = name;
     return SYM_OK;
-}
-
-/* Interned path of a directory.  DWARF 5 repeats the compilation directory as its entry 0, to which
- * the others are relative (6.2.4): where it is relative itself (-ffile-prefix-map) it must not be
- * put before itself.  */
-static const char *directory_path(const struct parser *parser, uint64_t index)
-{
-    const struct names *directories = &parser->directories;
-    struct sym_strings *strings = parser->dwarf->strings;
-    const char *base = parser->comp_dir;
-
-    if (parser->header->version < 5)
-        return sym_strings_join(
-            strings, base,
-            index == 0 || index > directories->count ? "" : directories->items[index - 1]);
-    if (directories->count && strcmp(directories->items[0], base) != 0)
-        base = sym_strings_join(strings, base, directories->items[0]);
-    if (!base)
-        return NULL;
-    return sym_strings_join(
-        strings, base, index == 0 || index >= directories->count ? "" : directories->items[index]);
 }
 
 static enum sym_status add_file(struct parser *parser, const char *name, uint64_t directory)
 {
     struct sym_lines *lines = parser->lines;
-    const char **files = sym_grow(lines->files, &lines->file_capacity, lines->file_count,
-                                  sizeof(const char *));
-    const char *path = name[0] == '/' ? "" : directory_path(parser, directory);
+    struct sym_file *files = sym_grow(lines->files, &lines->file_capacity, lines->file_count,
+                                      sizeof *files);
 
-    if (files)
-        lines->files = files;
-    if (path)
-        path = sym_strings_join(parser->dwarf->strings, path, name);
-    if (!files || !path)
+    if (!files)
         return SYM_NO_MEMORY;
-    files[lines->file_count++] = path;
+    lines->files = files;
+    files[lines->file_count++] = (struct sym_file){ .name = name, .directory = directory };
     return SYM_OK;
 }
 
@@ -108,10 +73,11 @@ static enum sym_status read_tables_2(struct parser *parser)
 
 enum { FORMATS_MAX = 255 };
 
-/* What an entry consists of: pairs of content type and form.  */
+/* What an entry consists of.  */
 struct formats {
     size_t count;
-    uint64_t types[FORMATS_MAX], forms[FORMATS_MAX];
+    uint64_t types[FORMATS_MAX];
+    struct sym_attribute forms[FORMATS_MAX];
 };
 
 static void read_formats(struct sym_cursor *cursor, struct formats *formats)
@@ -119,74 +85,26 @@ static void read_formats(struct sym_cursor *cursor, struct formats *formats)
     formats->count = (size_t)sym_read_number(cursor, 1);
     for (size_t i = 0; i < formats->count; i++) {
         formats->types[i] = sym_read_uleb(cursor);
-        formats->forms[i] = sym_read_uleb(cursor);
-    }
-}
-
-static const char *string_at(const struct parser *parser, enum sym_section which, uint64_t offset)
-{
-    struct sym_cursor cursor = sym_cursor_at(&parser->dwarf->sections[which], offset,
-                                             parser->dwarf->big_endian);
-
-    return sym_read_string(&cursor);
-}
-
-/* Reads one value: a string to *text or a number to *number, by its form.  */
-static void read_form(struct parser *parser, uint64_t form, const char **text, uint64_t *number)
-{
-    struct sym_cursor *cursor = parser->cursor;
-    size_t offset_size = parser->header->offset_size;
-
-    switch (form) {
-    case DW_FORM_string:
-        *text = sym_read_string(cursor);
-        break;
-    case DW_FORM_line_strp:
-        *text = string_at(parser, SYM_SECTION_LINE_STR, sym_read_number(cursor, offset_size));
-        break;
-    case DW_FORM_strp:
-        *text = string_at(parser, SYM_SECTION_STR, sym_read_number(cursor, offset_size));
-        break;
-    case DW_FORM_udata:
-        *number = sym_read_uleb(cursor);
-        break;
-    case DW_FORM_data1:
-        *number = sym_read_number(cursor, 1);
-        break;
-    case DW_FORM_data2:
-        *number = sym_read_number(cursor, 2);
-        break;
-    case DW_FORM_data4:
-        *number = sym_read_number(cursor, 4);
-        break;
-    case DW_FORM_data8:
-        *number = sym_read_number(cursor, 8);
-        break;
-    case DW_FORM_data16: /* a digest */
-        sym_skip(cursor, 16);
-        break;
-    case DW_FORM_block:
-        sym_skip(cursor, sym_read_uleb(cursor));
-        break;
-    default: /* its size is unknown, so nothing behind it can be read */
-        cursor->failed = true;
-        break;
+        uint64_t form = sym_read_uleb(cursor);
+        formats->forms[i] = (struct sym_attribute){ .form = (uint16_t)form };
+        if (form > UINT16_MAX || form == DW_FORM_implicit_const)
+            cursor->failed = true;
     }
 }
 
 static enum sym_status read_entry_5(struct parser *parser, const struct formats *formats,
                                     bool is_file)
 {
-    const char *name = "", *ignored_text;
-    uint64_t directory = 0, ignored_number;
+    const char *name = "";
+    uint64_t directory = 0;
+    struct sym_value value;
 
     for (size_t i = 0; i < formats->count; i++) {
+        sym_value_read(parser->unit, &formats->forms[i], parser->cursor, &value);
         if (formats->types[i] == DW_LNCT_path)
-            read_form(parser, formats->forms[i], &name, &ignored_number);
+            name = sym_value_text(&parser->dwarf->decoder, parser->unit, &value);
         else if (formats->types[i] == DW_LNCT_directory_index)
-            read_form(parser, formats->forms[i], &ignored_text, &directory);
-        else
-            read_form(parser, formats->forms[i], &ignored_text, &ignored_number);
+            directory = value.number;
     }
     if (parser->cursor->failed)
         return SYM_MALFORMED;
@@ -227,14 +145,11 @@ static bool read_counts(struct sym_cursor *cursor, struct sym_line_header *heade
     return !cursor->failed && header->opcode_base > 0;
 }
 
-enum sym_status sym_line_header_read(struct sym_dwarf *dwarf, uint64_t offset, const char *comp_dir,
-                                     struct sym_lines *lines, struct sym_line_header *header)
+enum sym_status sym_line_header_read(const struct sym_unit *unit, bool big_endian,
+                                     struct sym_line_header *header)
 {
-    struct sym_cursor cursor = sym_cursor_at(&dwarf->sections[SYM_SECTION_LINE], offset,
-                                             dwarf->big_endian);
-    struct parser parser = {
-        .dwarf = dwarf, .header = header, .cursor = &cursor, .lines = lines, .comp_dir = comp_dir
-    };
+    struct sym_cursor cursor = sym_cursor_at(&unit->sections[SYM_SECTION_LINE], unit->line_offset,
+                                             big_endian);
 
     *header = (struct sym_line_header){ .offset_size = 4 };
     uint64_t length = sym_read_number(&cursor, 4);
@@ -257,14 +172,73 @@ enum sym_status sym_line_header_read(struct sym_dwarf *dwarf, uint64_t offset, c
         cursor.left < header->program.left) /* the header would reach into the program */
         return SYM_MALFORMED;
     cursor.left -= header->program.left; /* what is left of the header */
-    enum sym_status status = header->version >= 5 ? read_tables_5(&parser) : read_tables_2(&parser);
-    free(parser.directories.items);
-    return status;
+    header->tables = cursor;
+    return SYM_OK;
 }
 
-const char *sym_lines_file(const struct sym_lines *lines, uint64_t file)
+static enum sym_status read_tables(struct sym_dwarf *dwarf, struct sym_unit *unit)
 {
+    struct sym_line_header header;
+    struct sym_unit table = *unit; /* what forms in the table depend on */
+    struct parser parser = { .dwarf = dwarf,
+                             .unit = &table,
+                             .header = &header,
+                             .cursor = &header.tables,
+                             .lines = &unit->lines };
+    enum sym_status status = sym_line_header_read(unit, dwarf->big_endian, &header);
+
+    if (status)
+        return status;
+    table.sizes.offset_size = (uint8_t)header.offset_size;
+    return header.version >= 5 ? read_tables_5(&parser) : read_tables_2(&parser);
+}
+
+/* ---- Paths ---- */
+
+/* Interned path of a directory; NULL: no memory.  DWARF 5 repeats the compilation directory as its
+ * entry 0, to which the others are relative (6.2.4): where it is relative itself
+ * (-ffile-prefix-map) it must not be put before itself.  */
+static const char *directory_path(struct sym_strings *strings, const struct sym_unit *unit,
+                                  uint64_t index)
+{
+    const struct sym_lines *lines = &unit->lines;
+    const char *base = unit->comp_dir;
+    size_t count = lines->directory_count;
+
+    if (lines->version < 5)
+        return sym_strings_join(strings, base,
+                                index == 0 || index > count ? "" : lines->directories[index - 1]);
+    if (count && strcmp(lines->directories[0], base) != 0)
+        base = sym_strings_join(strings, base, lines->directories[0]);
+    if (!base)
+        return NULL;
+    return sym_strings_join(strings, base,
+                            index == 0 || index >= count ? "" : lines->directories[index]);
+}
+
+enum sym_status sym_unit_file(struct sym_dwarf *dwarf, struct sym_unit *unit, uint32_t file,
+                              const char **path)
+{
+    struct sym_lines *lines = &unit->lines;
+
+    *path = "";
+    if (!lines->has_files && unit->line_offset != UINT64_MAX) {
+        lines->has_files = true;
+        if (read_tables(dwarf, unit) == SYM_NO_MEMORY) {
+            lines->has_files = false;
+            lines->file_count = lines->directory_count = 0;
+            return SYM_NO_MEMORY;
+        }
+    }
     if (file < lines->first_file || file - lines->first_file >= lines->file_count)
-        return "";
-    return lines->files[file - lines->first_file];
+        return SYM_OK;
+    struct sym_file *entry = &lines->files[file - lines->first_file];
+    if (!entry->path) {
+        const char *directory = entry->name[0] == '/'
+                                    ? ""
+                                    : directory_path(dwarf->strings, unit, entry->directory);
+        entry->path = directory ? sym_strings_join(dwarf->strings, directory, entry->name) : NULL;
+    }
+    *path = entry->path;
+    return *path ? SYM_OK : SYM_NO_MEMORY;
 }

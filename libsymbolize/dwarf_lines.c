@@ -1,25 +1,25 @@
-/* dwarf_lines.c - the line table of a unit: its program run, its rows by address.
- *
- * Not by libdwarf: its line programs start DWARF 5 sequences at file 0 where the standard (6.2.2)
- * says 1, which gives wrong files where the two differ.  "6.2" below is DWARF 5. */
+/* dwarf_lines.c - the line table of a unit: its program run, its rows by address. */
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
-#include <string.h>
 
-/* The registers of 6.2.2, as far as rows show them.  */
+/* The registers (6.2.2), as far as rows show them.  */
 struct machine {
     uint64_t vaddr, slot;
-    uint64_t file, column;
-    uint64_t line;
+    uint64_t file, line, column;
 };
 
 struct program {
-    struct sym_dwarf *dwarf;
+    struct sym_decoder *decoder;
     struct sym_lines *lines;
     const struct sym_line_header *header;
-    struct sym_cursor cursor;
     struct machine machine;
-    size_t first; /* row of the current sequence */
+    size_t first;     /* row of the current sequence */
+    uint64_t highest; /* address in it so far */
+    bool backwards;   /* it went back: damaged, what follows is dropped */
+
+    /* What each special opcode adds (6.2.5.1).  */
+    uint8_t operations[256];
+    int16_t line_steps[256];
 };
 
 static const struct machine start_of_sequence = { .file = 1, .line = 1 };
@@ -29,44 +29,50 @@ static uint32_t cut_u32(uint64_t value)
     return value <= UINT32_MAX ? (uint32_t)value : 0; /* 0 stands for unknown */
 }
 
+static bool same_position(const struct sym_row *a, const struct sym_row *b)
+{
+    return a->line == b->line && a->file == b->file && a->column == b->column;
+}
+
+/* Line 0 is code of no line: it shows the last one that was named (section 5).  Of several rows at
+ * one address the last counts.  */
 static enum sym_status add_row(struct program *program)
 {
     struct sym_lines *lines = program->lines;
+    const struct machine *machine = &program->machine;
+    struct sym_row row = { .vaddr = machine->vaddr,
+                           .file = cut_u32(machine->file),
+                           .line = cut_u32(machine->line),
+                           .column = cut_u32(machine->column) };
+
+    if (lines->row_count > program->first) {
+        struct sym_row *last = &lines->rows[lines->row_count - 1];
+        program->backwards |= row.vaddr < program->highest;
+        if (program->backwards)
+            return SYM_OK;
+        program->highest = row.vaddr;
+        if (row.line == 0 || same_position(&row, last))
+            return SYM_OK;
+        if (row.vaddr == last->vaddr) {
+            *last = row;
+            return SYM_OK;
+        }
+    }
+    program->highest = row.vaddr;
     struct sym_row *rows = sym_grow(lines->rows, &lines->row_capacity, lines->row_count,
                                     sizeof *rows);
-
     if (!rows)
         return SYM_NO_MEMORY;
     lines->rows = rows;
-    rows[lines->row_count++] = (struct sym_row){ .vaddr = program->machine.vaddr,
-                                                 .file = cut_u32(program->machine.file),
-                                                 .line = cut_u32(program->machine.line),
-                                                 .column = cut_u32(program->machine.column) };
+    rows[lines->row_count++] = row;
     return SYM_OK;
 }
 
-/* ---- Sequences ---- */
-
-/* Rows of a sequence ascend; where they do not, the table is damaged and what lies behind the step
- * back is dropped.  */
-static size_t ascending_rows(const struct sym_row *rows, size_t count)
+static void begin_sequence(struct program *program)
 {
-    for (size_t i = 1; i < count; i++)
-        if (rows[i].vaddr < rows[i - 1].vaddr)
-            return i;
-    return count;
-}
-
-/* Line 0 is code of no line: it shows the last one that was named (section 5).  */
-static void fill_line_0(struct sym_row *rows, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        if (rows[i].line != 0)
-            continue;
-        rows[i].file = rows[i - 1].file;
-        rows[i].line = rows[i - 1].line;
-        rows[i].column = rows[i - 1].column;
-    }
+    program->machine = start_of_sequence;
+    program->first = program->lines->row_count;
+    program->backwards = false;
 }
 
 /* Ends the current sequence at the machine's address.  Those of dropped functions (tombstones) go,
@@ -75,62 +81,74 @@ static enum sym_status end_sequence(struct program *program)
 {
     struct sym_lines *lines = program->lines;
     size_t first = program->first, count = lines->row_count - first;
-    uint64_t end = program->machine.vaddr;
-    const struct sym_code *code = count ? sym_object_code(program->dwarf->object,
+    uint64_t end = program->machine.vaddr > program->highest ? program->machine.vaddr
+                                                             : program->highest;
+    const struct sym_code *code = count ? sym_object_code(program->decoder->dwarf->object,
                                                           lines->rows[first].vaddr)
                                         : NULL;
 
-    program->machine = start_of_sequence;
-    lines->row_count = first;
-    if (!code)
+    if (!code || end <= lines->rows[first].vaddr) {
+        lines->row_count = first;
+        begin_sequence(program);
         return SYM_OK;
-    struct sym_row *rows = lines->rows + first;
-    count = ascending_rows(rows, count);
-    if (rows[count - 1].vaddr > end)
-        end = rows[count - 1].vaddr;
-    if (end <= rows[0].vaddr)
-        return SYM_OK;
-    fill_line_0(rows, count);
+    }
     struct sym_sequence *sequences = sym_grow(lines->sequences, &lines->sequence_capacity,
                                               lines->sequence_count, sizeof *sequences);
     if (!sequences)
         return SYM_NO_MEMORY;
     lines->sequences = sequences;
     sequences[lines->sequence_count++] =
-        (struct sym_sequence){ .low = rows[0].vaddr,
+        (struct sym_sequence){ .low = lines->rows[first].vaddr,
                                .high = end < code->limit ? end : code->limit,
                                .first = first,
                                .count = count };
-    lines->row_count = program->first = first + count;
+    begin_sequence(program);
     return SYM_OK;
 }
 
 /* ---- Opcodes (6.2.5) ---- */
 
-static void advance(struct program *program, uint64_t operations)
+static inline void advance(struct program *program, uint64_t operations)
 {
     const struct sym_line_header *header = program->header;
     struct machine *machine = &program->machine;
 
+    if (header->slots == 1) {
+        machine->vaddr += header->step_bytes * operations;
+        return;
+    }
     machine->vaddr += header->step_bytes * ((machine->slot + operations) / header->slots);
     machine->slot = (machine->slot + operations) % header->slots;
 }
 
-static enum sym_status run_special(struct program *program, uint64_t opcode)
+static void prepare_special(struct program *program)
 {
     const struct sym_line_header *header = program->header;
-    uint64_t adjusted = opcode - header->opcode_base;
+    uint64_t operations = 0, line = 0;
 
     if (header->line_range == 0)
+        return;
+    for (uint64_t opcode = header->opcode_base; opcode < 256; opcode++) {
+        program->operations[opcode] = (uint8_t)operations;
+        program->line_steps[opcode] = (int16_t)(header->line_base + (int)line);
+        if (++line == header->line_range) {
+            line = 0;
+            operations++;
+        }
+    }
+}
+
+static enum sym_status run_special(struct program *program, uint8_t opcode)
+{
+    if (program->header->line_range == 0)
         return SYM_MALFORMED;
-    advance(program, adjusted / header->line_range);
-    program->machine.line += (uint64_t)(int64_t)header->line_base + adjusted % header->line_range;
+    advance(program, program->operations[opcode]);
+    program->machine.line += (uint64_t)(int64_t)program->line_steps[opcode];
     return add_row(program);
 }
 
-static enum sym_status run_extended(struct program *program)
+static enum sym_status run_extended(struct program *program, struct sym_cursor *cursor)
 {
-    struct sym_cursor *cursor = &program->cursor;
     uint64_t length = sym_read_uleb(cursor);
 
     if (cursor->failed || length == 0 || length > cursor->left)
@@ -153,17 +171,16 @@ static enum sym_status run_extended(struct program *program)
 }
 
 /* A standard opcode that is not of this standard: skip as many numbers as the header says.  */
-static void skip_operands(struct program *program, uint64_t opcode)
+static void skip_operands(const struct program *program, uint8_t opcode, struct sym_cursor *cursor)
 {
     for (uint8_t i = 0; i < program->header->operands[opcode]; i++)
-        (void)sym_read_uleb(&program->cursor);
+        (void)sym_read_uleb(cursor);
 }
 
-static enum sym_status run_standard(struct program *program, uint64_t opcode)
+static enum sym_status run_standard(struct program *program, uint8_t opcode,
+                                    struct sym_cursor *cursor)
 {
-    const struct sym_line_header *header = program->header;
     struct machine *machine = &program->machine;
-    struct sym_cursor *cursor = &program->cursor;
 
     switch (opcode) {
     case DW_LNS_copy:
@@ -181,16 +198,21 @@ static enum sym_status run_standard(struct program *program, uint64_t opcode)
         machine->column = sym_read_uleb(cursor);
         break;
     case DW_LNS_const_add_pc:
-        if (header->line_range == 0)
+        if (program->header->line_range == 0)
             return SYM_MALFORMED;
-        advance(program, (255 - header->opcode_base) / header->line_range);
+        advance(program, (255 - program->header->opcode_base) / program->header->line_range);
         break;
     case DW_LNS_fixed_advance_pc:
         machine->vaddr += sym_read_number(cursor, 2);
         machine->slot = 0;
         break;
+    case DW_LNS_negate_stmt:
+    case DW_LNS_set_basic_block:
+    case DW_LNS_set_prologue_end:
+    case DW_LNS_set_epilogue_begin:
+        break;
     default:
-        skip_operands(program, opcode);
+        skip_operands(program, opcode, cursor);
         break;
     }
     return SYM_OK;
@@ -198,98 +220,83 @@ static enum sym_status run_standard(struct program *program, uint64_t opcode)
 
 static enum sym_status run(struct program *program)
 {
+    const uint64_t opcode_base = program->header->opcode_base;
+    struct sym_cursor cursor = program->header->program;
     enum sym_status status = SYM_OK;
 
-    while (program->cursor.left && !status) {
-        uint64_t opcode = sym_read_number(&program->cursor, 1);
-        if (opcode >= program->header->opcode_base)
+    while (cursor.left && !status) {
+        uint8_t opcode = *cursor.next++;
+        cursor.left--;
+        if (opcode >= opcode_base)
             status = run_special(program, opcode);
         else if (opcode == 0)
-            status = run_extended(program);
+            status = run_extended(program, &cursor);
         else
-            status = run_standard(program, opcode);
+            status = run_standard(program, opcode, &cursor);
     }
     /* A sequence without an end says nothing about its last row.  */
     program->lines->row_count = program->first;
-    return !status && program->cursor.failed ? SYM_MALFORMED : status;
+    return !status && cursor.failed ? SYM_MALFORMED : status;
 }
 
 /* ---- Table ---- */
 
-static enum sym_status sort_sequences(struct sym_lines *lines)
+static enum sym_status sort_sequences(struct sym_decoder *decoder, struct sym_lines *lines)
 {
-    struct sym_ranges ranges = { 0 };
+    struct sym_ranges *ranges = &decoder->ranges;
     enum sym_status status = SYM_OK;
 
+    ranges->count = 0;
     for (size_t i = 0; i < lines->sequence_count && !status; i++)
-        status = sym_ranges_add(&ranges, (struct sym_range){ .low = lines->sequences[i].low,
-                                                             .high = lines->sequences[i].high,
-                                                             .value = (uint32_t)i });
+        status = sym_ranges_add(ranges, (struct sym_range){ .low = lines->sequences[i].low,
+                                                            .high = lines->sequences[i].high,
+                                                            .value = (uint32_t)i });
     if (status != SYM_NO_MEMORY)
-        status = sym_segments_build(&lines->segments, &ranges);
-    sym_ranges_release(&ranges);
+        status = sym_segments_append(&lines->segments, ranges, &decoder->sweep);
     return status;
 }
 
-static enum sym_status read_table(struct sym_dwarf *dwarf, struct sym_lines *lines, uint64_t offset,
-                                  const char *comp_dir)
+/* Gives back the room that growing took and rows did not need.  */
+static enum sym_status trim(struct sym_lines *lines)
+{
+    if (lines->row_count == 0)
+        return SYM_OK;
+    struct sym_row *rows = realloc(lines->rows, lines->row_count * sizeof *rows);
+    if (!rows)
+        return SYM_NO_MEMORY;
+    lines->rows = rows;
+    lines->row_capacity = lines->row_count;
+    return SYM_OK;
+}
+
+static enum sym_status read_table(struct sym_decoder *decoder, struct sym_unit *unit)
 {
     struct sym_line_header header;
-    enum sym_status status = sym_line_header_read(dwarf, offset, comp_dir, lines, &header);
+    struct program program = { .decoder = decoder, .lines = &unit->lines, .header = &header };
+    enum sym_status status = sym_line_header_read(unit, decoder->dwarf->big_endian, &header);
 
     if (status)
         return status;
-    /* Units may share a table; more than a few would make a small file run long.  */
-    if (header.program.left > dwarf->line_budget)
-        return SYM_MALFORMED;
-    dwarf->line_budget -= header.program.left;
-    struct program program = { .dwarf = dwarf,
-                               .lines = lines,
-                               .header = &header,
-                               .cursor = header.program,
-                               .machine = start_of_sequence };
-    return run(&program);
-}
-
-enum sym_status sym_lines_read(struct sym_dwarf *dwarf, struct sym_unit *unit, Dwarf_Die die)
-{
-    char *comp_dir = NULL;
-    Dwarf_Error error = NULL;
-    uint64_t offset = UINT64_MAX;
-    enum sym_status status = sym_dwarf_unsigned(dwarf, die, DW_AT_stmt_list, UINT64_MAX, &offset);
-
-    if (status || offset == UINT64_MAX)
-        return status;
-    status = sym_dwarf_status(dwarf, dwarf_die_text(die, DW_AT_comp_dir, &comp_dir, &error),
-                              &error);
+    unit->lines.version = (uint16_t)header.version;
+    begin_sequence(&program);
+    prepare_special(&program);
+    status = run(&program);
     if (status == SYM_NO_MEMORY)
         return status;
-    status = read_table(dwarf, &unit->lines, offset, !status && comp_dir ? comp_dir : "");
+    return trim(&unit->lines) ? SYM_NO_MEMORY : status;
+}
+
+enum sym_status sym_lines_read(struct sym_decoder *decoder, struct sym_unit *unit)
+{
+    if (unit->line_offset == UINT64_MAX)
+        return SYM_OK;
+    enum sym_status status = read_table(decoder, unit);
     if (status == SYM_NO_MEMORY)
         return status;
     if (status)
-        sym_dwarf_damage(dwarf, "damaged line table at 0x%llx of .debug_line",
-                         (unsigned long long)offset);
-    return sort_sequences(&unit->lines);
-}
-
-const struct sym_row *sym_lines_find(const struct sym_lines *lines, uint64_t vaddr)
-{
-    uint32_t index = sym_segments_find(&lines->segments, vaddr);
-
-    if (index == SYM_NO_VALUE)
-        return NULL;
-    const struct sym_sequence *sequence = &lines->sequences[index];
-    const struct sym_row *rows = lines->rows + sequence->first;
-    size_t low = 0, high = sequence->count;
-    while (low < high) { /* the first row behind vaddr */
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].vaddr <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && rows[low - 1].line ? &rows[low - 1] : NULL;
+        sym_decoder_damage(decoder, "damaged line table at 0x%llx of .debug_line",
+                           (unsigned long long)unit->line_offset);
+    return sort_sequences(decoder, &unit->lines);
 }
 
 void sym_lines_release(struct sym_lines *lines)
@@ -297,6 +304,7 @@ void sym_lines_release(struct sym_lines *lines)
     free(lines->rows);
     free(lines->sequences);
     free(lines->files);
+    free(lines->directories);
     sym_segments_release(&lines->segments);
     *lines = (struct sym_lines){ 0 };
 }

@@ -1,182 +1,37 @@
 /* dwarf_units.c - debug information of an object: its units, and which of them covers an address.
  *
- * libdwarf takes DIEs, attributes and line tables apart.  It gets the bytes of the few sections
- * that matter from us, decompressed and bounded.  Unit headers are walked here first: one whose
- * fields contradict the section never reaches libdwarf. */
+ * Opening walks over the headers and looks at the first DIE of each unit.  .debug_aranges would
+ * tell the same, but is missing or incomplete in many objects, and saves nothing worth having. */
 #include "libsymbolize/internal.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     UNITS_MAX = 1 << 24,
-    /* libdwarf wants section 0 to be the empty one of ELF.  */
-    FIRST_SECTION = 1,
+    /* Entries of range lists a unit may read whatever its share of the section is.  */
+    RANGES_OF_ANY_UNIT = 1 << 16,
 };
 
-static const char *const dwarf_names[SYM_SECTION_COUNT] = {
-    [SYM_SECTION_TYPES] = "",
-    [SYM_SECTION_ARANGES] = "",
-    [SYM_SECTION_CU_INDEX] = "",
-    [SYM_SECTION_TU_INDEX] = "",
-    [SYM_SECTION_INFO] = ".debug_info",
-    [SYM_SECTION_ABBREV] = ".debug_abbrev",
-    [SYM_SECTION_LINE] = ".debug_line",
-    [SYM_SECTION_STR] = ".debug_str",
-    [SYM_SECTION_LINE_STR] = ".debug_line_str",
-    [SYM_SECTION_RANGES] = ".debug_ranges",
-    [SYM_SECTION_RNGLISTS] = ".debug_rnglists",
-    [SYM_SECTION_ADDR] = ".debug_addr",
-    [SYM_SECTION_STR_OFFSETS] = ".debug_str_offsets",
-};
+/* ---- Damage ---- */
 
-/* ---- What libdwarf asks us ---- */
-
-/* Range lists and line tables are read here alone (dwarf_ranges.c, dwarf_lines.c).  */
-static bool is_hidden(enum sym_section which)
-{
-    return which == SYM_SECTION_RANGES || which == SYM_SECTION_RNGLISTS ||
-           which == SYM_SECTION_LINE || !dwarf_names[which][0];
-}
-
-static int give_section_info(void *context, Dwarf_Half index, Dwarf_Obj_Access_Section *out,
-                             int *error)
-{
-    const struct sym_dwarf *dwarf = context;
-
-    *error = DW_DLE_NE;
-    memset(out, 0, sizeof *out);
-    out->name = "";
-    if (index >= FIRST_SECTION + SYM_SECTION_COUNT)
-        return DW_DLV_NO_ENTRY;
-    if (index < FIRST_SECTION || is_hidden(index - FIRST_SECTION))
-        return DW_DLV_OK;
-    out->name = dwarf_names[index - FIRST_SECTION];
-    out->size = dwarf->sections[index - FIRST_SECTION].size;
-    out->type = SHT_PROGBITS;
-    return DW_DLV_OK;
-}
-
-static int give_section(void *context, Dwarf_Half index, Dwarf_Small **out, int *error)
-{
-    const struct sym_dwarf *dwarf = context;
-
-    *error = DW_DLE_NE;
-    if (index < FIRST_SECTION || index >= FIRST_SECTION + SYM_SECTION_COUNT ||
-        !dwarf->sections[index - FIRST_SECTION].data)
-        return DW_DLV_NO_ENTRY;
-    /* Not const in the interface, but libdwarf does not write to it.  */
-    memcpy(out, &dwarf->sections[index - FIRST_SECTION].data, sizeof *out);
-    return DW_DLV_OK;
-}
-
-static Dwarf_Endianness give_byte_order(void *context)
-{
-    const struct sym_dwarf *dwarf = context;
-
-    return dwarf->big_endian ? DW_OBJECT_MSB : DW_OBJECT_LSB;
-}
-
-static Dwarf_Small give_word_size(void *context)
-{
-    const struct sym_dwarf *dwarf = context;
-
-    return dwarf->object->is_64 ? 8 : 4;
-}
-
-static Dwarf_Unsigned give_section_count(void *context)
-{
-    (void)context;
-    return FIRST_SECTION + SYM_SECTION_COUNT;
-}
-
-static const Dwarf_Obj_Access_Methods access_methods = {
-    .get_section_info = give_section_info,
-    .get_byte_order = give_byte_order,
-    .get_length_size = give_word_size,
-    .get_pointer_size = give_word_size,
-    .get_section_count = give_section_count,
-    .load_section = give_section,
-};
-
-/* ---- Status ---- */
-
-void sym_dwarf_damage(struct sym_dwarf *dwarf, const char *format, ...)
+void sym_decoder_damage(struct sym_decoder *decoder, const char *format, ...)
 {
     va_list arguments;
 
-    if (dwarf->damaged)
+    if (decoder->damaged)
         return;
-    dwarf->damaged = true;
+    decoder->damaged = true;
     va_start(arguments, format);
-    if (vsnprintf(dwarf->damage, sizeof dwarf->damage, format, arguments) < 0)
-        dwarf->damage[0] = '\0';
+    if (vsnprintf(decoder->damage, sizeof decoder->damage, format, arguments) < 0)
+        decoder->damage[0] = '\0';
     va_end(arguments);
 }
 
-enum sym_status sym_dwarf_status(struct sym_dwarf *dwarf, int result, Dwarf_Error *error)
+void sym_decoder_release(struct sym_decoder *decoder)
 {
-    enum sym_status status = SYM_MALFORMED;
-
-    if (result == DW_DLV_OK)
-        return SYM_OK;
-    if (result == DW_DLV_NO_ENTRY)
-        return SYM_NOT_FOUND;
-    if (!*error || dwarf_errno(*error) == DW_DLE_ALLOC_FAIL)
-        status = SYM_NO_MEMORY;
-    else
-        sym_dwarf_damage(dwarf, "%s", dwarf_errmsg(*error));
-    if (*error)
-        dwarf_dealloc_error(dwarf->dbg, *error);
-    *error = NULL;
-    return status;
-}
-
-/* The number in an attribute, whatever class its form belongs to.  */
-static enum sym_status read_number(struct sym_dwarf *dwarf, Dwarf_Attribute value, uint64_t *out)
-{
-    Dwarf_Error error = NULL;
-    Dwarf_Unsigned number = 0;
-    Dwarf_Signed signed_number = 0;
-    Dwarf_Off offset = 0;
-    Dwarf_Half form = 0;
-    enum sym_status status = sym_dwarf_status(dwarf, dwarf_whatform(value, &form, &error), &error);
-
-    if (status)
-        return status;
-    switch (form) {
-    case DW_FORM_sec_offset:
-        status = sym_dwarf_status(dwarf, dwarf_global_formref(value, &offset, &error), &error);
-        *out = offset;
-        return status;
-    case DW_FORM_implicit_const: /* dwarf_formudata() takes neither of these two */
-    case DW_FORM_sdata:
-        status = sym_dwarf_status(dwarf, dwarf_formsdata(value, &signed_number, &error), &error);
-        *out = (uint64_t)signed_number;
-        return !status && signed_number < 0 ? SYM_NOT_FOUND : status;
-    default:
-        status = sym_dwarf_status(dwarf, dwarf_formudata(value, &number, &error), &error);
-        *out = number;
-        return status;
-    }
-}
-
-enum sym_status sym_dwarf_unsigned(struct sym_dwarf *dwarf, Dwarf_Die die, Dwarf_Half attribute,
-                                   uint64_t otherwise, uint64_t *out)
-{
-    Dwarf_Attribute value = NULL;
-    Dwarf_Error error = NULL;
-    uint64_t number = otherwise;
-    enum sym_status status = sym_dwarf_status(dwarf, dwarf_attr(die, attribute, &value, &error),
-                                              &error);
-
-    if (!status) {
-        status = read_number(dwarf, value, &number);
-        dwarf_dealloc_attribute(value);
-    }
-    *out = status ? otherwise : number;
-    return status == SYM_NO_MEMORY ? status : SYM_OK;
+    sym_ranges_release(&decoder->ranges);
+    sym_sweep_release(&decoder->sweep);
 }
 
 /* ---- Unit headers ---- */
@@ -242,219 +97,560 @@ static bool is_sound(const struct sym_dwarf *dwarf, const struct header *header)
            header->abbrev_offset < dwarf->sections[SYM_SECTION_ABBREV].size;
 }
 
-static bool may_hold_code(const struct header *header)
+/* Types hold no code, and no names of functions that have any.  */
+static bool is_wanted(const struct header *header)
 {
-    return header->type == DW_UT_compile || header->type == DW_UT_skeleton;
+    return header->type == DW_UT_compile || header->type == DW_UT_skeleton ||
+           header->type == DW_UT_partial;
+}
+
+static enum sym_status add_unit(struct sym_dwarf *dwarf, uint64_t offset,
+                                const struct header *header)
+{
+    struct sym_unit *units = sym_grow(dwarf->units, &dwarf->unit_capacity, dwarf->unit_count,
+                                      sizeof *units);
+
+    if (!units)
+        return SYM_NO_MEMORY;
+    dwarf->units = units;
+    units[dwarf->unit_count++] = (struct sym_unit){
+        .sections = dwarf->sections,
+        .offset = offset,
+        .die_offset = header->die_offset,
+        .limit = header->limit,
+        .abbrev_offset = header->abbrev_offset,
+        .sizes = { .version = (uint16_t)header->version,
+                   .offset_size = header->offset_size,
+                   .address_size = (uint8_t)header->address_size },
+        .line_offset = UINT64_MAX,
+        .comp_dir = "",
+    };
+    return SYM_OK;
+}
+
+static enum sym_status read_headers(struct sym_dwarf *dwarf)
+{
+    uint64_t size = dwarf->sections[SYM_SECTION_INFO].size;
+    enum sym_status status = SYM_OK;
+    struct header header;
+
+    for (uint64_t offset = 0; offset < size && !status; offset = header.limit) {
+        if (!read_header(dwarf, offset, &header)) {
+            sym_decoder_damage(&dwarf->decoder, "unit at 0x%llx of .debug_info leaves the section",
+                               (unsigned long long)offset);
+            break;
+        }
+        if (!is_sound(dwarf, &header))
+            sym_decoder_damage(&dwarf->decoder, "damaged unit header at 0x%llx of .debug_info",
+                               (unsigned long long)offset);
+        else if (is_wanted(&header) && dwarf->unit_count < UNITS_MAX)
+            status = add_unit(dwarf, offset, &header);
+    }
+    return status;
+}
+
+/* ---- Tables of abbreviations ---- */
+
+/* Tables lie one behind the other: where the next one starts that some unit names, one ends.  That
+ * bounds what reading all of them takes by the size of the section.  */
+struct table_use {
+    uint64_t offset;
+    uint32_t unit;
+    struct sym_sizes sizes;
+};
+
+static int compare_sizes(const struct sym_sizes *a, const struct sym_sizes *b)
+{
+    int order = (a->version > b->version) - (a->version < b->version);
+
+    if (!order)
+        order = a->offset_size - b->offset_size;
+    return order ? order : a->address_size - b->address_size;
+}
+
+static int compare_uses(const void *a, const void *b)
+{
+    const struct table_use *left = a, *right = b;
+
+    if (left->offset != right->offset)
+        return left->offset < right->offset ? -1 : 1;
+    return compare_sizes(&left->sizes, &right->sizes);
+}
+
+static void add_tables(struct sym_dwarf *dwarf, const struct table_use *uses)
+{
+    struct sym_abbrev_table *table = NULL;
+
+    for (size_t i = 0; i < dwarf->unit_count; i++) {
+        if (i == 0 || compare_uses(&uses[i - 1], &uses[i]) != 0) {
+            table = &dwarf->tables[dwarf->table_count++];
+            *table = (struct sym_abbrev_table){ .offset = uses[i].offset,
+                                                .limit = UINT64_MAX,
+                                                .sizes = uses[i].sizes };
+        }
+        table->user_count++;
+        dwarf->units[uses[i].unit].table = (uint32_t)dwarf->table_count - 1;
+    }
+    for (size_t i = dwarf->table_count; i-- > 1;)
+        dwarf->tables[i - 1].limit = dwarf->tables[i - 1].offset == dwarf->tables[i].offset
+                                         ? dwarf->tables[i].limit
+                                         : dwarf->tables[i].offset;
+}
+
+static enum sym_status find_tables(struct sym_dwarf *dwarf)
+{
+    struct table_use *uses = calloc(dwarf->unit_count + 1, sizeof *uses);
+
+    dwarf->tables = calloc(dwarf->unit_count + 1, sizeof *dwarf->tables);
+    if (uses && dwarf->tables) {
+        for (size_t i = 0; i < dwarf->unit_count; i++)
+            uses[i] = (struct table_use){ .offset = dwarf->units[i].abbrev_offset,
+                                          .unit = (uint32_t)i,
+                                          .sizes = dwarf->units[i].sizes };
+        qsort(uses, dwarf->unit_count, sizeof *uses, compare_uses);
+        add_tables(dwarf, uses);
+    }
+    free(uses);
+    return uses && dwarf->tables ? SYM_OK : SYM_NO_MEMORY;
+}
+
+/* Reads a table that was not read so far.  Damage is noted; what precedes it is used.  */
+static enum sym_status read_table(struct sym_decoder *decoder, const struct sym_bytes *section,
+                                  struct sym_abbrev_table *table)
+{
+    enum sym_status status = sym_abbrevs_read(&table->abbrevs, section, table->offset, table->limit,
+                                              &table->sizes, 0);
+
+    if (status == SYM_NO_MEMORY) {
+        sym_abbrevs_release(&table->abbrevs);
+        return status;
+    }
+    if (status)
+        sym_decoder_damage(decoder, "damaged table at 0x%llx of .debug_abbrev",
+                           (unsigned long long)table->offset);
+    table->is_read = true;
+    return SYM_OK;
+}
+
+enum sym_status sym_unit_abbrevs(struct sym_decoder *decoder, const struct sym_unit *unit,
+                                 const struct sym_abbrevs **out)
+{
+    struct sym_dwarf *dwarf = decoder->dwarf;
+    struct sym_abbrev_table *table = &dwarf->tables[unit->table];
+    enum sym_status status = SYM_OK;
+
+    (void)pthread_mutex_lock(&dwarf->table_lock);
+    if (!table->is_read)
+        status = read_table(decoder, &unit->sections[SYM_SECTION_ABBREV], table);
+    (void)pthread_mutex_unlock(&dwarf->table_lock);
+    *out = &table->abbrevs;
+    return status;
+}
+
+/* ---- The first DIE of a unit ---- */
+
+/* What it says.  */
+struct root {
+    uint16_t tag;
+    bool has_ranges;
+    struct sym_extent extent;
+    struct sym_value comp_dir, dwo_name;
+};
+
+static uint64_t offset_or(const struct sym_value *value, uint64_t otherwise)
+{
+    return value->kind == SYM_VALUE_OFFSET || value->kind == SYM_VALUE_CONSTANT ? value->number
+                                                                                : otherwise;
+}
+
+static bool is_c(uint64_t language)
+{
+    switch (language) {
+    case DW_LANG_C:
+    case DW_LANG_C89:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_Mips_Assembler:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void read_root_attribute(struct sym_unit *unit, const struct sym_attribute *attribute,
+                                struct sym_cursor *cursor, struct root *root)
+{
+    struct sym_value value;
+
+    sym_value_read(unit, attribute, cursor, &value);
+    switch (attribute->name) {
+    case DW_AT_low_pc:
+        root->extent.low = value;
+        break;
+    case DW_AT_high_pc:
+        root->extent.high = value;
+        break;
+    case DW_AT_ranges:
+        root->extent.ranges = value;
+        root->has_ranges = true;
+        break;
+    case DW_AT_stmt_list:
+        unit->line_offset = offset_or(&value, UINT64_MAX);
+        break;
+    case DW_AT_comp_dir:
+        root->comp_dir = value;
+        break;
+    case DW_AT_language:
+        unit->classes_hold_code = !is_c(value.number);
+        break;
+    case DW_AT_rnglists_base:
+        unit->rnglists_base = offset_or(&value, 0);
+        break;
+    case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base:
+        unit->addr_base = offset_or(&value, 0);
+        break;
+    case DW_AT_str_offsets_base:
+        unit->str_offsets_base = offset_or(&value, 0);
+        break;
+    case DW_AT_dwo_name:
+    case DW_AT_GNU_dwo_name:
+        root->dwo_name = value;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Bases may stand behind what needs them, so that values are looked up when all are read.  */
+static enum sym_status read_root(struct sym_dwarf *dwarf, struct sym_unit *unit,
+                                 struct sym_abbrevs *room, struct root *root)
+{
+    const struct sym_abbrev_table *table = &dwarf->tables[unit->table];
+    const struct sym_bytes *info = &unit->sections[SYM_SECTION_INFO];
+    struct sym_cursor cursor = sym_cursor_at(info, unit->die_offset, dwarf->big_endian);
+    const struct sym_abbrevs *abbrevs = room;
+    uint64_t code = sym_read_uleb(&cursor);
+    enum sym_status status;
+
+    *root = (struct root){ .tag = 0 };
+    if (table->user_count > 1)
+        status = sym_unit_abbrevs(&dwarf->decoder, unit, &abbrevs);
+    else /* most units are never decoded: their root's is enough */
+        status = sym_abbrevs_read(room, &unit->sections[SYM_SECTION_ABBREV], table->offset,
+                                  table->limit, &table->sizes, code);
+    if (status == SYM_NO_MEMORY)
+        return status;
+    const struct sym_abbrev *abbrev = sym_abbrevs_search(abbrevs, code);
+    if (!abbrev || cursor.failed)
+        return SYM_MALFORMED;
+    cursor.left = (size_t)(unit->limit - (uint64_t)(cursor.next - info->data));
+    unit->classes_hold_code = true;
+    for (uint32_t i = 0; i < abbrev->attribute_count && !cursor.failed; i++)
+        read_root_attribute(unit, &abbrevs->attributes[abbrev->first_attribute + i], &cursor, root);
+    root->tag = abbrev->tag;
+    unit->comp_dir = sym_value_text(&dwarf->decoder, unit, &root->comp_dir);
+    uint64_t base = sym_value_address(&dwarf->decoder, unit, &root->extent.low);
+    unit->base = root->extent.low.kind == SYM_VALUE_NONE ? 0 : base;
+    return cursor.failed ? SYM_MALFORMED : SYM_OK;
 }
 
 /* ---- Index of units ---- */
 
-/* Base attributes may stand behind those that need them, so they are asked for first.  */
-static enum sym_status read_bases(struct sym_dwarf *dwarf, struct sym_unit *unit, Dwarf_Die die)
-{
-    Dwarf_Error error = NULL;
-    Dwarf_Addr low = 0;
-    enum sym_status status = sym_dwarf_unsigned(dwarf, die, DW_AT_rnglists_base, 0,
-                                                &unit->rnglists_base);
-
-    if (status)
-        return status;
-    status = sym_dwarf_status(dwarf, dwarf_lowpc(die, &low, &error), &error);
-    unit->base = status ? 0 : low;
-    return status == SYM_NO_MEMORY ? status : SYM_OK;
-}
-
-static bool has_attribute(struct sym_dwarf *dwarf, Dwarf_Die die, Dwarf_Half attribute)
-{
-    Dwarf_Bool there = false;
-    Dwarf_Error error = NULL;
-
-    return sym_dwarf_status(dwarf, dwarf_hasattr(die, attribute, &there, &error), &error) ==
-               SYM_OK &&
-           there;
-}
-
-static enum sym_status decode_unit(struct sym_dwarf *dwarf, struct sym_unit *unit, Dwarf_Die die,
-                                   struct sym_ranges *scope_ranges)
-{
-    unit->decoded = true;
-    enum sym_status status = sym_lines_read(dwarf, unit, die);
-    return status ? status : sym_scopes_read(dwarf, unit, die, scope_ranges);
-}
-
 /* A unit that does not say what it covers: what its functions and its line table do.  */
 static enum sym_status cover_by_contents(struct sym_dwarf *dwarf, struct sym_unit *unit,
-                                         Dwarf_Die die, struct sym_range like,
-                                         struct sym_ranges *index)
+                                         struct sym_range like, struct sym_ranges *index)
 {
-    struct sym_ranges scope_ranges = { 0 };
-    enum sym_status status = decode_unit(dwarf, unit, die, &scope_ranges);
+    const struct sym_segments *segments = &unit->scopes.segments;
+    enum sym_status status = sym_dwarf_decode(dwarf, unit);
 
-    for (size_t i = 0; i < scope_ranges.count && !status; i++) {
-        like.low = scope_ranges.items[i].low;
-        like.high = scope_ranges.items[i].high;
-        status = sym_ranges_add(index, like);
+    for (size_t i = 0; i + 1 < segments->count && !status; i++) {
+        like.low = segments->items[i].start;
+        like.high = segments->items[i + 1].start;
+        if (segments->items[i].value != SYM_NO_VALUE)
+            status = sym_ranges_add(index, like);
     }
     for (size_t i = 0; i < unit->lines.sequence_count && !status; i++) {
         like.low = unit->lines.sequences[i].low;
         like.high = unit->lines.sequences[i].high;
         status = sym_ranges_add(index, like);
     }
-    sym_ranges_release(&scope_ranges);
     return status;
 }
 
-static enum sym_status index_unit(struct sym_dwarf *dwarf, const struct header *header,
-                                  Dwarf_Die die, struct sym_ranges *index)
+static enum sym_status index_unit(struct sym_dwarf *dwarf, uint32_t number,
+                                  struct sym_abbrevs *room, struct sym_ranges *index)
 {
-    struct sym_unit *units = sym_grow(dwarf->units, &dwarf->unit_capacity, dwarf->unit_count,
-                                      sizeof *units);
+    struct sym_unit *unit = &dwarf->units[number];
+    struct sym_range like = { .value = number };
+    struct root root;
     size_t before = index->count;
+    enum sym_status status = read_root(dwarf, unit, room, &root);
 
-    if (!units)
-        return SYM_NO_MEMORY;
-    dwarf->units = units;
-    struct sym_unit *unit = &units[dwarf->unit_count];
-    *unit = (struct sym_unit){
-        .die_offset = header->die_offset,
-        .version = (uint16_t)header->version,
-        .offset_size = header->offset_size,
-        .address_size = (uint8_t)header->address_size,
-    };
-    struct sym_range like = { .value = (uint32_t)dwarf->unit_count++ };
-    enum sym_status status = read_bases(dwarf, unit, die);
-    if (status)
+    if (status == SYM_NO_MEMORY)
         return status;
-    dwarf->split |= has_attribute(dwarf, die, DW_AT_dwo_name) ||
-                    has_attribute(dwarf, die, DW_AT_GNU_dwo_name);
-    status = sym_dwarf_ranges(dwarf, unit, die, like, index);
+    if (status)
+        sym_decoder_damage(&dwarf->decoder, "damaged unit at 0x%llx of .debug_info",
+                           (unsigned long long)unit->offset);
+    unit->is_partial = root.tag != DW_TAG_compile_unit && root.tag != DW_TAG_skeleton_unit;
+    if (unit->is_partial)
+        return SYM_OK;
+    dwarf->split |= root.dwo_name.kind != SYM_VALUE_NONE;
+    status = sym_extent_ranges(&dwarf->decoder, unit, &root.extent, like, index);
     if (status == SYM_MALFORMED) /* noted; what was read is kept */
         status = SYM_OK;
-    if (!status && index->count == before && !has_attribute(dwarf, die, DW_AT_ranges))
-        status = cover_by_contents(dwarf, unit, die, like, index);
+    if (!status && index->count == before && !root.has_ranges)
+        status = cover_by_contents(dwarf, unit, like, index);
     return status;
 }
 
-static enum sym_status open_unit(struct sym_dwarf *dwarf, const struct header *header,
-                                 struct sym_ranges *index)
-{
-    Dwarf_Die die = NULL;
-    Dwarf_Error error = NULL;
-    Dwarf_Half tag = 0;
-    enum sym_status status = sym_dwarf_status(
-        dwarf, dwarf_offdie_b(dwarf->dbg, header->die_offset, true, &die, &error), &error);
-
-    if (status)
-        return status == SYM_NO_MEMORY ? status : SYM_OK;
-    status = sym_dwarf_status(dwarf, dwarf_tag(die, &tag, &error), &error);
-    if (!status && (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit))
-        status = index_unit(dwarf, header, die, index);
-    dwarf_dealloc_die(die);
-    return status == SYM_NO_MEMORY ? status : SYM_OK;
-}
-
-static enum sym_status open_units(struct sym_dwarf *dwarf)
+static enum sym_status index_units(struct sym_dwarf *dwarf)
 {
     struct sym_ranges index = { 0 };
-    struct header header;
+    struct sym_abbrevs room = { 0 };
     enum sym_status status = SYM_OK;
-    uint64_t size = dwarf->sections[SYM_SECTION_INFO].size;
 
-    for (uint64_t offset = 0; offset < size && !status; offset = header.limit) {
-        if (!read_header(dwarf, offset, &header)) {
-            sym_dwarf_damage(dwarf, "unit at 0x%llx of .debug_info leaves the section",
-                             (unsigned long long)offset);
-            break;
-        }
-        if (!is_sound(dwarf, &header)) {
-            sym_dwarf_damage(dwarf, "damaged unit header at 0x%llx of .debug_info",
-                             (unsigned long long)offset);
-            break; /* libdwarf would not get past it either */
-        }
-        if (may_hold_code(&header) && dwarf->unit_count < UNITS_MAX)
-            status = open_unit(dwarf, &header, &index);
-    }
-    if (!status)
+    for (size_t i = 0; i < dwarf->unit_count && !status; i++)
+        status = index_unit(dwarf, (uint32_t)i, &room, &index);
+    if (status != SYM_NO_MEMORY)
         status = sym_segments_build(&dwarf->segments, &index);
+    sym_abbrevs_release(&room);
     sym_ranges_release(&index);
     return status;
 }
 
+/* ---- Opening ---- */
+
 static enum sym_status load_sections(struct sym_dwarf *dwarf, struct sym_error *error)
 {
+    static const enum sym_section wanted[] = {
+        SYM_SECTION_INFO,        SYM_SECTION_ABBREV,   SYM_SECTION_LINE,
+        SYM_SECTION_STR,         SYM_SECTION_LINE_STR, SYM_SECTION_RANGES,
+        SYM_SECTION_STR_OFFSETS, SYM_SECTION_RNGLISTS, SYM_SECTION_ADDR,
+    };
     enum sym_status status = SYM_OK;
 
-    for (unsigned i = 0; i < SYM_SECTION_COUNT && !status; i++)
-        status = sym_object_section(dwarf->object, (enum sym_section)i, &dwarf->sections[i], error);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0] && !status; i++)
+        status = sym_object_section(dwarf->object, wanted[i], &dwarf->sections[wanted[i]], error);
     return status;
+}
+
+static uint64_t range_bytes(const struct sym_dwarf *dwarf)
+{
+    return (uint64_t)dwarf->sections[SYM_SECTION_RANGES].size +
+           (uint64_t)dwarf->sections[SYM_SECTION_RNGLISTS].size;
+}
+
+static bool has_code_unit(const struct sym_dwarf *dwarf)
+{
+    for (size_t i = 0; i < dwarf->unit_count; i++)
+        if (!dwarf->units[i].is_partial)
+            return true;
+    return false;
 }
 
 enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *object,
                                struct sym_strings *strings, struct sym_error *error)
 {
-    Dwarf_Error failure = NULL;
-
     *dwarf = (struct sym_dwarf){ .object = object, .strings = strings };
+    dwarf->decoder.dwarf = dwarf;
     dwarf->big_endian = object->big_endian;
-    dwarf->access = (Dwarf_Obj_Access_Interface){ .object = dwarf, .methods = &access_methods };
+    if (pthread_mutex_init(&dwarf->table_lock, NULL) != 0)
+        return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
+    dwarf->has_lock = true;
     enum sym_status status = load_sections(dwarf, error);
     if (status)
         return status;
     dwarf->line_budget = 16 * (uint64_t)dwarf->sections[SYM_SECTION_LINE].size;
-    dwarf->range_budget = 16 * ((uint64_t)dwarf->sections[SYM_SECTION_RANGES].size +
-                                (uint64_t)dwarf->sections[SYM_SECTION_RNGLISTS].size);
-    status = sym_dwarf_status(
-        dwarf,
-        dwarf_object_init_b(&dwarf->access, NULL, NULL, DW_GROUPNUMBER_ANY, &dwarf->dbg, &failure),
-        &failure);
+    dwarf->decoder.range_budget = RANGES_OF_ANY_UNIT + 16 * range_bytes(dwarf);
+    status = read_headers(dwarf);
     if (!status)
-        status = open_units(dwarf);
+        status = find_tables(dwarf);
+    if (!status)
+        status = index_units(dwarf);
     if (status == SYM_NO_MEMORY)
         return sym_fail(error, status, "%s: out of memory", object->path);
-    if (status || dwarf->unit_count == 0)
+    if (!has_code_unit(dwarf))
         return sym_fail(error, SYM_MALFORMED, "%s: unreadable debug information: %s", object->path,
-                        dwarf->damaged ? dwarf->damage : "it has no unit");
+                        dwarf->decoder.damaged ? dwarf->decoder.damage : "it has no unit");
     return SYM_OK;
 }
 
 void sym_dwarf_close(struct sym_dwarf *dwarf)
 {
-    Dwarf_Error error = NULL;
-
-    for (size_t i = 0; i < dwarf->unit_count; i++) {
-        sym_lines_release(&dwarf->units[i].lines);
-        sym_scopes_release(&dwarf->units[i].scopes);
-    }
+    for (size_t i = 0; i < dwarf->unit_count; i++)
+        sym_unit_release(dwarf, &dwarf->units[i]);
+    for (size_t i = 0; i < dwarf->table_count; i++)
+        sym_abbrevs_release(&dwarf->tables[i].abbrevs);
     free(dwarf->units);
+    free(dwarf->tables);
     sym_segments_release(&dwarf->segments);
-    if (dwarf->dbg)
-        (void)dwarf_object_finish(dwarf->dbg, &error);
+    sym_names_release(dwarf);
+    sym_decoder_release(&dwarf->decoder);
+    if (dwarf->has_lock)
+        (void)pthread_mutex_destroy(&dwarf->table_lock);
     *dwarf = (struct sym_dwarf){ 0 };
+}
+
+/* ---- Decoding ---- */
+
+/* Units may share a line table; more than a few would make a small file run long.  */
+static void charge_lines(struct sym_dwarf *dwarf, struct sym_unit *unit)
+{
+    struct sym_line_header header;
+
+    if (unit->line_offset == UINT64_MAX ||
+        sym_line_header_read(unit, dwarf->big_endian, &header) != SYM_OK)
+        return;
+    if (header.program.left > dwarf->line_budget) {
+        sym_decoder_damage(&dwarf->decoder, "too many units share line tables");
+        unit->line_offset = UINT64_MAX;
+        return;
+    }
+    dwarf->line_budget -= header.program.left;
+}
+
+enum sym_status sym_unit_decode(struct sym_decoder *decoder, struct sym_unit *unit)
+{
+    const struct sym_dwarf *dwarf = decoder->dwarf;
+    uint64_t all = dwarf->sections[SYM_SECTION_INFO].size, own = unit->limit - unit->offset;
+
+    if (unit->decoded)
+        return SYM_OK;
+    unit->decoded = true; /* a damaged one is not tried again */
+    /* Each unit by its size: the same whatever else was decoded, and by whom.  */
+    decoder->range_budget = RANGES_OF_ANY_UNIT +
+                            (uint64_t)(16 * (double)range_bytes(dwarf) * (double)own / (double)all);
+    enum sym_status status = sym_functions_read(decoder, unit);
+    return status ? status : sym_lines_read(decoder, unit);
+}
+
+enum sym_status sym_dwarf_decode(struct sym_dwarf *dwarf, struct sym_unit *unit)
+{
+    if (!unit->decoded)
+        charge_lines(dwarf, unit);
+    return sym_unit_decode(&dwarf->decoder, unit);
+}
+
+void sym_unit_release(struct sym_dwarf *dwarf, struct sym_unit *unit)
+{
+    struct sym_abbrev_table *table = &dwarf->tables[unit->table];
+
+    if (!unit->decoded)
+        return;
+    sym_lines_release(&unit->lines);
+    sym_scopes_release(&unit->scopes);
+    unit->decoded = false;
+    if (table->user_count == 1) {
+        sym_abbrevs_release(&table->abbrevs);
+        table->is_read = false;
+    }
+}
+
+struct sym_unit *sym_dwarf_unit_at(const struct sym_dwarf *dwarf, uint64_t die_offset)
+{
+    size_t low = 0, high = dwarf->unit_count;
+
+    while (low < high) { /* the first unit that starts behind die_offset */
+        size_t middle = low + (high - low) / 2;
+        if (dwarf->units[middle].offset <= die_offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || die_offset < dwarf->units[low - 1].die_offset ||
+        die_offset >= dwarf->units[low - 1].limit)
+        return NULL;
+    return &dwarf->units[low - 1];
 }
 
 enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct sym_unit **out)
 {
     uint32_t index = sym_segments_find(&dwarf->segments, vaddr);
-    struct sym_ranges scope_ranges = { 0 };
-    Dwarf_Die die = NULL;
-    Dwarf_Error error = NULL;
 
-    *out = NULL;
-    if (index == SYM_NO_VALUE)
+    *out = index == SYM_NO_VALUE ? NULL : &dwarf->units[index];
+    return *out ? sym_dwarf_decode(dwarf, *out) : SYM_OK;
+}
+
+/* ---- Places ---- */
+
+/* Narrows [low, high) of place to segment at of count.  */
+static void narrow(struct sym_place *place, const struct sym_segment *items, size_t count,
+                   ptrdiff_t at)
+{
+    if (at >= 0 && items[at].start > place->low)
+        place->low = items[at].start;
+    if ((size_t)(at + 1) < count && items[at + 1].start < place->high)
+        place->high = items[at + 1].start;
+}
+
+static enum sym_status find_scope(struct sym_decoder *decoder, struct sym_unit *unit,
+                                  uint64_t vaddr, struct sym_place *place)
+{
+    const struct sym_scopes *scopes = &unit->scopes;
+    const struct sym_segments *segments = &scopes->segments;
+    ptrdiff_t at = sym_segments_search(segments->items, segments->count, vaddr, place->function_at);
+
+    place->function_at = at;
+    narrow(place, segments->items, segments->count, at);
+    if (at < 0 || segments->items[at].value == SYM_NO_VALUE)
         return SYM_OK;
-    struct sym_unit *unit = &dwarf->units[index];
-    if (!unit->decoded) {
-        unit->decoded = true; /* a damaged one is not tried again */
-        enum sym_status status = sym_dwarf_status(
-            dwarf, dwarf_offdie_b(dwarf->dbg, unit->die_offset, true, &die, &error), &error);
-        if (!status)
-            status = decode_unit(dwarf, unit, die, &scope_ranges);
-        sym_ranges_release(&scope_ranges);
-        if (die)
-            dwarf_dealloc_die(die);
-        if (status == SYM_NO_MEMORY)
-            return status;
-    }
-    *out = unit;
+    uint32_t index = segments->items[at].value;
+    enum sym_status status = sym_function_decode(decoder, unit, index);
+    if (status)
+        return status;
+    const struct sym_function *function = &scopes->functions[index];
+    place->scope = index;
+    if (function->segment_count == 0)
+        return SYM_OK;
+    const struct sym_segment *inlined = &scopes->inlined.items[function->first_segment];
+    at = sym_segments_search(inlined, function->segment_count, vaddr, place->inlined_at);
+    place->inlined_at = at;
+    narrow(place, inlined, function->segment_count, at);
+    if (at >= 0 && inlined[at].value != SYM_NO_VALUE)
+        place->scope = inlined[at].value;
     return SYM_OK;
+}
+
+/* The row for vaddr: the last one at or before it in its sequence.  */
+static void find_row(const struct sym_lines *lines, uint64_t vaddr, struct sym_place *place)
+{
+    const struct sym_segments *segments = &lines->segments;
+    ptrdiff_t at = sym_segments_search(segments->items, segments->count, vaddr, place->sequence_at);
+
+    place->sequence_at = at;
+    narrow(place, segments->items, segments->count, at);
+    if (at < 0 || segments->items[at].value == SYM_NO_VALUE)
+        return;
+    const struct sym_sequence *sequence = &lines->sequences[segments->items[at].value];
+    const struct sym_row *rows = lines->rows + sequence->first;
+    size_t low = 0, high = sequence->count;
+    while (low < high) { /* the first row behind vaddr */
+        size_t middle = low + (high - low) / 2;
+        if (rows[middle].vaddr <= vaddr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < sequence->count && rows[low].vaddr < place->high)
+        place->high = rows[low].vaddr;
+    if (low == 0)
+        return;
+    if (rows[low - 1].vaddr > place->low)
+        place->low = rows[low - 1].vaddr;
+    if (rows[low - 1].line)
+        place->row = &rows[low - 1];
+}
+
+enum sym_status sym_unit_place(struct sym_decoder *decoder, struct sym_unit *unit, uint64_t vaddr,
+                               struct sym_place *place)
+{
+    place->low = 0;
+    place->high = UINT64_MAX;
+    place->scope = SYM_NO_VALUE;
+    place->row = NULL;
+    enum sym_status status = find_scope(decoder, unit, vaddr, place);
+    if (!status)
+        find_row(&unit->lines, vaddr, place);
+    return status;
 }

@@ -130,35 +130,36 @@ static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, bo
 static enum sym_status scope_frames(struct sym_dwarf *dwarf, struct sym_unit *unit, uint64_t vaddr,
                                     struct sym_frames *frames)
 {
-    uint32_t index = sym_segments_find(&unit->scopes.segments, vaddr);
-    const struct sym_row *row = sym_lines_find(&unit->lines, vaddr);
-    struct sym_frame frame = { .file = row ? sym_lines_file(&unit->lines, row->file) : "",
-                               .line = row ? row->line : 0,
-                               .column = row ? row->column : 0,
-                               .source = SYM_QUALITY_DWARF };
+    struct sym_place place = { 0 };
+    struct sym_frame frame = { .file = "", .source = SYM_QUALITY_DWARF };
+    enum sym_status status = sym_unit_place(&dwarf->decoder, unit, vaddr, &place);
 
-    while (index != SYM_NO_VALUE) {
+    if (!status && place.row) {
+        frame.line = place.row->line;
+        frame.column = place.row->column;
+        status = sym_unit_file(dwarf, unit, place.row->file, &frame.file);
+    }
+    uint32_t index = place.scope;
+    while (!status && index != SYM_NO_VALUE) {
         struct sym_scope *scope = &unit->scopes.items[index];
-        enum sym_status status = sym_scope_name(dwarf, scope);
+        status = sym_scope_name(dwarf, scope);
         if (status)
-            return status;
-        frame.function = scope->function;
-        frame.linkage_name = scope->linkage_name;
-        frame.start_line = scope->start_line;
-        frame.inlined = scope->inlined && scope->parent != SYM_NO_VALUE;
+            break;
+        frame.function = scope->name->function;
+        frame.linkage_name = scope->name->linkage_name;
+        frame.start_line = scope->name->start_line;
+        frame.inlined = scope->parent != SYM_NO_VALUE;
         status = add_frame(frames, frame);
-        if (status)
-            return status;
-        frame.file = sym_lines_file(&unit->lines, scope->call_file);
+        index = scope->parent; /* always an earlier scope */
         frame.line = scope->call_line;
         frame.column = scope->call_column;
-        index = scope->parent; /* always an earlier scope */
+        if (!status && index != SYM_NO_VALUE)
+            status = sym_unit_file(dwarf, unit, scope->call_file, &frame.file);
     }
-    if (frames->count == 0) { /* no function, but perhaps a line: what a symbol may complete */
-        frame.function = frame.linkage_name = "";
-        return add_frame(frames, frame);
-    }
-    return SYM_OK;
+    if (status || frames->count)
+        return status;
+    frame.function = frame.linkage_name = ""; /* but perhaps a line: what a symbol may complete */
+    return add_frame(frames, frame);
 }
 
 /* The real function also has a symbol, which knows its linkage name where debug information does

@@ -94,9 +94,9 @@ static void heap_pop(struct heap *heap)
     heap->items[at] = last;
 }
 
-static void segments_emit(struct sym_segments *segments, uint64_t start, uint32_t value)
+static void emit(struct sym_segments *segments, size_t first, uint64_t start, uint32_t value)
 {
-    if (segments->count && segments->items[segments->count - 1].value == value)
+    if (segments->count > first && segments->items[segments->count - 1].value == value)
         return;
     segments->items[segments->count++] = (struct sym_segment){ .start = start, .value = value };
 }
@@ -105,14 +105,14 @@ static void segments_emit(struct sym_segments *segments, uint64_t start, uint32_
 static void sweep(struct sym_segments *out, const struct sym_ranges *ranges, struct heap *heap)
 {
     uint64_t at = ranges->items[0].low;
-    size_t next = 0;
+    size_t next = 0, first = out->count;
 
     for (;;) {
         while (next < ranges->count && ranges->items[next].low == at)
             heap_push(heap, &ranges->items[next++]);
         while (heap->count && heap->items[0]->high <= at)
             heap_pop(heap);
-        segments_emit(out, at, heap->count ? heap->items[0]->value : SYM_NO_VALUE);
+        emit(out, first, at, heap->count ? heap->items[0]->value : SYM_NO_VALUE);
         if (!heap->count && next == ranges->count)
             break;
         at = heap->count ? heap->items[0]->high : ranges->items[next].low;
@@ -121,37 +121,120 @@ static void sweep(struct sym_segments *out, const struct sym_ranges *ranges, str
     }
 }
 
-enum sym_status sym_segments_build(struct sym_segments *out, struct sym_ranges *ranges)
+/* Ranges that do not overlap, as those of most functions.  */
+static void lay_out(struct sym_segments *out, const struct sym_ranges *ranges)
 {
-    struct heap heap = { 0 };
+    size_t first = out->count;
 
+    for (size_t i = 0; i < ranges->count; i++) {
+        const struct sym_range *range = &ranges->items[i];
+        emit(out, first, range->low, range->value);
+        if (i + 1 == ranges->count || ranges->items[i + 1].low > range->high)
+            emit(out, first, range->high, SYM_NO_VALUE);
+    }
+}
+
+static void sort_ranges(struct sym_ranges *ranges)
+{
+    size_t i = 1;
+
+    while (i < ranges->count && compare_low(&ranges->items[i - 1], &ranges->items[i]) <= 0)
+        i++;
+    if (i < ranges->count) /* compilers mostly write them in order */
+        qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_low);
+}
+
+static bool overlap(const struct sym_ranges *ranges)
+{
+    for (size_t i = 1; i < ranges->count; i++)
+        if (ranges->items[i].low < ranges->items[i - 1].high)
+            return true;
+    return false;
+}
+
+static bool reserve(struct sym_segments *out, size_t count)
+{
+    size_t wanted = out->count + count;
+
+    if (wanted <= out->capacity)
+        return true;
+    if (wanted < out->capacity * 2)
+        wanted = out->capacity * 2;
+    struct sym_segment *items = realloc(out->items, wanted * sizeof *items);
+    if (!items)
+        return false;
+    out->items = items;
+    out->capacity = wanted;
+    return true;
+}
+
+enum sym_status sym_segments_append(struct sym_segments *out, struct sym_ranges *ranges,
+                                    struct sym_sweep *room)
+{
     if (ranges->count == 0)
         return SYM_OK;
-    qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_low);
-    heap.items = calloc(ranges->count, sizeof(struct sym_range *));
-    /* Each turn of the sweep starts or ends at least one range.  */
-    out->items = calloc(ranges->count * 2 + 1, sizeof *out->items);
-    if (!heap.items || !out->items) {
-        free(heap.items);
+    /* Each turn of the sweep starts or ends at least one range.  RANGES_LIMIT keeps the sum far
+     * from wrapping.  */
+    if (!reserve(out, ranges->count * 2 + 1))
         return SYM_NO_MEMORY;
+    sort_ranges(ranges);
+    if (!overlap(ranges)) {
+        lay_out(out, ranges);
+        return SYM_OK;
     }
+    if (room->capacity < ranges->count) {
+        const struct sym_range **heap = realloc(room->heap,
+                                                ranges->count * sizeof(struct sym_range *));
+        if (!heap)
+            return SYM_NO_MEMORY;
+        room->heap = heap;
+        room->capacity = ranges->count;
+    }
+    struct heap heap = { .items = room->heap };
     sweep(out, ranges, &heap);
-    free(heap.items);
     return SYM_OK;
 }
 
-uint32_t sym_segments_find(const struct sym_segments *segments, uint64_t vaddr)
+void sym_sweep_release(struct sym_sweep *room)
 {
-    size_t low = 0, high = segments->count;
+    free(room->heap);
+    *room = (struct sym_sweep){ 0 };
+}
 
+enum sym_status sym_segments_build(struct sym_segments *out, struct sym_ranges *ranges)
+{
+    struct sym_sweep room = { 0 };
+    enum sym_status status = sym_segments_append(out, ranges, &room);
+
+    sym_sweep_release(&room);
+    return status;
+}
+
+ptrdiff_t sym_segments_search(const struct sym_segment *items, size_t count, uint64_t vaddr,
+                              ptrdiff_t near)
+{
+    size_t low = 0, high = count;
+
+    if (near >= 0 && (size_t)near < count && items[near].start <= vaddr) {
+        low = (size_t)near + 1;
+        if (low == count || items[low].start > vaddr)
+            return near;
+    }
     while (low < high) { /* the first segment that starts behind vaddr */
         size_t middle = low + (high - low) / 2;
-        if (segments->items[middle].start <= vaddr)
+        if (items[middle].start <= vaddr)
             low = middle + 1;
         else
             high = middle;
     }
-    return low ? segments->items[low - 1].value : SYM_NO_VALUE;
+    return (ptrdiff_t)low - 1;
+}
+
+uint32_t sym_segments_find(const struct sym_segments *segments, uint64_t vaddr)
+{
+    ptrdiff_t at = sym_segments_search(segments->items, segments->count, vaddr, -1);
+
+    return at < 0 ? SYM_NO_VALUE : segments->items[at].value;
 }
 
 void sym_segments_release(struct sym_segments *segments)
