@@ -148,12 +148,14 @@ START_TEST(case_62_counts_what_it_cannot_use)
     named.name = text_of("x");
     raw.category = text_of("cpu_profiler");
     raw.name = text_of("stack_sample");
-    const struct fxt_record records[] = { odd, empty, named, raw, log, magic, counter };
+    const struct fxt_record records[] = {
+        odd, empty, named, raw, log, magic, counter, backtrace_record(1, 1, 1, NULL, 0),
+    };
     take(records, COUNT_OF(records), NULL);
     ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 0);
     ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->odd_payloads, 1);
     ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->stack_captures, 1);
-    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->unhandled_records, 4);
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->unhandled_records, 5);
 }
 END_TEST
 

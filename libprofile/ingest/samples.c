@@ -245,8 +245,12 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     enum profile_status status;
     uint32_t thread;
 
-    if (!ingest->sink.sample || pcs.count == 0)
+    if (!ingest->sink.sample)
         return PROFILE_OK;
+    if (pcs.count == 0) {
+        ingest->notices.unhandled_records++;
+        return PROFILE_OK;
+    }
     status = ingest_thread(ingest, &record->thread, &thread, error);
     if (status != PROFILE_OK || !ingest->threads[thread - 1].chosen)
         return status;

@@ -1,6 +1,6 @@
 /* A trace to profiles: reader, ingest, sorting of spans, stacks, folded text, pprof, table.
  *
- * - Every stack that the reader delivers is a sample, whatever stands around it.
+ * - Every stack of at least one frame that the reader delivers is a sample, whatever stands around it.
  * - The counts in the folded text add up to the samples.
  * - Sorting spans in a file gives what sorting them in memory gives, to the last byte of each
  *   output.
@@ -35,6 +35,13 @@ static int take_output(void *context, const void *bytes, size_t size)
     return 0;
 }
 
+/* Backtraces may be empty; a kernel sampler's stack is not, by definition.  */
+static bool has_stack(const struct fxt_record *record)
+{
+    return fxt_record_sampler_stack(record, NULL) ||
+           (record->kind == FXT_RECORD_BACKTRACE && record->value.backtrace.frames.count > 0);
+}
+
 /* How many stacks the trace has, and a profile of it.  */
 static uint64_t read_profile(const uint8_t *data, size_t size, size_t sort_bytes,
                              struct profile **profile)
@@ -57,7 +64,7 @@ static uint64_t read_profile(const uint8_t *data, size_t size, size_t sort_bytes
          PROFILE_OK);
     HOLD(fxt_reader_open(input, &trusting, &reader, NULL) == FXT_OK);
     while ((status = fxt_reader_next(reader, &record, NULL)) == FXT_OK) {
-        stacks += record->kind == FXT_RECORD_BACKTRACE || fxt_record_sampler_stack(record, NULL);
+        stacks += has_stack(record);
         HOLD(profile_ingest_record(ingest, record, NULL) == PROFILE_OK);
     }
     HOLD(status == FXT_END || status == FXT_FATAL);
