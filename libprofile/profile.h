@@ -257,7 +257,7 @@ struct profile_notices {
     uint64_t unknown_modules;    /* mappings of a module that is not in the trace */
     uint64_t bad_mappings;       /* empty ones, and ones that wrap around 2^64 */
     uint64_t stack_captures;     /* cpu_profiler/stack_sample blobs: raw stacks, not unwound */
-    uint64_t unhandled_records;  /* of no meaning for a profile: logs, scheduling, empty stacks, ... */
+    uint64_t unhandled_records;  /* of no meaning for a profile: logs, empty stacks, ... */
 };
 
 struct profile_ingest;

@@ -1,6 +1,7 @@
 /* A trace to profiles: reader, ingest, sorting of spans, stacks, folded text, pprof, table.
  *
- * - Every stack of at least one frame that the reader delivers is a sample, whatever stands around it.
+ * - Every stack of at least one frame that the reader delivers is a sample, whatever stands around
+ *   it.
  * - The counts in the folded text add up to the samples.
  * - Sorting spans in a file gives what sorting them in memory gives, to the last byte of each
  *   output.
