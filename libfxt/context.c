@@ -12,14 +12,21 @@ void fxt_contexts_init(struct fxt_contexts *contexts, uint64_t max_bytes)
     *contexts = (struct fxt_contexts){ .max_bytes = max_bytes };
     contexts->initial.provider.ticks_per_second = DEFAULT_TICKS_PER_SECOND;
     contexts->initial.provider.name.bytes = "";
+    fxt_clock_set(&contexts->initial.clock, &contexts->initial.provider);
     contexts->overflow.incomplete = true;
     contexts->current = &contexts->initial;
+}
+
+/* Allocated by fxt_contexts_set_string(); records see it const.  The text of index 0 is not.  */
+static char *text_of(const struct fxt_string_slot *slot)
+{
+    return slot->capacity ? (char *)slot->string.bytes : NULL;
 }
 
 static void release_tables(struct fxt_context *context)
 {
     for (size_t i = 0; i < context->string_count; i++)
-        free(context->strings[i].bytes);
+        free(text_of(&context->strings[i]));
     free(context->strings);
     free(context->threads);
 }
@@ -76,6 +83,7 @@ static bool grow_buckets(struct fxt_contexts *contexts)
 static void start_provider(struct fxt_contexts *contexts, struct fxt_context *context, uint32_t id)
 {
     context->provider = contexts->initial.provider;
+    context->clock = contexts->initial.clock;
     context->provider.id = id;
     context->provider.name = (struct fxt_string){ .bytes = "" };
     /* It may have been here before, when there was no room for it.  */
@@ -109,17 +117,17 @@ static struct fxt_context *find_or_create(struct fxt_contexts *contexts, uint32_
 static void drop_string(struct fxt_contexts *contexts, struct fxt_string_slot *slot)
 {
     contexts->bytes -= slot->capacity;
-    free(slot->bytes);
-    *slot = (struct fxt_string_slot){ .bytes = NULL };
+    free(text_of(slot));
+    *slot = (struct fxt_string_slot){ .capacity = 0 };
 }
 
 /* Forget what the provider registered.  */
 static void reset_provider(struct fxt_contexts *contexts, struct fxt_context *context)
 {
-    for (size_t i = 0; i < context->string_count; i++)
+    for (size_t i = 1; i < context->string_count; i++)
         drop_string(contexts, &context->strings[i]);
     for (size_t i = 0; context->threads && i < THREAD_SLOTS; i++)
-        context->threads[i].registered = false;
+        context->threads[i].index = 0;
     start_provider(contexts, context, context->provider.id);
 }
 
@@ -174,6 +182,7 @@ static enum fxt_table_result grow_strings(struct fxt_contexts *contexts,
     if (!strings)
         return FXT_TABLE_NO_MEMORY;
     memset(strings + context->string_count, 0, (count - context->string_count) * sizeof *strings);
+    strings[0].string.bytes = "";
     context->strings = strings;
     context->string_count = count;
     return FXT_TABLE_OK;
@@ -196,7 +205,7 @@ enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, uns
             return result;
     }
     slot = &context->strings[index];
-    if (!slot->bytes || slot->capacity < length) {
+    if (!slot->string.bytes || slot->capacity < length) {
         uint32_t capacity = length < 16 ? 16 : length;
         char *room;
 
@@ -206,10 +215,11 @@ enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, uns
         room = malloc(capacity);
         if (!room)
             return FXT_TABLE_NO_MEMORY;
-        *slot = (struct fxt_string_slot){ .bytes = room, .capacity = capacity };
+        *slot = (struct fxt_string_slot){ .string = { .bytes = room, .index = (uint16_t)index },
+                                          .capacity = capacity };
     }
-    memcpy(slot->bytes, bytes, length);
-    slot->length = length;
+    memcpy(text_of(slot), bytes, length);
+    slot->string.length = length;
     return FXT_TABLE_OK;
 }
 
@@ -227,6 +237,7 @@ enum fxt_table_result fxt_contexts_set_thread(struct fxt_contexts *contexts, uns
         if (!context->threads)
             return FXT_TABLE_NO_MEMORY;
     }
-    context->threads[index] = (struct fxt_thread_slot){ process, thread, true };
+    context->threads[index] =
+        (struct fxt_thread){ .process = process, .thread = thread, .index = (uint8_t)index };
     return FXT_TABLE_OK;
 }

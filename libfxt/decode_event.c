@@ -1,5 +1,5 @@
 /* Events, scheduling and logs: records that happen on a thread (sections 2.5, 2.11, 2.12).  */
-#include "libfxt/internal.h"
+#include "libfxt/fields.h"
 
 /* The word behind the arguments, by event type.  */
 static enum fxt_decoded read_last_word(struct fxt_reader *reader, struct fxt_cursor *cursor)
@@ -16,8 +16,7 @@ static enum fxt_decoded read_last_word(struct fxt_reader *reader, struct fxt_cur
     case FXT_EVENT_DURATION_COMPLETE:
         if (!fxt_take_word(cursor, &record->value.event.end_ticks))
             return FXT_DECODED_BAD;
-        if (!fxt_provider_time(record->provider, record->value.event.end_ticks,
-                               &record->value.event.end_ns))
+        if (!fxt_ticks_time(reader, record->value.event.end_ticks, &record->value.event.end_ns))
             return FXT_DECODED_OVERFLOW;
         if (record->value.event.end_ns < record->ts_ns) {
             fxt_notice(reader, FXT_DAMAGE_END_BEFORE_START);

@@ -1,5 +1,5 @@
 /* Objects and blobs (sections 2.7 to 2.10).  */
-#include "libfxt/internal.h"
+#include "libfxt/fields.h"
 
 enum fxt_decoded fxt_decode_blob(struct fxt_reader *reader, uint64_t header,
                                  struct fxt_cursor *cursor)

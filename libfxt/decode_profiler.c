@@ -1,5 +1,5 @@
 /* The CPU profiler's records (section 2.13).  */
-#include "libfxt/internal.h"
+#include "libfxt/fields.h"
 
 enum { PROFILER_MODULE = 0, PROFILER_MAPPING = 1, PROFILER_BACKTRACE = 2 };
 

@@ -86,7 +86,8 @@ enum fxt_decoded fxt_decode_init(struct fxt_reader *reader, uint64_t header,
                                  struct fxt_cursor *cursor)
 {
     struct fxt_record *record = &reader->record;
-    struct fxt_provider *provider = &reader->contexts.current->provider;
+    struct fxt_context *context = reader->contexts.current;
+    struct fxt_provider *provider = &context->provider;
     uint64_t base_time = 0;
 
     (void)header;
@@ -107,6 +108,7 @@ enum fxt_decoded fxt_decode_init(struct fxt_reader *reader, uint64_t header,
     provider->ticks_per_second = record->value.init.ticks_per_second;
     provider->base_ticks = record->value.init.base_ticks;
     provider->base_time_ns = record->value.init.base_time_ns;
+    fxt_clock_set(&context->clock, provider);
     return FXT_DECODED;
 }
 

@@ -1,7 +1,7 @@
-/* Fields that several record families share (sections 1.2, 1.3, 2.6).  */
+/* What of the shared fields is rare or large: references to nothing, arguments.  */
 #include <string.h>
 
-#include "libfxt/internal.h"
+#include "libfxt/fields.h"
 
 void fxt_notice(struct fxt_reader *reader, enum fxt_damage_kind kind)
 {
@@ -12,64 +12,16 @@ void fxt_notice(struct fxt_reader *reader, enum fxt_damage_kind kind)
     fxt_count_damage(reader, kind, 0);
 }
 
-bool fxt_read_string(struct fxt_reader *reader, uint64_t reference, struct fxt_cursor *cursor,
-                     struct fxt_string *out)
+void fxt_miss_string(struct fxt_reader *reader, uint64_t index, struct fxt_string *out)
 {
-    const struct fxt_string_slot *slot;
-
-    *out = (struct fxt_string){ .bytes = "" };
-    if (reference == 0)
-        return true;
-    if (reference & 0x8000) {
-        const uint8_t *bytes;
-
-        if (!fxt_take_bytes(cursor, reference & 0x7fff, &bytes))
-            return false;
-        out->bytes = (const char *)bytes;
-        out->length = (uint32_t)(reference & 0x7fff);
-        return true;
-    }
-    out->index = (uint16_t)reference;
-    slot = fxt_contexts_string(&reader->contexts, out->index);
-    if (slot) {
-        out->bytes = slot->bytes;
-        out->length = slot->length;
-    } else {
-        out->missing = true;
-        fxt_notice(reader, FXT_DAMAGE_UNRESOLVED_STRING);
-    }
-    return true;
+    *out = (struct fxt_string){ .bytes = "", .index = (uint16_t)index, .missing = true };
+    fxt_notice(reader, FXT_DAMAGE_UNRESOLVED_STRING);
 }
 
-bool fxt_read_thread(struct fxt_reader *reader, uint64_t reference, struct fxt_cursor *cursor,
-                     struct fxt_thread *out)
+void fxt_miss_thread(struct fxt_reader *reader, uint64_t index, struct fxt_thread *out)
 {
-    const struct fxt_thread_slot *slot;
-
-    *out = (struct fxt_thread){ .index = (uint8_t)reference };
-    if (reference == 0)
-        return fxt_take_word(cursor, &out->process) && fxt_take_word(cursor, &out->thread);
-    slot = fxt_contexts_thread(&reader->contexts, out->index);
-    if (slot) {
-        out->process = slot->process;
-        out->thread = slot->thread;
-    } else {
-        out->missing = true;
-        fxt_notice(reader, FXT_DAMAGE_UNRESOLVED_THREAD);
-    }
-    return true;
-}
-
-enum fxt_decoded fxt_read_time(struct fxt_reader *reader, struct fxt_cursor *cursor)
-{
-    struct fxt_record *record = &reader->record;
-
-    if (!fxt_take_word(cursor, &record->ticks))
-        return FXT_DECODED_BAD;
-    record->has_time = true;
-    return fxt_provider_time(record->provider, record->ticks, &record->ts_ns)
-               ? FXT_DECODED
-               : FXT_DECODED_OVERFLOW;
+    *out = (struct fxt_thread){ .index = (uint8_t)index, .missing = true };
+    fxt_notice(reader, FXT_DAMAGE_UNRESOLVED_THREAD);
 }
 
 static bool read_double(struct fxt_cursor *cursor, double *number)

@@ -52,24 +52,28 @@ static inline bool fxt_take_bytes(struct fxt_cursor *cursor, uint64_t length, co
 
 /* ---- Providers and their tables (context.c) ---- */
 
+/* Ready to be copied into a record.  */
 struct fxt_string_slot {
-    char *bytes; /* NULL: not registered */
-    uint32_t length;
-    uint32_t capacity;
+    struct fxt_string string; /* bytes: owned by the slot; NULL: not registered */
+    uint32_t capacity;        /* bytes */
 };
 
-struct fxt_thread_slot {
-    uint64_t process;
-    uint64_t thread;
-    bool registered;
+/* A provider's clock, prepared for fxt_clock_ns(): ns = floor(ticks * multiplier / divisor).  */
+struct fxt_clock {
+    uint64_t base_ticks;
+    uint64_t max_ticks; /* since the base; what is later takes the slow way */
+    uint64_t multiplier;
+    uint64_t divisor;
+    uint64_t reciprocal; /* floor((2^64 - 1) / divisor) */
 };
 
 /* What one provider registered (section 1.5).  Tables grow with the largest index in use.  */
 struct fxt_context {
     struct fxt_provider provider;
-    struct fxt_string_slot *strings; /* string_count of them; index 0 is unused */
+    struct fxt_clock clock;          /* says what provider says */
+    struct fxt_string_slot *strings; /* string_count of them, or NULL; index 0 is empty text */
     size_t string_count;
-    struct fxt_thread_slot *threads; /* 256 of them, or NULL */
+    struct fxt_thread *threads; /* 256 of them, or NULL; .index 0: not registered */
     bool incomplete; /* something it registered was not kept: the fallback could be wrong */
     char name[256];
 };
@@ -114,36 +118,71 @@ static inline const struct fxt_context *fxt_contexts_fallback(const struct fxt_c
 }
 
 /* The entry of the current context or of the fallback, or NULL.  */
-static inline const struct fxt_string_slot *fxt_contexts_string(const struct fxt_contexts *contexts,
-                                                                unsigned index)
+static inline const struct fxt_string *fxt_contexts_string(const struct fxt_contexts *contexts,
+                                                           unsigned index)
 {
     const struct fxt_context *context = contexts->current;
 
-    if (index < context->string_count && context->strings[index].bytes)
-        return &context->strings[index];
+    if (index < context->string_count && context->strings[index].string.bytes)
+        return &context->strings[index].string;
     context = fxt_contexts_fallback(contexts);
-    if (context && index < context->string_count && context->strings[index].bytes)
-        return &context->strings[index];
+    if (context && index < context->string_count && context->strings[index].string.bytes)
+        return &context->strings[index].string;
     return NULL;
 }
 
-static inline const struct fxt_thread_slot *fxt_contexts_thread(const struct fxt_contexts *contexts,
-                                                                unsigned index)
+static inline const struct fxt_thread *fxt_contexts_thread(const struct fxt_contexts *contexts,
+                                                           unsigned index)
 {
     const struct fxt_context *context = contexts->current;
 
-    if (context->threads && context->threads[index].registered)
+    if (context->threads && context->threads[index].index)
         return &context->threads[index];
     context = fxt_contexts_fallback(contexts);
-    if (context && context->threads && context->threads[index].registered)
+    if (context && context->threads && context->threads[index].index)
         return &context->threads[index];
     return NULL;
 }
 
 /* ---- Time (time.c) ---- */
 
-/* The provider's time of ticks; false when it does not fit 64 bits.  */
+/* The provider's time of ticks, by the definition; false when it does not fit 64 bits.  */
 bool fxt_provider_time(const struct fxt_provider *provider, uint64_t ticks, int64_t *ns);
+
+/* Prepare for the provider's rate and base.  */
+void fxt_clock_set(struct fxt_clock *clock, const struct fxt_provider *provider);
+
+/* q = floor(value / divisor), *rest what is left.  The estimate is at most 1 too low: the
+ * reciprocal falls short of 2^64 / divisor by at most 1, which makes value / 2^64 < 1 of q.  */
+static inline uint64_t fxt_clock_divide(const struct fxt_clock *clock, uint64_t value,
+                                        uint64_t *rest)
+{
+    uint64_t q = (uint64_t)((unsigned __int128)value * clock->reciprocal >> 64);
+    uint64_t r = value - q * clock->divisor;
+    bool low = r >= clock->divisor;
+
+    *rest = low ? r - clock->divisor : r;
+    return q + low;
+}
+
+/* As fxt_provider_time(), for the same provider, without a division: ticks = q * divisor + r, so
+ * ns = q * multiplier + floor(r * multiplier / divisor), where nothing exceeds 64 bits.  */
+static inline bool fxt_clock_ns(const struct fxt_clock *clock, const struct fxt_provider *provider,
+                                uint64_t ticks, int64_t *ns)
+{
+    uint64_t since = ticks - clock->base_ticks;
+    uint64_t whole, rest;
+
+    if (ticks < clock->base_ticks || since > clock->max_ticks)
+        return fxt_provider_time(provider, ticks, ns);
+    if (clock->divisor == 1) {
+        *ns = (int64_t)(since * clock->multiplier);
+        return true;
+    }
+    whole = fxt_clock_divide(clock, since, &rest) * clock->multiplier;
+    *ns = (int64_t)(whole + fxt_clock_divide(clock, rest * clock->multiplier, &rest));
+    return true;
+}
 
 /* ---- Reader ---- */
 
@@ -232,16 +271,6 @@ enum fxt_decoded fxt_decode_log(struct fxt_reader *reader, uint64_t header,
                                 struct fxt_cursor *cursor);
 enum fxt_decoded fxt_decode_profiler(struct fxt_reader *reader, uint64_t header,
                                      struct fxt_cursor *cursor);
-
-/* Fields that several families have (fields.c).  All are bounded by the cursor; false: it is
- * too short.  */
-bool fxt_read_string(struct fxt_reader *reader, uint64_t reference, struct fxt_cursor *cursor,
-                     struct fxt_string *out);
-bool fxt_read_thread(struct fxt_reader *reader, uint64_t reference, struct fxt_cursor *cursor,
-                     struct fxt_thread *out);
-bool fxt_read_args(struct fxt_reader *reader, uint64_t count, struct fxt_cursor *cursor);
-/* The timestamp, to record->ticks and ts_ns.  */
-enum fxt_decoded fxt_read_time(struct fxt_reader *reader, struct fxt_cursor *cursor);
 
 /* Look at the first bytes of a trace (start.c): FXT_OK, or FXT_FATAL with a message that names
  * what they are instead.  */

@@ -3,6 +3,17 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 /* floor(ticks * 10^9 / rate) and whether nothing was cut off; false when it does not fit 64
  * bits.  */
 static bool convert(uint64_t ticks, uint64_t rate, uint64_t *ns, bool *exact)
@@ -53,4 +64,25 @@ bool fxt_provider_time(const struct fxt_provider *provider, uint64_t ticks, int6
         return false;
     *ns = -(int64_t)value - (exact ? 0 : 1);
     return true;
+}
+
+/* Rates up to 18.4 GHz need nothing but their reciprocal.  Higher ones that are no multiple of
+ * anything keep the definition: max_ticks 0 sends every time but the base's there.  */
+void fxt_clock_set(struct fxt_clock *clock, const struct fxt_provider *provider)
+{
+    uint64_t multiplier = NS_PER_SECOND;
+    uint64_t divisor = provider->ticks_per_second;
+    uint64_t common = greatest_common_divisor(divisor, multiplier);
+    unsigned __int128 max;
+
+    multiplier /= common;
+    divisor /= common;
+    *clock = (struct fxt_clock){ .base_ticks = provider->base_ticks,
+                                 .multiplier = multiplier,
+                                 .divisor = divisor,
+                                 .reciprocal = UINT64_MAX / divisor };
+    if (divisor > UINT64_MAX / multiplier)
+        return; /* rest * multiplier could exceed 64 bits */
+    max = (((unsigned __int128)divisor << 63) - 1) / multiplier; /* the last with ns < 2^63 */
+    clock->max_ticks = max < UINT64_MAX ? (uint64_t)max : UINT64_MAX;
 }

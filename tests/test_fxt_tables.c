@@ -232,7 +232,7 @@ END_TEST
 START_TEST(does_not_take_a_string_or_thread_of_the_default_context_instead)
 {
     const uint64_t provider_bytes = sizeof(struct fxt_context) + 3 * sizeof(struct fxt_context *);
-    const uint64_t default_bytes = ONE_STRING + 256 * sizeof(struct fxt_thread_slot);
+    const uint64_t default_bytes = ONE_STRING + 256 * sizeof(struct fxt_thread);
 
     put_string(1, "default's");
     put_thread(1, 10, 11);

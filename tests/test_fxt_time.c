@@ -104,9 +104,102 @@ START_TEST(counts_from_the_base_tick)
                                            .base_ticks = times[_i].base_ticks };
     int64_t ns = 42;
     bool fits = fxt_provider_time(&provider, times[_i].ticks, &ns);
+    struct fxt_clock clock;
 
     ck_assert_msg(fits == times[_i].fits, "%s", times[_i].name);
     ck_assert_msg(ns == (fits ? times[_i].ns : 42), "%s: %lld", times[_i].name, (long long)ns);
+
+    ns = 42;
+    fxt_clock_set(&clock, &provider);
+    fits = fxt_clock_ns(&clock, &provider, times[_i].ticks, &ns);
+    ck_assert_msg(fits == times[_i].fits, "%s, by the clock", times[_i].name);
+    ck_assert_msg(ns == (fits ? times[_i].ns : 42), "%s, by the clock: %lld", times[_i].name,
+                  (long long)ns);
+}
+END_TEST
+
+static uint64_t random_state;
+
+static uint64_t random_word(void)
+{
+    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Of any size: half of them below 2^32.  */
+static uint64_t random_number(void)
+{
+    uint64_t word = random_word();
+
+    return word >> (random_word() & 63);
+}
+
+/* The clock that divides by multiplying, against the definition.  Message and comparison by hand: a
+ * passed assertion is slow.  */
+static void compare(const struct fxt_provider *provider, const struct fxt_clock *clock,
+                    uint64_t ticks)
+{
+    int64_t slow = 42;
+    int64_t fast = 42;
+    bool slow_fits = fxt_provider_time(provider, ticks, &slow);
+    bool fast_fits = fxt_clock_ns(clock, provider, ticks, &fast);
+
+    if (slow_fits != fast_fits || slow != fast)
+        ck_abort_msg("%llu ticks of %llu a second since %llu: %lld, by the clock %lld",
+                     (unsigned long long)ticks, (unsigned long long)provider->ticks_per_second,
+                     (unsigned long long)provider->base_ticks, (long long)slow, (long long)fast);
+}
+
+START_TEST(the_clock_is_exact_at_random_rates)
+{
+    random_state = (uint64_t)_i;
+    for (unsigned i = 0; i < 20000; i++) {
+        struct fxt_provider provider = { .ticks_per_second = random_number() | (i & 1),
+                                         .base_ticks = i % 3 ? 0 : random_number() };
+        struct fxt_clock clock;
+
+        if (provider.ticks_per_second == 0)
+            continue;
+        fxt_clock_set(&clock, &provider);
+        for (unsigned j = 0; j < 20; j++)
+            compare(&provider, &clock, provider.base_ticks + random_number());
+        compare(&provider, &clock, provider.base_ticks + clock.max_ticks);
+        compare(&provider, &clock, provider.base_ticks + clock.max_ticks + 1);
+        compare(&provider, &clock, random_number());
+    }
+}
+END_TEST
+
+/* Where an estimate of the quotient would go wrong first: around multiples of the divisor.  */
+START_TEST(the_clock_is_exact_beside_whole_seconds)
+{
+    static const uint64_t rates[] = { 1,
+                                      3,
+                                      19200000,
+                                      24000000,
+                                      62500000,
+                                      999999937,
+                                      1000000000,
+                                      2700000000,
+                                      3579545,
+                                      UINT64_C(18446744073),
+                                      UINT64_C(18446744074),
+                                      UINT64_C(1000000000000),
+                                      UINT64_MAX };
+    const struct fxt_provider provider = { .ticks_per_second = rates[_i] };
+    struct fxt_clock clock;
+
+    fxt_clock_set(&clock, &provider);
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t ticks = random_number() / clock.divisor * clock.divisor;
+
+        compare(&provider, &clock, ticks);
+        compare(&provider, &clock, ticks - 1);
+        compare(&provider, &clock, ticks + 1);
+    }
 }
 END_TEST
 
@@ -120,6 +213,8 @@ int main(void)
     tcase_add_loop_test(tcase, converts_exactly, 0, ROWS(conversions));
     tcase_add_loop_test(tcase, rounds_down_whatever_the_rate, 0, 10);
     tcase_add_loop_test(tcase, counts_from_the_base_tick, 0, ROWS(times));
+    tcase_add_loop_test(tcase, the_clock_is_exact_at_random_rates, 0, 4);
+    tcase_add_loop_test(tcase, the_clock_is_exact_beside_whole_seconds, 0, 13);
     suite_add_tcase(suite, tcase);
 
     runner = srunner_create(suite);
