@@ -84,6 +84,7 @@ static void start_provider(struct fxt_contexts *contexts, struct fxt_context *co
 {
     context->provider = contexts->initial.provider;
     context->clock = contexts->initial.clock;
+    context->known = (struct fxt_known){ 0 };
     context->provider.id = id;
     context->provider.name = (struct fxt_string){ .bytes = "" };
     /* It may have been here before, when there was no room for it.  */
@@ -131,7 +132,7 @@ static void reset_provider(struct fxt_contexts *contexts, struct fxt_context *co
     start_provider(contexts, context, context->provider.id);
 }
 
-enum fxt_table_result fxt_contexts_switch(struct fxt_contexts *contexts, uint32_t id, bool reset)
+static enum fxt_table_result switch_context(struct fxt_contexts *contexts, uint32_t id, bool reset)
 {
     enum fxt_table_result result;
     struct fxt_context *context = find_or_create(contexts, id, &result);
@@ -188,10 +189,47 @@ static enum fxt_table_result grow_strings(struct fxt_contexts *contexts,
     return FXT_TABLE_OK;
 }
 
+/* More than index may be known now, where what came before it came later.  Not looked for where
+ * text was dropped for lack of room: whoever alternates that with what fits would have the whole
+ * table looked through each time.  */
+static void note_string(struct fxt_context *context, size_t index)
+{
+    size_t next = index;
+
+    if (index != context->known.highest_string + 1)
+        return;
+    while (!context->incomplete && next + 1 < context->string_count &&
+           context->strings[next + 1].string.bytes)
+        next++;
+    context->known.highest_string = (unsigned)next;
+}
+
+static void note_thread(struct fxt_context *context)
+{
+    unsigned next = context->known.highest_thread + 1;
+
+    while (next < THREAD_SLOTS && context->threads[next].index)
+        next++;
+    context->known.highest_thread = next - 1;
+}
+
+/* What holds for the current context with its fallback.  */
+static void refresh_known(struct fxt_contexts *contexts)
+{
+    const struct fxt_context *fallback = fxt_contexts_fallback(contexts);
+    struct fxt_known *known = &contexts->known;
+
+    *known = contexts->current->known;
+    if (fallback && fallback->known.highest_string > known->highest_string)
+        known->highest_string = fallback->known.highest_string;
+    if (fallback && fallback->known.highest_thread > known->highest_thread)
+        known->highest_thread = fallback->known.highest_thread;
+}
+
 /* magic-trace overwrites a hundred slots again and again: a slot's memory is used again when it
  * is large enough.  */
-enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, unsigned index,
-                                              const uint8_t *bytes, uint32_t length)
+static enum fxt_table_result set_string(struct fxt_contexts *contexts, unsigned index,
+                                        const uint8_t *bytes, uint32_t length)
 {
     struct fxt_context *context = contexts->current;
     struct fxt_string_slot *slot;
@@ -210,6 +248,8 @@ enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, uns
         char *room;
 
         drop_string(contexts, slot); /* also when there is no room: the old text would be wrong */
+        if (context->known.highest_string >= index)
+            context->known.highest_string = index - 1;
         if (!reserve(contexts, capacity))
             return full(context);
         room = malloc(capacity);
@@ -220,11 +260,12 @@ enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, uns
     }
     memcpy(text_of(slot), bytes, length);
     slot->string.length = length;
+    note_string(context, index);
     return FXT_TABLE_OK;
 }
 
-enum fxt_table_result fxt_contexts_set_thread(struct fxt_contexts *contexts, unsigned index,
-                                              uint64_t process, uint64_t thread)
+static enum fxt_table_result set_thread(struct fxt_contexts *contexts, unsigned index,
+                                        uint64_t process, uint64_t thread)
 {
     struct fxt_context *context = contexts->current;
 
@@ -239,5 +280,32 @@ enum fxt_table_result fxt_contexts_set_thread(struct fxt_contexts *contexts, uns
     }
     context->threads[index] =
         (struct fxt_thread){ .process = process, .thread = thread, .index = (uint8_t)index };
+    note_thread(context);
     return FXT_TABLE_OK;
+}
+
+enum fxt_table_result fxt_contexts_switch(struct fxt_contexts *contexts, uint32_t id, bool reset)
+{
+    enum fxt_table_result result = switch_context(contexts, id, reset);
+
+    refresh_known(contexts);
+    return result;
+}
+
+enum fxt_table_result fxt_contexts_set_string(struct fxt_contexts *contexts, unsigned index,
+                                              const uint8_t *bytes, uint32_t length)
+{
+    enum fxt_table_result result = set_string(contexts, index, bytes, length);
+
+    refresh_known(contexts);
+    return result;
+}
+
+enum fxt_table_result fxt_contexts_set_thread(struct fxt_contexts *contexts, unsigned index,
+                                              uint64_t process, uint64_t thread)
+{
+    enum fxt_table_result result = set_thread(contexts, index, process, thread);
+
+    refresh_known(contexts);
+    return result;
 }

@@ -41,8 +41,8 @@ static enum fxt_decoded decode_by_type(struct fxt_reader *reader, uint64_t heade
         return fxt_decode_string(reader, header, cursor);
     case 3:
         return fxt_decode_thread(reader, header, cursor);
-    case 4:
-        return fxt_decode_event(reader, header, cursor);
+    case FXT_TYPE_EVENT:
+        return fxt_decode_event(reader, header, cursor->next, cursor->words);
     case 5:
         return fxt_decode_blob(reader, header, cursor);
     case 6:

@@ -1,12 +1,29 @@
 /* Events, scheduling and logs: records that happen on a thread (sections 2.5, 2.11, 2.12).  */
 #include "libfxt/fields.h"
 
-/* The word behind the arguments, by event type.  */
-static enum fxt_decoded read_last_word(struct fxt_reader *reader, struct fxt_cursor *cursor)
+/* The end of a complete duration.  */
+static enum fxt_decoded read_end(struct fxt_reader *reader, struct fxt_cursor *cursor)
 {
     struct fxt_record *record = &reader->record;
 
-    switch (record->value.event.type) {
+    if (!fxt_take_word(cursor, &record->value.event.end_ticks))
+        return FXT_DECODED_BAD;
+    if (!fxt_ticks_time(reader, record->value.event.end_ticks, &record->value.event.end_ns))
+        return FXT_DECODED_OVERFLOW;
+    if (record->value.event.end_ns < record->ts_ns) {
+        fxt_notice(reader, FXT_DAMAGE_END_BEFORE_START);
+        record->value.event.end_ns = record->ts_ns;
+    }
+    return FXT_DECODED;
+}
+
+/* The word behind the arguments, by event type.  */
+static inline enum fxt_decoded read_last_word(struct fxt_reader *reader, uint64_t type,
+                                              struct fxt_cursor *cursor)
+{
+    struct fxt_record *record = &reader->record;
+
+    switch (type) {
     case FXT_EVENT_INSTANT: /* the scope word is optional (section 2.5) */
         record->value.event.has_scope = fxt_take_word(cursor, &record->value.event.scope);
         return FXT_DECODED;
@@ -14,15 +31,7 @@ static enum fxt_decoded read_last_word(struct fxt_reader *reader, struct fxt_cur
     case FXT_EVENT_DURATION_END:
         return FXT_DECODED;
     case FXT_EVENT_DURATION_COMPLETE:
-        if (!fxt_take_word(cursor, &record->value.event.end_ticks))
-            return FXT_DECODED_BAD;
-        if (!fxt_ticks_time(reader, record->value.event.end_ticks, &record->value.event.end_ns))
-            return FXT_DECODED_OVERFLOW;
-        if (record->value.event.end_ns < record->ts_ns) {
-            fxt_notice(reader, FXT_DAMAGE_END_BEFORE_START);
-            record->value.event.end_ns = record->ts_ns;
-        }
-        return FXT_DECODED;
+        return read_end(reader, cursor);
     case FXT_EVENT_COUNTER:
     case FXT_EVENT_ASYNC_BEGIN:
     case FXT_EVENT_ASYNC_INSTANT:
@@ -37,23 +46,32 @@ static enum fxt_decoded read_last_word(struct fxt_reader *reader, struct fxt_cur
     }
 }
 
-enum fxt_decoded fxt_decode_event(struct fxt_reader *reader, uint64_t header,
-                                  struct fxt_cursor *cursor)
+/* Sets every member that an event has: those of the event before are still there.  */
+enum fxt_decoded fxt_decode_event(struct fxt_reader *reader, uint64_t header, const uint8_t *bytes,
+                                  size_t words)
 {
     struct fxt_record *record = &reader->record;
-    enum fxt_decoded decoded = fxt_read_time(reader, cursor);
+    struct fxt_cursor cursor = { bytes, words };
+    enum fxt_decoded decoded = fxt_read_time(reader, &cursor);
+    uint64_t type = fxt_bits(header, 16, 19);
 
     if (decoded != FXT_DECODED)
         return decoded;
     record->kind = FXT_RECORD_EVENT;
     record->has_thread = true;
-    record->value.event.type = (unsigned)fxt_bits(header, 16, 19);
-    if (!fxt_read_thread(reader, fxt_bits(header, 24, 31), cursor, &record->thread) ||
-        !fxt_read_string(reader, fxt_bits(header, 32, 47), cursor, &record->category) ||
-        !fxt_read_string(reader, fxt_bits(header, 48, 63), cursor, &record->name) ||
-        !fxt_read_args(reader, fxt_bits(header, 20, 23), cursor))
+    record->value.event.type = (unsigned)type;
+    record->value.event.has_scope = false;
+    record->value.event.id = 0;
+    record->value.event.scope = 0;
+    record->value.event.end_ticks = 0;
+    record->value.event.end_ns = 0;
+    record->value.event.rest = (struct fxt_words){ NULL, 0 };
+    if (!fxt_read_thread(reader, fxt_bits(header, 24, 31), &cursor, &record->thread) ||
+        !fxt_read_string(reader, fxt_bits(header, 32, 47), &cursor, &record->category) ||
+        !fxt_read_string(reader, fxt_bits(header, 48, 63), &cursor, &record->name) ||
+        !fxt_read_args(reader, fxt_bits(header, 20, 23), &cursor))
         return FXT_DECODED_BAD;
-    return read_last_word(reader, cursor);
+    return read_last_word(reader, type, &cursor);
 }
 
 enum { SCHED_LEGACY_CONTEXT_SWITCH = 0, SCHED_CONTEXT_SWITCH = 1, SCHED_THREAD_WAKEUP = 2 };

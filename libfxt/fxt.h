@@ -524,6 +524,28 @@ FXT_API enum fxt_status fxt_reader_next(struct fxt_reader *reader, const struct 
  * them, living as long as it does.  Empty when the last call delivered none.  */
 FXT_API struct fxt_bytes fxt_reader_bytes(const struct fxt_reader *reader);
 
+/* Records that were counted instead of delivered.  Start with all 0.  */
+struct fxt_tally {
+    uint64_t records[FXT_RECORD_KINDS];
+    bool has_time; /* some of them had a time: */
+    int64_t first_ns;
+    int64_t last_ns;
+};
+
+/* Count records instead of looking at them, for statistics and for checking, at twice the speed of
+ * fxt_reader_next().  Adds to *tally what stands next, as far as it is there already and nothing
+ * about it is worth telling: the records have a time, are the last delivered record's provider's,
+ * and are free of damage of any kind.  Returns how many it passed; 0 says nothing about the trace:
+ * go on with fxt_reader_next(), which alone reads, delivers and counts damage, so that
+ *
+ *     while (fxt_reader_next(reader, &record, &error) == FXT_OK) {
+ *         count(record);
+ *         fxt_reader_tally(reader, &tally);
+ *     }
+ *
+ * finds the same damage as a loop without it.  */
+FXT_API size_t fxt_reader_tally(struct fxt_reader *reader, struct fxt_tally *tally);
+
 /* What was wrong up to here.  Lives as long as the reader.  */
 FXT_API const struct fxt_damage *fxt_reader_damage(const struct fxt_reader *reader);
 

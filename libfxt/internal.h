@@ -61,10 +61,18 @@ struct fxt_string_slot {
 /* A provider's clock, prepared for fxt_clock_ns(): ns = floor(ticks * multiplier / divisor).  */
 struct fxt_clock {
     uint64_t base_ticks;
-    uint64_t max_ticks; /* since the base; what is later takes the slow way */
+    /* Since the base: what is later takes the slow way; so does what is before the base, since the
+     * subtraction that wraps gives more than this.  */
+    uint64_t max_ticks;
     uint64_t multiplier;
     uint64_t divisor;
     uint64_t reciprocal; /* floor((2^64 - 1) / divisor) */
+};
+
+/* Indexes without a gap: all from 1 to these are registered.  Others may be too.  */
+struct fxt_known {
+    unsigned highest_string;
+    unsigned highest_thread;
 };
 
 /* What one provider registered (section 1.5).  Tables grow with the largest index in use.  */
@@ -74,6 +82,7 @@ struct fxt_context {
     struct fxt_string_slot *strings; /* string_count of them, or NULL; index 0 is empty text */
     size_t string_count;
     struct fxt_thread *threads; /* 256 of them, or NULL; .index 0: not registered */
+    struct fxt_known known;     /* registered here */
     bool incomplete; /* something it registered was not kept: the fallback could be wrong */
     char name[256];
 };
@@ -86,8 +95,9 @@ struct fxt_contexts {
     struct fxt_context **buckets; /* open addressing; bucket_count is a power of two or 0 */
     size_t bucket_count;
     size_t used;
-    bool overflowed; /* some provider was not kept */
-    uint64_t bytes;  /* taken by all tables */
+    struct fxt_known known; /* by the current one or its fallback */
+    bool overflowed;        /* some provider was not kept */
+    uint64_t bytes;         /* taken by all tables */
     uint64_t max_bytes;
 };
 
@@ -173,7 +183,7 @@ static inline bool fxt_clock_ns(const struct fxt_clock *clock, const struct fxt_
     uint64_t since = ticks - clock->base_ticks;
     uint64_t whole, rest;
 
-    if (ticks < clock->base_ticks || since > clock->max_ticks)
+    if (since > clock->max_ticks)
         return fxt_provider_time(provider, ticks, ns);
     if (clock->divisor == 1) {
         *ns = (int64_t)(since * clock->multiplier);
@@ -233,6 +243,10 @@ static inline void fxt_count_damage(struct fxt_reader *reader, enum fxt_damage_k
  * one that is dropped: notices are about what is delivered (fields.c).  */
 void fxt_notice(struct fxt_reader *reader, enum fxt_damage_kind kind);
 
+/* Record types (section 2).  */
+#define FXT_TYPE_EVENT      4u
+#define FXT_TYPE_SCHEDULING 8u
+
 /* What came of the bytes of one record.  */
 enum fxt_decoded {
     FXT_DECODED = 0,
@@ -245,6 +259,11 @@ enum fxt_decoded {
 /* Fill reader->record from the record's bytes (decode.c).  */
 enum fxt_decoded fxt_decode(struct fxt_reader *reader, const uint8_t *bytes, size_t size);
 
+/* The same for an event that stands behind another event in reader->record.  words of it follow the
+ * header (decode_event.c).  */
+enum fxt_decoded fxt_decode_event(struct fxt_reader *reader, uint64_t header, const uint8_t *bytes,
+                                  size_t words);
+
 /* One family each.  header is word 0, cursor stands behind it, record->kind is
  * FXT_RECORD_UNKNOWN.  */
 enum fxt_decoded fxt_decode_metadata(struct fxt_reader *reader, uint64_t header,
@@ -255,8 +274,6 @@ enum fxt_decoded fxt_decode_string(struct fxt_reader *reader, uint64_t header,
                                    struct fxt_cursor *cursor);
 enum fxt_decoded fxt_decode_thread(struct fxt_reader *reader, uint64_t header,
                                    struct fxt_cursor *cursor);
-enum fxt_decoded fxt_decode_event(struct fxt_reader *reader, uint64_t header,
-                                  struct fxt_cursor *cursor);
 enum fxt_decoded fxt_decode_blob(struct fxt_reader *reader, uint64_t header,
                                  struct fxt_cursor *cursor);
 enum fxt_decoded fxt_decode_large(struct fxt_reader *reader, uint64_t header,

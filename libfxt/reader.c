@@ -277,20 +277,46 @@ static enum fxt_status judge(struct fxt_reader *reader, enum fxt_decoded decoded
     case FXT_DECODED:
         break;
     }
-    reader->no_magic = false; /* the first record made sense: so be it */
     return FXT_OK;
 }
 
-static bool is_delivered(enum fxt_decoded decoded)
+/* Pass by a record of size bytes of which came what decoded says: deliver it or drop it.  */
+static inline enum fxt_status settle(struct fxt_reader *reader, enum fxt_decoded decoded,
+                                     size_t size, bool *delivered)
 {
-    return decoded == FXT_DECODED || decoded == FXT_DECODED_UNKNOWN;
+    if (decoded == FXT_DECODED) {
+        reader->no_magic = false; /* the first record made sense: so be it */
+    } else {
+        enum fxt_status status = judge(reader, decoded, size);
+
+        if (status != FXT_OK)
+            return status;
+    }
+    consume(reader, size);
+    *delivered = decoded == FXT_DECODED || decoded == FXT_DECODED_UNKNOWN;
+    return FXT_OK;
+}
+
+static inline uint64_t record_size(uint64_t header)
+{
+    return 8 * (fxt_bits(header, 0, 3) == 15 ? fxt_bits(header, 4, 35) : fxt_bits(header, 4, 15));
+}
+
+static enum fxt_status stop_at_size_zero(struct fxt_reader *reader)
+{
+    if (reader->no_magic)
+        return refuse(reader, "no magic number, and the first record has size 0");
+    fxt_count_damage(reader, FXT_DAMAGE_SIZE_ZERO, 0);
+    (void)fxt_fail(&reader->error, FXT_FATAL, 0, reader->offset,
+                   "record of size 0 at offset %llu; nothing behind it can be read",
+                   (unsigned long long)reader->offset);
+    return stop(reader, FXT_FATAL);
 }
 
 /* One header: deliver its record (*delivered), or pass over what stands there.  */
 static enum fxt_status step(struct fxt_reader *reader, bool *delivered)
 {
     enum fxt_status status = fill(reader, 8);
-    enum fxt_decoded decoded;
     uint64_t header, size;
 
     if (status != FXT_OK)
@@ -302,33 +328,22 @@ static enum fxt_status step(struct fxt_reader *reader, bool *delivered)
         consume(reader, 8);
         return FXT_OK;
     }
-    size = 8 * (fxt_bits(header, 0, 3) == 15 ? fxt_bits(header, 4, 35) : fxt_bits(header, 4, 15));
-    if (size == 0) {
-        if (reader->no_magic)
-            return refuse(reader, "no magic number, and the first record has size 0");
-        fxt_count_damage(reader, FXT_DAMAGE_SIZE_ZERO, 0);
-        (void)fxt_fail(&reader->error, FXT_FATAL, 0, reader->offset,
-                       "record of size 0 at offset %llu; nothing behind it can be read",
-                       (unsigned long long)reader->offset);
-        return stop(reader, FXT_FATAL);
-    }
+    size = record_size(header);
+    if (size == 0)
+        return stop_at_size_zero(reader);
     if (size > reader->max_record_bytes)
         return skip_oversized(reader, size);
     status = fill(reader, (size_t)size);
     if (status != FXT_OK)
         return status == FXT_END ? end_inside(reader, reader->end - reader->begin)
                                  : stop(reader, status);
-    decoded = fxt_decode(reader, reader->window + reader->begin, (size_t)size);
-    status = judge(reader, decoded, (size_t)size);
-    if (status == FXT_OK) {
-        consume(reader, (size_t)size);
-        *delivered = is_delivered(decoded);
-    }
-    return status;
+    return settle(reader, fxt_decode(reader, reader->window + reader->begin, (size_t)size),
+                  (size_t)size, delivered);
 }
 
-enum fxt_status fxt_reader_next(struct fxt_reader *reader, const struct fxt_record **out,
-                                struct fxt_error *error)
+/* Whatever comes next, up to the next record that is delivered.  */
+static enum fxt_status next(struct fxt_reader *reader, const struct fxt_record **out,
+                            struct fxt_error *error)
 {
     enum fxt_status status = reader->status;
     bool delivered = false;
@@ -342,4 +357,43 @@ enum fxt_status fxt_reader_next(struct fxt_reader *reader, const struct fxt_reco
     else if (status != FXT_END && error)
         *error = reader->error;
     return status;
+}
+
+/* The length in words of the event that comes next, behind another one and whole in the window;
+ * else 0.  */
+static inline size_t event_words(const struct fxt_reader *reader, uint64_t *header)
+{
+    size_t there = (reader->end - reader->begin) / 8;
+    size_t words;
+
+    if (reader->record.kind != FXT_RECORD_EVENT || there == 0)
+        return 0;
+    *header = fxt_load_u64(reader->window + reader->begin);
+    words = (size_t)fxt_bits(*header, 4, 15);
+    return fxt_bits(*header, 0, 3) == FXT_TYPE_EVENT && words <= there ? words : 0;
+}
+
+/* Events come in long runs, and then there is little to do around their decoding.  */
+enum fxt_status fxt_reader_next(struct fxt_reader *reader, const struct fxt_record **out,
+                                struct fxt_error *error)
+{
+    struct fxt_record *record = &reader->record;
+    enum fxt_decoded decoded;
+    uint64_t header;
+    size_t words;
+    bool delivered;
+
+    if (reader->status != FXT_OK || (words = event_words(reader, &header)) == 0)
+        return next(reader, out, error);
+    record->offset = reader->offset;
+    record->size = 8 * words;
+    record->provider = &reader->contexts.current->provider;
+    decoded = fxt_decode_event(reader, header, reader->window + reader->begin + 8, words - 1);
+    if (decoded == FXT_DECODED) {
+        consume(reader, 8 * words);
+        *out = record;
+        return FXT_OK;
+    }
+    (void)settle(reader, decoded, 8 * words, &delivered); /* dropped: on to the next */
+    return next(reader, out, error);
 }

@@ -66,13 +66,14 @@ bool fxt_provider_time(const struct fxt_provider *provider, uint64_t ticks, int6
     return true;
 }
 
-/* Rates up to 18.4 GHz need nothing but their reciprocal.  Higher ones that are no multiple of
- * anything keep the definition: max_ticks 0 sends every time but the base's there.  */
+/* Rates up to 18.4 GHz need nothing but their reciprocal.  Higher ones with no divisor in common
+ * with 10^9 keep the definition: max_ticks 0 sends every time but the base's there.  */
 void fxt_clock_set(struct fxt_clock *clock, const struct fxt_provider *provider)
 {
     uint64_t multiplier = NS_PER_SECOND;
     uint64_t divisor = provider->ticks_per_second;
     uint64_t common = greatest_common_divisor(divisor, multiplier);
+    uint64_t to_wrap = UINT64_MAX - provider->base_ticks;
     unsigned __int128 max;
 
     multiplier /= common;
@@ -84,5 +85,5 @@ void fxt_clock_set(struct fxt_clock *clock, const struct fxt_provider *provider)
     if (divisor > UINT64_MAX / multiplier)
         return; /* rest * multiplier could exceed 64 bits */
     max = (((unsigned __int128)divisor << 63) - 1) / multiplier; /* the last with ns < 2^63 */
-    clock->max_ticks = max < UINT64_MAX ? (uint64_t)max : UINT64_MAX;
+    clock->max_ticks = max < to_wrap ? (uint64_t)max : to_wrap;
 }
