@@ -40,6 +40,15 @@ enum cli_exit cli_trace_open(struct cli_trace *trace, const char *path,
     return CLI_OK;
 }
 
+static void add_records(struct cli_trace *trace, uint64_t count)
+{
+    trace->records += count;
+    if (trace->records < trace->next_progress)
+        return;
+    trace->next_progress = trace->records + RECORDS_BETWEEN_PROGRESS;
+    cli_progress_show(&trace->progress, fxt_input_raw_bytes(trace->input));
+}
+
 bool cli_trace_next(struct cli_trace *trace, const struct fxt_record **record)
 {
     if (trace->status != FXT_OK)
@@ -49,9 +58,17 @@ bool cli_trace_next(struct cli_trace *trace, const struct fxt_record **record)
         cli_progress_end(&trace->progress);
         return false;
     }
-    if (++trace->records % RECORDS_BETWEEN_PROGRESS == 0)
-        cli_progress_show(&trace->progress, fxt_input_raw_bytes(trace->input));
+    add_records(trace, 1);
     return true;
+}
+
+size_t cli_trace_tally(struct cli_trace *trace, struct fxt_tally *tally)
+{
+    size_t count = trace->status == FXT_OK ? fxt_reader_tally(trace->reader, tally) : 0;
+
+    if (count > 0)
+        add_records(trace, count);
+    return count;
 }
 
 /* What was wrong, for people.  The input knows more about corrupt compression than its kind.  */

@@ -22,8 +22,9 @@ struct cli_trace {
     enum fxt_status status; /* how reading ended */
     struct fxt_error error;
     struct cli_progress progress;
-    uint64_t records;
-    bool shows_damage; /* the caller shows it: reports only tell what stopped the reading */
+    uint64_t records;       /* delivered or counted */
+    uint64_t next_progress; /* how many there are when progress is shown again */
+    bool shows_damage;      /* the caller shows it: reports only tell what stopped the reading */
 };
 
 /* path "-" is stdin.  CLI_OK, or CLI_ENVIRONMENT with a message.  options may be NULL.  */
@@ -32,6 +33,9 @@ enum cli_exit cli_trace_open(struct cli_trace *trace, const char *path,
 
 /* The next record, or false at the end, whatever ended it.  */
 bool cli_trace_next(struct cli_trace *trace, const struct fxt_record **record);
+
+/* fxt_reader_tally() between two calls of cli_trace_next().  */
+size_t cli_trace_tally(struct cli_trace *trace, struct fxt_tally *tally);
 
 /* Say on stderr what was wrong: one sentence for damage, one for notices.  CLI_OK; CLI_DAMAGED
  * for bytes that were not understood, with strict for any notice too; CLI_ENVIRONMENT when

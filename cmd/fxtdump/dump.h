@@ -41,6 +41,9 @@ struct dump_stats {
 };
 
 void dump_stats_add(struct dump_stats *stats, const struct fxt_record *record);
+/* Records of one provider, at least one.  */
+void dump_stats_add_tally(struct dump_stats *stats, uint32_t provider,
+                          const struct fxt_tally *tally);
 void dump_stats_release(struct dump_stats *stats);
 
 /* path is NULL where there is one trace only.  bytes is the length of the trace.  */

@@ -226,6 +226,22 @@ static void take_record(struct dump *dump, const struct fxt_record *record)
         dump_text(&dump->form, record, settings->hex ? &bytes : NULL);
 }
 
+/* Whether no record has to be looked at.  */
+static bool only_counts(const struct settings *settings)
+{
+    return settings->verify ||
+           (settings->stats && !cli_select_any(&settings->select) && !settings->has_offset);
+}
+
+/* Count what can be counted behind a record of the provider.  */
+static void take_tally(struct dump *dump, uint32_t provider)
+{
+    struct fxt_tally tally = { .has_time = false };
+
+    if (cli_trace_tally(&dump->trace, &tally) > 0)
+        dump_stats_add_tally(&dump->stats, provider, &tally);
+}
+
 /* What stands behind the records, or instead of them.  */
 static void finish(struct dump *dump)
 {
@@ -262,8 +278,13 @@ static enum cli_exit dump_file(const struct settings *settings, const char *path
     enum cli_exit status = cli_trace_open(&dump.trace, path, &options);
 
     dump.trace.shows_damage = settings->verify;
-    while (status == CLI_OK && output->failed == 0 && cli_trace_next(&dump.trace, &record))
+    while (status == CLI_OK && output->failed == 0 && cli_trace_next(&dump.trace, &record)) {
+        uint32_t provider = record->provider->id;
+
         take_record(&dump, record);
+        if (only_counts(settings))
+            take_tally(&dump, provider);
+    }
     if (status == CLI_OK)
         finish(&dump);
     (void)cli_output_flush(output); /* records before complaints about them */

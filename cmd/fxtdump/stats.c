@@ -16,18 +16,34 @@ static void add_provider(struct dump_stats *stats, uint32_t id)
     cli_numbers_add(&stats->providers, id);
 }
 
+static void add_time(struct dump_stats *stats, int64_t ns)
+{
+    if (!stats->has_time || ns < stats->first_ns)
+        stats->first_ns = ns;
+    if (!stats->has_time || ns > stats->last_ns)
+        stats->last_ns = ns;
+    stats->has_time = true;
+}
+
 void dump_stats_add(struct dump_stats *stats, const struct fxt_record *record)
 {
     stats->records[record->kind]++;
     if (record->kind != FXT_RECORD_MAGIC)
         add_provider(stats, record->provider->id);
-    if (!record->has_time)
-        return;
-    if (!stats->has_time || record->ts_ns < stats->first_ns)
-        stats->first_ns = record->ts_ns;
-    if (!stats->has_time || record->ts_ns > stats->last_ns)
-        stats->last_ns = record->ts_ns;
-    stats->has_time = true;
+    if (record->has_time)
+        add_time(stats, record->ts_ns);
+}
+
+void dump_stats_add_tally(struct dump_stats *stats, uint32_t provider,
+                          const struct fxt_tally *tally)
+{
+    for (enum fxt_record_kind kind = 0; kind < FXT_RECORD_KINDS; kind++)
+        stats->records[kind] += tally->records[kind];
+    add_provider(stats, provider);
+    if (tally->has_time) {
+        add_time(stats, tally->first_ns);
+        add_time(stats, tally->last_ns);
+    }
 }
 
 void dump_stats_release(struct dump_stats *stats)
