@@ -1,5 +1,6 @@
 /* sampler-capture - record what programs do, as traces in the Fuchsia trace format.  */
 #include "cmd/cli/cli.h"
+#include "sampler-capture/cpu/background.h"
 #include "sampler-capture/cpu/cpu.h"
 
 #include <string.h>
@@ -9,17 +10,34 @@ static const struct cli_option no_options[] = { { 0, 0, NULL, NULL, NULL } };
 static const char *const examples[] = {
     "Sample the CPU time of a program and of all it starts",
     "sampler-capture cpu -o out.fxt -- ./program input",
+    "Sample what runs already, until 'sampler-capture stop'",
+    "sampler-capture cpu --background -p 1234 -o out.fxt",
     "All options of a capture",
     "sampler-capture cpu --help",
     NULL,
 };
 
+static const struct {
+    const char *name;
+    int (*main)(char **argv);
+} commands[] = {
+    { "cpu", cpu_main },
+    { "status", background_status_main },
+    { "stop", background_stop_main },
+    { "abort", background_abort_main },
+};
+
+#define NAMES "cpu, status, stop, abort"
+
 static const struct cli_command sampler_capture = {
     .name = "sampler-capture",
-    .usage = "cpu [OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
-    .summary = "Record what a program does, as a trace in the Fuchsia trace format.\n\n"
-               "Captures:\n"
-               "  cpu                       where threads spend CPU time: samples of their stacks",
+    .usage = "COMMAND [OPTION]...",
+    .summary = "Record what programs do, as traces in the Fuchsia trace format.\n\n"
+               "Commands:\n"
+               "  cpu                       where threads spend CPU time: samples of their stacks\n"
+               "  status                    tell whether a background session runs\n"
+               "  stop                      end the background session\n"
+               "  abort                     end it and remove its output",
     .options = no_options,
     .examples = examples,
     .stop_at_operand = true,
@@ -32,8 +50,9 @@ int main(int argc, char **argv)
     cli_start(&parser, &sampler_capture, argv + (argc > 0));
     (void)cli_next(&parser); /* answers --help and --version, refuses other options */
     if (!parser.argv[0])
-        cli_usage_error("which capture? There is: cpu");
-    if (strcmp(parser.argv[0], "cpu") != 0)
-        cli_usage_error("no capture '%s'. There is: cpu", parser.argv[0]);
-    return cpu_main(parser.argv + 1);
+        cli_usage_error("which command? There are: " NAMES);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(parser.argv[0], commands[i].name) == 0)
+            return commands[i].main(parser.argv + 1);
+    cli_usage_error("no command '%s'. There are: " NAMES, parser.argv[0]);
 }

@@ -78,12 +78,38 @@ START_TEST(fills_to_the_last_word)
     for (size_t i = 0; i < region.size / 64; i++)
         ck_assert(region_append(&region, &one));
     ck_assert_uint_eq(region.used, region.size);
-    ck_assert_uint_eq(region.dropped, 0);
+    ck_assert(!region_append(&region, &one));
     region_release(&region);
 }
 END_TEST
 
-START_TEST(drops_and_counts_what_does_not_fit)
+START_TEST(forgets_its_older_half)
+{
+    struct region_sample one = sample_of(2, 1), out; /* 64 bytes */
+    struct region region;
+    size_t offset = 0, next, count = 0;
+
+    ck_assert(region_init(&region, 4096));
+    for (uint64_t i = 0; i < region.size / 64; i++) {
+        one.ticks = i;
+        ck_assert(region_append(&region, &one));
+    }
+    region_discard_half(&region);
+    ck_assert_uint_eq(region.used, region.size / 2);
+    while ((next = region_read(&region, offset, &out)) != 0) {
+        ck_assert_uint_eq(out.ticks, region.size / 128 + count++);
+        offset = next;
+    }
+    ck_assert_uint_eq(count, region.size / 128);
+    region_release(&region);
+    ck_assert(region_init(&region, 4096));
+    region_discard_half(&region); /* of nothing */
+    ck_assert_uint_eq(region.used, 0);
+    region_release(&region);
+}
+END_TEST
+
+START_TEST(refuses_what_does_not_fit)
 {
     struct region_sample deep = sample_of(64, 1), shallow = sample_of(1, 2);
     struct region region;
@@ -94,10 +120,8 @@ START_TEST(drops_and_counts_what_does_not_fit)
         continue;
     used = region.used;
     ck_assert_uint_eq(used, region.size / 560 * 560);
-    ck_assert_uint_eq(region.dropped, 1);
     ck_assert(region_append(&region, &shallow)); /* smaller: the rest of the region takes it */
     ck_assert(!region_append(&region, &deep));
-    ck_assert_uint_eq(region.dropped, 2);
     ck_assert_uint_eq(region.used, used + 56);
     region_release(&region);
 }
@@ -196,7 +220,8 @@ int main(void)
     tcase_add_test(tcase, writes_a_sample_as_a_large_blob);
     tcase_add_loop_test(tcase, header_holds_type_and_size, 0, 3);
     tcase_add_test(tcase, fills_to_the_last_word);
-    tcase_add_test(tcase, drops_and_counts_what_does_not_fit);
+    tcase_add_test(tcase, forgets_its_older_half);
+    tcase_add_test(tcase, refuses_what_does_not_fit);
     tcase_add_test(tcase, four_mebibytes_hold_7489_deep_samples);
     tcase_add_test(tcase, reads_back_what_was_appended);
     tcase_add_test(tcase, keeps_only_what_is_not_older_than_the_limit);

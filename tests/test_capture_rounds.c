@@ -24,6 +24,7 @@ static struct perf_bytes bytes;
 static struct cpu_events cpus[CPUS];
 static struct events events = { .cpus = cpus, .count = CPUS, .cpu_limit = 6 };
 static struct trace *trace;
+static struct drain drain;
 static struct capture capture;
 static FILE *file;
 
@@ -39,9 +40,10 @@ static void open_with(size_t region_size)
                                        .samples = { .fd = -1, .mapping = &controls[i] } };
         ring_init(&cpus[i].samples.ring, &controls[i], rings[i], RING_SIZE);
     }
-    trace = trace_open(fileno(file), events.cpu_limit);
+    trace = trace_open(fileno(file), events.cpu_limit, &(struct trace_options){ .regions_fd = -1 });
     ck_assert_ptr_nonnull(trace);
-    ck_assert(capture_init(&capture, &events, trace, region_size));
+    ck_assert(drain_init(&drain, &events, DRAIN_STREAMING, region_size));
+    capture_init(&capture, &drain, trace);
 }
 
 static void setup(void)
@@ -52,6 +54,7 @@ static void setup(void)
 static void teardown(void)
 {
     capture_release(&capture);
+    drain_release(&drain);
     trace_close(trace);
     for (unsigned i = 0; i < CPUS; i++)
         ring_release(&cpus[i].samples.ring);
@@ -300,7 +303,7 @@ START_TEST(counts_what_is_lost_by_cause)
     kernel_writes(1);
     finish();
     ck_assert_str_eq(written(), "lost5=7,1,0,2,1 !6 lost5=10,1,0,2,1 !6 ");
-    ck_assert_uint_eq(capture_loss(&capture).ring, 10);
+    ck_assert_uint_eq(drain_loss(&drain).ring, 10);
 }
 END_TEST
 
@@ -313,7 +316,8 @@ START_TEST(counts_what_is_lost_behind_the_last_record)
     ck_assert_int_eq(pipe(ends), 0); /* for the event's descriptor */
     ck_assert_int_eq(write(ends[1], value_and_lost, sizeof value_and_lost), sizeof value_and_lost);
     ck_assert_int_eq(close(ends[1]), 0);
-    cpus[0].samples.fd = ends[0];
+    cpus[0].attached = &(struct attached){ .sideband = -1, .samples = ends[0] };
+    cpus[0].attached_count = 1;
     perf_bytes_lost(&bytes, 7, 5);
     kernel_writes(0);
     finish();
@@ -335,7 +339,7 @@ START_TEST(a_full_region_drops_and_tells)
         kernel_writes(0);
     }
     finish();
-    ck_assert_uint_eq(capture_loss(&capture).region_full, 3);
+    ck_assert_uint_eq(drain_loss(&drain).region_full, 3);
     ck_assert_uint_eq(trace_totals(trace)->samples, 7);
     ck_assert_ptr_nonnull(strstr(written(), "lost0=0,0,3,0,0 !1 "));
     ck_assert(lseek(fileno(file), 0, SEEK_END) >= 0);
@@ -354,7 +358,7 @@ START_TEST(a_record_that_makes_no_sense_is_a_loss)
     kernel_writes(0);
     sample(0, 100, 10);
     finish();
-    ck_assert_uint_eq(capture_loss(&capture).ring, 1);
+    ck_assert_uint_eq(drain_loss(&drain).ring, 1);
     ck_assert_ptr_nonnull(strstr(written(), "1:100/100@10 "));
 }
 END_TEST
@@ -445,7 +449,7 @@ static const struct {
     uint64_t hz;
     uint64_t period_ns;
 } frequencies[] = { { 1, 1000000000 }, { 99, 10101010 }, { 1000, 1000000 },
-                    { 4000, 250000 },  { 99999, 10000 }, { 100000, MIN_PERIOD_NS } };
+                    { 4000, 250000 },  { 99999, 10000 }, { 100000, SAMPLER_MIN_PERIOD_NS } };
 
 START_TEST(a_frequency_is_a_period)
 {
@@ -461,16 +465,18 @@ static const struct {
     { DEFAULT_PERIOD_NS, DEFAULT_REGION_SIZE, 256 << 10 }, /* within perf_event_mlock_kb */
     { 1000000000, DEFAULT_REGION_SIZE, 256 << 10 },
     { 100000, DEFAULT_REGION_SIZE, 2 << 20 },
-    { MIN_PERIOD_NS, 64 << 20, 4 << 20 },
-    { MIN_PERIOD_NS, DEFAULT_REGION_SIZE, 2 << 20 }, /* half a region: the rest waits there */
+    { SAMPLER_MIN_PERIOD_NS, 64 << 20, 4 << 20 },
+    { SAMPLER_MIN_PERIOD_NS, DEFAULT_REGION_SIZE,
+      2 << 20 }, /* half a region: the rest waits there */
     { DEFAULT_PERIOD_NS, 100000, 32 << 10 },
     { DEFAULT_PERIOD_NS, 1, 16 << 10 },
 };
 
 START_TEST(a_ring_holds_a_quarter_second_within_limits)
 {
-    ck_assert_uint_eq(capture_ring_size(ring_sizes[_i].period_ns, ring_sizes[_i].region_size),
-                      ring_sizes[_i].ring_size);
+    ck_assert_uint_eq(
+        sampler_ring_size(ring_sizes[_i].period_ns, ring_sizes[_i].region_size, REGION_MAX_FRAMES),
+        ring_sizes[_i].ring_size);
 }
 END_TEST
 

@@ -8,87 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#define MIN_RING_SIZE    (16U << 10)
-#define NORMAL_RING_SIZE (256U << 10) /* perf_event_mlock_kb allows users no more by default */
-#define MAX_RING_SIZE    (4U << 20)
-#define DEEPEST_SAMPLE   (UINT64_C(8) * (5 + 1 + REGION_MAX_FRAMES)) /* bytes in a ring */
-
-size_t capture_ring_size(uint64_t period_ns, size_t region_size)
-{
-    uint64_t wanted = 250000000 / period_ns * DEEPEST_SAMPLE;
-    size_t size = NORMAL_RING_SIZE;
-
-    while (size < wanted && size < MAX_RING_SIZE)
-        size *= 2;
-    while (size > region_size / 2 && size > MIN_RING_SIZE)
-        size /= 2;
-    return size;
-}
-
-bool capture_init(struct capture *capture, struct events *events, struct trace *trace,
-                  size_t region_size)
-{
-    *capture = (struct capture){ .events = events, .trace = trace };
-    capture->cpus = calloc(events->count, sizeof *capture->cpus);
-    if (!capture->cpus)
-        return false;
-    for (size_t i = 0; i < events->count; i++)
-        if (events->cpus[i].samples.mapping && !region_init(&capture->cpus[i].region, region_size))
-            return false;
-    return true;
-}
-
-void capture_release(struct capture *capture)
-{
-    for (size_t i = 0; capture->cpus && i < capture->events->count; i++)
-        region_release(&capture->cpus[i].region);
-    free(capture->cpus);
-    processes_release(&capture->processes);
-    free(capture->queue);
-    free(capture->order);
-}
-
-struct trace_loss capture_loss(const struct capture *capture)
-{
-    struct trace_loss sum = { .ring = 0 };
-
-    for (size_t i = 0; i < capture->events->count; i++) {
-        const struct trace_loss *loss = &capture->cpus[i].loss;
-        sum.ring += loss->ring;
-        sum.throttled += loss->throttled;
-        sum.region_full += loss->region_full;
-        sum.unreadable += loss->unreadable;
-        sum.exited += loss->exited;
-    }
-    return sum;
-}
-
-/* ---- From the ring ---- */
-
-/* The kernel gives 0 or -1 where a task has no ids any more.  */
-static bool has_ids(const struct perf_record *record)
-{
-    return record->pid != 0 && record->pid != UINT32_MAX && record->tid != 0 &&
-           record->tid != UINT32_MAX;
-}
-
-static void keep_sample(struct capture_cpu *cpu, const struct perf_record *record)
-{
-    uint8_t frames[8 * REGION_MAX_FRAMES];
-    struct region_sample sample = {
-        .ticks = record->time_ns, .pid = record->pid, .tid = record->tid, .frames = frames
-    };
-
-    sample.frame_count = perf_record_user_frames(
-        record->value.sample.words, record->value.sample.count, frames, REGION_MAX_FRAMES);
-    if (!has_ids(record))
-        cpu->loss.exited++;
-    else if (sample.frame_count == 0)
-        cpu->loss.unreadable++;
-    else if (!region_append(&cpu->region, &sample))
-        cpu->loss.region_full = cpu->region.dropped;
-}
-
 /* items with twice the room, or NULL with them untouched.  */
 static void *grow(void *items, size_t *capacity, size_t size, size_t first)
 {
@@ -100,7 +19,7 @@ static void *grow(void *items, size_t *capacity, size_t size, size_t first)
     return moved;
 }
 
-static bool keep_sideband(struct capture *capture, struct capture_cpu *cpu, const uint8_t *bytes,
+static bool keep_sideband(struct capture *capture, struct drain_cpu *cpu, const uint8_t *bytes,
                           size_t size)
 {
     if (size > CAPTURE_MAX_QUEUE - capture->queue_used) {
@@ -119,68 +38,40 @@ static bool keep_sideband(struct capture *capture, struct capture_cpu *cpu, cons
 }
 
 /* A mapped file is opened at once: when the record is due, it and its process may be gone.  */
-static bool open_module(struct capture *capture, const struct perf_record *record)
+static bool take_sideband(void *context, struct drain_cpu *cpu, const uint8_t *bytes, size_t size,
+                          const struct perf_record *record)
 {
-    const struct perf_map *map = &record->value.map;
+    struct capture *capture = context;
 
-    return perf_map_is_anonymous(map) ||
-           modules_find(&capture->processes.modules, map, record->pid) != NULL;
+    if (record->kind == PERF_KIND_MAP && !perf_map_is_anonymous(&record->value.map) &&
+        !modules_find(&capture->processes.modules, &record->value.map, record->pid))
+        return false;
+    return keep_sideband(capture, cpu, bytes, size);
 }
 
-static bool take_record(struct capture *capture, struct capture_cpu *cpu, const uint8_t *bytes,
-                        size_t size)
+bool capture_tell(struct capture *capture, const struct perf_record *record)
 {
-    struct perf_record record;
-
-    if (!perf_record_parse(bytes, size, &record)) {
-        cpu->loss.ring++;
-        return true;
-    }
-    switch (record.kind) {
-    case PERF_KIND_SAMPLE:
-        keep_sample(cpu, &record);
-        return true;
-    case PERF_KIND_LOST:
-        cpu->loss.ring += record.value.lost;
-        cpu->told += record.value.lost;
-        return true;
-    case PERF_KIND_THROTTLE:
-        cpu->loss.throttled++;
-        return true;
-    case PERF_KIND_OTHER:
-        return true;
-    case PERF_KIND_MAP:
-        return open_module(capture, &record) && keep_sideband(capture, cpu, bytes, size);
-    default:
-        return keep_sideband(capture, cpu, bytes, size);
-    }
-}
-
-static bool drain_event(struct capture *capture, struct capture_cpu *cpu, struct event *event)
-{
-    bool corrupt = false, fine = true;
-    const uint8_t *bytes;
+    uint8_t bytes[PERF_RECORD_MAX_SIZE];
+    struct drain_cpu *cpu = &capture->drain->cpus[0];
     size_t size;
 
-    if (!event->mapping)
-        return true;
-    ring_begin(&event->ring);
-    while (fine && (bytes = ring_next(&event->ring, &size, &corrupt))) {
-        cpu->active = true;
-        fine = take_record(capture, cpu, bytes, size);
-    }
-    ring_end(&event->ring);
-    if (corrupt)
-        cpu->loss.ring++;
-    return fine;
+    return !perf_record_encode(record, bytes, sizeof bytes, &size) ||
+           take_sideband(capture, cpu, bytes, size, record);
 }
 
-static bool drain_cpu(struct capture *capture, size_t i)
+void capture_init(struct capture *capture, struct drain *drain, struct trace *trace)
 {
-    struct cpu_events *events = &capture->events->cpus[i];
+    *capture = (struct capture){ .drain = drain, .trace = trace };
+    drain->sideband = take_sideband;
+    drain->context = capture;
+}
 
-    return drain_event(capture, &capture->cpus[i], &events->sideband) &&
-           drain_event(capture, &capture->cpus[i], &events->samples);
+void capture_release(struct capture *capture)
+{
+    processes_release(&capture->processes);
+    free(capture->missing);
+    free(capture->queue);
+    free(capture->order);
 }
 
 /* ---- In order ---- */
@@ -200,7 +91,7 @@ static bool add_to_order(struct capture *capture, struct capture_entry entry)
 
 static bool order_samples(struct capture *capture, uint32_t cpu_index, uint64_t limit_ns)
 {
-    const struct region *region = &capture->cpus[cpu_index].region;
+    const struct region *region = &capture->drain->cpus[cpu_index].region;
     struct region_sample sample;
 
     for (size_t offset = 0, next; (next = region_read(region, offset, &sample)); offset = next) {
@@ -234,6 +125,18 @@ static bool order_queue(struct capture *capture, uint64_t limit_ns)
             return false;
     }
     return true;
+}
+
+bool capture_was_told_of(const struct capture *capture, uint32_t tid)
+{
+    struct perf_record record;
+
+    for (size_t offset = 0; offset < capture->queue_used;) {
+        offset = read_queue(capture, offset, &record);
+        if (record.kind == PERF_KIND_FORK && record.tid == tid)
+            return true;
+    }
+    return false;
 }
 
 /* By time.  At one time what the kernel says about a task comes before its samples, and each source
@@ -275,6 +178,19 @@ static bool is_broken(const struct process *process, const struct region_sample 
     return !caller || caller == module_at(process, sample, 0);
 }
 
+static bool add_missing(struct capture *capture, uint64_t koid)
+{
+    if (capture->missing_count == capture->missing_capacity) {
+        uint64_t *missing = grow(capture->missing, &capture->missing_capacity, sizeof *missing, 16);
+
+        if (!missing)
+            return false;
+        capture->missing = missing;
+    }
+    capture->missing[capture->missing_count++] = koid;
+    return true;
+}
+
 static bool write_entry(struct capture *capture, const struct capture_entry *entry)
 {
     struct region_sample sample;
@@ -285,13 +201,16 @@ static bool write_entry(struct capture *capture, const struct capture_entry *ent
         (void)read_queue(capture, entry->offset, &record);
         return processes_apply(&capture->processes, &record);
     }
-    (void)region_read(&capture->cpus[entry->cpu_index].region, entry->offset, &sample);
+    (void)region_read(&capture->drain->cpus[entry->cpu_index].region, entry->offset, &sample);
     thread = processes_thread(&capture->processes, sample.pid, sample.tid);
     if (!thread)
         return false;
     capture->broken += is_broken(thread->process, &sample);
-    return trace_write_sample(capture->trace, capture->events->cpus[entry->cpu_index].cpu, &sample,
-                              thread);
+    if (!thread->process->sampled && thread->process->map.count == 0 &&
+        !add_missing(capture, thread->process->koid))
+        return false;
+    return trace_write_sample(capture->trace, capture->drain->events->cpus[entry->cpu_index].cpu,
+                              &sample, thread);
 }
 
 static void discard_queue_before(struct capture *capture, uint64_t limit_ns)
@@ -312,7 +231,7 @@ static void discard_queue_before(struct capture *capture, uint64_t limit_ns)
 static bool write_before(struct capture *capture, uint64_t limit_ns)
 {
     capture->order_count = 0;
-    for (uint32_t i = 0; i < capture->events->count; i++)
+    for (uint32_t i = 0; i < capture->drain->events->count; i++)
         if (!order_samples(capture, i, limit_ns))
             return false;
     if (!order_queue(capture, limit_ns))
@@ -322,45 +241,87 @@ static bool write_before(struct capture *capture, uint64_t limit_ns)
     for (size_t i = 0; i < capture->order_count; i++)
         if (!write_entry(capture, &capture->order[i]))
             return false;
-    for (size_t i = 0; i < capture->events->count; i++)
-        region_discard_before(&capture->cpus[i].region, limit_ns);
+    for (size_t i = 0; i < capture->drain->events->count; i++)
+        region_discard_before(&capture->drain->cpus[i].region, limit_ns);
     discard_queue_before(capture, limit_ns);
     return true;
 }
 
 static bool write_losses(struct capture *capture, uint64_t time_ns, bool last)
 {
-    for (size_t i = 0; i < capture->events->count; i++)
-        if (capture->cpus[i].active &&
-            !trace_write_loss(capture->trace, capture->events->cpus[i].cpu, time_ns,
-                              &capture->cpus[i].loss, last))
+    for (size_t i = 0; i < capture->drain->events->count; i++)
+        if (capture->drain->cpus[i].active &&
+            !trace_write_loss(capture->trace, capture->drain->events->cpus[i].cpu, time_ns,
+                              &capture->drain->cpus[i].loss, last))
             return false;
     return true;
 }
 
-/* What was lost behind the last records of the rings.  */
-static void count_untold(struct capture *capture)
+/* The time of the oldest sample that a region holds, or otherwise.  */
+static uint64_t oldest_sample(const struct capture *capture, uint64_t otherwise)
 {
-    for (size_t i = 0; i < capture->events->count; i++) {
-        struct capture_cpu *cpu = &capture->cpus[i];
-        uint64_t lost = events_lost(&capture->events->cpus[i]);
-        if (lost > cpu->told)
-            cpu->loss.ring += lost - cpu->told;
+    uint64_t oldest = otherwise;
+
+    for (size_t i = 0; i < capture->drain->events->count; i++) {
+        struct region_sample sample;
+
+        if (region_read(&capture->drain->cpus[i].region, 0, &sample) && sample.ticks < oldest)
+            oldest = sample.ticks;
     }
+    return oldest;
+}
+
+/* What no sample that is still there needs to wait for is applied; the samples stay.  */
+static bool apply_before(struct capture *capture, uint64_t limit_ns)
+{
+    capture->order_count = 0;
+    if (!order_queue(capture, limit_ns))
+        return false;
+    if (capture->order_count > 1)
+        qsort(capture->order, capture->order_count, sizeof *capture->order, compare_entries);
+    for (size_t i = 0; i < capture->order_count; i++)
+        if (!write_entry(capture, &capture->order[i]))
+            return false;
+    discard_queue_before(capture, limit_ns);
+    return true;
+}
+
+static bool write_all(struct capture *capture)
+{
+    return write_before(capture, UINT64_MAX) &&
+           write_losses(capture, host_clock_ns(CLOCK_MONOTONIC), true) &&
+           trace_flush(capture->trace);
 }
 
 bool capture_round(struct capture *capture, bool last)
 {
     uint64_t start_ns = host_clock_ns(CLOCK_MONOTONIC);
-    uint64_t limit_ns = last ? UINT64_MAX : capture->previous_start_ns;
+    uint64_t limit_ns = capture->previous_start_ns;
 
-    for (size_t i = 0; i < capture->events->count; i++)
-        if (!drain_cpu(capture, i))
-            return false;
-    if (last)
-        count_untold(capture);
-    if (!write_before(capture, limit_ns) || !write_losses(capture, start_ns, last))
+    if (!drain_all(capture->drain))
         return false;
     capture->previous_start_ns = start_ns;
-    return trace_flush(capture->trace);
+    if (last) {
+        drain_count_untold(capture->drain);
+        return write_all(capture);
+    }
+    if (capture->drain->mode != DRAIN_STREAMING)
+        return apply_before(capture, oldest_sample(capture, limit_ns));
+    return write_before(capture, limit_ns) && write_losses(capture, start_ns, false) &&
+           trace_flush(capture->trace);
+}
+
+bool capture_dump(struct capture *capture, struct trace *trace)
+{
+    struct trace *before = capture->trace;
+    bool fine;
+
+    if (!drain_all(capture->drain))
+        return false;
+    processes_forget_written(&capture->processes);
+    capture->trace = trace;
+    fine = write_all(capture);
+    capture->trace = before;
+    processes_forget_written(&capture->processes);
+    return fine;
 }

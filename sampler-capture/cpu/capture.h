@@ -3,13 +3,15 @@
  * A round moves what the kernel wrote into the regions (samples) and a queue (side-band records),
  * puts what is safe in order of time over all CPUs, and writes it.  Safe is what is older than the
  * start of the previous round: by then it has reached its ring, so nothing older can follow.  The
- * rest waits for the next round.  */
+ * rest waits for the next round.
+ *
+ * That is DRAIN_STREAMING.  In the other modes samples stay in their regions until capture_dump();
+ * rounds only empty the rings, and see to it that side-band records do not pile up.  */
 #ifndef CPU_CAPTURE_H
 #define CPU_CAPTURE_H
 
-#include "sampler-capture/cpu/events.h"
+#include "sampler-capture/cpu/drain.h"
 #include "sampler-capture/cpu/processes.h"
-#include "sampler-capture/cpu/region.h"
 #include "sampler-capture/cpu/trace.h"
 
 #include <stdbool.h>
@@ -22,21 +24,13 @@
 struct capture_entry {
     uint64_t time_ns;
     size_t offset;
-    uint32_t cpu_index; /* in events.cpus */
+    uint32_t cpu_index; /* in drain.cpus */
     bool is_sample;     /* offset is in that CPU's region, else in the queue */
 };
 
-struct capture_cpu {
-    struct region region;
-    struct trace_loss loss;
-    uint64_t told; /* losses that its rings told of, part of loss.ring */
-    bool active;   /* its rings held something */
-};
-
 struct capture {
-    struct events *events;    /* borrowed */
-    struct trace *trace;      /* borrowed */
-    struct capture_cpu *cpus; /* owned; one for each of events.cpus */
+    struct drain *drain; /* borrowed */
+    struct trace *trace; /* borrowed */
     struct process_table processes;
     uint8_t *queue; /* owned; side-band records as the kernel wrote them, back to back */
     size_t queue_used;
@@ -45,24 +39,28 @@ struct capture {
     size_t order_count;
     size_t order_capacity;
     uint64_t previous_start_ns;
-    uint64_t broken; /* samples whose stack ends early: code without frame pointers */
+    uint64_t broken;   /* samples whose stack ends early: code without frame pointers */
+    uint64_t *missing; /* owned; koids of processes sampled without any mapping */
+    size_t missing_count;
+    size_t missing_capacity;
 };
 
-/* The ring that the samples of a period need, at most half a region: a quarter of a second of the
- * deepest stacks.  */
-size_t capture_ring_size(uint64_t period_ns, size_t region_size);
+/* A capture of what is drained into trace.  It becomes the drain's listener.  */
+void capture_init(struct capture *capture, struct drain *drain, struct trace *trace);
 
-/* A capture of events into trace with regions of region_size bytes.  False when there is no memory;
- * capture_release() then frees what there is.  */
-bool capture_init(struct capture *capture, struct events *events, struct trace *trace,
-                  size_t region_size);
+/* Put in what /proc said, in order with what the kernel says.  False when there is no memory.  */
+bool capture_tell(struct capture *capture, const struct perf_record *record);
 
-/* One round; the last writes everything that is left, and the final losses.  False when it cannot
- * go on: trace_errno() says why, or, where that is 0, memory is out.  */
+/* Whether a record that waits tells of a thread: its parent is attached.  */
+bool capture_was_told_of(const struct capture *capture, uint32_t tid);
+
+/* One round; the last one of a capture writes everything that is left, and the final losses.  False
+ * when it cannot go on: trace_errno() says why, or, where that is 0, memory is out.  */
 bool capture_round(struct capture *capture, bool last);
 
-/* Losses of all CPUs added up.  */
-struct trace_loss capture_loss(const struct capture *capture);
+/* Write everything there is into another trace, and forget it: what a flight recorder does when it
+ * is asked.  False as capture_round().  */
+bool capture_dump(struct capture *capture, struct trace *trace);
 
 void capture_release(struct capture *capture);
 

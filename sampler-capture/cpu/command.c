@@ -16,23 +16,24 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* What the child needs to find things as they were before us.  */
-struct inherited {
+/* How things were before us: what the child needs to find.  */
+static struct {
     sigset_t mask;
     void (*on_child)(int);
-};
+    void (*on_pipe)(int);
+} inherited;
 
 /* The child's side: never returns.  Only async-signal-safe functions.  */
-static _Noreturn void run_child(char *const argv[], int go_fd, int report_fd,
-                                const struct inherited *inherited, bool stdout_is_taken)
+static _Noreturn void run_child(char *const argv[], int go_fd, int report_fd, bool stdout_is_taken)
 {
     char byte;
     int cause;
 
     if (read(go_fd, &byte, 1) != 1) /* the parent gave up */
         _exit(0);
-    (void)signal(SIGCHLD, inherited->on_child);
-    (void)sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+    (void)signal(SIGCHLD, inherited.on_child);
+    (void)signal(SIGPIPE, inherited.on_pipe);
+    (void)sigprocmask(SIG_SETMASK, &inherited.mask, NULL);
     if (stdout_is_taken && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         _exit(125);
     execvp(argv[0], argv);
@@ -42,24 +43,29 @@ static _Noreturn void run_child(char *const argv[], int go_fd, int report_fd,
     _exit(127);
 }
 
-bool command_start(struct command *command, char *const argv[], bool stdout_is_taken)
+bool command_watch(struct command *command)
 {
-    int go[2] = { -1, -1 }, report[2] = { -1, -1 };
-    struct inherited inherited;
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
     sigset_t mask;
 
     *command = (struct command){ .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 };
     (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGINT);
-    (void)sigaddset(&mask, SIGTERM);
-    (void)sigaddset(&mask, SIGHUP);
-    (void)sigaddset(&mask, SIGCHLD);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        (void)sigaddset(&mask, signals[i]);
     if (sigprocmask(SIG_BLOCK, &mask, &inherited.mask) != 0)
         return false;
     /* Where a parent of ours ignores it, there would be no status to wait for.  */
     inherited.on_child = signal(SIGCHLD, SIG_DFL);
+    inherited.on_pipe = signal(SIGPIPE, SIG_IGN);
     command->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (command->signal_fd < 0 || pipe2(go, O_CLOEXEC) != 0)
+    return command->signal_fd >= 0;
+}
+
+bool command_start(struct command *command, char *const argv[], bool stdout_is_taken)
+{
+    int go[2] = { -1, -1 }, report[2] = { -1, -1 };
+
+    if (pipe2(go, O_CLOEXEC) != 0)
         return false;
     command->go_fd = go[1];
     if (pipe2(report, O_CLOEXEC) == 0) {
@@ -68,22 +74,19 @@ bool command_start(struct command *command, char *const argv[], bool stdout_is_t
     }
     if (command->pid == 0) {
         (void)close(go[1]); /* or it would wait for itself */
-        run_child(argv, go[0], report[1], &inherited, stdout_is_taken);
+        run_child(argv, go[0], report[1], stdout_is_taken);
     }
     (void)close(go[0]);
     close_fd(&report[1]);
-    if (command->pid < 0)
-        return false;
-    /* A reader of "-o -" that goes away is a failed write, not our end.  */
-    (void)signal(SIGPIPE, SIG_IGN);
-    return true;
+    return command->pid > 0;
 }
 
 static void reap(struct command *command, int flags)
 {
     int status;
 
-    if (!command->ended && waitpid(command->pid, &status, flags) == command->pid) {
+    if (command->pid > 0 && !command->ended &&
+        waitpid(command->pid, &status, flags) == command->pid) {
         command->ended = true;
         command->wait_status = status;
     }
@@ -107,20 +110,33 @@ int command_exec(struct command *command)
     return cause;
 }
 
+/* Do what a signal asks for; true when that is to end.  */
+static bool obey(struct command *command, const struct signalfd_siginfo *info)
+{
+    switch (info->ssi_signo) {
+    case SIGCHLD:
+        reap(command, WNOHANG);
+        return false;
+    case SIGUSR2:
+        command->dump = true;
+        return false;
+    case SIGUSR1:
+        command->abort = true;
+        return true;
+    default:
+        if (info->ssi_code != SI_KERNEL && command->pid > 0 && !command->ended)
+            (void)kill(command->pid, (int)info->ssi_signo);
+        return true;
+    }
+}
+
 bool command_take_signals(struct command *command)
 {
     struct signalfd_siginfo info;
     bool end = false;
 
-    while (read(command->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD) {
-            reap(command, WNOHANG);
-            continue;
-        }
-        end = true;
-        if (info.ssi_code != SI_KERNEL && !command->ended)
-            (void)kill(command->pid, (int)info.ssi_signo);
-    }
+    while (read(command->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        end |= obey(command, &info);
     return end;
 }
 
@@ -129,7 +145,7 @@ void command_wait(struct command *command)
     struct pollfd wanted = { .fd = command->signal_fd, .events = POLLIN };
 
     reap(command, WNOHANG);
-    while (!command->ended) {
+    while (command->pid > 0 && !command->ended) {
         (void)poll(&wanted, 1, -1);
         (void)command_take_signals(command);
     }

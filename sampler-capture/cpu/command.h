@@ -1,4 +1,5 @@
-/* command.h - the program that is captured: started held, let go, waited for.  */
+/* command.h - the program that is captured: started held, let go, waited for; and the signals that
+ * end a capture, which the program gets as well.  */
 #ifndef CPU_COMMAND_H
 #define CPU_COMMAND_H
 
@@ -6,24 +7,31 @@
 #include <sys/types.h>
 
 struct command {
-    pid_t pid;     /* a child of ours */
+    pid_t pid;     /* a child of ours; -1: there is none */
     int signal_fd; /* poll it, then command_take_signals() */
     int go_fd;     /* the child waits for a byte from here */
     int report_fd; /* the child writes errno here when exec fails */
     bool ended;    /* wait_status is set */
+    bool dump;     /* SIGUSR2 came: for whoever keeps a flight recorder; to be cleared by them */
+    bool abort;    /* SIGUSR1 came: nothing is to be left */
     int wait_status;
 };
 
-/* Start a child that will run argv but waits for command_exec().  From here on SIGINT, SIGTERM,
- * SIGHUP and SIGCHLD only come through signal_fd, and SIGPIPE is ignored; the command gets all as
- * they were.  With stdout_is_taken its standard output is ours for errors.  False with errno.  */
+/* From here on SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGCHLD only come through signal_fd,
+ * and SIGPIPE is ignored: a reader of "-o -" that goes away is a failed write.  False with
+ * errno.  */
+bool command_watch(struct command *command);
+
+/* Start a child that will run argv but waits for command_exec(); it gets all signals as they were
+ * before command_watch().  With stdout_is_taken its standard output is ours for errors.  False with
+ * errno.  */
 bool command_start(struct command *command, char *const argv[], bool stdout_is_taken);
 
 /* Let the child exec.  0, or the errno of execvp(3); the child is gone then.  */
 int command_exec(struct command *command);
 
-/* Read what signals came.  Returns true when one asks to end: SIGINT, SIGTERM or SIGHUP.  The
- * command gets it too: from the terminal by itself, otherwise passed on.  */
+/* Read what signals came.  Returns true when one asks to end: SIGINT, SIGTERM, SIGHUP or SIGUSR1.
+ * The command gets the first three too: from the terminal by itself, otherwise passed on.  */
 bool command_take_signals(struct command *command);
 
 /* Wait for the end of the command, passing signals on.  */

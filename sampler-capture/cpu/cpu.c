@@ -1,21 +1,26 @@
 #include "sampler-capture/cpu/cpu.h"
 
 #include "cmd/cli/cli.h"
-#include "sampler-capture/cpu/capture.h"
+#include "sampler-capture/cpu/background.h"
 #include "sampler-capture/cpu/command.h"
-#include "sampler-capture/cpu/events.h"
 #include "sampler-capture/cpu/host.h"
 #include "sampler-capture/cpu/options.h"
 #include "sampler-capture/cpu/output.h"
+#include "sampler-capture/cpu/proc.h"
+#include "sampler-capture/cpu/session.h"
+#include "sampler-capture/cpu/stats.h"
 #include "sampler-capture/cpu/summary.h"
-#include "sampler-capture/cpu/trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* As env(1) and timeout(1): from the exec on the status is the command's, so what happens before
  * has values that commands seldom use.  */
@@ -29,132 +34,295 @@ enum {
  * files of processes that do not live long.  */
 #define ROUND_MS 100
 
-struct session {
+struct run {
     struct cpu_options options;
     struct host host;
-    struct trace_session description;
+    struct trace_session about;
     struct output output;
+    int regions_fd;
     struct command command;
-    struct events events;
-    struct trace *trace;
-    struct capture capture;
-    struct pollfd *polled; /* owned; the signals, then two rings for each of events.cpus */
+    struct session *session;
+    struct pollfd *polled; /* owned; the signals, then the rings */
     size_t polled_count;
     uint64_t started_ns;
+    unsigned dumps; /* snapshots of a flight recorder */
 };
+
+/* A failure before anything runs.  */
+static int own_failure(const struct run *run)
+{
+    return run->options.command[0] ? EXIT_NOT_STARTED : CLI_ENVIRONMENT;
+}
+
+static int out_of_memory(const struct run *run)
+{
+    cli_error("out of memory");
+    return own_failure(run);
+}
 
 /* ---- Starting ---- */
 
-static bool open_polled(struct session *session)
+static int open_regions(struct run *run)
 {
-    const struct events *events = &session->events;
-    size_t count = 0;
+    const char *path = run->options.regions;
 
-    session->polled = calloc(1 + 2 * events->count, sizeof *session->polled);
-    if (!session->polled)
-        return false;
-    session->polled[count++].fd = session->command.signal_fd;
-    for (size_t i = 0; i < events->count; i++) {
-        session->polled[count++].fd = events->cpus[i].sideband.fd;
-        session->polled[count++].fd = events->cpus[i].samples.fd;
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        cli_error("%s: %s", path, strerror(errno));
+        return own_failure(run);
     }
-    for (size_t i = 0; i < count; i++)
-        session->polled[i].events = POLLIN;
-    session->polled_count = count;
+    run->regions_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (run->regions_fd < 0) {
+        cli_error("%s: %s", path, strerror(errno));
+        return own_failure(run);
+    }
+    return 0;
+}
+
+static int open_output(struct run *run)
+{
+    if (run->options.regions)
+        return open_regions(run);
+    if (output_open(&run->output, run->options.output))
+        return 0;
+    cli_error("%s: %s", run->options.output, strerror(errno));
+    return own_failure(run);
+}
+
+/* Wait for processes of that name.  False when a signal came first.  */
+static bool wait_for_name(struct run *run)
+{
+    const struct cpu_options *options = &run->options;
+    struct proc_ids ids = { .ids = NULL };
+    struct pollfd signals = { .fd = run->command.signal_fd, .events = POLLIN };
+    bool told = false;
+
+    while (proc_named(options->comm, &ids) && ids.count == 0) {
+        if (!told)
+            cli_note("waiting for a process named %s", options->comm);
+        told = true;
+        if (poll(&signals, 1, 20) > 0 && command_take_signals(&run->command))
+            return false;
+    }
+    run->options.tasks = calloc(ids.count + 1, sizeof *run->options.tasks);
+    for (size_t i = 0; run->options.tasks && i < ids.count; i++)
+        run->options.tasks[run->options.task_count++] =
+            (struct session_task){ .kind = SESSION_PROCESS, .id = ids.ids[i] };
+    free(ids.ids);
     return true;
 }
 
-/* Everything that can fail for want of memory, before the command runs.  */
-static bool open_capture(struct session *session)
+/* What is sampled: the command's child, or the tasks of the command line.  */
+static int find_tasks(struct run *run)
 {
-    session->trace = trace_open(session->output.fd, session->events.cpu_limit);
-    return session->trace &&
-           capture_init(&session->capture, &session->events, session->trace,
-                        session->options.region_size) &&
-           open_polled(session);
+    struct cpu_options *options = &run->options;
+
+    if (options->comm && !wait_for_name(run))
+        return CLI_ENVIRONMENT;
+    if (!options->command[0])
+        return options->tasks ? 0 : out_of_memory(run);
+    if (!command_start(&run->command, options->command, run->output.is_stdout)) {
+        cli_error("cannot start a process: %s", strerror(errno));
+        return EXIT_NOT_STARTED;
+    }
+    options->tasks = calloc(1, sizeof *options->tasks);
+    if (!options->tasks)
+        return out_of_memory(run);
+    options->tasks[options->task_count++] = (struct session_task){ .kind = SESSION_LAUNCH,
+                                                                   .id = run->command.pid };
+    return 0;
 }
 
-static int exec_failure(struct session *session, int cause)
+static int refuse(const struct run *run, enum session_error error)
 {
-    cli_error("%s: %s", session->options.command[0], strerror(cause));
+    cli_error("%s", session_message(run->session));
+    return error == SESSION_REFUSED ? CLI_ENVIRONMENT : own_failure(run);
+}
+
+static int start_session(struct run *run)
+{
+    const struct cpu_options *options = &run->options;
+    const struct session_sampling sampling = { .period_ns = options->period_ns,
+                                               .timebase = SESSION_NANOSECONDS,
+                                               .strategy = SESSION_STRATEGY_FRAME_POINTER };
+    const struct session_config config = {
+        .output = options->regions ? run->regions_fd : run->output.fd,
+        .samplings = &sampling,
+        .sampling_count = 1,
+        .tasks = options->tasks,
+        .task_count = options->task_count,
+        .mode = options->mode,
+        .kernel = options->kernel,
+        .trace = { .profiler = options->profiler,
+                   .compress = options->compress,
+                   .regions_fd = run->regions_fd },
+        .about = &run->about,
+    };
+    enum session_error error;
+
+    run->session = session_open();
+    if (!run->session)
+        return out_of_memory(run);
+    host_describe(&run->host, options->command, &run->about);
+    error = session_configure(run->session, &config);
+    if (error == SESSION_OK)
+        error = session_start(run->session, options->region_size);
+    return error == SESSION_OK ? 0 : refuse(run, error);
+}
+
+static bool open_polled(struct run *run)
+{
+    size_t rings = session_fds(run->session, NULL, 0);
+    int *fds = calloc(rings + 1, sizeof *fds);
+
+    run->polled = calloc(rings + 1, sizeof *run->polled);
+    if (!fds || !run->polled) {
+        free(fds);
+        return false;
+    }
+    (void)session_fds(run->session, fds + 1, rings);
+    fds[0] = run->command.signal_fd;
+    run->polled_count = rings + 1;
+    for (size_t i = 0; i < run->polled_count; i++)
+        run->polled[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+    free(fds);
+    return true;
+}
+
+static int let_go(struct run *run)
+{
+    int cause = run->options.command[0] ? command_exec(&run->command) : 0;
+
+    if (cause == 0)
+        return 0;
+    cli_error("%s: %s", run->options.command[0], strerror(cause));
     return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 /* Up to the exec.  0, or the exit status after a message.  */
-static int start(struct session *session)
+static int start(struct run *run)
 {
-    const struct cpu_options *options = &session->options;
-    struct events_error error;
-    int cause;
+    int status;
 
-    if (!output_open(&session->output, options->output)) {
-        cli_error("%s: %s", options->output, strerror(errno));
-        return EXIT_NOT_STARTED;
+    if (!command_watch(&run->command)) {
+        cli_error("cannot watch signals: %s", strerror(errno));
+        return own_failure(run);
     }
-    if (!command_start(&session->command, options->command, session->output.is_stdout)) {
-        cli_error("cannot start a process: %s", strerror(errno));
-        return EXIT_NOT_STARTED;
-    }
-    if (!events_open(&session->events, session->command.pid, options->period_ns,
-                     capture_ring_size(options->period_ns, options->region_size), &error)) {
-        cli_error("%s", error.message);
-        return EXIT_NOT_STARTED;
-    }
-    if (!open_capture(session)) {
-        cli_error("out of memory");
-        return EXIT_NOT_STARTED;
-    }
-    host_describe(&session->host, options->command, &session->description);
-    session->description.period_ns = options->period_ns;
-    session->description.max_frames = session->events.max_frames;
-    session->description.clock = "task-clock";
-    cause = command_exec(&session->command);
-    if (cause != 0)
-        return exec_failure(session, cause);
-    output_keep(&session->output);
-    return 0;
+    status = open_output(run);
+    if (status == 0)
+        status = find_tasks(run);
+    if (status == 0)
+        status = start_session(run);
+    if (status == 0 && !open_polled(run))
+        status = out_of_memory(run);
+    if (status == 0)
+        status = let_go(run);
+    if (status == 0 && run->output.fd >= 0)
+        output_keep(&run->output);
+    return status;
 }
 
 /* ---- Running ---- */
 
-/* Rings whose command and children have all ended report that for ever.  */
-static void forget_hung_up(struct session *session)
+/* Whether any target of the command line still lives.  */
+static bool targets_live(const struct run *run)
 {
-    for (size_t i = 1; i < session->polled_count; i++)
-        if (session->polled[i].revents & (POLLHUP | POLLERR))
-            session->polled[i].fd = -1;
+    for (size_t i = 0; i < run->options.task_count; i++) {
+        const struct session_task *task = &run->options.tasks[i];
+
+        if (task->kind == SESSION_SYSTEM_WIDE || proc_process_of(task->id) != 0)
+            return true;
+    }
+    return false;
 }
 
-/* Until the command ends or a signal asks for the end.  False when the trace cannot go on.  */
-static bool run(struct session *session)
+static bool is_over(struct run *run)
 {
-    bool ended = false;
+    const struct cpu_options *options = &run->options;
 
-    if (!trace_write_session(session->trace, &session->description))
-        return false;
-    while (!ended) {
-        if (poll(session->polled, session->polled_count, ROUND_MS) > 0) {
-            if (session->polled[0].revents)
-                ended = command_take_signals(&session->command) || session->command.ended;
-            forget_hung_up(session);
-        }
-        if (!ended && !capture_round(&session->capture, false))
+    if (run->polled[0].revents && command_take_signals(&run->command))
+        return true;
+    if (options->duration_ns &&
+        host_clock_ns(CLOCK_MONOTONIC) - run->started_ns >= options->duration_ns)
+        return true;
+    return options->command[0] ? run->command.ended : !targets_live(run);
+}
+
+/* OUT.fxt becomes OUT.1.fxt, OUT.2.fxt, ...  */
+static void snapshot_name(const struct run *run, char *name, size_t size)
+{
+    const char *path = run->options.output;
+    const char *slash = strrchr(path, '/');
+    const char *dot = strchr(slash ? slash : path, '.');
+    int stem = dot ? (int)(dot - path) : (int)strlen(path);
+
+    (void)snprintf(name, size, "%.*s.%u%s", stem, path, run->dumps, dot ? dot : "");
+}
+
+/* A failed snapshot costs the snapshot, not the flight recorder.  */
+static void dump(struct run *run)
+{
+    char name[4200];
+    int fd;
+
+    run->command.dump = false;
+    if (run->options.mode != DRAIN_CIRCULAR) {
+        cli_warning("SIGUSR2 means something to --mode circular only");
+        return;
+    }
+    run->dumps++;
+    snapshot_name(run, name, sizeof name);
+    fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        cli_warning("%s: %s", name, strerror(errno));
+        return;
+    }
+    if (session_dump(run->session, fd) == SESSION_OK)
+        cli_note("%s: written", name);
+    else
+        cli_warning("%s: %s", name, session_message(run->session));
+    if (close(fd) != 0)
+        cli_warning("%s: %s", name, strerror(errno));
+}
+
+static int time_to_wait(const struct run *run)
+{
+    uint64_t passed_ns = host_clock_ns(CLOCK_MONOTONIC) - run->started_ns;
+    uint64_t left_ms;
+
+    if (!run->options.duration_ns || passed_ns >= run->options.duration_ns)
+        return run->options.duration_ns ? 0 : ROUND_MS;
+    left_ms = (run->options.duration_ns - passed_ns) / 1000000 + 1;
+    return left_ms < ROUND_MS ? (int)left_ms : ROUND_MS;
+}
+
+/* Until it is over.  False when the trace cannot go on.  */
+static bool work(struct run *run)
+{
+    for (;;) {
+        (void)poll(run->polled, run->polled_count, time_to_wait(run));
+        if (is_over(run))
+            return true;
+        if (run->command.dump)
+            dump(run);
+        if (session_round(run->session) != SESSION_OK)
             return false;
     }
-    events_stop(&session->events);
-    return capture_round(&session->capture, true);
 }
 
-static void report_failure(struct session *session)
+static const char *output_name(const struct run *run)
 {
-    int cause = trace_errno(session->trace);
+    return run->options.regions ? run->options.regions : run->output.name;
+}
 
-    events_stop(&session->events);
-    if (cause == 0 || cause == ENOMEM)
-        cli_error("out of memory: the trace ends here; the command runs on");
+static void report_failure(const struct run *run)
+{
+    const char *tail = run->options.command[0] ? "; the command runs on" : "";
+
+    if (session_errno(run->session) == 0 || session_errno(run->session) == ENOMEM)
+        cli_error("out of memory: the trace ends here%s", tail);
     else
-        cli_error("%s: %s: the trace ends here; the command runs on", session->output.name,
-                  strerror(cause));
+        cli_error("%s: %s: the trace ends here%s", output_name(run),
+                  strerror(session_errno(run->session)), tail);
 }
 
 static double seconds(struct timeval time)
@@ -162,69 +330,84 @@ static double seconds(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-static void summarize(const struct session *session, bool fine)
+static void summarize(const struct run *run, const struct session_result *result, bool fine)
 {
-    const struct capture *capture = &session->capture;
     struct rusage usage = { 0 };
     struct summary summary = {
-        .output = session->output.name,
+        .output = output_name(run),
         .fine = fine,
-        .seconds = (double)(host_clock_ns(CLOCK_MONOTONIC) - session->started_ns) / 1e9,
-        .period_ns = session->options.period_ns,
-        .region_size = capture->cpus[0].region.size,
-        .totals = trace_totals(session->trace),
-        .loss = capture_loss(capture),
-        .broken = capture->broken,
-        .unplaced = capture->processes.modules.unplaced,
-        .mappings_dropped = capture->processes.mappings_dropped,
+        .kernel = run->options.kernel,
+        .regions = run->options.regions != NULL,
+        .seconds = (double)(host_clock_ns(CLOCK_MONOTONIC) - run->started_ns) / 1e9,
+        .result = result,
     };
 
-    if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
+    if (run->options.command[0] && getrusage(RUSAGE_CHILDREN, &usage) == 0) {
         summary.user_seconds = seconds(usage.ru_utime);
         summary.kernel_seconds = seconds(usage.ru_stime);
     }
     summary_print(&summary);
 }
 
-static int finish(struct session *session)
+static enum cli_exit tell_stats(const struct run *run, const struct session_result *result)
 {
-    bool fine = run(session);
-
-    if (!fine)
-        report_failure(session);
-    if (!output_close(&session->output) && fine) {
-        cli_error("%s: %s", session->output.name, strerror(errno));
-        fine = false;
-    }
-    summarize(session, fine);
-    command_wait(&session->command);
-    return fine ? command_exit_status(&session->command) : CLI_ENVIRONMENT;
+    if (run->options.print_stats)
+        stats_print(result);
+    return run->options.stats_json ? stats_write_json(result, run->options.stats_json) : CLI_OK;
 }
 
-static void release(struct session *session)
+static int finish(struct run *run)
 {
-    command_close(&session->command);
-    if (session->capture.cpus)
-        capture_release(&session->capture);
-    trace_close(session->trace);
-    events_close(&session->events);
-    output_abandon(&session->output);
-    free(session->polled);
+    struct session_result result;
+    bool fine;
+
+    background_ready(false);
+    fine = work(run);
+    if (session_stop(run->session, &result) != SESSION_OK || !fine) {
+        report_failure(run);
+        fine = false;
+    }
+    if (run->output.fd >= 0 && !output_close(&run->output) && fine) {
+        cli_error("%s: %s", run->output.name, strerror(errno));
+        fine = false;
+    }
+    summarize(run, &result, fine);
+    fine &= tell_stats(run, &result) == CLI_OK;
+    command_wait(&run->command);
+    if (run->command.abort && run->options.output && !run->output.is_stdout)
+        (void)unlink(run->options.output);
+    if (!fine)
+        return CLI_ENVIRONMENT;
+    return run->options.command[0] ? command_exit_status(&run->command) : CLI_OK;
+}
+
+static void release(struct run *run)
+{
+    command_close(&run->command);
+    session_close(run->session);
+    output_abandon(&run->output);
+    if (run->regions_fd >= 0)
+        (void)close(run->regions_fd);
+    free(run->polled);
+    free(run->options.tasks);
 }
 
 int cpu_main(char **argv)
 {
-    struct session session = {
-        .command = { .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 },
-        .output = { .fd = -1 }
-    };
+    struct run run = { .command = { .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 },
+                       .output = { .fd = -1 },
+                       .regions_fd = -1 };
     int status;
 
-    cpu_options_parse(&session.options, argv);
-    status = start(&session);
-    session.started_ns = session.description.monotonic_ns;
+    cpu_options_parse(&run.options, argv);
+    if (run.options.background)
+        background_begin(run.options.output ? run.options.output : run.options.regions);
+    status = start(&run);
+    run.started_ns = run.about.monotonic_ns;
     if (status == 0)
-        status = finish(&session);
-    release(&session);
+        status = finish(&run);
+    else
+        background_ready(true);
+    release(&run);
     return status;
 }

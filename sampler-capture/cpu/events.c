@@ -101,49 +101,73 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, unsigned cpu
     }
 }
 
-/* The same for both events, so that all records have one layout (perf_record.h).  CPU and
+/* The same for all events, so that all records have one layout (perf_record.h).  CPU and
  * instruction pointer are left out of the samples: each ring is of one CPU, and the callchain
  * begins with the instruction.  */
-static struct perf_event_attr common_attr(uint64_t config, size_t ring_size)
+static struct perf_event_attr common_attr(const struct events_config *config, uint64_t counter)
 {
     return (struct perf_event_attr){
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(struct perf_event_attr),
-        .config = config,
+        .config = counter,
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
-        .read_format = FORMAT_LOST,
+        .sample_max_stack = (uint16_t)config->max_frames,
         .sample_id_all = 1,
-        .inherit = 1,
-        .exclude_kernel = 1,
+        .exclude_kernel = !config->kernel,
         .exclude_hv = 1,
-        .exclude_callchain_kernel = 1,
+        .exclude_callchain_kernel = !config->kernel,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
-        .watermark = 1,
-        .wakeup_watermark = (uint32_t)(ring_size / 4),
     };
 }
 
-static int open_sideband(pid_t pid, unsigned cpu, size_t ring_size, uint32_t max_frames)
+static struct perf_event_attr target_attr(const struct events_config *config,
+                                          const struct events_target *target, uint64_t counter)
 {
-    struct perf_event_attr attr = common_attr(PERF_COUNT_SW_DUMMY, ring_size);
+    struct perf_event_attr attr = common_attr(config, counter);
 
-    attr.sample_max_stack = (uint16_t)max_frames;
-    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
-    attr.build_id = 1;
-    return perf_event_open(&attr, pid, cpu);
+    attr.read_format = FORMAT_LOST;
+    attr.inherit = target->reach == EVENTS_PROCESS || target->reach == EVENTS_TREE;
+    attr.inherit_thread = target->reach == EVENTS_PROCESS;
+    return attr;
 }
 
-static int open_sampling(pid_t pid, unsigned cpu, uint64_t period_ns, size_t ring_size,
-                         uint32_t max_frames)
+static int open_sideband(const struct events_config *config, const struct events_target *target,
+                         unsigned cpu)
 {
-    struct perf_event_attr attr = common_attr(PERF_COUNT_SW_TASK_CLOCK, ring_size);
+    struct perf_event_attr attr = target_attr(config, target, PERF_COUNT_SW_DUMMY);
 
-    attr.sample_max_stack = (uint16_t)max_frames;
-    attr.sample_period = period_ns;
+    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
+    attr.build_id = 1;
+    return perf_event_open(&attr, target->tid, cpu);
+}
+
+/* The kernel gives side-band records only to events that are enabled, and those of an exec must not
+ * be missed; hence two events, of which this one may still be off.  */
+static int open_sampling(const struct events_config *config, const struct events_target *target,
+                         unsigned cpu)
+{
+    struct perf_event_attr attr = target_attr(
+        config, target,
+        target->reach == EVENTS_ALL ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK);
+
+    attr.sample_period = config->period_ns;
+    attr.exclude_idle = target->reach == EVENTS_ALL;
+    attr.disabled = !target->running;
+    attr.enable_on_exec = target->on_exec;
+    return perf_event_open(&attr, target->tid, cpu);
+}
+
+/* The owner of a ring: an event of our own that never counts.  Anybody may open it.  */
+static int open_owner(const struct events_config *config, unsigned cpu, size_t ring_size)
+{
+    struct perf_event_attr attr = common_attr(config, PERF_COUNT_SW_DUMMY);
+
+    attr.exclude_kernel = attr.exclude_callchain_kernel = 1;
     attr.disabled = 1;
-    attr.enable_on_exec = 1;
-    return perf_event_open(&attr, pid, cpu);
+    attr.watermark = 1;
+    attr.wakeup_watermark = (uint32_t)(ring_size / 4);
+    return perf_event_open(&attr, 0, cpu);
 }
 
 /* Two descriptors a CPU: on large machines more than the usual soft limit.  */
@@ -180,33 +204,50 @@ static void close_event(struct event *event)
     *event = (struct event){ .fd = -1 };
 }
 
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+static void close_attached(struct attached *attached)
+{
+    close_fd(&attached->sideband);
+    close_fd(&attached->samples);
+}
+
 static void close_cpu(struct cpu_events *cpu)
 {
+    for (size_t i = 0; i < cpu->attached_count; i++)
+        close_attached(&cpu->attached[i]);
+    free(cpu->attached);
+    cpu->attached = NULL;
+    cpu->attached_count = cpu->attached_capacity = 0;
     close_event(&cpu->sideband);
     close_event(&cpu->samples);
 }
 
-static bool open_cpu(struct cpu_events *cpu, pid_t pid, uint64_t period_ns, size_t ring_size,
-                     size_t sideband_size, uint32_t max_frames)
+static bool open_ring(struct event *event, const struct events_config *config, unsigned cpu,
+                      size_t ring_size)
 {
-    cpu->sideband.fd = open_sideband(pid, cpu->cpu, sideband_size, max_frames);
-    if (cpu->sideband.fd < 0 || !map_ring(&cpu->sideband, sideband_size))
-        return false;
-    cpu->samples.fd = open_sampling(pid, cpu->cpu, period_ns, ring_size, max_frames);
-    return cpu->samples.fd >= 0 && map_ring(&cpu->samples, ring_size);
+    event->fd = open_owner(config, cpu, ring_size);
+    return event->fd >= 0 && map_ring(event, ring_size);
 }
 
 /* All CPUs with rings of one size.  On failure errno says why and nothing is left open.  */
-static bool open_all(struct events *events, pid_t pid, uint64_t period_ns, size_t ring_size,
-                     size_t sideband_size)
+static bool open_rings(struct events *events, size_t sideband_size)
 {
+    const struct events_config *config = &events->config;
+
     for (size_t i = 0; i < events->count; i++) {
-        if (open_cpu(&events->cpus[i], pid, period_ns, ring_size, sideband_size,
-                     events->max_frames))
+        struct cpu_events *cpu = &events->cpus[i];
+        if ((!config->sideband || open_ring(&cpu->sideband, config, cpu->cpu, sideband_size)) &&
+            open_ring(&cpu->samples, config, cpu->cpu, config->ring_size))
             continue;
         int cause = errno;
         if (cause == ENODEV) { /* it went offline just now; nothing runs there */
-            close_cpu(&events->cpus[i]);
+            close_cpu(cpu);
             continue;
         }
         for (size_t j = 0; j <= i; j++)
@@ -221,6 +262,7 @@ static void explain(struct events_error *error, int cause)
 {
     long paranoid = read_number(PARANOID, -1);
 
+    error->cause = cause;
     if ((cause == EACCES || cause == EPERM) && paranoid > 2)
         (void)snprintf(error->message, sizeof error->message,
                        "kernel.perf_event_paranoid is %ld, which keeps users from measuring their "
@@ -238,24 +280,24 @@ static void explain(struct events_error *error, int cause)
                        "this kernel is built without perf events");
     else if (cause == EMFILE)
         (void)snprintf(error->message, sizeof error->message,
-                       "perf_event_open: %s; two are needed for each CPU: raise 'ulimit -n'",
+                       "perf_event_open: %s; each thread needs two for each CPU: raise 'ulimit -n'",
                        strerror(cause));
     else
         (void)snprintf(error->message, sizeof error->message, "perf_event_open: %s",
                        strerror(cause));
 }
 
-bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ring_size,
+bool events_open(struct events *events, const struct events_config *config,
                  struct events_error *error)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t sideband_size = SIDEBAND_RING_SIZE;
-    long deepest = read_number(MAX_STACK, REGION_MAX_FRAMES);
+    long deepest = read_number(MAX_STACK, config->max_frames);
     bool opened;
 
-    *events = (struct events){ .max_frames = REGION_MAX_FRAMES };
-    if (deepest > 0 && deepest < REGION_MAX_FRAMES)
-        events->max_frames = (uint32_t)deepest;
+    *events = (struct events){ .config = *config };
+    if (deepest > 0 && deepest < (long)config->max_frames)
+        events->config.max_frames = (uint32_t)deepest;
     if (!add_online_cpus(events)) {
         events_close(events);
         explain(error, ENOMEM);
@@ -264,9 +306,9 @@ bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ri
     raise_descriptor_limit();
     /* mmap() says EPERM when a ring exceeds perf_event_mlock_kb and RLIMIT_MEMLOCK.  It says so for
      * the sum over all rings of the user, hence only trying tells what is possible.  */
-    while (!(opened = open_all(events, pid, period_ns, ring_size, sideband_size)) &&
-           (errno == EPERM || errno == ENOMEM) && ring_size > page) {
-        ring_size /= 2;
+    while (!(opened = open_rings(events, sideband_size)) && (errno == EPERM || errno == ENOMEM) &&
+           events->config.ring_size > page) {
+        events->config.ring_size /= 2;
         if (sideband_size > page)
             sideband_size /= 2;
     }
@@ -278,12 +320,106 @@ bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ri
     return opened;
 }
 
-/* Also stops the events that children inherited.  */
+/* ---- Attaching ---- */
+
+/* Let an event write into the ring of its CPU.  */
+static bool redirect(int fd, const struct event *ring)
+{
+    return fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0;
+}
+
+static struct attached *room_for_one(struct cpu_events *cpu)
+{
+    if (cpu->attached_count == cpu->attached_capacity) {
+        size_t capacity = cpu->attached_capacity ? 2 * cpu->attached_capacity : 4;
+        struct attached *larger = reallocarray(cpu->attached, capacity, sizeof *larger);
+
+        if (!larger)
+            return NULL;
+        cpu->attached = larger;
+        cpu->attached_capacity = capacity;
+    }
+    return &cpu->attached[cpu->attached_count];
+}
+
+/* Side-band first: what begins in between is told of and not sampled, rather than sampled and never
+ * told of.  */
+static bool attach_on(const struct events *events, struct cpu_events *cpu,
+                      const struct events_target *target)
+{
+    const struct events_config *config = &events->config;
+    struct attached *attached = room_for_one(cpu);
+
+    if (!attached)
+        return false;
+    *attached = (struct attached){ .sideband = -1, .samples = -1, .waits = target->on_exec };
+    if (config->sideband) {
+        attached->sideband = open_sideband(config, target, cpu->cpu);
+        if (!redirect(attached->sideband, &cpu->sideband))
+            return false;
+    }
+    attached->samples = open_sampling(config, target, cpu->cpu);
+    return redirect(attached->samples, &cpu->samples);
+}
+
+/* Take the last one off again, on the first count CPUs.  */
+static void detach(struct events *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct cpu_events *cpu = &events->cpus[i];
+        if (cpu->samples.mapping)
+            close_attached(&cpu->attached[--cpu->attached_count]);
+    }
+}
+
+bool events_attach(struct events *events, const struct events_target *target,
+                   struct events_error *error)
+{
+    struct events_target every = *target;
+
+    if (target->reach == EVENTS_ALL)
+        every.tid = -1;
+    for (size_t i = 0; i < events->count; i++) {
+        struct cpu_events *cpu = &events->cpus[i];
+        if (!cpu->samples.mapping)
+            continue;
+        if (attach_on(events, cpu, &every)) {
+            cpu->attached_count++;
+            continue;
+        }
+        int cause = errno;
+        if (cpu->attached_count < cpu->attached_capacity)
+            close_attached(&cpu->attached[cpu->attached_count]);
+        detach(events, i);
+        explain(error, cause);
+        return false;
+    }
+    return true;
+}
+
+/* Switching an event also reaches those that others inherited from it.  */
+void events_start(const struct events *events)
+{
+    for (size_t i = 0; i < events->count; i++) {
+        const struct cpu_events *cpu = &events->cpus[i];
+        for (size_t k = 0; k < cpu->attached_count; k++)
+            if (!cpu->attached[k].waits)
+                (void)ioctl(cpu->attached[k].samples, PERF_EVENT_IOC_ENABLE, 0);
+    }
+}
+
 void events_stop(const struct events *events)
 {
     for (size_t i = 0; i < events->count; i++)
-        if (events->cpus[i].samples.fd >= 0)
-            (void)ioctl(events->cpus[i].samples.fd, PERF_EVENT_IOC_DISABLE, 0);
+        events_stop_cpu(&events->cpus[i]);
+}
+
+void events_stop_cpu(const struct cpu_events *cpu)
+{
+    for (size_t i = 0; i < cpu->attached_count; i++) {
+        (void)ioctl(cpu->attached[i].samples, PERF_EVENT_IOC_DISABLE, 0);
+        cpu->attached[i].waits = false;
+    }
 }
 
 /* An event with that read_format gives its value and what it lost, events inherited from it
@@ -297,7 +433,11 @@ static uint64_t lost_of(int fd)
 
 uint64_t events_lost(const struct cpu_events *cpu)
 {
-    return lost_of(cpu->samples.fd) + lost_of(cpu->sideband.fd);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < cpu->attached_count; i++)
+        sum += lost_of(cpu->attached[i].samples) + lost_of(cpu->attached[i].sideband);
+    return sum;
 }
 
 void events_close(struct events *events)

@@ -1,11 +1,13 @@
-/* events.h - the kernel's side of a capture: perf events of one process and all it starts.
+/* events.h - the kernel's side of a capture: perf events of threads, processes or everything.
  *
- * Each CPU has two events.  The sampling event is task-clock, which runs while the task runs and
- * needs no hardware counter; it starts with the exec of the command.  The side-band event is a
- * dummy that is always on: the kernel gives mappings, names, forks and exits only to events that
- * are enabled, and those of the exec itself must not be missed.  Both are inherited by every thread
- * and process that the command makes.  Each has a ring of its own, so that a flood of samples
- * cannot push out the few records without which no sample has a meaning.  */
+ * Each CPU has two rings, one for samples and one for what says what samples mean (side-band), so
+ * that a flood of samples cannot push out the few records without which no sample has a meaning.
+ * The rings belong to the capture; each target that is attached brings, for each CPU, an event that
+ * samples and one that tells of mappings, names, forks and exits, and both write into the rings of
+ * that CPU.
+ *
+ * The clock is task-clock, which runs while a task runs and needs no hardware counter; for the
+ * whole system it is the CPU's clock, with idle time left out.  */
 #ifndef CPU_EVENTS_H
 #define CPU_EVENTS_H
 
@@ -16,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A ring and the event that owns it, which itself never counts anything.  */
 struct event {
     int fd;        /* poll it: readable when the ring is a quarter full */
     void *mapping; /* NULL: not open */
@@ -23,33 +26,74 @@ struct event {
     struct ring ring;
 };
 
-/* The events of one CPU.  */
+/* Both events of one target on one CPU; -1: none.  */
+struct attached {
+    int sideband;
+    int samples;
+    bool waits; /* for the exec that switches it on */
+};
+
+/* What one CPU has.  */
 struct cpu_events {
     unsigned cpu;
     struct event sideband;
     struct event samples;
+    struct attached *attached; /* owned */
+    size_t attached_count;
+    size_t attached_capacity;
+};
+
+struct events_config {
+    uint64_t period_ns;
+    /* Wanted for the samples of each CPU; where the limits on locked memory do not allow it, rings
+     * are smaller.  */
+    size_t ring_size;
+    uint32_t max_frames; /* how deep the kernel is to walk stacks */
+    bool kernel;         /* kernel frames too, and samples while the CPU is in the kernel */
+    bool sideband;       /* wanted at all */
 };
 
 struct events {
-    struct cpu_events *cpus; /* owned */
+    struct events_config config; /* as it could be had */
+    struct cpu_events *cpus;     /* owned */
     size_t count;
-    unsigned cpu_limit;  /* the highest CPU number + 1 */
-    uint32_t max_frames; /* how deep the kernel walks stacks */
+    unsigned cpu_limit; /* the highest CPU number + 1 */
 };
 
 /* What could not be done, for people: one sentence without a final dot.  */
 struct events_error {
+    int cause; /* errno */
     char message[320];
 };
 
-/* Open the events of process pid, which is to exec, on every CPU that is online, sampling each
- * period_ns of CPU time.  ring_size is what is wanted for the samples of each CPU; where the limits
- * on locked memory do not allow it, rings are smaller.  On failure nothing is left open.  */
-bool events_open(struct events *events, pid_t pid, uint64_t period_ns, size_t ring_size,
+/* Rings on every CPU that is online.  On failure nothing is left open.  */
+bool events_open(struct events *events, const struct events_config *config,
                  struct events_error *error);
 
-/* Take no more samples.  What is in the rings stays.  */
+enum events_reach {
+    EVENTS_THREAD,  /* this thread alone */
+    EVENTS_PROCESS, /* and threads that it and they make from now on */
+    EVENTS_TREE,    /* and processes that they start */
+    EVENTS_ALL,     /* every task of the system; the id means nothing */
+};
+
+struct events_target {
+    enum events_reach reach;
+    pid_t tid;
+    bool on_exec; /* sampling starts when it calls exec; otherwise with events_start() */
+    bool running; /* sampling starts at once */
+};
+
+/* Attach a target.  On failure it is not attached; error->cause is ESRCH when there is no such
+ * thread.  */
+bool events_attach(struct events *events, const struct events_target *target,
+                   struct events_error *error);
+
+/* Sample what is attached and does not wait for an exec; or take no more samples: what is in the
+ * rings stays, and nothing waits any more.  */
+void events_start(const struct events *events);
 void events_stop(const struct events *events);
+void events_stop_cpu(const struct cpu_events *cpu);
 
 /* How many records did not fit into the rings of a CPU so far, by the kernel's own count.  A ring
  * tells as well (PERF_RECORD_LOST), but only when the next record fits: what is lost last never

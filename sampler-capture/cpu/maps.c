@@ -124,6 +124,18 @@ bool address_map_fork(const struct address_map *map, uint64_t time_ns, struct ad
     return true;
 }
 
+void address_map_forget_written(struct address_map *map)
+{
+    map->has_unwritten = false;
+    for (size_t i = 0; i < map->count; i++) {
+        struct mapping *mapping = &map->mappings[i];
+
+        mapping->written = !mapping->module;
+        mapping->over_anonymous = false;
+        map->has_unwritten |= !mapping->written;
+    }
+}
+
 const struct mapping *address_map_find(const struct address_map *map, uint64_t address)
 {
     size_t at = first_behind(map, address);

@@ -39,6 +39,9 @@ bool address_map_add(struct address_map *map, const struct mapping *mapping);
  * them written.  False when there is no memory.  */
 bool address_map_fork(const struct address_map *map, uint64_t time_ns, struct address_map *out);
 
+/* Another trace begins: it has none of these mappings.  */
+void address_map_forget_written(struct address_map *map);
+
 /* What is at address, borrowed until the map changes; NULL: nothing.  */
 const struct mapping *address_map_find(const struct address_map *map, uint64_t address);
 

@@ -1,26 +1,66 @@
 #include "sampler-capture/cpu/options.h"
 
 #include "cmd/cli/cli.h"
-#include "sampler-capture/cpu/region.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum key {
     KEY_OUTPUT = 1,
+    KEY_PID,
+    KEY_TREE,
+    KEY_TID,
+    KEY_ALL,
+    KEY_COMM,
+    KEY_DURATION,
+    KEY_BACKGROUND,
     KEY_FREQUENCY,
     KEY_PERIOD,
+    KEY_KERNEL,
+    KEY_MODE,
     KEY_BUFFER_SIZE,
+    KEY_LAYOUT,
+    KEY_COMPRESS,
+    KEY_REGIONS,
+    KEY_PRINT_STATS,
+    KEY_STATS_JSON,
 };
 
 static const struct cli_option option_table[] = {
     { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output" },
+    { KEY_PID, 'p', "pid", "PID", "a process, with the threads it makes; may be repeated" },
+    { KEY_TREE, 0, "tree", "PID",
+      "a process and all that it has started and will start;\nmay be repeated" },
+    { KEY_TID, 't', "tid", "TID", "one thread; may be repeated" },
+    { KEY_ALL, 'a', "all", NULL, "everything that runs" },
+    { KEY_COMM, 0, "comm", "NAME",
+      "processes of this name, such as ps shows; waits until\nthere is one" },
+    { KEY_DURATION, 'd', "duration", "TIME", "end after this time: 10 (seconds), 1.5s, 300ms, 2m" },
+    { KEY_BACKGROUND, 0, "background", NULL,
+      "return at once; see sampler-capture status, stop, abort" },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
       "samples for each second of CPU time, 1 to 100000;\nthe default is 1000" },
     { KEY_PERIOD, 0, "period", "NS",
       "the same as a period in nanoseconds of CPU time,\nfrom 10000 on" },
+    { KEY_KERNEL, 0, "kernel", NULL, "kernel functions too, and time spent in the kernel" },
+    { KEY_MODE, 0, "mode", "MODE",
+      "streaming (the default): write all the time;\noneshot: a CPU whose buffer is full samples "
+      "no "
+      "more;\ncircular: keep the latest, written at the end and,\nas OUT.N.fxt, on SIGUSR2" },
     { KEY_BUFFER_SIZE, 0, "buffer-size", "SIZE",
       "the buffer of each CPU, such as 512k or 4M (the default),\nat most 1G" },
+    { KEY_LAYOUT, 0, "layout", "LAYOUT",
+      "sampler (the default): the regions of the CPUs in one\narchive; profiler: the stream of "
+      "Fuchsia's profiler" },
+    { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames of a second each" },
+    { KEY_REGIONS, 0, "regions", "DIR",
+      "raw regions of the CPUs, and symbolizer markup for each\nprocess, into a folder, instead of "
+      "a trace" },
+    { KEY_PRINT_STATS, 0, "print-stats", NULL, "what was collected and lost, as text on stderr" },
+    { KEY_STATS_JSON, 0, "stats-json", "FILE",
+      "the same as one JSON object; - is standard output" },
     { 0, 0, NULL, NULL, NULL },
 };
 
@@ -29,6 +69,10 @@ static const char *const examples[] = {
     "sampler-capture cpu -o make.fxt -- make -j2",
     "Ten times as fine, for a short program",
     "sampler-capture cpu -F 10000 -o out.fxt -- ./program input",
+    "Ten seconds of a process that runs already",
+    "sampler-capture cpu -p 1234 -d 10 -o out.fxt",
+    "What a server did before it got slow: kill -USR2 writes it down",
+    "sampler-capture cpu --comm nginx --mode circular -o flight.fxt",
     "What to do with the result",
     "fxt2pprof out.fxt -o profile.pb.gz",
     NULL,
@@ -36,62 +80,181 @@ static const char *const examples[] = {
 
 static const struct cli_command cpu_command = {
     .name = "sampler-capture cpu",
-    .usage = "[-F HZ | --period=NS] [--buffer-size=SIZE] -o OUT.fxt -- COMMAND [ARGUMENT]...",
-    .summary = "Run COMMAND and sample the user stacks of all its threads and child processes\n"
-               "while they use a CPU, into a trace in the Fuchsia trace format.\n\n"
-               "The exit status is COMMAND's, 128 + N if signal N ended it; 127 if COMMAND is not\n"
-               "found, 126 if it cannot run, 125 if the capture could not start, 4 if the trace\n"
-               "could not be written to its end, 2 if the command line is wrong.",
+    .usage = "[OPTION]... -o OUT.fxt {-p PID | --tree PID | -t TID | -a | --comm NAME}...\n"
+             "       sampler-capture cpu [OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
+    .summary =
+        "Sample the user stacks of threads while they use a CPU, into a trace in the Fuchsia\n"
+        "trace format: of what runs already, or of COMMAND with all its threads and child\n"
+        "processes.\n\n"
+        "With COMMAND the exit status is COMMAND's, 128 + N if signal N ended it; 127 if\n"
+        "COMMAND is not found, 126 if it cannot run, 125 if the capture could not start.\n"
+        "4 if the kernel does not let us sample or the trace could not be written to its\n"
+        "end, 2 if the command line is wrong.",
     .options = option_table,
     .examples = examples,
     .stop_at_operand = true,
 };
+
+static const char *const modes[] = { "streaming", "oneshot", "circular", NULL };
+static const char *const layouts[] = { "sampler", "profiler", NULL };
 
 uint64_t period_from_hz(uint64_t hz)
 {
     return (1000000000 + hz / 2) / hz;
 }
 
-static void check(const struct cpu_options *options)
+uint64_t duration_from(const char *text)
 {
-    if (!options->command[0])
-        cli_usage_error("no COMMAND to run");
-    if (!options->output)
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = { { "", 1 },   { "s", 1 },    { "ms", 1e-3 }, { "us", 1e-6 },
+                  { "m", 60 }, { "min", 60 }, { "h", 3600 } };
+    char *end;
+    double number = strtod(text, &end);
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (end != text && strcmp(end, units[i].unit) == 0 && isfinite(number) && number > 0 &&
+            number * units[i].seconds >= 1e-3 && number * units[i].seconds < 1e8)
+            return (uint64_t)(number * units[i].seconds * 1e9);
+    cli_usage_error("-d: '%s' is no time: 10, 1.5s, 300ms, 2m", text);
+}
+
+static void add_task(struct cpu_options *options, enum session_task_kind kind, pid_t id)
+{
+    struct session_task *larger = reallocarray(options->tasks, options->task_count + 1,
+                                               sizeof *larger);
+
+    if (!larger)
+        exit(CLI_ENVIRONMENT);
+    options->tasks = larger;
+    larger[options->task_count++] = (struct session_task){ .kind = kind, .id = id };
+}
+
+static bool has_targets(const struct cpu_options *options)
+{
+    return options->task_count > 0 || options->comm;
+}
+
+static void check_targets(const struct cpu_options *options)
+{
+    if (options->command[0] && has_targets(options))
+        cli_usage_error("either a COMMAND to run or -p, --tree, -t, -a, --comm");
+    if (!options->command[0] && !has_targets(options))
+        cli_usage_error("nothing to sample: -- COMMAND, or -p, --tree, -t, -a, --comm");
+    if (options->comm && options->task_count > 0)
+        cli_usage_error("--comm goes with no other target");
+    if (options->background && options->command[0])
+        cli_usage_error("a background session samples what runs already: -p, --tree, -t, -a");
+    if (options->background && options->duration_ns)
+        cli_usage_error("a background session ends with 'sampler-capture stop': no -d");
+}
+
+static void check_output(const struct cpu_options *options)
+{
+    bool to_stdout = options->output && strcmp(options->output, "-") == 0;
+
+    if (!options->output && !options->regions)
         cli_usage_error("no output file: -o OUT.fxt");
-    else if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
+    if (options->output && options->regions)
+        cli_usage_error("either a trace (-o) or a folder of regions (--regions)");
+    if (options->regions && (options->compress || options->profiler))
+        cli_usage_error("raw regions have no --layout and are not compressed");
+    if (to_stdout && isatty(STDOUT_FILENO))
         cli_usage_error("a trace is no text for a terminal: redirect standard output");
+    if (to_stdout && options->background)
+        cli_usage_error("a background session has no standard output: -o OUT.fxt");
+    if (options->mode == DRAIN_CIRCULAR && (to_stdout || options->regions))
+        cli_usage_error("a flight recorder writes files: -o OUT.fxt");
+    if (options->stats_json && strcmp(options->stats_json, "-") == 0 &&
+        (to_stdout || options->background))
+        cli_usage_error("standard output is taken: --stats-json FILE");
+}
+
+static void set_period(struct cpu_options *options, uint64_t period_ns)
+{
+    if (options->period_ns)
+        cli_usage_error("-F and --period say the same thing: give one of them, once");
+    options->period_ns = period_ns;
+}
+
+static pid_t id_from(const char *option, const char *text)
+{
+    return (pid_t)cli_number(option, text, 1, INT32_MAX);
+}
+
+static void take(struct cpu_options *options, enum key key, const char *value)
+{
+    switch (key) {
+    case KEY_OUTPUT:
+        options->output = value;
+        break;
+    case KEY_PID:
+        add_task(options, SESSION_PROCESS, id_from("-p", value));
+        break;
+    case KEY_TREE:
+        add_task(options, SESSION_JOB, id_from("--tree", value));
+        break;
+    case KEY_TID:
+        add_task(options, SESSION_THREAD, id_from("-t", value));
+        break;
+    case KEY_ALL:
+        add_task(options, SESSION_SYSTEM_WIDE, 0);
+        break;
+    case KEY_COMM:
+        options->comm = value;
+        break;
+    case KEY_DURATION:
+        options->duration_ns = duration_from(value);
+        break;
+    case KEY_BACKGROUND:
+        options->background = true;
+        break;
+    case KEY_FREQUENCY:
+        set_period(options, period_from_hz(cli_number("-F", value, 1, MAX_HZ)));
+        break;
+    case KEY_PERIOD:
+        set_period(options, cli_number("--period", value, SAMPLER_MIN_PERIOD_NS, MAX_PERIOD_NS));
+        break;
+    case KEY_KERNEL:
+        options->kernel = true;
+        break;
+    case KEY_MODE:
+        options->mode = (enum drain_mode)cli_choice("--mode", value, modes);
+        break;
+    case KEY_BUFFER_SIZE:
+        options->region_size = (size_t)cli_size("--buffer-size", value, 1, SAMPLER_MAX_BUFFER_SIZE);
+        break;
+    case KEY_LAYOUT:
+        options->profiler = cli_choice("--layout", value, layouts) == 1;
+        break;
+    case KEY_COMPRESS:
+        options->compress = true;
+        break;
+    case KEY_REGIONS:
+        options->regions = value;
+        break;
+    case KEY_PRINT_STATS:
+        options->print_stats = true;
+        break;
+    case KEY_STATS_JSON:
+        options->stats_json = value;
+        break;
+    }
 }
 
 void cpu_options_parse(struct cpu_options *options, char **argv)
 {
     struct cli_parser parser;
-    bool has_period = false;
     int key;
 
-    *options = (struct cpu_options){ .period_ns = DEFAULT_PERIOD_NS,
-                                     .region_size = DEFAULT_REGION_SIZE };
+    *options = (struct cpu_options){ .region_size = DEFAULT_REGION_SIZE };
     cli_start(&parser, &cpu_command, argv);
-    while ((key = cli_next(&parser)) > CLI_END) {
-        if ((key == KEY_FREQUENCY || key == KEY_PERIOD) && has_period)
-            cli_usage_error("-F and --period say the same thing: give one of them, once");
-        switch ((enum key)key) {
-        case KEY_OUTPUT:
-            options->output = parser.value;
-            break;
-        case KEY_FREQUENCY:
-            options->period_ns = period_from_hz(cli_number("-F", parser.value, 1, MAX_HZ));
-            has_period = true;
-            break;
-        case KEY_PERIOD:
-            options->period_ns = cli_number("--period", parser.value, MIN_PERIOD_NS, MAX_PERIOD_NS);
-            has_period = true;
-            break;
-        case KEY_BUFFER_SIZE:
-            options->region_size = (size_t)cli_size("--buffer-size", parser.value, 1,
-                                                    REGION_MAX_SIZE);
-            break;
-        }
-    }
+    while ((key = cli_next(&parser)) > CLI_END)
+        take(options, (enum key)key, parser.value);
+    if (!options->period_ns)
+        options->period_ns = DEFAULT_PERIOD_NS;
     options->command = parser.argv;
-    check(options);
+    check_targets(options);
+    check_output(options);
 }

@@ -2,12 +2,14 @@
 #ifndef CPU_OPTIONS_H
 #define CPU_OPTIONS_H
 
+#include "cmd/cli/cli.h"
+#include "sampler-capture/cpu/session.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-#define MIN_PERIOD_NS 10000         /* ZX_SAMPLER_MIN_PERIOD */
 #define MAX_PERIOD_NS 3600000000000 /* an hour: whoever asks for more has mixed up units */
-#define MAX_HZ        (1000000000 / MIN_PERIOD_NS)
+#define MAX_HZ        (1000000000 / SAMPLER_MIN_PERIOD_NS)
 
 /* 1 kHz.  Fuchsia takes 100 Hz, perf 4 kHz.  At 1 kHz ten seconds of work give the 10,000 samples
  * that resolve a hundredth of the time to a tenth of itself, for well under 1 % of its cost.  */
@@ -18,12 +20,27 @@
 struct cpu_options {
     uint64_t period_ns;
     size_t region_size;
-    const char *output;   /* "-" is standard output */
-    char *const *command; /* at least one word, NULL at the end */
+    const char *output;         /* "-" is standard output; NULL: regions instead */
+    const char *regions;        /* folder; NULL: none */
+    struct session_task *tasks; /* owned; from -p, --tree, -t and -a */
+    size_t task_count;
+    const char *comm;     /* wait for processes of this name; NULL: none */
+    uint64_t duration_ns; /* 0: until the targets end or a signal comes */
+    enum drain_mode mode;
+    bool profiler; /* --layout profiler */
+    bool compress;
+    bool kernel;
+    bool background;
+    bool print_stats;
+    const char *stats_json; /* "-" is standard output; NULL: none */
+    char *const *command;   /* at least one word, NULL at the end; or none */
 };
 
 /* The period of so many samples a second, to the nearest nanosecond.  hz is 1..MAX_HZ.  */
 uint64_t period_from_hz(uint64_t hz);
+
+/* "1.5", "300ms", "2m", a plain number in seconds; ends the program when it is no such thing.  */
+uint64_t duration_from(const char *text);
 
 /* Read the command line; ends the program when it is wrong or asks for help.  */
 void cpu_options_parse(struct cpu_options *options, char **argv);

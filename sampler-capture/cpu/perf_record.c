@@ -193,6 +193,108 @@ bool perf_record_parse(const uint8_t *bytes, size_t size, struct perf_record *ou
     return !cursor.failed;
 }
 
+/* ---- Writing ---- */
+
+/* Room for one record, front to back.  */
+struct builder {
+    uint8_t *bytes;
+    size_t size, used;
+    bool failed;
+};
+
+static void add_bytes(struct builder *builder, const void *bytes, size_t size)
+{
+    if (size > builder->size - builder->used) {
+        builder->failed = true;
+        return;
+    }
+    memcpy(builder->bytes + builder->used, bytes, size);
+    builder->used += size;
+}
+
+static void add_u32(struct builder *builder, uint32_t value)
+{
+    add_bytes(builder, &value, sizeof value);
+}
+
+static void add_u64(struct builder *builder, uint64_t value)
+{
+    add_bytes(builder, &value, sizeof value);
+}
+
+/* With its NUL, and up to a whole word.  */
+static void add_text(struct builder *builder, const char *text)
+{
+    static const uint8_t zeros[8];
+    size_t size = strlen(text) + 1;
+
+    add_bytes(builder, text, size);
+    add_bytes(builder, zeros, (8 - size % 8) % 8);
+}
+
+static void add_map(struct builder *builder, const struct perf_map *map)
+{
+    add_u64(builder, map->start);
+    add_u64(builder, map->length);
+    add_u64(builder, map->file_offset);
+    add_u32(builder, (uint32_t)(map->device >> 32));
+    add_u32(builder, (uint32_t)map->device);
+    add_u64(builder, map->inode);
+    add_u64(builder, map->inode_generation);
+    add_u32(builder, map->protection);
+    add_u32(builder, 0);
+    add_text(builder, map->name);
+}
+
+static uint32_t add_body(struct builder *builder, const struct perf_record *record)
+{
+    switch (record->kind) {
+    case PERF_KIND_MAP:
+        add_u32(builder, record->pid);
+        add_u32(builder, record->tid);
+        add_map(builder, &record->value.map);
+        return PERF_RECORD_MMAP2;
+    case PERF_KIND_NAME:
+        add_u32(builder, record->pid);
+        add_u32(builder, record->tid);
+        add_text(builder, record->value.name.text);
+        return PERF_RECORD_COMM;
+    case PERF_KIND_FORK:
+        add_u32(builder, record->pid);
+        add_u32(builder, record->value.fork.parent_pid);
+        add_u32(builder, record->tid);
+        add_u32(builder, record->value.fork.parent_tid);
+        add_u64(builder, record->time_ns);
+        return PERF_RECORD_FORK;
+    default:
+        builder->failed = true;
+        return 0;
+    }
+}
+
+bool perf_record_encode(const struct perf_record *record, uint8_t *bytes, size_t size, size_t *used)
+{
+    struct builder builder = { .bytes = bytes, .size = size, .used = HEADER_SIZE };
+    struct perf_event_header header = { .type = 0 };
+
+    if (size < HEADER_SIZE)
+        return false;
+    header.type = add_body(&builder, record);
+    add_u32(&builder, record->pid);
+    add_u32(&builder, record->tid);
+    add_u64(&builder, record->time_ns);
+    if (builder.failed || builder.used > PERF_RECORD_MAX_SIZE)
+        return false;
+    header.size = (uint16_t)builder.used;
+    if (record->kind == PERF_KIND_NAME && record->value.name.exec)
+        header.misc = PERF_RECORD_MISC_COMM_EXEC;
+    memcpy(bytes, &header, HEADER_SIZE);
+    *used = builder.used;
+    return true;
+}
+
+/* ---- Stacks ---- */
+
 /* Where design and format meet.  x86-64: entry 0 is the interrupted instruction, the others are
  * return addresses, which is what the kernel gives.  arm64: Zircon writes entry 1 as lr - 4, and
  * readers look entries 0 and 1 of such blobs up as they are; so entry 1 gets its 4 taken away here,

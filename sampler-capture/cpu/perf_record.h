@@ -66,6 +66,14 @@ struct perf_record {
  * bytes.  */
 bool perf_record_parse(const uint8_t *bytes, size_t size, struct perf_record *out);
 
+/* Write a map, name or fork record as the kernel would, at most size bytes; *used is its size.  For
+ * what a capture finds in /proc and puts in order with what the kernel says.  False when it does
+ * not fit.  */
+bool perf_record_encode(const struct perf_record *record, uint8_t *bytes, size_t size,
+                        size_t *used);
+
+#define PERF_RECORD_MAX_SIZE 65528 /* its size has 16 bits and is whole words */
+
 /* Copy the user part of a callchain, at most max program counters, leaf first, to frames as
  * little-endian words (room for max).  A zero ends the stack, as it does in Zircon's walk
  * (docs/formats/zx-sampler.md section 2).  Returns their number.  */

@@ -17,8 +17,8 @@ static void set_name(char name[TASK_NAME_SIZE], bool *written, const char *text)
     *written = false;
 }
 
-static struct thread *begin_thread(struct process_table *table, struct process *process,
-                                   uint32_t tid, const char *name)
+static struct thread *add_thread(struct process_table *table, struct process *process, uint32_t tid,
+                                 const char *name)
 {
     struct thread *thread = calloc(1, sizeof *thread);
 
@@ -90,6 +90,17 @@ static void end_thread(struct process_table *table, struct thread *thread)
         end_process(table, process);
 }
 
+/* A tid that is still another process's was not seen to end.  */
+static struct thread *begin_thread(struct process_table *table, struct process *process,
+                                   uint32_t tid, const char *name)
+{
+    struct thread *old = id_table_find(&table->threads, tid);
+
+    if (old && old->process != process)
+        end_thread(table, old);
+    return add_thread(table, process, tid, name);
+}
+
 /* ---- Side-band records ---- */
 
 static bool apply_fork(struct process_table *table, const struct perf_record *record)
@@ -97,7 +108,11 @@ static bool apply_fork(struct process_table *table, const struct perf_record *re
     struct thread *parent = id_table_find(&table->threads, record->value.fork.parent_tid);
     const char *name = parent ? parent->name : "";
     struct process *process = id_table_find(&table->processes, record->pid);
+    struct thread *known = id_table_find(&table->threads, record->tid);
 
+    /* Told before: by /proc, or by two targets that overlap.  */
+    if (known && known->process == process && record->pid == record->value.fork.parent_pid)
+        return true;
     if (record->pid != record->value.fork.parent_pid) {
         struct process *parent_process = id_table_find(&table->processes,
                                                        record->value.fork.parent_pid);
@@ -230,6 +245,22 @@ struct thread *processes_thread(struct process_table *table, uint32_t pid, uint3
         return NULL;
     name_now(pid, tid, name);
     return begin_thread(table, process, tid, name);
+}
+
+void processes_forget_written(struct process_table *table)
+{
+    for (size_t i = 0; i < table->processes.capacity; i++) {
+        struct process *process = table->processes.slots[i].object;
+
+        if (!process)
+            continue;
+        process->name_written = process->sampled = false;
+        process->known_count = 0;
+        process->next_local_id = 0;
+        address_map_forget_written(&process->map);
+        for (struct thread *thread = process->threads; thread; thread = thread->next)
+            thread->name_written = thread->sampled = false;
+    }
 }
 
 static bool is_taken(const struct process *process, uint32_t id)

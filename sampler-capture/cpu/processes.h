@@ -61,6 +61,9 @@ bool processes_apply(struct process_table *table, const struct perf_record *reco
  * processes_apply().  */
 struct thread *processes_thread(struct process_table *table, uint32_t pid, uint32_t tid);
 
+/* Another trace begins: nothing of what is known has been written to it.  */
+void processes_forget_written(struct process_table *table);
+
 /* The number of a module in a process, both to be written under.  *is_new says that the trace does
  * not have the module for this process yet.  Unique in the file while numbers last, then in the
  * process.  False when there is no memory or the process has 65,536 modules.  */

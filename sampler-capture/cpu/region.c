@@ -44,10 +44,8 @@ bool region_append(struct region *region, const struct region_sample *sample)
     size_t words = REGION_HEADER_WORDS + sample->frame_count;
     uint8_t *record = region->bytes + region->used;
 
-    if (words * WORD > region->size - region->used) {
-        region->dropped++;
+    if (words * WORD > region->size - region->used)
         return false;
-    }
     store_u64(record, LARGE_RECORD_TYPE | (uint64_t)words << 4);
     store_u64(record + 1 * WORD, 0);
     store_u64(record + 2 * WORD, sample->ticks);
@@ -85,6 +83,17 @@ void region_discard_before(struct region *region, uint64_t limit)
         kept += next - offset;
     }
     region->used = kept;
+}
+
+void region_discard_half(struct region *region)
+{
+    struct region_sample sample;
+    size_t cut = 0;
+
+    while (cut < region->used / 2)
+        cut = region_read(region, cut, &sample);
+    memmove(region->bytes, region->bytes + cut, region->used - cut);
+    region->used -= cut;
 }
 
 void region_release(struct region *region)

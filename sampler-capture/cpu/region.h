@@ -15,10 +15,9 @@
 #define REGION_HEADER_WORDS 6          /* words before the first program counter */
 
 struct region {
-    uint8_t *bytes;   /* owned */
-    size_t size;      /* bytes, whole pages */
-    size_t used;      /* bytes, whole words */
-    uint64_t dropped; /* samples that did not fit, since region_init() */
+    uint8_t *bytes; /* owned */
+    size_t size;    /* bytes, whole pages */
+    size_t used;    /* bytes, whole words */
 };
 
 /* One sample.  The ids are those of the kernel, pid and tid: what a koid adds to them is known only
@@ -35,7 +34,7 @@ struct region_sample {
  * REGION_MAX_SIZE, or there is no memory.  Pages are taken when first written.  */
 bool region_init(struct region *region, size_t size);
 
-/* Append a sample, or count it as dropped and return false when it does not fit.  */
+/* Append a sample; false when it does not fit.  */
 bool region_append(struct region *region, const struct region_sample *sample);
 
 /* Read the record at offset, which region_read() or 0 gave.  Returns the offset of the next record,
@@ -44,6 +43,9 @@ size_t region_read(const struct region *region, size_t offset, struct region_sam
 
 /* Forget the records with ticks < limit; the others move to the start, in their order.  */
 void region_discard_before(struct region *region, uint64_t limit);
+
+/* Forget the older half of the bytes, or the records that begin in it.  */
+void region_discard_half(struct region *region);
 
 /* Frees what region_init() took.  Accepts a region of zero bytes.  */
 void region_release(struct region *region);

@@ -15,7 +15,7 @@ static const char *counted(char buffer[64], uint64_t number, const char *one, co
 
 static void print_contents(const struct summary *summary)
 {
-    const struct trace_totals *totals = summary->totals;
+    const struct trace_totals *totals = &summary->result->totals;
     char samples[64], processes[64], threads[64], size[64];
 
     if (totals->bytes < 1U << 20)
@@ -30,7 +30,7 @@ static void print_contents(const struct summary *summary)
 
 static void print_losses(const struct summary *summary)
 {
-    const struct trace_loss *loss = &summary->loss;
+    const struct loss *loss = &summary->result->loss;
 
     if (loss->ring)
         cli_note("lost: %s records, since the kernel's buffers were full: take a longer period, a "
@@ -42,7 +42,7 @@ static void print_losses(const struct summary *summary)
                  cli_grouped(loss->throttled));
     if (loss->region_full)
         cli_note("lost: %s samples, since buffers of %s bytes were full: raise --buffer-size",
-                 cli_grouped(loss->region_full), cli_grouped(summary->region_size));
+                 cli_grouped(loss->region_full), cli_grouped(summary->result->region_size));
     if (loss->unreadable)
         cli_note("lost: %s samples without a readable user stack", cli_grouped(loss->unreadable));
     if (loss->exited)
@@ -52,11 +52,12 @@ static void print_losses(const struct summary *summary)
 /* A task's first sample comes a whole period after its start.  */
 static void print_missed(const struct summary *summary)
 {
-    double sampled = (double)summary->totals->samples * (double)summary->period_ns / 1e9;
+    double sampled = (double)summary->result->totals.samples * (double)summary->result->period_ns /
+                     1e9;
 
-    if (summary->totals->samples > 0 && trace_loss_total(&summary->loss) == 0 &&
+    if (summary->result->totals.samples > 0 && loss_total(&summary->result->loss) == 0 &&
         sampled < summary->user_seconds / 2 &&
-        summary->user_seconds > 20 * (double)summary->period_ns / 1e9)
+        summary->user_seconds > 20 * (double)summary->result->period_ns / 1e9)
         cli_note(
             "samples stand for %.2f s of %.2f s CPU time outside the kernel: threads that live "
             "shorter than a period have none; take a higher -F",
@@ -65,27 +66,29 @@ static void print_missed(const struct summary *summary)
 
 static void print_doubts(const struct summary *summary)
 {
-    const struct trace_totals *totals = summary->totals;
+    const struct trace_totals *totals = &summary->result->totals;
     char number[64];
 
     if (totals->samples == 0)
         cli_note("no samples: no thread used a CPU for %s ns outside the kernel; -F takes more "
                  "samples",
-                 cli_grouped(summary->period_ns));
-    if (totals->samples >= 20 && summary->broken > totals->samples / 2)
+                 cli_grouped(summary->result->period_ns));
+    if (totals->samples >= 20 && summary->result->broken > totals->samples / 2)
         cli_note("most stacks end after one or two functions, where code was compiled without "
                  "frame pointers: to see callers compile it with -fno-omit-frame-pointer "
                  "-mno-omit-leaf-frame-pointer");
     print_missed(summary);
-    if (summary->kernel_seconds > summary->user_seconds / 9) /* a tenth of the whole */
-        cli_note("%.2f s of %.2f s CPU time went by in the kernel, where no samples are taken",
+    if (!summary->kernel &&
+        summary->kernel_seconds > summary->user_seconds / 9) /* a tenth of the whole */
+        cli_note("%.2f s of %.2f s CPU time went by in the kernel, where no samples are taken "
+                 "without --kernel",
                  summary->kernel_seconds, summary->user_seconds + summary->kernel_seconds);
-    if (summary->unplaced)
+    if (summary->result->unplaced)
         cli_note("%s of files that could not be read as ELF: addresses in them are file offsets",
-                 counted(number, summary->unplaced, "mapping", "mappings"));
-    if (summary->mappings_dropped + totals->unmapped)
+                 counted(number, summary->result->unplaced, "mapping", "mappings"));
+    if (summary->result->mappings_dropped + totals->unmapped)
         cli_note("%s mappings of processes that have too many are left out",
-                 cli_grouped(summary->mappings_dropped + totals->unmapped));
+                 cli_grouped(summary->result->mappings_dropped + totals->unmapped));
 }
 
 void summary_print(const struct summary *summary)
@@ -94,6 +97,6 @@ void summary_print(const struct summary *summary)
     print_losses(summary);
     if (summary->fine)
         print_doubts(summary);
-    if (summary->totals->samples > 0 && strcmp(summary->output, "standard output") != 0)
+    if (summary->result->totals.samples > 0 && strcmp(summary->output, "standard output") != 0)
         cli_note("next: fxt2pprof %s -o profile.pb.gz", summary->output);
 }

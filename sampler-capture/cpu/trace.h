@@ -1,12 +1,15 @@
-/* trace.h - the file that a capture writes.
+/* trace.h - what a capture writes.
  *
  * An archive (docs/formats/fxt.md section 1.5): provider cpu + 1, "cpu-N", holds the samples of one
  * CPU as the kernel sampler of Zircon writes them; provider 0xffff0000, "sampler-capture", holds
- * what samples mean: names, modules, mappings, the session and what was lost.  All ticks are
- * nanoseconds of CLOCK_MONOTONIC.  Whole records reach the file, many with one write(2).  */
+ * what samples mean: names, modules, mappings, the session and what was lost.  Or, if the options
+ * say so, the stream of Fuchsia's profiler (section 4.2 there), or a folder of raw regions.  All
+ * ticks are nanoseconds of CLOCK_MONOTONIC.  Whole records reach the file, many with one
+ * write(2).  */
 #ifndef CPU_TRACE_H
 #define CPU_TRACE_H
 
+#include "sampler-capture/cpu/drain.h"
 #include "sampler-capture/cpu/processes.h"
 #include "sampler-capture/cpu/region.h"
 
@@ -15,15 +18,6 @@
 #include <stdint.h>
 
 #define TRACE_TOOL_PROVIDER 0xffff0000U
-
-/* Samples that are not in the trace, by cause.  Counts only ever grow.  */
-struct trace_loss {
-    uint64_t ring;        /* the kernel's ring was full: samples and side-band records */
-    uint64_t throttled;   /* times the kernel stopped an event until the next tick */
-    uint64_t region_full; /* the region was full */
-    uint64_t unreadable;  /* no user stack */
-    uint64_t exited;      /* the thread had given up its ids */
-};
 
 /* The arguments of the instant fxt.capture/session.  */
 struct trace_session {
@@ -39,10 +33,16 @@ struct trace_session {
     const char *tool_version;
 };
 
+struct trace_options {
+    bool profiler;  /* the stream of Fuchsia's profiler instead of the archive */
+    bool compress;  /* zstd, a frame each second */
+    int regions_fd; /* of a folder, borrowed: raw regions and markup instead of a trace; -1: none */
+};
+
 struct trace;
 
 /* A trace into fd, which is borrowed, for CPUs 0..cpu_limit-1.  NULL when there is no memory.  */
-struct trace *trace_open(int fd, size_t cpu_limit);
+struct trace *trace_open(int fd, size_t cpu_limit, const struct trace_options *options);
 
 /* Each of these returns false when the trace cannot go on: trace_errno() says why.  */
 
@@ -55,12 +55,15 @@ bool trace_write_sample(struct trace *trace, unsigned cpu, const struct region_s
                         struct thread *thread);
 
 /* What was lost on a CPU up to now, if that changed since the last time or always is set.  */
-bool trace_write_loss(struct trace *trace, unsigned cpu, uint64_t ticks,
-                      const struct trace_loss *loss, bool always);
+bool trace_write_loss(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
+                      bool always);
 
-/* Bring everything to the file.  After a failed write the file is cut behind the last whole record,
- * where that is possible.  */
+/* Bring everything to the file; of a compressed trace, every frame that is a second old.  After a
+ * failed write the file is cut behind the last whole record or frame, where that is possible.  */
 bool trace_flush(struct trace *trace);
+
+/* The same at the end: nothing stays behind.  */
+bool trace_finish(struct trace *trace);
 
 /* errno of the failure, ENOMEM included; 0 if there was none.  */
 int trace_errno(const struct trace *trace);
@@ -77,8 +80,5 @@ const struct trace_totals *trace_totals(const struct trace *trace);
 
 /* Accepts NULL.  Does not flush.  */
 void trace_close(struct trace *trace);
-
-/* Total of all causes.  */
-uint64_t trace_loss_total(const struct trace_loss *loss);
 
 #endif /* CPU_TRACE_H */

@@ -20,13 +20,13 @@ says() { # says TEXT: the message on stderr
 
 # The command line.
 expect 2 sampler-capture
-says "which capture"
+says "which command"
 expect 2 sampler-capture heap
-says "no capture 'heap'"
+says "no command 'heap'"
 expect 2 sampler-capture cpu -- true
 says "no output file"
 expect 2 sampler-capture cpu -o x.fxt
-says "no COMMAND"
+says "nothing to sample"
 expect 2 sampler-capture cpu -o x.fxt --period 9999 -- true
 says "--period: 9999 is not between 10,000"
 expect 2 sampler-capture cpu -o x.fxt -F 0 -- true
@@ -53,7 +53,7 @@ says "missing/x.fxt: No such file or directory"
 status=0
 capture_deny sampler-capture cpu -o x.fxt -- touch ran 2>err || status=$?
 if [ $status -ne 77 ]; then
-    [ $status -eq 125 ] || fail "status $status without perf_event_open"
+    [ $status -eq 4 ] || fail "status $status without perf_event_open"
     says "kernel.perf_event_paranoid"
     [ "$(wc -l <err)" -eq 1 ] || fail "more than one sentence: $(cat err)"
     [ ! -e x.fxt ] || fail "a file although nothing ran"

@@ -1,0 +1,23 @@
+/* background.h - the one session that runs in the background, as Fuchsia's session manager has it.
+ *
+ * Its process holds a lock on a file of a folder that only the user can read; the file says what it
+ * is.  Whoever finds the lock free finds no session.  */
+#ifndef CPU_BACKGROUND_H
+#define CPU_BACKGROUND_H
+
+#include <stdbool.h>
+
+/* Become the background session: returns in a process of its own, which has the lock.  The process
+ * that called prints the task id and ends once background_ready() was called.  Ends the program
+ * with a message when there is a session already.  */
+void background_begin(const char *output);
+
+/* The capture has begun, or failed after a message: let the process that waits end.  */
+void background_ready(bool failed);
+
+/* "sampler-capture status", "stop" and "abort": exit status.  */
+int background_status_main(char **argv);
+int background_stop_main(char **argv);
+int background_abort_main(char **argv);
+
+#endif /* CPU_BACKGROUND_H */

@@ -1,0 +1,72 @@
+/* drain.h - from the kernel's rings into regions.
+ *
+ * Samples go into the region of their CPU; what else the kernel tells of tasks goes to whoever asks
+ * for it.  What could not be kept is counted by cause.  */
+#ifndef CPU_DRAIN_H
+#define CPU_DRAIN_H
+
+#include "sampler-capture/cpu/events.h"
+#include "sampler-capture/cpu/perf_record.h"
+#include "sampler-capture/cpu/region.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Samples that are not kept, by cause.  Counts only ever grow.  */
+struct loss {
+    uint64_t ring;        /* the kernel's ring was full: samples and side-band records */
+    uint64_t throttled;   /* times the kernel stopped an event until the next tick */
+    uint64_t region_full; /* the region was full */
+    uint64_t unreadable;  /* no user stack */
+    uint64_t exited;      /* the thread had given up its ids */
+};
+
+/* Total of all causes.  */
+uint64_t loss_total(const struct loss *loss);
+
+/* What happens when a region is full (docs/capture.md).  */
+enum drain_mode {
+    DRAIN_STREAMING, /* samples are dropped and counted until somebody makes room */
+    DRAIN_ONESHOT,   /* its CPU samples no more, as in Zircon */
+    DRAIN_CIRCULAR,  /* the older half is forgotten */
+};
+
+struct drain_cpu {
+    struct region region;
+    struct loss loss;
+    uint64_t told; /* losses that its rings told of, part of loss.ring */
+    bool active;   /* its rings held something */
+    bool stopped;  /* DRAIN_ONESHOT: its region is full */
+};
+
+/* Takes one side-band record: its bytes as the kernel wrote them, and what they say.  False ends
+ * the drain: no memory.  */
+typedef bool (*drain_sideband_fn)(void *context, struct drain_cpu *cpu, const uint8_t *bytes,
+                                  size_t size, const struct perf_record *record);
+
+struct drain {
+    struct events *events; /* borrowed */
+    enum drain_mode mode;
+    struct drain_cpu *cpus;     /* owned; one for each of events.cpus */
+    drain_sideband_fn sideband; /* NULL: such records are not wanted */
+    void *context;
+};
+
+/* Regions of region_size bytes.  False when there is no memory; drain_release() then frees what
+ * there is.  */
+bool drain_init(struct drain *drain, struct events *events, enum drain_mode mode,
+                size_t region_size);
+
+/* Move what the kernel has written up to now.  False when there is no memory.  */
+bool drain_all(struct drain *drain);
+
+/* Add what was lost behind the last records of the rings: once, at the end.  */
+void drain_count_untold(struct drain *drain);
+
+/* Losses of all CPUs added up.  */
+struct loss drain_loss(const struct drain *drain);
+
+void drain_release(struct drain *drain);
+
+#endif /* CPU_DRAIN_H */

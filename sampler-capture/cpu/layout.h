@@ -1,0 +1,55 @@
+/* layout.h - between trace.c and the forms in which a trace can be written.  */
+#ifndef CPU_LAYOUT_H
+#define CPU_LAYOUT_H
+
+#include "sampler-capture/cpu/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace;
+
+/* How one layout writes.  Each returns false on failure, with trace->failed set.  */
+struct layout {
+    bool (*session)(struct trace *trace, const struct trace_session *session);
+    bool (*process)(struct trace *trace, const struct process *process);
+    bool (*thread)(struct trace *trace, const struct thread *thread);
+    bool (*module)(struct trace *trace, const struct process *process, const struct module *module,
+                   uint16_t id, uint64_t ticks);
+    bool (*mapping)(struct trace *trace, const struct process *process,
+                    const struct mapping *mapping, uint16_t id);
+    bool (*sample)(struct trace *trace, unsigned cpu, const struct region_sample *sample,
+                   const struct thread *thread);
+    /* lost says whether the numbers grew.  */
+    bool (*loss)(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
+                 bool lost);
+    bool (*flush)(struct trace *trace, bool last);
+    void (*close)(struct trace *trace);
+};
+
+extern const struct layout layout_sampler;  /* stream.c */
+extern const struct layout layout_profiler; /* stream.c */
+extern const struct layout layout_regions;  /* regions.c */
+
+struct trace {
+    const struct layout *layout;
+    struct trace_options options;
+    int fd;
+    int failed; /* errno */
+    struct trace_totals totals;
+    struct stream *stream;   /* owned by its layout, or NULL */
+    struct regions *regions; /* likewise */
+    size_t cpu_limit;
+    struct loss losses[]; /* as written, by CPU */
+};
+
+/* Open what the layout needs besides; false when there is no memory or, with trace->failed, a file
+ * cannot be made.  */
+bool stream_open(struct trace *trace);
+bool regions_open(struct trace *trace);
+
+/* Write all size bytes to fd.  0 or errno; *done says how many went out.  */
+int layout_write(int fd, const void *bytes, size_t size, size_t *done);
+
+#endif /* CPU_LAYOUT_H */

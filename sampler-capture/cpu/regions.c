@@ -1,0 +1,234 @@
+/* regions.c - a trace as Zircon leaves it: the regions of the CPUs as raw files, and for each
+ * process a file of symbolizer markup that says what its addresses mean
+ * (docs/formats/zx-sampler.md section 3, docs/formats/symbolizer.md section 1).  */
+#include "sampler-capture/cpu/layout.h"
+
+#include "libfxt/fxt.h"
+#include "sampler-capture/cpu/utf8.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_SIZE (256U << 10)
+#define NAME_SIZE   4096
+
+struct region_file {
+    int fd; /* -1: no sample yet */
+    size_t used;
+    uint8_t *bytes; /* owned; whole records */
+};
+
+struct regions {
+    struct fxt_writer *writer;   /* owned */
+    struct region_file *current; /* where the next record goes */
+    struct region_file files[];  /* by CPU */
+};
+
+static bool flush_file(struct trace *trace, struct region_file *file)
+{
+    size_t done;
+
+    if (file->used == 0 || trace->failed)
+        return trace->failed == 0;
+    trace->failed = layout_write(file->fd, file->bytes, file->used, &done);
+    trace->totals.bytes += done;
+    file->used = 0;
+    return trace->failed == 0;
+}
+
+static int take_record(void *context, const void *bytes, size_t size)
+{
+    struct trace *trace = context;
+    struct region_file *file = trace->regions->current;
+
+    if (size > BUFFER_SIZE - file->used && !flush_file(trace, file))
+        return trace->failed;
+    memcpy(file->bytes + file->used, bytes, size); /* a sample has at most 127 frames */
+    file->used += size;
+    return 0;
+}
+
+bool regions_open(struct trace *trace)
+{
+    struct regions *regions = calloc(1,
+                                     sizeof *regions + trace->cpu_limit * sizeof regions->files[0]);
+
+    trace->regions = regions;
+    if (!regions)
+        return false;
+    for (size_t i = 0; i < trace->cpu_limit; i++)
+        regions->files[i].fd = -1;
+    return fxt_writer_open(take_record, trace, &regions->writer, NULL) == FXT_OK;
+}
+
+static void regions_close(struct trace *trace)
+{
+    struct regions *regions = trace->regions;
+
+    if (!regions)
+        return;
+    fxt_writer_close(regions->writer);
+    for (size_t i = 0; i < trace->cpu_limit; i++) {
+        if (regions->files[i].fd >= 0)
+            (void)close(regions->files[i].fd);
+        free(regions->files[i].bytes);
+    }
+    free(regions);
+}
+
+static bool regions_flush(struct trace *trace, bool last)
+{
+    (void)last;
+    for (size_t i = 0; i < trace->cpu_limit; i++)
+        if (!flush_file(trace, &trace->regions->files[i]))
+            return false;
+    return true;
+}
+
+/* ---- Samples ---- */
+
+static bool open_file(struct trace *trace, struct region_file *file, unsigned cpu)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof name, "cpu-%u.region", cpu);
+    file->bytes = malloc(BUFFER_SIZE);
+    file->fd = openat(trace->options.regions_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                      0666);
+    if (!file->bytes || file->fd < 0)
+        trace->failed = file->bytes ? errno : ENOMEM;
+    return trace->failed == 0;
+}
+
+/* What the writer makes of it is what section 3 says of a region: no strings, no arguments, the
+ * thread inline.  */
+static bool regions_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,
+                           const struct thread *thread)
+{
+    struct region_file *file = &trace->regions->files[cpu];
+    struct fxt_record blob = {
+        .kind = FXT_RECORD_LARGE_BLOB,
+        .ticks = sample->ticks,
+        .thread = { .process = thread->process->koid, .thread = thread->koid },
+    };
+
+    if (file->fd < 0 && !open_file(trace, file, cpu))
+        return false;
+    trace->regions->current = file;
+    blob.value.large_blob.payload.bytes = sample->frames;
+    blob.value.large_blob.payload.length = sample->frame_count * 8;
+    if (fxt_writer_record(trace->regions->writer, &blob, NULL) == FXT_OK)
+        return true;
+    if (trace->failed == 0)
+        trace->failed = ENOMEM;
+    return false;
+}
+
+/* A region has no room for what was lost: the summary tells.  */
+static bool regions_loss(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
+                         bool lost)
+{
+    (void)trace, (void)cpu, (void)ticks, (void)loss, (void)lost;
+    return true;
+}
+
+static bool regions_session(struct trace *trace, const struct trace_session *session)
+{
+    (void)trace, (void)session;
+    return true;
+}
+
+/* ---- Markup ---- */
+
+/* One more line in the file of a process: modules-PID.markup, and for what an exec or a new use of
+ * the pid made of it modules-PID.INCARNATION.markup.  */
+static bool put_line(struct trace *trace, const struct process *process, const char *line,
+                     bool first)
+{
+    char name[64];
+    uint32_t incarnation = (uint32_t)(process->koid >> 32);
+    size_t done;
+    int fd;
+
+    if (incarnation == 0)
+        (void)snprintf(name, sizeof name, "modules-%" PRIu32 ".markup", process->pid);
+    else
+        (void)snprintf(name, sizeof name, "modules-%" PRIu32 ".%" PRIu32 ".markup", process->pid,
+                       incarnation);
+    fd = openat(trace->options.regions_fd, name,
+                O_WRONLY | O_CREAT | O_CLOEXEC | (first ? O_TRUNC : O_APPEND), 0666);
+    if (fd < 0) {
+        trace->failed = errno;
+        return false;
+    }
+    trace->failed = layout_write(fd, line, strlen(line), &done);
+    trace->totals.bytes += done;
+    if (close(fd) != 0 && trace->failed == 0)
+        trace->failed = errno;
+    return trace->failed == 0;
+}
+
+static bool regions_process(struct trace *trace, const struct process *process)
+{
+    return process->sampled || put_line(trace, process, "{{{reset}}}\n", true);
+}
+
+/* There is no record of a thread's name.  */
+static bool regions_thread(struct trace *trace, const struct thread *thread)
+{
+    (void)trace, (void)thread;
+    return true;
+}
+
+/* Fields have neither ':' nor '}' nor line ends.  */
+static void clean_field(char *text)
+{
+    for (; *text; text++)
+        if (*text == ':' || *text == '}' || *text == '{' || (unsigned char)*text < ' ')
+            *text = '_';
+}
+
+static bool regions_module(struct trace *trace, const struct process *process,
+                           const struct module *module, uint16_t id, uint64_t ticks)
+{
+    char name[NAME_SIZE], id_text[2 * ELF_IMAGE_MAX_BUILD_ID + 1], line[NAME_SIZE + 256];
+
+    (void)ticks;
+    utf8_copy_tail(name, sizeof name, module->name ? module->name : "[anon]");
+    clean_field(name);
+    for (size_t i = 0; i < module->image.build_id_size; i++)
+        (void)snprintf(id_text + 2 * i, 3, "%02x", module->image.build_id[i]);
+    id_text[2 * module->image.build_id_size] = '\0';
+    (void)snprintf(line, sizeof line, "{{{module:%u:%s:elf:%s}}}\n", id, name, id_text);
+    return put_line(trace, process, line, false);
+}
+
+static bool regions_mapping(struct trace *trace, const struct process *process,
+                            const struct mapping *mapping, uint16_t id)
+{
+    char line[256];
+
+    (void)snprintf(line, sizeof line,
+                   "{{{mmap:0x%016" PRIx64 ":0x%" PRIx64 ":load:%u:%s%s%s:0x%016" PRIx64 "}}}\n",
+                   mapping->start, mapping->limit - mapping->start, id,
+                   mapping->flags & 4 ? "r" : "", mapping->flags & 2 ? "w" : "",
+                   mapping->flags & 1 ? "x" : "", mapping->vaddr);
+    return put_line(trace, process, line, false);
+}
+
+const struct layout layout_regions = {
+    .session = regions_session,
+    .process = regions_process,
+    .thread = regions_thread,
+    .module = regions_module,
+    .mapping = regions_mapping,
+    .sample = regions_sample,
+    .loss = regions_loss,
+    .flush = regions_flush,
+    .close = regions_close,
+};

@@ -1,0 +1,355 @@
+#include "sampler-capture/cpu/sampler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_RING_SIZE    (16U << 10)
+#define NORMAL_RING_SIZE (256U << 10) /* perf_event_mlock_kb allows users no more by default */
+#define MAX_RING_SIZE    (4U << 20)
+#define PID_LIMIT        4194304 /* of 64-bit kernels, whatever kernel.pid_max says */
+#define PF_KTHREAD       0x00200000U
+
+struct sampler {
+    struct events events;
+    struct drain drain;
+    struct events_error error;
+    bool running;
+    pid_t *threads; /* owned; attached by sampler_attach() */
+    size_t thread_count;
+    size_t thread_capacity;
+};
+
+/* There is one at a time.  */
+static struct sampler *current;
+
+/* ---- Status ---- */
+
+static const struct sampler_status_entry entries[SAMPLER_STATUSES] = {
+    [SAMPLER_OK] = { "ZX_OK", 0, 0 },
+    [SAMPLER_NOT_SUPPORTED] = { "ZX_ERR_NOT_SUPPORTED", -2, ENOTSUP },
+    [SAMPLER_NO_MEMORY] = { "ZX_ERR_NO_MEMORY", -4, ENOMEM },
+    [SAMPLER_INVALID_ARGS] = { "ZX_ERR_INVALID_ARGS", -10, EINVAL },
+    [SAMPLER_BAD_HANDLE] = { "ZX_ERR_BAD_HANDLE", -11, ESRCH },
+    [SAMPLER_WRONG_TYPE] = { "ZX_ERR_WRONG_TYPE", -12, ENOTTY },
+    [SAMPLER_OUT_OF_RANGE] = { "ZX_ERR_OUT_OF_RANGE", -14, ERANGE },
+    [SAMPLER_BAD_STATE] = { "ZX_ERR_BAD_STATE", -20, EBUSY },
+    [SAMPLER_ALREADY_EXISTS] = { "ZX_ERR_ALREADY_EXISTS", -26, EEXIST },
+    [SAMPLER_ACCESS_DENIED] = { "ZX_ERR_ACCESS_DENIED", -30, EACCES },
+};
+
+const struct sampler_status_entry *sampler_status_entry(enum sampler_status status)
+{
+    return &entries[status];
+}
+
+/* What an errno of perf_event_open(2) and mmap(2) means.  */
+static enum sampler_status status_of(int cause)
+{
+    switch (cause) {
+    case ENOSYS:
+    case ENOENT:
+    case EOPNOTSUPP:
+        return SAMPLER_NOT_SUPPORTED;
+    case EACCES:
+    case EPERM:
+        return SAMPLER_ACCESS_DENIED;
+    case ESRCH:
+        return SAMPLER_BAD_HANDLE;
+    case EINVAL:
+        return SAMPLER_INVALID_ARGS;
+    default:
+        return SAMPLER_NO_MEMORY;
+    }
+}
+
+const char *sampler_message(const struct sampler *sampler)
+{
+    return sampler->error.message;
+}
+
+/* ---- Create and close ---- */
+
+size_t sampler_ring_size(uint64_t period_ns, size_t region_size, uint32_t max_frames)
+{
+    uint64_t deepest = UINT64_C(8) * (5 + 1 + max_frames); /* bytes of a sample in a ring */
+    uint64_t wanted = 250000000 / period_ns * deepest;
+    size_t size = NORMAL_RING_SIZE;
+
+    while (size < wanted && size < MAX_RING_SIZE)
+        size *= 2;
+    while (size > region_size / 2 && size > MIN_RING_SIZE)
+        size /= 2;
+    return size;
+}
+
+static bool is_valid(uint64_t options, const struct sampler_config *config, size_t config_size)
+{
+    return options == 0 && config && config_size == sizeof *config &&
+           config->iobuffer_discipline == SAMPLER_DISCIPLINE_NONE && config->buffer_size > 0 &&
+           config->buffer_size <= SAMPLER_MAX_BUFFER_SIZE &&
+           config->period >= SAMPLER_MIN_PERIOD_NS;
+}
+
+static enum sampler_status open_all(struct sampler *sampler, const struct sampler_config *config,
+                                    const struct sampler_extras *extras)
+{
+    struct events_config wanted = {
+        .period_ns = (uint64_t)config->period,
+        .ring_size = sampler_ring_size((uint64_t)config->period, (size_t)config->buffer_size,
+                                       extras->max_frames),
+        .max_frames = extras->max_frames,
+        .kernel = extras->kernel,
+        .sideband = extras->sideband,
+    };
+
+    if (!events_open(&sampler->events, &wanted, &sampler->error))
+        return status_of(sampler->error.cause);
+    if (!drain_init(&sampler->drain, &sampler->events, extras->mode, (size_t)config->buffer_size))
+        return SAMPLER_NO_MEMORY;
+    return SAMPLER_OK;
+}
+
+static void destroy(struct sampler *sampler)
+{
+    if (sampler->drain.cpus)
+        drain_release(&sampler->drain);
+    events_close(&sampler->events);
+    free(sampler->threads);
+    free(sampler);
+}
+
+enum sampler_status sampler_create_extra(uint64_t options, const struct sampler_config *config,
+                                         size_t config_size, const struct sampler_extras *extras,
+                                         struct sampler **out, struct events_error *error)
+{
+    struct sampler *sampler;
+    enum sampler_status status;
+
+    if (!is_valid(options, config, config_size))
+        return SAMPLER_INVALID_ARGS;
+    if (current)
+        return SAMPLER_ALREADY_EXISTS;
+    sampler = calloc(1, sizeof *sampler);
+    if (!sampler)
+        return SAMPLER_NO_MEMORY;
+    status = open_all(sampler, config, extras);
+    if (status != SAMPLER_OK) {
+        *error = sampler->error;
+        destroy(sampler);
+        return status;
+    }
+    current = *out = sampler;
+    return SAMPLER_OK;
+}
+
+enum sampler_status sampler_create(uint64_t options, const struct sampler_config *config,
+                                   size_t config_size, struct sampler **out)
+{
+    const struct sampler_extras zircon = { .mode = DRAIN_ONESHOT, .max_frames = REGION_MAX_FRAMES };
+    struct events_error error;
+
+    return sampler_create_extra(options, config, config_size, &zircon, out, &error);
+}
+
+void sampler_close(struct sampler *sampler)
+{
+    if (!sampler)
+        return;
+    if (current == sampler)
+        current = NULL;
+    destroy(sampler);
+}
+
+/* ---- Attach ---- */
+
+static enum sampler_status check_handle(const struct sampler *sampler)
+{
+    if (!current)
+        return SAMPLER_BAD_STATE;
+    return sampler == current ? SAMPLER_OK : SAMPLER_BAD_HANDLE;
+}
+
+/* proc(5): the flags are the seventh field behind the name, which ends at the last parenthesis.  */
+static bool is_kernel_thread(pid_t tid)
+{
+    char path[64], text[512];
+    unsigned flags = 0;
+    FILE *file;
+    const char *end;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    end = fgets(text, sizeof text, file) ? strrchr(text, ')') : NULL;
+    (void)fclose(file);
+    for (int field = 0; end && field < 7; field++) {
+        end = strchr(end, ' ');
+        end = end ? end + 1 : NULL;
+    }
+    if (end)
+        flags = (unsigned)strtoul(end, NULL, 10);
+    return flags & PF_KTHREAD;
+}
+
+static bool is_attached(const struct sampler *sampler, pid_t thread)
+{
+    for (size_t i = 0; i < sampler->thread_count; i++)
+        if (sampler->threads[i] == thread)
+            return true;
+    return false;
+}
+
+static bool remember(struct sampler *sampler, pid_t thread)
+{
+    if (sampler->thread_count == sampler->thread_capacity) {
+        size_t capacity = sampler->thread_capacity ? 2 * sampler->thread_capacity : 16;
+        pid_t *larger = reallocarray(sampler->threads, capacity, sizeof *larger);
+
+        if (!larger)
+            return false;
+        sampler->threads = larger;
+        sampler->thread_capacity = capacity;
+    }
+    sampler->threads[sampler->thread_count++] = thread;
+    return true;
+}
+
+enum sampler_status sampler_attach_target(struct sampler *sampler,
+                                          const struct events_target *target)
+{
+    enum sampler_status status = check_handle(sampler);
+    struct events_target running = *target;
+
+    if (status != SAMPLER_OK)
+        return status;
+    running.running = sampler->running && !target->on_exec;
+    sampler->error.message[0] = '\0';
+    if (!events_attach(&sampler->events, &running, &sampler->error))
+        return status_of(sampler->error.cause);
+    return SAMPLER_OK;
+}
+
+enum sampler_status sampler_attach(struct sampler *sampler, pid_t thread)
+{
+    const struct events_target target = { .reach = EVENTS_THREAD, .tid = thread };
+    enum sampler_status status = check_handle(sampler);
+
+    if (status != SAMPLER_OK)
+        return status;
+    if (thread <= 0 || thread > PID_LIMIT)
+        return SAMPLER_OUT_OF_RANGE;
+    if (is_attached(sampler, thread))
+        return SAMPLER_OK;
+    if (is_kernel_thread(thread))
+        return SAMPLER_WRONG_TYPE;
+    status = sampler_attach_target(sampler, &target);
+    if (status == SAMPLER_OK && !remember(sampler, thread))
+        return SAMPLER_NO_MEMORY;
+    return status;
+}
+
+/* ---- Start and stop ---- */
+
+enum sampler_status sampler_start(struct sampler *sampler)
+{
+    enum sampler_status status = check_handle(sampler);
+
+    if (status != SAMPLER_OK)
+        return status;
+    if (sampler->running)
+        return SAMPLER_BAD_STATE;
+    sampler->running = true;
+    events_start(&sampler->events);
+    return SAMPLER_OK;
+}
+
+enum sampler_status sampler_stop(struct sampler *sampler)
+{
+    enum sampler_status status = check_handle(sampler);
+
+    if (status != SAMPLER_OK)
+        return status;
+    if (!sampler->running)
+        return SAMPLER_BAD_STATE;
+    sampler->running = false;
+    events_stop(&sampler->events);
+    return sampler_drain(sampler);
+}
+
+enum sampler_status sampler_drain(struct sampler *sampler)
+{
+    enum sampler_status status = check_handle(sampler);
+
+    if (status != SAMPLER_OK)
+        return status;
+    return drain_all(&sampler->drain) ? SAMPLER_OK : SAMPLER_NO_MEMORY;
+}
+
+/* ---- Reading ---- */
+
+size_t sampler_region_count(const struct sampler *sampler)
+{
+    return sampler->events.count;
+}
+
+const struct region *sampler_region(const struct sampler *sampler, size_t i, unsigned *cpu)
+{
+    *cpu = sampler->events.cpus[i].cpu;
+    return &sampler->drain.cpus[i].region;
+}
+
+static size_t total_size(const struct sampler *sampler)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < sampler->events.count; i++)
+        sum += sampler->drain.cpus[i].region.size;
+    return sum;
+}
+
+/* An empty region has room again.  */
+static size_t take_region(struct drain_cpu *cpu, uint8_t *to)
+{
+    size_t used = cpu->region.used;
+
+    if (used == 0) /* also a CPU that has no region */
+        return 0;
+    memcpy(to, cpu->region.bytes, used);
+    memset(cpu->region.bytes, 0, used);
+    cpu->region.used = 0;
+    cpu->stopped = false;
+    return used;
+}
+
+enum sampler_status sampler_read(struct sampler *sampler, void *buffer, size_t size, size_t *actual)
+{
+    enum sampler_status status = check_handle(sampler);
+
+    *actual = 0;
+    if (status != SAMPLER_OK)
+        return status;
+    if (sampler->running)
+        return SAMPLER_BAD_STATE;
+    if (!buffer) {
+        *actual = total_size(sampler);
+        return SAMPLER_OK;
+    }
+    if (size < total_size(sampler))
+        return SAMPLER_INVALID_ARGS;
+    for (size_t i = 0; i < sampler->events.count; i++)
+        *actual += take_region(&sampler->drain.cpus[i], (uint8_t *)buffer + *actual);
+    return SAMPLER_OK;
+}
+
+struct loss sampler_loss(const struct sampler *sampler)
+{
+    return drain_loss(&sampler->drain);
+}
+
+struct drain *sampler_drain_of(struct sampler *sampler)
+{
+    return &sampler->drain;
+}

@@ -1,0 +1,147 @@
+/* sampler.h - zx_sampler_create() and its family for Linux.
+ *
+ * Facts: docs/formats/zx-sampler.md section 1; "section N" means a section of it.  The names,
+ * states, rules and errors are Zircon's (generation G1 with the read call of G2); a thread is a
+ * Linux thread id, and every sample is what section 3 says, with pid and tid for koids and
+ * nanoseconds of CLOCK_MONOTONIC for ticks.
+ *
+ *     struct sampler_config config = { .period = 1000000, .buffer_size = 4 << 20 };
+ *
+ *     sampler_create(0, &config, sizeof config, &sampler);
+ *     sampler_attach(sampler, tid);
+ *     sampler_start(sampler);
+ *     while (working)
+ *         sampler_drain(sampler);    often enough: a ring holds a quarter of a second
+ *     sampler_stop(sampler);
+ *     sampler_read(sampler, NULL, 0, &size);
+ *     sampler_read(sampler, buffer, size, &size);
+ *     sampler_close(sampler);
+ *
+ * One difference: Zircon's interrupt handler writes regions; here the kernel writes rings, and
+ * sampler_drain() moves them.  sampler_stop() and sampler_read() do so too; a ring that overran
+ * meanwhile is counted (sampler_loss()).
+ *
+ * There is one session a process at a time, as there is one in Zircon.  Calls come from one
+ * thread.  */
+#ifndef CPU_SAMPLER_H
+#define CPU_SAMPLER_H
+
+#include "sampler-capture/cpu/drain.h"
+#include "sampler-capture/cpu/events.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SAMPLER_MIN_PERIOD_NS   10000      /* ZX_SAMPLER_MIN_PERIOD */
+#define SAMPLER_MAX_BUFFER_SIZE (1U << 30) /* ZX_SAMPLER_MAX_BUFFER_SIZE, for each CPU */
+#define SAMPLER_DISCIPLINE_NONE 0          /* ZX_IOB_DISCIPLINE_TYPE_NONE */
+
+/* ---- Status ---- */
+
+/* The errors of section 1; sampler_status_entry() gives their numbers.  */
+enum sampler_status {
+    SAMPLER_OK = 0,
+    SAMPLER_NOT_SUPPORTED = 1,  /* the kernel has no perf events */
+    SAMPLER_NO_MEMORY = 2,      /* also: no descriptors, no memory that may be locked */
+    SAMPLER_INVALID_ARGS = 3,   /* options, config or buffer break a rule */
+    SAMPLER_BAD_HANDLE = 4,     /* not the session there is, or no such thread */
+    SAMPLER_WRONG_TYPE = 5,     /* a kernel thread: it has no user stack */
+    SAMPLER_OUT_OF_RANGE = 6,   /* no thread id: not positive, or above the kernel's limit */
+    SAMPLER_BAD_STATE = 7,      /* no session at all, or not in this state */
+    SAMPLER_ALREADY_EXISTS = 8, /* there is a session */
+    SAMPLER_ACCESS_DENIED = 9,  /* kernel.perf_event_paranoid, or somebody else's thread */
+    SAMPLER_STATUSES = 10,
+};
+
+struct sampler_status_entry {
+    const char *name; /* "ZX_ERR_BAD_STATE" */
+    int zx_status;    /* -20 */
+    int linux_errno;  /* EBUSY, ... */
+};
+
+/* One row of the table; valid statuses only.  */
+const struct sampler_status_entry *sampler_status_entry(enum sampler_status status);
+
+/* ---- Session ---- */
+
+/* zx_sampler_config_t: 24 bytes.  */
+struct sampler_config {
+    int64_t period;               /* nanoseconds of CPU time, at least SAMPLER_MIN_PERIOD_NS */
+    uint64_t buffer_size;         /* bytes a CPU, rounded up to pages; 1..SAMPLER_MAX_BUFFER_SIZE */
+    uint64_t iobuffer_discipline; /* SAMPLER_DISCIPLINE_NONE */
+};
+
+struct sampler;
+
+/* Checks in the order of section 1: options not 0, config_size not that of the struct, discipline,
+ * buffer_size, period: SAMPLER_INVALID_ARGS; then SAMPLER_ALREADY_EXISTS, SAMPLER_NO_MEMORY,
+ * SAMPLER_NOT_SUPPORTED, SAMPLER_ACCESS_DENIED.  The session is Configured.  */
+enum sampler_status sampler_create(uint64_t options, const struct sampler_config *config,
+                                   size_t config_size, struct sampler **out);
+
+/* Sample a thread, before or after start; once more changes nothing.  There is no detach: a thread
+ * is sampled until it ends.  SAMPLER_OUT_OF_RANGE, SAMPLER_BAD_STATE (no session),
+ * SAMPLER_BAD_HANDLE, SAMPLER_WRONG_TYPE, SAMPLER_ACCESS_DENIED or SAMPLER_NO_MEMORY.  */
+enum sampler_status sampler_attach(struct sampler *sampler, pid_t thread);
+
+/* Configured to Running, and back.  Start after stop appends.  SAMPLER_BAD_HANDLE or
+ * SAMPLER_BAD_STATE.  */
+enum sampler_status sampler_start(struct sampler *sampler);
+enum sampler_status sampler_stop(struct sampler *sampler);
+
+/* Copy what the regions hold, CPU after CPU, with nothing in between, and empty them; *actual is
+ * the number of bytes.  With buffer NULL *actual is the size that always suffices: the sum of all
+ * regions' sizes.  SAMPLER_BAD_HANDLE; SAMPLER_BAD_STATE while Running; SAMPLER_INVALID_ARGS when
+ * size is smaller than that sum, with *actual 0.  */
+enum sampler_status sampler_read(struct sampler *sampler, void *buffer, size_t size,
+                                 size_t *actual);
+
+/* Stops and destroys; regions read in place are gone.  Accepts NULL.  */
+void sampler_close(struct sampler *sampler);
+
+/* ---- Regions in place, and what Linux adds ---- */
+
+/* How many regions there are, one for each CPU that was online, and the i-th one: bytes up to used,
+ * zero from there to size.  Borrowed until the next read or close.  */
+size_t sampler_region_count(const struct sampler *sampler);
+const struct region *sampler_region(const struct sampler *sampler, size_t i, unsigned *cpu);
+
+/* Move what the kernel has written up to now into the regions.  A CPU whose region is full samples
+ * no more until the regions are read and the session is started again.  SAMPLER_BAD_HANDLE or
+ * SAMPLER_NO_MEMORY.  */
+enum sampler_status sampler_drain(struct sampler *sampler);
+
+/* What was lost up to now.  */
+struct loss sampler_loss(const struct sampler *sampler);
+
+/* Why the last call failed, in words, where the kernel was the reason; "" otherwise.  */
+const char *sampler_message(const struct sampler *sampler);
+
+/* ---- For a session on top (session.h) ---- */
+
+struct sampler_extras {
+    enum drain_mode mode;
+    uint32_t max_frames;
+    bool kernel;   /* kernel frames too */
+    bool sideband; /* tell of mappings, names, forks and exits: to the listener of the drain */
+};
+
+/* sampler_create() with more to choose; error, where the kernel was the reason, says why.  A
+ * message is there even when there is no sampler.  */
+enum sampler_status sampler_create_extra(uint64_t options, const struct sampler_config *config,
+                                         size_t config_size, const struct sampler_extras *extras,
+                                         struct sampler **out, struct events_error *error);
+
+/* Attach more than a thread.  */
+enum sampler_status sampler_attach_target(struct sampler *sampler,
+                                          const struct events_target *target);
+
+/* Borrowed until close.  */
+struct drain *sampler_drain_of(struct sampler *sampler);
+
+/* The ring that samples of a period need, at most half a region: a quarter of a second of the
+ * deepest stacks.  */
+size_t sampler_ring_size(uint64_t period_ns, size_t region_size, uint32_t max_frames);
+
+#endif /* CPU_SAMPLER_H */

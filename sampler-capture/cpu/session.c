@@ -1,0 +1,556 @@
+#include "sampler-capture/cpu/session.h"
+
+#include "sampler-capture/cpu/capture.h"
+#include "sampler-capture/cpu/proc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PERIOD_NS   10000000
+#define DEFAULT_BUFFER_SIZE (8U << 20)
+#define KERNEL_FRAMES       127 /* user and kernel frames together; kernel.perf_event_max_stack */
+
+struct session {
+    enum session_state state;
+    /* Configured.  */
+    struct session_config config; /* samplings and tasks are in the two below */
+    struct session_sampling sampling;
+    size_t sampling_count;
+    struct session_task *tasks; /* owned */
+    size_t task_count;
+    /* Running.  */
+    struct sampler *sampler;
+    struct trace *trace;
+    struct capture capture;
+    struct trace_session about;
+    size_t buffer_size;
+    /* Of the last failure.  */
+    enum sampler_status sampler_status;
+    int write_errno;
+    char message[400];
+};
+
+static const char *const error_names[SESSION_ERRORS] = {
+    "OK",
+    "BAD_SOCKET",
+    "BAD_STATE",
+    "INVALID_CONFIGURATION",
+    "MISSING_SAMPLE_CONFIGS",
+    "MISSING_TARGET_CONFIGS",
+    "MISSING_COMPONENT_URL",
+    "INVALID_ARGS",
+    "REFUSED",
+    "WRITE_FAILED",
+    "NO_MEMORY",
+};
+
+const char *session_error_name(enum session_error error)
+{
+    return error_names[error];
+}
+
+static enum session_error fail(struct session *session, enum session_error error,
+                               const char *message)
+{
+    (void)snprintf(session->message, sizeof session->message, "%s", message);
+    return error;
+}
+
+static enum session_error no_memory(struct session *session)
+{
+    return fail(session, SESSION_NO_MEMORY, "out of memory");
+}
+
+struct session *session_open(void)
+{
+    return calloc(1, sizeof(struct session));
+}
+
+/* ---- Configure ---- */
+
+static bool exists(const struct session_task *task)
+{
+    switch (task->kind) {
+    case SESSION_SYSTEM_WIDE:
+        return true;
+    case SESSION_PROCESS:
+    case SESSION_JOB:
+        return proc_process_of(task->id) == task->id && task->id > 0;
+    case SESSION_THREAD:
+    case SESSION_LAUNCH:
+        return task->id > 0 && proc_process_of(task->id) > 0;
+    }
+    return false;
+}
+
+static bool is_kind(const struct session_task *task)
+{
+    return task->kind >= SESSION_PROCESS && task->kind <= SESSION_LAUNCH;
+}
+
+/* Unknown kinds, then nothing to launch, then tasks of which none exists.  */
+static enum session_error check_tasks(struct session *session, const struct session_config *config)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < config->task_count; i++)
+        if (!is_kind(&config->tasks[i]))
+            return fail(session, SESSION_INVALID_CONFIGURATION, "a target of an unknown kind");
+    for (size_t i = 0; i < config->task_count; i++)
+        if (config->tasks[i].kind == SESSION_LAUNCH && config->tasks[i].id <= 0)
+            return fail(session, SESSION_MISSING_COMPONENT_URL, "no command to launch");
+    for (size_t i = 0; i < config->task_count; i++)
+        found |= exists(&config->tasks[i]);
+    if (!found)
+        return fail(session, SESSION_INVALID_CONFIGURATION,
+                    config->task_count > 1 ? "none of these processes and threads exists"
+                                           : "there is no such process or thread");
+    return SESSION_OK;
+}
+
+static enum session_error check(struct session *session, const struct session_config *config)
+{
+    session->message[0] = '\0';
+    if (session->state != SESSION_UNCONFIGURED)
+        return fail(session, SESSION_BAD_STATE, "the session is configured already");
+    if (config->output < 0)
+        return fail(session, SESSION_BAD_SOCKET, "no output");
+    if (config->task_count == 0)
+        return fail(session, SESSION_MISSING_TARGET_CONFIGS, "no target");
+    if (config->sampling_count == 0)
+        return fail(session, SESSION_MISSING_SAMPLE_CONFIGS, "no sample specification");
+    return check_tasks(session, config);
+}
+
+enum session_error session_configure(struct session *session, const struct session_config *config)
+{
+    enum session_error error = check(session, config);
+
+    if (error != SESSION_OK)
+        return error;
+    session->tasks = calloc(config->task_count, sizeof *session->tasks);
+    if (!session->tasks)
+        return no_memory(session);
+    memcpy(session->tasks, config->tasks, config->task_count * sizeof *session->tasks);
+    session->task_count = config->task_count;
+    session->config = *config;
+    session->sampling = config->samplings[0]; /* the only one that Start accepts */
+    session->sampling_count = config->sampling_count;
+    if (session->sampling.period_ns == 0)
+        session->sampling.period_ns = DEFAULT_PERIOD_NS;
+    session->state = SESSION_STOPPED;
+    return SESSION_OK;
+}
+
+/* ---- Attaching ---- */
+
+static enum session_error refused(struct session *session, enum sampler_status status)
+{
+    session->sampler_status = status;
+    if (status == SAMPLER_NO_MEMORY && sampler_message(session->sampler)[0] == '\0')
+        return no_memory(session);
+    return fail(session, SESSION_REFUSED, sampler_message(session->sampler));
+}
+
+/* Threads and processes that end while they are attached are no failure.  */
+static enum session_error attach_one(struct session *session, enum events_reach reach, pid_t tid,
+                                     bool on_exec)
+{
+    const struct events_target target = { .reach = reach, .tid = tid, .on_exec = on_exec };
+    enum sampler_status status = sampler_attach_target(session->sampler, &target);
+
+    if (status == SAMPLER_OK || status == SAMPLER_BAD_HANDLE)
+        return SESSION_OK;
+    return refused(session, status);
+}
+
+static bool tell(void *context, const struct perf_record *record)
+{
+    struct session *session = context;
+
+    return capture_tell(&session->capture, record);
+}
+
+/* Whether a target other than task stands for all threads of process pid already.  */
+static bool is_covered(const struct session *session, const struct session_task *task, pid_t pid)
+{
+    for (const struct session_task *other = session->tasks; other < task; other++)
+        if (other->kind == SESSION_SYSTEM_WIDE ||
+            ((other->kind == SESSION_PROCESS || other->kind == SESSION_JOB) && other->id == pid))
+            return true;
+    for (size_t i = 0; i < session->task_count; i++)
+        if (session->tasks[i].kind == SESSION_SYSTEM_WIDE && task->kind != SESSION_SYSTEM_WIDE)
+            return true;
+    return false;
+}
+
+static bool is_among(const struct proc_ids *ids, pid_t id)
+{
+    for (size_t i = 0; i < ids->count; i++)
+        if (ids->ids[i] == id)
+            return true;
+    return false;
+}
+
+/* Those of the threads that are neither attached nor have their events from a parent that is.  */
+static enum session_error attach_new(struct session *session, enum events_reach reach,
+                                     const struct proc_ids *threads, struct proc_ids *attached)
+{
+    for (size_t i = 0; i < threads->count; i++) {
+        pid_t tid = threads->ids[i];
+        enum session_error error;
+
+        if (is_among(attached, tid) || capture_was_told_of(&session->capture, (uint32_t)tid))
+            continue;
+        error = attach_one(session, reach, tid, false);
+        if (error != SESSION_OK)
+            return error;
+        if (!proc_add_id(attached, tid))
+            return no_memory(session);
+    }
+    return SESSION_OK;
+}
+
+/* The threads of a process.  While they are attached one after another, those that are not yet may
+ * make new ones: look again until nothing is new.  */
+static enum session_error attach_threads(struct session *session, enum events_reach reach,
+                                         pid_t pid)
+{
+    struct proc_ids threads = { .ids = NULL }, attached = { .ids = NULL };
+    enum session_error error = SESSION_OK;
+    size_t before;
+
+    do {
+        before = attached.count;
+        threads.count = 0;
+        if (!drain_all(sampler_drain_of(session->sampler)) || !proc_threads(pid, &threads))
+            error = no_memory(session);
+        else
+            error = attach_new(session, reach, &threads, &attached);
+    } while (error == SESSION_OK && attached.count > before);
+    free(threads.ids);
+    free(attached.ids);
+    return error;
+}
+
+static enum session_error attach_process(struct session *session, const struct session_task *task,
+                                         enum events_reach reach, pid_t pid)
+{
+    enum session_error error;
+
+    if (is_covered(session, task, pid))
+        return SESSION_OK;
+    error = attach_threads(session, reach, pid);
+    if (error == SESSION_OK && !proc_describe(pid, tell, session))
+        return no_memory(session);
+    return error;
+}
+
+static enum session_error attach_tree(struct session *session, const struct session_task *task)
+{
+    struct proc_ids processes = { .ids = NULL };
+    enum session_error error = SESSION_OK;
+
+    if (!proc_tree(task->id, &processes))
+        error = no_memory(session);
+    for (size_t i = 0; i < processes.count && error == SESSION_OK; i++)
+        error = attach_process(session, task, EVENTS_TREE, processes.ids[i]);
+    free(processes.ids);
+    return error;
+}
+
+static enum session_error attach_all(struct session *session)
+{
+    struct proc_ids processes = { .ids = NULL };
+    enum session_error error = attach_one(session, EVENTS_ALL, -1, false);
+
+    if (error == SESSION_OK && !proc_processes(&processes))
+        error = no_memory(session);
+    for (size_t i = 0; i < processes.count && error == SESSION_OK; i++)
+        if (!proc_describe(processes.ids[i], tell, session))
+            error = no_memory(session);
+    free(processes.ids);
+    return error;
+}
+
+static enum session_error attach_thread(struct session *session, const struct session_task *task)
+{
+    pid_t pid = proc_process_of(task->id);
+    enum session_error error;
+
+    if (pid == 0 || is_covered(session, task, pid))
+        return SESSION_OK;
+    error = attach_one(session, EVENTS_THREAD, task->id, false);
+    if (error == SESSION_OK && !proc_describe(pid, tell, session))
+        return no_memory(session);
+    return error;
+}
+
+static enum session_error attach(struct session *session, const struct session_task *task)
+{
+    switch (task->kind) {
+    case SESSION_PROCESS:
+        return attach_process(session, task, EVENTS_PROCESS, task->id);
+    case SESSION_THREAD:
+        return attach_thread(session, task);
+    case SESSION_JOB:
+        return attach_tree(session, task);
+    case SESSION_SYSTEM_WIDE:
+        return attach_all(session);
+    case SESSION_LAUNCH:
+        return attach_one(session, EVENTS_TREE, task->id, true);
+    }
+    return SESSION_INVALID_CONFIGURATION;
+}
+
+enum session_error session_add(struct session *session, const struct session_task *task)
+{
+    struct session_task *larger;
+
+    session->message[0] = '\0';
+    if (session->state != SESSION_RUNNING)
+        return fail(session, SESSION_BAD_STATE, "the session is not running");
+    if (!is_kind(task) || !exists(task))
+        return fail(session, SESSION_INVALID_CONFIGURATION, "there is no such process or thread");
+    larger = reallocarray(session->tasks, session->task_count + 1, sizeof *larger);
+    if (!larger)
+        return no_memory(session);
+    session->tasks = larger;
+    larger[session->task_count++] = *task;
+    return attach(session, &larger[session->task_count - 1]);
+}
+
+/* ---- Start ---- */
+
+/* Section 4: only this can the kernel's sampler do.  */
+static enum session_error check_sampling(struct session *session)
+{
+    if (session->sampling_count != 1)
+        return fail(session, SESSION_INVALID_ARGS, "exactly one sample specification is possible");
+    if (session->sampling.timebase != SESSION_NANOSECONDS)
+        return fail(session, SESSION_INVALID_ARGS, "the timebase can only be nanoseconds");
+    if (session->sampling.strategy != SESSION_STRATEGY_FRAME_POINTER)
+        return fail(session, SESSION_INVALID_ARGS, "stacks can only be walked by frame pointers");
+    return SESSION_OK;
+}
+
+static enum session_error open_sampler(struct session *session)
+{
+    const struct sampler_config config = { .period = (int64_t)session->sampling.period_ns,
+                                           .buffer_size = session->buffer_size };
+    const struct sampler_extras extras = {
+        .mode = session->config.mode,
+        .max_frames = session->config.kernel ? KERNEL_FRAMES : REGION_MAX_FRAMES,
+        .kernel = session->config.kernel,
+        .sideband = true,
+    };
+    struct events_error error = { .message = "" };
+
+    session->sampler_status = sampler_create_extra(0, &config, sizeof config, &extras,
+                                                   &session->sampler, &error);
+    if (session->sampler_status == SAMPLER_OK)
+        return SESSION_OK;
+    if (session->sampler_status == SAMPLER_NO_MEMORY && error.message[0] == '\0')
+        return no_memory(session);
+    return fail(session, SESSION_REFUSED,
+                error.message[0] ? error.message
+                                 : sampler_status_entry(session->sampler_status)->name);
+}
+
+static enum session_error write_failed(struct session *session)
+{
+    session->write_errno = trace_errno(session->trace);
+    if (session->write_errno == 0 || session->write_errno == ENOMEM)
+        return no_memory(session);
+    return fail(session, SESSION_WRITE_FAILED, strerror(session->write_errno));
+}
+
+static bool is_system_wide(const struct session *session)
+{
+    for (size_t i = 0; i < session->task_count; i++)
+        if (session->tasks[i].kind == SESSION_SYSTEM_WIDE)
+            return true;
+    return false;
+}
+
+static enum session_error open_trace(struct session *session)
+{
+    const struct events *events = sampler_drain_of(session->sampler)->events;
+
+    if (session->config.about)
+        session->about = *session->config.about;
+    session->about.period_ns = session->sampling.period_ns;
+    session->about.max_frames = events->config.max_frames;
+    session->about.clock = is_system_wide(session) ? "cpu-clock" : "task-clock";
+    session->trace = trace_open(session->config.output, events->cpu_limit, &session->config.trace);
+    if (!session->trace)
+        return no_memory(session);
+    capture_init(&session->capture, sampler_drain_of(session->sampler), session->trace);
+    return SESSION_OK;
+}
+
+static void close_running(struct session *session)
+{
+    if (session->sampler)
+        capture_release(&session->capture);
+    trace_close(session->trace);
+    sampler_close(session->sampler);
+    session->trace = NULL;
+    session->sampler = NULL;
+    session->capture = (struct capture){ .drain = NULL };
+}
+
+static enum session_error start(struct session *session)
+{
+    enum session_error error = open_sampler(session);
+
+    if (error == SESSION_OK)
+        error = open_trace(session);
+    for (size_t i = 0; i < session->task_count && error == SESSION_OK; i++)
+        error = attach(session, &session->tasks[i]);
+    return error;
+}
+
+enum session_error session_start(struct session *session, size_t buffer_size)
+{
+    enum session_error error;
+
+    session->message[0] = '\0';
+    if (session->state != SESSION_STOPPED)
+        return fail(session, SESSION_BAD_STATE, "the session is not stopped");
+    error = check_sampling(session);
+    if (error != SESSION_OK)
+        return error;
+    close_running(session); /* of a former run */
+    session->buffer_size = buffer_size ? buffer_size : DEFAULT_BUFFER_SIZE;
+    error = start(session);
+    if (error != SESSION_OK) {
+        close_running(session);
+        return error;
+    }
+    session->state = SESSION_RUNNING;
+    (void)sampler_start(session->sampler); /* it is Configured, and ours */
+    return trace_write_session(session->trace, &session->about) ? SESSION_OK
+                                                                : write_failed(session);
+}
+
+/* ---- Running ---- */
+
+enum session_error session_round(struct session *session)
+{
+    if (session->state != SESSION_RUNNING)
+        return fail(session, SESSION_BAD_STATE, "the session is not running");
+    return capture_round(&session->capture, false) ? SESSION_OK : write_failed(session);
+}
+
+enum session_error session_dump(struct session *session, int output)
+{
+    const struct events *events;
+    struct trace *trace;
+    bool fine;
+
+    if (session->state != SESSION_RUNNING)
+        return fail(session, SESSION_BAD_STATE, "the session is not running");
+    events = sampler_drain_of(session->sampler)->events;
+    trace = trace_open(output, events->cpu_limit, &session->config.trace);
+    if (!trace)
+        return no_memory(session);
+    fine = trace_write_session(trace, &session->about) && capture_dump(&session->capture, trace) &&
+           trace_finish(trace);
+    session->write_errno = trace_errno(trace);
+    trace_close(trace);
+    if (fine)
+        return SESSION_OK;
+    return session->write_errno
+               ? fail(session, SESSION_WRITE_FAILED, strerror(session->write_errno))
+               : no_memory(session);
+}
+
+static void fill_result(const struct session *session, struct session_result *result)
+{
+    const struct capture *capture = &session->capture;
+
+    *result = (struct session_result){
+        .samples_collected = trace_totals(session->trace)->samples,
+        .missing_process_mappings = capture->missing,
+        .missing_count = capture->missing_count,
+        .loss = drain_loss(capture->drain),
+        .totals = *trace_totals(session->trace),
+        .broken = capture->broken,
+        .unplaced = capture->processes.modules.unplaced,
+        .mappings_dropped = capture->processes.mappings_dropped,
+        .region_size = session->buffer_size,
+        .period_ns = session->sampling.period_ns,
+        .max_frames = session->about.max_frames,
+    };
+}
+
+enum session_error session_stop(struct session *session, struct session_result *result)
+{
+    enum session_error error = SESSION_OK;
+
+    if (session->state != SESSION_RUNNING)
+        return fail(session, SESSION_BAD_STATE, "the session is not running");
+    session->state = SESSION_STOPPED;
+    events_stop(sampler_drain_of(session->sampler)->events);
+    if (trace_errno(session->trace) != 0 || !capture_round(&session->capture, true) ||
+        !trace_finish(session->trace))
+        error = write_failed(session);
+    fill_result(session, result);
+    return error;
+}
+
+void session_reset(struct session *session)
+{
+    close_running(session);
+    free(session->tasks);
+    *session = (struct session){ .state = SESSION_UNCONFIGURED };
+}
+
+/* ---- Asking ---- */
+
+enum session_state session_state_of(const struct session *session)
+{
+    return session->state;
+}
+
+const char *session_message(const struct session *session)
+{
+    return session->message;
+}
+
+int session_errno(const struct session *session)
+{
+    return session->write_errno;
+}
+
+enum sampler_status session_sampler_status(const struct session *session)
+{
+    return session->sampler_status;
+}
+
+size_t session_fds(const struct session *session, int *fds, size_t capacity)
+{
+    const struct events *events = sampler_drain_of(session->sampler)->events;
+    size_t count = 0;
+
+    for (size_t i = 0; i < events->count; i++) {
+        if (count < capacity)
+            fds[count] = events->cpus[i].sideband.fd;
+        count++;
+        if (count < capacity)
+            fds[count] = events->cpus[i].samples.fd;
+        count++;
+    }
+    return count;
+}
+
+void session_close(struct session *session)
+{
+    if (!session)
+        return;
+    session_reset(session);
+    free(session);
+}

@@ -1,0 +1,71 @@
+#include "sampler-capture/cpu/stats.h"
+
+#include "cmd/cli/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The causes of losses, in the order in which they are told.  */
+static const struct {
+    const char *key, *phrase;
+    size_t offset;
+} causes[] = {
+    { "ring", "Records lost, kernel buffers full", offsetof(struct loss, ring) },
+    { "throttled", "Times throttled", offsetof(struct loss, throttled) },
+    { "region_full", "Samples lost, regions full", offsetof(struct loss, region_full) },
+    { "unreadable", "Samples without a readable stack", offsetof(struct loss, unreadable) },
+    { "exited", "Samples of threads that were ending", offsetof(struct loss, exited) },
+};
+
+static uint64_t of_cause(const struct loss *loss, size_t i)
+{
+    uint64_t number;
+
+    memcpy(&number, (const char *)loss + causes[i].offset, sizeof number);
+    return number;
+}
+
+void stats_print(const struct session_result *result)
+{
+    char list[400] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < result->missing_count && used + 24 < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64, i ? ", " : "",
+                                 result->missing_process_mappings[i]);
+    cli_note("Session Stats: ");
+    cli_note("    Number of samples collected: %" PRIu64, result->samples_collected);
+    cli_note("    Processes missing mappings: [%s]", list);
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        cli_note("    %s: %" PRIu64, causes[i].phrase, of_cause(&result->loss, i));
+}
+
+enum cli_exit stats_write_json(const struct session_result *result, const char *path)
+{
+    struct cli_output output;
+    struct json json = { .output = &output };
+    enum cli_exit status = cli_output_open(&output, path);
+
+    if (status != CLI_OK)
+        return status;
+    json_open(&json, NULL, '{');
+    json_u64(&json, "samples_collected", result->samples_collected);
+    json_open(&json, "missing_process_mappings", '[');
+    for (size_t i = 0; i < result->missing_count; i++)
+        json_u64(&json, NULL, result->missing_process_mappings[i]);
+    json_close(&json, ']');
+    json_open(&json, "lost", '{');
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        json_u64(&json, causes[i].key, of_cause(&result->loss, i));
+    json_close(&json, '}');
+    json_u64(&json, "processes", result->totals.processes);
+    json_u64(&json, "threads", result->totals.threads);
+    json_u64(&json, "bytes", result->totals.bytes);
+    json_u64(&json, "period_ns", result->period_ns);
+    json_u64(&json, "buffer_bytes", result->region_size);
+    json_unsigned(&json, "max_frames", result->max_frames);
+    json_close(&json, '}');
+    json_end_line(&json);
+    return cli_output_commit(&output);
+}
