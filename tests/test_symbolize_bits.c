@@ -1,0 +1,299 @@
+/* Each single bit of small objects flipped, and each truncation: within a second of CPU time and 64
+ * MiB of memory there is an answer or a sentence.
+ *
+ * testdata/symbolize/hostile/make tells how the objects were made.  All of it takes 20 seconds;
+ * without FXT_TEST_FULL=1 in the environment one bit of each byte is flipped, not the same in each,
+ * and every fourth truncation made.  */
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/symbolize_build.h"
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))
+
+enum {
+    OBJECT_MAX = 16 << 10,
+    ADDRESSES = 64,
+    STEP_BYTES = 64 << 20,
+};
+
+/* A sanitizer takes its own time and memory.  */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+#ifndef HAS_ASAN
+#define HAS_ASAN 0
+#endif
+#define STEP_SECONDS (HAS_ASAN ? 10 : 1)
+
+static const struct {
+    const char *damaged; /* in testdata/symbolize/hostile */
+    const char *asked;   /* the object that is asked for names, where it is another one */
+    uint64_t first_vaddr;
+    size_t step;
+    size_t answers; /* frames of the undamaged object, at least */
+} objects[] = {
+    { "x86-64-dwarf5.so", NULL, 0x1000, 2, 40 },
+    { "x86-64-zlib-gabi.so", NULL, 0x1000, 2, 40 },
+    { "x86-64-zlib-gnu.so", NULL, 0x1000, 2, 40 },
+    { "x86-64-zstd.so", NULL, 0x1000, 2, 40 },
+    { "i386-dwarf4", NULL, 0x1000, 2, 40 },
+    { "ppc32-dwarf2", NULL, 0x1000, 4, 40 },
+    { "ppc64-dwarf3.so", NULL, 0x1000, 4, 40 },
+    { "x86-64-dwarf4.o", NULL, 0, 4, 20 },
+    { "i386-dwarf5.o", NULL, 0, 4, 20 },
+    { "split", NULL, 0x1000, 2, 30 },
+    { "split.dwp", "split", 0x1000, 2, 30 },
+    { "split4.dwp", "split4", 0x1000, 2, 30 },
+    { "x86-64-debugdata.so", NULL, 0x1000, 2, 20 },
+};
+
+static uint8_t object[OBJECT_MAX];
+static size_t object_size;
+static char *damaged_path;
+static char *asked_path;
+static int damaged_fd;
+static int row;
+
+/* ---- The object under test ---- */
+
+static char *source_path(const char *name)
+{
+    const char *root = getenv("ROOT");
+    char *path;
+
+    ck_assert_int_gt(asprintf(&path, "%s/testdata/symbolize/hostile/%s", root ? root : ".", name),
+                     0);
+    return path;
+}
+
+static size_t load(const char *name, uint8_t *bytes)
+{
+    char *path = source_path(name);
+    FILE *file = fopen(path, "rb");
+    size_t size;
+
+    ck_assert_msg(file != NULL, "%s: not there", path);
+    size = fread(bytes, 1, OBJECT_MAX, file);
+    ck_assert_msg(feof(file), "%s is larger than %d bytes", path, OBJECT_MAX);
+    (void)fclose(file);
+    free(path);
+    return size;
+}
+
+static int store(const char *path, const uint8_t *bytes, size_t size)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
+    return fd;
+}
+
+static void set_up_object(int which)
+{
+    row = which;
+    damaged_path = build_path(objects[row].damaged);
+    asked_path = build_path(objects[row].asked ? objects[row].asked : objects[row].damaged);
+    if (objects[row].asked) {
+        object_size = load(objects[row].asked, object);
+        (void)close(store(asked_path, object, object_size));
+    }
+    object_size = load(objects[row].damaged, object);
+    damaged_fd = store(damaged_path, object, object_size);
+}
+
+static void set_up(void)
+{
+    (void)build_folder();
+}
+
+static void tear_down(void)
+{
+    (void)close(damaged_fd);
+    free(damaged_path);
+    free(asked_path);
+    build_remove();
+}
+
+/* ---- The library on it ---- */
+
+static bool look_at(void *context, size_t index, const struct sym_frame *frames, size_t count)
+{
+    size_t *answers = context;
+
+    (void)index;
+    for (size_t i = 0; i < count; i++)
+        *answers += strlen(frames[i].function) < 65536 && strlen(frames[i].file) < 65536 &&
+                    strlen(frames[i].linkage_name) < 65536;
+    return true;
+}
+
+/* The number of frames; -1: neither an answer nor a sentence.  */
+static long use_object(void)
+{
+    const struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    const struct sym_module_key key = { .path = asked_path };
+    const struct sym_report *report;
+    struct sym_error error = { .message = "" };
+    struct sym_session *session;
+    struct sym_module *module;
+    uint64_t vaddrs[ADDRESSES];
+    size_t length, answers = 0;
+    uint8_t id[20];
+    bool told;
+
+    for (size_t i = 0; i < ADDRESSES; i++)
+        vaddrs[i] = objects[row].first_vaddr + objects[row].step * i;
+    if (sym_build_id(damaged_path, id, sizeof id, &length, &error) != SYM_OK && !error.message[0])
+        return -1;
+    if (sym_session_open(&options, &session, NULL) != SYM_OK)
+        return -1;
+    told = sym_session_module(session, &key, &module, &error) == SYM_OK &&
+           sym_module_resolve(module, vaddrs, ADDRESSES, look_at, &answers, &error) == SYM_OK;
+    if (told) {
+        report = sym_module_report(module);
+        /* With symbols or DWARF "nothing covers this address" is an answer.  */
+        told = answers > 0 || report->problem[0] || report->quality >= SYM_QUALITY_SYMTAB;
+    }
+    sym_session_close(session);
+    return told ? (long)answers : -1;
+}
+
+/* ---- One step after the other, in a child that time and memory bound ---- */
+
+static void bound_step(void)
+{
+    const struct itimerval time = { .it_value.tv_sec = STEP_SECONDS };
+
+    (void)setitimer(ITIMER_PROF, &time, NULL);
+}
+
+static void bound_memory(void)
+{
+    const struct rlimit none = { 0, 0 };
+    const struct rlimit memory = { STEP_BYTES, STEP_BYTES };
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+    if (!HAS_ASAN && setrlimit(RLIMIT_DATA, &memory) != 0)
+        _exit(3);
+}
+
+/* Runs body(0) to body(count - 1); body returns false where the library gave neither.  */
+static void run_bounded(const char *what, size_t count, bool (*body)(size_t step))
+{
+    int pipes[2], status = 0;
+    size_t step = 0, at;
+    pid_t child;
+
+    ck_assert_int_eq(pipe(pipes), 0);
+    child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        bound_memory();
+        for (size_t i = 0; i < count; i++) {
+            if (write(pipes[1], &i, sizeof i) != (ssize_t)sizeof i)
+                _exit(3);
+            bound_step();
+            if (!body(i))
+                _exit(4);
+        }
+        if (HAS_ASAN)
+            exit(0); /* which looks for leaks */
+        _exit(0);
+    }
+    (void)close(pipes[1]);
+    while (read(pipes[0], &at, sizeof at) == (ssize_t)sizeof at)
+        step = at;
+    (void)close(pipes[0]);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status))
+        ck_abort_msg("%s: %s %zu of %zu: signal %d (%d: more than %d s)", objects[row].damaged,
+                     what, step, count, WTERMSIG(status), SIGPROF, STEP_SECONDS);
+    ck_assert_msg(WEXITSTATUS(status) == 0, "%s: %s %zu of %zu: %s", objects[row].damaged, what,
+                  step, count,
+                  WEXITSTATUS(status) == 4 ? "neither an answer nor a sentence" : "failed");
+}
+
+static bool is_full(void)
+{
+    const char *full = getenv("FXT_TEST_FULL");
+
+    return full && full[0] == '1';
+}
+
+/* Bits 0, 8, 16, ... or, of each byte, another one.  */
+static bool flip(size_t step)
+{
+    size_t bit = is_full() ? step : 8 * step + step * 5 % 8;
+    uint8_t damaged = object[bit / 8] ^ (uint8_t)(1u << (bit % 8));
+    bool told;
+
+    if (pwrite(damaged_fd, &damaged, 1, (off_t)(bit / 8)) != 1)
+        _exit(3);
+    told = use_object() >= 0;
+    if (pwrite(damaged_fd, &object[bit / 8], 1, (off_t)(bit / 8)) != 1)
+        _exit(3);
+    return told;
+}
+
+static bool truncate_to(size_t step)
+{
+    size_t length = object_size - 1 - (is_full() ? step : 4 * step);
+
+    return ftruncate(damaged_fd, (off_t)length) == 0 && use_object() >= 0;
+}
+
+START_TEST(answers_on_the_undamaged_object)
+{
+    set_up_object(_i);
+    ck_assert_msg(use_object() >= (long)objects[row].answers, "%s: %ld answers",
+                  objects[row].damaged, use_object());
+}
+END_TEST
+
+START_TEST(survives_each_flipped_bit)
+{
+    set_up_object(_i);
+    run_bounded(is_full() ? "bit" : "byte", is_full() ? 8 * object_size : object_size, flip);
+}
+END_TEST
+
+START_TEST(survives_each_truncation)
+{
+    set_up_object(_i);
+    run_bounded("truncation", is_full() ? object_size : object_size / 4, truncate_to);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("symbolize_bits");
+    TCase *tcase = tcase_create("bits");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 600);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_loop_test(tcase, answers_on_the_undamaged_object, 0, ROWS(objects));
+    tcase_add_loop_test(tcase, survives_each_flipped_bit, 0, ROWS(objects));
+    tcase_add_loop_test(tcase, survives_each_truncation, 0, ROWS(objects));
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
