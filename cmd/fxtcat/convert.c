@@ -1,0 +1,362 @@
+/* fxtcat convert --layout profiler: samples as Fuchsia's CPU profiler writes them.
+ *
+ * docs/formats/fxt.md section 4.2: magic, initialization, and then nothing but kernel objects,
+ * backtraces, modules and mappings, which is all that the host's tool takes; everything inline, no
+ * providers.  Times are in nanoseconds, since one stream has one clock.
+ *
+ * Modules stand where they stood, each with its mappings behind it; the host's tool collects all
+ * before it looks anything up.  Their ids count up over the file.  Memory: O(modules).  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/map.h"
+#include "cmd/fxtcat/fxtcat.h"
+
+#define MAGIC_NUMBER 0x16547846u
+#define MAX_FRAMES   255u /* the count has 8 bits */
+#define MAX_MODULES  (size_t)(1 << 20)
+
+enum { OPTION_LAYOUT = 1, OPTION_ARCH };
+
+static const struct cli_option option_table[] = {
+    { OPTION_LAYOUT, 0, "layout", "LAYOUT", "profiler: as Fuchsia's CPU profiler writes samples" },
+    { OPTION_ARCH, 0, "arch", "ARCH",
+      "x86_64 or arm64: where raw kernel samples came from, if the\ntrace does not say" },
+    JOB_OPTION_OUTPUT,
+    JOB_OPTION_STRICT,
+    JOB_OPTION_FORCE,
+    { 0 },
+};
+
+static const char *const examples[] = {
+    "A capture as Fuchsia's own host tool takes it",
+    "fxtcat convert --layout profiler -o profile.fxt trace.fxt",
+    NULL,
+};
+
+static const struct cli_command command = {
+    .name = "fxtcat convert",
+    .usage = "--layout LAYOUT [OPTION]... FILE",
+    .summary =
+        "Write the samples of a trace, the names of their processes and threads, and their\n"
+        "address maps in another layout.  What the layout has no place for is left out, and\n"
+        "counted.",
+    .options = option_table,
+    .examples = examples,
+};
+
+struct convert {
+    struct job job;
+    struct fxt_writer *writer;
+    struct cli_map processes; /* koid to a number from 0 */
+    struct cli_map modules;   /* process number << 16 | module id to the id in the output */
+    uint64_t next_module;
+    bool arm64;       /* of the option or the session: how the kernel sampler's stacks look */
+    uint64_t samples; /* written, as are the next two */
+    uint64_t module_count, mapping_count;
+    uint64_t left_out; /* records that say something, but nothing that the layout has */
+    uint64_t cut;      /* stacks with more frames than the layout takes */
+    uint64_t homeless; /* mappings without their module */
+    uint64_t early;    /* records before time 0, which the layout has not */
+};
+
+static void put(struct convert *convert, const struct fxt_record *record)
+{
+    struct fxt_error error;
+    enum fxt_status status = fxt_writer_record(convert->writer, record, &error);
+
+    if (status != FXT_OK && status != FXT_IO) { /* the output tells of failed writes at the end */
+        cli_error("%s: %s", convert->job.output.path, error.message);
+        job_fail(&convert->job, CLI_ENVIRONMENT);
+    }
+}
+
+/* Magic and a clock that counts nanoseconds.  */
+static void put_start(struct convert *convert)
+{
+    struct fxt_record record = { .kind = FXT_RECORD_MAGIC };
+
+    record.value.magic.number = MAGIC_NUMBER;
+    put(convert, &record);
+    record = (struct fxt_record){ .kind = FXT_RECORD_INIT };
+    record.value.init.ticks_per_second = 1000000000;
+    put(convert, &record);
+}
+
+/* The record with its time in nanoseconds and its thread inline.  */
+static struct fxt_record restate(struct convert *convert, const struct fxt_record *record)
+{
+    struct fxt_record stated = *record;
+
+    stated.thread.index = 0;
+    if (record->has_time) {
+        stated.ticks = record->ts_ns < 0 ? 0 : (uint64_t)record->ts_ns;
+        convert->early += record->ts_ns < 0;
+    }
+    return stated;
+}
+
+/* ---- Samples ---- */
+
+static void put_stack(struct convert *convert, const struct fxt_record *record,
+                      struct fxt_words frames)
+{
+    struct fxt_record backtrace = restate(convert, record);
+
+    convert->cut += frames.count > MAX_FRAMES;
+    if (frames.count > MAX_FRAMES)
+        frames.count = MAX_FRAMES; /* the leaf stays */
+    backtrace.kind = FXT_RECORD_BACKTRACE;
+    backtrace.category = backtrace.name = (struct fxt_string){ .length = 0 };
+    backtrace.arg_count = 0;
+    memset(&backtrace.value, 0, sizeof backtrace.value);
+    backtrace.value.backtrace.frames = frames;
+    put(convert, &backtrace);
+    convert->samples++;
+}
+
+/* The second address of the kernel sampler's stacks on arm64 is that of the call, not behind it
+ * (section 4.1).  In a backtrace all but the first are return addresses, so it gets 1 more: what is
+ * looked up stays the same.  */
+static void put_sampler_stack(struct convert *convert, const struct fxt_record *record,
+                              struct fxt_words pcs)
+{
+    uint8_t frames[8 * MAX_FRAMES];
+    uint64_t caller;
+    size_t used = pcs.count < MAX_FRAMES ? 8 * pcs.count : sizeof frames;
+
+    if (!convert->arm64 || pcs.count < 2 || fxt_word(pcs, 1) == 0) {
+        put_stack(convert, record, pcs);
+        return;
+    }
+    memcpy(frames, pcs.bytes, used);
+    caller = fxt_word(pcs, 1) + 1;
+    for (unsigned i = 0; i < 8; i++)
+        frames[8 + i] = (uint8_t)(caller >> 8 * i);
+    convert->cut += pcs.count > MAX_FRAMES;
+    put_stack(convert, record, (struct fxt_words){ frames, used / 8 });
+}
+
+/* ---- Names ---- */
+
+static void put_object(struct convert *convert, const struct fxt_record *record)
+{
+    const struct fxt_arg *process = fxt_record_arg(record, "process");
+    struct fxt_record object = *record;
+    struct fxt_arg owner;
+    char name[1024];
+
+    object.name = (struct fxt_string){
+        .bytes = name,
+        .length = clean_text(name, sizeof name, record->name.bytes, record->name.length),
+    };
+    object.arg_count = 0;
+    if (process && process->type == FXT_ARG_KOID) {
+        owner = *process;
+        owner.name = fxt_inline("process");
+        object.args = &owner;
+        object.arg_count = 1;
+    }
+    put(convert, &object);
+}
+
+/* ---- Address maps ---- */
+
+/* The key of a module in the input: what the process and the id say together.  False when there are
+ * more processes than anybody has.  */
+static bool module_key(struct convert *convert, const struct fxt_record *record, uint16_t id,
+                       uint64_t *key)
+{
+    const uint64_t *known = cli_map_find(&convert->processes, record->thread.process);
+    uint64_t number = known ? *known : convert->processes.count;
+
+    if (!known && number == MAX_MODULES)
+        return false;
+    if (!known)
+        cli_map_add(&convert->processes, record->thread.process, number);
+    *key = number << 16 | id;
+    return true;
+}
+
+static void put_module(struct convert *convert, const struct fxt_record *record)
+{
+    struct fxt_record module = restate(convert, record);
+    uint64_t *id, key;
+    char name[255];
+
+    if (!module_key(convert, record, record->value.module.id, &key) ||
+        convert->modules.count == MAX_MODULES) {
+        convert->left_out++;
+        return;
+    }
+    id = cli_map_find(&convert->modules, key);
+    if (!id) {
+        cli_map_add(&convert->modules, key, convert->next_module);
+    } else {
+        *id = convert->next_module; /* from here on the id stands for another module */
+    }
+    /* Wraps around as the profiler's own do; it is told apart by process then.  */
+    module.value.module.id = (uint16_t)convert->next_module++;
+    module.thread.thread = 0;
+    module.name = (struct fxt_string){
+        .bytes = name,
+        .length = clean_text(name, sizeof name, record->name.bytes, record->name.length),
+    };
+    put(convert, &module);
+    convert->module_count++;
+}
+
+static void put_mapping(struct convert *convert, const struct fxt_record *record)
+{
+    struct fxt_record mapping = restate(convert, record);
+    const uint64_t *id = NULL;
+    uint64_t key;
+
+    if (module_key(convert, record, record->value.mapping.module_id, &key))
+        id = cli_map_find(&convert->modules, key);
+    if (!id) { /* an error for the host's tool */
+        convert->homeless++;
+        return;
+    }
+    mapping.value.mapping.module_id = (uint16_t)*id;
+    mapping.thread.thread = 0;
+    put(convert, &mapping);
+    convert->mapping_count++;
+}
+
+/* ---- All records ---- */
+
+static void note_session(struct convert *convert, const struct fxt_record *record)
+{
+    const struct fxt_arg *arch = fxt_record_arg(record, "arch");
+
+    if (is_text(&record->category, "fxt.capture") && is_text(&record->name, "session") && arch &&
+        arch->type == FXT_ARG_STRING)
+        convert->arm64 = is_text(&arch->value.string, "aarch64") ||
+                         is_text(&arch->value.string, "arm64");
+}
+
+static bool is_stack_sample(const struct fxt_record *record)
+{
+    return record->kind == FXT_RECORD_LARGE_BLOB && record->value.large_blob.format == 0 &&
+           is_text(&record->category, "cpu_profiler") && is_text(&record->name, "stack_sample");
+}
+
+static void put_blob(struct convert *convert, const struct fxt_record *record)
+{
+    struct fxt_record blob = restate(convert, record);
+    struct fxt_words pcs;
+
+    if (fxt_record_sampler_stack(record, &pcs)) {
+        put_sampler_stack(convert, record, pcs);
+    } else if (is_stack_sample(record)) { /* memory to be unwound on the host, which takes it */
+        blob.category = fxt_inline("cpu_profiler");
+        blob.name = fxt_inline("stack_sample");
+        blob.arg_count = 0;
+        put(convert, &blob);
+        convert->samples++;
+    } else {
+        convert->left_out++;
+    }
+}
+
+static void visit(void *context, const struct fxt_record *record)
+{
+    struct convert *convert = context;
+
+    switch (record->kind) {
+    case FXT_RECORD_LARGE_BLOB:
+        put_blob(convert, record);
+        break;
+    case FXT_RECORD_BACKTRACE:
+        put_stack(convert, record, record->value.backtrace.frames);
+        break;
+    case FXT_RECORD_KERNEL_OBJECT:
+        put_object(convert, record);
+        break;
+    case FXT_RECORD_MODULE:
+        put_module(convert, record);
+        break;
+    case FXT_RECORD_MAPPING:
+        put_mapping(convert, record);
+        break;
+    case FXT_RECORD_MAGIC: /* what makes other records readable is in them now */
+    case FXT_RECORD_PROVIDER_INFO:
+    case FXT_RECORD_PROVIDER_SECTION:
+    case FXT_RECORD_INIT:
+    case FXT_RECORD_STRING:
+    case FXT_RECORD_THREAD:
+        break;
+    case FXT_RECORD_EVENT:
+        note_session(convert, record);
+        convert->left_out++;
+        break;
+    default:
+        convert->left_out++;
+        break;
+    }
+}
+
+static void summarize(const struct convert *convert, const char *path)
+{
+    cli_note("%s: %s samples, %s modules, %s mappings; %s other records left out", path,
+             cli_grouped(convert->samples), cli_grouped(convert->module_count),
+             cli_grouped(convert->mapping_count), cli_grouped(convert->left_out));
+    if (convert->cut)
+        cli_warning("%s stacks have more than %u frames: the outermost are left out",
+                    cli_grouped(convert->cut), MAX_FRAMES);
+    if (convert->homeless)
+        cli_warning("%s mappings come before their module or without it: left out",
+                    cli_grouped(convert->homeless));
+    if (convert->early)
+        cli_warning("%s records are from before time 0: set to 0", cli_grouped(convert->early));
+}
+
+static void parse(struct convert *convert, char **argv)
+{
+    static const char *const layouts[] = { "profiler", NULL };
+    static const char *const architectures[] = { "x86_64", "arm64", NULL };
+    bool has_layout = false;
+    struct cli_parser parser;
+    int key;
+
+    cli_start(&parser, &command, argv);
+    while ((key = cli_next(&parser)) != CLI_END) {
+        if (key == OPTION_LAYOUT) {
+            (void)cli_choice("--layout", parser.value, layouts);
+            has_layout = true;
+        } else if (key == OPTION_ARCH) {
+            convert->arm64 = cli_choice("--arch", parser.value, architectures) == 1;
+        } else {
+            job_take(&convert->job, key, parser.value);
+        }
+    }
+    job_check_inputs(&convert->job, 1);
+    if (!has_layout)
+        cli_usage_error("convert to what? Give --layout profiler");
+}
+
+enum cli_exit convert_main(char **argv)
+{
+    struct convert convert = { .job = { .status = CLI_OK } };
+    struct fxt_error error;
+
+    parse(&convert, argv);
+    if (!job_open(&convert.job))
+        return job_close(&convert.job);
+    if (fxt_writer_open(cli_output_write, &convert.job.output, &convert.writer, &error) == FXT_OK) {
+        const char *path = convert.job.inputs.items[0];
+
+        put_start(&convert);
+        (void)job_read(&convert.job, path, NULL, visit, &convert);
+        if (convert.job.records > 0)
+            summarize(&convert, path);
+        fxt_writer_close(convert.writer);
+    } else {
+        cli_error("%s", error.message);
+        job_fail(&convert.job, CLI_ENVIRONMENT);
+    }
+    cli_map_release(&convert.processes);
+    cli_map_release(&convert.modules);
+    return job_close(&convert.job);
+}

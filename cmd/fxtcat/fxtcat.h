@@ -1,0 +1,80 @@
+/* fxtcat.h - the subcommands of fxtcat, one a file, and what they share.  */
+#ifndef FXTCAT_H
+#define FXTCAT_H
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/trace.h"
+#include "libfxt/fxt.h"
+
+/* ---- Subcommands: argv behind the name of each; the exit status ---- */
+
+enum cli_exit cut_main(char **argv);
+enum cli_exit merge_main(char **argv);
+enum cli_exit recover_main(char **argv);
+enum cli_exit compress_main(char **argv);
+enum cli_exit convert_main(char **argv);
+
+/* ---- A job: traces in, one trace out (job.c) ---- */
+
+struct job {
+    struct cli_texts inputs;
+    const char *output_path; /* NULL: stdout */
+    bool strict;
+    bool force;
+    struct cli_output output;
+    struct cli_trace trace; /* the input that is being read */
+    uint64_t records;       /* read so far, of all inputs */
+    enum cli_exit status;   /* the worst so far */
+};
+
+/* The options that all have, for their tables and their loops.  */
+enum { JOB_OUTPUT = 1000, JOB_STRICT, JOB_FORCE };
+#define JOB_OPTION_OUTPUT                                                                     \
+    {                                                                                         \
+        JOB_OUTPUT, 'o', "output", "FILE", "write to FILE, which appears whole or not at all" \
+    }
+#define JOB_OPTION_STRICT                                                                  \
+    {                                                                                      \
+        JOB_STRICT, 0, "strict", NULL, "exit with 3 for notices too, not for damage alone" \
+    }
+#define JOB_OPTION_FORCE                                                              \
+    {                                                                                 \
+        JOB_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" \
+    }
+
+/* Take one of these options, or an input.  */
+void job_take(struct job *job, int key, const char *value);
+
+/* Whether the command line gives as many inputs as there have to be (most 0: any number); else the
+ * program ends with CLI_USAGE.  */
+void job_check_inputs(const struct job *job, size_t most);
+
+/* Open the output.  Traces are no text: a terminal is refused.  False after a message; job->status
+ * says why.  */
+bool job_open(struct job *job);
+
+/* Visit all records of one input; what was wrong with it is said and goes into job->status.
+ * options may be NULL; trust_start is set by the job.  True while there is any sense in going
+ * on.  */
+typedef void (*job_visit_fn)(void *context, const struct fxt_record *record);
+bool job_read(struct job *job, const char *path, const struct fxt_reader_options *options,
+              job_visit_fn visit, void *context);
+
+/* The output could not be made: it is removed at the end.  */
+void job_fail(struct job *job, enum cli_exit status);
+
+/* Put the output in place, if anything could be read, and free all.  The exit status.  */
+enum cli_exit job_close(struct job *job);
+
+/* ---- Pieces of records (job.c) ---- */
+
+bool is_text(const struct fxt_string *string, const char *text);
+
+/* The name of the file without its folder, for people: at most size - 1 bytes of valid UTF-8.  */
+void base_name(char *name, size_t size, const char *path);
+
+/* Copy length bytes to text, of which size are there, as valid UTF-8 without a final NUL: '?' for
+ * each other byte; what does not fit is cut before a whole character.  The length.  */
+uint32_t clean_text(char *text, size_t size, const char *bytes, size_t length);
+
+#endif /* FXTCAT_H */

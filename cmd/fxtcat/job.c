@@ -1,0 +1,119 @@
+/* What all subcommands do: open the output, read the inputs, and leave a whole file or none.  */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/utf8.h"
+#include "cmd/fxtcat/fxtcat.h"
+
+void job_take(struct job *job, int key, const char *value)
+{
+    switch (key) {
+    case JOB_OUTPUT:
+        job->output_path = value;
+        break;
+    case JOB_STRICT:
+        job->strict = true;
+        break;
+    case JOB_FORCE:
+        job->force = true;
+        break;
+    default:
+        cli_texts_add(&job->inputs, value);
+        break;
+    }
+}
+
+void job_check_inputs(const struct job *job, size_t most)
+{
+    if (job->inputs.count == 0)
+        cli_usage_error("no trace given");
+    if (most && job->inputs.count > most)
+        cli_usage_error("one trace at a time; 'fxtcat merge' makes one of several");
+}
+
+bool job_open(struct job *job)
+{
+    bool to_stdout = !job->output_path || strcmp(job->output_path, "-") == 0;
+
+    if (to_stdout && isatty(STDOUT_FILENO))
+        cli_usage_error("a trace is not for terminals: give -o FILE, or pipe it somewhere");
+    job->status = cli_output_open(&job->output, job->output_path);
+    return job->status == CLI_OK;
+}
+
+bool job_read(struct job *job, const char *path, const struct fxt_reader_options *options,
+              job_visit_fn visit, void *context)
+{
+    struct fxt_reader_options all = { .size = sizeof all };
+    const struct fxt_record *record;
+    enum cli_exit status;
+
+    if (options)
+        all = *options;
+    all.trust_start = job->force;
+    status = cli_trace_open(&job->trace, path, &all);
+    while (status == CLI_OK && job->output.failed == 0 && cli_trace_next(&job->trace, &record)) {
+        job->records++;
+        visit(context, record);
+    }
+    job->status = cli_worse(job->status, status);
+    job->status = cli_worse(job->status, cli_trace_close(&job->trace, job->strict));
+    return job->output.failed == 0;
+}
+
+void job_fail(struct job *job, enum cli_exit status)
+{
+    job->status = cli_worse(job->status, status);
+    job->output.failed = ECANCELED; /* nothing is written any more */
+}
+
+enum cli_exit job_close(struct job *job)
+{
+    enum cli_exit status = job->status;
+
+    free(job->inputs.items);
+    if (job->output.failed == EPIPE) {
+        cli_output_abort(&job->output);
+        return status; /* the reader has seen enough */
+    }
+    if (job->output.failed == ECANCELED || (job->records == 0 && status != CLI_OK)) {
+        cli_output_abort(&job->output); /* nothing was readable, and a message has said why */
+        return status;
+    }
+    return cli_worse(status, cli_output_commit(&job->output));
+}
+
+uint32_t clean_text(char *text, size_t size, const char *bytes, size_t length)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < length;) {
+        size_t character = utf8_character(bytes + i, length - i);
+        size_t step = character ? character : 1;
+
+        if (step > size - used)
+            break;
+        if (character)
+            memcpy(text + used, bytes + i, step);
+        else
+            text[used] = '?';
+        used += step;
+        i += step;
+    }
+    return (uint32_t)used;
+}
+
+void base_name(char *name, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash && slash[1] ? slash + 1 : path;
+
+    name[clean_text(name, size - 1, base, strlen(base))] = '\0';
+}
+
+bool is_text(const struct fxt_string *string, const char *text)
+{
+    return string->length == strlen(text) && memcmp(string->bytes, text, string->length) == 0;
+}

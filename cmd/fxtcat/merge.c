@@ -1,0 +1,64 @@
+/* fxtcat merge: several traces one after another in one, their providers apart.
+ *
+ * Not by time: traces are not in order of time themselves, every reader sorts, and to interleave
+ * providers would cost a record at each change.  One after another, each file's records keep their
+ * order, and readers with one thread table or one clock for all providers (the Rust crate,
+ * docs/formats/fxt.md section 3.2) still see each file's own.  */
+#include "cmd/fxtcat/emit.h"
+
+static const struct cli_option option_table[] = {
+    JOB_OPTION_OUTPUT,
+    JOB_OPTION_STRICT,
+    JOB_OPTION_FORCE,
+    { 0 },
+};
+
+static const char *const examples[] = {
+    "Two captures of one run, as one trace",
+    "fxtcat merge -o all.fxt cpu.fxt heap.fxt",
+    "Compressed at once",
+    "fxtcat merge *.fxt | fxtcat compress -o all.fxt.zst -",
+    NULL,
+};
+
+static const struct cli_command command = {
+    .name = "fxtcat merge",
+    .usage = "[OPTION]... FILE...",
+    .summary =
+        "Write the records of several traces as one trace, one file after another.  Providers\n"
+        "get new ids where two traces use the same; what stands before a file's first provider\n"
+        "gets a provider named after the file.  Times stay as they are: each by the clock of\n"
+        "its provider.",
+    .options = option_table,
+    .examples = examples,
+};
+
+static void visit(void *context, const struct fxt_record *record)
+{
+    emit_record(context, record, true);
+}
+
+enum cli_exit merge_main(char **argv)
+{
+    struct job job = { .status = CLI_OK };
+    struct cli_parser parser;
+    struct emit emit;
+    int key;
+
+    cli_start(&parser, &command, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        job_take(&job, key, parser.value);
+    job_check_inputs(&job, 0);
+    if (!job_open(&job))
+        return job_close(&job);
+    job.status = emit_open(&emit, &job, EMIT_IN_PLACE);
+    if (job.status != CLI_OK)
+        return job_close(&job);
+    for (size_t i = 0; i < job.inputs.count; i++) {
+        emit_start(&emit, job.inputs.items[i]);
+        if (!job_read(&job, job.inputs.items[i], NULL, visit, &emit))
+            break;
+    }
+    emit_close(&emit);
+    return job_close(&job);
+}
