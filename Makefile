@@ -234,6 +234,7 @@ install: all
 	        -e 's,@LZMA@,$(if $(HAVE_LZMA),-llzma ),' lib$$l/lib$$l.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lib$$l.pc; \
 	done
 	$(Q)install -m 644 libfxt/fidl/fidl_sampler.h $(DESTDIR)$(INCLUDEDIR)/fxt
+	$(Q)sed 's,^#include "lib[a-z]*/\(.*\)",#include "\1",' libsymbolize/markup.h > $(DESTDIR)$(INCLUDEDIR)/fxt/markup.h
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 
 .PHONY: clean

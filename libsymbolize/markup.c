@@ -1,0 +1,494 @@
+/* markup.c - symbolizer markup: lines to elements, elements to modules and mappings (section 1). */
+#include "libsymbolize/markup.h"
+#include "libsymbolize/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIELDS_MAX = 8,      /* of an element with known tag; mmap has 7, the tag included */
+    CONTEXT_MAX = 65536, /* modules, and mappings, of a context */
+};
+
+/* ---- Fields ---- */
+
+struct fields {
+    struct sym_markup_text items[FIELDS_MAX]; /* the first is the tag */
+    size_t count;
+};
+
+static bool is_text(struct sym_markup_text field, const char *text)
+{
+    size_t length = strlen(text);
+
+    return field.length == length && memcmp(field.bytes, text, length) == 0;
+}
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 16;
+}
+
+static bool parse_digits(struct sym_markup_text field, uint64_t base, uint64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < field.length; i++) {
+        uint64_t digit = (uint64_t)digit_of(field.bytes[i]);
+        if (digit >= base || __builtin_mul_overflow(*out, base, out) ||
+            __builtin_add_overflow(*out, digit, out))
+            return false;
+    }
+    return field.length > 0;
+}
+
+static struct sym_markup_text without(struct sym_markup_text field, size_t count)
+{
+    return (struct sym_markup_text){ field.bytes + count, field.length - count };
+}
+
+static bool has_0x(struct sym_markup_text field)
+{
+    return field.length > 2 && field.bytes[0] == '0' && (field.bytes[1] | 32) == 'x';
+}
+
+/* %i: decimal, hexadecimal with 0x, octal with 0.  */
+static bool parse_integer(struct sym_markup_text field, uint64_t *out)
+{
+    if (has_0x(field))
+        return parse_digits(without(field, 2), 16, out);
+    if (field.length > 1 && field.bytes[0] == '0')
+        return parse_digits(without(field, 1), 8, out);
+    return parse_digits(field, 10, out);
+}
+
+/* %p: 0x and hex digits; zeros alone may do without.  */
+static bool parse_pointer(struct sym_markup_text field, uint64_t *out)
+{
+    if (has_0x(field))
+        return parse_digits(without(field, 2), 16, out);
+    return parse_digits(field, 10, out) && *out == 0;
+}
+
+/* %x.  Half a byte too few makes it no build ID, but the module is still one.  */
+static bool parse_build_id(struct sym_markup_text field, struct sym_markup_node *out)
+{
+    for (size_t i = 0; i < field.length; i++)
+        if (digit_of(field.bytes[i]) == 16)
+            return false;
+    if (field.length % 2 || field.length / 2 > sizeof out->build_id)
+        return true;
+    for (size_t i = 0; i < field.length; i += 2)
+        out->build_id[i / 2] = (uint8_t)(digit_of(field.bytes[i]) << 4 |
+                                         digit_of(field.bytes[i + 1]));
+    out->build_id_length = field.length / 2;
+    return true;
+}
+
+/* r, w, x, each at most once and in that order.  */
+static bool is_access(struct sym_markup_text field)
+{
+    size_t next = 0;
+
+    for (const char *letter = "rwx"; *letter && next < field.length; letter++)
+        next += (field.bytes[next] | 32) == *letter;
+    return next == field.length;
+}
+
+/* ---- Elements ---- */
+
+static bool read_reset(const struct fields *fields, struct sym_markup_node *out)
+{
+    if (fields->count == 2 && is_text(fields->items[1], "end"))
+        out->kind = SYM_MARKUP_RESET_END;
+    return fields->count == 1 || (fields->count == 2 && (out->kind == SYM_MARKUP_RESET_END ||
+                                                         is_text(fields->items[1], "begin")));
+}
+
+static bool read_module(const struct fields *fields, struct sym_markup_node *out)
+{
+    if (fields->count < 4 || !parse_integer(fields->items[1], &out->id))
+        return false;
+    out->name = fields->items[2];
+    out->type = fields->items[3];
+    if (!is_text(out->type, "elf"))
+        return true;
+    return fields->count == 5 && parse_build_id(fields->items[4], out);
+}
+
+static bool read_mmap(const struct fields *fields, struct sym_markup_node *out)
+{
+    if (fields->count != 7)
+        return false;
+    out->access = fields->items[5];
+    return parse_pointer(fields->items[1], &out->address) &&
+           parse_integer(fields->items[2], &out->size_bytes) && is_text(fields->items[3], "load") &&
+           parse_integer(fields->items[4], &out->id) && is_access(out->access) &&
+           parse_pointer(fields->items[6], &out->vaddr);
+}
+
+/* The address in field index, and :ra or :pc behind it.  */
+static bool read_code_address(const struct fields *fields, size_t index,
+                              struct sym_markup_node *out)
+{
+    out->is_return = true;
+    if (fields->count == index + 2) {
+        out->is_return = is_text(fields->items[index + 1], "ra");
+        if (!out->is_return && !is_text(fields->items[index + 1], "pc"))
+            return false;
+    }
+    return fields->count > index && fields->count <= index + 2 &&
+           parse_pointer(fields->items[index], &out->address);
+}
+
+static bool read_bt(const struct fields *fields, struct sym_markup_node *out)
+{
+    return fields->count > 1 && parse_digits(fields->items[1], 10, &out->frame) &&
+           read_code_address(fields, 2, out);
+}
+
+static bool read_pc(const struct fields *fields, struct sym_markup_node *out)
+{
+    return read_code_address(fields, 1, out);
+}
+
+static bool read_data(const struct fields *fields, struct sym_markup_node *out)
+{
+    return fields->count == 2 && parse_pointer(fields->items[1], &out->address);
+}
+
+static bool read_symbol(const struct fields *fields, struct sym_markup_node *out)
+{
+    out->name = fields->items[1];
+    return fields->count == 2 && out->name.length;
+}
+
+static bool read_dumpfile(const struct fields *fields, struct sym_markup_node *out)
+{
+    out->type = fields->items[1];
+    out->name = fields->items[2];
+    return fields->count == 3;
+}
+
+static const struct {
+    const char *tag;
+    enum sym_markup_kind kind;
+    bool (*read)(const struct fields *fields, struct sym_markup_node *out);
+} elements[] = {
+    { "bt", SYM_MARKUP_BT, read_bt },          { "pc", SYM_MARKUP_PC, read_pc },
+    { "mmap", SYM_MARKUP_MMAP, read_mmap },    { "module", SYM_MARKUP_MODULE, read_module },
+    { "data", SYM_MARKUP_DATA, read_data },    { "symbol", SYM_MARKUP_SYMBOL, read_symbol },
+    { "reset", SYM_MARKUP_RESET, read_reset }, { "dumpfile", SYM_MARKUP_DUMPFILE, read_dumpfile },
+};
+
+/* Cuts the inside of an element at its colons; what is more than has room stays with the last.  */
+static void split(const char *start, const char *end, struct fields *out)
+{
+    *out = (struct fields){ .count = 0 };
+    for (;;) {
+        const char *colon = memchr(start, ':', (size_t)(end - start));
+        if (!colon || out->count == FIELDS_MAX - 1)
+            colon = end;
+        out->items[out->count++] = (struct sym_markup_text){ start, (size_t)(colon - start) };
+        if (colon == end)
+            return;
+        start = colon + 1;
+    }
+}
+
+/* Where the inside of an element that begins at next ends; NULL: it is none.  An element does not
+ * reach into another, so that each byte is looked at for one of them only.  */
+static const char *end_of_element(const char *next, const char *limit)
+{
+    for (const char *at = next + 3; limit - at >= 3; at++) {
+        if (at[0] == '}')
+            return at[1] == '}' && at[2] == '}' ? at : NULL;
+        if (memcmp(at, "{{{", 3) == 0 || at[0] == '\n')
+            return NULL;
+    }
+    return NULL;
+}
+
+/* The element that begins at next, which is "{{{", if it is one.  */
+static bool read_element(const char *next, const char *limit, struct sym_markup_node *out)
+{
+    const char *end = end_of_element(next, limit);
+    struct fields fields;
+
+    if (!end)
+        return false;
+    split(next + 3, end, &fields);
+    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
+        if (!is_text(fields.items[0], elements[i].tag))
+            continue;
+        *out = (struct sym_markup_node){ .kind = elements[i].kind };
+        if (!elements[i].read(&fields, out))
+            *out = (struct sym_markup_node){ .kind = SYM_MARKUP_MALFORMED };
+        out->text = (struct sym_markup_text){ next, (size_t)(end + 3 - next) };
+        return true;
+    }
+    return false; /* an unknown tag, or hexdict */
+}
+
+static bool read_sgr(const char *next, const char *limit, struct sym_markup_node *out)
+{
+    size_t left = (size_t)(limit - next), length = 4;
+
+    if (left < 4 || next[1] != '[')
+        return false;
+    if (next[2] == '3' && left > 4 && next[3] >= '0' && next[3] <= '7')
+        length = 5;
+    else if (next[2] != '0' && next[2] != '1')
+        return false;
+    if (next[length - 1] != 'm')
+        return false;
+    *out = (struct sym_markup_node){ .kind = SYM_MARKUP_SGR, .text = { next, length } };
+    return true;
+}
+
+/* Whatever begins at next but text.  */
+static bool read_special(const char *next, const char *limit, struct sym_markup_node *out)
+{
+    if (next[0] == '\033')
+        return read_sgr(next, limit, out);
+    return next[0] == '{' && limit - next >= 6 && memcmp(next, "{{{", 3) == 0 &&
+           read_element(next, limit, out);
+}
+
+bool sym_markup_next(struct sym_markup_cursor *cursor, struct sym_markup_node *out)
+{
+    const char *start = cursor->next, *limit = start + cursor->left, *next = start;
+
+    if (cursor->left == 0)
+        return false;
+    while (next < limit && !read_special(next, limit, out))
+        next++;
+    if (next > start)
+        *out = (struct sym_markup_node){ .kind = SYM_MARKUP_TEXT,
+                                         .text = { start, (size_t)(next - start) } };
+    cursor->next += out->text.length;
+    cursor->left -= out->text.length;
+    return true;
+}
+
+/* ---- Context ---- */
+
+struct mapping {
+    uint64_t start, last; /* both included: the last one may be the last address */
+    uint64_t vaddr;       /* of start */
+    const struct sym_markup_module *module;
+};
+
+struct sym_markup_context {
+    struct sym_markup_module **modules; /* by ID */
+    size_t module_count, module_capacity;
+    struct mapping *mappings; /* by address, disjoint */
+    size_t mapping_count, mapping_capacity;
+};
+
+struct sym_markup_context *sym_markup_context_new(void)
+{
+    return calloc(1, sizeof(struct sym_markup_context));
+}
+
+static void reset(struct sym_markup_context *context)
+{
+    for (size_t i = 0; i < context->module_count; i++) {
+        free(context->modules[i]->name);
+        free(context->modules[i]);
+    }
+    context->module_count = 0;
+    context->mapping_count = 0;
+}
+
+void sym_markup_context_free(struct sym_markup_context *context)
+{
+    if (!context)
+        return;
+    reset(context);
+    free(context->modules);
+    free(context->mappings);
+    free(context);
+}
+
+/* The first module with this ID or a higher one.  */
+static size_t module_place(const struct sym_markup_context *context, uint64_t id)
+{
+    size_t low = 0, high = context->module_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (context->modules[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct sym_markup_module *sym_markup_module(const struct sym_markup_context *context,
+                                                  uint64_t id)
+{
+    size_t place = module_place(context, id);
+
+    return place < context->module_count && context->modules[place]->id == id
+               ? context->modules[place]
+               : NULL;
+}
+
+static bool same_module(const struct sym_markup_module *module, const struct sym_markup_node *node)
+{
+    return is_text(node->name, module->name) && module->is_elf == is_text(node->type, "elf") &&
+           module->build_id_length == node->build_id_length &&
+           memcmp(module->build_id, node->build_id, node->build_id_length) == 0;
+}
+
+static struct sym_markup_module *module_new(const struct sym_markup_node *node)
+{
+    struct sym_markup_module *module = calloc(1, sizeof *module);
+
+    if (!module)
+        return NULL;
+    module->id = node->id;
+    module->is_elf = is_text(node->type, "elf");
+    module->build_id_length = node->build_id_length;
+    memcpy(module->build_id, node->build_id, node->build_id_length);
+    module->name = malloc(node->name.length + 1);
+    if (!module->name) {
+        free(module);
+        return NULL;
+    }
+    memcpy(module->name, node->name.bytes, node->name.length);
+    module->name[node->name.length] = '\0';
+    return module;
+}
+
+static enum sym_markup_effect add_module(struct sym_markup_context *context,
+                                         const struct sym_markup_node *node)
+{
+    size_t place = module_place(context, node->id);
+
+    if (place < context->module_count && context->modules[place]->id == node->id)
+        return same_module(context->modules[place], node) ? SYM_MARKUP_REPEATED
+                                                          : SYM_MARKUP_CONFLICT;
+    if (context->module_count == CONTEXT_MAX)
+        return SYM_MARKUP_TOO_MANY;
+    struct sym_markup_module **modules = sym_grow(context->modules, &context->module_capacity,
+                                                  context->module_count,
+                                                  sizeof(struct sym_markup_module *));
+    if (!modules)
+        return SYM_MARKUP_NO_MEMORY;
+    context->modules = modules;
+    struct sym_markup_module *module = module_new(node);
+    if (!module)
+        return SYM_MARKUP_NO_MEMORY;
+    memmove(modules + place + 1, modules + place,
+            (context->module_count - place) * sizeof(struct sym_markup_module *));
+    modules[place] = module;
+    context->module_count++;
+    return SYM_MARKUP_DONE;
+}
+
+/* The first mapping that reaches to address or beyond.  */
+static size_t mapping_place(const struct sym_markup_context *context, uint64_t address)
+{
+    size_t low = 0, high = context->mapping_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (context->mappings[middle].last < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Puts mapping in the place of [first, limit) of those that are there.  */
+static void replace(struct sym_markup_context *context, size_t first, size_t limit,
+                    const struct mapping *mappings, size_t count)
+{
+    struct mapping *items = context->mappings;
+
+    memmove(items + first + count, items + limit, (context->mapping_count - limit) * sizeof *items);
+    memcpy(items + first, mappings, count * sizeof *items);
+    context->mapping_count = context->mapping_count - (limit - first) + count;
+}
+
+/* Adds added over what is there: the ends of older ones that stick out stay.  */
+static bool lay_over(struct sym_markup_context *context, const struct mapping *added)
+{
+    size_t first = mapping_place(context, added->start), limit = first, count = 0;
+    struct mapping pieces[3];
+
+    while (limit < context->mapping_count && context->mappings[limit].start <= added->last)
+        limit++;
+    if (first < limit && context->mappings[first].start < added->start) {
+        pieces[count] = context->mappings[first];
+        pieces[count++].last = added->start - 1;
+    }
+    pieces[count++] = *added;
+    if (first < limit && context->mappings[limit - 1].last > added->last) {
+        pieces[count] = context->mappings[limit - 1];
+        pieces[count].vaddr += added->last + 1 - pieces[count].start;
+        pieces[count++].start = added->last + 1;
+    }
+    replace(context, first, limit, pieces, count);
+    return first < limit;
+}
+
+static enum sym_markup_effect add_mapping(struct sym_markup_context *context,
+                                          const struct sym_markup_node *node)
+{
+    struct mapping added = { .start = node->address,
+                             .vaddr = node->vaddr,
+                             .module = sym_markup_module(context, node->id) };
+
+    if (!added.module)
+        return SYM_MARKUP_NO_MODULE;
+    if (node->size_bytes == 0 ||
+        __builtin_add_overflow(node->address, node->size_bytes - 1, &added.last))
+        return SYM_MARKUP_BAD_RANGE;
+    if (context->mapping_count + 2 > CONTEXT_MAX)
+        return SYM_MARKUP_TOO_MANY;
+    /* One more may split an old one: two more in the end.  */
+    struct mapping *mappings = sym_grow(context->mappings, &context->mapping_capacity,
+                                        context->mapping_count + 1, sizeof *mappings);
+    if (!mappings)
+        return SYM_MARKUP_NO_MEMORY;
+    context->mappings = mappings;
+    return lay_over(context, &added) ? SYM_MARKUP_OVERLAP : SYM_MARKUP_DONE;
+}
+
+enum sym_markup_effect sym_markup_apply(struct sym_markup_context *context,
+                                        const struct sym_markup_node *node)
+{
+    switch (node->kind) {
+    case SYM_MARKUP_RESET:
+        reset(context);
+        return SYM_MARKUP_DONE;
+    case SYM_MARKUP_MODULE:
+        return add_module(context, node);
+    case SYM_MARKUP_MMAP:
+        return add_mapping(context, node);
+    default:
+        return SYM_MARKUP_DONE;
+    }
+}
+
+bool sym_markup_find(const struct sym_markup_context *context, uint64_t address,
+                     struct sym_markup_place *out)
+{
+    size_t place = mapping_place(context, address);
+
+    if (place == context->mapping_count || context->mappings[place].start > address)
+        return false;
+    const struct mapping *mapping = &context->mappings[place];
+    *out = (struct sym_markup_place){ .module = mapping->module,
+                                      .vaddr = mapping->vaddr + (address - mapping->start) };
+    return true;
+}
