@@ -1,0 +1,132 @@
+/* Why an object has the names it has.  */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cli/json.h"
+#include "cmd/fxtsym/fxtsym.h"
+
+enum { BUILD_ID_MAX = 64 }; /* bytes */
+
+static const char *const quality_meanings[] = {
+    [SYM_QUALITY_NONE] = "no names",
+    [SYM_QUALITY_DYNSYM] = "exported functions only",
+    [SYM_QUALITY_DEBUGDATA] = "exported functions, others from .gnu_debugdata",
+    [SYM_QUALITY_SYMTAB] = "functions, no lines",
+    [SYM_QUALITY_DWARF] = "functions, lines and inlined frames",
+};
+
+struct explained {
+    const char *what;
+    const struct sym_report *report;
+    uint8_t build_id[BUILD_ID_MAX];
+    size_t build_id_length;
+};
+
+static void put(struct cli_output *output, const char *label, const char *text)
+{
+    char left[32];
+
+    if (!text[0])
+        return;
+    (void)snprintf(left, sizeof left, "  %-12s", label);
+    (void)cli_output_write(output, left, strlen(left));
+    (void)cli_output_write(output, text, strlen(text));
+    (void)cli_output_write(output, "\n", 1);
+}
+
+static void add_hex(char *text, const uint8_t *id, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+static void print_text(const struct explained *explained, struct cli_output *output)
+{
+    const struct sym_report *report = explained->report;
+    char hex[2 * BUILD_ID_MAX + 1] = "";
+    char *quality = cli_join(quality_name(report->quality), ": ");
+    char *line = cli_join(quality, quality_meanings[report->quality]);
+
+    add_hex(hex, explained->build_id, explained->build_id_length);
+    (void)cli_output_write(output, explained->what, strlen(explained->what));
+    (void)cli_output_write(output, "\n", 1);
+    put(output, "quality", line);
+    put(output, "build ID", hex);
+    put(output, "object", report->code_path);
+    put(output, "names from", report->debug_path);
+    put(output, "verified", report->unverified ? "no: it has no build ID" : "");
+    put(output, "problem", report->problem);
+    put(output, "remedy", report->remedy);
+    free(quality);
+    free(line);
+}
+
+static void print_json(const struct explained *explained, struct cli_output *output)
+{
+    const struct sym_report *report = explained->report;
+    struct json json = { .output = output };
+
+    json_open(&json, NULL, '{');
+    json_text(&json, "object", explained->what);
+    json_text(&json, "quality", quality_name(report->quality));
+    json_hex(&json, "build_id", explained->build_id, explained->build_id_length);
+    json_text(&json, "code_path", report->code_path);
+    json_text(&json, "debug_path", report->debug_path);
+    json_bool(&json, "unverified", report->unverified);
+    json_text(&json, "problem", report->problem);
+    json_text(&json, "remedy", report->remedy);
+    json_close(&json, '}');
+    json_end_line(&json);
+}
+
+/* Nothing but a path has a slash; a file whose name looks like a build ID is still a file.  */
+static bool is_build_id(const char *what)
+{
+    uint8_t id[BUILD_ID_MAX];
+    size_t length;
+
+    return parse_build_id(what, strlen(what), id, sizeof id, &length) && access(what, F_OK) != 0;
+}
+
+/* Debug information shows whether it is readable only when it is read.  */
+static bool ignore_answer(void *context, size_t index, const struct sym_frame *frames, size_t count)
+{
+    (void)context, (void)index, (void)frames, (void)count;
+    return true;
+}
+
+/* By build ID where the file has one: that is how a trace asks for it.  */
+static uint32_t find_object(struct objects *objects, struct explained *explained)
+{
+    char hex[2 * BUILD_ID_MAX + 1] = "";
+    bool by_id = is_build_id(explained->what);
+
+    if (by_id)
+        (void)parse_build_id(explained->what, strlen(explained->what), explained->build_id,
+                             BUILD_ID_MAX, &explained->build_id_length);
+    else if (sym_build_id(explained->what, explained->build_id, BUILD_ID_MAX,
+                          &explained->build_id_length, NULL) != SYM_OK)
+        explained->build_id_length = 0;
+    add_hex(hex, explained->build_id, explained->build_id_length);
+    return objects_find(objects, by_id ? NULL : explained->what, hex[0] ? hex : NULL);
+}
+
+enum cli_exit explain(struct objects *objects, const char *what, bool as_json,
+                      struct cli_output *output)
+{
+    struct explained explained = { .what = what };
+    uint32_t index = find_object(objects, &explained);
+    const struct object *object = objects->items[index];
+    uint64_t anywhere = 0;
+
+    if (!object->module)
+        return CLI_ENVIRONMENT; /* said already */
+    (void)sym_module_resolve(object->module, &anywhere, 1, ignore_answer, NULL, NULL);
+    explained.report = sym_module_report(object->module);
+    if (as_json)
+        print_json(&explained, output);
+    else
+        print_text(&explained, output);
+    return explained.report->quality != SYM_QUALITY_NONE ? CLI_OK : CLI_ENVIRONMENT;
+}

@@ -1,0 +1,201 @@
+/* fxtsym.h - what the parts of fxtsym share.
+ *
+ * Addresses come in lines (lines.c), are collected into a batch (batch.c) that looks each object up
+ * once, and leave in the order they came in (text.c, json.c).  Logs with symbolizer markup take the
+ * same batches (filter.c).  explain.c tells where an object was looked for.  */
+#ifndef FXTSYM_H
+#define FXTSYM_H
+
+#include "cmd/cli/cli.h"
+#include "libsymbolize/symbolize.h"
+
+/* ---- Options ---- */
+
+enum style {
+    STYLE_ADDR2LINE,
+    STYLE_LLVM,
+};
+
+struct settings {
+    enum style style;
+    bool json;
+    bool functions, inlines, demangle; /* as addr2line -f, -i, -C; llvm-symbolizer has them all */
+    bool no_inlines, no_demangle;
+    bool addresses, pretty, basenames;
+    struct cli_texts strip_prefixes;
+};
+
+/* ---- Lines ---- */
+
+enum {
+    LINE_BYTES_MAX = 1 << 20, /* the buffer; a longer line comes in parts */
+};
+
+/* Lines of a file descriptor, in memory that does not grow.  */
+struct lines {
+    int fd;
+    char *buffer; /* LINE_BYTES_MAX bytes */
+    size_t start, end;
+    size_t searched; /* no line end is between start and here */
+    bool ended;
+    int failed; /* errno of a read that failed; the input ended there */
+};
+
+enum line_kind {
+    LINE_WHOLE, /* with its '\n', but for the last one of the input */
+    LINE_PART,  /* the start, or a middle piece, of a line longer than the buffer */
+    LINE_NONE,  /* none is there yet; only without wait */
+    LINE_END,
+};
+
+void lines_open(struct lines *lines, int fd);
+void lines_close(struct lines *lines);
+
+/* The next line.  It stays in place until lines_release(), so that many may be held; LINE_NONE is
+ * also what is returned when the buffer has no room left.  With wait there must be none held.  */
+enum line_kind lines_next(struct lines *lines, bool wait, const char **line, size_t *length);
+void lines_release(struct lines *lines);
+
+/* ---- Objects ---- */
+
+/* The objects that were asked about, by the name they were asked by.  */
+struct object {
+    char *name; /* a path, a build ID as hex digits, or both, for messages and JSON */
+    struct sym_module *module;
+    uint32_t index;
+    bool narrow;   /* 32-bit: addresses have 8 digits and wrap there */
+    bool has_path; /* not only a build ID */
+    bool reported; /* its problem was said */
+};
+
+struct objects {
+    const struct sym_options *options; /* the caller's */
+    struct sym_session *session;
+    void *by_name; /* tree of tsearch() */
+    struct object **items;
+    size_t count;
+    struct object *last;  /* the one asked for last: often the next one too */
+    enum cli_exit status; /* the worst that was said about any */
+};
+
+void objects_open(struct objects *objects, const struct sym_options *options);
+void objects_close(struct objects *objects);
+void objects_reopen(struct objects *objects); /* forget all of them */
+
+/* The index of the object at path, with build_id (hex digits) where it is not NULL; path may be
+ * NULL then.  */
+uint32_t objects_find(struct objects *objects, const char *path, const char *build_id);
+
+int digit_of(char c); /* of a hex digit; 16: it is none */
+
+/* Hex digits, an even number of them and at most 2 * capacity, to bytes.  False: something
+ * else.  */
+bool parse_build_id(const char *text, size_t text_length, uint8_t *id, size_t capacity,
+                    size_t *length);
+
+/* Say once on stderr why the names of an object are not better.  */
+void objects_report(struct objects *objects, uint32_t index);
+
+/* ---- Batches ---- */
+
+/* Bytes that grow.  */
+struct buffer {
+    char *bytes;
+    size_t length, capacity;
+};
+
+/* Room for size more bytes at the end; the caller adds to length what it wrote.  */
+char *buffer_room(struct buffer *buffer, size_t size);
+void buffer_add(struct buffer *buffer, const void *bytes, size_t size);
+
+enum {
+    REQUESTS_MAX = 1 << 18,      /* of a batch */
+    ANSWER_BYTES_MAX = 64 << 20, /* of a batch's answers, beyond which it is halved */
+    OBJECT_NONE = INT32_MAX,     /* not to be looked up: unknown */
+    OBJECT_ECHO = INT32_MAX - 1, /* not to be looked up: the answer is the text that was given */
+};
+
+struct request {
+    uint64_t vaddr;  /* with OBJECT_ECHO: offset in echoes */
+    uint32_t object; /* index in objects, or one of the above */
+    union {
+        uint32_t length; /* with OBJECT_ECHO: bytes in echoes */
+        uint32_t answer; /* its number; 0: none */
+    };
+};
+
+struct batch;
+
+/* Appends the answer for an address to out, in a form that print_fn knows.  */
+typedef void (*append_fn)(const struct settings *settings, struct buffer *out,
+                          const struct sym_frame *frames, size_t count);
+/* Called for every request in order.  */
+typedef void (*print_fn)(void *context, const struct batch *batch, const struct request *request,
+                         const char *answer, size_t length);
+
+struct batch {
+    const struct settings *settings;
+    struct objects *objects;
+    append_fn append;
+    print_fn print;
+    void *context;
+
+    struct request *requests; /* REQUESTS_MAX */
+    size_t count;
+    struct buffer echoes;
+    struct buffer answers;
+    struct answer_place *places; /* of each answer; equal ones have one number */
+    uint32_t place_count;
+    uint64_t *vaddrs;  /* for the library: those of one object together, */
+    uint32_t *indexes; /* the requests they belong to, */
+    uint32_t *numbers; /* and what the library counts their answers as */
+};
+
+void batch_open(struct batch *batch, const struct settings *settings, struct objects *objects,
+                append_fn append, print_fn print, void *context);
+void batch_close(struct batch *batch);
+void batch_add(struct batch *batch, uint64_t vaddr, uint32_t object);
+void batch_add_echo(struct batch *batch, const char *text, size_t length);
+static inline bool batch_is_full(const struct batch *batch)
+{
+    return batch->count == REQUESTS_MAX;
+}
+
+/* Look up what was added, print it, and start again.  */
+void batch_run(struct batch *batch);
+
+/* ---- Formats ---- */
+
+const char *quality_name(enum sym_quality quality); /* "dwarf" */
+
+/* The name to show, never "".  */
+const char *frame_name(const struct settings *settings, const struct sym_frame *frame);
+/* Its file without what --strip-prefix and --basenames take off; never "".  */
+const char *frame_file(const struct settings *settings, const struct sym_frame *frame);
+
+/* addr2line's and llvm-symbolizer's; the context of text_print is a struct cli_output.  */
+void text_append(const struct settings *settings, struct buffer *out,
+                 const struct sym_frame *frames, size_t count);
+void text_print(void *output, const struct batch *batch, const struct request *request,
+                const char *answer, size_t length);
+
+/* Frames as they are, aligned, to be formatted when printed.  */
+void frames_append(const struct settings *settings, struct buffer *out,
+                   const struct sym_frame *frames, size_t count);
+void json_print(void *output, const struct batch *batch, const struct request *request,
+                const char *answer, size_t length);
+
+/* ---- Markup ---- */
+
+/* Copy standard input to output with its markup made readable.  */
+enum cli_exit filter_markup(const struct settings *settings, struct objects *objects,
+                            struct cli_output *output);
+
+/* ---- Explaining ---- */
+
+/* Print where the object (a path, or a build ID) was looked for and what was found.
+ * CLI_ENVIRONMENT when nothing was.  */
+enum cli_exit explain(struct objects *objects, const char *what, bool as_json,
+                      struct cli_output *output);
+
+#endif /* FXTSYM_H */

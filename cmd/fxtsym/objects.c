@@ -1,0 +1,205 @@
+/* The objects that were asked about.  */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/fxtsym/fxtsym.h"
+
+enum { BUILD_ID_MAX = 64 }; /* bytes */
+
+static _Noreturn void fail(const struct sym_error *error)
+{
+    cli_error("%s", error->message);
+    exit(CLI_ENVIRONMENT);
+}
+
+void objects_open(struct objects *objects, const struct sym_options *options)
+{
+    struct sym_error error;
+
+    *objects = (struct objects){ .options = options, .status = CLI_OK };
+    if (sym_session_open(options, &objects->session, &error) != SYM_OK)
+        fail(&error);
+}
+
+static void free_nothing(void *node)
+{
+    (void)node; /* the items own them */
+}
+
+void objects_close(struct objects *objects)
+{
+    tdestroy(objects->by_name, free_nothing);
+    for (size_t i = 0; i < objects->count; i++) {
+        free(objects->items[i]->name);
+        free(objects->items[i]);
+    }
+    free(objects->items);
+    sym_session_close(objects->session);
+}
+
+void objects_reopen(struct objects *objects)
+{
+    enum cli_exit status = objects->status;
+    const struct sym_options *options = objects->options;
+
+    objects_close(objects);
+    objects_open(objects, options);
+    objects->status = status;
+}
+
+int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 16;
+}
+
+bool parse_build_id(const char *text, size_t text_length, uint8_t *id, size_t capacity,
+                    size_t *length)
+{
+    if (text_length == 0 || text_length % 2 || text_length / 2 > capacity)
+        return false;
+    for (size_t i = 0; i < text_length; i += 2) {
+        int high = digit_of(text[i]), low = digit_of(text[i + 1]);
+
+        if (high > 15 || low > 15)
+            return false;
+        id[i / 2] = (uint8_t)(high << 4 | low);
+    }
+    *length = text_length / 2;
+    return true;
+}
+
+/* Whether the ELF file at path is a 32-bit one.  */
+static bool is_narrow(const char *path)
+{
+    unsigned char ident[EI_CLASS + 1] = { 0 };
+    int fd = path[0] ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    ssize_t got = 0;
+
+    if (fd >= 0) {
+        got = read(fd, ident, sizeof ident);
+        (void)close(fd);
+    }
+    return got == sizeof ident && ident[EI_CLASS] == ELFCLASS32;
+}
+
+static void find_module(struct objects *objects, struct object *object, const char *path,
+                        const char *build_id)
+{
+    uint8_t id[BUILD_ID_MAX];
+    struct sym_module_key key = { .path = path, .build_id = id };
+    struct sym_error error;
+
+    if (build_id &&
+        !parse_build_id(build_id, strlen(build_id), id, sizeof id, &key.build_id_length)) {
+        cli_error("'%s' is not a build ID: an even number of hex digits, at most %d", build_id,
+                  2 * BUILD_ID_MAX);
+        objects->status = cli_worse(objects->status, CLI_USAGE);
+        return;
+    }
+    if (path && !build_id && access(path, F_OK) != 0) {
+        cli_error("%s: %s", path, strerror(errno));
+        objects->status = cli_worse(objects->status, CLI_ENVIRONMENT);
+        return;
+    }
+    if (sym_session_module(objects->session, &key, &object->module, &error) != SYM_OK)
+        fail(&error);
+    const struct sym_report *report = sym_module_report(object->module);
+    object->narrow = is_narrow(report->code_path[0] ? report->code_path : report->debug_path);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct object *left = a, *right = b;
+
+    return strcmp(left->name, right->name);
+}
+
+static char *name_of(const char *path, const char *build_id)
+{
+    char *name, *both;
+
+    if (!build_id)
+        return cli_join(path, "");
+    name = cli_join("build ID ", build_id);
+    if (!path)
+        return name;
+    both = cli_join(path, ", ");
+    path = both;
+    both = cli_join(both, name);
+    free(name);
+    free((char *)path);
+    return both;
+}
+
+static struct object *add_object(struct objects *objects, char *name)
+{
+    struct object *object = cli_allocate(1, sizeof *object);
+
+    if ((objects->count & (objects->count - 1)) == 0) { /* doubles at every power of two */
+        size_t capacity = objects->count ? 2 * objects->count : 1;
+        struct object **items = reallocarray(objects->items, capacity, sizeof(struct object *));
+
+        if (!items)
+            fail(&(struct sym_error){ .message = "out of memory" });
+        objects->items = items;
+    }
+    *object = (struct object){ .name = name, .index = (uint32_t)objects->count };
+    objects->items[objects->count++] = object;
+    if (!tsearch(object, &objects->by_name, compare_names))
+        fail(&(struct sym_error){ .message = "out of memory" });
+    return object;
+}
+
+uint32_t objects_find(struct objects *objects, const char *path, const char *build_id)
+{
+    struct object *object = objects->last;
+
+    if (object && path && !build_id && strcmp(object->name, path) == 0)
+        return object->index;
+    struct object wanted = { .name = name_of(path, build_id) };
+    struct object *const *found = tfind(&wanted, &objects->by_name, compare_names);
+    if (found) {
+        object = *found;
+        free(wanted.name);
+    } else {
+        object = add_object(objects, wanted.name);
+        object->has_path = path != NULL;
+        find_module(objects, object, path, build_id);
+    }
+    objects->last = object;
+    return object->index;
+}
+
+/* A problem about another file begins with that file's name, one about a build ID alone names
+ * it.  */
+void objects_report(struct objects *objects, uint32_t index)
+{
+    struct object *object = objects->items[index];
+
+    if (object->reported || !object->module)
+        return;
+    object->reported = true;
+    const struct sym_report *report = sym_module_report(object->module);
+    if (!report->problem[0])
+        return;
+    const char *before = report->problem[0] == '/' || !object->has_path ? "" : object->name;
+    const char *colon = before[0] ? ": " : "";
+    const char *semicolon = report->remedy[0] ? "; " : "";
+    if (!report->code_path[0] && !report->debug_path[0]) {
+        cli_error("%s%s%s%s%s", before, colon, report->problem, semicolon, report->remedy);
+        objects->status = cli_worse(objects->status, CLI_ENVIRONMENT);
+    } else {
+        cli_warning("%s%s%s%s%s", before, colon, report->problem, semicolon, report->remedy);
+    }
+}
