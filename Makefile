@@ -79,6 +79,8 @@ TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
 TOOL_SOURCES := $(wildcard tests/tools/*.c)
 TOOL_FILES := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(TOOL_SOURCES))
 BENCH_FILES := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
+FXTGEN := $(O)/bench/fxtgen
+GENERATE_OBJECTS := $(patsubst %.c,$(O)/%.o,$(wildcard bench/generate/*.c))
 
 .PHONY: all
 all: $(O)/.deps-build $(PROGRAM_FILES) $(STATIC_FILES) $(SHARED_FILES)
@@ -163,9 +165,13 @@ $(O)/tests/%.o: | $(O)/.deps-check
 
 # Generators and stopwatches; tests use them too, nobody installs them.
 .PHONY: bench-tools
-bench-tools: $(BENCH_FILES)
+bench-tools: $(BENCH_FILES) $(FXTGEN)
 
 $(BENCH_FILES): $(O)/%: $(O)/%.o $(call objects,cli) $(O)/lib/libfxt.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt)
+
+$(FXTGEN): $(GENERATE_OBJECTS) $(call objects,cli) $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt)
 
@@ -178,7 +184,7 @@ named = $(strip $(foreach word,$(TESTS),$(findstring $(word),$(notdir $(1)))))
 TEST_WANTED := $(if $(TESTS),$(foreach t,$(TEST_FILES),$(if $(call named,$(t)),$(t))),$(TEST_FILES))
 
 .PHONY: check check-unit
-check: $(O)/.deps-check all $(TEST_WANTED) $(TOOL_FILES) $(BENCH_FILES)
+check: $(O)/.deps-check all $(TEST_WANTED) $(TOOL_FILES) $(BENCH_FILES) $(FXTGEN)
 	$(Q)O=$(O) CC='$(CC)' tests/run $(TESTS)
 
 # The Check programs alone: what runs again under the sanitizers.

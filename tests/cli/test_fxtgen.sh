@@ -40,7 +40,7 @@ total() { # of the truth's last column
     awk '{ sum += $NF } END { print sum + 0 }' "$1"
 }
 
-for kind in sampler profiler region spans events; do
+for kind in sampler profiler region spans events sched heap; do
     "$fxtgen" --kind $kind --count 500 --seed 7 --truth a.truth >a.fxt
     "$fxtgen" --kind $kind --count 500 --seed 7 --truth b.truth >b.fxt
     cmp a.fxt b.fxt || fail "$kind: the same seed gave other bytes"
@@ -50,8 +50,14 @@ for kind in sampler profiler region spans events; do
     LC_ALL=C sort -c a.truth || fail "$kind: the truth is not sorted"
     [ -z "$(sed 's/ [0-9]*$//' a.truth | uniq -d)" ] || fail "$kind: a stack stands twice in the truth"
     records a.fxt >$kind.records || fail "$kind: the last record is cut"
-    [ $kind = spans ] || [ "$(total a.truth)" -eq 500 ] || fail "$kind: the truth does not hold 500"
+    case $kind in spans | sched | heap) continue ;; esac
+    [ "$(total a.truth)" -eq 500 ] || fail "$kind: the truth does not hold 500"
 done
+
+# Scheduling: as many records; every thread's states last from the first to the last record.
+[ "$(grep -c '^8 ' sched.records)" -eq 500 ] || fail "sched: not 500 scheduling records"
+# Heap: a message a step, and one for each process; blocks are allocated before they are released.
+[ "$(grep -c '^15 ' heap.records)" -eq 503 ] || fail "heap: not 500 messages and 3 more"
 
 # Sampler: the samples are large blobs under the providers of the CPUs.
 [ "$(grep -c '^15 ' sampler.records)" -eq 500 ] || fail "sampler: not 500 large blobs"
@@ -72,7 +78,7 @@ records region.fxt | grep -c '^zero ' | grep -qx 4 || fail "region: not four tai
 grep '^4 ' events.records | grep -qv '^4 9$' && fail "events: another size"
 
 # A size is reached, and passed only by what the last records need.
-for kind in sampler profiler spans events; do
+for kind in sampler profiler spans events sched heap; do
     "$fxtgen" --kind $kind --size 200k >a.fxt
     size=$(wc -c <a.fxt)
     if [ "$size" -lt 204800 ] || [ "$size" -gt 280000 ]; then
@@ -87,5 +93,8 @@ awk -F';' 'NF > deepest { deepest = NF } END { exit deepest != 251 }' a.truth ||
 "$fxtgen" --kind region --depth 65 >/dev/null 2>a.err && fail "region: 65 frames were taken"
 grep -q 'at most 64 frames' a.err || fail "region: the limit is not named"
 "$fxtgen" --kind nonsense >/dev/null 2>&1 && fail "an unknown kind was taken"
+"$fxtgen" --mix events=1,stack=2 >/dev/null 2>a.err && fail "a mix of something unknown was taken"
+grep -q "'stack' is not one of" a.err || fail "what cannot be mixed is not named"
+"$fxtgen" --mix events=0 >/dev/null 2>&1 && fail "a mix of nothing was taken"
 "$fxtgen" --help | grep -q -- '--truth' || fail "the help does not name --truth"
 exit 0
