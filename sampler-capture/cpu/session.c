@@ -426,14 +426,15 @@ enum session_error session_start(struct session *session, size_t buffer_size)
     close_running(session); /* of a former run */
     session->buffer_size = buffer_size ? buffer_size : DEFAULT_BUFFER_SIZE;
     error = start(session);
+    if (error == SESSION_OK && !trace_write_session(session->trace, &session->about))
+        error = write_failed(session);
     if (error != SESSION_OK) {
         close_running(session);
         return error;
     }
     session->state = SESSION_RUNNING;
     (void)sampler_start(session->sampler); /* it is Configured, and ours */
-    return trace_write_session(session->trace, &session->about) ? SESSION_OK
-                                                                : write_failed(session);
+    return SESSION_OK;
 }
 
 /* ---- Running ---- */
