@@ -132,16 +132,14 @@ static enum profile_status symbolize_module(struct profile *profile, struct sym_
     struct profile_place *place = id <= profile->place_count ? &profile->places[id - 1] : NULL;
     struct sym_module_key key = { .build_id = module.build_id,
                                   .build_id_length = module.build_id_length,
-                                  .path = path[0] == '/' ? path : NULL };
+                                  .path = path[0] == '/' || path[0] == '[' ? path : NULL };
     struct sym_error sym_error = { .status = SYM_OK };
     struct sym_module *found = NULL;
     enum profile_status status;
 
-    if (!key.path && key.build_id_length == 0 && path[0] != '[') /* "./x" would be any file x */
+    if (!key.path && key.build_id_length == 0) /* "./x" would be any file x */
         return report_instead(profile, "neither a build ID nor a path in the trace", coverage,
                               error);
-    if (!key.path && key.build_id_length == 0)
-        return report_instead(profile, KERNEL_CODE, coverage, error);
     status = from_symbols(sym_session_module(session, &key, &found, &sym_error), &sym_error, error);
     if (status == PROFILE_OK)
         status = copy_report(profile, sym_module_report(found), coverage, error);

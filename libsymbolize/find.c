@@ -1,104 +1,174 @@
-/* find.c - which files belong to a module, and what to tell people about them (section 3). */
-#include "libsymbolize/internal.h"
-#include <stdio.h>
+/* find.c - which files belong to a module (section 3).
+ *
+ * Places are looked at in the order of sym_session_module().  Every file must show that it is
+ * meant: by its build ID, by its checksum where only a debug link names it, or, where neither side
+ * has a build ID, by its path, which is reported as unverified.  */
+#include "libsymbolize/session.h"
+#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    HEX_MAX = 2 * SYM_BUILD_ID_MAX + 1,
-};
+#include <sys/stat.h>
+#include <zlib.h>
 
 /* A search in progress.  */
 struct search {
     struct sym_module *module;
-    const uint8_t *build_id; /* what is looked for; length 0: unknown */
-    size_t build_id_length;
-    struct sym_object **found; /* owned; those that agree, in search order */
-    size_t count, capacity;
-    bool unverified;
-    char *refusal; /* owned: the first file that was there and is not used, and why */
-    bool mismatch; /* that one belongs to another build */
-    bool done;     /* nothing better can come */
+    struct sym_findings findings; /* found is owned, in search order */
+    char *refusal;                /* owned; what findings.refusal points to */
+    size_t *steps;                /* of found, their places in the trail */
+    size_t capacity, step_capacity;
+    enum sym_trail_place place; /* that is looked at now */
+    size_t seen;                /* files that were there */
+    bool quiet;                 /* refusals here are no news: the trail tells them */
+    bool done;                  /* nothing better can come */
 };
-
-static void format_hex(char out[HEX_MAX], const uint8_t *bytes, size_t length)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    if (length > SYM_BUILD_ID_MAX)
-        length = SYM_BUILD_ID_MAX;
-    for (size_t i = 0; i < length; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[2 * length] = '\0';
-}
 
 /* ---- Candidates ---- */
 
-/* Takes refusal, which may be NULL when memory ran out.  */
-static enum sym_status refuse(struct search *search, char *refusal, bool mismatch)
+static enum sym_quality quality_of(const struct sym_object *object)
 {
-    if (!refusal)
+    return object->has_dwarf ? SYM_QUALITY_DWARF : sym_symbols_quality(object);
+}
+
+/* "[kernel]": no file at that path is meant.  */
+static bool is_bracketed(const char *path)
+{
+    return path && path[0] == '[';
+}
+
+/* text, which is taken, starts with path and ": "; NULL: memory ran out.  */
+static enum sym_status refuse(struct search *search, const char *path, char *text, bool mismatch)
+{
+    size_t skip = strlen(path) + 2;
+
+    if (!text)
         return SYM_NO_MEMORY;
-    if (search->refusal) {
-        free(refusal);
-        return SYM_OK;
+    const char *reason = strlen(text) > skip && strncmp(text, path, skip - 2) == 0 ? text + skip
+                                                                                   : text;
+    enum sym_status status = sym_trail_add(search->module, search->place, SYM_OUTCOME_REFUSED,
+                                           SYM_QUALITY_NONE, path, reason);
+    if (status || search->findings.refusal || search->quiet) {
+        free(text);
+        return status;
     }
-    search->refusal = refusal;
-    search->mismatch = mismatch;
+    search->findings.refusal = search->refusal = text;
+    search->findings.mismatch = mismatch;
     return SYM_OK;
 }
 
 static bool agrees(const struct search *search, const struct sym_object *object)
 {
-    return object->build_id_length == search->build_id_length &&
-           memcmp(object->build_id, search->build_id, search->build_id_length) == 0;
+    const struct sym_findings *findings = &search->findings;
+
+    return object->build_id_length == findings->build_id_length &&
+           memcmp(object->build_id, findings->build_id, findings->build_id_length) == 0;
 }
 
 static enum sym_status refuse_other_build(struct search *search, const struct sym_object *object)
 {
-    char wanted[HEX_MAX], has[HEX_MAX];
+    const struct sym_findings *findings = &search->findings;
+    struct sym_hex wanted = sym_hex_of(findings->build_id, findings->build_id_length);
+    struct sym_hex has = sym_hex_of(object->build_id, object->build_id_length);
+    char *text;
 
-    format_hex(wanted, search->build_id, search->build_id_length);
-    format_hex(has, object->build_id, object->build_id_length);
     if (object->build_id_length == 0)
-        return refuse(
-            search, sym_format("%s: the file has no build ID, %s is wanted", object->path, wanted),
-            true);
-    return refuse(search,
-                  sym_format("%s: the file has build ID %s, not %s", object->path, has, wanted),
-                  true);
+        text = sym_format("%s: the file has no build ID, %s is wanted", object->path, wanted.text);
+    else
+        text = sym_format("%s: the file has build ID %s, not %s", object->path, has.text,
+                          wanted.text);
+    return refuse(search, object->path, text, true);
+}
+
+/* Whether all that a module can have is found.  */
+static bool is_complete(const struct sym_findings *findings)
+{
+    bool code = false, dwarf = false, symtab = false;
+
+    for (size_t i = 0; i < findings->count; i++) {
+        code |= findings->found[i]->has_contents;
+        dwarf |= findings->found[i]->has_dwarf;
+        symtab |= findings->found[i]->has_symtab;
+    }
+    return code && dwarf && symtab;
+}
+
+static bool has_dwarf(const struct search *search)
+{
+    for (size_t i = 0; i < search->findings.count; i++)
+        if (search->findings.found[i]->has_dwarf)
+            return true;
+    return false;
 }
 
 /* Takes object.  */
 static enum sym_status accept(struct search *search, struct sym_object *object)
 {
-    struct sym_object **found = sym_grow(search->found, &search->capacity, search->count,
+    struct sym_findings *findings = &search->findings;
+    struct sym_object **found = sym_grow(findings->found, &search->capacity, findings->count,
                                          sizeof(struct sym_object *));
-    bool code = false, dwarf = false, symtab = false;
 
-    if (!found) {
+    if (found)
+        findings->found = found;
+    size_t *steps = sym_grow(search->steps, &search->step_capacity, findings->count, sizeof *steps);
+    if (steps)
+        search->steps = steps;
+    if (!found || !steps ||
+        sym_trail_add(search->module, search->place, SYM_OUTCOME_SPARE, quality_of(object),
+                      object->path, object->debug_problem ? object->debug_problem : "")) {
         sym_object_free(object);
         return SYM_NO_MEMORY;
     }
-    search->found = found;
-    found[search->count++] = object;
-    sym_object_close(object); /* the facts are enough for now, and descriptors are few */
-    for (size_t i = 0; i < search->count; i++) {
-        code |= found[i]->has_contents;
-        dwarf |= found[i]->has_dwarf;
-        symtab |= found[i]->has_symtab;
-    }
-    search->done = code && dwarf && symtab;
+    steps[findings->count] = search->module->step_count - 1;
+    found[findings->count++] = object;
+    sym_object_close(object); /* the facts are enough for now */
+    search->done = is_complete(findings);
     return SYM_OK;
 }
 
-/* Looks at the file at path.  Below .build-id/ a file must prove its build ID; the path of the
- * recording is also taken when it has none to show.  */
-static enum sym_status consider(struct search *search, const char *path, bool by_path)
+/* How a file may prove that it is the one.  */
+enum proof {
+    PROOF_BUILD_ID,   /* by its build ID alone */
+    PROOF_PATH,       /* by the path that names it, when one side has no build ID */
+    PROOF_DEBUG_LINK, /* by the checksum in a debug link, when one side has no build ID */
+};
+
+static bool has_checksum(const struct sym_object *object, uint32_t checksum)
 {
-    struct sym_object *object;
+    struct sym_bytes bytes = object->map ? sym_map_bytes(object->map) : object->image;
+
+    return (uint32_t)crc32_z(0, bytes.data, bytes.size) == checksum;
+}
+
+/* Takes object.  */
+static enum sym_status judge(struct search *search, struct sym_object *object, enum proof proof,
+                             uint32_t checksum)
+{
+    bool blind = search->findings.build_id_length == 0 || object->build_id_length == 0;
+    enum sym_status status = SYM_OK;
+
+    if (proof == PROOF_BUILD_ID || !blind) {
+        if (search->findings.build_id_length && agrees(search, object))
+            return accept(search, object);
+        status = refuse_other_build(search, object);
+    } else if (proof == PROOF_PATH) {
+        search->findings.unverified = true;
+        return accept(search, object);
+    } else if (has_checksum(object, checksum)) {
+        return accept(search, object);
+    } else {
+        status = refuse(search, object->path,
+                        sym_format("%s: the debug link has another checksum", object->path), true);
+    }
+    sym_object_free(object);
+    return status;
+}
+
+/* Looks at the file at path.  */
+static enum sym_status consider(struct search *search, const char *path, enum proof proof,
+                                uint32_t checksum)
+{
+    struct sym_object *object = NULL;
     struct sym_error error = { .status = SYM_OK };
 
     if (search->done)
@@ -108,241 +178,482 @@ static enum sym_status consider(struct search *search, const char *path, bool by
         return status;
     if (status == SYM_NOT_FOUND)
         return SYM_OK;
-    if (status)
-        return refuse(search, sym_format("%s", error.message), false);
-
-    bool blind = search->build_id_length == 0 || (by_path && object->build_id_length == 0);
-    if (!blind && !agrees(search, object)) {
-        status = refuse_other_build(search, object);
-        sym_object_free(object);
-        return status;
-    }
-    search->unverified |= blind;
-    return accept(search, object);
+    search->seen++;
+    if (!object)
+        return refuse(search, path, sym_format("%s", error.message), false);
+    return judge(search, object, proof, checksum);
 }
 
-/* root/.build-id/xx/yyyy.debug, then the object itself under the same name.  */
-static enum sym_status consider_tree(struct search *search, const char *root, const char *subtree)
+static enum sym_status consider_by_id(void *context, const char *path)
 {
-    static const char *const suffixes[] = { ".debug", "" };
-    char hex[HEX_MAX];
+    return consider(context, path, PROOF_BUILD_ID, 0);
+}
+
+/* Ends a place where nothing was: path is where it would have been.  */
+static enum sym_status note_absent(struct search *search, size_t seen, const char *path,
+                                   const char *reason)
+{
+    if (search->seen != seen || search->done)
+        return SYM_OK;
+    return sym_trail_add(search->module, search->place, SYM_OUTCOME_ABSENT, SYM_QUALITY_NONE, path,
+                         reason);
+}
+
+static enum sym_status note_skipped(struct search *search, const char *path, const char *reason)
+{
+    return sym_trail_add(search->module, search->place, SYM_OUTCOME_SKIPPED, SYM_QUALITY_NONE, path,
+                         reason);
+}
+
+/* ---- kallsyms ---- */
+
+/* The name in brackets, for a kernel module; NULL: the kernel with all its modules.  The caller
+ * frees *name.  */
+static enum sym_status kallsyms_name(const char *path, char **name)
+{
+    static const char *const kernels[] = { "[kernel]", "[kernel.kallsyms]",
+                                           "[guest.kernel.kallsyms]" };
+    size_t length = strlen(path);
+
+    *name = NULL;
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        if (strcmp(path, kernels[i]) == 0)
+            return SYM_OK;
+    *name = sym_format("%.*s", (int)(length - 1 - (path[length - 1] == ']')), path + 1);
+    return *name ? SYM_OK : SYM_NO_MEMORY;
+}
+
+/* Takes object, a kallsyms text; it serves this module if it has lines of it.  */
+static enum sym_status accept_kallsyms(struct search *search, struct sym_object *object)
+{
+    enum sym_status status = kallsyms_name(search->module->path, &object->kallsyms_module);
+
+    search->seen++;
+    if (!status && sym_kallsyms_has(object->image, object->kallsyms_module)) {
+        search->findings.unverified = true;
+        return accept(search, object);
+    }
+    if (!status)
+        status = sym_trail_add(search->module, search->place, SYM_OUTCOME_REFUSED, SYM_QUALITY_NONE,
+                               object->path, "it does not name this module");
+    sym_object_free(object);
+    return status;
+}
+
+static enum sym_status consider_session_kallsyms(struct search *search)
+{
+    const struct sym_session *session = search->module->session;
+    struct sym_bytes text = { (const uint8_t *)session->kallsyms, session->kallsyms_size };
+    struct sym_object *object = NULL;
+
+    search->place = SYM_PLACE_KALLSYMS;
+    if (!session->kallsyms || search->done || !is_bracketed(search->module->path))
+        return SYM_OK;
+    enum sym_status status = sym_object_open_lent("kallsyms", text, &object, NULL);
+    return object ? accept_kallsyms(search, object) : status;
+}
+
+/* ---- Symbol paths ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* A file that the user named serves the module whose build ID it has; without build IDs, the one
+ * whose file has its name.  */
+static enum sym_status consider_named_file(struct search *search, const char *path)
+{
+    const char *module_path = search->module->path;
+    struct sym_object *object = NULL;
+    struct sym_error error = { .status = SYM_OK };
+    enum sym_status status = sym_object_open(path, SYM_OBJECT_MAIN, &object, &error);
+    enum proof proof = PROOF_BUILD_ID;
+
+    if (status == SYM_NO_MEMORY)
+        return status;
+    search->seen++;
+    if (!object)
+        return refuse(search, path, sym_format("%s", error.message), false);
+    if (object->kallsyms && is_bracketed(module_path))
+        return accept_kallsyms(search, object);
+    if (module_path && strcmp(base_name(module_path), base_name(path)) == 0)
+        proof = PROOF_PATH;
+    search->quiet = true; /* files of other modules */
+    status = judge(search, object, proof, 0);
+    search->quiet = false;
+    return status;
+}
+
+static enum sym_status look_at_source(struct search *search, size_t source)
+{
+    struct sym_session *session = search->module->session;
+    const char *path = sym_source_path(session, source);
+    size_t seen = search->seen;
     enum sym_status status = SYM_OK;
 
-    if (search->build_id_length < 2 || search->build_id_length > SYM_BUILD_ID_MAX)
-        return SYM_OK;
-    format_hex(hex, search->build_id, search->build_id_length);
-    for (size_t i = 0; i < 2 && !status; i++) {
-        char *path = sym_format("%s/%s%.2s/%s%s", root, subtree, hex, hex + 2, suffixes[i]);
-        if (!path)
-            return SYM_NO_MEMORY;
-        status = consider(search, path, false);
-        free(path);
+    search->place = SYM_PLACE_SYMBOL_PATH;
+    if (search->done)
+        return note_skipped(search, path, "nothing better can be found");
+    switch (sym_source_kind(session, source)) {
+    case SYM_SOURCE_FILE:
+        return consider_named_file(search, path);
+    case SYM_SOURCE_DIRECTORY:
+        status = sym_source_visit(session, source, search->findings.build_id,
+                                  search->findings.build_id_length, consider_by_id, search);
+        break;
+    default:
+        return note_absent(search, seen, path, "no such file or directory");
     }
-    return status;
+    return status ? status
+                  : note_absent(search, seen, path,
+                                search->findings.build_id_length ? "no file of this build ID"
+                                                                 : "no build ID to look for");
+}
+
+/* ---- Recorded path and debug links ---- */
+
+static enum sym_status look_at_path(struct search *search)
+{
+    const char *path = search->module->path;
+    size_t seen = search->seen;
+
+    search->place = SYM_PLACE_RECORDED_PATH;
+    if (!path || is_bracketed(path))
+        return SYM_OK;
+    if (search->done)
+        return note_skipped(search, path, "nothing better can be found");
+    enum sym_status status = consider(search, path, PROOF_PATH, 0);
+    return status ? status : note_absent(search, seen, path, "no such file");
 }
 
 /* A module without a known build ID is looked for under that of the file at its path.  */
 static enum sym_status learn_build_id(struct search *search)
 {
-    enum sym_status status = consider(search, search->module->path, true);
+    struct sym_findings *findings = &search->findings;
+    enum sym_status status = look_at_path(search);
 
-    if (!status && search->count) {
-        search->build_id = search->found[0]->build_id;
-        search->build_id_length = search->found[0]->build_id_length;
+    if (!status && findings->count) {
+        findings->build_id = findings->found[0]->build_id;
+        findings->build_id_length = findings->found[0]->build_id_length;
     }
     return status;
 }
 
-static enum sym_status look_everywhere(struct search *search)
+/* Takes path.  */
+static enum sym_status consider_link(struct search *search, char *path, uint32_t checksum)
 {
-    const struct sym_session *session = search->module->session;
-    const char *path = search->module->path;
-    enum sym_status status = SYM_OK;
-    bool by_path_alone = search->build_id_length == 0;
+    size_t seen = search->seen;
+    enum sym_status status = path ? consider(search, path, PROOF_DEBUG_LINK, checksum)
+                                  : SYM_NO_MEMORY;
 
-    if (by_path_alone)
-        status = learn_build_id(search);
-    for (size_t i = 0; i < session->symbol_dir_count && !status; i++)
-        status = consider_tree(search, session->symbol_dirs[i], ".build-id/");
-    if (!status && path && !by_path_alone)
-        status = consider(search, path, true);
-    if (!status && session->debug_root[0])
-        status = consider_tree(search, session->debug_root, ".build-id/");
+    if (!status)
+        status = note_absent(search, seen, path, "no such file");
+    free(path);
     return status;
 }
 
-/* ---- Choice ---- */
-
-/* Of the symbol tables of object, which may be NULL.  */
-static enum sym_quality quality_of(const struct sym_object *object)
+/* directory, which is real, has the file with the link.  */
+static enum sym_status follow_link(struct search *search, const char *directory, const char *name,
+                                   uint32_t checksum)
 {
-    if (!object)
-        return SYM_QUALITY_NONE;
-    if (object->has_symtab)
-        return SYM_QUALITY_SYMTAB;
-    if (object->has_debugdata)
-        return SYM_QUALITY_DEBUGDATA;
-    return object->has_dynsym ? SYM_QUALITY_DYNSYM : SYM_QUALITY_NONE;
+    const char *root = search->module->session->debug_root;
+    enum sym_status status = consider_link(search, sym_format("%s/%s", directory, name), checksum);
+
+    if (!status)
+        status = consider_link(search, sym_format("%s/.debug/%s", directory, name), checksum);
+    if (!status && root[0])
+        status = consider_link(search, sym_format("%s%s/%s", root, directory, name), checksum);
+    return status;
+}
+
+/* The debug files that those found so far name.  */
+static enum sym_status look_at_links(struct search *search)
+{
+    size_t count = search->findings.count;
+    enum sym_status status = SYM_OK;
+
+    search->place = SYM_PLACE_DEBUGLINK;
+    for (size_t i = 0; i < count && !status && !has_dwarf(search); i++) {
+        const struct sym_object *object = search->findings.found[i];
+        if (!object->debuglink)
+            continue;
+        char *real = realpath(object->path, NULL);
+        if (real)
+            status = follow_link(search, dirname(real), object->debuglink, object->debuglink_crc);
+        free(real);
+    }
+    return status;
+}
+
+/* ---- Debug root ---- */
+
+static enum sym_status look_at_root(struct search *search)
+{
+    const struct sym_findings *findings = &search->findings;
+    const char *root = search->module->session->debug_root;
+    struct sym_hex hex = sym_hex_of(findings->build_id, findings->build_id_length);
+    size_t seen = search->seen;
+    char *path;
+
+    search->place = SYM_PLACE_DEBUG_ROOT;
+    if (!root[0] || findings->build_id_length < 2)
+        return SYM_OK;
+    if (search->done)
+        return note_skipped(search, root, "nothing better can be found");
+    enum sym_status status = sym_visit_tree(root, findings->build_id, findings->build_id_length,
+                                            consider_by_id, search);
+    if (status)
+        return status;
+    path = sym_format("%s/.build-id/%.2s/%s.debug", root, hex.text, hex.text + 2);
+    status = path ? note_absent(search, seen, path, "no such file") : SYM_NO_MEMORY;
+    free(path);
+    return status;
+}
+
+/* ---- debuginfod ---- */
+
+/* The code that sections of their own belong to, or NULL.  */
+static const struct sym_object *code_of(const struct search *search)
+{
+    for (size_t i = 0; i < search->findings.count; i++)
+        if (search->findings.found[i]->has_contents && search->findings.found[i]->build_id_length &&
+            !search->findings.found[i]->relocatable)
+            return search->findings.found[i];
+    return NULL;
+}
+
+static bool is_fetched(enum sym_section section)
+{
+    return section != SYM_SECTION_TYPES && section != SYM_SECTION_CU_INDEX &&
+           section != SYM_SECTION_TU_INDEX;
+}
+
+/* Takes the debug information whose sections lie in the cache, one a file.  */
+static enum sym_status consider_sections(struct search *search, const char *prefix)
+{
+    struct sym_object *object = NULL;
+    struct sym_error error = { .status = SYM_OK };
+    enum sym_status status = sym_object_open_sections(code_of(search), prefix, &object, &error);
+
+    if (status == SYM_NO_MEMORY)
+        return status;
+    if (status == SYM_NOT_FOUND)
+        return SYM_OK;
+    search->seen++;
+    if (object)
+        return accept(search, object);
+    return refuse(search, prefix, sym_format("%s", error.message), false);
+}
+
+/* Whether the cache knows of each section what there is: an empty file says that there is none.  */
+static enum sym_status has_all_sections(const char *prefix, bool *all)
+{
+    struct stat facts;
+
+    *all = true;
+    for (size_t i = 0; i < SYM_SECTION_COUNT && *all; i++) {
+        if (!is_fetched((enum sym_section)i))
+            continue;
+        char *path = sym_format("%s%s", prefix, sym_section_name((enum sym_section)i));
+        if (!path)
+            return SYM_NO_MEMORY;
+        *all = stat(path, &facts) == 0;
+        free(path);
+    }
+    return SYM_OK;
+}
+
+/* What the cache holds under a build ID: "debuginfo", "executable", "section-.debug_info" ...  */
+static enum sym_status look_at_cached(struct search *search, const char *directory)
+{
+    static const char *const names[] = { "debuginfo", "executable" };
+    struct stat facts;
+    bool all = false;
+    enum sym_status status = SYM_OK;
+
+    for (size_t i = 0; i < 2 && !status; i++) {
+        char *path = sym_format("%s/%s", directory, names[i]);
+        if (!path)
+            return SYM_NO_MEMORY;
+        if (stat(path, &facts) == 0 && facts.st_size > 0) /* empty: the servers had none */
+            status = consider_by_id(search, path);
+        free(path);
+    }
+    if (status || has_dwarf(search) || !code_of(search))
+        return status;
+    char *prefix = sym_format("%s/section-", directory);
+    status = prefix ? has_all_sections(prefix, &all) : SYM_NO_MEMORY;
+    if (!status && all)
+        status = consider_sections(search, prefix);
+    free(prefix);
+    return status;
+}
+
+static enum sym_status look_at_cache(struct search *search)
+{
+    const struct sym_findings *findings = &search->findings;
+    const char *cache = search->module->session->debuginfod_cache;
+    struct sym_hex hex = sym_hex_of(findings->build_id, findings->build_id_length);
+    size_t seen = search->seen;
+
+    search->place = SYM_PLACE_DEBUGINFOD_CACHE;
+    if (!cache[0] || findings->build_id_length < 2)
+        return SYM_OK;
+    if (search->done)
+        return note_skipped(search, cache, "nothing better can be found");
+    char *directory = sym_format("%s/%s", cache, hex.text);
+    enum sym_status status = directory ? look_at_cached(search, directory) : SYM_NO_MEMORY;
+    if (!status)
+        status = note_absent(search, seen, directory, "nothing was fetched for this build ID");
+    free(directory);
+    return status;
+}
+
+/* Fetches one section.  *prefix, the caller's, is where it lies without its name.  */
+static enum sym_status fetch_section(struct search *search, const struct sym_hex *hex,
+                                     enum sym_section section, char **prefix,
+                                     struct sym_error *error)
+{
+    struct sym_module *module = search->module;
+    const char *name = sym_section_name(section);
+    char *path = NULL;
+    enum sym_status status = sym_debuginfod_fetch(module->session->debuginfod, hex, name,
+                                                  module->path ? module->path : hex->text, &path,
+                                                  error);
+
+    if (!status && strlen(path) > strlen(name)) {
+        free(*prefix);
+        path[strlen(path) - strlen(name)] = '\0';
+        *prefix = path;
+        return SYM_OK;
+    }
+    free(path);
+    return status;
+}
+
+/* Fetches the sections that are read, which is less than the whole file.  */
+static enum sym_status fetch_sections(struct search *search, const struct sym_hex *hex,
+                                      struct sym_error *error)
+{
+    char *prefix = NULL;
+    enum sym_status status = fetch_section(search, hex, SYM_SECTION_INFO, &prefix, error);
+
+    for (unsigned i = 0; i < SYM_SECTION_COUNT && !status; i++) {
+        if (i == SYM_SECTION_INFO || !is_fetched((enum sym_section)i))
+            continue;
+        status = fetch_section(search, hex, (enum sym_section)i, &prefix, NULL);
+        if (status == SYM_NOT_FOUND) /* most files have not all of them */
+            status = SYM_OK;
+    }
+    if (!status)
+        status = consider_sections(search, prefix);
+    free(prefix);
+    return status;
+}
+
+static enum sym_status fetch_file(struct search *search, const struct sym_hex *hex,
+                                  struct sym_error *error)
+{
+    struct sym_module *module = search->module;
+    char *path = NULL;
+    enum sym_status status = sym_debuginfod_fetch(module->session->debuginfod, hex, NULL,
+                                                  module->path ? module->path : hex->text, &path,
+                                                  error);
+
+    if (!status)
+        status = consider_by_id(search, path);
+    free(path);
+    return status;
+}
+
+static enum sym_status ask_servers(struct search *search)
+{
+    const struct sym_findings *findings = &search->findings;
+    struct sym_debuginfod *debuginfod = search->module->session->debuginfod;
+    struct sym_hex hex = sym_hex_of(findings->build_id, findings->build_id_length);
+    struct sym_error error = { .message = "" };
+    enum sym_status status;
+
+    search->place = SYM_PLACE_DEBUGINFOD_SERVER;
+    if (!debuginfod)
+        return note_skipped(search, "", "asking servers was not allowed");
+    if (findings->build_id_length < 2)
+        return note_skipped(search, "", "no build ID to ask for");
+    if (has_dwarf(search))
+        return note_skipped(search, "", "debug information is here");
+    if (code_of(search) && sym_debuginfod_has_sections(debuginfod))
+        status = fetch_sections(search, &hex, &error);
+    else
+        status = fetch_file(search, &hex, &error);
+    if (status != SYM_NOT_FOUND)
+        return status;
+    return sym_trail_add(search->module, search->place, SYM_OUTCOME_ABSENT, SYM_QUALITY_NONE, "",
+                         error.message);
+}
+
+/* ---- The whole search ---- */
+
+static enum sym_status look_everywhere(struct search *search)
+{
+    bool by_path_alone = search->findings.build_id_length == 0;
+    enum sym_status status = by_path_alone ? learn_build_id(search) : SYM_OK;
+
+    for (size_t i = 0; i < search->module->session->source_count && !status; i++)
+        status = look_at_source(search, i);
+    if (!status && !by_path_alone)
+        status = look_at_path(search);
+    if (!status)
+        status = look_at_links(search);
+    if (!status)
+        status = look_at_root(search);
+    if (!status)
+        status = consider_session_kallsyms(search);
+    if (!status)
+        status = look_at_cache(search);
+    return status ? status : ask_servers(search);
 }
 
 static void choose(struct search *search)
 {
     struct sym_module *module = search->module;
 
-    for (size_t i = 0; i < search->count; i++) {
-        struct sym_object *object = search->found[i];
+    for (size_t i = 0; i < search->findings.count; i++) {
+        struct sym_object *object = search->findings.found[i];
         if (!module->code && object->has_contents)
             module->code = object;
         if (!module->debug && object->has_dwarf)
             module->debug = object;
-        if (quality_of(object) > quality_of(module->symbols))
+        if (sym_symbols_quality(object) > sym_symbols_quality(module->symbols))
             module->symbols = object;
     }
 }
 
-/* The first file that agrees and says why its debug information cannot be used.  */
-static const struct sym_object *unusable(const struct search *search)
+/* Says in the trail what each file is used for.  */
+static void tell_choice(struct search *search)
 {
-    for (size_t i = 0; i < search->count; i++)
-        if (search->found[i]->debug_problem)
-            return search->found[i];
-    return NULL;
-}
+    static const char *const uses[] = { "for code",
+                                        "for symbols",
+                                        "for code and symbols",
+                                        "for debug information",
+                                        "for code and debug information",
+                                        "for symbols and debug information",
+                                        "for code, symbols and debug information" };
+    const struct sym_module *module = search->module;
 
-/* ---- Report ---- */
-
-/* Interns text, which is taken, into *field.  */
-static enum sym_status report_text(struct sym_module *module, const char **field, char *text)
-{
-    const char *interned = text ? sym_strings_intern(&module->strings, text, strlen(text)) : NULL;
-
-    free(text);
-    if (interned)
-        *field = interned;
-    return interned ? SYM_OK : SYM_NO_MEMORY;
-}
-
-/* Takes text, which may start with the path of a file and ": ".  Who asks for a module's report
- * knows the module's own path.  */
-static enum sym_status report_problem(struct sym_module *module, char *text)
-{
-    size_t length = module->path ? strlen(module->path) : 0;
-
-    if (text && length && strncmp(text, module->path, length) == 0 &&
-        strncmp(text + length, ": ", 2) == 0)
-        memmove(text, text + length + 2, strlen(text + length + 2) + 1);
-    return report_text(module, &module->report.problem, text);
-}
-
-static char *missing_text(const struct search *search, const char *hex)
-{
-    const char *path = search->module->path;
-
-    if (search->refusal)
-        return sym_format("%s", search->refusal);
-    if (search->build_id_length == 0)
-        return sym_format("no file %s, and no build ID is known", path);
-    if (path)
-        return sym_format("no file %s, and none with build ID %s", path, hex);
-    return sym_format("no file with build ID %s", hex);
-}
-
-static char *problem_text(const struct search *search, const char *hex)
-{
-    const struct sym_object *packed = unusable(search);
-    static const char *const lacks[] = {
-        [SYM_QUALITY_NONE] = "no symbols",
-        [SYM_QUALITY_DYNSYM] = "stripped, only exported functions have names",
-        [SYM_QUALITY_DEBUGDATA] = "stripped, only functions have names",
-        [SYM_QUALITY_SYMTAB] = "no debug information",
-    };
-
-    if (search->count == 0)
-        return missing_text(search, hex);
-    if (packed)
-        return sym_format("%s: %s", packed->path, packed->debug_problem);
-    return sym_format("%s: %s%s%s", search->found[0]->path, lacks[search->module->report.quality],
-                      search->refusal ? "; " : "", search->refusal ? search->refusal : "");
-}
-
-/* Where a debug file would be found, as a phrase for people.  */
-static char *place_text(const char *hex)
-{
-    if (strlen(hex) < 4)
-        return sym_format("or build it with -g and --build-id");
-    return sym_format("or put its debug file into a symbol directory as .build-id/%.2s/%s.debug",
-                      hex, hex + 2);
-}
-
-static char *remedy_text(const struct search *search, const char *hex)
-{
-    const struct sym_object *packed = unusable(search);
-    const char *start = "install the package with its debug information (-dbgsym or -debuginfo)";
-    char *text, *place;
-
-    if (packed)
-        return sym_format("%s", packed->debug_remedy);
-    if (search->mismatch)
-        start = "that file was built anew: install the version that was recorded";
-    else if (search->refusal && search->count == 0)
-        start = "make that file readable";
-    place = place_text(hex);
-    text = place ? sym_format("%s, %s", start, place) : NULL;
-    free(place);
-    return text;
-}
-
-static enum sym_status write_report(struct search *search)
-{
-    struct sym_module *module = search->module;
-    struct sym_report *report = &module->report;
-    const struct sym_object *names = module->debug ? module->debug : module->symbols;
-    char hex[HEX_MAX];
-    enum sym_status status = SYM_OK;
-
-    format_hex(hex, search->build_id, search->build_id_length);
-    report->quality = module->debug ? SYM_QUALITY_DWARF : quality_of(module->symbols);
-    report->unverified = search->unverified;
-    report->code_path = module->code ? module->code->path : "";
-    report->debug_path = names ? names->path : "";
-    if (report->quality == SYM_QUALITY_DWARF)
-        return SYM_OK;
-    status = report_problem(module, problem_text(search, hex));
-    return status ? status : report_text(module, &report->remedy, remedy_text(search, hex));
-}
-
-enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem,
-                                     const char *remedy)
-{
-    struct sym_report *report = &module->report;
-
-    report->quality = quality_of(module->symbols);
-    if (!module->loaded.has_dwarf)
-        report->debug_path = module->symbols ? module->symbols->path : "";
-    enum sym_status status = report_problem(module, sym_format("%s", problem));
-    return status ? status : report_text(module, &report->remedy, sym_format("%s", remedy));
-}
-
-enum sym_status sym_module_check_files(struct sym_module *module, bool ask)
-{
-    const struct sym_object *files[] = { module->debug, module->symbols };
-    struct sym_report *report = &module->report;
-
-    for (size_t i = 0; i < 2; i++) {
-        if (!files[i] || !sym_object_changed(files[i], ask))
+    for (size_t i = 0; i < search->findings.count; i++) {
+        const struct sym_object *object = search->findings.found[i];
+        struct sym_trail_step *step = &module->steps[search->steps[i]];
+        unsigned use = (object == module->code) | (unsigned)(object == module->symbols) << 1 |
+                       (unsigned)(object == module->debug) << 2;
+        if (!use)
             continue;
-        char *problem = sym_format("%s: the file was cut or rewritten while it was read",
-                                   files[i]->path);
-        enum sym_status status = report_problem(module, problem);
-        if (status)
-            return status;
-        report->quality = SYM_QUALITY_NONE; /* any of its names may be wrong */
-        if (module->symbols && !sym_object_changed(module->symbols, ask))
-            report->quality = quality_of(module->symbols);
-        return report_text(module, &report->remedy,
-                           sym_format("look again when nothing writes to that file"));
+        step->outcome = SYM_OUTCOME_USED;
+        if (!step->reason[0])
+            step->reason = uses[use - 1];
     }
-    return SYM_OK;
 }
 
 /* Frees what was found and is not of use.  */
@@ -350,25 +661,27 @@ static void search_release(struct search *search)
 {
     const struct sym_module *module = search->module;
 
-    for (size_t i = 0; i < search->count; i++) {
-        struct sym_object *object = search->found[i];
+    for (size_t i = 0; i < search->findings.count; i++) {
+        struct sym_object *object = search->findings.found[i];
         if (object != module->code && object != module->debug && object != module->symbols)
             sym_object_free(object);
     }
-    free(search->found);
+    free(search->findings.found);
+    free(search->steps);
     free(search->refusal);
 }
 
 enum sym_status sym_module_find(struct sym_module *module, struct sym_error *error)
 {
     struct search search = { .module = module,
-                             .build_id = module->build_id,
-                             .build_id_length = module->build_id_length };
+                             .findings = { .build_id = module->build_id,
+                                           .build_id_length = module->build_id_length } };
     enum sym_status status = look_everywhere(&search);
 
     if (!status) {
         choose(&search);
-        status = write_report(&search);
+        tell_choice(&search);
+        status = sym_report_write(module, &search.findings);
     }
     search_release(&search);
     return status ? sym_fail(error, status, "out of memory") : SYM_OK;

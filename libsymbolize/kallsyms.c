@@ -111,6 +111,17 @@ static bool is_module(const struct line *line, const char *module)
     return true;
 }
 
+bool sym_kallsyms_has(struct sym_bytes text, const char *module)
+{
+    struct sym_bytes bytes;
+    struct line line;
+
+    while (next_line(&text, &bytes))
+        if (parse_line(bytes, &line) && (!module || is_module(&line, module)))
+            return true;
+    return false;
+}
+
 /* Functions are t and w; in upper case where they are seen outside of their file.  */
 static struct sym_entry entry_of(const struct line *line, const char *module)
 {

@@ -444,7 +444,20 @@ static void note_debug_info(struct sym_object *object, const struct sym_elf_sect
                                "objcopy --decompress-debug-sections IN OUT";
 }
 
-static void read_tables(struct sym_object *object)
+/* Format: a name, zeros up to a multiple of 4, the CRC-32 of the whole file (section 3).  */
+static enum sym_status read_debuglink(struct sym_object *object, struct sym_bytes bytes)
+{
+    size_t length = bytes.data ? strnlen((const char *)bytes.data, bytes.size) : 0;
+    size_t crc = (length + 4) & ~(size_t)3;
+
+    if (length == 0 || object->debuglink || crc > bytes.size || bytes.size - crc < 4)
+        return SYM_OK;
+    object->debuglink = sym_format("%.*s", (int)length, (const char *)bytes.data);
+    object->debuglink_crc = (uint32_t)sym_object_load(object, bytes.data + crc, 4);
+    return object->debuglink ? SYM_OK : SYM_NO_MEMORY;
+}
+
+static enum sym_status read_tables(struct sym_object *object)
 {
     struct sym_dynamic dynamic;
 
@@ -463,11 +476,15 @@ static void read_tables(struct sym_object *object)
         else if (strcmp(section->name, ".gnu_debugaltlink") == 0 ||
                  strcmp(section->name, ".debug_sup") == 0)
             object->has_alt = true;
+        else if (strcmp(section->name, ".gnu_debuglink") == 0 &&
+                 read_debuglink(object, sym_object_raw(object, section)))
+            return SYM_NO_MEMORY;
     }
     if (!object->section_count) {
         sym_object_dynamic(object, &dynamic);
         object->has_dynsym = has_function(object, dynamic.symbols);
     }
+    return SYM_OK;
 }
 
 static void read_kallsyms_facts(struct sym_object *object)
@@ -503,12 +520,11 @@ static enum sym_status read_facts(struct sym_object *object, struct sym_error *e
         status = read_segments(object, &header);
     if (!status)
         status = read_code(object);
-    if (status)
-        return no_memory(object, error);
-    if (!object->build_id_length)
+    if (!status && !object->build_id_length)
         build_id_of_sections(object);
-    read_tables(object);
-    return SYM_OK;
+    if (!status)
+        status = read_tables(object);
+    return status ? no_memory(object, error) : SYM_OK;
 }
 
 /* ---- Handles ---- */
@@ -584,6 +600,87 @@ enum sym_status sym_object_open_memory(const char *path, uint8_t *image, size_t 
     return finish_open(object, SYM_OK, out, error);
 }
 
+enum sym_status sym_object_open_lent(const char *path, struct sym_bytes image,
+                                     struct sym_object **out, struct sym_error *error)
+{
+    struct sym_object *object = object_new(path, SYM_OBJECT_MAIN);
+
+    if (!object)
+        return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", path);
+    object->lent = object->image = image;
+    return finish_open(object, SYM_OK, out, error);
+}
+
+/* ---- Sections in files of their own ---- */
+
+/* Maps what is there of the sections.  Empty files stand for sections that the servers do not have.
+ */
+static enum sym_status map_sections(struct sym_object *object, struct sym_error *error)
+{
+    for (size_t i = 0; i < SYM_SECTION_COUNT; i++) {
+        char *path = sym_format("%s%s", object->section_prefix,
+                                sym_section_name((enum sym_section)i));
+        if (!path)
+            return no_memory(object, error);
+        enum sym_status status = sym_map_open(path, &object->section_maps[i], error);
+        free(path);
+        if (status && status != SYM_NOT_FOUND)
+            return status;
+        if (!status && sym_map_bytes(object->section_maps[i]).size == 0) {
+            sym_map_close(object->section_maps[i]);
+            object->section_maps[i] = NULL;
+        }
+    }
+    if (!object->section_maps[SYM_SECTION_INFO])
+        return sym_fail(error, SYM_NOT_FOUND, "%s: no such file", object->path);
+    return SYM_OK;
+}
+
+/* Facts of like that its debug information shares.  */
+static enum sym_status share_facts(struct sym_object *object, const struct sym_object *like)
+{
+    memcpy(object->build_id, like->build_id, sizeof object->build_id);
+    object->build_id_length = like->build_id_length;
+    object->machine = like->machine;
+    object->is_64 = like->is_64;
+    object->big_endian = like->big_endian;
+    object->has_dwarf = true;
+    object->code = calloc(like->code_count + 1, sizeof *object->code);
+    if (!object->code)
+        return SYM_NO_MEMORY;
+    for (; object->code_count < like->code_count; object->code_count++)
+        object->code[object->code_count] = like->code[object->code_count];
+    return SYM_OK;
+}
+
+enum sym_status sym_object_open_sections(const struct sym_object *like, const char *prefix,
+                                         struct sym_object **out, struct sym_error *error)
+{
+    struct sym_object *object = calloc(1, sizeof *object);
+    enum sym_status status = SYM_NO_MEMORY;
+
+    if (!object)
+        return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", prefix);
+    object->section_prefix = sym_format("%s", prefix);
+    object->path = sym_format("%s%s", prefix, sym_section_name(SYM_SECTION_INFO));
+    if (object->section_prefix && object->path)
+        status = share_facts(object, like);
+    if (status)
+        (void)sym_fail(error, status, "%s: out of memory", prefix);
+    else
+        status = map_sections(object, error);
+    if (status) {
+        sym_object_free(object);
+        return status;
+    }
+    object->has_alt = object->section_maps[SYM_SECTION_ALTLINK] ||
+                      object->section_maps[SYM_SECTION_SUP];
+    *out = object;
+    return SYM_OK;
+}
+
+/* ---- Opening again ---- */
+
 /* The bytes of again become object's, whose facts are the same.  */
 static void take_bytes(struct sym_object *object, struct sym_object *again)
 {
@@ -600,10 +697,20 @@ static void take_bytes(struct sym_object *object, struct sym_object *again)
 enum sym_status sym_object_reopen(struct sym_object *object, struct sym_error *error)
 {
     struct sym_object *again = NULL;
+    enum sym_status status;
 
     if (sym_object_is_open(object))
         return SYM_OK;
-    enum sym_status status = sym_object_open(object->path, object->kind, &again, error);
+    if (object->section_prefix) {
+        status = map_sections(object, error);
+        if (status)
+            sym_object_close(object);
+        return status;
+    }
+    if (object->lent.size)
+        status = sym_object_open_lent(object->path, object->lent, &again, error);
+    else
+        status = sym_object_open(object->path, object->kind, &again, error);
     if (!again)
         return status;
     if (again->build_id_length != object->build_id_length ||
@@ -633,6 +740,9 @@ enum sym_status sym_object_debugdata(const struct sym_object *object, struct sym
 
 bool sym_object_changed(const struct sym_object *object, bool ask)
 {
+    for (size_t i = 0; i < SYM_SECTION_COUNT; i++)
+        if (object->section_maps[i] && sym_map_changed(object->section_maps[i], ask))
+            return true;
     return object->map && sym_map_changed(object->map, ask);
 }
 
@@ -640,7 +750,9 @@ void sym_object_close(struct sym_object *object)
 {
     for (size_t i = 0; i < SYM_SECTION_COUNT; i++) {
         free(object->contents[i]);
+        sym_map_close(object->section_maps[i]);
         object->contents[i] = NULL;
+        object->section_maps[i] = NULL;
     }
     free(object->sections);
     free(object->unpacked);
@@ -660,6 +772,8 @@ void sym_object_free(struct sym_object *object)
     free(object->loads);
     free(object->code);
     free(object->kallsyms_module);
+    free(object->debuglink);
+    free(object->section_prefix);
     free(object->path);
     free(object);
 }

@@ -34,6 +34,8 @@ enum sym_section {
     SYM_SECTION_ARANGES,
     SYM_SECTION_CU_INDEX, /* .dwp only */
     SYM_SECTION_TU_INDEX,
+    SYM_SECTION_ALTLINK, /* .gnu_debugaltlink */
+    SYM_SECTION_SUP,     /* .debug_sup */
     SYM_SECTION_COUNT,
 };
 
@@ -85,6 +87,10 @@ struct sym_object {
     const char *debug_problem; /* why debug information that is there cannot be read, or NULL */
     const char *debug_remedy;
     uint64_t dynamic_offset, dynamic_size; /* of PT_DYNAMIC in the file; 0: none */
+    char *debuglink;                       /* owned; the file name in .gnu_debuglink, or NULL */
+    uint32_t debuglink_crc;
+    struct sym_bytes lent; /* the image, when it is memory that outlives the object */
+    char *section_prefix;  /* owned; see sym_object_open_sections() */
 
     /* While it is open: */
     struct sym_map *map;
@@ -92,6 +98,7 @@ struct sym_object {
     struct sym_bytes image;           /* the ELF file; size 0 when closed */
     struct sym_elf_section *sections; /* [0] is ELF's empty one */
     size_t section_count;
+    struct sym_map *section_maps[SYM_SECTION_COUNT];
     uint8_t *contents[SYM_SECTION_COUNT]; /* owned; of sections that are not used in place */
     size_t content_sizes[SYM_SECTION_COUNT];
 };
@@ -119,9 +126,22 @@ enum sym_status sym_object_open_memory(const char *path, uint8_t *image, size_t 
  * SYM_OK or as sym_object_open().  */
 enum sym_status sym_object_reopen(struct sym_object *object, struct sym_error *error);
 
+/* The same for an image that outlives the object.  */
+enum sym_status sym_object_open_lent(const char *path, struct sym_bytes image,
+                                     struct sym_object **out, struct sym_error *error);
+
+/* The debug information of like whose sections lie in files of their own, prefix.debug_info and so
+ * on, as debuginfod gives them.  It has like's facts, which must agree by build ID, and no symbols.
+ * SYM_OK, SYM_NOT_FOUND (no .debug_info), SYM_IO, SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_object_open_sections(const struct sym_object *like, const char *prefix,
+                                         struct sym_object **out, struct sym_error *error);
+
+/* ".debug_info", the name of a section in a program.  */
+const char *sym_section_name(enum sym_section section);
+
 static inline bool sym_object_is_open(const struct sym_object *object)
 {
-    return object->image.size != 0;
+    return object->image.size != 0 || object->section_maps[SYM_SECTION_INFO];
 }
 
 /* Whether the file was cut or rewritten while it was open; ask as in sym_map_changed().  */

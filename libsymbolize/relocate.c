@@ -135,7 +135,9 @@ static bool applies(const struct sym_object *object, const struct sym_elf_sectio
                     const struct sym_elf_section *section)
 {
     return (table->type == SHT_RELA || table->type == SHT_REL) &&
-           table->info < object->section_count && &object->sections[table->info] == section;
+           table->info < object->section_count &&
+           object->sections[table->info].offset == section->offset &&
+           object->sections[table->info].name == section->name;
 }
 
 bool sym_object_has_relocations(const struct sym_object *object,

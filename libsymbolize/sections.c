@@ -10,26 +10,32 @@ static const uint64_t SECTION_BYTES_MAX = UINT64_C(4) << 30;
 enum { COMPRESSED_ZLIB = 1, COMPRESSED_ZSTD = 2 };
 
 static const char *const section_names[SYM_SECTION_COUNT] = {
-    [SYM_SECTION_INFO] = "debug_info",         [SYM_SECTION_TYPES] = "debug_types",
-    [SYM_SECTION_ABBREV] = "debug_abbrev",     [SYM_SECTION_LINE] = "debug_line",
-    [SYM_SECTION_STR] = "debug_str",           [SYM_SECTION_STR_OFFSETS] = "debug_str_offsets",
-    [SYM_SECTION_RNGLISTS] = "debug_rnglists", [SYM_SECTION_LINE_STR] = "debug_line_str",
-    [SYM_SECTION_RANGES] = "debug_ranges",     [SYM_SECTION_ADDR] = "debug_addr",
-    [SYM_SECTION_ARANGES] = "debug_aranges",   [SYM_SECTION_CU_INDEX] = "debug_cu_index",
-    [SYM_SECTION_TU_INDEX] = "debug_tu_index",
+    [SYM_SECTION_INFO] = ".debug_info",         [SYM_SECTION_TYPES] = ".debug_types",
+    [SYM_SECTION_ABBREV] = ".debug_abbrev",     [SYM_SECTION_LINE] = ".debug_line",
+    [SYM_SECTION_STR] = ".debug_str",           [SYM_SECTION_STR_OFFSETS] = ".debug_str_offsets",
+    [SYM_SECTION_RNGLISTS] = ".debug_rnglists", [SYM_SECTION_LINE_STR] = ".debug_line_str",
+    [SYM_SECTION_RANGES] = ".debug_ranges",     [SYM_SECTION_ADDR] = ".debug_addr",
+    [SYM_SECTION_ARANGES] = ".debug_aranges",   [SYM_SECTION_CU_INDEX] = ".debug_cu_index",
+    [SYM_SECTION_TU_INDEX] = ".debug_tu_index", [SYM_SECTION_ALTLINK] = ".gnu_debugaltlink",
+    [SYM_SECTION_SUP] = ".debug_sup",
 };
+
+const char *sym_section_name(enum sym_section section)
+{
+    return section_names[section];
+}
 
 /* ".debug_info", ".zdebug_info" (the older packing), or ".debug_info.dwo" in a split object.  */
 static bool is_section(const struct sym_object *object, const char *name, enum sym_section which)
 {
-    size_t length = strlen(section_names[which]);
+    const char *wanted = section_names[which] + 1;
+    size_t length = strlen(wanted);
     bool split = object->kind == SYM_OBJECT_SPLIT && which <= SYM_SECTION_RNGLISTS;
 
     if (name[0] != '.')
         return false;
     name += strncmp(name, ".z", 2) == 0 ? 2 : 1;
-    return strncmp(name, section_names[which], length) == 0 &&
-           strcmp(name + length, split ? ".dwo" : "") == 0;
+    return strncmp(name, wanted, length) == 0 && strcmp(name + length, split ? ".dwo" : "") == 0;
 }
 
 static const struct sym_elf_section *find_section(const struct sym_object *object,
@@ -125,10 +131,9 @@ static enum sym_status copy_section(const struct sym_object *object, struct sym_
 
 /* Contents that are not what the file holds into *out; NULL: they are.  */
 static enum sym_status make_contents(const struct sym_object *object,
-                                     const struct sym_elf_section *section, uint8_t **out,
-                                     size_t *size, struct sym_error *error)
+                                     const struct sym_elf_section *section, struct sym_bytes raw,
+                                     uint8_t **out, size_t *size, struct sym_error *error)
 {
-    struct sym_bytes raw = sym_object_raw(object, section);
     bool relocate = object->relocatable && sym_object_has_relocations(object, section);
     enum sym_status status = SYM_OK;
 
@@ -142,25 +147,59 @@ static enum sym_status make_contents(const struct sym_object *object,
     return status;
 }
 
+/* Whether the bytes of a section whose header nobody has are packed: they begin with a header that
+ * no debug section does, and what must follow it does.  */
+static bool looks_packed(const struct sym_object *object, struct sym_bytes bytes)
+{
+    size_t header = object->is_64 ? 24 : 12;
+
+    if (bytes.size < header + 4)
+        return false;
+    uint64_t type = sym_object_load(object, bytes.data, 4);
+    const uint8_t *packed = bytes.data + header;
+    if (type == COMPRESSED_ZLIB)
+        return (packed[0] & 15) == 8 && (packed[0] << 8 | packed[1]) % 31 == 0; /* RFC 1950 */
+    return type == COMPRESSED_ZSTD &&
+           sym_packing_of((struct sym_bytes){ packed, 4 }) == SYM_PACKING_ZSTD;
+}
+
+/* The header and the bytes of a section; false: there is none.  */
+static bool find_raw(const struct sym_object *object, enum sym_section which,
+                     struct sym_elf_section *section, struct sym_bytes *raw)
+{
+    const struct sym_elf_section *found = find_section(object, which);
+
+    if (object->section_maps[which]) {
+        *raw = sym_map_bytes(object->section_maps[which]);
+        *section = (struct sym_elf_section){ .name = section_names[which], .type = SHT_PROGBITS };
+        section->flags = looks_packed(object, *raw) ? SHF_COMPRESSED : 0;
+        return true;
+    }
+    if (!found)
+        return false;
+    *section = *found;
+    *raw = sym_object_raw(object, found);
+    return true;
+}
+
 enum sym_status sym_object_section(struct sym_object *object, enum sym_section which,
                                    struct sym_bytes *out, struct sym_error *error)
 {
-    const struct sym_elf_section *section = find_section(object, which);
+    struct sym_elf_section section;
     uint8_t *contents = NULL;
     size_t size = 0;
 
     *out = (struct sym_bytes){ 0 };
-    if (!section)
+    if (!find_raw(object, which, &section, out))
         return SYM_OK;
     if (object->contents[which]) {
         *out = (struct sym_bytes){ object->contents[which], object->content_sizes[which] };
         return SYM_OK;
     }
-    *out = sym_object_raw(object, section);
     if (!out->data)
         return sym_fail(error, SYM_MALFORMED, "%s: %s is outside of the file, which may be cut",
-                        object->path, section->name);
-    enum sym_status status = make_contents(object, section, &contents, &size, error);
+                        object->path, section.name);
+    enum sym_status status = make_contents(object, &section, *out, &contents, &size, error);
     if (status) {
         free(contents);
         *out = (struct sym_bytes){ 0 };

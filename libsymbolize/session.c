@@ -7,31 +7,28 @@
 
 static enum sym_status copy_options(struct sym_session *session, const struct sym_options *options)
 {
-    const char *root = options && options->debug_root ? options->debug_root : "/usr/lib/debug";
-    size_t count = options ? options->symbol_dir_count : 0;
+    const char *root = options->debug_root ? options->debug_root : "/usr/lib/debug";
+    const char *cache = options->debuginfod_cache;
+    enum sym_status status;
 
+    session->no_inlines = options->no_inlines;
     session->debug_root = sym_format("%s", root);
-    session->symbol_dirs = calloc(count + 1, sizeof(char *));
-    if (!session->debug_root || !session->symbol_dirs)
+    session->debuginfod_cache = cache ? sym_format("%s", cache) : sym_debuginfod_default_cache();
+    if (!session->debug_root || !session->debuginfod_cache)
         return SYM_NO_MEMORY;
-    for (; session->symbol_dir_count < count; session->symbol_dir_count++) {
-        char *copy = sym_format("%s", options->symbol_dirs[session->symbol_dir_count]);
-        if (!copy)
-            return SYM_NO_MEMORY;
-        session->symbol_dirs[session->symbol_dir_count] = copy;
-    }
-    session->no_inlines = options && options->no_inlines;
-    return SYM_OK;
+    status = sym_sources_new(options->symbol_paths, options->symbol_path_count, &session->sources);
+    session->source_count = options->symbol_path_count;
+    if (!status && options->debuginfod)
+        status = sym_debuginfod_new(options, &session->debuginfod);
+    return status;
 }
 
 static bool options_are_valid(const struct sym_options *options)
 {
-    if (!options)
-        return true;
-    if (options->size != sizeof *options || (options->symbol_dir_count && !options->symbol_dirs))
+    if (options->size != sizeof *options || (options->symbol_path_count && !options->symbol_paths))
         return false;
-    for (size_t i = 0; i < options->symbol_dir_count; i++)
-        if (!options->symbol_dirs[i])
+    for (size_t i = 0; i < options->symbol_path_count; i++)
+        if (!options->symbol_paths[i])
             return false;
     return true;
 }
@@ -39,8 +36,12 @@ static bool options_are_valid(const struct sym_options *options)
 enum sym_status sym_session_open(const struct sym_options *options, struct sym_session **out,
                                  struct sym_error *error)
 {
+    static const struct sym_options defaults = { .size = sizeof defaults };
+
+    if (!options)
+        options = &defaults;
     if (!out || !options_are_valid(options))
-        return sym_fail(error, SYM_INVALID, "options of another size, or a directory is NULL");
+        return sym_fail(error, SYM_INVALID, "options of another size, or a path is NULL");
     struct sym_session *session = calloc(1, sizeof *session);
     if (!session)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
@@ -50,6 +51,23 @@ enum sym_status sym_session_open(const struct sym_options *options, struct sym_s
         return sym_fail(error, status, "out of memory");
     }
     *out = session;
+    return SYM_OK;
+}
+
+enum sym_status sym_session_kallsyms(struct sym_session *session, const char *text, size_t size,
+                                     struct sym_error *error)
+{
+    struct sym_bytes bytes = { (const uint8_t *)text, size };
+
+    if (!session || !text || session->kallsyms)
+        return sym_fail(error, SYM_INVALID, "no text, or there is one already");
+    if (!sym_kallsyms_detect(bytes))
+        return sym_fail(error, SYM_MALFORMED, "not lines as in /proc/kallsyms");
+    session->kallsyms = malloc(size);
+    if (!session->kallsyms)
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    memcpy(session->kallsyms, text, size);
+    session->kallsyms_size = size;
     return SYM_OK;
 }
 
@@ -79,6 +97,7 @@ static void module_free(struct sym_module *module)
         sym_object_free(module->symbols);
     sym_object_free(module->code);
     sym_strings_release(&module->strings);
+    free(module->steps);
     free(module->build_id);
     free(module->path);
     free(module);
@@ -93,10 +112,11 @@ void sym_session_close(struct sym_session *session)
         module_free(session->modules);
         session->modules = next;
     }
-    for (size_t i = 0; i < session->symbol_dir_count; i++)
-        free(session->symbol_dirs[i]);
-    free(session->symbol_dirs);
+    sym_sources_free(session->sources, session->source_count);
+    sym_debuginfod_free(session->debuginfod);
+    free(session->debuginfod_cache);
     free(session->debug_root);
+    free(session->kallsyms);
     free(session);
 }
 

@@ -31,19 +31,127 @@ struct sym_module {
     struct sym_object *symbols; /* where symbols come from, or NULL; may be either */
     struct sym_strings strings;
     struct sym_loaded loaded;
+    struct sym_trail_step *steps; /* the trail; strings interned */
+    size_t step_count, step_capacity;
 };
 
 struct sym_session {
-    char **symbol_dirs;
-    size_t symbol_dir_count;
-    char *debug_root; /* "": none */
+    struct sym_source *sources; /* symbol_paths */
+    size_t source_count;
+    char *debug_root;                  /* "": none */
+    char *debuginfod_cache;            /* "": none */
+    struct sym_debuginfod *debuginfod; /* NULL: servers are not to be asked */
+    char *kallsyms;                    /* text, or NULL */
+    size_t kallsyms_size;
     bool no_inlines;
     struct sym_module *modules;
     struct sym_module *loaded; /* at most one module's debug information is in memory */
 };
 
+/* ---- Finding (find.c, sources.c, companions.c, debuginfod.c, report.c) ---- */
+
+/* A build ID as hexadecimal digits.  */
+struct sym_hex {
+    char text[2 * SYM_BUILD_ID_MAX + 1];
+};
+struct sym_hex sym_hex_of(const uint8_t *id, size_t length);
+
 /* Looks for the module's files and writes its report.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_find(struct sym_module *module, struct sym_error *error);
+
+/* Adds a step to the trail.  path and reason are copied; NULL: memory ran out while they were made.
+ * SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_trail_add(struct sym_module *module, enum sym_trail_place place,
+                              enum sym_outcome outcome, enum sym_quality quality, const char *path,
+                              const char *reason);
+
+/* Whether object, open, is the one that is looked for.  */
+typedef bool (*sym_fits_fn)(void *context, struct sym_object *object);
+
+/* The file with the split part of a unit: dwo_name below comp_dir, or beside the module's own
+ * files, or in a directory of symbol_paths.  The first that fits, open, the caller's.  SYM_OK,
+ * SYM_NOT_FOUND with a phrase that says where it was looked for or why it does not fit, or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_find_dwo(struct sym_module *module, const char *comp_dir, const char *dwo_name,
+                             sym_fits_fn fits, void *context, struct sym_object **out,
+                             struct sym_error *error);
+
+/* The package of split units (.dwp) beside the module's own files or in symbol_paths; its units are
+ * identified one by one.  Open, the caller's.  SYM_OK, SYM_NOT_FOUND or SYM_NO_MEMORY.  */
+enum sym_status sym_find_dwp(struct sym_module *module, struct sym_object **out,
+                             struct sym_error *error);
+
+/* The supplement that module->debug, open, names in .gnu_debugaltlink or .debug_sup, verified by
+ * build ID or checksum.  Open, the caller's.  SYM_OK, SYM_NOT_FOUND (it names none, or with a
+ * phrase that says why it is missed) or SYM_NO_MEMORY.  */
+enum sym_status sym_find_alt(struct sym_module *module, struct sym_object **out,
+                             struct sym_error *error);
+
+/* ---- Symbol paths ---- */
+
+struct sym_source;
+
+/* Sources for count paths, which are copied; on SYM_NO_MEMORY what there is must be freed too.  */
+enum sym_status sym_sources_new(const char *const *paths, size_t count, struct sym_source **out);
+void sym_sources_free(struct sym_source *sources, size_t count); /* accepts NULL */
+
+const char *sym_source_path(const struct sym_session *session, size_t source);
+
+/* What lies at a source's path, looked at on first use.  */
+enum sym_source_kind {
+    SYM_SOURCE_UNSEEN,
+    SYM_SOURCE_MISSING,
+    SYM_SOURCE_FILE,
+    SYM_SOURCE_DIRECTORY,
+};
+enum sym_source_kind sym_source_kind(const struct sym_session *session, size_t source);
+
+/* Calls visit with the path of each file in a directory that may have the build ID, best first.
+ * Stops at a status other than SYM_OK and returns it.  */
+typedef enum sym_status (*sym_visit_fn)(void *context, const char *path);
+enum sym_status sym_source_visit(struct sym_session *session, size_t source, const uint8_t *id,
+                                 size_t id_length, sym_visit_fn visit, void *context);
+
+/* root/.build-id/xx/yyyy.debug, then without suffix; only files that are there.  */
+enum sym_status sym_visit_tree(const char *root, const uint8_t *id, size_t id_length,
+                               sym_visit_fn visit, void *context);
+
+/* ---- debuginfod ---- */
+
+/* Where the environment says that the cache is; NULL: no memory.  "": nowhere.  */
+char *sym_debuginfod_default_cache(void);
+
+enum sym_status sym_debuginfod_new(const struct sym_options *options, struct sym_debuginfod **out);
+void sym_debuginfod_free(struct sym_debuginfod *debuginfod); /* accepts NULL */
+
+/* Asks the servers for a file with that build ID: its debug information, or a section of it.
+ * *path, the caller's, is where it lies in the cache.  name is for progress.  SYM_OK, SYM_NOT_FOUND
+ * with a phrase, or SYM_NO_MEMORY.  What was missed once is not asked for again.  */
+enum sym_status sym_debuginfod_fetch(struct sym_debuginfod *debuginfod, const struct sym_hex *id,
+                                     const char *section, const char *name, char **path,
+                                     struct sym_error *error);
+
+/* Whether single sections can be asked for.  */
+bool sym_debuginfod_has_sections(struct sym_debuginfod *debuginfod);
+
+/* ---- Report ---- */
+
+/* What a search knows about its end.  */
+struct sym_findings {
+    const uint8_t *build_id;
+    size_t build_id_length;
+    struct sym_object **found; /* those that agree */
+    size_t count;
+    bool unverified;
+    const char *refusal; /* the first file that was there and is not used, and why; NULL: none */
+    bool mismatch;       /* that one belongs to another build */
+};
+
+/* Of the symbol tables of object, which may be NULL.  */
+enum sym_quality sym_symbols_quality(const struct sym_object *object);
+
+/* Fills the report of a module whose files are chosen.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_report_write(struct sym_module *module, const struct sym_findings *findings);
 
 /* Writes into the report that debug information turned out to be of little use, or unreadable (then
  * loaded.has_dwarf is false).  SYM_OK or SYM_NO_MEMORY.  */

@@ -27,7 +27,14 @@
  * the module's report, never used as a guess.  Object files are hostile input: a broken one costs
  * its names, not the process.
  *
- * Nothing here prints, exits, or touches the network.  One session belongs to one thread at a time.
+ * Nothing here prints or exits, or touches the network unless debuginfod servers are allowed.  One
+ * session belongs to one thread at a time.
+ *
+ * Files are mapped, not read.  So that one that is cut meanwhile does not end the process, the
+ * first mapping installs a SIGBUS handler.  It mends faults in the library's own mappings and
+ * passes every other to the handler it found; it is async-signal-safe and serves all threads.  A
+ * program with a SIGBUS handler of its own installs it before it opens a session, or passes on what
+ * it does not know to the handler it replaced.  A module whose file changed says so in its report.
  */
 #ifndef SYMBOLIZE_H
 #define SYMBOLIZE_H
@@ -67,16 +74,47 @@ struct sym_error {
 
 struct sym_session;
 
+/* A transfer from a debuginfod server, told several times a second.  */
+struct sym_progress {
+    const char *name;     /* what is fetched: a path, or a build ID */
+    uint64_t bytes;       /* that have arrived */
+    uint64_t total_bytes; /* 0: unknown */
+};
+
+/* progress is valid during the call.  Return false to stop this transfer; the search goes on
+ * without it.  */
+typedef bool (*sym_progress_fn)(void *context, const struct sym_progress *progress);
+
 struct sym_options {
     size_t size; /* sizeof(struct sym_options) */
 
-    /* Where to look before anything else, in this order.  Each is a directory with a .build-id/
-     * tree below it.  The array and its strings are copied.  */
-    const char *const *symbol_dirs;
-    size_t symbol_dir_count;
+    /* Where to look before anything else, in this order.  What each is shows when it is looked at:
+     *
+     * - a file: an ELF object, or text as in /proc/kallsyms (see sym_session_kallsyms())
+     * - a directory with a .build-id/ tree below it, or with the tree's xx/ directories in it
+     * - a directory of files named after their build IDs, with or without ".debug"
+     * - any other directory: the ELF files in it and below are indexed by build ID, once a session,
+     *   when the first module needs it.  Symbolic links to directories are not followed, and beside
+     *   a .build-id/ tree nothing is indexed.
+     *
+     * The array and its strings are copied.  */
+    const char *const *symbol_paths;
+    size_t symbol_path_count;
 
     const char *debug_root; /* NULL: /usr/lib/debug.  "" looks at none */
-    bool no_inlines;        /* give the real function only, at its own line: where it calls what
+
+    /* debuginfod's cache is read whether or not servers may be asked.  NULL: where the environment
+     * says (DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME, HOME).  "" looks at none.  */
+    const char *debuginfod_cache;
+
+    /* Allows to ask the servers in DEBUGINFOD_URLS for what was not found, through
+     * libdebuginfod.so.1, which is opened at run time.  Nothing else here touches the network.  */
+    bool debuginfod;
+    uint64_t debuginfod_bytes; /* what a session may fetch at most; 0: 1 GiB */
+    sym_progress_fn progress;  /* told about transfers; may be NULL */
+    void *progress_context;
+
+    bool no_inlines; /* give the real function only, at its own line: where it calls what
                              * was copied into it */
 };
 
@@ -86,6 +124,15 @@ SYM_API enum sym_status sym_session_open(const struct sym_options *options,
 
 /* Closes its modules too; everything handed out by them is gone.  Accepts NULL.  */
 SYM_API void sym_session_close(struct sym_session *session);
+
+/* Symbols of the kernel that is running, or was: the text of /proc/kallsyms, which is copied.  It
+ * names modules that have no file but a name in brackets for path: all lines "[kernel]",
+ * "[kernel.kallsyms]" and "[guest.kernel.kallsyms]", the lines of a kernel module NAME "[NAME]".
+ * Their vaddrs are the addresses in the text, those of the running kernel.  A kallsyms file among
+ * symbol_paths does the same.  It holds no build ID: what it names is reported as unverified.
+ * Returns SYM_OK, SYM_MALFORMED (no such text), SYM_INVALID or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_session_kallsyms(struct sym_session *session, const char *text,
+                                             size_t size, struct sym_error *error);
 
 /* ---- Modules ---- */
 
@@ -97,7 +144,8 @@ struct sym_module_key {
     size_t build_id_length;  /* 0: no build ID is known, and path is taken as it is and reported as
                               * unverified */
     const char *path;        /* where the object was when it was recorded, or NULL.  Used only if
-                              * its build ID agrees, or if it has none (then unverified) */
+                              * its build ID agrees, or if it has none (then unverified).  A name in
+                              * brackets ("[kernel]", "[vdso]") is never opened */
 };
 
 /* How good the names of a module are, best last, so that they compare.  */
@@ -128,8 +176,9 @@ struct sym_report {
 };
 
 /* The module for key: found on the first call, the same handle on later ones with an equal key.
- * Search order: symbol_dirs, then path, then debug_root; the best debug information among what
- * agrees wins.  The handle belongs to the session.
+ * Search order: symbol_paths, path, what the .gnu_debuglink sections of those name, debug_root,
+ * debuginfod's cache, its servers; the best debug information among what agrees wins (enum
+ * sym_quality), the first of equals.  The handle belongs to the session.
  *
  * A module that was not found is a module all the same: its quality is SYM_QUALITY_NONE, and the
  * report says why.  Returns SYM_OK, SYM_INVALID (neither build ID nor path) or SYM_NO_MEMORY.  */
@@ -139,6 +188,41 @@ SYM_API enum sym_status sym_session_module(struct sym_session *session,
 
 /* Borrowed until sym_session_close().  */
 SYM_API const struct sym_report *sym_module_report(const struct sym_module *module);
+
+/* One step of the search for a module's files, for people who wonder.  */
+enum sym_trail_place {
+    SYM_PLACE_SYMBOL_PATH = 0,       /* one of symbol_paths */
+    SYM_PLACE_RECORDED_PATH = 1,     /* the key's path */
+    SYM_PLACE_DEBUGLINK = 2,         /* named by a .gnu_debuglink section */
+    SYM_PLACE_DEBUG_ROOT = 3,        /* debug_root's .build-id/ tree */
+    SYM_PLACE_DEBUGINFOD_CACHE = 4,  /* debuginfod's cache on this machine */
+    SYM_PLACE_DEBUGINFOD_SERVER = 5, /* a server of DEBUGINFOD_URLS */
+    SYM_PLACE_KALLSYMS = 6,          /* the text of sym_session_kallsyms() */
+    SYM_PLACE_ALT = 7,               /* a supplement: .gnu_debugaltlink, .debug_sup */
+    SYM_PLACE_SPLIT = 8,             /* a .dwo or .dwp file */
+};
+
+enum sym_outcome {
+    SYM_OUTCOME_ABSENT = 0,  /* nothing is there */
+    SYM_OUTCOME_REFUSED = 1, /* something is there and not used */
+    SYM_OUTCOME_SPARE = 2,   /* it would do, but another is better */
+    SYM_OUTCOME_USED = 3,    /* its names or its code are used */
+    SYM_OUTCOME_SKIPPED = 4, /* not looked at */
+};
+
+struct sym_trail_step {
+    enum sym_trail_place place;
+    enum sym_outcome outcome;
+    enum sym_quality quality; /* of what is there, when it is of this module */
+    const char *path;   /* a file, or the directory that was searched; "": no place of its own */
+    const char *reason; /* a phrase: "the file has build ID ab12..., not ...", "for code and
+                               * symbols"; may be "" */
+};
+
+/* Where the module was looked for, in order; borrowed until the next call about this module.
+ * Supplements and split files are looked for, and so join the list, when addresses are.  */
+SYM_API const struct sym_trail_step *sym_module_trail(const struct sym_module *module,
+                                                      size_t *count);
 
 /* The offset in the object's file of the byte that is loaded at vaddr, by its program headers: what
  * pprof calls a mapping's file_offset is that of the mapping's first byte.  Returns SYM_OK, or
@@ -193,6 +277,9 @@ SYM_API enum sym_status sym_module_resolve_batch(struct sym_module *module, cons
                                                  void *context, struct sym_error *error);
 
 /* ---- Pieces of use elsewhere ---- */
+
+/* Which optional libraries serve here, for people: "liblzma; libdebuginfod".  */
+SYM_API const char *sym_libraries(void);
 
 /* Read the build ID of the ELF file at path: at most capacity bytes to id, its whole length to
  * *length.  Notes are searched in program headers, then in sections (section 3).  A note of more

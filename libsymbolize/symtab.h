@@ -66,6 +66,9 @@ bool sym_kallsyms_detect(struct sym_bytes text);
 /* Whether its addresses are all 0, as who must not know them sees it.  */
 bool sym_kallsyms_hidden(struct sym_bytes text);
 
+/* Whether it has a line of module; NULL: any.  */
+bool sym_kallsyms_has(struct sym_bytes text, const char *module);
+
 /* Adds the functions of kallsyms lines "ADDRESS TYPE NAME [MODULE]", those of module alone unless
  * it is NULL.  Lines of other types end functions, other lines do nothing.  SYM_OK or
  * SYM_NO_MEMORY.  */

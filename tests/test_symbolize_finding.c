@@ -54,8 +54,8 @@ static const struct sym_report *find(const char *name, bool with_id)
     char *path = name ? build_path(name) : NULL;
     char *dirs[] = { build_path("syms"), build_path("more") }, *root = build_path("root");
     struct sym_options options = { .size = sizeof options,
-                                   .symbol_dirs = (const char *const *)dirs,
-                                   .symbol_dir_count = 2,
+                                   .symbol_paths = (const char *const *)dirs,
+                                   .symbol_path_count = 2,
                                    .debug_root = root };
     struct sym_module_key key = { .build_id = with_id ? id : NULL,
                                   .build_id_length = with_id ? id_length : 0,

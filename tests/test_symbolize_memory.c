@@ -52,7 +52,7 @@ static enum sym_status use_library(size_t *frames, struct sym_error *error)
 {
     const char *dirs[] = { "/nonexistent" };
     struct sym_options options = {
-        .size = sizeof options, .symbol_dirs = dirs, .symbol_dir_count = 1, .debug_root = ""
+        .size = sizeof options, .symbol_paths = dirs, .symbol_path_count = 1, .debug_root = ""
     };
     struct sym_module_key keys[] = { { .path = missing }, { .path = path } };
     struct sym_session *session;

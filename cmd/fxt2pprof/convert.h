@@ -15,6 +15,7 @@ struct settings {
     int kind; /* enum profile_kind; -1: the first that the trace has */
     enum profile_root root;
     struct cli_texts symbols;
+    bool debuginfod;
     struct cli_numbers pids;
     struct cli_numbers tids;
     size_t rows; /* of FORMAT_TOP */

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
@@ -15,6 +14,7 @@ enum {
     OPTION_ROOT,
     OPTION_ROWS,
     OPTION_SYMBOLS,
+    OPTION_DEBUGINFOD,
     OPTION_NO_SYMBOLIZE,
     OPTION_NO_INLINES,
     OPTION_PID,
@@ -36,8 +36,11 @@ static const struct cli_option option_table[] = {
       "default: the first of them that the trace has" },
     { OPTION_ROOT, 0, "root", "ROOT", "root of folded stacks: process (default), thread or none" },
     { OPTION_ROWS, 'n', "rows", "N", "rows of top (default 20, 0: all)" },
-    { OPTION_SYMBOLS, 's', "symbols", "DIR",
-      "look for debug files in DIR/.build-id first; may be given\nmore than once" },
+    { OPTION_SYMBOLS, 's', "symbols", "PATH",
+      "look for names in PATH first: a file, a .build-id tree, or a\n"
+      "folder of debug files; may be given more than once" },
+    { OPTION_DEBUGINFOD, 0, "debuginfod", NULL,
+      "ask the servers in DEBUGINFOD_URLS for what is not here" },
     { OPTION_NO_SYMBOLIZE, 0, "no-symbolize", NULL, "leave addresses without names" },
     { OPTION_NO_INLINES, 0, "no-inlines", NULL, "name the real function only" },
     { OPTION_PID, 'p', "pid", "PID", "only this process; may be given more than once" },
@@ -60,7 +63,7 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static struct cli_command command = {
     .name = "fxt2pprof",
     .usage = "[OPTION]... INPUT...",
     .summary = "Convert traces in the Fuchsia trace format to pprof profiles or folded stacks, "
@@ -95,6 +98,9 @@ static void apply(struct settings *settings, int key, const char *value)
         break;
     case OPTION_SYMBOLS:
         cli_texts_add(&settings->symbols, value);
+        break;
+    case OPTION_DEBUGINFOD:
+        settings->debuginfod = true;
         break;
     case OPTION_NO_SYMBOLIZE:
         settings->symbolize = false;
@@ -145,21 +151,15 @@ static void parse(struct settings *settings, char **argv)
 }
 
 /* A mistyped --symbols would only show as missing names: say it before the work.  */
-static enum cli_exit check_symbol_dirs(const struct settings *settings)
+static enum cli_exit check_symbol_paths(const struct settings *settings)
 {
     for (size_t i = 0; i < settings->symbols.count; i++) {
-        const char *dir = settings->symbols.items[i];
-        char *tree = cli_join(dir, "/.build-id");
-        struct stat info;
-        bool has_tree = stat(tree, &info) == 0;
+        const char *path = settings->symbols.items[i];
 
-        free(tree);
-        if (stat(dir, &info) != 0) {
-            cli_error("--symbols: %s: %s", dir, strerror(errno));
+        if (access(path, R_OK) != 0) {
+            cli_error("--symbols: %s: %s", path, strerror(errno));
             return CLI_ENVIRONMENT;
         }
-        if (!has_tree)
-            cli_warning("--symbols: %s has no .build-id folder: nothing will be found there", dir);
     }
     return CLI_OK;
 }
@@ -181,11 +181,35 @@ static enum profile_kind choose_kind(const struct settings *settings, const stru
     return chosen < 0 ? PROFILE_CPU : (enum profile_kind)chosen;
 }
 
+/* Transfers of debug information, one after the other.  */
+struct transfers {
+    struct cli_progress progress;
+    char *name; /* of the one that runs; owned */
+};
+
+static bool show_transfer(void *context, const struct sym_progress *progress)
+{
+    struct transfers *transfers = context;
+
+    if (!transfers->name || strcmp(transfers->name + strlen("fetching "), progress->name) != 0) {
+        cli_progress_end(&transfers->progress);
+        free(transfers->name);
+        transfers->name = cli_join("fetching ", progress->name);
+        cli_progress_start(&transfers->progress, transfers->name, 0);
+    }
+    cli_progress_show(&transfers->progress, progress->bytes);
+    return true;
+}
+
 static enum cli_exit symbolize(const struct settings *settings, struct profile *profile)
 {
+    struct transfers transfers = { .name = NULL };
     struct sym_options options = { .size = sizeof options,
-                                   .symbol_dirs = settings->symbols.items,
-                                   .symbol_dir_count = settings->symbols.count,
+                                   .symbol_paths = settings->symbols.items,
+                                   .symbol_path_count = settings->symbols.count,
+                                   .debuginfod = settings->debuginfod,
+                                   .progress = show_transfer,
+                                   .progress_context = &transfers,
                                    .no_inlines = !settings->inlines };
     struct sym_session *session;
     struct sym_error sym_error;
@@ -200,6 +224,8 @@ static enum cli_exit symbolize(const struct settings *settings, struct profile *
     }
     status = profile_symbolize(profile, session, &error);
     sym_session_close(session);
+    cli_progress_end(&transfers.progress);
+    free(transfers.name);
     if (status == PROFILE_OK)
         return CLI_OK;
     cli_error("%s", error.message);
@@ -278,12 +304,13 @@ int main(int argc, char **argv)
     enum cli_exit status;
 
     (void)argc;
+    command.libraries = sym_libraries();
     parse(&settings, argv + 1);
     if (profile_open(&profile, &error) != PROFILE_OK) {
         cli_error("%s", error.message);
         return CLI_ENVIRONMENT;
     }
-    status = check_symbol_dirs(&settings);
+    status = check_symbol_paths(&settings);
     if (status == CLI_OK)
         status = convert(&settings, profile);
     profile_close(profile);

@@ -305,7 +305,7 @@ fi
 expect 4 nowhere fxt2pprof --symbols nowhere medium.fxt -o out/profile
 nothing_left "a missing folder of symbols"
 fxt2pprof -q --symbols out --format folded medium.fxt 2>stderr >stdout || fail "a folder without symbols: $(cat stderr)"
-one_sentence .build-id "a folder without symbols"
+[ ! -s stderr ] || fail "a folder without symbols is nothing to talk about: $(cat stderr)"
 expect 4 nowhere/profile fxt2pprof medium.fxt -o nowhere/profile
 expect 4 out fxt2pprof medium.fxt -o out
 expect 4 empty/profile fxt2pprof medium.fxt -o empty/profile

@@ -102,7 +102,7 @@ static enum sym_status print_frames(struct sym_module *module, const struct addr
 int main(int argc, char **argv)
 {
     const char *dirs[DIRS_MAX];
-    struct sym_options options = { .size = sizeof options, .symbol_dirs = dirs };
+    struct sym_options options = { .size = sizeof options, .symbol_paths = dirs };
     struct addresses addresses = { 0 };
     struct sym_session *session = NULL;
     struct sym_module *module = NULL;
@@ -117,8 +117,8 @@ int main(int argc, char **argv)
             options.no_inlines = true;
         else if (option == 'r')
             report = true;
-        else if (option == 'd' && options.symbol_dir_count < DIRS_MAX)
-            dirs[options.symbol_dir_count++] = optarg;
+        else if (option == 'd' && options.symbol_path_count < DIRS_MAX)
+            dirs[options.symbol_path_count++] = optarg;
         else
             return 2;
     }

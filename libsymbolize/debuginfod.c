@@ -1,0 +1,262 @@
+/* debuginfod.c - asking debuginfod servers, through libdebuginfod, which is opened at run time.  */
+#include "libsymbolize/session.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t BUDGET_BYTES = UINT64_C(1) << 30;
+
+/* ---- The library ---- */
+
+struct debuginfod_client; /* its handle */
+
+/* What we use of it, as elfutils/debuginfod.h declares it.  */
+struct api {
+    struct debuginfod_client *(*begin)(void);
+    void (*end)(struct debuginfod_client *);
+    int (*find_debuginfo)(struct debuginfod_client *, const unsigned char *, int, char **);
+    int (*find_section)(struct debuginfod_client *, const unsigned char *, int, const char *,
+                        char **); /* since 0.188; NULL: not there */
+    void (*set_progress)(struct debuginfod_client *,
+                         int (*)(struct debuginfod_client *, long, long));
+    void (*set_user_data)(struct debuginfod_client *, void *);
+    void *(*get_user_data)(struct debuginfod_client *);
+};
+
+static struct api library;
+static bool library_is_here;
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+/* POSIX says that a function's address fits where dlsym() puts it; C has no cast for it.  */
+static bool find_function(void *handle, const char *name, void *function)
+{
+    void *address = dlsym(handle, name);
+
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+static void open_library(void)
+{
+    void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL); /* stays: it uses libcurl */
+
+    if (!handle)
+        return;
+    (void)find_function(handle, "debuginfod_find_section", &library.find_section);
+    library_is_here = find_function(handle, "debuginfod_begin", &library.begin) &&
+                      find_function(handle, "debuginfod_end", &library.end) &&
+                      find_function(handle, "debuginfod_find_debuginfo", &library.find_debuginfo) &&
+                      find_function(handle, "debuginfod_set_progressfn", &library.set_progress) &&
+                      find_function(handle, "debuginfod_set_user_data", &library.set_user_data) &&
+                      find_function(handle, "debuginfod_get_user_data", &library.get_user_data);
+}
+
+static bool has_library(void)
+{
+    (void)pthread_once(&library_once, open_library);
+    return library_is_here;
+}
+
+const char *sym_libraries(void)
+{
+#ifdef SYM_HAVE_LZMA
+    return has_library() ? "liblzma; libdebuginfod" : "liblzma; no libdebuginfod";
+#else
+    return has_library() ? "no liblzma; libdebuginfod" : "no liblzma, no libdebuginfod";
+#endif
+}
+
+/* ---- Where its cache is ---- */
+
+char *sym_debuginfod_default_cache(void)
+{
+    const char *path = getenv("DEBUGINFOD_CACHE_PATH"), *home = getenv("HOME");
+    const char *caches = getenv("XDG_CACHE_HOME");
+    char *legacy;
+
+    if (path && path[0])
+        return sym_format("%s", path);
+    if (home && home[0]) {
+        legacy = sym_format("%s/.debuginfod_client_cache", home);
+        if (!legacy || access(legacy, F_OK) == 0)
+            return legacy;
+        free(legacy);
+    }
+    if (caches && caches[0])
+        return sym_format("%s/debuginfod_client", caches);
+    return home && home[0] ? sym_format("%s/.cache/debuginfod_client", home) : sym_format("%s", "");
+}
+
+/* ---- Client ---- */
+
+struct sym_debuginfod {
+    struct debuginfod_client *client; /* NULL until the first transfer */
+    uint64_t budget_bytes;            /* left */
+    sym_progress_fn progress;
+    void *progress_context;
+    char **misses; /* owned: "ID" or "ID/SECTION" that no server has */
+    size_t miss_count, miss_capacity;
+
+    /* The transfer that is running: */
+    const char *name;
+    uint64_t bytes;
+    bool over_budget, stopped;
+};
+
+enum sym_status sym_debuginfod_new(const struct sym_options *options, struct sym_debuginfod **out)
+{
+    struct sym_debuginfod *debuginfod = calloc(1, sizeof *debuginfod);
+
+    if (!debuginfod)
+        return SYM_NO_MEMORY;
+    debuginfod->budget_bytes = options->debuginfod_bytes ? options->debuginfod_bytes : BUDGET_BYTES;
+    debuginfod->progress = options->progress;
+    debuginfod->progress_context = options->progress_context;
+    *out = debuginfod;
+    return SYM_OK;
+}
+
+void sym_debuginfod_free(struct sym_debuginfod *debuginfod)
+{
+    if (!debuginfod)
+        return;
+    if (debuginfod->client)
+        library.end(debuginfod->client);
+    for (size_t i = 0; i < debuginfod->miss_count; i++)
+        free(debuginfod->misses[i]);
+    free(debuginfod->misses);
+    free(debuginfod);
+}
+
+/* Not 0: end the transfer.  */
+static int on_progress(struct debuginfod_client *client, long done, long total)
+{
+    struct sym_debuginfod *debuginfod = library.get_user_data(client);
+    struct sym_progress progress = { .name = debuginfod->name };
+
+    progress.bytes = done > 0 ? (uint64_t)done : 0;
+    progress.total_bytes = total > 0 ? (uint64_t)total : 0;
+    debuginfod->bytes = progress.bytes;
+    debuginfod->over_budget |= progress.bytes > debuginfod->budget_bytes ||
+                               progress.total_bytes > debuginfod->budget_bytes;
+    if (!debuginfod->over_budget && debuginfod->progress)
+        debuginfod->stopped |= !debuginfod->progress(debuginfod->progress_context, &progress);
+    return debuginfod->over_budget || debuginfod->stopped;
+}
+
+static bool open_client(struct sym_debuginfod *debuginfod)
+{
+    if (debuginfod->client)
+        return true;
+    debuginfod->client = library.begin();
+    if (!debuginfod->client)
+        return false;
+    library.set_user_data(debuginfod->client, debuginfod);
+    library.set_progress(debuginfod->client, on_progress);
+    return true;
+}
+
+bool sym_debuginfod_has_sections(struct sym_debuginfod *debuginfod)
+{
+    (void)debuginfod;
+    return has_library() && library.find_section;
+}
+
+/* ---- Transfers ---- */
+
+static bool is_missed(const struct sym_debuginfod *debuginfod, const char *what)
+{
+    for (size_t i = 0; i < debuginfod->miss_count; i++)
+        if (strcmp(debuginfod->misses[i], what) == 0)
+            return true;
+    return false;
+}
+
+/* Takes what.  */
+static enum sym_status remember_miss(struct sym_debuginfod *debuginfod, char *what)
+{
+    char **misses = sym_grow(debuginfod->misses, &debuginfod->miss_capacity, debuginfod->miss_count,
+                             sizeof(char *));
+
+    if (!misses) {
+        free(what);
+        return SYM_NO_MEMORY;
+    }
+    debuginfod->misses = misses;
+    misses[debuginfod->miss_count++] = what;
+    return SYM_NOT_FOUND;
+}
+
+/* The library copies to the cache what it fetched; from there, it costs nothing.  */
+static void charge(struct sym_debuginfod *debuginfod)
+{
+    uint64_t bytes = debuginfod->bytes;
+
+    debuginfod->budget_bytes -= bytes < debuginfod->budget_bytes ? bytes : debuginfod->budget_bytes;
+}
+
+static enum sym_status fail_transfer(const struct sym_debuginfod *debuginfod, int code,
+                                     struct sym_error *error)
+{
+    if (debuginfod->over_budget)
+        return sym_fail(error, SYM_NOT_FOUND, "it is larger than what may still be fetched");
+    if (debuginfod->stopped)
+        return sym_fail(error, SYM_NOT_FOUND, "stopped");
+    if (code == ENOSYS)
+        return sym_fail(error, SYM_NOT_FOUND, "DEBUGINFOD_URLS names no server");
+    if (code == ENOENT)
+        return sym_fail(error, SYM_NOT_FOUND, "the servers do not have it");
+    if (code == ENOMEM)
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    return sym_fail(error, SYM_NOT_FOUND, "%s", strerror(code));
+}
+
+static enum sym_status transfer(struct sym_debuginfod *debuginfod, const struct sym_hex *id,
+                                const char *section, char **path, struct sym_error *error)
+{
+    const unsigned char *text = (const unsigned char *)id->text;
+    int fd;
+
+    debuginfod->bytes = 0;
+    debuginfod->over_budget = debuginfod->stopped = false;
+    if (debuginfod->budget_bytes == 0) {
+        debuginfod->over_budget = true;
+        return fail_transfer(debuginfod, 0, error);
+    }
+    if (section)
+        fd = library.find_section(debuginfod->client, text, 0, section, path);
+    else
+        fd = library.find_debuginfo(debuginfod->client, text, 0, path);
+    charge(debuginfod);
+    if (fd < 0)
+        return fail_transfer(debuginfod, -fd, error);
+    (void)close(fd);
+    return SYM_OK;
+}
+
+enum sym_status sym_debuginfod_fetch(struct sym_debuginfod *debuginfod, const struct sym_hex *id,
+                                     const char *section, const char *name, char **path,
+                                     struct sym_error *error)
+{
+    if (!has_library())
+        return sym_fail(error, SYM_NOT_FOUND, "libdebuginfod.so.1 is not installed");
+    if (!open_client(debuginfod))
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    char *what = sym_format("%s/%s", id->text, section ? section : "");
+    if (!what)
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    if (is_missed(debuginfod, what)) {
+        free(what);
+        return sym_fail(error, SYM_NOT_FOUND, "asked for before in vain");
+    }
+    debuginfod->name = name;
+    *path = NULL;
+    enum sym_status status = transfer(debuginfod, id, section, path, error);
+    if (status == SYM_NOT_FOUND)
+        return remember_miss(debuginfod, what);
+    free(what);
+    return status;
+}

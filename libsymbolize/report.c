@@ -1,0 +1,194 @@
+/* report.c - what to tell people about the files of a module, and the trail of the search.  */
+#include "libsymbolize/session.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum sym_quality sym_symbols_quality(const struct sym_object *object)
+{
+    if (!object)
+        return SYM_QUALITY_NONE;
+    if (object->has_symtab)
+        return SYM_QUALITY_SYMTAB;
+    if (object->has_debugdata)
+        return SYM_QUALITY_DEBUGDATA;
+    return object->has_dynsym ? SYM_QUALITY_DYNSYM : SYM_QUALITY_NONE;
+}
+
+/* ---- Trail ---- */
+
+static const char *intern(struct sym_module *module, const char *text)
+{
+    return text ? sym_strings_intern(&module->strings, text, strlen(text)) : NULL;
+}
+
+enum sym_status sym_trail_add(struct sym_module *module, enum sym_trail_place place,
+                              enum sym_outcome outcome, enum sym_quality quality, const char *path,
+                              const char *reason)
+{
+    struct sym_trail_step step = { .place = place,
+                                   .outcome = outcome,
+                                   .quality = quality,
+                                   .path = intern(module, path),
+                                   .reason = intern(module, reason) };
+    struct sym_trail_step *steps = sym_grow(module->steps, &module->step_capacity,
+                                            module->step_count, sizeof *steps);
+
+    if (steps)
+        module->steps = steps;
+    if (!steps || !step.path || !step.reason)
+        return SYM_NO_MEMORY;
+    steps[module->step_count++] = step;
+    return SYM_OK;
+}
+
+const struct sym_trail_step *sym_module_trail(const struct sym_module *module, size_t *count)
+{
+    *count = module->step_count;
+    return module->steps;
+}
+
+/* ---- Sentences ---- */
+
+/* Interns text, which is taken, into *field.  */
+static enum sym_status report_text(struct sym_module *module, const char **field, char *text)
+{
+    const char *interned = intern(module, text);
+
+    free(text);
+    if (interned)
+        *field = interned;
+    return interned ? SYM_OK : SYM_NO_MEMORY;
+}
+
+/* Takes text, which may start with the path of a file and ": ".  Who asks for a module's report
+ * knows the module's own path.  */
+static enum sym_status report_problem(struct sym_module *module, char *text)
+{
+    size_t length = module->path ? strlen(module->path) : 0;
+
+    if (text && length && strncmp(text, module->path, length) == 0 &&
+        strncmp(text + length, ": ", 2) == 0)
+        memmove(text, text + length + 2, strlen(text + length + 2) + 1);
+    return report_text(module, &module->report.problem, text);
+}
+
+/* The first file that agrees and says why its debug information cannot be used.  */
+static const struct sym_object *unusable(const struct sym_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->found[i]->debug_problem)
+            return findings->found[i];
+    return NULL;
+}
+
+static char *missing_text(const struct sym_module *module, const struct sym_findings *findings,
+                          const char *hex)
+{
+    const char *path = module->path;
+
+    if (findings->refusal)
+        return sym_format("%s", findings->refusal);
+    if (findings->build_id_length == 0)
+        return sym_format("no file %s, and no build ID is known", path);
+    if (path)
+        return sym_format("no file %s, and none with build ID %s", path, hex);
+    return sym_format("no file with build ID %s", hex);
+}
+
+static char *problem_text(const struct sym_module *module, const struct sym_findings *findings,
+                          const char *hex)
+{
+    const struct sym_object *packed = unusable(findings);
+    static const char *const lacks[] = {
+        [SYM_QUALITY_NONE] = "no symbols",
+        [SYM_QUALITY_DYNSYM] = "stripped, only exported functions have names",
+        [SYM_QUALITY_DEBUGDATA] = "stripped, functions have names but no lines",
+        [SYM_QUALITY_SYMTAB] = "no debug information",
+    };
+
+    if (findings->count == 0)
+        return missing_text(module, findings, hex);
+    if (packed)
+        return sym_format("%s: %s", packed->path, packed->debug_problem);
+    return sym_format("%s: %s%s%s", findings->found[0]->path, lacks[module->report.quality],
+                      findings->refusal ? "; " : "", findings->refusal ? findings->refusal : "");
+}
+
+/* Where a debug file would be found, as a phrase for people.  */
+static char *place_text(const char *hex)
+{
+    if (strlen(hex) < 4)
+        return sym_format("or build it with -g and --build-id");
+    return sym_format("or put its debug file into a symbol directory as .build-id/%.2s/%s.debug",
+                      hex, hex + 2);
+}
+
+static char *remedy_text(const struct sym_findings *findings, const char *hex)
+{
+    const struct sym_object *packed = unusable(findings);
+    const char *start = "install the package with its debug information (-dbgsym or -debuginfo)";
+    char *text, *place;
+
+    if (packed)
+        return sym_format("%s", packed->debug_remedy);
+    if (findings->mismatch)
+        start = "that file was built anew: install the version that was recorded";
+    else if (findings->refusal && findings->count == 0)
+        start = "make that file readable";
+    place = place_text(hex);
+    text = place ? sym_format("%s, %s", start, place) : NULL;
+    free(place);
+    return text;
+}
+
+enum sym_status sym_report_write(struct sym_module *module, const struct sym_findings *findings)
+{
+    struct sym_report *report = &module->report;
+    const struct sym_object *names = module->debug ? module->debug : module->symbols;
+    struct sym_hex hex = sym_hex_of(findings->build_id, findings->build_id_length);
+
+    report->quality = module->debug ? SYM_QUALITY_DWARF : sym_symbols_quality(module->symbols);
+    report->unverified = findings->unverified;
+    report->code_path = module->code ? module->code->path : "";
+    report->debug_path = names ? names->path : "";
+    if (report->quality == SYM_QUALITY_DWARF)
+        return SYM_OK;
+    enum sym_status status = report_problem(module, problem_text(module, findings, hex.text));
+    return status ? status : report_text(module, &report->remedy, remedy_text(findings, hex.text));
+}
+
+/* ---- What a look-up brought to light ---- */
+
+enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem,
+                                     const char *remedy)
+{
+    struct sym_report *report = &module->report;
+
+    report->quality = sym_symbols_quality(module->symbols);
+    if (!module->loaded.has_dwarf)
+        report->debug_path = module->symbols ? module->symbols->path : "";
+    enum sym_status status = report_problem(module, sym_format("%s", problem));
+    return status ? status : report_text(module, &report->remedy, sym_format("%s", remedy));
+}
+
+enum sym_status sym_module_check_files(struct sym_module *module, bool ask)
+{
+    const struct sym_object *files[] = { module->debug, module->symbols };
+    struct sym_report *report = &module->report;
+
+    for (size_t i = 0; i < 2; i++) {
+        if (!files[i] || !sym_object_changed(files[i], ask))
+            continue;
+        char *problem = sym_format("%s: the file was cut or rewritten while it was read",
+                                   files[i]->path);
+        enum sym_status status = report_problem(module, problem);
+        if (status)
+            return status;
+        report->quality = SYM_QUALITY_NONE; /* any of its names may be wrong */
+        if (module->symbols && !sym_object_changed(module->symbols, ask))
+            report->quality = sym_symbols_quality(module->symbols);
+        return report_text(module, &report->remedy,
+                           sym_format("look again when nothing writes to that file"));
+    }
+    return SYM_OK;
+}
