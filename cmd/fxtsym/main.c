@@ -419,8 +419,8 @@ int main(int argc, char **argv)
     parse(&settings, &task, argv + 1);
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;
-    options.symbol_dirs = task.symbols.items;
-    options.symbol_dir_count = task.symbols.count;
+    options.symbol_paths = task.symbols.items;
+    options.symbol_path_count = task.symbols.count;
     objects_open(&objects, &options);
     for (size_t i = 0; i < task.explain.count; i++)
         objects.status = cli_worse(
