@@ -167,6 +167,13 @@ void sym_sweep_release(struct sym_sweep *room);
 ptrdiff_t sym_segments_search(const struct sym_segment *items, size_t count, uint64_t vaddr,
                               ptrdiff_t near);
 
+/* The same, and cuts span to where the answer holds.  */
+struct sym_span {
+    uint64_t start, limit;
+};
+ptrdiff_t sym_segments_narrow(const struct sym_segment *items, size_t count, uint64_t vaddr,
+                              ptrdiff_t near, struct sym_span *span);
+
 /* The value at vaddr, or SYM_NO_VALUE.  */
 uint32_t sym_segments_find(const struct sym_segments *segments, uint64_t vaddr);
 void sym_segments_release(struct sym_segments *segments);

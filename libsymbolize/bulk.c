@@ -165,8 +165,12 @@ static enum sym_status resolve(struct sym_module *module, const uint64_t *vaddrs
     if (count == 0)
         return SYM_OK;
     status = batch_init(&batch, vaddrs);
+    if (!status && module->loaded.has_dwarf)
+        status = sym_ahead_start(&module->loaded.dwarf, &batch.requests->vaddr, count,
+                                 sizeof *batch.requests, module->session->jobs);
     if (!status)
         status = ids ? answer_once(&batch, ids) : answer_each(&batch);
+    sym_ahead_end(&module->loaded.dwarf);
     free(batch.buffer);
     if (!status)
         status = sym_module_check_files(module, count > 1);

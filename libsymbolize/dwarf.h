@@ -215,6 +215,12 @@ struct sym_unit {
     bool decoded;
     struct sym_lines lines;
     struct sym_scopes scopes;
+
+    bool charged;          /* for its line program, see sym_unit_charge() */
+    uint32_t task;         /* of sym_ahead, which has it until it is taken; or SYM_NO_VALUE */
+    uint32_t newer, older; /* among the decoded units that are kept; or SYM_NO_VALUE */
+    bool is_kept;
+    size_t kept_bytes;
 };
 
 /* Who decodes: keeps room, budgets and the first damage of one thread.  */
@@ -240,7 +246,11 @@ struct sym_dwarf {
     size_t table_count;
     pthread_mutex_t table_lock; /* of what is in tables */
     bool has_lock;
-    struct sym_decoder decoder; /* of who opened it; its damage is that of all */
+    struct sym_decoder decoder;        /* of who opened it; its damage is that of all */
+    struct sym_ahead *ahead;           /* units that are decoded ahead of answers, or NULL */
+    uint32_t newest, oldest;           /* decoded unit; SYM_NO_VALUE: none */
+    size_t kept_bytes, kept_bytes_max; /* of decoded units */
+    ptrdiff_t unit_at;                 /* where to look first for the next one */
     uint64_t line_budget; /* bytes of line programs that may still be run: units may share one */
     bool split;           /* some units keep their functions in .dwo files */
 
@@ -260,9 +270,11 @@ void sym_dwarf_close(struct sym_dwarf *dwarf); /* accepts a half-built one, or a
 
 /* ---- Looking up ---- */
 
-/* The unit that covers vaddr, its functions and lines decoded; NULL: none.  SYM_OK or
- * SYM_NO_MEMORY.  */
-enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct sym_unit **out);
+/* The unit that covers vaddr, its functions and lines decoded; NULL: none.  Cuts span, unless it is
+ * NULL, to the addresses around vaddr that have the same.  The unit stays decoded until another one
+ * is asked for.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct sym_span *span,
+                               struct sym_unit **out);
 
 /* Decodes one that is at hand.  The second leaves the line budget alone, and so may be called by
  * any thread for a unit that no other one looks at.  SYM_OK or SYM_NO_MEMORY.  */
@@ -270,16 +282,24 @@ enum sym_status sym_dwarf_decode(struct sym_dwarf *dwarf, struct sym_unit *unit)
 enum sym_status sym_unit_decode(struct sym_decoder *decoder, struct sym_unit *unit);
 void sym_unit_release(struct sym_dwarf *dwarf, struct sym_unit *unit);
 
-/* What a decoded unit knows about vaddr, which is the same for all of [low, high).  */
+/* Decodes units in several threads ahead of sym_dwarf_unit(): those that count sorted addresses
+ * need, each stride bytes behind the one before, or, with vaddrs NULL, all of them and all that is
+ * in them, by address.  jobs as in struct sym_options; where that is 1, or one unit is enough,
+ * nothing happens.  vaddrs is borrowed until the end.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const uint64_t *vaddrs, size_t count,
+                                size_t stride, unsigned jobs);
+void sym_ahead_end(struct sym_dwarf *dwarf); /* accepts one without a start */
+
+/* What a decoded unit knows about vaddr, which is the same for all of span.  */
 struct sym_place {
-    uint64_t low, high;
+    struct sym_span span;
     uint32_t scope;                                 /* the innermost, or SYM_NO_VALUE */
     const struct sym_row *row;                      /* NULL: no line */
     ptrdiff_t function_at, inlined_at, sequence_at; /* where to look first for the next one */
 };
 
-/* Fills *place, which is all zero or has the answer for another address of the unit.  Decodes what
- * was inlined into the function there.  SYM_OK or SYM_NO_MEMORY.  */
+/* Fills *place, which is all zero or has the answer for another address.  Decodes what was inlined
+ * into the function there.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_unit_place(struct sym_decoder *decoder, struct sym_unit *unit, uint64_t vaddr,
                                struct sym_place *place);
 
@@ -296,6 +316,18 @@ enum sym_status sym_unit_file(struct sym_dwarf *dwarf, struct sym_unit *unit, ui
 void sym_decoder_damage(struct sym_decoder *decoder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void sym_decoder_release(struct sym_decoder *decoder);
+
+/* Waits for a unit that is decoded ahead, or does it.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_ahead_take(struct sym_dwarf *dwarf, struct sym_unit *unit);
+
+/* Takes the line program of a unit out of the budget; one that is too long is given up.  */
+void sym_unit_charge(struct sym_decoder *decoder, struct sym_unit *unit);
+size_t sym_unit_bytes(const struct sym_unit *unit); /* memory it takes decoded */
+
+/* Decoded units are kept for later, those that were used last; forgetting one keeps it out of
+ * that.  */
+void sym_dwarf_keep(struct sym_dwarf *dwarf, struct sym_unit *unit);
+void sym_dwarf_forget(struct sym_dwarf *dwarf, struct sym_unit *unit);
 
 /* The abbreviations of a unit; an unreadable table is empty.  Any thread.  SYM_OK or
  * SYM_NO_MEMORY.  */

@@ -13,6 +13,9 @@ enum {
     RANGES_OF_ANY_UNIT = 1 << 16,
 };
 
+/* Decoded units that are kept.  All of a kernel take 100 MB.  */
+static const size_t KEPT_BYTES_MAX = (size_t)48 << 20;
+
 /* ---- Damage ---- */
 
 void sym_decoder_damage(struct sym_decoder *decoder, const char *format, ...)
@@ -124,6 +127,7 @@ static enum sym_status add_unit(struct sym_dwarf *dwarf, uint64_t offset,
                    .address_size = (uint8_t)header->address_size },
         .line_offset = UINT64_MAX,
         .comp_dir = "",
+        .task = SYM_NO_VALUE,
     };
     return SYM_OK;
 }
@@ -375,6 +379,7 @@ static enum sym_status cover_by_contents(struct sym_dwarf *dwarf, struct sym_uni
         like.high = unit->lines.sequences[i].high;
         status = sym_ranges_add(index, like);
     }
+    sym_dwarf_keep(dwarf, unit);
     return status;
 }
 
@@ -452,7 +457,13 @@ static bool has_code_unit(const struct sym_dwarf *dwarf)
 enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *object,
                                struct sym_strings *strings, struct sym_error *error)
 {
-    *dwarf = (struct sym_dwarf){ .object = object, .strings = strings };
+    *dwarf = (struct sym_dwarf){
+        .object = object,
+        .strings = strings,
+        .newest = SYM_NO_VALUE,
+        .oldest = SYM_NO_VALUE,
+        .kept_bytes_max = KEPT_BYTES_MAX,
+    };
     dwarf->decoder.dwarf = dwarf;
     dwarf->big_endian = object->big_endian;
     if (pthread_mutex_init(&dwarf->table_lock, NULL) != 0)
@@ -478,6 +489,7 @@ enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *objec
 
 void sym_dwarf_close(struct sym_dwarf *dwarf)
 {
+    sym_ahead_end(dwarf);
     for (size_t i = 0; i < dwarf->unit_count; i++)
         sym_unit_release(dwarf, &dwarf->units[i]);
     for (size_t i = 0; i < dwarf->table_count; i++)
@@ -495,15 +507,18 @@ void sym_dwarf_close(struct sym_dwarf *dwarf)
 /* ---- Decoding ---- */
 
 /* Units may share a line table; more than a few would make a small file run long.  */
-static void charge_lines(struct sym_dwarf *dwarf, struct sym_unit *unit)
+void sym_unit_charge(struct sym_decoder *decoder, struct sym_unit *unit)
 {
+    struct sym_dwarf *dwarf = decoder->dwarf;
     struct sym_line_header header;
 
-    if (unit->line_offset == UINT64_MAX ||
-        sym_line_header_read(unit, dwarf->big_endian, &header) != SYM_OK)
+    if (unit->charged || unit->line_offset == UINT64_MAX)
+        return;
+    unit->charged = true;
+    if (sym_line_header_read(unit, dwarf->big_endian, &header) != SYM_OK)
         return;
     if (header.program.left > dwarf->line_budget) {
-        sym_decoder_damage(&dwarf->decoder, "too many units share line tables");
+        sym_decoder_damage(decoder, "too many units share line tables");
         unit->line_offset = UINT64_MAX;
         return;
     }
@@ -527,8 +542,7 @@ enum sym_status sym_unit_decode(struct sym_decoder *decoder, struct sym_unit *un
 
 enum sym_status sym_dwarf_decode(struct sym_dwarf *dwarf, struct sym_unit *unit)
 {
-    if (!unit->decoded)
-        charge_lines(dwarf, unit);
+    sym_unit_charge(&dwarf->decoder, unit);
     return sym_unit_decode(&dwarf->decoder, unit);
 }
 
@@ -536,6 +550,7 @@ void sym_unit_release(struct sym_dwarf *dwarf, struct sym_unit *unit)
 {
     struct sym_abbrev_table *table = &dwarf->tables[unit->table];
 
+    sym_dwarf_forget(dwarf, unit);
     if (!unit->decoded)
         return;
     sym_lines_release(&unit->lines);
@@ -564,35 +579,84 @@ struct sym_unit *sym_dwarf_unit_at(const struct sym_dwarf *dwarf, uint64_t die_o
     return &dwarf->units[low - 1];
 }
 
-enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct sym_unit **out)
-{
-    uint32_t index = sym_segments_find(&dwarf->segments, vaddr);
+/* ---- Keeping decoded units ---- */
 
-    *out = index == SYM_NO_VALUE ? NULL : &dwarf->units[index];
-    return *out ? sym_dwarf_decode(dwarf, *out) : SYM_OK;
+size_t sym_unit_bytes(const struct sym_unit *unit)
+{
+    const struct sym_lines *lines = &unit->lines;
+    const struct sym_scopes *scopes = &unit->scopes;
+    size_t segments = lines->segments.capacity + scopes->segments.capacity +
+                      scopes->inlined.capacity;
+
+    return lines->row_capacity * sizeof *lines->rows +
+           lines->sequence_capacity * sizeof *lines->sequences +
+           lines->file_capacity * sizeof *lines->files + scopes->capacity * sizeof *scopes->items +
+           scopes->function_capacity * sizeof *scopes->functions +
+           segments * sizeof(struct sym_segment);
+}
+
+void sym_dwarf_forget(struct sym_dwarf *dwarf, struct sym_unit *unit)
+{
+    if (!unit->is_kept)
+        return;
+    *(unit->newer == SYM_NO_VALUE ? &dwarf->newest
+                                  : &dwarf->units[unit->newer].older) = unit->older;
+    *(unit->older == SYM_NO_VALUE ? &dwarf->oldest
+                                  : &dwarf->units[unit->older].newer) = unit->newer;
+    dwarf->kept_bytes -= unit->kept_bytes;
+    unit->is_kept = false;
+}
+
+void sym_dwarf_keep(struct sym_dwarf *dwarf, struct sym_unit *unit)
+{
+    uint32_t number = (uint32_t)(unit - dwarf->units);
+
+    if (!unit->decoded || dwarf->newest == number)
+        return; /* what the newest has grown by is counted when its turn comes again */
+    sym_dwarf_forget(dwarf, unit);
+    unit->is_kept = true;
+    unit->newer = SYM_NO_VALUE;
+    unit->older = dwarf->newest;
+    unit->kept_bytes = sym_unit_bytes(unit);
+    *(dwarf->newest == SYM_NO_VALUE ? &dwarf->oldest : &dwarf->units[dwarf->newest].newer) = number;
+    dwarf->newest = number;
+    dwarf->kept_bytes += unit->kept_bytes;
+    while (dwarf->kept_bytes > dwarf->kept_bytes_max && dwarf->oldest != number)
+        sym_unit_release(dwarf, &dwarf->units[dwarf->oldest]);
+}
+
+enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct sym_span *span,
+                               struct sym_unit **out)
+{
+    const struct sym_segments *segments = &dwarf->segments;
+    struct sym_span ignored = { 0 };
+    enum sym_status status;
+
+    dwarf->unit_at = sym_segments_narrow(segments->items, segments->count, vaddr, dwarf->unit_at,
+                                         span ? span : &ignored);
+    *out = NULL;
+    if (dwarf->unit_at < 0 || segments->items[dwarf->unit_at].value == SYM_NO_VALUE)
+        return SYM_OK;
+    *out = &dwarf->units[segments->items[dwarf->unit_at].value];
+    if ((*out)->task != SYM_NO_VALUE)
+        status = sym_ahead_take(dwarf, *out);
+    else
+        status = sym_dwarf_decode(dwarf, *out);
+    sym_dwarf_keep(dwarf, *out);
+    return status;
 }
 
 /* ---- Places ---- */
-
-/* Narrows [low, high) of place to segment at of count.  */
-static void narrow(struct sym_place *place, const struct sym_segment *items, size_t count,
-                   ptrdiff_t at)
-{
-    if (at >= 0 && items[at].start > place->low)
-        place->low = items[at].start;
-    if ((size_t)(at + 1) < count && items[at + 1].start < place->high)
-        place->high = items[at + 1].start;
-}
 
 static enum sym_status find_scope(struct sym_decoder *decoder, struct sym_unit *unit,
                                   uint64_t vaddr, struct sym_place *place)
 {
     const struct sym_scopes *scopes = &unit->scopes;
     const struct sym_segments *segments = &scopes->segments;
-    ptrdiff_t at = sym_segments_search(segments->items, segments->count, vaddr, place->function_at);
+    ptrdiff_t at = sym_segments_narrow(segments->items, segments->count, vaddr, place->function_at,
+                                       &place->span);
 
     place->function_at = at;
-    narrow(place, segments->items, segments->count, at);
     if (at < 0 || segments->items[at].value == SYM_NO_VALUE)
         return SYM_OK;
     uint32_t index = segments->items[at].value;
@@ -604,9 +668,9 @@ static enum sym_status find_scope(struct sym_decoder *decoder, struct sym_unit *
     if (function->segment_count == 0)
         return SYM_OK;
     const struct sym_segment *inlined = &scopes->inlined.items[function->first_segment];
-    at = sym_segments_search(inlined, function->segment_count, vaddr, place->inlined_at);
+    at = sym_segments_narrow(inlined, function->segment_count, vaddr, place->inlined_at,
+                             &place->span);
     place->inlined_at = at;
-    narrow(place, inlined, function->segment_count, at);
     if (at >= 0 && inlined[at].value != SYM_NO_VALUE)
         place->scope = inlined[at].value;
     return SYM_OK;
@@ -616,10 +680,10 @@ static enum sym_status find_scope(struct sym_decoder *decoder, struct sym_unit *
 static void find_row(const struct sym_lines *lines, uint64_t vaddr, struct sym_place *place)
 {
     const struct sym_segments *segments = &lines->segments;
-    ptrdiff_t at = sym_segments_search(segments->items, segments->count, vaddr, place->sequence_at);
+    ptrdiff_t at = sym_segments_narrow(segments->items, segments->count, vaddr, place->sequence_at,
+                                       &place->span);
 
     place->sequence_at = at;
-    narrow(place, segments->items, segments->count, at);
     if (at < 0 || segments->items[at].value == SYM_NO_VALUE)
         return;
     const struct sym_sequence *sequence = &lines->sequences[segments->items[at].value];
@@ -632,12 +696,12 @@ static void find_row(const struct sym_lines *lines, uint64_t vaddr, struct sym_p
         else
             high = middle;
     }
-    if (low < sequence->count && rows[low].vaddr < place->high)
-        place->high = rows[low].vaddr;
+    if (low < sequence->count && rows[low].vaddr < place->span.limit)
+        place->span.limit = rows[low].vaddr;
     if (low == 0)
         return;
-    if (rows[low - 1].vaddr > place->low)
-        place->low = rows[low - 1].vaddr;
+    if (rows[low - 1].vaddr > place->span.start)
+        place->span.start = rows[low - 1].vaddr;
     if (rows[low - 1].line)
         place->row = &rows[low - 1];
 }
@@ -645,8 +709,7 @@ static void find_row(const struct sym_lines *lines, uint64_t vaddr, struct sym_p
 enum sym_status sym_unit_place(struct sym_decoder *decoder, struct sym_unit *unit, uint64_t vaddr,
                                struct sym_place *place)
 {
-    place->low = 0;
-    place->high = UINT64_MAX;
+    place->span = (struct sym_span){ .limit = UINT64_MAX };
     place->scope = SYM_NO_VALUE;
     place->row = NULL;
     enum sym_status status = find_scope(decoder, unit, vaddr, place);

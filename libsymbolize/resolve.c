@@ -97,13 +97,18 @@ static enum sym_status add_frame(struct sym_frames *frames, struct sym_frame fra
     return SYM_OK;
 }
 
-/* Names of the symbol around vaddr into loaded->last_*; *found is false in a gap.  */
-static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, bool *found)
+/* Names of the symbol around vaddr into loaded->last_*; *found is false in a gap.  Cuts span to
+ * where the answer holds.  */
+static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, struct sym_span *span,
+                                   bool *found)
 {
     struct sym_loaded *loaded = &module->loaded;
-    const struct sym_symbol *symbol = sym_symbols_find(&loaded->symbols, vaddr);
+    const struct sym_segments *segments = &loaded->symbols.segments;
     char *readable = NULL;
 
+    loaded->symbol_at = sym_segments_narrow(segments->items, segments->count, vaddr,
+                                            loaded->symbol_at, span);
+    const struct sym_symbol *symbol = sym_symbols_at(&loaded->symbols, loaded->symbol_at);
     *found = symbol != NULL;
     if (!symbol || symbol == loaded->last_symbol)
         return SYM_OK;
@@ -127,19 +132,24 @@ static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, bo
 }
 
 /* The frames that debug information gives, up to the real function.  */
-static enum sym_status scope_frames(struct sym_dwarf *dwarf, struct sym_unit *unit, uint64_t vaddr,
-                                    struct sym_frames *frames)
+static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *unit,
+                                    uint64_t vaddr, struct sym_frames *frames)
 {
-    struct sym_place place = { 0 };
+    struct sym_dwarf *dwarf = &loaded->dwarf;
+    struct sym_place *place = &loaded->place;
     struct sym_frame frame = { .file = "", .source = SYM_QUALITY_DWARF };
-    enum sym_status status = sym_unit_place(&dwarf->decoder, unit, vaddr, &place);
+    enum sym_status status = sym_unit_place(&dwarf->decoder, unit, vaddr, place);
 
-    if (!status && place.row) {
-        frame.line = place.row->line;
-        frame.column = place.row->column;
-        status = sym_unit_file(dwarf, unit, place.row->file, &frame.file);
+    if (place->span.start > frames->span.start)
+        frames->span.start = place->span.start;
+    if (place->span.limit < frames->span.limit)
+        frames->span.limit = place->span.limit;
+    if (!status && place->row) {
+        frame.line = place->row->line;
+        frame.column = place->row->column;
+        status = sym_unit_file(dwarf, unit, place->row->file, &frame.file);
     }
-    uint32_t index = place.scope;
+    uint32_t index = place->scope;
     while (!status && index != SYM_NO_VALUE) {
         struct sym_scope *scope = &unit->scopes.items[index];
         status = sym_scope_name(dwarf, scope);
@@ -173,7 +183,7 @@ static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t 
 
     if (frames->count && frames->items[frames->count - 1].linkage_name[0])
         return SYM_OK;
-    enum sym_status status = find_symbol(module, vaddr, &found);
+    enum sym_status status = find_symbol(module, vaddr, &frames->span, &found);
     if (status)
         return status;
     if (!found && frames->count && !frames->items[frames->count - 1].function[0])
@@ -195,17 +205,29 @@ static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t 
     return SYM_OK;
 }
 
-enum sym_status sym_module_frames(struct sym_module *module, uint64_t vaddr,
-                                  struct sym_frames *frames)
+static enum sym_status find_frames(struct sym_module *module, uint64_t vaddr,
+                                   struct sym_frames *frames)
 {
     struct sym_loaded *loaded = &module->loaded;
     struct sym_unit *unit = NULL;
     enum sym_status status = SYM_OK;
 
-    frames->count = 0;
     if (loaded->has_dwarf)
-        status = sym_dwarf_unit(&loaded->dwarf, vaddr, &unit);
+        status = sym_dwarf_unit(&loaded->dwarf, vaddr, &frames->span, &unit);
     if (!status && unit)
-        status = scope_frames(&loaded->dwarf, unit, vaddr, frames);
+        status = scope_frames(loaded, unit, vaddr, frames);
     return status ? status : complete_with_symbol(module, vaddr, frames);
+}
+
+enum sym_status sym_module_frames(struct sym_module *module, uint64_t vaddr,
+                                  struct sym_frames *frames)
+{
+    if (vaddr >= frames->span.start && vaddr < frames->span.limit)
+        return SYM_OK;
+    frames->count = 0;
+    frames->span = (struct sym_span){ .limit = UINT64_MAX };
+    enum sym_status status = find_frames(module, vaddr, frames);
+    if (status)
+        frames->span = (struct sym_span){ 0 };
+    return status;
 }

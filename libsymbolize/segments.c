@@ -230,6 +230,18 @@ ptrdiff_t sym_segments_search(const struct sym_segment *items, size_t count, uin
     return (ptrdiff_t)low - 1;
 }
 
+ptrdiff_t sym_segments_narrow(const struct sym_segment *items, size_t count, uint64_t vaddr,
+                              ptrdiff_t near, struct sym_span *span)
+{
+    ptrdiff_t at = sym_segments_search(items, count, vaddr, near);
+
+    if (at >= 0 && items[at].start > span->start)
+        span->start = items[at].start;
+    if ((size_t)(at + 1) < count && items[at + 1].start < span->limit)
+        span->limit = items[at + 1].start;
+    return at;
+}
+
 uint32_t sym_segments_find(const struct sym_segments *segments, uint64_t vaddr)
 {
     ptrdiff_t at = sym_segments_search(segments->items, segments->count, vaddr, -1);

@@ -12,6 +12,7 @@ static enum sym_status copy_options(struct sym_session *session, const struct sy
     enum sym_status status;
 
     session->no_inlines = options->no_inlines;
+    session->jobs = options->jobs;
     session->debug_root = sym_format("%s", root);
     session->debuginfod_cache = cache ? sym_format("%s", cache) : sym_debuginfod_default_cache();
     if (!session->debug_root || !session->debuginfod_cache)

@@ -14,6 +14,8 @@ struct sym_loaded {
     struct sym_dwarf dwarf;
     bool has_dwarf;
     struct sym_symbols symbols;
+    struct sym_place place;                        /* the last one that was looked up */
+    ptrdiff_t symbol_at;                           /* where to look first for the next one */
     const struct sym_symbol *last_symbol;          /* the last one that was made readable, */
     const char *last_linkage_name, *last_function; /* and what came out */
 };
@@ -43,6 +45,7 @@ struct sym_session {
     struct sym_debuginfod *debuginfod; /* NULL: servers are not to be asked */
     char *kallsyms;                    /* text, or NULL */
     size_t kallsyms_size;
+    unsigned jobs;
     bool no_inlines;
     struct sym_module *modules;
     struct sym_module *loaded; /* at most one module's debug information is in memory */
@@ -171,13 +174,14 @@ void sym_module_unload(struct sym_module *module);
 struct sym_frames {
     struct sym_frame *items;
     size_t count, capacity;
+    struct sym_span span; /* all of its addresses have them */
 };
 
 /* Makes module the one whose debug information is in memory.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_load(struct sym_module *module);
 
-/* The frames for vaddr in a loaded module, all of them whatever the session leaves out.  SYM_OK or
- * SYM_NO_MEMORY.  */
+/* The frames for vaddr in a loaded module, all of them whatever the session leaves out.  Nothing is
+ * done where frames has them, by its span.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_frames(struct sym_module *module, uint64_t vaddr,
                                   struct sym_frames *frames);
 

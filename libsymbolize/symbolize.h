@@ -114,6 +114,8 @@ struct sym_options {
     sym_progress_fn progress;  /* told about transfers; may be NULL */
     void *progress_context;
 
+    unsigned jobs;   /* threads that read debug information at once; 0: as many as CPUs are
+                             * online, 1: the caller's alone.  Answers do not depend on it */
     bool no_inlines; /* give the real function only, at its own line: where it calls what
                              * was copied into it */
 };

@@ -239,9 +239,9 @@ void sym_symbols_release(struct sym_symbols *symbols)
 
 /* ---- Looking up ---- */
 
-const struct sym_symbol *sym_symbols_find(const struct sym_symbols *symbols, uint64_t vaddr)
+const struct sym_symbol *sym_symbols_at(const struct sym_symbols *symbols, ptrdiff_t segment)
 {
-    uint32_t index = sym_segments_find(&symbols->segments, vaddr);
+    uint32_t index = segment < 0 ? SYM_NO_VALUE : symbols->segments.items[segment].value;
 
     if (index == SYM_NO_VALUE || symbols->items[index].source == SYM_QUALITY_NONE)
         return NULL;

@@ -28,8 +28,8 @@ enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object 
                                  struct sym_object *code, struct sym_error *error);
 void sym_symbols_release(struct sym_symbols *symbols); /* accepts a half-built one, or all zero */
 
-/* The function around vaddr, or NULL: a gap.  */
-const struct sym_symbol *sym_symbols_find(const struct sym_symbols *symbols, uint64_t vaddr);
+/* The function of a segment, as sym_segments_search() gives them, or NULL: a gap.  */
+const struct sym_symbol *sym_symbols_at(const struct sym_symbols *symbols, ptrdiff_t segment);
 
 /* Bytes of its name, without @VERSION.  */
 size_t sym_symbol_length(const struct sym_symbol *symbol);
