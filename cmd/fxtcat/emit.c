@@ -258,8 +258,7 @@ static void need_thread(struct emit *emit, struct emit_provider *provider,
 static void need_all(struct emit *emit, struct emit_provider *provider,
                      const struct fxt_record *record)
 {
-    if (record->has_time)
-        need_clock(emit, provider, record->provider);
+    need_clock(emit, provider, record->provider); /* at once: section 5 rule 1 */
     if (record->has_thread)
         need_thread(emit, provider, &record->thread);
     if (record->kind == FXT_RECORD_LEGACY_CONTEXT_SWITCH) {
