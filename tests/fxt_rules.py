@@ -9,7 +9,7 @@ they differ.  This shares no code with the reader and the writer it judges, and 
 --profile: the layout of Fuchsia's CPU profiler (section 4.2), where rule 1 asks for other records.
 --allow: do not report these rules, for traces that cannot keep them.
 
-Rules are numbered as in section 5, and besides: "format" (no reader knows what to make of it), "rust" (the crate refuses
+Rules are numbered as in section 5 ("14-id": the last part of 14), and besides: "format" (no reader knows what to make of it), "rust" (the crate refuses
 or drops what the others read), "clock" (the crate has one clock for all providers).  Prints "FILE: RULE at OFFSET: what"
 for each violation; status 1 if there was one."""
 import struct
@@ -304,7 +304,7 @@ class Rules:
             self.text(words.stream(bits(header, 44, 51), 'name of a module'), 'name of a module')
             words.stream(bits(header, 52, 59), 'build ID')
             if id in self.module_ids and len(self.module_ids) < 65536:
-                self.broken('14', 'module %d again' % id)
+                self.broken('14-id', 'module %d again' % id)
             self.module_ids.add(id)
             self.modules.add((process, id))
         elif subtype == MAPPING:

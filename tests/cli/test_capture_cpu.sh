@@ -26,6 +26,8 @@ capture() { # capture TRACE COMMAND...
     trace=$1
     shift
     sampler-capture cpu -o "$trace" "$@" >out 2>err || fail "status $? of $*: $(cat err)"
+    # A module has the same id in every process; readers tell them apart by process.
+    python3 "$ROOT/tests/fxt_rules.py" --allow 14-id "$trace" >rules || fail "the rules for writers: $(head -n 3 rules)"
     measure "$trace"
 }
 measure() {
