@@ -262,7 +262,7 @@ static enum sym_status prepare(struct sym_abbrevs *abbrevs, struct sym_abbrev *a
         is_fixed &= form_size >= 0;
         size += form_size >= 0 ? (uint32_t)form_size : 0;
     }
-    abbrev->kind = kind_of(abbrev->tag, has_addresses);
+    abbrev->kind = (uint8_t)kind_of(abbrev->tag, has_addresses);
     abbrev->size = is_fixed && size < SYM_NOT_FIXED ? (uint16_t)size : SYM_NOT_FIXED;
     abbrev->fast = abbrev->size;
     if (abbrev->kind == SYM_DIE_FUNCTION ||

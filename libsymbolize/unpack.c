@@ -212,6 +212,7 @@ enum sym_packing sym_packing_of(struct sym_bytes bytes)
 enum sym_status sym_unpack(const char *what, enum sym_packing packing, struct sym_bytes input,
                            uint64_t size, uint8_t **out, size_t *out_size, struct sym_error *error)
 {
+    static const uint8_t nothing[1]; /* decompressors take no NULL, also where nothing is to read */
     struct stream stream = { .what = what, .input = input, .limit = unpacked_limit(input.size) };
     bool exact = size != UINT64_MAX;
     enum sym_status status = SYM_MALFORMED;
@@ -219,6 +220,8 @@ enum sym_status sym_unpack(const char *what, enum sym_packing packing, struct sy
     if (exact && size > stream.limit)
         return sym_fail(error, SYM_MALFORMED, "%s: claims to unpack to more than %u times its size",
                         what, (unsigned)RATIO_MAX);
+    if (input.size == 0)
+        stream.input.data = nothing;
     stream.capacity = exact ? (size_t)size : input.size * 4 + 1;
     stream.out = malloc(stream.capacity + 1);
     if (!stream.out)
