@@ -1,26 +1,32 @@
-/* What damaged objects do: every answer takes a bounded time and bounded memory.  */
-#include "tests/support/symbolize_build.h"
-
+/* Each single bit of small objects flipped, bytes set to limits, and each truncation: within a
+ * second of CPU time and 64 MiB of memory there is an answer or a sentence.
+ *
+ * testdata/symbolize/hostile/make tells how the objects were made.  All of it takes 20 seconds;
+ * without FXT_TEST_FULL=1 in the environment one bit of each byte is flipped, not the same in each,
+ * and every fourth truncation made.  */
 #include <check.h>
-#include <elf.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/support/allocation.h"
+#include "tests/support/symbolize_build.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
 enum {
     OBJECT_MAX = 16 << 10,
     ADDRESSES = 64,
-    CHILD_SECONDS = 60,
-    CHILD_BYTES = 1 << 30,
+    STEP_BYTES = 64 << 20,
 };
 
-/* Reserves terabytes of address space by itself, so that no limit can be set.  */
+/* A sanitizer takes its own time and memory.  */
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1
 #elif defined(__has_feature)
@@ -31,63 +37,100 @@ enum {
 #ifndef HAS_ASAN
 #define HAS_ASAN 0
 #endif
-
-static const char source[] =
-    "volatile int sink;\n"
-    "static inline __attribute__((always_inline)) void inner(int v) { sink = v; }\n"
-    "static inline __attribute__((always_inline)) void middle(int v)"
-    " { if (v > 1) inner(v); else sink = 2; }\n"
-    "__attribute__((noinline, section(\".text.far\"))) void far(int v) { middle(v); }\n"
-    "__attribute__((noinline)) int near(int v) { middle(v + 1); return v; }\n"
-    "int twice(int v) { far(v); return near(v) + near(v + 1); }\n";
+#define STEP_SECONDS (HAS_ASAN ? 10 : 1)
 
 static const struct {
-    const char *name, *flags;
-} builds[] = {
-    { "DWARF 5", "-gdwarf-5" },
-    { "DWARF 4", "-gdwarf-4" },
-    { "compressed", "-gdwarf-5 -Wl,--compress-debug-sections=zlib-gabi" },
+    const char *damaged; /* in testdata/symbolize/hostile */
+    const char *asked;   /* the object that is asked for names, where it is another one */
+    uint64_t first_vaddr;
+    size_t step;
+    size_t answers; /* frames of the undamaged object, at least */
+} objects[] = {
+    { "x86-64-dwarf5.so", NULL, 0x1000, 2, 40 },
+    { "x86-64-gcc.so", NULL, 0x1000, 2, 20 },
+    { "x86-64-zlib-gabi.so", NULL, 0x1000, 2, 40 },
+    { "x86-64-zlib-gnu.so", NULL, 0x1000, 2, 40 },
+    { "x86-64-zstd.so", NULL, 0x1000, 2, 40 },
+    { "i386-dwarf4", NULL, 0x1000, 2, 40 },
+    { "ppc32-dwarf2", NULL, 0x1000, 4, 40 },
+    { "ppc64-dwarf3.so", NULL, 0x1000, 4, 40 },
+    { "x86-64-dwarf4.o", NULL, 0, 4, 20 },
+    { "i386-dwarf5.o", NULL, 0, 4, 20 },
+    { "split", NULL, 0x1000, 2, 30 },
+    { "split.dwp", "split", 0x1000, 2, 30 },
+    { "split4.dwp", "split4", 0x1000, 2, 30 },
+    { "x86-64-debugdata.so", NULL, 0x1000, 2, 20 },
 };
 
 static uint8_t object[OBJECT_MAX];
 static size_t object_size;
-static uint64_t first_vaddr;
 static char *damaged_path;
+static char *asked_path;
+static int damaged_fd;
+static int row;
+
+/* ---- The object under test ---- */
+
+static char *source_path(const char *name)
+{
+    const char *root = getenv("ROOT");
+    char *path;
+
+    ck_assert_int_gt(asprintf(&path, "%s/testdata/symbolize/hostile/%s", root ? root : ".", name),
+                     0);
+    return path;
+}
+
+static size_t load(const char *name, uint8_t *bytes)
+{
+    char *path = source_path(name);
+    FILE *file = fopen(path, "rb");
+    size_t size;
+
+    ck_assert_msg(file != NULL, "%s: not there", path);
+    size = fread(bytes, 1, OBJECT_MAX, file);
+    ck_assert_msg(feof(file), "%s is larger than %d bytes", path, OBJECT_MAX);
+    (void)fclose(file);
+    free(path);
+    return size;
+}
+
+static int store(const char *path, const uint8_t *bytes, size_t size)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, size), (ssize_t)size);
+    return fd;
+}
+
+static void set_up_object(int which)
+{
+    row = which;
+    damaged_path = build_path(objects[row].damaged);
+    asked_path = build_path(objects[row].asked ? objects[row].asked : objects[row].damaged);
+    if (objects[row].asked) {
+        object_size = load(objects[row].asked, object);
+        (void)close(store(asked_path, object, object_size));
+    }
+    object_size = load(objects[row].damaged, object);
+    damaged_fd = store(damaged_path, object, object_size);
+}
 
 static void set_up(void)
 {
     (void)build_folder();
-    build_write("small.c", source);
-    damaged_path = build_path("damaged.so");
 }
 
 static void tear_down(void)
 {
+    (void)close(damaged_fd);
     free(damaged_path);
+    free(asked_path);
     build_remove();
 }
 
-static void compile(const char *flags)
-{
-    char *command, *path = build_path("small.so");
-
-    ck_assert_int_gt(asprintf(&command,
-                              "$CC -O2 %s -fPIC -shared -nostdlib -Wl,-z,noseparate-code "
-                              "-Wl,--build-id=sha1 -fno-asynchronous-unwind-tables -o small.so "
-                              "small.c",
-                              flags),
-                     0);
-    build_run(command);
-    FILE *file = fopen(path, "rb");
-    ck_assert_ptr_nonnull(file);
-    object_size = fread(object, 1, sizeof object, file);
-    ck_assert_msg(feof(file), "the object is larger than %d bytes", OBJECT_MAX);
-    (void)fclose(file);
-    first_vaddr = build_symbol("small.so", "near") & ~(uint64_t)15;
-    ck_assert_uint_ne(first_vaddr, 0);
-    free(command);
-    free(path);
-}
+/* ---- The library on it ---- */
 
 static bool look_at(void *context, size_t index, const struct sym_frame *frames, size_t count)
 {
@@ -95,62 +138,88 @@ static bool look_at(void *context, size_t index, const struct sym_frame *frames,
 
     (void)index;
     for (size_t i = 0; i < count; i++)
-        *answers += strlen(frames[i].function) < 4096 && frames[i].file && frames[i].linkage_name;
+        *answers += strlen(frames[i].function) < 65536 && strlen(frames[i].file) < 65536 &&
+                    strlen(frames[i].linkage_name) < 65536;
     return true;
 }
 
-/* All of the library on what lies at damaged_path; the number of frames, -1 for no module.  */
+enum { NEITHER = -1, NO_MEMORY = -2 };
+
+/* The number of frames; NEITHER an answer nor a sentence; NO_MEMORY, which is no answer either.  */
 static long use_object(void)
 {
-    uint64_t vaddrs[ADDRESSES];
-    uint8_t id[20];
-    size_t length, answers = 0;
+    const struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    const struct sym_module_key key = { .path = asked_path };
+    const struct sym_report *report;
+    struct sym_error error = { .message = "" };
     struct sym_session *session;
     struct sym_module *module;
-    struct sym_module_key key = { .path = damaged_path };
-    struct sym_options options = { .size = sizeof options, .debug_root = "" };
-    long result = -1;
+    uint64_t vaddrs[ADDRESSES];
+    size_t length, answers = 0;
+    enum sym_status status;
+    uint8_t id[20];
+    bool told = false;
 
     for (size_t i = 0; i < ADDRESSES; i++)
-        vaddrs[i] = first_vaddr + 2 * i;
-    (void)sym_build_id(damaged_path, id, sizeof id, &length, NULL);
-    if (sym_session_open(&options, &session, NULL))
-        return -1;
-    if (sym_session_module(session, &key, &module, NULL) == SYM_OK &&
-        sym_module_resolve(module, vaddrs, ADDRESSES, look_at, &answers, NULL) == SYM_OK)
-        result = (long)answers;
+        vaddrs[i] = objects[row].first_vaddr + objects[row].step * i;
+    status = sym_build_id(damaged_path, id, sizeof id, &length, &error);
+    if (status != SYM_NO_MEMORY)
+        status = status == SYM_OK || error.message[0] ? SYM_OK : SYM_INVALID;
+    if (status == SYM_OK)
+        status = sym_session_open(&options, &session, NULL);
+    if (status != SYM_OK)
+        return status == SYM_NO_MEMORY ? NO_MEMORY : NEITHER;
+    status = sym_session_module(session, &key, &module, &error);
+    if (status == SYM_OK)
+        status = sym_module_resolve(module, vaddrs, ADDRESSES, look_at, &answers, &error);
+    if (status == SYM_OK) {
+        report = sym_module_report(module);
+        /* With symbols or DWARF "nothing covers this address" is an answer.  */
+        told = answers > 0 || report->problem[0] || report->quality >= SYM_QUALITY_SYMTAB;
+    }
     sym_session_close(session);
-    return result;
+    if (status == SYM_NO_MEMORY)
+        return NO_MEMORY;
+    return told ? (long)answers : NEITHER;
 }
 
-static void write_object(size_t size)
-{
-    int fd = open(damaged_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+/* ---- One step after the other, in a child that time and memory bound ---- */
 
-    if (fd < 0 || write(fd, object, size) != (ssize_t)size || close(fd) != 0)
+static void bound_step(void)
+{
+    const struct itimerval time = { .it_value.tv_sec = STEP_SECONDS };
+
+    (void)setitimer(ITIMER_PROF, &time, NULL);
+}
+
+static void bound_memory(void)
+{
+    const struct rlimit none = { 0, 0 };
+    const struct rlimit memory = { STEP_BYTES, STEP_BYTES };
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+    if (!HAS_ASAN && setrlimit(RLIMIT_DATA, &memory) != 0)
         _exit(3);
 }
 
-/* Runs body(first) to body(limit - 1) in a child with little time and memory.  On a crash it says
- * where, and the test fails.  */
-static void run_bounded(const char *name, size_t count, void (*body)(size_t step))
+/* Runs body(0) to body(count - 1); body returns false where the library gave neither.  */
+static void run_bounded(const char *what, size_t count, bool (*body)(size_t step))
 {
     int pipes[2], status = 0;
     size_t step = 0, at;
+    pid_t child;
 
     ck_assert_int_eq(pipe(pipes), 0);
-    pid_t child = fork();
+    child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        struct rlimit memory = { CHILD_BYTES, CHILD_BYTES }, core = { 0, 0 };
-        (void)setrlimit(RLIMIT_CORE, &core);
-        if (!HAS_ASAN && setrlimit(RLIMIT_AS, &memory) != 0)
-            _exit(3);
-        (void)alarm(CHILD_SECONDS);
+        bound_memory();
         for (size_t i = 0; i < count; i++) {
             if (write(pipes[1], &i, sizeof i) != (ssize_t)sizeof i)
                 _exit(3);
-            body(i);
+            bound_step();
+            if (!body(i))
+                _exit(4);
         }
         if (HAS_ASAN)
             exit(0); /* which looks for leaks */
@@ -161,70 +230,114 @@ static void run_bounded(const char *name, size_t count, void (*body)(size_t step
         step = at;
     (void)close(pipes[0]);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                  "%s: status 0x%x at step %zu of %zu", name, (unsigned)status, step, count);
+    if (WIFSIGNALED(status))
+        ck_abort_msg("%s: %s %zu of %zu: signal %d (%d: more than %d s)", objects[row].damaged,
+                     what, step, count, WTERMSIG(status), SIGPROF, STEP_SECONDS);
+    ck_assert_msg(WEXITSTATUS(status) == 0, "%s: %s %zu of %zu: %s", objects[row].damaged, what,
+                  step, count,
+                  WEXITSTATUS(status) == 4 ? "neither an answer nor a sentence" : "failed");
 }
 
-static void resolve_truncated(size_t step)
+static bool is_full(void)
 {
-    write_object(step * 64);
-    (void)use_object();
+    const char *full = getenv("FXT_TEST_FULL");
+
+    return full && full[0] == '1';
 }
 
-START_TEST(survives_truncation_at_every_64th_length)
+/* Bits 0, 8, 16, ... or, of each byte, another one.  */
+static bool flip(size_t step)
 {
-    compile(builds[_i].flags);
-    run_bounded(builds[_i].name, object_size / 64, resolve_truncated);
+    size_t bit = is_full() ? step : 8 * step + step * 5 % 8;
+    uint8_t damaged = object[bit / 8] ^ (uint8_t)(1u << (bit % 8));
+    bool told;
+
+    if (pwrite(damaged_fd, &damaged, 1, (off_t)(bit / 8)) != 1)
+        _exit(3);
+    told = use_object() >= 0;
+    if (pwrite(damaged_fd, &object[bit / 8], 1, (off_t)(bit / 8)) != 1)
+        _exit(3);
+    return told;
 }
-END_TEST
 
-/* Every other byte, the odd ones in every other build: all would take long.  */
-static int odd;
-
-static void resolve_flipped(size_t step)
+/* Bytes that often stand for limits, and fields of 4 and 8 bytes full of them.  */
+static bool overwrite(size_t step)
 {
-    uint8_t *byte = &object[2 * step + (size_t)odd];
-    uint8_t bit = (uint8_t)(1 << (step * 5 % 8));
+    static const uint8_t values[] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
+    size_t at = is_full() ? step : step * 3;
+    size_t length = (size_t)1 << (step % 3 + (step % 3 > 0)); /* 1, 4, 8 */
+    uint8_t damaged[8];
+    bool told;
 
-    *byte ^= bit;
-    write_object(object_size);
-    (void)use_object();
-    *byte ^= bit;
+    if (length > object_size - at)
+        length = 1;
+    memset(damaged, values[step % sizeof values], sizeof damaged);
+    if (pwrite(damaged_fd, damaged, length, (off_t)at) != (ssize_t)length)
+        _exit(3);
+    told = use_object() >= 0;
+    if (pwrite(damaged_fd, &object[at], length, (off_t)at) != (ssize_t)length)
+        _exit(3);
+    return told;
 }
 
-START_TEST(survives_flipped_bits)
+static bool truncate_to(size_t step)
 {
-    compile(builds[_i].flags);
-    odd = _i % 2;
-    run_bounded(builds[_i].name, object_size / 2, resolve_flipped);
-}
-END_TEST
+    size_t length = object_size - 1 - (is_full() ? step : 4 * step);
 
-/* Bytes that often stand for limits.  */
-static void resolve_overwritten(size_t step)
-{
-    static const uint8_t values[] = { 0x00, 0x7f, 0x80, 0xff };
-    size_t at = step * 3;
-    uint8_t kept = object[at];
-
-    object[at] = values[step % sizeof values];
-    write_object(object_size);
-    (void)use_object();
-    object[at] = kept;
+    return ftruncate(damaged_fd, (off_t)length) == 0 && use_object() >= 0;
 }
-
-START_TEST(survives_bytes_set_to_limits)
-{
-    compile(builds[_i].flags);
-    run_bounded(builds[_i].name, object_size / 3, resolve_overwritten);
-}
-END_TEST
 
 START_TEST(answers_on_the_undamaged_object)
 {
-    compile(builds[_i].flags);
-    write_object(object_size);
-    ck_assert_int_gt(use_object(), 20); /* so the tests above damage something that matters */
+    set_up_object(_i);
+    ck_assert_msg(use_object() >= (long)objects[row].answers, "%s: %ld answers",
+                  objects[row].damaged, use_object());
+}
+END_TEST
+
+START_TEST(survives_each_flipped_bit)
+{
+    set_up_object(_i);
+    run_bounded(is_full() ? "bit" : "byte", is_full() ? 8 * object_size : object_size, flip);
+}
+END_TEST
+
+START_TEST(survives_bytes_set_to_limits)
+{
+    set_up_object(_i);
+    run_bounded("place", is_full() ? object_size : object_size / 3, overwrite);
+}
+END_TEST
+
+START_TEST(survives_each_truncation)
+{
+    set_up_object(_i);
+    run_bounded("truncation", is_full() ? object_size : object_size / 4, truncate_to);
+}
+END_TEST
+
+/* Everything that the objects need is read, then each allocation for it fails in turn; the leak
+ * checker of the address sanitizer looks for what is left behind.  */
+START_TEST(says_so_when_memory_is_short)
+{
+    unsigned long count;
+    long whole;
+
+    set_up_object(_i);
+    allocation_fail_at(0);
+    whole = use_object();
+    count = allocation_count();
+    ck_assert_uint_gt(count, 20);
+    for (unsigned long n = 1; n <= count; n++) {
+        long answers;
+
+        allocation_fail_at(n);
+        answers = use_object();
+        allocation_fail_at(0);
+        ck_assert_msg(answers == NO_MEMORY, "%s: allocation %lu of %lu: %ld", objects[row].damaged,
+                      n, count, answers);
+    }
+    ck_assert_int_eq(use_object(), whole);
 }
 END_TEST
 
@@ -235,11 +348,13 @@ int main(void)
     SRunner *runner;
     int failed;
 
+    tcase_set_timeout(tcase, 600);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_loop_test(tcase, answers_on_the_undamaged_object, 0, ROWS(builds));
-    tcase_add_loop_test(tcase, survives_truncation_at_every_64th_length, 0, ROWS(builds));
-    tcase_add_loop_test(tcase, survives_flipped_bits, 0, ROWS(builds));
-    tcase_add_loop_test(tcase, survives_bytes_set_to_limits, 0, ROWS(builds));
+    tcase_add_loop_test(tcase, answers_on_the_undamaged_object, 0, ROWS(objects));
+    tcase_add_loop_test(tcase, survives_each_flipped_bit, 0, ROWS(objects));
+    tcase_add_loop_test(tcase, survives_bytes_set_to_limits, 0, ROWS(objects));
+    tcase_add_loop_test(tcase, survives_each_truncation, 0, ROWS(objects));
+    tcase_add_loop_test(tcase, says_so_when_memory_is_short, 0, ROWS(objects));
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
