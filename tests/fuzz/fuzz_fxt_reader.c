@@ -2,6 +2,7 @@
  *
  * - Every byte is in a delivered record or in the damage; put together, they are the trace.
  * - In pieces of any size, the same records and the same damage come as in one piece.
+ * - Counting with fxt_reader_tally() finds the same records, times and damage.
  * - What was read, written with fxt_writer and read again, is the same sequence.
  * - Small bounds (max_record_bytes, max_table_bytes) lose records, never count.  */
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct outcome {
     struct fuzz_buffer records; /* digests */
     struct fuzz_buffer bytes;   /* of the trace, as records and skipped stretches gave them */
     uint64_t unseen;            /* bytes of records too large to be given */
+    struct fxt_tally tally;     /* of the delivered records */
     struct fuzz_buffer copy;    /* the records as fxt_writer writes them, if it was asked to */
 };
 
@@ -54,6 +56,18 @@ static void check_accounts(const struct fxt_reader *reader, uint64_t delivered)
              damage->kinds[kind].first_offset <= fxt_reader_offset(reader));
     }
     HOLD(sum == fxt_reader_offset(reader));
+}
+
+static void count(struct fxt_tally *tally, const struct fxt_record *record)
+{
+    tally->records[record->kind]++;
+    if (!record->has_time)
+        return;
+    if (!tally->has_time || record->ts_ns < tally->first_ns)
+        tally->first_ns = record->ts_ns;
+    if (!tally->has_time || record->ts_ns > tally->last_ns)
+        tally->last_ns = record->ts_ns;
+    tally->has_time = true;
 }
 
 static void take_skipped(void *context, const struct fxt_skipped *skipped)
@@ -94,6 +108,7 @@ static void read_all(struct fxt_input *input, const struct fxt_reader_options *g
         HOLD(record->size > 0 && record->size % 8 == 0);
         HOLD(record->arg_count <= FXT_MAX_ARGS);
         delivered += record->size;
+        count(&outcome->tally, record);
         HOLD(fxt_reader_bytes(reader).length == record->size);
         fuzz_append(&outcome->bytes, fxt_reader_bytes(reader).bytes, (size_t)record->size);
         if (form == DIGEST_WHOLE || is_writable(record))
@@ -123,27 +138,67 @@ static void check_same(const struct outcome *one, const struct outcome *other)
          memcmp(one->records.bytes, other->records.bytes, one->records.used) == 0);
 }
 
-static void check_pieces(const uint8_t *data, size_t size, const struct fxt_reader_options *options)
+static void check_pieces(const uint8_t *data, size_t size, const struct fxt_reader_options *options,
+                         struct pieces pieces, const struct outcome *whole)
 {
-    const struct pieces pieces[] = { { .most = 0 },
-                                     { .least = 1, .most = 1 },
-                                     { .least = 1, .most = 40, .state = size } };
-    struct outcome outcomes[3] = { 0 };
+    struct outcome outcome = { .offset = 0 };
     struct fuzz_source source;
 
-    for (int i = 0; i < 3; i++) {
-        read_all(fuzz_open(&source, data, size, pieces[i]), options, DIGEST_WHOLE, NULL,
-                 &outcomes[i]);
-        if (outcomes[i].status == FXT_END)
-            HOLD(outcomes[i].offset == size);
-        if (outcomes[i].unseen == 0)
-            HOLD(outcomes[i].bytes.used == 0 ||
-                 memcmp(outcomes[i].bytes.bytes, data, outcomes[i].bytes.used) == 0);
-        HOLD(outcomes[i].bytes.used + outcomes[i].unseen == outcomes[i].offset);
-        check_same(&outcomes[0], &outcomes[i]);
+    read_all(fuzz_open(&source, data, size, pieces), options, DIGEST_WHOLE, NULL, &outcome);
+    if (outcome.status == FXT_END)
+        HOLD(outcome.offset == size);
+    if (outcome.unseen == 0)
+        HOLD(outcome.bytes.used == 0 || memcmp(outcome.bytes.bytes, data, outcome.bytes.used) == 0);
+    HOLD(outcome.bytes.used + outcome.unseen == outcome.offset);
+    check_same(whole, &outcome);
+    outcome_release(&outcome);
+}
+
+/* Whether its records are delivered or counted, what a trace holds is the same.  */
+static void check_tally(const uint8_t *data, size_t size, const struct fxt_reader_options *options,
+                        struct pieces pieces, const struct outcome *whole)
+{
+    struct fxt_tally tally = { .has_time = false };
+    const struct fxt_record *record;
+    struct fxt_reader *reader;
+    struct fuzz_source source;
+    struct fxt_input *input = fuzz_open(&source, data, size, pieces);
+    enum fxt_status status;
+
+    HOLD(fxt_reader_open(input, options, &reader, NULL) == FXT_OK);
+    while ((status = fxt_reader_next(reader, &record, NULL)) == FXT_OK) {
+        uint64_t before = fxt_reader_offset(reader);
+
+        count(&tally, record);
+        HOLD((fxt_reader_tally(reader, &tally) > 0) == (fxt_reader_offset(reader) > before));
     }
-    for (int i = 0; i < 3; i++)
-        outcome_release(&outcomes[i]);
+    HOLD(status == whole->status && fxt_reader_offset(reader) == whole->offset);
+    HOLD(memcmp(fxt_reader_damage(reader), &whole->damage, sizeof whole->damage) == 0);
+    HOLD(memcmp(tally.records, whole->tally.records, sizeof tally.records) == 0);
+    HOLD(tally.has_time == whole->tally.has_time);
+    HOLD(tally.first_ns == whole->tally.first_ns && tally.last_ns == whole->tally.last_ns);
+    fxt_reader_close(reader);
+    fxt_input_close(input);
+}
+
+/* Every reader costs; the bytes choose which of the ways to read them is compared with the whole at
+ * once.  */
+static void check_ways(const uint8_t *data, size_t size, const struct fxt_reader_options *options)
+{
+    struct pieces pieces[] = { { .most = 0 },
+                               { .least = 1, .most = 1 },
+                               { .least = 1, .most = 40, .state = size },
+                               { .least = 1, .most = 300, .state = size } };
+    struct outcome whole = { .offset = 0 };
+    struct fuzz_source source;
+    uint32_t hash = 2166136261;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ data[i]) * 16777619;
+    read_all(fuzz_open(&source, data, size, pieces[0]), options, DIGEST_WHOLE, NULL, &whole);
+    check_pieces(data, size, options, pieces[1 + (hash >> 16) % 3], &whole);
+    check_tally(data, size, options, pieces[(hash >> 20) % 4], &whole);
+    outcome_release(&whole);
 }
 
 static void check_copy(const uint8_t *data, size_t size, const struct fxt_reader_options *options)
@@ -194,8 +249,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (is_compressed(data, size))
         return 0;
-    check_pieces(data, size, &trusting);
-    check_pieces(data, size, &bounded);
+    check_ways(data, size, &trusting);
+    check_ways(data, size, &bounded);
     check_copy(data, size, &trusting);
     { /* an untrusted start may be refused, and is then no trace to account for */
         struct outcome outcome = { .offset = 0 };

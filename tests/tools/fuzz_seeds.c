@@ -197,6 +197,23 @@ static void save_messages(void)
              hex_bytes(messages[i].text, bytes, sizeof bytes));
 }
 
+/* ---- Text ---- */
+
+static void save_markup(void)
+{
+    static const char text[] =
+        "[1.2] {{{reset:begin}}}\n"
+        "{{{module:0:libc.so:elf:83238ab56ba10497}}}{{{module:0x1::other:}}}\n"
+        "{{{mmap:0x7acba69d5000:0x5a000:load:0:rx:0x1000}}}\n"
+        "{{{mmap:0x7acba69d6000:4096:load:0x1:rw:0}}}\n"
+        "   {{{bt:0:0x7acba69d6234:pc}}} "
+        "{{{bt:1:0x7acba69d5001}}}\033[1m{{{pc:0x7acba6a2e000:ra}}}\n"
+        "{{{data:0}}}{{{symbol:_Z3foov}}}{{{dumpfile:llvm-profdata:x}}}{{{bt:x}}}{{{unknown}}}{{{\n"
+        "{{{reset:end}}}{{{reset}}}{{{mmap:0xffffffffffffffff:1:load:0:x:0}}}\n";
+
+    save("fuzz_symbolize_markup", "elements", text, sizeof text - 1);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -208,5 +225,6 @@ int main(int argc, char **argv)
     save_traces();
     save_packed();
     save_messages();
+    save_markup();
     return 0;
 }
