@@ -1,0 +1,200 @@
+#!/bin/sh
+# Targets, ends, modes and forms of "sampler-capture cpu".
+set -eu
+cd "$WORK"
+XDG_RUNTIME_DIR=$WORK/run
+export XDG_RUNTIME_DIR
+mkdir -m 700 run
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
+    grep -q perf_event err || fail "$(cat err)"
+    echo "SKIP: perf_event_open is not permitted here"
+    exit 0
+fi
+
+"${CC:-cc}" -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -pthread \
+    -o workload "$ROOT/testdata/capture/workload.c"
+name=wl-$$ # as no other process is called
+ln workload $name
+
+start() { # start MILLISECONDS: a process that works; its id in $pid
+    ./$name "$1" >/dev/null &
+    pid=$!
+}
+capture() { # capture STATUS OPTION...
+    wanted=$1
+    shift
+    status=0
+    sampler-capture cpu "$@" >out 2>err || status=$?
+    [ "$status" -eq "$wanted" ] || fail "status $status, not $wanted, of cpu $*: $(cat err)"
+}
+says() {
+    grep -q -e "$1" err || fail "no '$1' in: $(cat err)"
+}
+# The trace is whole, and most of its time is in hot_function.
+hot() { # hot TRACE [OPTION...]
+    fxtdump --verify "$1" >damage || fail "$1: $(cat damage)"
+    fxt2pprof "$@" --format folded -o folded 2>err || fail "$1: $(cat err)"
+    awk '{ all += $NF } /hot_function/ { hot += $NF } END { exit !(all > 0 && hot > all * 0.8) }' folded ||
+        fail "$1: $(head -n 5 folded)"
+}
+
+# ---- Targets ----
+
+start 20000
+capture 0 -p $pid -d 300ms -o process.fxt
+hot process.fxt
+says '' # nothing but the summary
+capture 0 -t $pid -d 0.3 -o thread.fxt
+hot thread.fxt
+capture 0 --tree $$ -d 300ms -o tree.fxt
+hot tree.fxt
+capture 0 -p $pid -t $pid -d 300ms -o both.fxt
+hot both.fxt
+capture 0 --comm $name -d 300ms -o name.fxt
+hot name.fxt
+capture 0 -a -d 300ms -o all.fxt
+fxtdump --verify all.fxt >damage || fail "all.fxt: $(cat damage)"
+fxt2pprof all.fxt --pid $pid --format folded -o folded 2>err || fail "$(cat err)"
+grep -q hot_function folded || fail "system-wide: $(head -n 5 folded)"
+kill $pid
+wait $pid 2>/dev/null || true
+
+# A capture of what ends, ends.
+start 300
+capture 0 -p $pid -o ends.fxt
+hot ends.fxt
+wait
+
+# It waits for a name.
+sampler-capture cpu --comm $name -o waits.fxt 2>err &
+waiting=$!
+sleep 0.3
+start 300
+wait $waiting || fail "$(cat err)"
+hot waits.fxt
+wait
+
+capture 4 -p 4194303 -d 1 -o none.fxt
+says 'there is no such process'
+[ ! -e none.fxt ] || fail "a trace of nothing"
+
+# ---- Ends ----
+
+start 20000
+for signal in INT TERM HUP; do
+    # setsid: a shell lets background processes ignore SIGINT.
+    setsid sampler-capture cpu -p $pid -o signal.fxt 2>err &
+    capturing=$!
+    sleep 0.4
+    kill -$signal $capturing
+    wait $capturing || fail "status $? after SIG$signal: $(cat err)"
+    hot signal.fxt
+done
+
+# ---- Modes ----
+
+capture 0 -F 50000 --buffer-size 64k --mode oneshot -p $pid -d 400ms -o oneshot.fxt
+says 'buffers of 65,536 bytes were full'
+hot oneshot.fxt
+[ "$(wc -c <oneshot.fxt)" -lt 200000 ] || fail "more than the regions hold"
+
+setsid sampler-capture cpu --mode circular -p $pid -o flight.fxt 2>err &
+capturing=$!
+sleep 0.4
+kill -USR2 $capturing
+sleep 0.3
+kill -USR2 $capturing
+sleep 0.3
+kill $capturing
+wait $capturing || fail "status $?: $(cat err)"
+for trace in flight.1.fxt flight.2.fxt flight.fxt; do hot $trace; done
+
+# ---- Forms ----
+
+capture 0 --compress -p $pid -d 2500ms -o small.fxt
+hot small.fxt
+if command -v zstd >/dev/null; then
+    frames=$(zstd -l small.fxt | awk 'NR == 2 { print $1 }')
+    [ "$frames" -ge 2 ] || fail "$frames frames in 2.5 s"
+    zstd -q -d -c small.fxt >plain.fxt
+    hot plain.fxt
+fi
+
+capture 0 --layout profiler -p $pid -d 300ms -o profiler.fxt
+fxtdump --json profiler.fxt >json
+types=$(grep -o '^{"offset":[0-9]*,"type":"[a-z_]*"' json | cut -d'"' -f6 | sort -u | tr '\n' ' ')
+[ "$types" = "backtrace init kernel_object magic mapping module " ] || fail "profiler: $types"
+fxt2pprof profiler.fxt --format folded -o folded 2>err
+grep -q 'main;.*hot_function' folded || fail "profiler: $(head -n 5 folded)"
+
+capture 0 --regions raw -p $pid -d 300ms
+for region in raw/cpu-*.region; do
+    # Section 3: large records alone, with 6 words before their frames.
+    od -An -v -t u8 -w8 "$region" | awk '
+        left == 0 { if ($1 % 16 != 15) exit 1; left = int($1 / 16); words = left; at = 0 }
+        at == 5 && $1 != 8 * (words - 6) { exit 1 }
+        { left--; at++; n++ }
+        END { exit !(n > 0 && left == 0) }' || fail "$region is no region"
+done
+grep -q "^{{{module:[0-9]*:.*/$name:elf:[0-9a-f]*}}}$" raw/modules-$pid.markup || fail "no module"
+grep -q '^{{{mmap:0x[0-9a-f]*:0x[0-9a-f]*:load:[0-9]*:rx:0x[0-9a-f]*}}}$' raw/modules-$pid.markup ||
+    fail "no mapping"
+
+capture 0 -p $pid -d 200ms -o stats.fxt --print-stats --stats-json stats.json
+says 'Number of samples collected: [1-9]'
+python3 - <<'EOF'
+import json
+stats = json.load(open("stats.json"))
+assert int(stats["samples_collected"]) > 0 and stats["missing_process_mappings"] == [], stats
+assert set(stats["lost"]) == {"ring", "throttled", "region_full", "unreadable", "exited"}, stats
+EOF
+
+# ---- In the background ----
+
+sampler-capture status | grep -qx 'No background profiling sessions active.' || fail "a session"
+sampler-capture cpu --background -p $pid -o back.fxt >out 2>err || fail "$(cat err)"
+task=$(sed -n 's/^Background session started. task_id: //p' out)
+[ -n "$task" ] || fail "$(cat out)"
+sampler-capture status | grep -qx "  - task_id: $task" || fail "$(sampler-capture status)"
+capture 4 --background -p $pid -o second.fxt
+says "there is a background session already, task_id $task"
+sleep 0.4
+sampler-capture stop | grep -qx 'Wrote profile to back.fxt' || fail "stop"
+hot back.fxt
+sampler-capture stop >out 2>err && fail "stopped nothing"
+says 'no background session is active'
+sampler-capture cpu --background -p $pid -o gone.fxt >out
+sampler-capture abort | grep -qx 'Removed gone.fxt' || fail "abort"
+[ ! -e gone.fxt ] || fail "gone.fxt is still there"
+capture 4 --background -p 4194303 -o none.fxt
+says 'there is no such process'
+sampler-capture status | grep -qx 'No background profiling sessions active.' || fail "a session"
+kill $pid
+wait $pid 2>/dev/null || true
+
+# ---- What makes no sense ----
+
+refused() { # refused SENTENCE OPTION...
+    sentence=$1
+    shift
+    capture 2 "$@"
+    says "$sentence"
+}
+refused 'nothing to sample' -o x.fxt
+refused 'either a COMMAND' -p 1 -o x.fxt -- true
+refused 'goes with no other target' --comm a -p 1 -o x.fxt
+refused 'no -d' --background -p 1 -d 1 -o x.fxt
+refused 'samples what runs already' --background -o x.fxt -- true
+refused 'no output file' -p 1
+refused 'either a trace' -p 1 -o x.fxt --regions d
+refused 'are not compressed' -p 1 --regions d --compress
+refused 'writes files' -p 1 --mode circular -o -
+refused 'is no time' -p 1 -d never -o x.fxt
+refused 'is no time' -p 1 -d -3 -o x.fxt
+refused "'nothing'" -p 1 --mode nothing -o x.fxt
