@@ -150,7 +150,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(p))))
 TEST_OBJECTS := $(foreach l,$(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.
-TEST_LDFLAGS := $(foreach f,malloc calloc realloc,-Wl,--wrap=$(f))
+TEST_LDFLAGS := $(foreach f,malloc calloc realloc reallocarray,-Wl,--wrap=$(f))
 TEST_LIBS = $(shell $(PKG_CONFIG) --libs check) $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
 $(TEST_FILES): $(O)/tests/%: $(O)/tests/%.o $(TEST_OBJECTS) | $(O)/.deps-check

@@ -76,6 +76,10 @@ struct profile {
     bool has_clock;     /* of the trace being taken in: Unix time - timestamp is clock_ns */
     int64_t clock_ns;
 
+    char *kernel_symbols; /* of the first trace that has any */
+    size_t kernel_symbols_size, kernel_symbols_capacity;
+    bool kernel_symbols_done; /* a later trace is taken in */
+
     struct profile_coverage *coverage;
     size_t coverage_count;
 };

@@ -48,6 +48,7 @@ void profile_close(struct profile *profile)
     free(profile->processes);
     free(profile->threads);
     free(profile->places);
+    free(profile->kernel_symbols);
     free(profile->coverage);
     profile_stacks_close(profile->stacks);
     free(profile);
@@ -371,9 +372,30 @@ static void forget_unfinished(struct profile *profile)
     profile->has_clock = false;
 }
 
+/* Symbols beyond this are left out: no kernel has so many.  */
+#define MAX_KERNEL_SYMBOLS ((size_t)64 << 20)
+
+static enum profile_status take_kernel_symbols(void *context, const char *text, size_t size)
+{
+    struct profile *profile = context;
+    char *bigger;
+
+    if (profile->kernel_symbols_done || size > MAX_KERNEL_SYMBOLS - profile->kernel_symbols_size)
+        return PROFILE_OK;
+    bigger = profile_grow(profile->kernel_symbols, &profile->kernel_symbols_capacity,
+                          profile->kernel_symbols_size + size, 1);
+    if (!bigger)
+        return PROFILE_NO_MEMORY;
+    profile->kernel_symbols = bigger;
+    memcpy(bigger + profile->kernel_symbols_size, text, size);
+    profile->kernel_symbols_size += size;
+    return PROFILE_OK;
+}
+
 void profile_sink_of(struct profile *profile, struct profile_sink *out)
 {
     forget_unfinished(profile);
+    profile->kernel_symbols_done = profile->kernel_symbols_size > 0;
     *out = (struct profile_sink){
         .size = sizeof *out,
         .context = profile,
@@ -384,6 +406,7 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
         .sample = take_sample,
         .slice = take_slice,
         .loss = take_loss,
+        .kernel_symbols = take_kernel_symbols,
         .callsites = take_callsites,
     };
 }

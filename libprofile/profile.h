@@ -239,6 +239,8 @@ struct profile_sink {
     enum profile_status (*sample)(void *context, const struct profile_sample *sample);
     enum profile_status (*slice)(void *context, const struct profile_slice *slice);
     enum profile_status (*loss)(void *context, const struct profile_loss *loss);
+    /* A piece of the kernel's symbols, text as in /proc/kallsyms (blobs "linux.kallsyms").  */
+    enum profile_status (*kernel_symbols)(void *context, const char *text, size_t size);
     /* Once, by profile_ingest_finish(): final[i] is the call site that provisional call site i
      * became, 1 <= i <= count.  */
     enum profile_status (*callsites)(void *context, const profile_id *final, uint32_t count);

@@ -90,8 +90,14 @@ static enum profile_status resolve(struct profile_stacks *stacks, struct sym_mod
 
 /* ---- One module ---- */
 
-/* "[vdso]" and its like: no package has them.  */
 #define KERNEL_CODE "code that the kernel brings along, in no file"
+
+/* "[vdso]" and its like: no package has them.  */
+static bool is_brought_along(const char *path)
+{
+    return strncmp(path, "[vdso", 5) == 0 || strncmp(path, "[vsyscall", 9) == 0 ||
+           strncmp(path, "[uprobes", 8) == 0;
+}
 
 /* What the session says of a module, for reports.  */
 static enum profile_status copy_report(struct profile *profile, const struct sym_report *report,
@@ -143,7 +149,7 @@ static enum profile_status symbolize_module(struct profile *profile, struct sym_
     status = from_symbols(sym_session_module(session, &key, &found, &sym_error), &sym_error, error);
     if (status == PROFILE_OK)
         status = copy_report(profile, sym_module_report(found), coverage, error);
-    if (status == PROFILE_OK && path[0] == '[' && coverage->quality == SYM_QUALITY_NONE)
+    if (status == PROFILE_OK && is_brought_along(path) && coverage->quality == SYM_QUALITY_NONE)
         status = report_instead(profile, KERNEL_CODE, coverage, error);
     if (status == PROFILE_OK)
         status = resolve(profile->stacks, found, frames, count, error);
@@ -280,6 +286,21 @@ static enum profile_status start_coverage(struct profile *profile, size_t module
     return PROFILE_OK;
 }
 
+/* Text that is none costs the kernel's names.  */
+static enum profile_status use_kernel_symbols(const struct profile *profile,
+                                              struct sym_session *session,
+                                              struct profile_error *error)
+{
+    struct sym_error sym_error = { .status = SYM_OK };
+    enum sym_status status;
+
+    if (profile->kernel_symbols_size == 0)
+        return PROFILE_OK;
+    status = sym_session_kallsyms(session, profile->kernel_symbols, profile->kernel_symbols_size,
+                                  &sym_error);
+    return status == SYM_MALFORMED ? PROFILE_OK : from_symbols(status, &sym_error, error);
+}
+
 enum profile_status profile_symbolize(struct profile *profile, struct sym_session *session,
                                       struct profile_error *error)
 {
@@ -288,6 +309,8 @@ enum profile_status profile_symbolize(struct profile *profile, struct sym_sessio
     size_t *first = NULL;
     enum profile_status status = start_coverage(profile, modules, error);
 
+    if (status == PROFILE_OK)
+        status = use_kernel_symbols(profile, session, error);
     if (status == PROFILE_OK)
         status = group_frames(profile->stacks, &frames, &first, error);
     for (profile_id id = 1; id <= modules && status == PROFILE_OK; id++)

@@ -183,11 +183,75 @@ static const struct {
 START_TEST(takes_the_user_part_of_a_chain)
 {
     uint64_t frames[4] = { 0 };
-    size_t count = perf_record_user_frames((const uint8_t *)chains[_i].chain, chains[_i].count,
-                                           (uint8_t *)frames, 4);
+    size_t count = perf_record_frames((const uint8_t *)chains[_i].chain, chains[_i].count, false,
+                                      (uint8_t *)frames, 4);
 
     ck_assert_msg(count == chains[_i].frame_count, "%s: %zu frames", chains[_i].name, count);
     ck_assert_mem_eq(frames, chains[_i].frames, sizeof frames);
+}
+END_TEST
+
+START_TEST(takes_kernel_frames_before_those_of_the_user)
+{
+    static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 10, 11, PERF_CONTEXT_USER, 1, 2 };
+    uint64_t frames[4] = { 0 };
+
+    ck_assert_uint_eq(perf_record_frames((const uint8_t *)chain, 6, true, (uint8_t *)frames, 4), 4);
+    ck_assert_uint_eq(frames[0], 10);
+    ck_assert_uint_eq(frames[2], 1);
+    ck_assert_uint_eq(perf_record_frames((const uint8_t *)chain, 6, true, (uint8_t *)frames, 3), 3);
+    ck_assert_uint_eq(perf_record_frames((const uint8_t *)chain, 3, true, (uint8_t *)frames, 4), 2);
+}
+END_TEST
+
+/* What /proc says goes through the same queue as what the kernel says.  */
+START_TEST(what_is_encoded_reads_back)
+{
+    struct perf_record record = { .kind = PERF_KIND_MAP, .pid = 7, .tid = 8, .time_ns = 9 }, back;
+    uint8_t written[512];
+    size_t size = 0;
+
+    record.value.map = (struct perf_map){ .start = 0x1000,
+                                          .length = 0x2000,
+                                          .file_offset = 0x3000,
+                                          .device = (uint64_t)8 << 32 | 1,
+                                          .inode = 5,
+                                          .protection = 5,
+                                          .name = "/usr/bin/x y" };
+    ck_assert(perf_record_encode(&record, written, sizeof written, &size));
+    ck_assert(perf_record_parse(written, size, &back));
+    ck_assert_int_eq(back.kind, PERF_KIND_MAP);
+    ck_assert_uint_eq(back.pid, 7);
+    ck_assert_uint_eq(back.tid, 8);
+    ck_assert_uint_eq(back.time_ns, 9);
+    ck_assert_uint_eq(back.value.map.start, 0x1000);
+    ck_assert_uint_eq(back.value.map.length, 0x2000);
+    ck_assert_uint_eq(back.value.map.file_offset, 0x3000);
+    ck_assert_uint_eq(back.value.map.device, (uint64_t)8 << 32 | 1);
+    ck_assert_uint_eq(back.value.map.inode, 5);
+    ck_assert_uint_eq(back.value.map.protection, 5);
+    ck_assert_str_eq(back.value.map.name, "/usr/bin/x y");
+    for (size_t room = 0; room < size; room++)
+        ck_assert(!perf_record_encode(&record, written, room, &size));
+
+    record = (struct perf_record){ .kind = PERF_KIND_NAME, .pid = 7, .tid = 8, .time_ns = 9 };
+    record.value.name.text = "worker";
+    ck_assert(perf_record_encode(&record, written, sizeof written, &size));
+    ck_assert(perf_record_parse(written, size, &back));
+    ck_assert_str_eq(back.value.name.text, "worker");
+    ck_assert(!back.value.name.exec);
+
+    record = (struct perf_record){ .kind = PERF_KIND_FORK, .pid = 7, .tid = 8, .time_ns = 9 };
+    record.value.fork.parent_pid = 1;
+    record.value.fork.parent_tid = 2;
+    ck_assert(perf_record_encode(&record, written, sizeof written, &size));
+    ck_assert(perf_record_parse(written, size, &back));
+    ck_assert_int_eq(back.kind, PERF_KIND_FORK);
+    ck_assert_uint_eq(back.tid, 8);
+    ck_assert_uint_eq(back.value.fork.parent_tid, 2);
+
+    record.kind = PERF_KIND_SAMPLE; /* nobody needs it */
+    ck_assert(!perf_record_encode(&record, written, sizeof written, &size));
 }
 END_TEST
 
@@ -281,6 +345,8 @@ int main(void)
     tcase_add_loop_test(tcase, refuses_every_cut_of_a_record, 0, 4);
     tcase_add_loop_test(tcase, refuses_a_chain_longer_than_its_record, 0, 3);
     tcase_add_test(tcase, refuses_a_name_without_end);
+    tcase_add_test(tcase, takes_kernel_frames_before_those_of_the_user);
+    tcase_add_test(tcase, what_is_encoded_reads_back);
     tcase_add_loop_test(tcase, takes_the_user_part_of_a_chain, 0, sizeof chains / sizeof *chains);
     tcase_add_loop_test(tcase, reads_records_that_wrap_around, 0, RING_SIZE / 8);
     tcase_add_loop_test(tcase, skips_a_ring_whose_sizes_make_no_sense, 0, 4);

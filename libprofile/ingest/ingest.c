@@ -157,6 +157,21 @@ static enum profile_status ingest_event(struct profile_ingest *ingest,
 }
 
 /* Kernel-sampler stacks have neither category nor name (docs/formats/zx-sampler.md section 3).  */
+static enum profile_status ingest_blob(struct profile_ingest *ingest,
+                                       const struct fxt_record *record, struct profile_error *error)
+{
+    struct fxt_bytes payload = record->value.blob.payload;
+
+    if (!ingest_string_is(&record->name, "linux.kallsyms"))
+        ingest->notices.unhandled_records++;
+    else if (ingest->sink.kernel_symbols)
+        return ingest_sink_status(ingest->sink.kernel_symbols(ingest->sink.context,
+                                                              (const char *)payload.bytes,
+                                                              payload.length),
+                                  error);
+    return PROFILE_OK;
+}
+
 static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
                                              const struct fxt_record *record,
                                              struct profile_error *error)
@@ -204,6 +219,8 @@ enum profile_status profile_ingest_record(struct profile_ingest *ingest,
         return ingest_event(ingest, record, error);
     case FXT_RECORD_LARGE_BLOB:
         return ingest_large_blob(ingest, record, error);
+    case FXT_RECORD_BLOB:
+        return ingest_blob(ingest, record, error);
     case FXT_RECORD_BACKTRACE:
         return ingest_sample_stack(ingest, record, record->value.backtrace.frames, false, error);
     case FXT_RECORD_MODULE:

@@ -71,13 +71,15 @@ static void overflow(struct drain *drain, size_t index, const struct region_samp
 static void keep_sample(struct drain *drain, size_t index, const struct perf_record *record)
 {
     struct drain_cpu *cpu = &drain->cpus[index];
-    uint8_t frames[8 * REGION_MAX_FRAMES];
+    const struct events_config *config = &drain->events->config;
+    uint8_t frames[8 * REGION_FRAMES_LIMIT];
     struct region_sample sample = {
         .ticks = record->time_ns, .pid = record->pid, .tid = record->tid, .frames = frames
     };
 
-    sample.frame_count = perf_record_user_frames(
-        record->value.sample.words, record->value.sample.count, frames, REGION_MAX_FRAMES);
+    sample.frame_count = perf_record_frames(
+        record->value.sample.words, record->value.sample.count, config->kernel, frames,
+        config->kernel ? REGION_FRAMES_LIMIT : REGION_MAX_FRAMES);
     if (!has_ids(record))
         cpu->loss.exited++;
     else if (sample.frame_count == 0)

@@ -258,12 +258,18 @@ static bool open_rings(struct events *events, size_t sideband_size)
     return true;
 }
 
-static void explain(struct events_error *error, int cause)
+static void explain(struct events_error *error, int cause, bool kernel)
 {
     long paranoid = read_number(PARANOID, -1);
 
     error->cause = cause;
-    if ((cause == EACCES || cause == EPERM) && paranoid > 2)
+    if ((cause == EACCES || cause == EPERM) && kernel && paranoid > 1)
+        (void)snprintf(error->message, sizeof error->message,
+                       "kernel.perf_event_paranoid is %ld, which keeps users from measuring the "
+                       "kernel; as root, 'sysctl kernel.perf_event_paranoid=1' allows it, or run "
+                       "sampler-capture with CAP_PERFMON",
+                       paranoid);
+    else if ((cause == EACCES || cause == EPERM) && paranoid > 2)
         (void)snprintf(error->message, sizeof error->message,
                        "kernel.perf_event_paranoid is %ld, which keeps users from measuring their "
                        "own programs; as root, 'sysctl kernel.perf_event_paranoid=2' allows it, or "
@@ -300,7 +306,7 @@ bool events_open(struct events *events, const struct events_config *config,
         events->config.max_frames = (uint32_t)deepest;
     if (!add_online_cpus(events)) {
         events_close(events);
-        explain(error, ENOMEM);
+        explain(error, ENOMEM, config->kernel);
         return false;
     }
     raise_descriptor_limit();
@@ -315,7 +321,7 @@ bool events_open(struct events *events, const struct events_config *config,
     if (!opened) {
         int cause = errno;
         events_close(events);
-        explain(error, cause);
+        explain(error, cause, config->kernel);
     }
     return opened;
 }
@@ -391,7 +397,7 @@ bool events_attach(struct events *events, const struct events_target *target,
         if (cpu->attached_count < cpu->attached_capacity)
             close_attached(&cpu->attached[cpu->attached_count]);
         detach(events, i);
-        explain(error, cause);
+        explain(error, cause, events->config.kernel);
         return false;
     }
     return true;

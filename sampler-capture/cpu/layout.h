@@ -21,6 +21,8 @@ struct layout {
                     const struct mapping *mapping, uint16_t id);
     bool (*sample)(struct trace *trace, unsigned cpu, const struct region_sample *sample,
                    const struct thread *thread);
+    /* A piece of the kernel's symbols; NULL: there is no place for it.  */
+    bool (*symbols)(struct trace *trace, const char *text, size_t size);
     /* lost says whether the numbers grew.  */
     bool (*loss)(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
                  bool lost);

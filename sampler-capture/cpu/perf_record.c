@@ -309,19 +309,20 @@ static uint64_t frame_as_zircon(uint64_t pc, size_t position)
 #endif
 }
 
-size_t perf_record_user_frames(const uint8_t *words, size_t count, uint8_t *frames, size_t max)
+size_t perf_record_frames(const uint8_t *words, size_t count, bool kernel, uint8_t *frames,
+                          size_t max)
 {
-    bool user = false;
+    bool wanted = false;
     size_t kept = 0;
 
     for (size_t i = 0; i < count && kept < max; i++) {
         uint64_t pc;
         memcpy(&pc, words + 8 * i, sizeof pc);
         if (pc >= PERF_CONTEXT_MAX) { /* markers lie in the last 4095 values */
-            user = pc == PERF_CONTEXT_USER;
+            wanted = pc == PERF_CONTEXT_USER || (kernel && pc == PERF_CONTEXT_KERNEL);
             continue;
         }
-        if (!user)
+        if (!wanted)
             continue;
         if (pc == 0) /* the end, to Zircon's walk; perf leaves it in */
             break;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define REGION_MAX_FRAMES   64         /* as the kernel sampler of Zircon */
+#define REGION_FRAMES_LIMIT 127        /* with kernel frames: kernel.perf_event_max_stack */
 #define REGION_MAX_SIZE     (1U << 30) /* ZX_SAMPLER_MAX_BUFFER_SIZE */
 #define REGION_HEADER_WORDS 6          /* words before the first program counter */
 
@@ -27,7 +28,7 @@ struct region_sample {
     uint32_t pid;
     uint32_t tid;
     const uint8_t *frames; /* frame_count little-endian words, leaf first; borrowed */
-    size_t frame_count;    /* 1..REGION_MAX_FRAMES */
+    size_t frame_count;    /* 1..REGION_FRAMES_LIMIT */
 };
 
 /* An empty region of size bytes, rounded up to whole pages.  False when size is 0, exceeds

@@ -10,7 +10,6 @@
 
 #define DEFAULT_PERIOD_NS   10000000
 #define DEFAULT_BUFFER_SIZE (8U << 20)
-#define KERNEL_FRAMES       127 /* user and kernel frames together; kernel.perf_event_max_stack */
 
 struct session {
     enum session_state state;
@@ -25,6 +24,8 @@ struct session {
     struct trace *trace;
     struct capture capture;
     struct trace_session about;
+    struct kernel kernel;
+    bool kernel_written;
     size_t buffer_size;
     /* Of the last failure.  */
     enum sampler_status sampler_status;
@@ -342,7 +343,7 @@ static enum session_error open_sampler(struct session *session)
                                            .buffer_size = session->buffer_size };
     const struct sampler_extras extras = {
         .mode = session->config.mode,
-        .max_frames = session->config.kernel ? KERNEL_FRAMES : REGION_MAX_FRAMES,
+        .max_frames = session->config.kernel ? REGION_FRAMES_LIMIT : REGION_MAX_FRAMES,
         .kernel = session->config.kernel,
         .sideband = true,
     };
@@ -391,12 +392,29 @@ static enum session_error open_trace(struct session *session)
     return SESSION_OK;
 }
 
+/* Megabytes, so they come once the command has been started and the output is kept.  */
+static bool write_kernel(struct session *session, struct trace *trace)
+{
+    return !session->config.kernel ||
+           trace_write_kernel(trace, &session->kernel, session->about.monotonic_ns);
+}
+
+static bool round_of(struct session *session, bool last)
+{
+    if (!session->kernel_written && !write_kernel(session, session->trace))
+        return false;
+    session->kernel_written = true;
+    return capture_round(&session->capture, last);
+}
+
 static void close_running(struct session *session)
 {
     if (session->sampler)
         capture_release(&session->capture);
     trace_close(session->trace);
     sampler_close(session->sampler);
+    kernel_release(&session->kernel);
+    session->kernel_written = false;
     session->trace = NULL;
     session->sampler = NULL;
     session->capture = (struct capture){ .drain = NULL };
@@ -426,6 +444,8 @@ enum session_error session_start(struct session *session, size_t buffer_size)
     close_running(session); /* of a former run */
     session->buffer_size = buffer_size ? buffer_size : DEFAULT_BUFFER_SIZE;
     error = start(session);
+    if (error == SESSION_OK && session->config.kernel && !kernel_read(&session->kernel, ""))
+        error = no_memory(session);
     if (error == SESSION_OK && !trace_write_session(session->trace, &session->about))
         error = write_failed(session);
     if (error != SESSION_OK) {
@@ -443,7 +463,7 @@ enum session_error session_round(struct session *session)
 {
     if (session->state != SESSION_RUNNING)
         return fail(session, SESSION_BAD_STATE, "the session is not running");
-    return capture_round(&session->capture, false) ? SESSION_OK : write_failed(session);
+    return round_of(session, false) ? SESSION_OK : write_failed(session);
 }
 
 enum session_error session_dump(struct session *session, int output)
@@ -458,8 +478,8 @@ enum session_error session_dump(struct session *session, int output)
     trace = trace_open(output, events->cpu_limit, &session->config.trace);
     if (!trace)
         return no_memory(session);
-    fine = trace_write_session(trace, &session->about) && capture_dump(&session->capture, trace) &&
-           trace_finish(trace);
+    fine = trace_write_session(trace, &session->about) && write_kernel(session, trace) &&
+           capture_dump(&session->capture, trace) && trace_finish(trace);
     session->write_errno = trace_errno(trace);
     trace_close(trace);
     if (fine)
@@ -485,6 +505,7 @@ static void fill_result(const struct session *session, struct session_result *re
         .region_size = session->buffer_size,
         .period_ns = session->sampling.period_ns,
         .max_frames = session->about.max_frames,
+        .kernel_hidden = session->config.kernel && session->kernel.hidden,
     };
 }
 
@@ -496,7 +517,7 @@ enum session_error session_stop(struct session *session, struct session_result *
         return fail(session, SESSION_BAD_STATE, "the session is not running");
     session->state = SESSION_STOPPED;
     events_stop(sampler_drain_of(session->sampler)->events);
-    if (trace_errno(session->trace) != 0 || !capture_round(&session->capture, true) ||
+    if (trace_errno(session->trace) != 0 || !round_of(session, true) ||
         !trace_finish(session->trace))
         error = write_failed(session);
     fill_result(session, result);

@@ -119,6 +119,7 @@ struct session_result {
     size_t region_size;
     uint64_t period_ns;
     uint32_t max_frames;
+    bool kernel_hidden; /* kernel frames have no names: kernel.kptr_restrict */
 };
 
 struct session;

@@ -382,6 +382,16 @@ static bool stream_mapping(struct trace *trace, const struct process *process,
     return switch_provider(trace, TRACE_TOOL_PROVIDER) && put(trace, &record);
 }
 
+static bool sampler_symbols(struct trace *trace, const char *text, size_t size)
+{
+    struct fxt_record blob = { .kind = FXT_RECORD_BLOB, .name = fxt_inline("linux.kallsyms") };
+
+    blob.value.blob.type = 1; /* data */
+    blob.value.blob.payload.bytes = (const uint8_t *)text;
+    blob.value.blob.payload.length = size;
+    return switch_provider(trace, TRACE_TOOL_PROVIDER) && put(trace, &blob);
+}
+
 /* ---- Samples and losses ---- */
 
 static bool sampler_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,
@@ -449,6 +459,7 @@ const struct layout layout_sampler = {
     .thread = stream_thread,
     .module = stream_module,
     .mapping = stream_mapping,
+    .symbols = sampler_symbols,
     .sample = sampler_sample,
     .loss = sampler_loss,
     .flush = stream_flush,

@@ -77,6 +77,10 @@ static void print_doubts(const struct summary *summary)
         cli_note("most stacks end after one or two functions, where code was compiled without "
                  "frame pointers: to see callers compile it with -fno-omit-frame-pointer "
                  "-mno-omit-leaf-frame-pointer");
+    if (summary->result->kernel_hidden)
+        cli_note(
+            "kernel functions have no names, since kernel.kptr_restrict hides their addresses; "
+            "as root, 'sysctl kernel.kptr_restrict=0' shows them");
     print_missed(summary);
     if (!summary->kernel &&
         summary->kernel_seconds > summary->user_seconds / 9) /* a tenth of the whole */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int layout_write(int fd, const void *bytes, size_t size, size_t *done)
@@ -69,6 +70,56 @@ const struct trace_totals *trace_totals(const struct trace *trace)
 bool trace_write_session(struct trace *trace, const struct trace_session *session)
 {
     return trace->layout->session(trace, session);
+}
+
+/* ---- The kernel ---- */
+
+#define SYMBOLS_PIECE 30000 /* bytes of a blob record, which holds less than 32 KiB */
+
+/* Whole lines, as long as they are no longer than a piece.  */
+static size_t piece_of(const char *text, size_t size)
+{
+    const char *end;
+
+    if (size <= SYMBOLS_PIECE)
+        return size;
+    end = memrchr(text, '\n', SYMBOLS_PIECE);
+    return end ? (size_t)(end - text) + 1 : SYMBOLS_PIECE;
+}
+
+static bool put_image(struct trace *trace, const struct process *process,
+                      const struct kernel_image *image, uint16_t id, uint64_t ticks)
+{
+    struct module module = { .name = (char *)image->name,
+                             .image.build_id_size = image->build_id_size };
+    const struct mapping mapping = { .start = image->start,
+                                     .limit = image->limit,
+                                     .vaddr = image->vaddr,
+                                     .time_ns = ticks,
+                                     .flags = 1 | 4 };
+
+    memcpy(module.image.build_id, image->build_id, image->build_id_size);
+    return trace->layout->module(trace, process, &module, id, ticks) &&
+           trace->layout->mapping(trace, process, &mapping, id);
+}
+
+bool trace_write_kernel(struct trace *trace, const struct kernel *kernel, uint64_t ticks)
+{
+    const struct process process = { .name = "kernel" };
+
+    if (kernel->count > 0 && !trace->layout->process(trace, &process))
+        return false;
+    for (size_t i = 0; i < kernel->count && i < UINT16_MAX; i++)
+        if (!put_image(trace, &process, &kernel->images[i], (uint16_t)(i + 1), ticks))
+            return false;
+    for (size_t at = 0; trace->layout->symbols && at < kernel->symbols_size;) {
+        size_t size = piece_of(kernel->symbols + at, kernel->symbols_size - at);
+
+        if (!trace->layout->symbols(trace, kernel->symbols + at, size))
+            return false;
+        at += size;
+    }
+    return trace->failed == 0;
 }
 
 /* ---- What samples need ---- */

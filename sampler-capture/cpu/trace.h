@@ -10,6 +10,7 @@
 #define CPU_TRACE_H
 
 #include "sampler-capture/cpu/drain.h"
+#include "sampler-capture/cpu/kernel.h"
 #include "sampler-capture/cpu/processes.h"
 #include "sampler-capture/cpu/region.h"
 
@@ -48,6 +49,10 @@ struct trace *trace_open(int fd, size_t cpu_limit, const struct trace_options *o
 
 /* The start of the trace.  */
 bool trace_write_session(struct trace *trace, const struct trace_session *session);
+
+/* What kernel addresses mean, as process 0, and its symbols where the layout has a place for
+ * them.  */
+bool trace_write_kernel(struct trace *trace, const struct kernel *kernel, uint64_t ticks);
 
 /* A sample of thread, after what the trace does not have yet of its process.  The ids in *sample
  * are not used.  */

@@ -178,6 +178,20 @@ sampler-capture status | grep -qx 'No background profiling sessions active.' || 
 kill $pid
 wait $pid 2>/dev/null || true
 
+# ---- The kernel ----
+
+capture 0 --kernel -o kernel.fxt -- dd if=/dev/zero of=/dev/null bs=1M count=2000
+if grep -q '^0*[1-9a-f][0-9a-f]* . _text$' /proc/kallsyms; then
+    fxt2pprof kernel.fxt --format folded -o folded 2>err || fail "$(cat err)"
+    # What the kernel does for read(2) of zeros, below the call that dd makes.
+    awk '{ all += $NF } /;.*;(read_zero|do_syscall_64|el0_svc|x64_sys_call)/ { kernel += $NF }
+        END { exit !(all > 0 && kernel > all / 2) }' folded || fail "kernel: $(head -n 5 folded)"
+    # Elsewhere too: the symbols are in the trace.
+    fxtdump --json --type blob kernel.fxt | grep -q linux.kallsyms || fail "no symbols in the trace"
+else
+    says 'kernel.kptr_restrict'
+fi
+
 # ---- What makes no sense ----
 
 refused() { # refused SENTENCE OPTION...

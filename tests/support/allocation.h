@@ -1,8 +1,9 @@
 /* allocation.h - make the n-th allocation of the code under test fail.
  *
- * The test programs are linked so that malloc, calloc and realloc of our own objects come through
- * here (-Wl,--wrap in the Makefile).  So do those of libcheck where it is a static library: keep
- * assertions, which allocate, out of the stretch between setting a failure and taking it back.  */
+ * The test programs are linked so that malloc, calloc, realloc and reallocarray of our own objects
+ * come through here (-Wl,--wrap in the Makefile).  So do those of libcheck where it is a static
+ * library: keep assertions, which allocate, out of the stretch between setting a failure and taking
+ * it back.  */
 #ifndef TESTS_ALLOCATION_H
 #define TESTS_ALLOCATION_H
 
