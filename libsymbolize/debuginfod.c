@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const uint64_t BUDGET_BYTES = UINT64_C(1) << 30;
@@ -102,7 +103,8 @@ struct sym_debuginfod {
 
     /* The transfer that is running: */
     const char *name;
-    uint64_t bytes;
+    uint64_t bytes;    /* that arrived, as far as is known */
+    bool transferring; /* and not served from the cache */
     bool over_budget, stopped;
 };
 
@@ -131,17 +133,19 @@ void sym_debuginfod_free(struct sym_debuginfod *debuginfod)
     free(debuginfod);
 }
 
-/* Not 0: end the transfer.  */
+/* Not 0: end the transfer.  Without a total done counts something else.  */
 static int on_progress(struct debuginfod_client *client, long done, long total)
 {
     struct sym_debuginfod *debuginfod = library.get_user_data(client);
     struct sym_progress progress = { .name = debuginfod->name };
 
-    progress.bytes = done > 0 ? (uint64_t)done : 0;
-    progress.total_bytes = total > 0 ? (uint64_t)total : 0;
+    debuginfod->transferring = true;
+    if (total > 0 && done >= 0) {
+        progress.bytes = (uint64_t)done;
+        progress.total_bytes = (uint64_t)total;
+    }
     debuginfod->bytes = progress.bytes;
-    debuginfod->over_budget |= progress.bytes > debuginfod->budget_bytes ||
-                               progress.total_bytes > debuginfod->budget_bytes;
+    debuginfod->over_budget |= progress.total_bytes > debuginfod->budget_bytes;
     if (!debuginfod->over_budget && debuginfod->progress)
         debuginfod->stopped |= !debuginfod->progress(debuginfod->progress_context, &progress);
     return debuginfod->over_budget || debuginfod->stopped;
@@ -190,12 +194,17 @@ static enum sym_status remember_miss(struct sym_debuginfod *debuginfod, char *wh
     return SYM_NOT_FOUND;
 }
 
-/* The library copies to the cache what it fetched; from there, it costs nothing.  */
-static void charge(struct sym_debuginfod *debuginfod)
+/* What was fetched counts, all of it when it is here; what lay in the cache is free.  A small file
+ * may be here before its size is known: then it counts as one that may not be.  */
+static void charge(struct sym_debuginfod *debuginfod, int fd)
 {
     uint64_t bytes = debuginfod->bytes;
+    struct stat facts;
 
-    debuginfod->budget_bytes -= bytes < debuginfod->budget_bytes ? bytes : debuginfod->budget_bytes;
+    if (fd >= 0 && debuginfod->transferring && fstat(fd, &facts) == 0)
+        bytes = (uint64_t)facts.st_size;
+    debuginfod->over_budget |= bytes > debuginfod->budget_bytes;
+    debuginfod->budget_bytes -= debuginfod->over_budget ? debuginfod->budget_bytes : bytes;
 }
 
 static enum sym_status fail_transfer(const struct sym_debuginfod *debuginfod, int code,
@@ -221,20 +230,22 @@ static enum sym_status transfer(struct sym_debuginfod *debuginfod, const struct 
     int fd;
 
     debuginfod->bytes = 0;
-    debuginfod->over_budget = debuginfod->stopped = false;
-    if (debuginfod->budget_bytes == 0) {
-        debuginfod->over_budget = true;
+    debuginfod->transferring = debuginfod->stopped = false;
+    debuginfod->over_budget = debuginfod->budget_bytes == 0;
+    if (debuginfod->over_budget)
         return fail_transfer(debuginfod, 0, error);
-    }
     if (section)
         fd = library.find_section(debuginfod->client, text, 0, section, path);
     else
         fd = library.find_debuginfo(debuginfod->client, text, 0, path);
-    charge(debuginfod);
-    if (fd < 0)
-        return fail_transfer(debuginfod, -fd, error);
-    (void)close(fd);
-    return SYM_OK;
+    charge(debuginfod, fd);
+    if (fd >= 0)
+        (void)close(fd);
+    if (fd >= 0 && !debuginfod->over_budget)
+        return SYM_OK;
+    free(*path);
+    *path = NULL;
+    return fail_transfer(debuginfod, fd < 0 ? -fd : 0, error);
 }
 
 enum sym_status sym_debuginfod_fetch(struct sym_debuginfod *debuginfod, const struct sym_hex *id,

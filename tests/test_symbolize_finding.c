@@ -16,15 +16,13 @@ static struct sym_error error;
 static uint8_t id[64];
 static size_t id_length;
 
+static char *master; /* the folder of what is compiled once */
+
 /* full: code, symbols, DWARF.  bare: the same, stripped.  symbols: without DWARF.  debug: what
  * strip took.  other: another build of it.  place puts a file into a .build-id tree.  */
-static void set_up(void)
+static void compile_once(void)
 {
-    char *path;
-
-    folder = build_folder();
-    session = NULL;
-    path = build_path("full");
+    master = strdup(build_folder());
     build_write("source.c", "int main(void)\n{\n    return 0;\n}\n");
     build_write("other.c", "int other(void)\n{\n    return 1;\n}\nint main(void)\n{\n"
                            "    return other();\n}\n");
@@ -37,6 +35,27 @@ static void set_up(void)
                          "rest=${hex#??}\n"
                          "mkdir -p \"$2/.build-id/${hex%$rest}\"\n"
                          "cp \"$1\" \"$2/.build-id/${hex%$rest}/$rest$3\"\n");
+    build_write("hex", "readelf -n full | sed -n 's/.*Build ID: //p'\n");
+}
+
+static void remove_once(void)
+{
+    char command[512];
+
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", master);
+    ck_assert_int_eq(system(command), 0);
+    free(master);
+}
+
+static void set_up(void)
+{
+    char command[512], *path;
+
+    folder = build_folder();
+    session = NULL;
+    (void)snprintf(command, sizeof command, "cp -p '%s'/* .", master);
+    build_run(command);
+    path = build_path("full");
     ck_assert_int_eq(sym_build_id(path, id, sizeof id, &id_length, &error), SYM_OK);
     free(path);
 }
@@ -48,15 +67,17 @@ static void tear_down(void)
 }
 
 /* Looks for the build ID of full, with the folder's file name as the recorded path (NULL: none), in
- * the folders syms and more, and with root for /usr/lib/debug.  */
+ * the folders syms and more, with root for /usr/lib/debug, and cache for debuginfod's.  */
 static const struct sym_report *find(const char *name, bool with_id)
 {
     char *path = name ? build_path(name) : NULL;
     char *dirs[] = { build_path("syms"), build_path("more") }, *root = build_path("root");
+    char *cache = build_path("cache");
     struct sym_options options = { .size = sizeof options,
                                    .symbol_paths = (const char *const *)dirs,
                                    .symbol_path_count = 2,
-                                   .debug_root = root };
+                                   .debug_root = root,
+                                   .debuginfod_cache = cache };
     struct sym_module_key key = { .build_id = with_id ? id : NULL,
                                   .build_id_length = with_id ? id_length : 0,
                                   .path = path };
@@ -65,6 +86,7 @@ static const struct sym_report *find(const char *name, bool with_id)
     free(dirs[0]);
     free(dirs[1]);
     free(root);
+    free(cache);
     ck_assert_int_eq(sym_session_module(session, &key, &module, &error), SYM_OK);
     free(path);
     return sym_module_report(module);
@@ -119,6 +141,43 @@ static const struct {
       "" },
     { "a device", "ln -s /dev/zero device", "device", SYM_QUALITY_NONE, "", "",
       "not a regular file", "" },
+    { "a symbol path that is a file", "cp full syms", "missing", SYM_QUALITY_DWARF, "/syms",
+      "/syms", "", "" },
+    { "a symbol path that is a file of another build", "cp other syms", "symbols",
+      SYM_QUALITY_SYMTAB, "/symbols", "/symbols", "no debug information", "-dbgsym" },
+    { "a symbol path that is a file without build ID", "cp without syms", "symbols",
+      SYM_QUALITY_SYMTAB, "/symbols", "/symbols", "no debug information", "-dbgsym" },
+    { "a symbol path that is text", "cp source.c syms", "symbols", SYM_QUALITY_SYMTAB, "/symbols",
+      "/symbols", "/syms: not an ELF object", "" },
+    { "a tree without .build-id", "sh place debug tree .debug && mv tree/.build-id syms", "bare",
+      SYM_QUALITY_DWARF, "/bare", "/syms/", "", "" },
+    { "a flat directory", "mkdir syms && cp debug syms/$(sh hex).debug", "bare", SYM_QUALITY_DWARF,
+      "/bare", "/syms/", "", "" },
+    { "a flat directory of objects", "mkdir syms && cp full syms/$(sh hex)", NULL,
+      SYM_QUALITY_DWARF, "/syms/", "/syms/", "", "" },
+    { "a wrong file in a flat directory", "mkdir syms && cp other syms/$(sh hex)", "symbols",
+      SYM_QUALITY_SYMTAB, "/symbols", "/symbols", "the file has build ID", "built anew" },
+    { "a directory of files", "mkdir -p syms/a/b syms/c && cp full syms/a/b/x && cp other syms/c",
+      NULL, SYM_QUALITY_DWARF, "/syms/a/b/x", "/syms/a/b/x", "", "" },
+    { "a directory of files, code and debug apart",
+      "mkdir -p syms/a syms/b && cp bare syms/a/x && cp debug syms/b/y && mkfifo syms/fifo", NULL,
+      SYM_QUALITY_DWARF, "/syms/a/x", "/syms/b/y", "", "" },
+    { "a directory of files with a loop", "mkdir syms && ln -s . syms/loop && cp full syms/x", NULL,
+      SYM_QUALITY_DWARF, "/syms/x", "/syms/x", "", "" },
+    { "packed kernel modules in a directory", "mkdir syms && gzip -c full >syms/x.ko.gz", NULL,
+      SYM_QUALITY_DWARF, "/syms/x.ko.gz", "/syms/x.ko.gz", "", "" },
+    { "nothing is indexed beside a tree", "mkdir -p syms/.build-id && cp full syms/x", "symbols",
+      SYM_QUALITY_SYMTAB, "/symbols", "/symbols", "no debug information", "" },
+    { "debuginfod's cache", "mkdir -p cache/$(sh hex) && cp debug cache/$(sh hex)/debuginfo",
+      "bare", SYM_QUALITY_DWARF, "/bare", "/cache/", "", "" },
+    { "an object in debuginfod's cache",
+      "mkdir -p cache/$(sh hex) && cp full cache/$(sh hex)/executable", NULL, SYM_QUALITY_DWARF,
+      "/cache/", "/cache/", "", "" },
+    { "a miss in debuginfod's cache", "mkdir -p cache/$(sh hex) && : >cache/$(sh hex)/debuginfo",
+      "symbols", SYM_QUALITY_SYMTAB, "/symbols", "/symbols", "no debug information", "" },
+    { "another build in debuginfod's cache",
+      "mkdir -p cache/$(sh hex) && cp other cache/$(sh hex)/debuginfo", "symbols",
+      SYM_QUALITY_SYMTAB, "/symbols", "/symbols", "the file has build ID", "" },
     { "text at the path", ":", "source.c", SYM_QUALITY_NONE, "", "", "not an ELF object", "" },
     { "an empty file", ": >empty", "empty", SYM_QUALITY_NONE, "", "", "not an ELF object", "" },
 };
@@ -182,6 +241,179 @@ START_TEST(takes_a_relocatable_object)
 
     ck_assert_int_eq(report->quality, SYM_QUALITY_DWARF);
     ck_assert_ptr_nonnull(strstr(report->code_path, "/part.o"));
+}
+END_TEST
+
+/* ---- Debug links ---- */
+
+/* bare links to debug, which lies nowhere yet; crc and crc.debug have no build ID.  */
+static const char links[] =
+    "objcopy --add-gnu-debuglink=debug bare linked && objcopy --only-keep-debug without crc.debug "
+    "&& strip -o crc without && objcopy --add-gnu-debuglink=crc.debug crc && mkdir away && "
+    "mv debug away && mv crc.debug away";
+
+static const struct {
+    const char *name, *setup, *path;
+    bool with_id;
+    enum sym_quality quality;
+    const char *debug, *problem;
+} link_cases[] = {
+    { "beside the object", "cp away/debug .", "linked", true, SYM_QUALITY_DWARF, "/debug", "" },
+    { "in .debug", "mkdir .debug && cp away/debug .debug", "linked", true, SYM_QUALITY_DWARF,
+      "/.debug/debug", "" },
+    { "below the debug root", "mkdir -p root/$PWD && cp away/debug root/$PWD", "linked", true,
+      SYM_QUALITY_DWARF, "/root/", "" },
+    { "behind a symbolic link", "cp away/debug . && mkdir there && ln -s ../linked there/program",
+      "there/program", true, SYM_QUALITY_DWARF, "/debug", "" },
+    { "the right build ID makes the checksum needless", "printf x >>away/debug && cp away/debug .",
+      "linked", true, SYM_QUALITY_DWARF, "/debug", "" },
+    { "another build", "objcopy --only-keep-debug other debug", "linked", true, SYM_QUALITY_NONE,
+      "", "the file has build ID" },
+    { "nothing", ":", "linked", true, SYM_QUALITY_NONE, "", "no symbols" },
+    { "by checksum", "cp away/crc.debug .", "crc", false, SYM_QUALITY_DWARF, "/crc.debug", "" },
+    { "another checksum", "printf x >>away/crc.debug && cp away/crc.debug .", "crc", false,
+      SYM_QUALITY_NONE, "", "another checksum" },
+    { "text", "cp source.c debug", "linked", true, SYM_QUALITY_NONE, "", "not an ELF object" },
+};
+
+START_TEST(follows_debug_links)
+{
+    build_run(links);
+    build_run(link_cases[_i].setup);
+    const struct sym_report *report = find(link_cases[_i].path, link_cases[_i].with_id);
+
+    ck_assert_msg(report->quality == link_cases[_i].quality, "%s: quality %d, %s",
+                  link_cases[_i].name, (int)report->quality, report->problem);
+    ck_assert_msg(strncmp(below_folder(report->debug_path), link_cases[_i].debug,
+                          strlen(link_cases[_i].debug) + !link_cases[_i].debug[0]) == 0,
+                  "%s: debug file %s", link_cases[_i].name, report->debug_path);
+    ck_assert_msg(strstr(report->problem, link_cases[_i].problem), "%s: problem '%s'",
+                  link_cases[_i].name, report->problem);
+}
+END_TEST
+
+/* ---- Sections in files of their own ---- */
+
+static void put_sections_into_the_cache(void)
+{
+    build_run("id=$(sh hex) && mkdir -p cache/$id && cd cache/$id && "
+              "for name in debug_info debug_abbrev debug_line debug_str debug_str_offsets "
+              "debug_rnglists debug_line_str debug_ranges debug_addr debug_aranges "
+              "gnu_debugaltlink debug_sup; do "
+              ": >section-.$name; "
+              "objcopy -O binary --only-section=.$name --set-section-flags .$name=alloc "
+              "../../full section-.$name 2>/dev/null; :; done");
+}
+
+START_TEST(puts_together_sections_of_the_cache)
+{
+    struct built_answer answer = { 0 };
+
+    put_sections_into_the_cache();
+    const struct sym_report *report = find("bare", true);
+    uint64_t vaddr = build_symbol("full", "main");
+    ck_assert_msg(report->quality == SYM_QUALITY_DWARF, "quality %d, %s", (int)report->quality,
+                  report->problem);
+    ck_assert_ptr_nonnull(strstr(report->debug_path, "section-.debug_info"));
+    ck_assert_int_eq(sym_module_resolve(module, &vaddr, 1, built_keep, &answer, &error), SYM_OK);
+    ck_assert_uint_eq(answer.count, 1);
+    ck_assert_str_eq(answer.frames[0].function, "main");
+    ck_assert_uint_gt(answer.frames[0].line, 1);
+    ck_assert_int_eq(report->quality, SYM_QUALITY_DWARF);
+}
+END_TEST
+
+START_TEST(takes_no_incomplete_sections)
+{
+    put_sections_into_the_cache();
+    build_run("rm cache/*/section-.debug_ranges");
+    ck_assert_int_eq(find("symbols", true)->quality, SYM_QUALITY_SYMTAB);
+}
+END_TEST
+
+/* ---- kallsyms ---- */
+
+static const char kallsyms[] = "ffffffff81000000 T _stext\n"
+                               "ffffffff81000040 t early_setup\n"
+                               "ffffffffc0001000 t ext4_init\t[ext4]\n";
+
+START_TEST(takes_kallsyms_text_for_the_kernel)
+{
+    struct built_answer answer = { 0 };
+    struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    struct sym_module_key key = { .path = "[kernel]" };
+    uint64_t vaddr = 0xffffffff81000050;
+
+    ck_assert_int_eq(sym_session_open(&options, &session, &error), SYM_OK);
+    ck_assert_int_eq(sym_session_kallsyms(session, kallsyms, strlen(kallsyms), &error), SYM_OK);
+    ck_assert_int_eq(sym_session_kallsyms(session, kallsyms, strlen(kallsyms), &error),
+                     SYM_INVALID);
+    ck_assert_int_eq(sym_session_module(session, &key, &module, &error), SYM_OK);
+    ck_assert_int_eq(sym_module_report(module)->quality, SYM_QUALITY_SYMTAB);
+    ck_assert(sym_module_report(module)->unverified);
+    for (int i = 0; i < 2; i++) { /* read again when another module came between */
+        struct sym_module *between;
+        struct sym_module_key other = { .path = "[ext4]" };
+        answer.calls = 0;
+        ck_assert_int_eq(sym_module_resolve(module, &vaddr, 1, built_keep, &answer, &error),
+                         SYM_OK);
+        ck_assert_uint_eq(answer.count, 1);
+        ck_assert_str_eq(answer.frames[0].function, "early_setup");
+        ck_assert_int_eq(sym_session_module(session, &other, &between, &error), SYM_OK);
+        ck_assert_int_eq(sym_module_resolve(between, &vaddr, 1, built_keep, &answer, &error),
+                         SYM_OK);
+        ck_assert_uint_eq(answer.count, 0);
+    }
+}
+END_TEST
+
+START_TEST(refuses_text_that_is_not_kallsyms)
+{
+    ck_assert_int_eq(sym_session_open(NULL, &session, &error), SYM_OK);
+    ck_assert_int_eq(sym_session_kallsyms(session, "nothing of it\n", 14, &error), SYM_MALFORMED);
+}
+END_TEST
+
+/* ---- Trail ---- */
+
+/* The first step at place; NULL: none.  */
+static const struct sym_trail_step *step_at(enum sym_trail_place place)
+{
+    size_t count;
+    const struct sym_trail_step *steps = sym_module_trail(module, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].place == place)
+            return &steps[i];
+    return NULL;
+}
+
+START_TEST(tells_where_it_looked)
+{
+    build_run("sh place other syms .debug && sh place debug root .debug && cp bare here");
+    (void)find("here", true);
+    const struct sym_trail_step *syms = step_at(SYM_PLACE_SYMBOL_PATH);
+    const struct sym_trail_step *path = step_at(SYM_PLACE_RECORDED_PATH);
+    const struct sym_trail_step *root = step_at(SYM_PLACE_DEBUG_ROOT);
+    const struct sym_trail_step *server = step_at(SYM_PLACE_DEBUGINFOD_SERVER);
+    ck_assert_int_eq(syms->outcome, SYM_OUTCOME_REFUSED);
+    ck_assert_ptr_nonnull(strstr(syms->reason, "the file has build ID"));
+    ck_assert_int_eq(syms[1].outcome, SYM_OUTCOME_ABSENT); /* more */
+    ck_assert_int_eq(path->outcome, SYM_OUTCOME_USED);
+    ck_assert_str_eq(path->reason, "for code");
+    ck_assert_int_eq(root->outcome, SYM_OUTCOME_USED);
+    ck_assert_int_eq(root->quality, SYM_QUALITY_DWARF);
+    ck_assert_str_eq(root->reason, "for symbols and debug information");
+    ck_assert_int_eq(server->outcome, SYM_OUTCOME_SKIPPED);
+}
+END_TEST
+
+START_TEST(tells_what_it_did_not_need)
+{
+    build_run("sh place symbols syms '' && sh place full more ''");
+    (void)find("full", true);
+    ck_assert_int_eq(step_at(SYM_PLACE_SYMBOL_PATH)->outcome, SYM_OUTCOME_USED); /* for code */
+    ck_assert_int_eq(step_at(SYM_PLACE_RECORDED_PATH)->outcome, SYM_OUTCOME_SKIPPED);
 }
 END_TEST
 
@@ -338,12 +570,20 @@ int main(void)
     SRunner *runner;
     int failed;
 
+    tcase_add_unchecked_fixture(tcase, compile_once, remove_once);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, finds_the_best_that_agrees, 0, ROWS(cases));
     tcase_add_test(tcase, takes_a_path_without_build_id_as_unverified);
     tcase_add_test(tcase, looks_for_debug_files_of_an_unverified_path);
     tcase_add_test(tcase, takes_a_file_without_build_id_at_the_path);
     tcase_add_test(tcase, takes_a_relocatable_object);
+    tcase_add_loop_test(tcase, follows_debug_links, 0, ROWS(link_cases));
+    tcase_add_test(tcase, puts_together_sections_of_the_cache);
+    tcase_add_test(tcase, takes_no_incomplete_sections);
+    tcase_add_test(tcase, takes_kallsyms_text_for_the_kernel);
+    tcase_add_test(tcase, refuses_text_that_is_not_kallsyms);
+    tcase_add_test(tcase, tells_where_it_looked);
+    tcase_add_test(tcase, tells_what_it_did_not_need);
     tcase_add_test(tcase, gives_one_handle_for_one_key);
     tcase_add_test(tcase, refuses_a_key_that_names_nothing);
     tcase_add_test(tcase, refuses_options_of_another_size);

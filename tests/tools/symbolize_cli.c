@@ -1,9 +1,15 @@
 /* symbolize_cli.c - prints what libsymbolize finds, as llvm-symbolizer does, for tests.
  *
- *   symbolize_cli [-l] [-n] [-r] [-d DIR]... OBJECT [ADDRESS...]
+ *   symbolize_cli [OPTION]... OBJECT [ADDRESS...]
  *
- * Addresses come from standard input, one a line, when none is given.  -l prints linkage names, -n
- * leaves inlined frames out, -r prints the report and nothing else, -d adds a symbol directory.  */
+ * OBJECT is the path that was recorded; "" for none.  Addresses come from standard input, one a
+ * line, when none is given; with -r or -t there may be none.
+ *
+ *   -l       linkage names           -d PATH   adds a symbol path
+ *   -n       no inlined frames       -i HEX    the build ID that is asked for
+ *   -r       the report              -R ROOT   instead of /usr/lib/debug
+ *   -t       the trail               -D        may ask debuginfod servers, -b BYTES for so much
+ */
 #include "libsymbolize/symbolize.h"
 
 #include <inttypes.h>
@@ -99,42 +105,132 @@ static enum sym_status print_frames(struct sym_module *module, const struct addr
     return status;
 }
 
+static void print_trail(const struct sym_module *module)
+{
+    static const char *const places[] = {
+        "symbol-path",       "recorded", "debuglink", "debug-root", "debuginfod-cache",
+        "debuginfod-server", "kallsyms", "alt",       "split"
+    };
+    static const char *const outcomes[] = { "absent", "refused", "spare", "used", "skipped" };
+    size_t count;
+    const struct sym_trail_step *steps = sym_module_trail(module, &count);
+
+    for (size_t i = 0; i < count; i++)
+        printf("%s %s %d %s: %s\n", places[steps[i].place], outcomes[steps[i].outcome],
+               (int)steps[i].quality, steps[i].path, steps[i].reason);
+}
+
+static size_t parse_build_id(const char *text, uint8_t *id, size_t capacity)
+{
+    size_t count = 0;
+    unsigned byte;
+
+    while (count < capacity && sscanf(text + 2 * count, "%2x", &byte) == 1)
+        id[count++] = (uint8_t)byte;
+    return count;
+}
+
+struct request {
+    struct sym_options options;
+    const char *dirs[DIRS_MAX];
+    uint8_t id[64];
+    struct sym_module_key key;
+    bool report, trail, linkage_names;
+};
+
+static bool show_progress(void *context, const struct sym_progress *progress)
+{
+    uint64_t *shown = context;
+
+    if (progress->bytes > *shown)
+        *shown = progress->bytes;
+    return true;
+}
+
+static bool apply(struct request *request, int option, const char *argument)
+{
+    struct sym_options *options = &request->options;
+
+    switch (option) {
+    case 'l':
+        request->linkage_names = true;
+        return true;
+    case 'n':
+        options->no_inlines = true;
+        return true;
+    case 'r':
+        request->report = true;
+        return true;
+    case 't':
+        request->trail = true;
+        return true;
+    case 'd':
+        if (options->symbol_path_count == DIRS_MAX)
+            return false;
+        request->dirs[options->symbol_path_count++] = argument;
+        return true;
+    case 'i':
+        request->key.build_id = request->id;
+        request->key.build_id_length = parse_build_id(argument, request->id, sizeof request->id);
+        return true;
+    case 'R':
+        options->debug_root = argument;
+        return true;
+    case 'D':
+        options->debuginfod = true;
+        return true;
+    case 'b':
+        options->debuginfod_bytes = strtoull(argument, NULL, 10);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum sym_status answer(const struct request *request, struct sym_session *session,
+                              char **arguments, struct sym_error *error)
+{
+    struct addresses addresses = { 0 };
+    struct sym_module *module;
+    enum sym_status status = sym_session_module(session, &request->key, &module, error);
+
+    if (status)
+        return status;
+    if ((*arguments || (!request->report && !request->trail)) &&
+        read_addresses(&addresses, arguments))
+        status = print_frames(module, &addresses, request->linkage_names, error);
+    if (request->report)
+        print_report(module);
+    if (request->trail)
+        print_trail(module);
+    free(addresses.items);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
-    const char *dirs[DIRS_MAX];
-    struct sym_options options = { .size = sizeof options, .symbol_paths = dirs };
-    struct addresses addresses = { 0 };
+    uint64_t transferred = 0;
+    struct request request = { .options = { .size = sizeof request.options,
+                                            .progress = show_progress,
+                                            .progress_context = &transferred } };
     struct sym_session *session = NULL;
-    struct sym_module *module = NULL;
     struct sym_error error = { .status = SYM_OK };
-    bool report = false, linkage_names = false;
     int option;
 
-    while ((option = getopt(argc, argv, "lnrd:")) != -1) {
-        if (option == 'l')
-            linkage_names = true;
-        else if (option == 'n')
-            options.no_inlines = true;
-        else if (option == 'r')
-            report = true;
-        else if (option == 'd' && options.symbol_path_count < DIRS_MAX)
-            dirs[options.symbol_path_count++] = optarg;
-        else
+    request.options.symbol_paths = request.dirs;
+    while ((option = getopt(argc, argv, "lnrtd:i:R:Db:")) != -1)
+        if (!apply(&request, option, optarg))
             return 2;
-    }
     if (optind >= argc)
         return 2;
-    struct sym_module_key key = { .path = argv[optind] };
-    enum sym_status status = sym_session_open(&options, &session, &error);
+    request.key.path = argv[optind][0] ? argv[optind] : NULL;
+    enum sym_status status = sym_session_open(&request.options, &session, &error);
     if (!status)
-        status = sym_session_module(session, &key, &module, &error);
-    if (!status && report)
-        print_report(module);
-    else if (!status && read_addresses(&addresses, argv + optind + 1))
-        status = print_frames(module, &addresses, linkage_names, &error);
+        status = answer(&request, session, argv + optind + 1, &error);
     if (status)
         (void)fprintf(stderr, "symbolize_cli: %s\n", error.message);
-    free(addresses.items);
+    if (transferred)
+        (void)fprintf(stderr, "symbolize_cli: %" PRIu64 " bytes were fetched\n", transferred);
     sym_session_close(session);
     return status != SYM_OK;
 }
