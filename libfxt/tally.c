@@ -28,11 +28,11 @@ struct sum {
  * known one borrows from bit 15 of its lane.  */
 static inline uint64_t sum_strings(struct sum *sum, uint64_t highest, uint64_t references)
 {
-    uint64_t is_inline = (references >> 15 & BOTH(1)) * 0xffff;
-    uint64_t words = (((references & BOTH(0x7fff)) + BOTH(7)) >> 3 & BOTH(0x1fff)) & is_inline;
+    uint64_t texts = references & (references >> 15 & BOTH(1)) * 0xffff; /* or 0 in the lane */
+    uint64_t lengths = (texts & BOTH(0x7fff)) + BOTH(7);
 
-    sum->known &= highest - (references & ~is_inline);
-    return (words >> 16) + (words & 0xffff);
+    sum->known &= highest - (references ^ texts);
+    return (lengths >> 19) + (lengths >> 3 & 0x1fff);
 }
 
 /* The argument whose header this is.  */
