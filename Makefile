@@ -92,6 +92,7 @@ help:
 	  'make check      build and run all tests' \
 	  'make bench      measure speed and memory beside peers (BENCHES=WORD... for some)' \
 	  'make fuzz       run the fuzz targets (FUZZ_SECONDS=N each, FUZZ=WORD... for some)' \
+	  'make bench-large  the same at 10 GB' \
 	  'make demo       capture a sample program, convert it, show its hottest functions' \
 	  'make lint       formatting, clang-tidy, cppcheck, import arrows' \
 	  'make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)' \
@@ -178,6 +179,11 @@ $(FXTGEN): $(GENERATE_OBJECTS) $(call objects,cli) $(O)/lib/libfxt.a
 .PHONY: bench
 bench: $(O)/.deps-bench all bench-tools
 	$(Q)O=$(O) CC='$(CC)' bench/run $(BENCHES)
+
+# The same for inputs that take minutes.
+.PHONY: bench-large
+bench-large: $(O)/.deps-bench all bench-tools
+	$(Q)O=$(O) CC='$(CC)' bench/run --large $(BENCHES)
 
 # With TESTS, only the programs that will run are built.
 named = $(strip $(foreach word,$(TESTS),$(findstring $(word),$(notdir $(1)))))

@@ -35,6 +35,7 @@ enum subject { MIX_EVENTS, MIX_SCHED, MIX_STACKS, MIX_HEAP, SUBJECTS };
 struct wanted {
     enum kind kind;
     uint32_t mix[SUBJECTS]; /* parts of the records */
+    uint64_t rate;          /* ticks a second */
     uint64_t seed;
     uint64_t size;  /* bytes; 0: count decides */
     uint64_t count; /* samples, slices, events, ... */

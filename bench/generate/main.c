@@ -7,9 +7,14 @@
 static const char *const kind_names[] = { "sampler", "profiler", "region", "spans",
                                           "events",  "sched",    "heap",   NULL };
 
-struct wanted wanted = {
-    .seed = 1, .count = 10000, .cpus = 4, .processes = 3, .threads = 4, .stacks = 1000, .depth = 20
-};
+struct wanted wanted = { .rate = 1000000000,
+                         .seed = 1,
+                         .count = 10000,
+                         .cpus = 4,
+                         .processes = 3,
+                         .threads = 4,
+                         .stacks = 1000,
+                         .depth = 20 };
 
 enum key {
     KEY_KIND = 1,
@@ -22,6 +27,7 @@ enum key {
     KEY_THREADS,
     KEY_STACKS,
     KEY_DEPTH,
+    KEY_RATE,
     KEY_TRUTH,
 };
 
@@ -45,6 +51,8 @@ static const struct cli_option options[] = {
     { KEY_THREADS, 0, "threads", "N", "threads of each process (default 4)" },
     { KEY_STACKS, 0, "stacks", "N", "distinct stacks, or names of events (default 1000)" },
     { KEY_DEPTH, 0, "depth", "N", "frames of the deepest stack (default 20)" },
+    { KEY_RATE, 0, "rate", "N",
+      "ticks a second (default 1000000000); times in the truth are ticks" },
     { KEY_TRUTH, 0, "truth", "FILE",
       "write what a reader must find: a line 'process;frame;...;leaf N' a stack, sorted by\n"
       "bytes; N counts samples or events, or is a slice's own nanoseconds; sched: the\n"
@@ -77,15 +85,16 @@ static const struct cli_command command = {
 static void take_part(const char *part, size_t length)
 {
     static const char *const names[SUBJECTS + 1] = { "events", "sched", "stacks", "heap", NULL };
-    const char *equals = memchr(part, '=', length);
+    size_t name_length = strcspn(part, "=,");
     char text[32];
     size_t subject;
 
-    if (!equals || length >= sizeof text)
+    if (part[name_length] != '=' || length >= sizeof text)
         cli_usage_error("--mix: '%.*s' is not like events=70", (int)length, part);
-    (void)snprintf(text, sizeof text, "%.*s", (int)(equals - part), part);
+    (void)snprintf(text, sizeof text, "%.*s", (int)name_length, part);
     subject = cli_choice("--mix", text, names);
-    (void)snprintf(text, sizeof text, "%.*s", (int)(part + length - equals - 1), equals + 1);
+    (void)snprintf(text, sizeof text, "%.*s", (int)(length - name_length - 1),
+                   part + name_length + 1);
     wanted.mix[subject] = (uint32_t)cli_number("--mix", text, 0, 1000000);
 }
 
@@ -138,6 +147,9 @@ static void take_option(int key, const char *value)
         break;
     case KEY_DEPTH:
         wanted.depth = (uint32_t)cli_number("--depth", value, 1, MAX_FRAMES);
+        break;
+    case KEY_RATE:
+        wanted.rate = cli_number("--rate", value, 1, UINT64_MAX);
         break;
     case KEY_TRUTH:
         wanted.truth = value;

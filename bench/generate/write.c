@@ -54,8 +54,7 @@ void put_magic(void)
 
 void put_init(void)
 {
-    put((struct fxt_record){ .kind = FXT_RECORD_INIT,
-                             .value.init.ticks_per_second = UINT64_C(1000000000) });
+    put((struct fxt_record){ .kind = FXT_RECORD_INIT, .value.init.ticks_per_second = wanted.rate });
 }
 
 void put_provider(uint32_t id, const char *name)

@@ -1,0 +1,71 @@
+#!/bin/sh
+# How fast libfxt reads, beside what it takes to read the same bytes and add up their words; and the memory it takes.
+set -eu
+. bench/lib.sh
+missed=0
+cd "$WORK"
+SIZE=${SIZE:-1G}
+RUNS=${RUNS:-5}
+
+bound() { # bound GB_PER_S; 0: none
+    if [ "$1" = 0 ]; then echo -; else echo ">= $1 GB/s"; fi
+}
+
+# A trace lies in the page cache once it was written and read.
+rate() { # rate NAME FILE MODE BOUND
+    fxtread --mode "$3" --repeat "$RUNS" "$2" >figure
+    fxtread --mode sum --repeat "$RUNS" "$2" >peer
+    figure=$(field figure gb_per_s)
+    peer=$(field peer gb_per_s)
+    line "$1" "$figure GB/s" "$peer GB/s read+sum" "$(calc "$figure / $peer")" "$(bound "$4")" "$figure >= $4"
+}
+
+program() { # program NAME FILE BOUND OPTION...: fxtdump's whole run
+    name=$1 file=$2 least=$3
+    shift 3
+    meter --runs "$RUNS" figure fxtdump "$@" "$file" >/dev/null
+    fxtread --mode sum --repeat "$RUNS" "$file" >peer
+    figure=$(calc "$(wc -c <"$file") / 1e9 / $(field figure cpu_seconds)")
+    peer=$(field peer gb_per_s)
+    line "$name" "$figure GB/s" "$peer GB/s read+sum" "$(calc "$figure / $peer")" "$(bound "$least")" "$figure >= $least"
+}
+
+memory() { # memory NAME BOUND_MIB: of the run in the file figure
+    figure=$(calc "$(field figure max_rss_kib) / 1024")
+    line "$1" "$figure MiB" "$SIZE trace" - "< $2 MiB" "$figure < $2"
+}
+
+fxtgen --kind events --size "$SIZE" >events.fxt
+cat events.fxt >/dev/null
+rate "every field, 72-byte events" events.fxt all 2
+program "fxtdump --stats" events.fxt 4 --stats
+program "fxtdump --verify" events.fxt 4 --verify
+fxtread --mode sum-memory --repeat "$RUNS" events.fxt >figure
+line "the words added up in memory" "$(field figure gb_per_s) GB/s" - - - 1
+
+meter figure fxtdump --stats events.fxt >/dev/null
+memory "memory of fxtdump --stats, file" 16
+meter figure fxtread events.fxt >/dev/null
+memory "memory with every field visited, file" 16
+# shellcheck disable=SC2002 # a pipe is what is asked for
+cat events.fxt | meter figure fxtdump --stats - >/dev/null
+memory "memory of fxtdump --stats, pipe" 16
+fxtcat compress -o events.fxt.zst events.fxt
+meter figure fxtdump --stats events.fxt.zst >/dev/null
+memory "memory of fxtdump --stats, zstd" 32
+# shellcheck disable=SC2002
+cat events.fxt.zst | meter figure fxtdump --stats - >/dev/null
+memory "memory of fxtdump --stats, zstd in a pipe" 32
+rm -f events.fxt events.fxt.zst
+
+# 19.2 MHz divides no nanosecond: every time takes two multiplications more.
+fxtgen --kind events --rate 19200000 --size "$SIZE" >events.fxt
+cat events.fxt >/dev/null
+rate "every field, 19.2 MHz clock" events.fxt all 2
+program "fxtdump --stats, 19.2 MHz clock" events.fxt 4 --stats
+rm -f events.fxt
+fxtgen --mix events=70,sched=20,stacks=5,heap=5 --size "$SIZE" >mix.fxt
+cat mix.fxt >/dev/null
+rate "every field, mixed records" mix.fxt all 0
+program "fxtdump --stats, mixed records" mix.fxt 0 --stats
+exit "$missed"
