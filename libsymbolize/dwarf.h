@@ -229,7 +229,8 @@ struct sym_decoder {
     const struct sym_code *code; /* of the last range: mostly that of the next too */
     struct sym_ranges ranges;
     struct sym_sweep sweep;
-    uint64_t range_budget; /* entries of range lists that may still be read for a unit */
+    uint64_t range_budget; /* entries of range lists that may still be read: for the functions of a
+                            * unit, then for the copies inlined into each function */
     bool damaged;          /* something could not be read */
     char damage[160];      /* the first such thing, a phrase */
 };
@@ -275,6 +276,9 @@ void sym_dwarf_close(struct sym_dwarf *dwarf); /* accepts a half-built one, or a
  * is asked for.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct sym_span *span,
                                struct sym_unit **out);
+
+/* Sets how many entries of range lists may be read for info_bytes of DIEs.  */
+void sym_decoder_allow_ranges(struct sym_decoder *decoder, uint64_t info_bytes, uint64_t at_least);
 
 /* Decodes one that is at hand.  The second leaves the line budget alone, and so may be called by
  * any thread for a unit that no other one looks at.  SYM_OK or SYM_NO_MEMORY.  */

@@ -7,6 +7,7 @@
 
 enum {
     DEPTH_MAX = 512, /* nesting of DIEs that is told apart; inlining a hundred deep nests 200 */
+    RANGES_OF_ANY_FUNCTION = 1 << 12,
 };
 
 /* A walk over DIEs in the order of their offsets.  */
@@ -424,6 +425,7 @@ enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit
     entry->first_segment = scopes->inlined.count;
     if (entry->children >= entry->limit)
         return SYM_OK;
+    sym_decoder_allow_ranges(decoder, entry->limit - entry->children, RANGES_OF_ANY_FUNCTION);
     enum sym_status status = walk_init(&copies.walk, decoder, unit, entry->children, entry->limit);
     decoder->ranges.count = 0;
     if (!status)

@@ -525,17 +525,24 @@ void sym_unit_charge(struct sym_decoder *decoder, struct sym_unit *unit)
     dwarf->line_budget -= header.program.left;
 }
 
-enum sym_status sym_unit_decode(struct sym_decoder *decoder, struct sym_unit *unit)
+/* Units and functions each by their size: the same whatever else was decoded, and by whom.  */
+void sym_decoder_allow_ranges(struct sym_decoder *decoder, uint64_t info_bytes, uint64_t at_least)
 {
     const struct sym_dwarf *dwarf = decoder->dwarf;
-    uint64_t all = dwarf->sections[SYM_SECTION_INFO].size, own = unit->limit - unit->offset;
+    double all = (double)dwarf->sections[SYM_SECTION_INFO].size;
+
+    decoder->range_budget = at_least +
+                            (uint64_t)(16 * (double)range_bytes(dwarf) * (double)info_bytes / all);
+}
+
+enum sym_status sym_unit_decode(struct sym_decoder *decoder, struct sym_unit *unit)
+{
+    uint64_t own = unit->limit - unit->offset;
 
     if (unit->decoded)
         return SYM_OK;
     unit->decoded = true; /* a damaged one is not tried again */
-    /* Each unit by its size: the same whatever else was decoded, and by whom.  */
-    decoder->range_budget = RANGES_OF_ANY_UNIT +
-                            (uint64_t)(16 * (double)range_bytes(dwarf) * (double)own / (double)all);
+    sym_decoder_allow_ranges(decoder, own, RANGES_OF_ANY_UNIT);
     enum sym_status status = sym_functions_read(decoder, unit);
     return status ? status : sym_lines_read(decoder, unit);
 }
