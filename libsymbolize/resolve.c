@@ -186,8 +186,9 @@ static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t 
     enum sym_status status = find_symbol(module, vaddr, &frames->span, &found);
     if (status)
         return status;
-    if (!found && frames->count == 1 && !frames->items[0].function[0])
-        frames->count = 0; /* padding between functions has lines, but is in none of them */
+    /* Padding between functions may have a line, but is in none of them.  */
+    if (!found && frames->count == 1 && !frames->items[0].function[0] && !frames->items[0].line)
+        frames->count = 0;
     if (!found)
         return SYM_OK;
     if (frames->count == 0) {

@@ -40,7 +40,7 @@ END {
         bad++
     }
     line = sprintf("%s: %d addresses, %d identical (%.2f %%)", name, count, same, count ? 100 * same / count : 0)
-    classes = "line-0 padding nearest clone alias outer-name plain-name rnglistx file-1"
+    classes = "line-0 nearest clone alias outer-name plain-name rnglistx file-1"
     n = split(classes, list, " ")
     for (i = 1; i <= n; i++)
         if (list[i] in taken)
@@ -78,8 +78,6 @@ function same_place(first, second) {
 function classify(our, their,   a, b, n, m, i, class) {
     n = split(our, a, "\n")
     m = split(their, b, "\n")
-    if (n == 2 && m == 2 && a[1] == "??" && a[2] == "??:0:0" && b[1] == "??")
-        return "padding"
     if (other == "addr2line" && n == 2 && m == 2 && a[1] == "??")
         return "nearest"
     if (other == "addr2line" && dwarf5 && name ~ /clang/ && m < n && a[n - 1] == b[m - 1])
