@@ -105,6 +105,63 @@ START_TEST(survives_every_failed_allocation)
 }
 END_TEST
 
+/* From records to named frames and what is written of them; *taken is to be released.  */
+static enum profile_status name_frames(const struct fxt_record *records, size_t count,
+                                       struct taken *taken)
+{
+    const struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    struct sym_session *session = NULL;
+    enum profile_status status = take_records(records, count, NULL, taken);
+    size_t written = 0;
+
+    if (status == PROFILE_OK && sym_session_open(&options, &session, NULL) != SYM_OK)
+        status = PROFILE_NO_MEMORY;
+    if (status == PROFILE_OK)
+        status = profile_symbolize(taken->profile, session, NULL);
+    if (status == PROFILE_OK)
+        status = write_all(taken->profile, &written);
+    sym_session_close(session);
+    return status;
+}
+
+START_TEST(symbolizes_or_says_that_memory_is_short)
+{
+    static const uint64_t pcs[] = { 0x1000c, 0x10025, 0x20001 };
+    const char *root = getenv("ROOT");
+    enum profile_status status;
+    unsigned long allocations;
+    struct taken taken;
+    char path[4096];
+    char *folded;
+
+    (void)snprintf(path, sizeof path, "%s/testdata/symbolize/hostile/x86-64-dwarf5.so",
+                   root ? root : ".");
+    const struct fxt_record records[] = {
+        module_record(1, 0, path, ""),           mapping_record(1, 0, 0x10000, 0x1000, 0x1000),
+        module_record(1, 1, "/nonexistent", ""), mapping_record(1, 1, 0x20000, 0x1000, 0),
+        backtrace_record(1, 1, 1, pcs, 3),
+    };
+
+    allocation_fail_at(0);
+    status = name_frames(records, COUNT_OF(records), &taken);
+    allocations = allocation_count();
+    ck_assert_int_eq(status, PROFILE_OK);
+    folded = folded_of(&taken, PROFILE_CPU, PROFILE_ROOT_NONE, 0);
+    ck_assert_str_eq(folded, "[nonexistent];near;far;middle 1\n");
+    free(folded);
+    taken_release(&taken);
+    ck_assert_uint_gt(allocations, 100);
+    for (unsigned long n = 1; n <= allocations; n++) {
+        allocation_fail_at(n);
+        status = name_frames(records, COUNT_OF(records), &taken);
+        allocation_fail_at(0);
+        taken_release(&taken);
+        ck_assert_msg(status == PROFILE_NO_MEMORY, "allocation %lu of %lu: status %d", n,
+                      allocations, (int)status);
+    }
+}
+END_TEST
+
 START_TEST(says_that_memory_is_short)
 {
     struct profile *profile = NULL;
@@ -129,6 +186,7 @@ int main(void)
     int failed;
 
     tcase_add_test(tcase, survives_every_failed_allocation);
+    tcase_add_test(tcase, symbolizes_or_says_that_memory_is_short);
     tcase_add_test(tcase, says_that_memory_is_short);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
