@@ -106,6 +106,100 @@ START_TEST(reports_every_failed_allocation)
 }
 END_TEST
 
+/* ---- Finding and formats ---- */
+
+static const char kallsyms[] = "ffffffff81000000 T _stext\nffffffff81000040 t early_setup\n";
+
+/* What is looked for at the path object.so, with the symbol paths syms and object.so.gz, root for
+ * /usr/lib/debug and cache for debuginfod's.  */
+static const struct {
+    const char *name, *setup;
+} finds[] = {
+    { "a directory of files", "mkdir -p syms/a && cp full syms/a && cp bare syms/b && "
+                              "cp bare object.so" },
+    { "a debug link and .gnu_debugdata",
+      "objcopy --only-keep-debug full link.debug && strip -g -o mini full && xz mini && "
+      "objcopy --add-section .gnu_debugdata=mini.xz --add-gnu-debuglink=link.debug bare object.so "
+      "&& mkdir .debug && printf x >>link.debug && mv link.debug .debug" },
+    { "MiniDebugInfo alone", "strip -g -o mini full && xz mini && "
+                             "objcopy --add-section .gnu_debugdata=mini.xz bare object.so" },
+    { "a packed relocatable object", "gzip -c full.o >object.so" },
+    { "trees and refused files",
+      "id=$(readelf -n full | sed -n 's/.*Build ID: //p') && rest=${id#??} && "
+      "mkdir -p root/.build-id/${id%$rest} syms && cp full root/.build-id/${id%$rest}/$rest.debug "
+      "&& cp full.o syms/$id && cp program.cc syms/$id.debug && cp bare object.so" },
+    { "sections in the cache",
+      "id=$(readelf -n full | sed -n 's/.*Build ID: //p') && mkdir -p cache/$id && "
+      "for name in debug_info debug_abbrev debug_line debug_str debug_str_offsets debug_rnglists "
+      "debug_line_str debug_ranges debug_addr debug_aranges gnu_debugaltlink debug_sup; do "
+      ": >cache/$id/section-.$name; objcopy -O binary --only-section=.$name "
+      "--set-section-flags .$name=alloc full cache/$id/section-.$name 2>/dev/null; :; done && "
+      "cp bare object.so" },
+    { "an object without section headers", "cp bare object.so && llvm-strip --strip-sections "
+                                           "object.so" },
+};
+
+static enum sym_status use_finding(size_t *frames, struct sym_error *error)
+{
+    char *syms = build_path("syms"), *root = build_path("root"), *cache = build_path("cache");
+    const char *paths[] = { syms, missing, path };
+    struct sym_options options = { .size = sizeof options,
+                                   .symbol_paths = paths,
+                                   .symbol_path_count = 3,
+                                   .debug_root = root,
+                                   .debuginfod_cache = cache };
+    struct sym_module_key keys[] = { { .path = path }, { .path = "[kernel]" } };
+    const uint64_t kernel_vaddr = 0xffffffff81000041;
+    struct sym_session *session;
+    struct sym_module *module;
+    enum sym_status status = sym_session_open(&options, &session, error);
+
+    free(syms);
+    free(root);
+    free(cache);
+    *frames = 0;
+    if (status)
+        return status;
+    status = sym_session_kallsyms(session, kallsyms, sizeof kallsyms - 1, error);
+    if (!status)
+        status = sym_session_module(session, &keys[0], &module, error);
+    if (!status)
+        status = sym_module_resolve(module, vaddrs, ADDRESSES, count_frames, frames, error);
+    if (!status)
+        status = sym_session_module(session, &keys[1], &module, error);
+    if (!status)
+        status = sym_module_resolve(module, &kernel_vaddr, 1, count_frames, frames, error);
+    sym_session_close(session);
+    return status;
+}
+
+START_TEST(reports_every_failure_of_finding)
+{
+    struct sym_error error;
+    size_t frames = 0, wanted = 0;
+
+    build_run("${CXX:-c++} -fPIC -shared -O2 -g -Wl,--build-id=sha1 -o full program.cc && "
+              "${CXX:-c++} -O2 -g -c -o full.o program.cc && strip -o bare full");
+    build_run(finds[_i].setup);
+    for (size_t i = 0; i < ADDRESSES; i++)
+        vaddrs[i] = (_i == 3 ? 0 : 0x1000) + 4 * i;
+    allocation_fail_at(0);
+    enum sym_status status = use_finding(&wanted, &error);
+    unsigned long count = allocation_count();
+    ck_assert_int_eq(status, SYM_OK);
+    ck_assert_msg(wanted > 3, "%s: %zu frames", finds[_i].name, wanted);
+    for (unsigned long n = 1; n <= count; n++) {
+        error = (struct sym_error){ .status = SYM_OK };
+        allocation_fail_at(n);
+        status = use_finding(&frames, &error);
+        allocation_fail_at(0);
+        ck_assert_msg(status == SYM_NO_MEMORY, "%s: allocation %lu of %lu: status %d",
+                      finds[_i].name, n, count, (int)status);
+        ck_assert_int_eq(error.status, SYM_NO_MEMORY);
+    }
+}
+END_TEST
+
 START_TEST(gives_no_name_without_memory)
 {
     char *readable;
@@ -135,6 +229,8 @@ int main(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, reports_every_failed_allocation, 0,
                         (int)(sizeof sources / sizeof sources[0]));
+    tcase_add_loop_test(tcase, reports_every_failure_of_finding, 0,
+                        (int)(sizeof finds / sizeof finds[0]));
     tcase_add_test(tcase, gives_no_name_without_memory);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
