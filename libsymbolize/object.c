@@ -21,20 +21,6 @@ static enum sym_status no_memory(const struct sym_object *object, struct sym_err
 
 /* ---- Structures ---- */
 
-uint64_t sym_object_load(const struct sym_object *object, const uint8_t *bytes, size_t size)
-{
-    uint64_t value = 0;
-
-    if (object->big_endian) {
-        for (size_t i = 0; i < size; i++)
-            value = value << 8 | bytes[i];
-    } else {
-        for (size_t i = size; i-- > 0;)
-            value = value << 8 | bytes[i];
-    }
-    return value;
-}
-
 /* Takes the fields of a structure one after the other.  */
 struct fields {
     const struct sym_object *object;
@@ -56,26 +42,19 @@ static uint64_t take_word(struct fields *fields) /* of the object's own size */
 
 struct sym_elf_symbol sym_object_symbol(const struct sym_object *object, const uint8_t *bytes)
 {
-    struct fields fields = { object, bytes };
-    struct sym_elf_symbol symbol = { .name = (uint32_t)take(&fields, 4) };
-    uint8_t info;
+    bool wide = object->is_64; /* the fields are the same, their order is not */
+    uint8_t info = bytes[wide ? 4 : 12];
 
-    if (object->is_64) {
-        info = (uint8_t)take(&fields, 1);
-        (void)take(&fields, 1); /* st_other */
-        symbol.section = (uint16_t)take(&fields, 2);
-        symbol.value = take(&fields, 8);
-        symbol.size = take(&fields, 8);
-    } else {
-        symbol.value = take(&fields, 4);
-        symbol.size = take(&fields, 4);
-        info = (uint8_t)take(&fields, 1);
-        (void)take(&fields, 1);
-        symbol.section = (uint16_t)take(&fields, 2);
-    }
-    symbol.type = info & 15;
-    symbol.binding = info >> 4;
-    return symbol;
+    return (struct sym_elf_symbol){
+        .name = (uint32_t)sym_object_load(object, bytes, 4),
+        .type = info & 15,
+        .binding = info >> 4,
+        .section = (uint16_t)sym_object_load(object, bytes + (wide ? 6 : 14), 2),
+        .value = wide ? sym_object_load(object, bytes + 8, 8)
+                      : sym_object_load(object, bytes + 4, 4),
+        .size = wide ? sym_object_load(object, bytes + 16, 8)
+                     : sym_object_load(object, bytes + 8, 4),
+    };
 }
 
 struct sym_elf_relocation sym_object_relocation(const struct sym_object *object,

@@ -11,6 +11,7 @@
 #include "libsymbolize/base.h"
 #include "libsymbolize/map.h"
 #include <elf.h>
+#include <string.h>
 
 /* ---- ELF objects ---- */
 
@@ -168,7 +169,28 @@ const struct sym_code *sym_object_code(const struct sym_object *object, uint64_t
 /* ---- For who reads ELF structures ---- */
 
 /* An integer of 1, 2, 4 or 8 bytes in the object's byte order.  */
-uint64_t sym_object_load(const struct sym_object *object, const uint8_t *bytes, size_t size);
+static inline uint64_t sym_object_load(const struct sym_object *object, const uint8_t *bytes,
+                                       size_t size)
+{
+    bool swap = object->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+    uint16_t half;
+    uint32_t word;
+    uint64_t large;
+
+    switch (size) {
+    case 1:
+        return bytes[0];
+    case 2:
+        memcpy(&half, bytes, sizeof half);
+        return swap ? __builtin_bswap16(half) : half;
+    case 4:
+        memcpy(&word, bytes, sizeof word);
+        return swap ? __builtin_bswap32(word) : word;
+    default:
+        memcpy(&large, bytes, sizeof large);
+        return swap ? __builtin_bswap64(large) : large;
+    }
+}
 
 /* The bytes of a section as they are in the file, or none: outside of it, or SHT_NOBITS.  */
 struct sym_bytes sym_object_raw(const struct sym_object *object,

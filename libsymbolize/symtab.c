@@ -103,23 +103,31 @@ static int compare_names(const struct sym_entry *left, const struct sym_entry *r
     return order ? order : (left_length > right_length) - (left_length < right_length);
 }
 
-static int compare_entries(const void *a, const void *b)
+/* An entry's address and where the entry is: what is moved when entries are sorted.  */
+struct place {
+    uint64_t start;
+    size_t index;
+};
+
+enum { RADIX = 256 };
+
+/* Sorts by one byte of the address, keeping the order of equal ones; false: all are equal.  */
+static bool sort_by_byte(const struct place *from, struct place *to, size_t count, unsigned shift)
 {
-    const struct sym_entry *left = a, *right = b;
+    size_t counts[RADIX] = { 0 }, at = 0;
 
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
-    return compare_names(left, right); /* the same answer whatever order the linker chose */
-}
-
-/* A symbol without a size reaches to the next one, at most to the end of its section.  */
-static uint64_t end_of(const struct sym_entry *entry, uint64_t next_start)
-{
-    uint64_t end;
-
-    if (!entry->size || __builtin_add_overflow(entry->start, entry->size, &end))
-        end = next_start;
-    return end < entry->limit ? end : entry->limit;
+    for (size_t i = 0; i < count; i++)
+        counts[from[i].start >> shift & 255]++;
+    if (counts[from[0].start >> shift & 255] == count)
+        return false;
+    for (size_t i = 0; i < RADIX; i++) {
+        size_t here = counts[i];
+        counts[i] = at;
+        at += here;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[counts[from[i].start >> shift & 255]++] = from[i];
+    return true;
 }
 
 /* Global over weak over local, then the longer; sizes are cut to what a tie can hold.  */
@@ -130,25 +138,98 @@ static uint32_t tie_of(const struct sym_entry *entry)
     return (uint32_t)entry->preference << 29 | size;
 }
 
-static enum sym_status build_segments(struct sym_symbols *symbols,
-                                      const struct sym_entries *entries)
+/* Of two at one address whose ends are settled: as sym_segments_build() has its ranges, so that it
+ * need not sort them again; then by name: the same answer whatever order the linker chose.  */
+static int compare_aliases(const void *a, const void *b)
+{
+    const struct sym_entry *left = a, *right = b;
+
+    if (left->limit != right->limit)
+        return left->limit < right->limit ? -1 : 1;
+    if (left->sized_function != right->sized_function)
+        return left->sized_function < right->sized_function ? -1 : 1;
+    if (tie_of(left) != tie_of(right))
+        return tie_of(left) < tie_of(right) ? -1 : 1;
+    return compare_names(left, right);
+}
+
+static void sort_aliases(struct sym_entries *entries)
+{
+    struct sym_entry *items = entries->items;
+
+    for (size_t i = 0, next; i < entries->count; i = next) {
+        for (next = i + 1; next < entries->count && items[next].start == items[i].start;)
+            next++;
+        if (next - i > 1)
+            qsort(&items[i], next - i, sizeof *items, compare_aliases);
+    }
+}
+
+/* By address.  */
+static enum sym_status sort_entries(struct sym_entries *entries)
+{
+    size_t count = entries->count;
+    struct place *places = calloc(count, 2 * sizeof *places), *from = places, *to = places + count;
+    struct sym_entry *sorted = calloc(count, sizeof *sorted);
+
+    if (!places || !sorted) {
+        free(places);
+        free(sorted);
+        return SYM_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct place){ .start = entries->items[i].start, .index = i };
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if (!sort_by_byte(from, to, count, shift))
+            continue;
+        struct place *swap = from;
+        from = to;
+        to = swap;
+    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = entries->items[from[i].index];
+    free(places);
+    free(entries->items);
+    entries->items = sorted;
+    entries->capacity = count;
+    return SYM_OK;
+}
+
+/* Sets the limit of each entry to where it ends.  A symbol without a size reaches to the next one,
+ * at most to the end of its section.  */
+static void settle_ends(struct sym_entries *entries)
+{
+    uint64_t next_start = UINT64_MAX, end;
+
+    for (size_t i = entries->count; i-- > 0;) {
+        struct sym_entry *entry = &entries->items[i];
+        if (i + 1 < entries->count && entry[1].start != entry->start)
+            next_start = entry[1].start;
+        if (!entry->size || __builtin_add_overflow(entry->start, entry->size, &end))
+            end = next_start;
+        if (end < entry->limit)
+            entry->limit = end;
+    }
+}
+
+static enum sym_status build_segments(struct sym_symbols *symbols, struct sym_entries *entries)
 {
     struct sym_ranges ranges = { 0 };
-    enum sym_status status = SYM_OK;
+    enum sym_status status = sort_entries(entries);
 
-    symbols->items = calloc(entries->count + 1, sizeof *symbols->items);
+    if (!status)
+        symbols->items = calloc(entries->count, sizeof *symbols->items);
     if (!symbols->items)
         return SYM_NO_MEMORY;
-    uint64_t next_start = UINT64_MAX;
-    for (size_t i = entries->count; i-- > 0 && !status;) {
+    settle_ends(entries);
+    sort_aliases(entries);
+    for (size_t i = 0; i < entries->count && !status; i++) {
         const struct sym_entry *entry = &entries->items[i];
-        if (i + 1 < entries->count && entries->items[i + 1].start != entry->start)
-            next_start = entries->items[i + 1].start;
         symbols->items[i] = (struct sym_symbol){ .name = entry->name,
                                                  .length = entry->length,
                                                  .source = entry->source };
         status = sym_ranges_add(&ranges, (struct sym_range){ .low = entry->start,
-                                                             .high = end_of(entry, next_start),
+                                                             .high = entry->limit,
                                                              .rank = entry->sized_function,
                                                              .tie = tie_of(entry),
                                                              .value = (uint32_t)i });
@@ -217,10 +298,8 @@ enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object 
         status = read_tables(symbols, object, &entries);
     if (!status && code)
         status = sym_plt_read(code, &symbols->owned_names, &entries);
-    if (!status && entries.count) {
-        qsort(entries.items, entries.count, sizeof *entries.items, compare_entries);
+    if (!status && entries.count)
         status = build_segments(symbols, &entries);
-    }
     free(entries.items);
     if (status)
         return sym_fail(error, status, "%s: %s", object ? object->path : code->path,
