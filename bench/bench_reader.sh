@@ -11,23 +11,25 @@ bound() { # bound GB_PER_S; 0: none
     if [ "$1" = 0 ]; then echo -; else echo ">= $1 GB/s"; fi
 }
 
+# The peer is the sum of the file's words: read as a trace is read, and once they are in memory.  The ratio is to the first.
+rate_line() { # rate_line NAME FILE FIGURE BOUND
+    fxtread --mode sum --repeat "$RUNS" "$2" >read
+    fxtread --mode sum-memory --repeat "$RUNS" "$2" >memory
+    line "$1" "$3 GB/s" "sum $(field read gb_per_s), in memory $(field memory gb_per_s)" "$(calc "$3 / $(field read gb_per_s)")" \
+        "$(bound "$4")" "$3 >= $4"
+}
+
 # A trace lies in the page cache once it was written and read.
 rate() { # rate NAME FILE MODE BOUND
     fxtread --mode "$3" --repeat "$RUNS" "$2" >figure
-    fxtread --mode sum --repeat "$RUNS" "$2" >peer
-    figure=$(field figure gb_per_s)
-    peer=$(field peer gb_per_s)
-    line "$1" "$figure GB/s" "$peer GB/s read+sum" "$(calc "$figure / $peer")" "$(bound "$4")" "$figure >= $4"
+    rate_line "$1" "$2" "$(field figure gb_per_s)" "$4"
 }
 
 program() { # program NAME FILE BOUND OPTION...: fxtdump's whole run
     name=$1 file=$2 least=$3
     shift 3
     meter --runs "$RUNS" figure fxtdump "$@" "$file" >/dev/null
-    fxtread --mode sum --repeat "$RUNS" "$file" >peer
-    figure=$(calc "$(wc -c <"$file") / 1e9 / $(field figure cpu_seconds)")
-    peer=$(field peer gb_per_s)
-    line "$name" "$figure GB/s" "$peer GB/s read+sum" "$(calc "$figure / $peer")" "$(bound "$least")" "$figure >= $least"
+    rate_line "$name" "$file" "$(calc "$(wc -c <"$file") / 1e9 / $(field figure cpu_seconds)")" "$least"
 }
 
 memory() { # memory NAME BOUND_MIB: of the run in the file figure
@@ -40,8 +42,6 @@ cat events.fxt >/dev/null
 rate "every field, 72-byte events" events.fxt all 2
 program "fxtdump --stats" events.fxt 4 --stats
 program "fxtdump --verify" events.fxt 4 --verify
-fxtread --mode sum-memory --repeat "$RUNS" events.fxt >figure
-line "the words added up in memory" "$(field figure gb_per_s) GB/s" - - - 1
 
 meter figure fxtdump --stats events.fxt >/dev/null
 memory "memory of fxtdump --stats, file" 16

@@ -122,9 +122,7 @@ static bool make_room(struct fxt_reader *reader, size_t needed)
     return true;
 }
 
-/* Read on until needed bytes are in the window or the input ends.  FXT_OK, FXT_END (fewer are
- * there) or FXT_NO_MEMORY.  A failed input ends like any other here; finish() tells.  */
-static enum fxt_status fill(struct fxt_reader *reader, size_t needed)
+static enum fxt_status read_on(struct fxt_reader *reader, size_t needed)
 {
     while (reader->end - reader->begin < needed) {
         size_t length;
@@ -143,6 +141,13 @@ static enum fxt_status fill(struct fxt_reader *reader, size_t needed)
             reader->end += length;
     }
     return FXT_OK;
+}
+
+/* Read on until needed bytes are in the window or the input ends.  FXT_OK, FXT_END (fewer are
+ * there) or FXT_NO_MEMORY.  A failed input ends like any other here; finish() tells.  */
+static inline enum fxt_status fill(struct fxt_reader *reader, size_t needed)
+{
+    return reader->end - reader->begin >= needed ? FXT_OK : read_on(reader, needed);
 }
 
 /* End here, for good.  */

@@ -50,9 +50,12 @@ static inline void sum_arg(struct sum *sum, uint64_t highest, uint64_t header)
     sum->used += size;
 }
 
-/* What the header says of a record that can be counted.  */
+/* The kinds that can be counted.  */
+enum counter { NOT_COUNTED, EVENTS, CONTEXT_SWITCHES, WAKEUPS, COUNTERS };
+
+/* What the header says of a record.  */
 struct head {
-    enum fxt_record_kind kind; /* FXT_RECORD_UNKNOWN: it cannot */
+    enum counter counter;
     uint64_t args;
     uint64_t last;    /* 1: a word must stand behind the arguments */
     bool is_complete; /* and that word is a time */
@@ -67,7 +70,7 @@ static inline struct head sum_event(struct sum *sum, const struct fxt_known *kno
 
     sum->used = 2 + (thread ? 0u : 2u) + sum_strings(sum, highest, header >> 32);
     sum->fits |= known->highest_thread - thread;
-    return (struct head){ .kind = FXT_RECORD_EVENT,
+    return (struct head){ .counter = EVENTS,
                           .args = fxt_bits(header, 20, 23),
                           .last = HAS_LAST_WORD >> type & 1,
                           .is_complete = type == FXT_EVENT_DURATION_COMPLETE };
@@ -75,66 +78,77 @@ static inline struct head sum_event(struct sum *sum, const struct fxt_known *kno
 
 static inline struct head sum_sched(struct sum *sum, uint64_t header)
 {
-    static const enum fxt_record_kind kinds[16] = {
-        [1] = FXT_RECORD_CONTEXT_SWITCH, [2] = FXT_RECORD_THREAD_WAKEUP
-    };
+    static const uint8_t counters[16] = { [1] = CONTEXT_SWITCHES, [2] = WAKEUPS };
     uint64_t subtype = fxt_bits(header, 60, 63);
 
     sum->used = 5 - subtype; /* a switch names two threads, a wakeup one */
-    return (struct head){ .kind = kinds[subtype], .args = fxt_bits(header, 16, 19) };
+    return (struct head){ .counter = counters[subtype], .args = fxt_bits(header, 16, 19) };
+}
+
+static inline struct head sum_head(struct sum *sum, const struct fxt_known *known, uint64_t highest,
+                                   uint64_t header)
+{
+    if (fxt_bits(header, 0, 3) == FXT_TYPE_EVENT)
+        return sum_event(sum, known, highest, header);
+    if (fxt_bits(header, 0, 3) == FXT_TYPE_SCHEDULING)
+        return sum_sched(sum, header);
+    return (struct head){ .counter = NOT_COUNTED };
 }
 
 /* Records that stand next, back to back.  */
 struct run {
     const uint8_t *next;
     const uint8_t *end; /* of the window */
-    uint64_t counts[FXT_RECORD_KINDS];
+    uint64_t counts[COUNTERS];
     uint64_t first; /* ticks since the base */
     uint64_t last;
 };
+
+/* Whether the times of a sound record can be told; if so, they are noted.  last: where the word
+ * behind the arguments stands.  */
+static inline bool note_times(struct run *run, const struct fxt_clock *clock,
+                              const struct head *head, uint64_t last)
+{
+    uint64_t since = fxt_load_u64(run->next + 8) - clock->base_ticks;
+    uint64_t end = fxt_load_u64(run->next + 8 * (head->last ? last : 1)) - clock->base_ticks;
+
+    end = head->is_complete ? end : since;
+    if (end < since || end > clock->max_ticks)
+        return false;
+    run->first = run->first < since ? run->first : since;
+    run->last = run->last > since ? run->last : since;
+    return true;
+}
 
 /* Count the next record, or return false.  */
 static inline bool run_on(struct run *run, const struct fxt_known *known,
                           const struct fxt_clock *clock)
 {
     uint64_t highest = BOTH(0x8000 | known->highest_string);
-    const uint8_t *bytes = run->next;
-    uint64_t there = (uint64_t)(run->end - bytes) / 8;
+    uint64_t there = (uint64_t)(run->end - run->next) / 8;
     struct sum sum = { .known = BOTH(0x8000) };
-    uint64_t header, size, since, end;
+    uint64_t header, size;
     struct head head;
 
     if (there < 2)
         return false;
-    header = fxt_load_u64(bytes);
+    header = fxt_load_u64(run->next);
     size = fxt_bits(header, 4, 15);
     if (size < 2 || size > there)
         return false;
-    if (fxt_bits(header, 0, 3) == FXT_TYPE_EVENT)
-        head = sum_event(&sum, known, highest, header);
-    else if (fxt_bits(header, 0, 3) == FXT_TYPE_SCHEDULING)
-        head = sum_sched(&sum, header);
-    else
+    head = sum_head(&sum, known, highest, header);
+    if (head.counter == NOT_COUNTED)
         return false;
-    if (head.kind == FXT_RECORD_UNKNOWN)
-        return false;
-    for (; head.args > 0; head.args--) {
+    for (uint64_t args = head.args; args > 0; args--) {
         if (sum.used >= size)
             return false;
-        sum_arg(&sum, highest, fxt_load_u64(bytes + 8 * sum.used));
+        sum_arg(&sum, highest, fxt_load_u64(run->next + 8 * sum.used));
     }
     sum.fits |= size - sum.used - head.last;
-    if (sum.fits >> 63 || sum.known != BOTH(0x8000))
+    if (sum.fits >> 63 || sum.known != BOTH(0x8000) || !note_times(run, clock, &head, sum.used))
         return false;
-    since = fxt_load_u64(bytes + 8) - clock->base_ticks;
-    end = fxt_load_u64(bytes + 8 * (head.last ? sum.used : 1)) - clock->base_ticks;
-    end = head.is_complete ? end : since;
-    if (end < since || end > clock->max_ticks)
-        return false;
-    run->first = run->first < since ? run->first : since;
-    run->last = run->last > since ? run->last : since;
     run->next += 8 * size;
-    run->counts[head.kind]++;
+    run->counts[head.counter]++;
     return true;
 }
 
@@ -150,15 +164,12 @@ static void add_time(struct fxt_tally *tally, const struct fxt_context *context,
     tally->has_time = true;
 }
 
-static size_t add_counts(struct fxt_tally *tally, const struct run *run)
+static size_t add_counts(struct fxt_tally *tally, const uint64_t counts[COUNTERS])
 {
-    uint64_t total = 0;
-
-    for (enum fxt_record_kind kind = 0; kind < FXT_RECORD_KINDS; kind++) {
-        tally->records[kind] += run->counts[kind];
-        total += run->counts[kind];
-    }
-    return (size_t)total;
+    tally->records[FXT_RECORD_EVENT] += counts[EVENTS];
+    tally->records[FXT_RECORD_CONTEXT_SWITCH] += counts[CONTEXT_SWITCHES];
+    tally->records[FXT_RECORD_THREAD_WAKEUP] += counts[WAKEUPS];
+    return (size_t)(counts[EVENTS] + counts[CONTEXT_SWITCHES] + counts[WAKEUPS]);
 }
 
 /* What comes next is often something else.  */
@@ -190,5 +201,5 @@ size_t fxt_reader_tally(struct fxt_reader *reader, struct fxt_tally *tally)
     reader->begin += (size_t)(run.next - bytes);
     reader->offset += (uint64_t)(run.next - bytes);
     reader->record.size = 0; /* there is no record delivered last: fxt_reader_bytes() */
-    return add_counts(tally, &run);
+    return add_counts(tally, run.counts);
 }
