@@ -13,9 +13,9 @@ bound() { # bound GB_PER_S; 0: none
 
 # The peer is the sum of the file's words: read as a trace is read, and once they are in memory.  The ratio is to the first.
 rate_line() { # rate_line NAME FILE FIGURE BOUND
-    fxtread --mode sum --repeat "$RUNS" "$2" >read
-    fxtread --mode sum-memory --repeat "$RUNS" "$2" >memory
-    line "$1" "$3 GB/s" "sum $(field read gb_per_s), in memory $(field memory gb_per_s)" "$(calc "$3 / $(field read gb_per_s)")" \
+    fxtread --mode sum --repeat "$RUNS" "$2" >summed
+    fxtread --mode sum-memory --repeat "$RUNS" "$2" >in_memory
+    line "$1" "$3 GB/s" "sum $(field summed gb_per_s), in memory $(field in_memory gb_per_s)" "$(calc "$3 / $(field summed gb_per_s)")" \
         "$(bound "$4")" "$3 >= $4"
 }
 
