@@ -339,6 +339,12 @@ enum sym_status sym_abbrevs_read(struct sym_abbrevs *abbrevs, const struct sym_b
     struct sym_cursor cursor = sym_cursor_at(section, offset, false);
     enum sym_status status = SYM_OK;
 
+    /* An array, also where no declaration has an attribute: positions in it are taken anyway.  */
+    struct sym_attribute *attributes = sym_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
+                                                0, sizeof *attributes);
+    if (!attributes)
+        return SYM_NO_MEMORY;
+    abbrevs->attributes = attributes;
     abbrevs->count = abbrevs->attribute_count = abbrevs->step_count = 0;
     abbrevs->is_sparse = false;
     if (limit > offset && limit - offset < cursor.left)

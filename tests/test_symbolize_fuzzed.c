@@ -12,6 +12,7 @@
 static const char *const found[] = {
     "empty-debugdata",       /* an offset was added to NULL, where nothing was to be unpacked */
     "function-without-name", /* it was left out, and the last frame was an inlined one */
+    "no-attributes",         /* an offset was added to NULL, where no DIE has any */
 };
 
 static bool check_frames(void *context, size_t index, const struct sym_frame *frames, size_t count)
