@@ -169,7 +169,7 @@ static void sort_aliases(struct sym_entries *entries)
 static enum sym_status sort_entries(struct sym_entries *entries)
 {
     size_t count = entries->count;
-    struct place *places = calloc(count, 2 * sizeof *places), *from = places, *to = places + count;
+    struct place *places = calloc(count, 2 * sizeof *places);
     struct sym_entry *sorted = calloc(count, sizeof *sorted);
 
     if (!places || !sorted) {
@@ -177,6 +177,7 @@ static enum sym_status sort_entries(struct sym_entries *entries)
         free(sorted);
         return SYM_NO_MEMORY;
     }
+    struct place *from = places, *to = places + count;
     for (size_t i = 0; i < count; i++)
         places[i] = (struct place){ .start = entries->items[i].start, .index = i };
     for (unsigned shift = 0; shift < 64; shift += 8) {

@@ -124,6 +124,14 @@ grep -q '^debuginfod-server used 4 .*section-.debug_info' out || fail "the same 
 (DEBUGINFOD_URLS='' symbolize_cli -D -t -i 00112233445566778899aabbccddeeff00112233 '') >out
 grep -q '^debuginfod-server absent .*DEBUGINFOD_URLS names no server' out || fail "no servers: $(cat out)"
 
+# fxt2pprof asks too, when it may.
+python3 "$ROOT/tests/tools/one_sample.py" "$WORK/bare.plain" "$(id_of full.plain)" "$address" >trace.fxt
+DEBUGINFOD_CACHE_PATH=$WORK/empty4
+fxt2pprof -q --format folded --root none trace.fxt >out
+[ "$(cat out)" = '[bare.plain] 1' ] || fail "fxt2pprof asked without leave: $(cat out)"
+fxt2pprof -q --format folded --root none --debuginfod trace.fxt >out
+[ "$(cat out)" = 'outer;inner 1' ] || fail "fxt2pprof --debuginfod: $(cat out)"
+
 # A server that is gone costs its names, and a word of it.
 kill $server
 wait $server 2>/dev/null || :
