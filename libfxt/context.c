@@ -115,18 +115,42 @@ static struct fxt_context *find_or_create(struct fxt_contexts *contexts, uint32_
     return *bucket;
 }
 
+/* The slot stays in the list of those in use.  */
 static void drop_string(struct fxt_contexts *contexts, struct fxt_string_slot *slot)
 {
     contexts->bytes -= slot->capacity;
     free(text_of(slot));
-    *slot = (struct fxt_string_slot){ .capacity = 0 };
+    slot->string = (struct fxt_string){ .bytes = NULL };
+    slot->capacity = 0;
+}
+
+static void list_slot(struct fxt_context *context, unsigned index)
+{
+    struct fxt_string_slot *slot = &context->strings[index];
+
+    if (slot->is_listed)
+        return;
+    slot->is_listed = true;
+    slot->next_listed = context->first_listed;
+    context->first_listed = (uint16_t)index;
+}
+
+/* Only what is in use: a trace can announce its provider with every other word.  */
+static void drop_strings(struct fxt_contexts *contexts, struct fxt_context *context)
+{
+    while (context->first_listed) {
+        struct fxt_string_slot *slot = &context->strings[context->first_listed];
+
+        context->first_listed = slot->next_listed;
+        drop_string(contexts, slot);
+        slot->is_listed = false;
+    }
 }
 
 /* Forget what the provider registered.  */
 static void reset_provider(struct fxt_contexts *contexts, struct fxt_context *context)
 {
-    for (size_t i = 1; i < context->string_count; i++)
-        drop_string(contexts, &context->strings[i]);
+    drop_strings(contexts, context);
     for (size_t i = 0; context->threads && i < THREAD_SLOTS; i++)
         context->threads[i].index = 0;
     start_provider(contexts, context, context->provider.id);
@@ -255,8 +279,9 @@ static enum fxt_table_result set_string(struct fxt_contexts *contexts, unsigned 
         room = malloc(capacity);
         if (!room)
             return FXT_TABLE_NO_MEMORY;
-        *slot = (struct fxt_string_slot){ .string = { .bytes = room, .index = (uint16_t)index },
-                                          .capacity = capacity };
+        slot->string = (struct fxt_string){ .bytes = room, .index = (uint16_t)index };
+        slot->capacity = capacity;
+        list_slot(context, index);
     }
     memcpy(text_of(slot), bytes, length);
     slot->string.length = length;

@@ -56,6 +56,8 @@ static inline bool fxt_take_bytes(struct fxt_cursor *cursor, uint64_t length, co
 struct fxt_string_slot {
     struct fxt_string string; /* bytes: owned by the slot; NULL: not registered */
     uint32_t capacity;        /* bytes */
+    uint16_t next_listed;     /* index of the next slot in use, or 0 */
+    bool is_listed;
 };
 
 /* A provider's clock, prepared for fxt_clock_ns(): ns = floor(ticks * multiplier / divisor).  */
@@ -81,6 +83,7 @@ struct fxt_context {
     struct fxt_clock clock;          /* says what provider says */
     struct fxt_string_slot *strings; /* string_count of them, or NULL; index 0 is empty text */
     size_t string_count;
+    uint16_t first_listed;      /* index of a slot in use, or 0: what a reset has to look at */
     struct fxt_thread *threads; /* 256 of them, or NULL; .index 0: not registered */
     struct fxt_known known;     /* registered here */
     bool incomplete; /* something it registered was not kept: the fallback could be wrong */

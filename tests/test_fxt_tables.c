@@ -193,6 +193,31 @@ START_TEST(uses_the_room_of_a_reset_provider_again)
 }
 END_TEST
 
+/* Where every announcement looks through the whole table, this takes a minute, and is ended.  */
+START_TEST(a_reset_costs_no_more_than_what_it_forgets)
+{
+    struct source source;
+    struct fxt_input *input;
+    struct fxt_reader *reader;
+    const struct fxt_record *record;
+    unsigned records = 0;
+
+    put_provider(FXT_RECORD_PROVIDER_INFO, 7);
+    put_string(0x7fff, "the largest table there is");
+    for (unsigned i = 0; i < 1000000; i++)
+        put_provider(FXT_RECORD_PROVIDER_INFO, 7);
+    put_event(0x7fff, 0);
+    input = open_bytes(&source, trace.bytes, trace.used, 0);
+    ck_assert_int_eq(fxt_reader_open(input, NULL, &reader, NULL), FXT_OK);
+    while (fxt_reader_next(reader, &record, NULL) == FXT_OK)
+        records++;
+    ck_assert_uint_gt(records, 1000000);
+    ck_assert_uint_eq(fxt_reader_damage(reader)->kinds[FXT_DAMAGE_UNRESOLVED_STRING].count, 1);
+    fxt_reader_close(reader);
+    fxt_input_close(input);
+}
+END_TEST
+
 /* ---- At the bound: nothing rather than something wrong ---- */
 
 /* Room for a table of strings and one short one.  */
@@ -298,10 +323,12 @@ int main(void)
     SRunner *runner;
     int failed;
 
+    tcase_set_timeout(tcase, 20);
     tcase_add_checked_fixture(tcase, start, release);
     tcase_add_test(tcase, resolves_every_index_of_both_tables);
     tcase_add_test(tcase, tells_many_providers_apart);
     tcase_add_test(tcase, uses_the_room_of_a_replaced_string_again);
+    tcase_add_test(tcase, a_reset_costs_no_more_than_what_it_forgets);
     tcase_add_test(tcase, uses_the_room_of_a_reset_provider_again);
     tcase_add_test(tcase, counts_a_string_it_has_no_room_for);
     tcase_add_test(tcase, does_not_keep_the_old_text_of_a_string_it_has_no_room_for);
