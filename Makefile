@@ -232,6 +232,9 @@ format:
 
 # ---- Installing ----
 
+# Public headers of a library beside its main one.
+MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h
+
 .PHONY: install
 install: all
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/fxt \
@@ -245,7 +248,9 @@ install: all
 	    sed -e 's,@PREFIX@,$(PREFIX),;s,@LIBDIR@,$(LIBDIR),;s,@INCLUDEDIR@,$(INCLUDEDIR),;s,@VERSION@,$(VERSION),' \
 	        -e 's,@LZMA@,$(if $(HAVE_LZMA),-llzma ),' lib$$l/lib$$l.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lib$$l.pc; \
 	done
-	$(Q)install -m 644 libfxt/fidl/fidl_sampler.h $(DESTDIR)$(INCLUDEDIR)/fxt
+	$(Q)for h in $(MORE_HEADERS); do \
+	    sed 's,^#include "lib[a-z]*/\(.*\)",#include "\1",' $$h > $(DESTDIR)$(INCLUDEDIR)/fxt/$${h##*/}; \
+	done
 	$(Q)sed 's,^#include "lib[a-z]*/\(.*\)",#include "\1",' libsymbolize/markup.h > $(DESTDIR)$(INCLUDEDIR)/fxt/markup.h
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 
