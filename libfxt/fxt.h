@@ -106,6 +106,9 @@ struct fxt_input_options {
      * Works with compression too: what is flushed can be read.  */
     fxt_wait_fn wait;
     void *wait_context;
+    /* A stream whatever it looks like, so that fxt_input_read() gives its own bytes; a reader with
+     * trust_start sees to it itself.  A growing input is always a stream.  */
+    bool as_stream;
 };
 
 /* Read from a file descriptor - a file, a pipe or a socket, from where it stands - or from a
@@ -132,7 +135,86 @@ FXT_API enum fxt_status fxt_input_open_callback(fxt_read_fn read, void *context,
 FXT_API enum fxt_status fxt_input_read(struct fxt_input *input, void *buffer, size_t size,
                                        size_t *length, struct fxt_error *error);
 
-/* How the input is compressed; FXT_PLAIN before the first read.  */
+/* ---- Regions and trace-engine buffers ----
+ *
+ * Not every trace is a stream of records.  What else there is is told by its first bytes, and read
+ * as the archive that it amounts to: a magic record, a provider record a part, the part's records.
+ * Offsets are those in that archive; fxt_input_locate() leads back.
+ *
+ * A region is a CPU's buffer of the kernel sampler (docs/formats/zx-sampler.md section 3): large
+ * blobs of format 0 with empty strings, no arguments and inline koids, up to a zero word or the
+ * region's end.  The bytes are taken for one when the first six words are such a record's: type 15,
+ * 7 to 70 words, every other bit of words 0 and 1 zero, and in word 5 the length that the size
+ * leaves for program counters.  A stream may contain such records, but none begins with one: the
+ * profiler, captures and archives write a magic or a provider record before it.  It becomes
+ * provider cpu + 1, named "cpu-N".  Zero words at its end are unused room, no notice; in its midst
+ * they are counted and passed over, as between regions that somebody joined.  Other large records
+ * are passed on.  Anything else, and a record that its end cuts off, ends the region: damage.  When
+ * fewer than 560 bytes, the longest record, are unused, a provider event says that the region may
+ * have been full; its size being a multiple of 4096, or nobody rounded it.
+ *
+ * A trace-engine buffer is what a provider of Fuchsia's trace system writes to
+ * (docs/formats/trace-provider.md sections 3 and 5), 128 bytes of header first.  Its records come
+ * durable, older, newer; what a killed provider wrote is found by walking from record to record.
+ * It becomes provider 1; a provider event stands for records that it dropped.  A header that
+ * contradicts itself is refused.  From a pipe, or compressed, up to 64 MiB are held in memory where
+ * the newer half stands first.
+ *
+ * Damage in them (FXT_DAMAGE_CORRUPT_REGION) is described by struct fxt_part.  */
+
+enum fxt_format {
+    FXT_FORMAT_STREAM = 0, /* records one after another, or nothing that is known */
+    FXT_FORMAT_REGION = 1,
+    FXT_FORMAT_ENGINE_BUFFER = 2,
+};
+
+/* A region of a group.  As in fxt_input_options, read NULL means fd.  */
+struct fxt_region {
+    fxt_read_fn read;
+    void *context;
+    int fd;
+    uint32_t cpu;     /* below 0xfffeffff */
+    const char *name; /* for fxt_part.name; may be NULL */
+};
+
+/* The regions of one session as one trace, in the order given, each compressed in any way or not.
+ * They are regions whatever they look like: what has no record is empty or damaged.  A region is
+ * read to its end, or to its failure, before the next is begun, so a callback may open and close
+ * what it reads.  regions and names are borrowed and must outlive the input.  Returns FXT_OK,
+ * FXT_INVALID (none, more than 65,536, a wrong cpu) or FXT_NO_MEMORY.  */
+FXT_API enum fxt_status fxt_input_open_regions(const struct fxt_region *regions, size_t count,
+                                               struct fxt_input **out, struct fxt_error *error);
+
+/* Tell the format by the first bytes, reading as many as it takes.  Returns FXT_OK, or what
+ * fxt_input_read() would; an empty input is a stream.  */
+FXT_API enum fxt_status fxt_input_format(struct fxt_input *input, enum fxt_format *format,
+                                         struct fxt_error *error);
+
+/* What the input is made of: parts 0 to count - 1; a stream has one.  Numbers are as far as reading
+ * has come.  */
+struct fxt_part {
+    const char *name; /* as given; NULL for what has no name */
+    enum fxt_format format;
+    enum fxt_compression compression;
+    uint32_t cpu;             /* regions */
+    uint64_t dropped_records; /* engine buffers: as the header says */
+    uint64_t damage_count;    /* places behind which records could not be read */
+    uint64_t lost_bytes;      /* uncompressed bytes there that are in no record */
+    /* The first of these places: what was wrong, and the offset in the part's uncompressed bytes.
+     * system_errno is not 0 when a read failed.  FXT_OK if there was none.  */
+    struct fxt_error damage;
+};
+FXT_API size_t fxt_input_part_count(const struct fxt_input *input);
+FXT_API const struct fxt_part *fxt_input_part(const struct fxt_input *input, size_t part);
+
+/* Where the byte at an offset of the trace stands, if it was read already: which part, and at what
+ * offset in its uncompressed bytes.  False if in no part: records that were made up to say where
+ * parts begin.  */
+FXT_API bool fxt_input_locate(const struct fxt_input *input, uint64_t offset, size_t *part,
+                              uint64_t *part_offset);
+
+/* How the input is compressed, of several parts the one read last; FXT_PLAIN before the first
+ * read.  */
 FXT_API enum fxt_compression fxt_input_compression(const struct fxt_input *input);
 
 /* Whether a compressed stream ended before its own end mark.  */
@@ -426,9 +508,9 @@ FXT_API bool fxt_record_sampler_stack(const struct fxt_record *record, struct fx
 
 /* ---- Reader ---- */
 
-/* What can be wrong with a trace without ending it.  The first group are bytes that were not
- * understood (fxt_damage_is_loss() is true: tools exit with 3); the rest are notices: shown, but
- * the status stays 0.  Of a record that is dropped, that alone is counted.  */
+/* What can be wrong with a trace without ending it.  The first group and the last kind are bytes
+ * that were not understood (fxt_damage_is_loss() is true: tools exit with 3); the rest are notices:
+ * shown, but the status stays 0.  Of a record that is dropped, that alone is counted.  */
 enum fxt_damage_kind {
     FXT_DAMAGE_STRAY_BYTES = 0,      /* 1 to 7 bytes after the last whole word */
     FXT_DAMAGE_TRUNCATED_TAIL = 1,   /* the last record, or the compressed stream, is cut */
@@ -450,7 +532,10 @@ enum fxt_damage_kind {
     FXT_DAMAGE_END_BEFORE_START = 16, /* duration complete with end < start; taken as empty */
     FXT_DAMAGE_INDEX_ZERO = 17,       /* string or thread record for index 0; registers nothing */
     FXT_DAMAGE_TABLE_FULL = 18, /* max_table_bytes reached; string, thread or provider not kept */
-    FXT_DAMAGE_KINDS = 19,
+    /* A region or trace-engine buffer with records that could not be read (a loss): fxt_part tells
+     * more.  bytes is 0, for those that are lost do not come into the trace.  */
+    FXT_DAMAGE_CORRUPT_REGION = 19,
+    FXT_DAMAGE_KINDS = 20,
 };
 
 struct fxt_damage {

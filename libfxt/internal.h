@@ -11,6 +11,15 @@ enum fxt_status fxt_fail(struct fxt_error *error, enum fxt_status status, int sy
                          uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* ---- Input ---- */
+
+/* The bytes are a stream, whatever they look like; before the first read.  */
+void fxt_input_trust(struct fxt_input *input);
+
+/* How often records of a region or engine buffer could not be read, and where in the trace it
+ * happened first.  */
+uint64_t fxt_input_damage(const struct fxt_input *input, uint64_t *offset);
+
 /* ---- Words ---- */
 
 /* Bits first..last of word, both included, as the format's tables give them.  */

@@ -80,6 +80,7 @@ static const struct {
     [FXT_DAMAGE_END_BEFORE_START] = { "end_before_start", "duration that ends before it starts" },
     [FXT_DAMAGE_INDEX_ZERO] = { "index_zero", "string or thread record for index 0, ignored" },
     [FXT_DAMAGE_TABLE_FULL] = { "table_full", "table entry over the memory bound, not kept" },
+    [FXT_DAMAGE_CORRUPT_REGION] = { "corrupt_region", "unreadable part" },
 };
 
 const char *fxt_damage_kind_name(enum fxt_damage_kind kind)
@@ -94,7 +95,7 @@ const char *fxt_damage_kind_phrase(enum fxt_damage_kind kind)
 
 bool fxt_damage_is_loss(enum fxt_damage_kind kind)
 {
-    return kind <= FXT_DAMAGE_CORRUPT_INPUT;
+    return kind <= FXT_DAMAGE_CORRUPT_INPUT || kind == FXT_DAMAGE_CORRUPT_REGION;
 }
 
 uint64_t fxt_damage_total(const struct fxt_damage *damage, bool notices)

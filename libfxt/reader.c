@@ -34,6 +34,8 @@ enum fxt_status fxt_reader_open(struct fxt_input *input, const struct fxt_reader
         return fxt_fail(error, FXT_NO_MEMORY, 0, 0, "out of memory");
     }
     reader->input = input;
+    if (options && options->trust_start)
+        fxt_input_trust(input);
     reader->capacity = FIRST_WINDOW_BYTES;
     reader->max_record_bytes = max_record_bytes;
     if (options) {
@@ -163,7 +165,10 @@ static enum fxt_status stop(struct fxt_reader *reader, enum fxt_status status)
 static enum fxt_status finish(struct fxt_reader *reader, uint64_t left)
 {
     bool cut = fxt_input_is_cut(reader->input);
+    struct fxt_damage *damage = &reader->damage;
 
+    damage->kinds[FXT_DAMAGE_CORRUPT_REGION].count = fxt_input_damage(
+        reader->input, &damage->kinds[FXT_DAMAGE_CORRUPT_REGION].first_offset);
     if (fxt_input_was_left(reader->input)) { /* the rest of the record is still to be written */
         reader->begin = reader->end;
         return stop(reader, FXT_END);

@@ -2,42 +2,146 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/cli/follow.h"
+
 enum { RECORDS_BETWEEN_PROGRESS = 4096 };
 
-enum cli_exit cli_trace_open(struct cli_trace *trace, const char *path,
-                             const struct fxt_reader_options *options)
+/* A region, open while it is read: there may be more of them than a process can have open.  */
+struct cli_region_file {
+    const char *path;
+    int fd; /* -1: not open */
+};
+
+static ptrdiff_t read_region(void *context, void *buffer, size_t size)
+{
+    struct cli_region_file *file = context;
+    ptrdiff_t got;
+    int reason;
+
+    if (file->fd < 0)
+        file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0)
+        return -1;
+    got = read(file->fd, buffer, size);
+    if (got > 0 || (got < 0 && errno == EINTR))
+        return got;
+    reason = errno; /* the end, or a failure: nobody asks again */
+    (void)close(file->fd);
+    file->fd = -1;
+    errno = reason;
+    return got;
+}
+
+static enum fxt_status open_regions(struct cli_trace *trace, uint64_t *size)
+{
+    const struct cli_trace_files *files = trace->files;
+    struct stat info;
+
+    trace->region_files = cli_allocate(files->count, sizeof *trace->region_files);
+    trace->regions = cli_allocate(files->count, sizeof *trace->regions);
+    for (size_t i = 0; i < files->count; i++) {
+        trace->region_files[i] = (struct cli_region_file){ .path = files->paths[i], .fd = -1 };
+        trace->regions[i] = (struct fxt_region){ .read = read_region,
+                                                 .context = &trace->region_files[i],
+                                                 .cpu = files->cpus[i],
+                                                 .name = files->paths[i] };
+        *size += stat(files->paths[i], &info) == 0 ? (uint64_t)info.st_size : 0;
+    }
+    return fxt_input_open_regions(trace->regions, files->count, &trace->input, &trace->error);
+}
+
+/* The descriptor of the trace's only file, and its size if that is known.  */
+static bool open_file(struct cli_trace *trace, const char *path,
+                      const struct cli_trace_options *options, uint64_t *size)
 {
     struct stat info;
-    uint64_t size = 0;
 
-    *trace = (struct cli_trace){ .path = path, .fd = STDIN_FILENO, .status = FXT_END };
-    if (strcmp(path, "-") == 0)
-        trace->path = "standard input";
-    else
+    trace->fd = STDIN_FILENO;
+    if (strcmp(path, "-") != 0)
         trace->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (trace->fd < 0 || fstat(trace->fd, &info) != 0) {
-        cli_error("%s: %s", path, strerror(errno));
-        return CLI_ENVIRONMENT;
+        cli_error("%s: %s", trace->path, strerror(errno));
+        return false;
     }
     if (S_ISDIR(info.st_mode)) {
-        cli_error("%s: is a directory, not a trace", path);
-        return CLI_ENVIRONMENT;
+        cli_error("%s: is a directory%s", path,
+                  trace->files && !options->follow ? " without files" : ", not a trace");
+        return false;
     }
     if (S_ISREG(info.st_mode))
-        size = (uint64_t)info.st_size;
-    trace->status = fxt_input_open_fd(trace->fd, &trace->input, &trace->error);
+        *size = (uint64_t)info.st_size;
+    return true;
+}
+
+static enum fxt_status open_stream(struct cli_trace *trace, const char *path,
+                                   const struct cli_trace_options *options)
+{
+    struct fxt_input_options input = { .size = sizeof input, .fd = trace->fd };
+
+    if (options->follow) {
+        trace->follow = cli_follow_start(trace->fd, strcmp(path, "-") == 0 ? NULL : path,
+                                         trace->path, options);
+        if (!trace->follow) {
+            (void)snprintf(trace->error.message, sizeof trace->error.message, "cannot wait: %s",
+                           strerror(errno));
+            return FXT_IO;
+        }
+        input.wait = cli_follow_wait;
+        input.wait_context = trace->follow;
+    }
+    return fxt_input_open(&input, &trace->input, &trace->error);
+}
+
+static enum cli_exit open_trace(struct cli_trace *trace, const char *path,
+                                const struct cli_trace_options *options)
+{
+    uint64_t size = 0;
+
+    if (trace->files && trace->files->regions)
+        trace->status = open_regions(trace, &size);
+    else if (open_file(trace, path, options, &size))
+        trace->status = open_stream(trace, path, options);
+    else
+        return CLI_ENVIRONMENT;
     if (trace->status == FXT_OK)
-        trace->status = fxt_reader_open(trace->input, options, &trace->reader, &trace->error);
+        trace->status = fxt_reader_open(trace->input, options->reader, &trace->reader,
+                                        &trace->error);
     if (trace->status != FXT_OK) {
         cli_error("%s: %s", trace->path, trace->error.message);
         return CLI_ENVIRONMENT;
     }
-    cli_progress_start(&trace->progress, trace->path, size);
+    if (!options->follow)
+        cli_progress_start(&trace->progress, trace->path, size);
     return CLI_OK;
+}
+
+enum cli_exit cli_trace_open_files(struct cli_trace *trace, const struct cli_trace_files *files,
+                                   const struct cli_trace_options *options)
+{
+    static const struct cli_trace_options none = { .follow = false };
+    bool is_stdin = !files->regions && strcmp(files->paths[0], "-") == 0;
+
+    *trace = (struct cli_trace){ .path = is_stdin ? "standard input" : files->label,
+                                 .files = files,
+                                 .fd = -1,
+                                 .status = FXT_END };
+    return open_trace(trace, files->paths[0], options ? options : &none);
+}
+
+enum cli_exit cli_trace_open(struct cli_trace *trace, const char *path,
+                             const struct fxt_reader_options *reader)
+{
+    struct cli_trace_options options = { .reader = reader };
+
+    *trace = (struct cli_trace){ .path = strcmp(path, "-") == 0 ? "standard input" : path,
+                                 .fd = -1,
+                                 .status = FXT_END };
+    return open_trace(trace, path, &options);
 }
 
 static void add_records(struct cli_trace *trace, uint64_t count)
@@ -71,16 +175,69 @@ size_t cli_trace_tally(struct cli_trace *trace, struct fxt_tally *tally)
     return count;
 }
 
-/* What was wrong, for people.  The input knows more about corrupt compression than its kind.  */
-static const char *phrase(const struct cli_trace *trace, enum fxt_damage_kind kind)
+const char *cli_trace_locate(const struct cli_trace *trace, uint64_t offset, uint64_t *file_offset)
 {
-    if (kind == FXT_DAMAGE_CORRUPT_INPUT && trace->status == FXT_FATAL)
-        return trace->error.message;
-    return fxt_damage_kind_phrase(kind);
+    size_t part;
+    const struct fxt_part *info;
+
+    if (!fxt_input_locate(trace->input, offset, &part, file_offset))
+        return "";
+    info = fxt_input_part(trace->input, part);
+    if (info->format == FXT_FORMAT_STREAM)
+        return NULL;
+    return info->name ? info->name : trace->path;
 }
 
-/* "2 contradictory records, dropped (first at offset 96, 80 bytes)" for each kind of the group,
- * in one text.  */
+/* " at offset 96", and in which file.  */
+static void say_where(const struct cli_trace *trace, uint64_t offset, char *text, size_t size)
+{
+    const char *path = cli_trace_locate(trace, offset, &offset);
+    bool several = trace->files && trace->files->count > 1;
+
+    text[0] = '\0';
+    if (path && !path[0])
+        return;
+    (void)snprintf(text, size, "at offset %llu%s%s", (unsigned long long)offset,
+                   path && several ? " of " : "", path && several ? path : "");
+}
+
+/* What was wrong, for people.  The input knows more about some of it than its kind.  */
+static const char *phrase(const struct cli_trace *trace, enum fxt_damage_kind kind, char *text,
+                          size_t size)
+{
+    const struct fxt_part *part = fxt_input_part(trace->input, 0);
+
+    if (kind == FXT_DAMAGE_CORRUPT_INPUT && trace->status == FXT_FATAL)
+        return trace->error.message;
+    if (kind != FXT_DAMAGE_PROVIDER_LOSS || part->format == FXT_FORMAT_STREAM)
+        return fxt_damage_kind_phrase(kind);
+    if (part->format == FXT_FORMAT_REGION)
+        return "region that is full: samples may be missing";
+    (void)snprintf(text, size, "%s records that the provider dropped",
+                   cli_grouped(part->dropped_records));
+    return text;
+}
+
+/* "2 times contradictory record, dropped (first at offset 96, 80 bytes)".  */
+static int describe_kind(const struct cli_trace *trace, enum fxt_damage_kind kind, char *text,
+                         size_t size)
+{
+    const struct fxt_damage *damage = fxt_reader_damage(trace->reader);
+    uint64_t count = damage->kinds[kind].count;
+    char lost[48] = "", where[300], own[80];
+    bool losing = damage->kinds[kind].bytes && kind != FXT_DAMAGE_ZERO_WORDS;
+
+    say_where(trace, damage->kinds[kind].first_offset, where, sizeof where);
+    if (losing)
+        (void)snprintf(lost, sizeof lost, "%s%s bytes", where[0] ? ", " : "",
+                       cli_grouped(damage->kinds[kind].bytes));
+    return snprintf(text, size, "%s%s%s%s%s%s%s%s", count > 1 ? cli_grouped(count) : "",
+                    count > 1 ? " times " : "", phrase(trace, kind, own, sizeof own),
+                    where[0] || lost[0] ? " (" : "", count > 1 && where[0] ? "first " : "", where,
+                    lost, where[0] || lost[0] ? ")" : "");
+}
+
+/* Each kind of the group, in one text.  Damaged parts speak for themselves.  */
 static void describe(const struct cli_trace *trace, bool losses, char *text, size_t size)
 {
     const struct fxt_damage *damage = fxt_reader_damage(trace->reader);
@@ -88,22 +245,49 @@ static void describe(const struct cli_trace *trace, bool losses, char *text, siz
 
     text[0] = '\0';
     for (enum fxt_damage_kind kind = 0; kind < FXT_DAMAGE_KINDS; kind++) {
-        uint64_t count = damage->kinds[kind].count;
-        char lost[48] = "";
         int length;
 
-        if (count == 0 || fxt_damage_is_loss(kind) != losses)
+        if (damage->kinds[kind].count == 0 || fxt_damage_is_loss(kind) != losses ||
+            kind == FXT_DAMAGE_CORRUPT_REGION)
             continue;
-        if (damage->kinds[kind].bytes && kind != FXT_DAMAGE_ZERO_WORDS)
-            (void)snprintf(lost, sizeof lost, ", %s bytes", cli_grouped(damage->kinds[kind].bytes));
-        length = snprintf(text + used, size - used, "%s%s%s%s (%s offset %llu%s)", used ? "; " : "",
-                          count > 1 ? cli_grouped(count) : "", count > 1 ? " times " : "",
-                          phrase(trace, kind), count > 1 ? "first at" : "at",
-                          (unsigned long long)damage->kinds[kind].first_offset, lost);
+        if (used > 0 && used + 2 < size) {
+            memcpy(text + used, "; ", 3);
+            used += 2;
+        }
+        length = describe_kind(trace, kind, text + used, size - used);
         if (length < 0 || used + (size_t)length >= size)
             return;
         used += (size_t)length;
     }
+}
+
+/* One sentence for each damaged region, or the engine buffer.  */
+static enum cli_exit report_parts(const struct cli_trace *trace)
+{
+    enum cli_exit status = CLI_OK;
+
+    for (size_t i = 0; i < fxt_input_part_count(trace->input); i++) {
+        const struct fxt_part *part = fxt_input_part(trace->input, i);
+        const char *path = part->name ? part->name : trace->path;
+        char lost[64] = "", more[48] = "";
+
+        if (part->damage_count == 0)
+            continue;
+        if (part->damage.system_errno) {
+            cli_error("%s: %s", path, part->damage.message);
+            status = cli_worse(status, CLI_ENVIRONMENT);
+            continue;
+        }
+        if (part->lost_bytes > 0)
+            (void)snprintf(lost, sizeof lost, ", %s bytes not read", cli_grouped(part->lost_bytes));
+        if (part->damage_count > 1)
+            (void)snprintf(more, sizeof more, ", the first of %s places",
+                           cli_grouped(part->damage_count));
+        cli_error("%s: damaged: %s (at offset %llu%s%s)", path, part->damage.message,
+                  (unsigned long long)part->damage.offset, lost, more);
+        status = cli_worse(status, CLI_DAMAGED);
+    }
+    return status;
 }
 
 /* How reading ended, where damage does not say it already.  */
@@ -135,7 +319,8 @@ static bool report_nothing(const struct cli_trace *trace, bool strict, enum cli_
     const struct fxt_damage *damage = fxt_reader_damage(trace->reader);
     uint64_t offset = fxt_reader_offset(trace->reader);
 
-    if (trace->status != FXT_END || trace->records > 0 || fxt_damage_total(damage, false) > 0)
+    if (trace->status != FXT_END || trace->records > 0 || fxt_damage_total(damage, false) > 0 ||
+        fxt_input_was_left(trace->input))
         return false;
     if (offset == 0) {
         cli_error("%s: empty, not an FXT trace", trace->path);
@@ -160,8 +345,8 @@ enum cli_exit cli_trace_report(const struct cli_trace *trace, bool strict)
     if (report_nothing(trace, strict, &status))
         return status;
     damage = fxt_reader_damage(trace->reader);
-    status = report_end(trace);
-    if (fxt_damage_total(damage, false) > 0) {
+    status = cli_worse(report_end(trace), report_parts(trace));
+    if (fxt_damage_total(damage, false) > damage->kinds[FXT_DAMAGE_CORRUPT_REGION].count) {
         describe(trace, true, text, sizeof text);
         if (!trace->shows_damage)
             cli_error("%s: damaged: %s", trace->path, text);
@@ -177,6 +362,16 @@ enum cli_exit cli_trace_report(const struct cli_trace *trace, bool strict)
     return status;
 }
 
+static void close_regions(struct cli_trace *trace)
+{
+    for (size_t i = 0; trace->region_files && i < trace->files->count; i++) {
+        if (trace->region_files[i].fd >= 0)
+            (void)close(trace->region_files[i].fd);
+    }
+    free(trace->region_files);
+    free(trace->regions);
+}
+
 enum cli_exit cli_trace_close(struct cli_trace *trace, bool strict)
 {
     enum cli_exit status;
@@ -185,8 +380,10 @@ enum cli_exit cli_trace_close(struct cli_trace *trace, bool strict)
     status = cli_trace_report(trace, strict);
     fxt_reader_close(trace->reader);
     fxt_input_close(trace->input);
+    cli_follow_end(trace->follow);
     if (trace->fd > STDIN_FILENO)
         (void)close(trace->fd);
+    close_regions(trace);
     *trace = (struct cli_trace){ .path = trace->path, .fd = -1, .status = FXT_END };
     return status;
 }

@@ -33,11 +33,11 @@ static enum cli_exit ingest_trace(struct cli_trace *trace, struct profile_ingest
     return CLI_ENVIRONMENT;
 }
 
-static enum cli_exit read_input(const struct settings *settings, const char *path,
+static enum cli_exit read_trace(const struct settings *settings,
+                                const struct cli_trace_files *files,
+                                const struct cli_trace_options *trace_options,
                                 struct profile *profile, struct totals *totals)
 {
-    struct fxt_reader_options reader_options = { .size = sizeof reader_options,
-                                                 .trust_start = settings->force };
     struct profile_ingest_options options = { .size = sizeof options,
                                               .arm64 = settings->arm64,
                                               .pids = settings->pids.items,
@@ -48,12 +48,12 @@ static enum cli_exit read_input(const struct settings *settings, const char *pat
     struct profile_sink sink;
     struct profile_error error;
     struct cli_trace trace;
-    enum cli_exit status = cli_trace_open(&trace, path, &reader_options);
+    enum cli_exit status = cli_trace_open_files(&trace, files, trace_options);
 
     profile_sink_of(profile, &sink);
     if (status == CLI_OK && profile_ingest_open(&sink, profile_stacks_of(profile), &options,
                                                 &ingest, &error) != PROFILE_OK) {
-        cli_error("%s: %s", path, error.message);
+        cli_error("%s: %s", trace.path, error.message);
         status = CLI_ENVIRONMENT;
     }
     if (status == CLI_OK) {
@@ -69,11 +69,16 @@ static enum cli_exit read_input(const struct settings *settings, const char *pat
 enum cli_exit read_inputs(const struct settings *settings, struct profile *profile,
                           struct totals *totals)
 {
+    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = settings->force };
+    struct cli_trace_options options = { .reader = &reader };
     enum cli_exit status = CLI_OK;
+    struct cli_traces traces;
 
     *totals = (struct totals){ .records = 0 };
-    for (size_t i = 0; i < settings->inputs.count; i++)
+    cli_traces_find(&traces, &settings->inputs, &options);
+    for (size_t i = 0; i < traces.count; i++)
         status = cli_worse(status,
-                           read_input(settings, settings->inputs.items[i], profile, totals));
+                           read_trace(settings, &traces.items[i], &options, profile, totals));
+    cli_traces_release(&traces);
     return status;
 }

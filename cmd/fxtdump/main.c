@@ -243,11 +243,11 @@ static void take_tally(struct dump *dump, uint32_t provider)
 }
 
 /* What stands behind the records, or instead of them.  */
-static void finish(struct dump *dump)
+static void finish(struct dump *dump, bool several)
 {
     const struct settings *settings = dump->settings;
     const struct fxt_damage *damage = fxt_reader_damage(dump->trace.reader);
-    const char *path = settings->files.count > 1 ? dump->trace.path : NULL;
+    const char *path = several ? dump->trace.path : NULL;
     uint64_t bytes = fxt_reader_offset(dump->trace.reader);
 
     end_zeros(dump);
@@ -262,8 +262,9 @@ static void finish(struct dump *dump)
                     (unsigned long long)bytes, (unsigned long long)settings->offset);
 }
 
-static enum cli_exit dump_file(const struct settings *settings, const char *path,
-                               struct cli_output *output)
+static enum cli_exit dump_trace(const struct settings *settings,
+                                const struct cli_trace_files *files, bool several,
+                                struct cli_output *output)
 {
     struct dump dump = { .settings = settings,
                          .form = { output, cli_colour(stdout) },
@@ -274,8 +275,9 @@ static enum cli_exit dump_file(const struct settings *settings, const char *path
                                           .trust_start = settings->force,
                                           .skipped = skipped ? take_skipped : NULL,
                                           .skipped_context = &dump };
+    struct cli_trace_options trace_options = { .reader = &options };
     const struct fxt_record *record;
-    enum cli_exit status = cli_trace_open(&dump.trace, path, &options);
+    enum cli_exit status = cli_trace_open_files(&dump.trace, files, &trace_options);
 
     dump.trace.shows_damage = settings->verify;
     while (status == CLI_OK && output->failed == 0 && cli_trace_next(&dump.trace, &record)) {
@@ -286,25 +288,39 @@ static enum cli_exit dump_file(const struct settings *settings, const char *path
             take_tally(&dump, provider);
     }
     if (status == CLI_OK)
-        finish(&dump);
+        finish(&dump, several);
     (void)cli_output_flush(output); /* records before complaints about them */
     dump_stats_release(&dump.stats);
     cli_select_start(&dump.select);
     return cli_worse(status, cli_trace_close(&dump.trace, settings->strict));
 }
 
+static enum cli_exit dump_traces(const struct settings *settings, struct cli_output *output)
+{
+    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = settings->force };
+    struct cli_trace_options options = { .reader = &reader };
+    enum cli_exit status = CLI_OK;
+    struct cli_traces traces;
+
+    cli_traces_find(&traces, &settings->files, &options);
+    for (size_t i = 0; i < traces.count && output->failed == 0; i++)
+        status = cli_worse(status,
+                           dump_trace(settings, &traces.items[i], traces.count > 1, output));
+    cli_traces_release(&traces);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings = { .json = false };
-    enum cli_exit status = CLI_OK;
+    enum cli_exit status;
     struct cli_output output;
 
     (void)argc;
     parse(&settings, argv + 1);
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;
-    for (size_t i = 0; i < settings.files.count && output.failed == 0; i++)
-        status = cli_worse(status, dump_file(&settings, settings.files.items[i], &output));
+    status = dump_traces(&settings, &output);
     free(settings.files.items);
     cli_select_release(&settings.select);
     if (output.failed == EPIPE) {

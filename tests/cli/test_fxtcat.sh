@@ -243,10 +243,11 @@ for cut in 1 7 9 25 100 333 $((size - 1)) $((size - 9)); do
     fi
     rm -f recovered.fxt
 done
-# A region without magic, with unused pages.
+# Two joined regions without magic; the second is full, which is a notice.
 "$O/bench/fxtgen" --kind region --size 64k --cpus 2 >region.fxt
 fxtcat recover -o recovered.fxt region.fxt 2>/dev/null
-fxtdump --verify --strict recovered.fxt >verify || fail "recovered region: $(cat verify)"
+fxtdump --verify recovered.fxt >verify || fail "recovered region: $(cat verify)"
+[ "$(sed 1d verify | grep -vc provider_loss)" -eq 0 ] || fail "recovered region: $(cat verify)"
 [ "$(sampled recovered.fxt)" = "$(sampled region.fxt)" ] || fail 'recovered region'
 
 # ---- compress ----

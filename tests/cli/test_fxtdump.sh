@@ -169,7 +169,8 @@ expect 3 'fxtdump: stray.fxt: damaged: stray bytes at the end (at offset 8, 3 by
 [ "$(wc -l <out)" -eq 2 ] || fail 'the file behind the damaged one'
 expect 4 'fxtdump: missing.fxt: No such file or directory' missing.fxt good.fxt
 [ "$(wc -l <out)" -eq 1 ] || fail 'the file behind the missing one'
-expect 4 'fxtdump: .: is a directory, not a trace' .
+mkdir empty
+expect 4 'fxtdump: empty: is a directory without files' empty
 
 # What is no trace says so; --force reads it all the same.
 : >empty.fxt
