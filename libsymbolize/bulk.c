@@ -173,6 +173,8 @@ static enum sym_status resolve(struct sym_module *module, const uint64_t *vaddrs
     sym_ahead_end(&module->loaded.dwarf);
     free(batch.buffer);
     if (!status)
+        status = sym_module_check_companions(module);
+    if (!status)
         status = sym_module_check_files(module, count > 1);
     if (status)
         return sym_fail(error, status, "%s",

@@ -167,14 +167,14 @@ struct sym_line_header {
 
 /* What the DIEs that name a function say.  Strings are interned, none is NULL.  */
 struct sym_name {
-    uint64_t die_offset;
+    uint64_t die_key;
     const char *function, *linkage_name;
     uint32_t start_line;
 };
 
 /* A function or an inlined copy of one.  */
 struct sym_scope {
-    uint64_t die_offset;         /* where its name is looked for: its own DIE, or, of an inlined
+    uint64_t die_key;            /* where its name is looked for: its own DIE, or, of an inlined
                                   * copy, that of the function */
     const struct sym_name *name; /* NULL: not wanted so far; see sym_scope_name() */
     uint32_t parent;             /* the scope it was inlined into; SYM_NO_VALUE: a function */
@@ -200,17 +200,45 @@ struct sym_scopes {
     struct sym_segments inlined;  /* for each decoded function its own run; value: scope */
 };
 
+/* ---- Units ---- */
+
+enum {
+    SYM_KEY_BITS = 40, /* of a DIE's key that are its offset; the others number its sym_info */
+};
+
+/* A .debug_info section and those it refers to: of the object, of a .dwo file or one unit of a
+ * package (.dwp), or of a supplement (section 4).  */
+struct sym_info {
+    struct sym_object *object; /* whose bytes these are; owned only by split and supplement */
+    bool owns_object;
+    bool big_endian;
+    bool is_split;
+    uint64_t key; /* added to the offset of a DIE tells it from those of all others */
+    struct sym_bytes sections[SYM_SECTION_COUNT];
+    struct sym_unit *units; /* by offset */
+    size_t unit_count, unit_capacity;
+    struct sym_abbrev_table *tables;
+    size_t table_count;
+};
+
 struct sym_unit {
-    const struct sym_bytes *sections;
+    struct sym_info *info;
     uint64_t offset, die_offset, limit; /* of header, own DIE, end in .debug_info */
     uint64_t abbrev_offset;
+    uint64_t dwo_id;        /* of a skeleton, and of what it stands for */
+    uint8_t type;           /* DW_UT_compile before DWARF 5 */
+    const char *dwo_name;   /* of a skeleton, in a section; "" none */
+    struct sym_unit *split; /* where the functions of a skeleton are; NULL: not open */
+    bool sought;            /* whether there is one is known */
     struct sym_sizes sizes;
-    uint32_t table; /* of abbreviations: index into sym_dwarf.tables */
+    uint32_t table; /* of abbreviations: index into info->tables */
     uint64_t base;  /* low_pc: what range lists count from */
     uint64_t addr_base, str_offsets_base, rnglists_base;
-    uint64_t line_offset; /* in .debug_line; UINT64_MAX: none */
-    const char *comp_dir; /* in a section; "" unknown */
-    bool is_partial;      /* holds what other units refer to, no code */
+    uint64_t ranges_base;     /* of a split unit before DWARF 5, otherwise 0 */
+    uint64_t gnu_ranges_base; /* of a skeleton: that of its split unit */
+    uint64_t line_offset;     /* in .debug_line; UINT64_MAX: none */
+    const char *comp_dir;     /* in a section; "" unknown */
+    bool is_partial;          /* holds what other units refer to, no code */
     bool classes_hold_code;
     bool decoded;
     struct sym_lines lines;
@@ -235,17 +263,34 @@ struct sym_decoder {
     char damage[160];      /* the first such thing, a phrase */
 };
 
+/* Finds files that belong to an object.  Each gives an open one that the caller owns: SYM_OK,
+ * SYM_NOT_FOUND (error says why) or SYM_NO_MEMORY.  */
+struct sym_finder {
+    enum sym_status (*dwo)(void *context, const struct sym_unit *skeleton,
+                           bool (*fits)(void *, struct sym_object *), void *fits_context,
+                           struct sym_object **out, struct sym_error *error);
+    enum sym_status (*dwp)(void *context, struct sym_object **out, struct sym_error *error);
+    enum sym_status (*alt)(void *context, struct sym_object **out, struct sym_error *error);
+    void *context;
+};
+
 struct sym_dwarf {
     struct sym_object *object;   /* not owned */
     struct sym_strings *strings; /* not owned */
-    struct sym_bytes sections[SYM_SECTION_COUNT];
-    bool big_endian;
-    struct sym_unit *units; /* by offset */
-    size_t unit_count, unit_capacity;
+    struct sym_finder finder;
+    struct sym_info main;
+    struct sym_unit *units; /* those of main, fixed once it is open */
+    size_t unit_count;
     struct sym_segments segments; /* value: index into units */
-    struct sym_abbrev_table *tables;
-    size_t table_count;
-    pthread_mutex_t table_lock; /* of what is in tables */
+    struct sym_info **infos;      /* by the number in their keys; NULL: closed; [0] is main */
+    size_t info_count, info_capacity;
+    struct sym_info *alt;     /* the supplement, one of infos; NULL: none */
+    struct sym_info *package; /* the .dwp file, for its sections; NULL: none */
+    bool package_sought;
+    size_t missing_splits;      /* units whose functions were not found */
+    char missing[240];          /* why, of the first; a phrase that begins with a file */
+    char missing_alt[240];      /* why a supplement that is named is not used; "" none is */
+    pthread_mutex_t table_lock; /* of what is in tables of abbreviations */
     bool has_lock;
     struct sym_decoder decoder;        /* of who opened it; its damage is that of all */
     struct sym_ahead *ahead;           /* units that are decoded ahead of answers, or NULL */
@@ -253,9 +298,8 @@ struct sym_dwarf {
     size_t kept_bytes, kept_bytes_max; /* of decoded units */
     ptrdiff_t unit_at;                 /* where to look first for the next one */
     uint64_t line_budget; /* bytes of line programs that may still be run: units may share one */
-    bool split;           /* some units keep their functions in .dwo files */
 
-    /* Names by the offset of the DIE that was asked for.  */
+    /* Names by the key of the DIE that was asked for.  */
     struct sym_name **names; /* hash table, at most half full */
     size_t name_slot_count, name_count;
     struct sym_name_block *name_blocks;
@@ -263,10 +307,11 @@ struct sym_dwarf {
     size_t readable_slot_count, readable_count;
 };
 
-/* Makes the index of units; decodes none but those that do not say what they cover.  SYM_OK,
- * SYM_MALFORMED (no unit is readable) or SYM_NO_MEMORY.  */
+/* Makes the index of units; decodes none but those that do not say what they cover.  finder is
+ * copied; NULL: companions are not looked for.  SYM_OK, SYM_MALFORMED (no unit is readable) or SYM_NO_MEMORY.  */
 enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *object,
-                               struct sym_strings *strings, struct sym_error *error);
+                               const struct sym_finder *finder, struct sym_strings *strings,
+                               struct sym_error *error);
 void sym_dwarf_close(struct sym_dwarf *dwarf); /* accepts a half-built one, or all zero */
 
 /* ---- Looking up ---- */
@@ -277,8 +322,9 @@ void sym_dwarf_close(struct sym_dwarf *dwarf); /* accepts a half-built one, or a
 enum sym_status sym_dwarf_unit(struct sym_dwarf *dwarf, uint64_t vaddr, struct sym_span *span,
                                struct sym_unit **out);
 
-/* Sets how many entries of range lists may be read for info_bytes of DIEs.  */
-void sym_decoder_allow_ranges(struct sym_decoder *decoder, uint64_t info_bytes, uint64_t at_least);
+/* Sets how many entries of range lists may be read for info_bytes of a unit's DIEs.  */
+void sym_decoder_allow_ranges(struct sym_decoder *decoder, const struct sym_unit *dies,
+                              uint64_t info_bytes, uint64_t at_least);
 
 /* Decodes one that is at hand.  The second leaves the line budget alone, and so may be called by
  * any thread for a unit that no other one looks at.  SYM_OK or SYM_NO_MEMORY.  */
@@ -310,10 +356,12 @@ enum sym_status sym_unit_place(struct sym_decoder *decoder, struct sym_unit *uni
 /* Fills the name of a scope.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_scope_name(struct sym_dwarf *dwarf, struct sym_scope *scope);
 
-/* The interned path of a file as rows and scopes number them, "" unknown.  SYM_OK or
- * SYM_NO_MEMORY.  */
+/* The interned path of a file as rows number them, "" unknown; the second as scopes do, which in a
+ * split unit may be otherwise.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_unit_file(struct sym_dwarf *dwarf, struct sym_unit *unit, uint32_t file,
                               const char **path);
+enum sym_status sym_unit_call_file(struct sym_dwarf *dwarf, struct sym_unit *unit, uint32_t file,
+                                   const char **path);
 
 /* ---- Pieces ---- */
 
@@ -338,8 +386,36 @@ void sym_dwarf_forget(struct sym_dwarf *dwarf, struct sym_unit *unit);
 enum sym_status sym_unit_abbrevs(struct sym_decoder *decoder, const struct sym_unit *unit,
                                  const struct sym_abbrevs **out);
 
-/* The unit around an offset of .debug_info, or NULL.  */
-struct sym_unit *sym_dwarf_unit_at(const struct sym_dwarf *dwarf, uint64_t die_offset);
+/* Reads headers of units and places of tables from info->sections.  What is damaged is noted and
+ * left out.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_info_read(struct sym_decoder *decoder, struct sym_info *info);
+
+/* Gets the sections of object into info.  SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_info_load(struct sym_info *info, struct sym_object *object,
+                              struct sym_error *error);
+
+/* Gives info a number and takes it.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_info_add(struct sym_dwarf *dwarf, struct sym_info *info);
+void sym_info_release(struct sym_info *info); /* what it holds, and its object if that is its own */
+
+/* The info and the unit of a DIE by its key, or NULL.  */
+struct sym_unit *sym_dwarf_unit_of(const struct sym_dwarf *dwarf, uint64_t die_key);
+
+/* Opens the split unit of a skeleton, unless that was tried before; not for several threads at once.
+ * SYM_OK, whether there is one or not, or SYM_NO_MEMORY.  */
+enum sym_status sym_unit_open_split(struct sym_dwarf *dwarf, struct sym_unit *unit);
+void sym_unit_close_split(struct sym_dwarf *dwarf, struct sym_unit *unit);
+
+void sym_splits_release(struct sym_dwarf *dwarf); /* package and supplement */
+
+/* Opens the supplement, if main names one.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_alt_open(struct sym_dwarf *dwarf);
+
+/* The unit whose DIEs describe the functions of unit.  */
+static inline const struct sym_unit *sym_unit_dies(const struct sym_unit *unit)
+{
+    return unit->split ? unit->split : unit;
+}
 
 /* What an attribute's value is.  */
 enum sym_value_class {
@@ -353,7 +429,9 @@ enum sym_value_class {
     SYM_VALUE_STR,    /* offset in .debug_str */
     SYM_VALUE_LINE_STR,
     SYM_VALUE_STR_INDEX, /* into .debug_str_offsets */
-    SYM_VALUE_DIE,       /* offset in .debug_info */
+    SYM_VALUE_ALT_STR,   /* offset in .debug_str of the supplement */
+    SYM_VALUE_DIE,       /* its key */
+    SYM_VALUE_ALT_DIE,   /* offset in .debug_info of the supplement */
 };
 
 struct sym_value {
@@ -375,15 +453,29 @@ const char *sym_value_text(const struct sym_decoder *decoder, const struct sym_u
                            const struct sym_value *value);
 
 /* The address of a value; UINT64_MAX, a tombstone, when it is none.  */
-uint64_t sym_value_address(const struct sym_decoder *decoder, const struct sym_unit *unit,
-                           const struct sym_value *value);
-uint64_t sym_indexed_address(const struct sym_decoder *decoder, const struct sym_unit *unit,
-                             uint64_t index);
+uint64_t sym_value_address(const struct sym_unit *unit, const struct sym_value *value);
+uint64_t sym_indexed_address(const struct sym_unit *unit, uint64_t index);
+
+/* Whether value is a reference to a DIE; one into the supplement becomes a key.  */
+bool sym_value_die(const struct sym_decoder *decoder, struct sym_value *value);
 
 /* The attributes of a DIE that say what it covers.  All zero: none.  */
 struct sym_extent {
     struct sym_value low, high, ranges;
 };
+
+/* What the first DIE of a unit says that the unit does not keep.  */
+struct sym_root {
+    uint16_t tag;
+    bool has_ranges;
+    struct sym_extent extent;
+    struct sym_value comp_dir, dwo_name;
+};
+
+/* Reads it into *root and *unit.  room is used for abbreviations, from one unit to the next.  SYM_OK,
+ * SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_unit_read_root(struct sym_decoder *decoder, struct sym_unit *unit,
+                                   struct sym_abbrevs *room, struct sym_root *root);
 
 /* Adds what extent covers to ranges, tombstones left out; like gives rank, tie and value.  SYM_OK,
  * SYM_MALFORMED (noted) or SYM_NO_MEMORY; what came before damage is kept.  */
@@ -401,8 +493,7 @@ enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit
                                     uint32_t function);
 
 /* The header of the line table at offset of .debug_line.  SYM_OK or SYM_MALFORMED.  */
-enum sym_status sym_line_header_read(const struct sym_unit *unit, bool big_endian,
-                                     struct sym_line_header *header);
+enum sym_status sym_line_header_read(const struct sym_unit *unit, struct sym_line_header *header);
 
 void sym_lines_release(struct sym_lines *lines);
 void sym_scopes_release(struct sym_scopes *scopes);

@@ -12,6 +12,7 @@
 enum {
     JOBS_MAX = 256,
     WAITING_TASKS_MAX = 1024,
+    OPEN_AHEAD = 64, /* units whose .dwo files are open before their turn */
 };
 
 /* Decoded units that answers have not reached; bounds the memory of a batch.  */
@@ -47,6 +48,7 @@ struct sym_ahead {
     pthread_mutex_t lock; /* of states, and of what follows */
     pthread_cond_t changed;
     size_t next;          /* the first task to do */
+    size_t opened;        /* tasks before this one may be done: their files are open */
     size_t waiting_count; /* done or busy, not taken */
     size_t waiting_bytes;
     bool stop;
@@ -179,7 +181,7 @@ static void work(const struct sym_ahead *ahead, struct sym_decoder *decoder, str
 
 static bool may_claim(const struct sym_ahead *ahead)
 {
-    return ahead->next < ahead->task_count && ahead->waiting_count < WAITING_TASKS_MAX &&
+    return ahead->next < ahead->opened && ahead->waiting_count < WAITING_TASKS_MAX &&
            ahead->waiting_bytes < WAITING_BYTES_MAX;
 }
 
@@ -236,6 +238,23 @@ static void start_workers(struct sym_ahead *ahead, unsigned count)
 
 /* ---- For who answers ---- */
 
+/* Opens the split units of some tasks from number on: looking for files is not for workers.  */
+static enum sym_status open_splits(struct sym_ahead *ahead, size_t number)
+{
+    size_t opened = ahead->opened, limit = number + OPEN_AHEAD;
+    enum sym_status status = SYM_OK;
+
+    if (limit > ahead->task_count)
+        limit = ahead->task_count;
+    while (opened < limit && !status)
+        status = sym_unit_open_split(ahead->dwarf, ahead->tasks[opened++].unit);
+    (void)pthread_mutex_lock(&ahead->lock);
+    ahead->opened = opened;
+    (void)pthread_cond_broadcast(&ahead->changed);
+    (void)pthread_mutex_unlock(&ahead->lock);
+    return status;
+}
+
 static unsigned job_count(unsigned jobs)
 {
     long online = jobs ? (long)jobs : sysconf(_SC_NPROCESSORS_ONLN);
@@ -265,6 +284,8 @@ enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const uint64_t *vaddrs,
     enum sym_status status = vaddrs ? plan_addresses(ahead, count) : plan_all(ahead);
     if (workers >= ahead->task_count)
         workers = ahead->task_count ? (unsigned)ahead->task_count - 1 : 0;
+    if (!status && workers)
+        status = open_splits(ahead, 0);
     if (status || workers == 0) {
         sym_ahead_end(dwarf);
         return status;
@@ -277,7 +298,10 @@ enum sym_status sym_ahead_take(struct sym_dwarf *dwarf, struct sym_unit *unit)
 {
     struct sym_ahead *ahead = dwarf->ahead;
     struct task *task = &ahead->tasks[unit->task];
+    enum sym_status status = open_splits(ahead, unit->task);
 
+    if (status)
+        return status;
     (void)pthread_mutex_lock(&ahead->lock);
     while (task->state != TASK_DONE) {
         /* Its own turn comes whatever waits; others only while there is room.  */

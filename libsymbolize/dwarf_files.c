@@ -145,11 +145,10 @@ static bool read_counts(struct sym_cursor *cursor, struct sym_line_header *heade
     return !cursor->failed && header->opcode_base > 0;
 }
 
-enum sym_status sym_line_header_read(const struct sym_unit *unit, bool big_endian,
-                                     struct sym_line_header *header)
+enum sym_status sym_line_header_read(const struct sym_unit *unit, struct sym_line_header *header)
 {
-    struct sym_cursor cursor = sym_cursor_at(&unit->sections[SYM_SECTION_LINE], unit->line_offset,
-                                             big_endian);
+    struct sym_cursor cursor = sym_cursor_at(&unit->info->sections[SYM_SECTION_LINE],
+                                             unit->line_offset, unit->info->big_endian);
 
     *header = (struct sym_line_header){ .offset_size = 4 };
     uint64_t length = sym_read_number(&cursor, 4);
@@ -185,11 +184,12 @@ static enum sym_status read_tables(struct sym_dwarf *dwarf, struct sym_unit *uni
                              .header = &header,
                              .cursor = &header.tables,
                              .lines = &unit->lines };
-    enum sym_status status = sym_line_header_read(unit, dwarf->big_endian, &header);
+    enum sym_status status = sym_line_header_read(unit, &header);
 
     if (status)
         return status;
     table.sizes.offset_size = (uint8_t)header.offset_size;
+    unit->lines.version = (uint16_t)header.version;
     return header.version >= 5 ? read_tables_5(&parser) : read_tables_2(&parser);
 }
 
@@ -241,4 +241,13 @@ enum sym_status sym_unit_file(struct sym_dwarf *dwarf, struct sym_unit *unit, ui
     }
     *path = entry->path;
     return *path ? SYM_OK : SYM_NO_MEMORY;
+}
+
+enum sym_status sym_unit_call_file(struct sym_dwarf *dwarf, struct sym_unit *unit, uint32_t file,
+                                   const char **path)
+{
+    struct sym_unit *split = unit->split;
+
+    return sym_unit_file(dwarf, split && split->line_offset != UINT64_MAX ? split : unit, file,
+                         path);
 }

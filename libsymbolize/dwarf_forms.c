@@ -23,7 +23,14 @@ static struct sym_value local_reference(const struct sym_unit *unit, uint64_t nu
 {
     if (number >= unit->limit - unit->offset)
         return number_of(SYM_VALUE_NONE, 0);
-    return number_of(SYM_VALUE_DIE, unit->offset + number);
+    return number_of(SYM_VALUE_DIE, unit->info->key + unit->offset + number);
+}
+
+static struct sym_value global_reference(const struct sym_unit *unit, uint64_t number)
+{
+    if (number >= unit->info->sections[SYM_SECTION_INFO].size)
+        return number_of(SYM_VALUE_NONE, 0);
+    return number_of(SYM_VALUE_DIE, unit->info->key + number);
 }
 
 static struct sym_value signed_constant(int64_t number)
@@ -106,7 +113,16 @@ void sym_value_read(const struct sym_unit *unit, const struct sym_attribute *att
         *value = local_reference(unit, sym_read_uleb(cursor));
         break;
     case DW_FORM_ref_addr:
-        *value = number_of(SYM_VALUE_DIE, sym_read_number(cursor, size));
+        *value = global_reference(unit, sym_read_number(cursor, size));
+        break;
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_ref_sup4:
+    case DW_FORM_ref_sup8:
+        *value = number_of(SYM_VALUE_ALT_DIE, sym_read_number(cursor, size));
+        break;
+    case DW_FORM_GNU_strp_alt:
+    case DW_FORM_strp_sup:
+        *value = number_of(SYM_VALUE_ALT_STR, sym_read_number(cursor, size));
         break;
     case DW_FORM_indirect:
         *value = number_of(SYM_VALUE_NONE, 0);
@@ -135,10 +151,9 @@ static bool read_indexed(const struct sym_bytes *section, uint64_t base, uint64_
     return !cursor.failed;
 }
 
-static const char *text_at(const struct sym_decoder *decoder, const struct sym_bytes *section,
-                           uint64_t offset)
+static const char *text_at(const struct sym_bytes *section, uint64_t offset)
 {
-    struct sym_cursor cursor = sym_cursor_at(section, offset, decoder->dwarf->big_endian);
+    struct sym_cursor cursor = sym_cursor_at(section, offset, false);
 
     return sym_read_string(&cursor);
 }
@@ -152,39 +167,50 @@ const char *sym_value_text(const struct sym_decoder *decoder, const struct sym_u
     case SYM_VALUE_STRING:
         return value->string;
     case SYM_VALUE_STR:
-        return text_at(decoder, &unit->sections[SYM_SECTION_STR], value->number);
+        return text_at(&unit->info->sections[SYM_SECTION_STR], value->number);
     case SYM_VALUE_LINE_STR:
-        return text_at(decoder, &unit->sections[SYM_SECTION_LINE_STR], value->number);
+        return text_at(&unit->info->sections[SYM_SECTION_LINE_STR], value->number);
     case SYM_VALUE_STR_INDEX:
-        if (!read_indexed(&unit->sections[SYM_SECTION_STR_OFFSETS], unit->str_offsets_base,
-                          value->number, unit->sizes.offset_size, decoder->dwarf->big_endian,
-                          &offset))
+        if (!read_indexed(&unit->info->sections[SYM_SECTION_STR_OFFSETS], unit->str_offsets_base,
+                          value->number, unit->sizes.offset_size, unit->info->big_endian, &offset))
             return "";
-        return text_at(decoder, &unit->sections[SYM_SECTION_STR], offset);
+        return text_at(&unit->info->sections[SYM_SECTION_STR], offset);
+    case SYM_VALUE_ALT_STR:
+        if (!decoder->dwarf->alt)
+            return "";
+        return text_at(&decoder->dwarf->alt->sections[SYM_SECTION_STR], value->number);
     default:
         return "";
     }
 }
 
-uint64_t sym_indexed_address(const struct sym_decoder *decoder, const struct sym_unit *unit,
-                             uint64_t index)
+bool sym_value_die(const struct sym_decoder *decoder, struct sym_value *value)
+{
+    const struct sym_info *alt = decoder->dwarf->alt;
+
+    if (value->kind == SYM_VALUE_ALT_DIE && alt &&
+        value->number < alt->sections[SYM_SECTION_INFO].size)
+        *value = number_of(SYM_VALUE_DIE, alt->key + value->number);
+    return value->kind == SYM_VALUE_DIE;
+}
+
+uint64_t sym_indexed_address(const struct sym_unit *unit, uint64_t index)
 {
     uint64_t address;
 
-    if (!read_indexed(&unit->sections[SYM_SECTION_ADDR], unit->addr_base, index,
-                      unit->sizes.address_size, decoder->dwarf->big_endian, &address))
+    if (!read_indexed(&unit->info->sections[SYM_SECTION_ADDR], unit->addr_base, index,
+                      unit->sizes.address_size, unit->info->big_endian, &address))
         return UINT64_MAX;
     return address;
 }
 
-uint64_t sym_value_address(const struct sym_decoder *decoder, const struct sym_unit *unit,
-                           const struct sym_value *value)
+uint64_t sym_value_address(const struct sym_unit *unit, const struct sym_value *value)
 {
     switch (value->kind) {
     case SYM_VALUE_ADDRESS:
         return value->number;
     case SYM_VALUE_ADDRESS_INDEX:
-        return sym_indexed_address(decoder, unit, value->number);
+        return sym_indexed_address(unit, value->number);
     default:
         return UINT64_MAX;
     }

@@ -273,11 +273,10 @@ static enum sym_status read_table(struct sym_decoder *decoder, struct sym_unit *
 {
     struct sym_line_header header;
     struct program program = { .decoder = decoder, .lines = &unit->lines, .header = &header };
-    enum sym_status status = sym_line_header_read(unit, decoder->dwarf->big_endian, &header);
+    enum sym_status status = sym_line_header_read(unit, &header);
 
     if (status)
         return status;
-    unit->lines.version = (uint16_t)header.version;
     begin_sequence(&program);
     prepare_special(&program);
     status = run(&program);

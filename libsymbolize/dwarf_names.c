@@ -27,7 +27,8 @@ struct sym_readable {
 struct texts {
     const char *plain, *linkage; /* "" unknown */
     uint64_t start_line;
-    uint64_t next; /* offset of the DIE that the last one refers to; 0: none */
+    uint64_t next; /* key of the DIE that the last one refers to */
+    bool has_next;
 };
 
 static void read_text(const struct sym_decoder *decoder, const struct sym_unit *unit,
@@ -63,9 +64,11 @@ static void read_attribute(const struct sym_decoder *decoder, const struct sym_u
     case DW_AT_abstract_origin:
     case DW_AT_specification:
         sym_value_read(unit, attribute, cursor, &value);
-        if (value.kind == SYM_VALUE_DIE &&
-            (!texts->next || attribute->name == DW_AT_abstract_origin))
-            texts->next = value.number;
+        if (!sym_value_die(decoder, &value) ||
+            (texts->has_next && attribute->name != DW_AT_abstract_origin))
+            break;
+        texts->next = value.number;
+        texts->has_next = true;
         break;
     default:
         sym_form_skip(&unit->sizes, attribute->form, cursor);
@@ -73,11 +76,10 @@ static void read_attribute(const struct sym_decoder *decoder, const struct sym_u
     }
 }
 
-/* Adds what the DIE at offset says.  SYM_OK or SYM_NO_MEMORY.  */
-static enum sym_status read_die(struct sym_decoder *decoder, uint64_t offset, struct texts *texts)
+/* Adds what a DIE says.  SYM_OK or SYM_NO_MEMORY.  */
+static enum sym_status read_die(struct sym_decoder *decoder, uint64_t die_key, struct texts *texts)
 {
-    const struct sym_dwarf *dwarf = decoder->dwarf;
-    const struct sym_unit *unit = sym_dwarf_unit_at(dwarf, offset);
+    const struct sym_unit *unit = sym_dwarf_unit_of(decoder->dwarf, die_key);
     const struct sym_abbrevs *abbrevs;
 
     if (!unit)
@@ -85,8 +87,9 @@ static enum sym_status read_die(struct sym_decoder *decoder, uint64_t offset, st
     enum sym_status status = sym_unit_abbrevs(decoder, unit, &abbrevs);
     if (status)
         return status;
-    struct sym_cursor cursor = sym_cursor_at(&unit->sections[SYM_SECTION_INFO], offset,
-                                             dwarf->big_endian);
+    uint64_t offset = die_key - unit->info->key;
+    struct sym_cursor cursor = sym_cursor_at(&unit->info->sections[SYM_SECTION_INFO], offset,
+                                             unit->info->big_endian);
     if (!cursor.failed && unit->limit - offset < cursor.left)
         cursor.left = (size_t)(unit->limit - offset);
     const struct sym_abbrev *abbrev = sym_abbrevs_find(abbrevs, sym_read_uleb(&cursor));
@@ -98,19 +101,17 @@ static enum sym_status read_die(struct sym_decoder *decoder, uint64_t offset, st
     return SYM_OK;
 }
 
-static enum sym_status collect(struct sym_decoder *decoder, uint64_t die_offset,
-                               struct texts *texts)
+static enum sym_status collect(struct sym_decoder *decoder, uint64_t die_key, struct texts *texts)
 {
-    uint64_t offset = die_offset;
     enum sym_status status = SYM_OK;
 
     *texts = (struct texts){ .plain = "", .linkage = "" };
     for (int hops = 0; hops <= HOPS_MAX && !status; hops++) {
-        texts->next = 0;
-        status = read_die(decoder, offset, texts);
-        if (!texts->next)
+        texts->has_next = false;
+        status = read_die(decoder, die_key, texts);
+        if (!texts->has_next)
             break;
-        offset = texts->next;
+        die_key = texts->next;
     }
     return status;
 }
@@ -180,11 +181,11 @@ static enum sym_status make_readable(struct sym_dwarf *dwarf, const char *linkag
 
 /* ---- Table of names ---- */
 
-static struct sym_name **name_slot(struct sym_name **slots, size_t slot_count, uint64_t die_offset)
+static struct sym_name **name_slot(struct sym_name **slots, size_t slot_count, uint64_t die_key)
 {
-    size_t at = (size_t)(die_offset * UINT64_C(0x9e3779b97f4a7c15) >> 24) & (slot_count - 1);
+    size_t at = (size_t)(die_key * UINT64_C(0x9e3779b97f4a7c15) >> 24) & (slot_count - 1);
 
-    while (slots[at] && slots[at]->die_offset != die_offset)
+    while (slots[at] && slots[at]->die_key != die_key)
         at = (at + 1) & (slot_count - 1);
     return &slots[at];
 }
@@ -198,7 +199,7 @@ static bool grow_names(struct sym_dwarf *dwarf)
         return false;
     for (size_t i = 0; i < dwarf->name_slot_count; i++)
         if (dwarf->names[i])
-            *name_slot(slots, slot_count, dwarf->names[i]->die_offset) = dwarf->names[i];
+            *name_slot(slots, slot_count, dwarf->names[i]->die_key) = dwarf->names[i];
     free(dwarf->names);
     dwarf->names = slots;
     dwarf->name_slot_count = slot_count;
@@ -220,15 +221,14 @@ static struct sym_name *new_name(struct sym_dwarf *dwarf)
     return &block->names[block->count++];
 }
 
-static enum sym_status make_name(struct sym_dwarf *dwarf, uint64_t die_offset,
-                                 struct sym_name *name)
+static enum sym_status make_name(struct sym_dwarf *dwarf, uint64_t die_key, struct sym_name *name)
 {
     struct texts texts;
-    enum sym_status status = collect(&dwarf->decoder, die_offset, &texts);
+    enum sym_status status = collect(&dwarf->decoder, die_key, &texts);
 
     if (status)
         return status;
-    *name = (struct sym_name){ .die_offset = die_offset, .start_line = (uint32_t)texts.start_line };
+    *name = (struct sym_name){ .die_key = die_key, .start_line = (uint32_t)texts.start_line };
     name->linkage_name = sym_strings_intern(dwarf->strings, texts.linkage, strlen(texts.linkage));
     if (!name->linkage_name)
         return SYM_NO_MEMORY;
@@ -246,9 +246,9 @@ enum sym_status sym_scope_name(struct sym_dwarf *dwarf, struct sym_scope *scope)
         return SYM_OK;
     if (dwarf->name_count >= dwarf->name_slot_count / 2 && !grow_names(dwarf))
         return SYM_NO_MEMORY;
-    struct sym_name **slot = name_slot(dwarf->names, dwarf->name_slot_count, scope->die_offset);
+    struct sym_name **slot = name_slot(dwarf->names, dwarf->name_slot_count, scope->die_key);
     if (!*slot) {
-        enum sym_status status = make_name(dwarf, scope->die_offset, &made);
+        enum sym_status status = make_name(dwarf, scope->die_key, &made);
         struct sym_name *name = status ? NULL : new_name(dwarf);
         if (!name)
             return SYM_NO_MEMORY;

@@ -33,8 +33,8 @@ static enum sym_status read_ranges(struct sym_decoder *decoder, const struct sym
                                    uint64_t offset, struct sym_range like,
                                    struct sym_ranges *ranges)
 {
-    struct sym_cursor cursor = sym_cursor_at(&unit->sections[SYM_SECTION_RANGES], offset,
-                                             decoder->dwarf->big_endian);
+    struct sym_cursor cursor = sym_cursor_at(&unit->info->sections[SYM_SECTION_RANGES], offset,
+                                             unit->info->big_endian);
     size_t size = unit->sizes.address_size;
     uint64_t base = unit->base, largest = size == 4 ? UINT32_MAX : UINT64_MAX;
 
@@ -69,8 +69,7 @@ struct list {
 };
 
 /* One entry (7.25).  */
-static void read_entry(const struct sym_decoder *decoder, const struct sym_unit *unit,
-                       struct list *list)
+static void read_entry(const struct sym_unit *unit, struct list *list)
 {
     struct sym_cursor *cursor = &list->cursor;
     size_t size = unit->sizes.address_size;
@@ -81,14 +80,14 @@ static void read_entry(const struct sym_decoder *decoder, const struct sym_unit 
         list->done = !cursor->failed;
         break;
     case DW_RLE_base_addressx:
-        list->base = sym_indexed_address(decoder, unit, sym_read_uleb(cursor));
+        list->base = sym_indexed_address(unit, sym_read_uleb(cursor));
         break;
     case DW_RLE_startx_endx:
-        list->low = sym_indexed_address(decoder, unit, sym_read_uleb(cursor));
-        list->high = sym_indexed_address(decoder, unit, sym_read_uleb(cursor));
+        list->low = sym_indexed_address(unit, sym_read_uleb(cursor));
+        list->high = sym_indexed_address(unit, sym_read_uleb(cursor));
         break;
     case DW_RLE_startx_length:
-        list->low = sym_indexed_address(decoder, unit, sym_read_uleb(cursor));
+        list->low = sym_indexed_address(unit, sym_read_uleb(cursor));
         list->high = list->low + sym_read_uleb(cursor);
         break;
     case DW_RLE_offset_pair:
@@ -117,13 +116,13 @@ static enum sym_status read_rnglist(struct sym_decoder *decoder, const struct sy
                                     struct sym_ranges *ranges)
 {
     struct list list = {
-        .cursor = sym_cursor_at(&unit->sections[SYM_SECTION_RNGLISTS], offset,
-                                decoder->dwarf->big_endian),
+        .cursor = sym_cursor_at(&unit->info->sections[SYM_SECTION_RNGLISTS], offset,
+                                unit->info->big_endian),
         .base = unit->base,
     };
 
     while (!list.cursor.failed && spend(decoder)) {
-        read_entry(decoder, unit, &list);
+        read_entry(unit, &list);
         if (list.done)
             return SYM_OK;
         if (list.cursor.failed || list.low >= list.high)
@@ -138,8 +137,7 @@ static enum sym_status read_rnglist(struct sym_decoder *decoder, const struct sy
 }
 
 /* Where the list of an index begins (DW_FORM_rnglistx).  */
-static uint64_t indexed_list(const struct sym_decoder *decoder, const struct sym_unit *unit,
-                             uint64_t index)
+static uint64_t indexed_list(const struct sym_unit *unit, uint64_t index)
 {
     size_t size = unit->sizes.offset_size;
     uint64_t slot, offset;
@@ -147,8 +145,8 @@ static uint64_t indexed_list(const struct sym_decoder *decoder, const struct sym
     if (__builtin_mul_overflow(index, size, &slot) ||
         __builtin_add_overflow(slot, unit->rnglists_base, &slot))
         return UINT64_MAX;
-    struct sym_cursor cursor = sym_cursor_at(&unit->sections[SYM_SECTION_RNGLISTS], slot,
-                                             decoder->dwarf->big_endian);
+    struct sym_cursor cursor = sym_cursor_at(&unit->info->sections[SYM_SECTION_RNGLISTS], slot,
+                                             unit->info->big_endian);
     uint64_t relative = sym_read_number(&cursor, size);
     if (cursor.failed || __builtin_add_overflow(relative, unit->rnglists_base, &offset))
         return UINT64_MAX;
@@ -165,9 +163,9 @@ static enum sym_status contiguous_range(struct sym_decoder *decoder, const struc
 
     if (extent->low.kind == SYM_VALUE_NONE || extent->high.kind == SYM_VALUE_NONE)
         return SYM_OK;
-    low = sym_value_address(decoder, unit, &extent->low);
+    low = sym_value_address(unit, &extent->low);
     if (extent->high.kind != SYM_VALUE_CONSTANT)
-        high = sym_value_address(decoder, unit, &extent->high);
+        high = sym_value_address(unit, &extent->high);
     else if (__builtin_add_overflow(low, extent->high.number, &high))
         return SYM_OK; /* a tombstone, or as good as one */
     return add_range(decoder, ranges, like, low, high);
@@ -183,7 +181,7 @@ enum sym_status sym_extent_ranges(struct sym_decoder *decoder, const struct sym_
     case SYM_VALUE_NONE:
         return contiguous_range(decoder, unit, extent, like, ranges);
     case SYM_VALUE_LIST_INDEX:
-        offset = indexed_list(decoder, unit, offset);
+        offset = indexed_list(unit, offset);
         break;
     case SYM_VALUE_OFFSET:
     case SYM_VALUE_CONSTANT: /* data4 or data8, as before DWARF 4 */
@@ -192,6 +190,6 @@ enum sym_status sym_extent_ranges(struct sym_decoder *decoder, const struct sym_
         return SYM_OK;
     }
     if (unit->sizes.version < 5)
-        return read_ranges(decoder, unit, offset, like, ranges);
+        return read_ranges(decoder, unit, offset + unit->ranges_base, like, ranges);
     return read_rnglist(decoder, unit, offset, like, ranges);
 }

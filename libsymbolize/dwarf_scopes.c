@@ -13,7 +13,8 @@ enum {
 /* A walk over DIEs in the order of their offsets.  */
 struct walk {
     struct sym_decoder *decoder;
-    struct sym_unit *unit;
+    struct sym_scopes *scopes;   /* what is found goes there */
+    const struct sym_unit *unit; /* whose DIEs these are */
     const struct sym_abbrevs *abbrevs;
     struct sym_cursor cursor;
     const uint8_t *info; /* where offsets count from */
@@ -22,17 +23,19 @@ struct walk {
 static enum sym_status walk_init(struct walk *walk, struct sym_decoder *decoder,
                                  struct sym_unit *unit, uint64_t offset, uint64_t limit)
 {
-    const struct sym_bytes *info = &unit->sections[SYM_SECTION_INFO];
+    const struct sym_unit *dies = sym_unit_dies(unit);
+    const struct sym_bytes *info = &dies->info->sections[SYM_SECTION_INFO];
 
     *walk = (struct walk){
         .decoder = decoder,
-        .unit = unit,
-        .cursor = sym_cursor_at(info, offset, decoder->dwarf->big_endian),
+        .scopes = &unit->scopes,
+        .unit = dies,
+        .cursor = sym_cursor_at(info, offset, dies->info->big_endian),
         .info = info->data,
     };
     if (!walk->cursor.failed && limit - offset < walk->cursor.left)
         walk->cursor.left = (size_t)(limit - offset);
-    return sym_unit_abbrevs(decoder, unit, &walk->abbrevs);
+    return sym_unit_abbrevs(decoder, dies, &walk->abbrevs);
 }
 
 static uint64_t offset_of(const struct walk *walk)
@@ -140,7 +143,7 @@ static void read_details(struct walk *walk, const struct sym_abbrev *abbrev,
     }
 }
 
-static enum sym_status add_scope(struct sym_scopes *scopes, uint64_t die_offset, uint32_t parent,
+static enum sym_status add_scope(struct sym_scopes *scopes, uint64_t die_key, uint32_t parent,
                                  const struct details *details)
 {
     struct sym_scope *items = sym_grow(scopes->items, &scopes->capacity, scopes->count,
@@ -150,7 +153,7 @@ static enum sym_status add_scope(struct sym_scopes *scopes, uint64_t die_offset,
         return SYM_NO_MEMORY;
     scopes->items = items;
     items[scopes->count++] = (struct sym_scope){
-        .die_offset = die_offset,
+        .die_key = die_key,
         .parent = parent,
         .call_file = details->call_file,
         .call_line = details->call_line,
@@ -164,7 +167,7 @@ static enum sym_status add_scope(struct sym_scopes *scopes, uint64_t die_offset,
 static enum sym_status add_function(struct walk *walk, uint64_t offset, uint32_t around,
                                     uint32_t depth, const struct details *details)
 {
-    struct sym_scopes *scopes = &walk->unit->scopes;
+    struct sym_scopes *scopes = walk->scopes;
     struct sym_range like = { .value = (uint32_t)scopes->function_count };
     struct sym_function *functions = sym_grow(scopes->functions, &scopes->function_capacity,
                                               scopes->function_count, sizeof *functions);
@@ -172,7 +175,8 @@ static enum sym_status add_function(struct walk *walk, uint64_t offset, uint32_t
     if (!functions)
         return SYM_NO_MEMORY;
     scopes->functions = functions;
-    enum sym_status status = add_scope(scopes, offset, SYM_NO_VALUE, details);
+    enum sym_status status = add_scope(scopes, walk->unit->info->key + offset, SYM_NO_VALUE,
+                                       details);
     if (status)
         return status;
     functions[scopes->function_count++] = (struct sym_function){
@@ -214,7 +218,7 @@ static enum sym_status visit(struct listing *listing, const struct sym_abbrev *a
     enum sym_status status = add_function(walk, offset, listing->function, listing->depth,
                                           &details);
     if (!status && abbrev->has_children) {
-        listing->function = (uint32_t)walk->unit->scopes.function_count - 1;
+        listing->function = (uint32_t)walk->scopes->function_count - 1;
         listing->depth++;
     }
     return status;
@@ -223,7 +227,7 @@ static enum sym_status visit(struct listing *listing, const struct sym_abbrev *a
 /* Behind the last sibling: the function whose children these were is over.  */
 static void leave(struct listing *listing)
 {
-    struct sym_function *functions = listing->walk.unit->scopes.functions;
+    struct sym_function *functions = listing->walk.scopes->functions;
 
     listing->depth--;
     if (listing->function == SYM_NO_VALUE || functions[listing->function].depth != listing->depth)
@@ -261,7 +265,7 @@ static enum sym_status list_functions(struct listing *listing)
             break;
     }
     while (listing->function != SYM_NO_VALUE) { /* those that damage left open */
-        struct sym_function *function = &walk->unit->scopes.functions[listing->function];
+        struct sym_function *function = &walk->scopes->functions[listing->function];
         function->limit = offset_of(walk);
         listing->function = function->around;
     }
@@ -271,7 +275,8 @@ static enum sym_status list_functions(struct listing *listing)
 enum sym_status sym_functions_read(struct sym_decoder *decoder, struct sym_unit *unit)
 {
     struct listing listing = { .function = SYM_NO_VALUE };
-    enum sym_status status = walk_init(&listing.walk, decoder, unit, unit->die_offset, unit->limit);
+    const struct sym_unit *dies = sym_unit_dies(unit);
+    enum sym_status status = walk_init(&listing.walk, decoder, unit, dies->die_offset, dies->limit);
 
     decoder->ranges.count = 0;
     if (!status)
@@ -326,12 +331,13 @@ static void skip_subtree(struct walk *walk, const struct sym_abbrev *abbrev)
 /* Over a function inside the function, which has a listing of its own.  */
 static void skip_function(struct copies *copies, const struct sym_abbrev *abbrev, uint64_t offset)
 {
-    const struct sym_scopes *scopes = &copies->walk.unit->scopes;
+    const struct sym_scopes *scopes = copies->walk.scopes;
+    uint64_t key = copies->walk.unit->info->key + offset;
     uint64_t here = offset_of(&copies->walk);
 
-    while (copies->next < scopes->function_count && scopes->items[copies->next].die_offset < offset)
+    while (copies->next < scopes->function_count && scopes->items[copies->next].die_key < key)
         copies->next++;
-    if (copies->next < scopes->function_count && scopes->items[copies->next].die_offset == offset &&
+    if (copies->next < scopes->function_count && scopes->items[copies->next].die_key == key &&
         scopes->functions[copies->next].limit >= here)
         sym_skip(&copies->walk.cursor, scopes->functions[copies->next].limit - here);
     else
@@ -343,7 +349,7 @@ static enum sym_status visit_inlined(struct copies *copies, const struct sym_abb
 {
     struct walk *walk = &copies->walk;
     struct sym_ranges *ranges = &walk->decoder->ranges;
-    struct sym_scopes *scopes = &walk->unit->scopes;
+    struct sym_scopes *scopes = walk->scopes;
     uint32_t around = scope_around(copies), inner = around;
     struct sym_range like = { .rank = copies->depth + 1, .value = (uint32_t)scopes->count };
     size_t before = ranges->count;
@@ -357,7 +363,9 @@ static enum sym_status visit_inlined(struct copies *copies, const struct sym_abb
     if (status == SYM_NO_MEMORY)
         return status;
     if (ranges->count > before) {
-        uint64_t origin = details.origin.kind == SYM_VALUE_DIE ? details.origin.number : offset;
+        uint64_t origin = sym_value_die(walk->decoder, &details.origin)
+                              ? details.origin.number
+                              : walk->unit->info->key + offset;
         status = add_scope(scopes, origin, around, &details);
         if (status)
             return status;
@@ -425,7 +433,8 @@ enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit
     entry->first_segment = scopes->inlined.count;
     if (entry->children >= entry->limit)
         return SYM_OK;
-    sym_decoder_allow_ranges(decoder, entry->limit - entry->children, RANGES_OF_ANY_FUNCTION);
+    sym_decoder_allow_ranges(decoder, sym_unit_dies(unit), entry->limit - entry->children,
+                             RANGES_OF_ANY_FUNCTION);
     enum sym_status status = walk_init(&copies.walk, decoder, unit, entry->children, entry->limit);
     decoder->ranges.count = 0;
     if (!status)

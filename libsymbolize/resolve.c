@@ -5,22 +5,29 @@
 
 /* ---- Loading ---- */
 
-/* Functions in .dwo files: lines are known, functions only by their symbols.  */
-static enum sym_status report_split(struct sym_module *module)
+static enum sym_status find_dwo(void *context, const struct sym_unit *skeleton, sym_fits_fn fits,
+                                void *fits_context, struct sym_object **out,
+                                struct sym_error *error)
 {
-    char *problem = sym_format("%s: its functions are in .dwo files, which are not read",
-                               module->debug->path);
+    return sym_find_dwo(context, skeleton->comp_dir, skeleton->dwo_name, fits, fits_context, out,
+                        error);
+}
 
-    if (!problem)
-        return SYM_NO_MEMORY;
-    enum sym_status status = sym_module_downgrade(module, problem,
-                                                  "build it without -gsplit-dwarf");
-    free(problem);
-    return status;
+static enum sym_status find_dwp(void *context, struct sym_object **out, struct sym_error *error)
+{
+    return sym_find_dwp(context, out, error);
+}
+
+static enum sym_status find_alt(void *context, struct sym_object **out, struct sym_error *error)
+{
+    return sym_find_alt(context, out, error);
 }
 
 static enum sym_status load_dwarf(struct sym_module *module)
 {
+    struct sym_finder finder = {
+        .dwo = find_dwo, .dwp = find_dwp, .alt = find_alt, .context = module
+    };
     struct sym_loaded *loaded = &module->loaded;
     struct sym_error error = { .status = SYM_OK };
 
@@ -28,16 +35,38 @@ static enum sym_status load_dwarf(struct sym_module *module)
         return SYM_OK;
     enum sym_status status = sym_object_reopen(module->debug, &error);
     if (!status)
-        status = sym_dwarf_open(&loaded->dwarf, module->debug, &module->strings, &error);
+        status = sym_dwarf_open(&loaded->dwarf, module->debug, &finder, &module->strings, &error);
     loaded->has_dwarf = !status;
-    if (!status && loaded->dwarf.split)
-        return report_split(module);
     if (!status || status == SYM_NO_MEMORY)
         return status;
     sym_dwarf_close(&loaded->dwarf);
     return sym_module_downgrade(module, error.message,
                                 "fetch or build that file again; if it is sound, unpack its debug "
                                 "sections (objcopy --decompress-debug-sections IN OUT)");
+}
+
+/* What is missed, for the report: functions of split units, then names in a supplement.  */
+enum sym_status sym_module_check_companions(struct sym_module *module)
+{
+    const struct sym_dwarf *dwarf = &module->loaded.dwarf;
+    const char *remedy = "keep the .dwo files where they were built, or put them or a package "
+                         "(dwp -e PROGRAM) beside the program";
+    char *problem;
+
+    if (!module->loaded.has_dwarf || (!dwarf->missing_splits && !dwarf->missing_alt[0]))
+        return SYM_OK;
+    if (dwarf->missing_splits) {
+        problem = sym_format("functions of %zu unit%s are only known by symbols: %s",
+                             dwarf->missing_splits, dwarf->missing_splits == 1 ? "" : "s",
+                             dwarf->missing);
+    } else {
+        problem = sym_format("names of inlined functions are missing: %s", dwarf->missing_alt);
+        remedy = "install the package that holds that file (-debuginfo-common, -dbgsym)";
+    }
+    enum sym_status status = problem ? sym_module_downgrade(module, problem, remedy)
+                                     : SYM_NO_MEMORY;
+    free(problem);
+    return status;
 }
 
 /* Symbols that cannot be read are no worse than none.  */
@@ -164,7 +193,7 @@ static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *
         frame.line = scope->call_line;
         frame.column = scope->call_column;
         if (!status && index != SYM_NO_VALUE)
-            status = sym_unit_file(dwarf, unit, scope->call_file, &frame.file);
+            status = sym_unit_call_file(dwarf, unit, scope->call_file, &frame.file);
     }
     if (status || frames->count)
         return status;

@@ -180,6 +180,10 @@ struct sym_frames {
 /* Makes module the one whose debug information is in memory.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_load(struct sym_module *module);
 
+/* After a look-up: writes into the report what split units and supplements were missed.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_module_check_companions(struct sym_module *module);
+
 /* The frames for vaddr in a loaded module, all of them whatever the session leaves out.  Nothing is
  * done where frames has them, by its span.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_frames(struct sym_module *module, uint64_t vaddr,
