@@ -1,9 +1,10 @@
 /* internal.h - what the parts of libsymbolize share.
  *
- * From the bottom up: base.h (strings.c, bytes.c, segments.c: containers), object.h (object.c: ELF
- * files), symtab.h (symtab.c, demangle.c: symbol tables and names), dwarf.h (dwarf_*.c: debug
- * information), session.h (find.c: which files belong to a module; resolve.c and bulk.c: answers;
- * session.c: handles).
+ * From the bottom up: base.h (strings.c, bytes.c, segments.c: containers), map.h (map.c: files),
+ * object.h (object.c, sections.c, relocate.c, unpack.c, dynamic.c: ELF files), symtab.h (symtab.c,
+ * plt.c, kallsyms.c, demangle.c: symbols and names), dwarf.h (dwarf_*.c: debug information),
+ * session.h (find.c, sources.c, companions.c, debuginfod.c, report.c: which files belong to a
+ * module, and what to say of it; resolve.c, bulk.c: answers; session.c: handles).
  */
 #ifndef SYMBOLIZE_INTERNAL_H
 #define SYMBOLIZE_INTERNAL_H
