@@ -56,7 +56,7 @@ libs_symbolize += $(if $(HAVE_LZMA),-llzma)
 flags_libsymbolize := $(if $(HAVE_LZMA),-DSYM_HAVE_LZMA)
 libs_profile := -lprotobuf-nanopb -lz -lm
 
-libs_fxtdump := fxt
+libs_fxtdump := symbolize fxt
 libs_fxtcat := fxt
 libs_fxt2pprof := profile symbolize fxt
 libs_fxtsym := symbolize fxt
@@ -137,8 +137,13 @@ endef
 needs_profile := symbolize fxt
 $(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(l))))
 
+# What programs share is an archive: each takes what it needs, and links no library that only others need.
+$(O)/cli.a: $(call objects,cli)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
 define program_rules
-$(O)/bin/$(1): $(call objects,$(1)) $(call objects,cli) $(foreach l,$(libs_$(1)),$(O)/lib/lib$(l).a)
+$(O)/bin/$(1): $(call objects,$(1)) $(O)/cli.a $(foreach l,$(libs_$(1)),$(O)/lib/lib$(l).a)
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(foreach l,$(libs_$(1)),$(libs_$(l)))
@@ -168,11 +173,11 @@ $(O)/tests/%.o: | $(O)/.deps-check
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(BENCH_FILES): $(O)/%: $(O)/%.o $(call objects,cli) $(O)/lib/libfxt.a
+$(BENCH_FILES): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt)
 
-$(FXTGEN): $(GENERATE_OBJECTS) $(call objects,cli) $(O)/lib/libfxt.a
+$(FXTGEN): $(GENERATE_OBJECTS) $(O)/cli.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt)
 
