@@ -27,8 +27,8 @@
  * read to its end; what was wrong is counted in struct fxt_damage with the offset of the first of
  * each kind.
  *
- * Heap captures carry messages of fuchsia.memory.sampler in their large blobs; the library reads and
- * writes those too, by a header of its own, fidl_sampler.h.
+ * Heap captures carry messages of fuchsia.memory.sampler in their large blobs; the library reads
+ * and writes those too, by a header of its own, fidl_sampler.h.
  *
  * Memory: O(distinct strings, threads and providers + the largest record), never O(length of the
  * trace), and bounded by the options of fxt_reader_open().  Nothing here prints, exits, or keeps

@@ -260,8 +260,9 @@ typedef bool (*sym_answer_fn)(void *context, size_t index, const struct sym_fram
  * once: a session holds the debug information of the module that was looked at last, and reads it
  * again when modules take turns.
  *
- * An address in a gap between functions has no function: the nearest symbol is not an answer.  Where
- * a line table covers the gap (padding) there is one frame with a line and no name, else none.
+ * An address in a gap between functions has no function: the nearest symbol is not an answer.
+ * Where a line table covers the gap (padding) there is one frame with a line and no name, else
+ * none.
  * Damage in the debug information costs the addresses concerned their lines, or their names, never
  * the others.  Returns SYM_OK, SYM_STOPPED or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_module_resolve(struct sym_module *module, const uint64_t *vaddrs,

@@ -118,7 +118,7 @@ static bool make_mapping(struct cli_modules *modules, const struct sym_markup_no
     return true;
 }
 
-/* Whether node became the record.  Text between elements, and elements of other kinds, are none.  */
+/* Whether node became the record.  Text and elements of other kinds do not.  */
 static bool make_record(struct cli_modules *modules, const struct sym_markup_node *node)
 {
     static uint8_t build_id[sizeof node->build_id];

@@ -26,8 +26,7 @@ struct cli_modules {
     struct fxt_record record;
 };
 
-/* Whether a name is that of such a file, and whose: *process is its koid.  A folder may stand before
- * it.  */
+/* Whether a name, behind its folders, is that of such a file, and whose: *process is its koid.  */
 bool cli_modules_is(const char *path, uint64_t *process);
 
 /* CLI_OK; CLI_USAGE (after a message) when the name does not say whose modules these are;

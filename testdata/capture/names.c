@@ -1,9 +1,9 @@
 /* A program whose functions say where they are, for tests/cli/test_capture_names.sh.
  *
- *   names tasks        four threads run on_thread_0 .. on_thread_3, a child runs in_child
- *   names libraries A B   dlopen A, run work() of it, dlclose; the same with B; prints both addresses
- *   names threads N    N threads, one after the other, each of a few ms in short_lived
- *   names early        a child that runs in_child and ends at once, then the parent works on
+ *   names tasks           four threads run on_thread_0 .. on_thread_3, a child runs in_child
+ *   names libraries A B   dlopen A, run its work(), dlclose; the same with B; prints where
+ *   names threads N       N threads, one after the other, each of a few ms in short_lived
+ *   names early           a child that runs in_child and ends at once, then the parent works on
  *
  * Each function works for its own share of CPU time.  */
 #include <dlfcn.h>

@@ -71,6 +71,7 @@ share ';in_child' 2 12
 share ';in_parent' 80 98
 
 # An exec in the middle: both programs under their own names.
+# shellcheck disable=SC2016 # what is expanded is that shell's
 capture exec.fxt -F 5000 -- sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done; exec ./names tasks'
 share '^names;' 40 99
 share '^sh;' 1 60
