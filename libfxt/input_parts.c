@@ -139,12 +139,15 @@ static enum fxt_status add_place(struct fxt_input *input, uint64_t part_offset, 
 {
     struct fxt_place place = { input->given, part_offset, input->part, made };
     size_t count = input->place_count;
-    const struct fxt_place *last = count > 0 ? &input->places[count - 1] : NULL;
     struct fxt_place *places;
 
-    if (last && last->part == place.part && last->made == made &&
-        (made || place.offset - last->offset == part_offset - last->part_offset))
-        return FXT_OK;                /* it goes on */
+    if (count > 0) {
+        const struct fxt_place *last = &input->places[count - 1];
+
+        if (last->part == place.part && last->made == made &&
+            (made || place.offset - last->offset == part_offset - last->part_offset))
+            return FXT_OK; /* it goes on */
+    }
     if ((count & (count - 1)) == 0) { /* full: room is a power of two */
         places = realloc(input->places, (count ? 2 * count : 1) * sizeof *places);
         if (!places)

@@ -26,11 +26,16 @@ struct outcome {
 static struct outcome read_all(const void *bytes, size_t size, struct pieces pieces, size_t step)
 {
     struct outcome outcome = { .status = FXT_OK };
-    struct fuzz_source source;
-    struct fxt_input *input = fuzz_open(&source, bytes, size, pieces);
+    struct fuzz_source source = { bytes, size, pieces };
+    /* fuzz_fxt_parts looks at what is more than a stream.  */
+    const struct fxt_input_options options = {
+        .size = sizeof options, .read = fuzz_read, .context = &source, .as_stream = true
+    };
+    struct fxt_input *input;
     uint8_t *block = fuzz_allocate(step);
     size_t length = 0;
 
+    HOLD(fxt_input_open(&options, &input, NULL) == FXT_OK);
     while (outcome.bytes.used < MOST_BYTES &&
            (outcome.status = fxt_input_read(input, block, step, &length, &outcome.error)) ==
                FXT_OK) {

@@ -29,7 +29,7 @@ static size_t next_length(struct pieces *pieces)
     return pieces->least + (size_t)(pieces->state >> 33) % (pieces->most - pieces->least + 1);
 }
 
-static ptrdiff_t read_pieces(void *context, void *buffer, size_t size)
+ptrdiff_t fuzz_read(void *context, void *buffer, size_t size)
 {
     struct fuzz_source *source = context;
     size_t length = next_length(&source->pieces);
@@ -52,7 +52,7 @@ struct fxt_input *fuzz_open(struct fuzz_source *source, const void *bytes, size_
     struct fxt_input *input;
 
     *source = (struct fuzz_source){ bytes, length, pieces };
-    HOLD(fxt_input_open_callback(read_pieces, source, &input, NULL) == FXT_OK);
+    HOLD(fxt_input_open_callback(fuzz_read, source, &input, NULL) == FXT_OK);
     return input;
 }
 

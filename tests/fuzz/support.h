@@ -40,6 +40,8 @@ struct fuzz_source {
     struct pieces pieces;
 };
 
+ptrdiff_t fuzz_read(void *source, void *buffer, size_t size); /* a fxt_read_fn */
+
 /* Bytes as an input.  *source is filled in and must outlive it.  */
 struct fxt_input *fuzz_open(struct fuzz_source *source, const void *bytes, size_t length,
                             struct pieces pieces);

@@ -116,6 +116,29 @@ static void save_spans(void)
     save("fuzz_profile", "spans", words, 8 * count);
 }
 
+/* A region of the kernel sampler: three samples of two frames, of which the middle one is damaged,
+ * and unused room.  As a group it is two regions of which the first byte says where the second
+ * begins; as the inside of an engine buffer, which has its own eight bytes before, it is two more
+ * records and what cannot be one.  */
+static void save_parts(void)
+{
+    static const uint8_t circular[8] = { 1, 2, 1, 2, 8, 8, 3, 0 };
+    const struct fxt_vector *sample = &fxt_vectors[24];
+    uint8_t bytes[1024] = { 0 };
+
+    for (size_t i = 0; i < 3; i++)
+        memcpy(bytes + 8 + i * sample->length, sample->bytes, sample->length);
+    save("fuzz_fxt_parts", "region", bytes + 8, 512);
+    bytes[8 + sample->length + 40] ^= 0x70; /* the length of its payload */
+    save("fuzz_fxt_parts", "region-damaged", bytes + 8, 512);
+    memcpy(bytes, circular, sizeof circular);
+    save("fuzz_fxt_parts", "circular", bytes, 512);
+    memset(bytes, 0, sizeof circular);
+    save("fuzz_fxt_parts", "oneshot", bytes, 512);
+    bytes[7] = 9;
+    save("fuzz_fxt_parts", "group", bytes + 7, 512);
+}
+
 static void save_traces(void)
 {
     for (size_t i = 0; i < ROWS(fxt_vectors); i++)
@@ -223,6 +246,7 @@ int main(int argc, char **argv)
     folder = argv[1];
     make_every_kind();
     save_traces();
+    save_parts();
     save_packed();
     save_messages();
     save_markup();
