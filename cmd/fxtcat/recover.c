@@ -162,6 +162,8 @@ enum cli_exit recover_main(char **argv)
         const char *path = recover.job.inputs.items[0];
 
         (void)job_read(&recover.job, path, &options, visit, &recover);
+        if (recover.written == 0)
+            put_magic(&recover); /* a trace still, without records */
         if (recover.job.records > 0)
             summarize(&recover, path);
         fxt_writer_close(recover.writer);

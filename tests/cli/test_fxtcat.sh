@@ -243,6 +243,10 @@ for cut in 1 7 9 25 100 333 $((size - 1)) $((size - 9)); do
     fi
     rm -f recovered.fxt
 done
+# Nothing but records that say nothing: a trace without records.
+python3 -c 'exec(open("make.py").read().split("# Tables and clock")[0]); write("void.fxt", init(0), string(0, b"nothing"))'
+fxtcat recover --force -o recovered.fxt void.fxt 2>err || fail "recover of nothing: $(cat err)"
+[ "$(fxtdump --verify --json recovered.fxt)" = '{"bytes":8,"damaged":false,"damage":{}}' ] || fail 'recover of nothing'
 # Two joined regions without magic; the second is full, which is a notice.
 "$O/bench/fxtgen" --kind region --size 64k --cpus 2 >region.fxt
 fxtcat recover -o recovered.fxt region.fxt 2>/dev/null
