@@ -73,7 +73,9 @@ static void parse(struct compress *compress, char **argv)
         else
             job_take(&compress->job, key, parser.value);
     }
-    job_check_inputs(&compress->job, 1);
+    job_check_inputs(&compress->job);
+    if (compress->job.inputs.count > 1)
+        cli_usage_error("one file at a time");
 }
 
 static bool prepare(struct compress *compress)

@@ -331,7 +331,7 @@ static void parse(struct convert *convert, char **argv)
             job_take(&convert->job, key, parser.value);
         }
     }
-    job_check_inputs(&convert->job, 1);
+    job_find(&convert->job, 1);
     if (!has_layout)
         cli_usage_error("convert to what? Give --layout profiler");
 }
@@ -345,12 +345,12 @@ enum cli_exit convert_main(char **argv)
     if (!job_open(&convert.job))
         return job_close(&convert.job);
     if (fxt_writer_open(cli_output_write, &convert.job.output, &convert.writer, &error) == FXT_OK) {
-        const char *path = convert.job.inputs.items[0];
+        const struct cli_trace_files *files = convert.job.traces.items;
 
         put_start(&convert);
-        (void)job_read(&convert.job, path, NULL, visit, &convert);
+        (void)job_read(&convert.job, files, NULL, visit, &convert);
         if (convert.job.records > 0)
-            summarize(&convert, path);
+            summarize(&convert, files->label);
         fxt_writer_close(convert.writer);
     } else {
         cli_error("%s", error.message);

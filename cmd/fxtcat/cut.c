@@ -76,7 +76,7 @@ static void parse(struct cut *cut, char **argv)
             break;
         }
     }
-    job_check_inputs(&cut->job, 1);
+    job_find(&cut->job, 1);
     if (!cli_select_any(select))
         cli_usage_error("cut what? Give --time, --pid, --tid, --type or --provider");
 }
@@ -165,12 +165,12 @@ enum cli_exit cut_main(char **argv)
 
     parse(&cut, argv);
     if (job_open(&cut.job)) {
-        const char *path = cut.job.inputs.items[0];
+        const struct cli_trace_files *files = cut.job.traces.items;
 
         cut.job.status = emit_open(&cut.emit, &cut.job, EMIT_AS_NEEDED);
         if (cut.job.status == CLI_OK) {
-            emit_start(&cut.emit, path);
-            (void)job_read(&cut.job, path, NULL, visit, &cut);
+            emit_start(&cut.emit, files->label);
+            (void)job_read(&cut.job, files, NULL, visit, &cut);
             emit_close(&cut.emit);
         }
     }

@@ -17,8 +17,9 @@ enum cli_exit convert_main(char **argv);
 /* ---- A job: traces in, one trace out (job.c) ---- */
 
 struct job {
-    struct cli_texts inputs;
-    const char *output_path; /* NULL: stdout */
+    struct cli_texts inputs;  /* as given */
+    struct cli_traces traces; /* that they make: job_open() */
+    const char *output_path;  /* NULL: stdout */
     bool strict;
     bool force;
     struct cli_output output;
@@ -45,20 +46,23 @@ enum { JOB_OUTPUT = 1000, JOB_STRICT, JOB_FORCE };
 /* Take one of these options, or an input.  */
 void job_take(struct job *job, int key, const char *value);
 
-/* Whether the command line gives as many inputs as there have to be (most 0: any number); else the
- * program ends with CLI_USAGE.  */
-void job_check_inputs(const struct job *job, size_t most);
+/* There must be an input; else the program ends with CLI_USAGE.  */
+void job_check_inputs(const struct job *job);
+
+/* Find out which traces the inputs make, if they are not to be taken as files (compress): a
+ * directory or several regions can be one.  More than most (0: any number) is CLI_USAGE.  */
+void job_find(struct job *job, size_t most);
 
 /* Open the output.  Traces are no text: a terminal is refused.  False after a message; job->status
  * says why.  */
 bool job_open(struct job *job);
 
-/* Visit all records of one input; what was wrong with it is said and goes into job->status.
+/* Visit all records of one trace; what was wrong with it is said and goes into job->status.
  * options may be NULL; trust_start is set by the job.  True while there is any sense in going
  * on.  */
 typedef void (*job_visit_fn)(void *context, const struct fxt_record *record);
-bool job_read(struct job *job, const char *path, const struct fxt_reader_options *options,
-              job_visit_fn visit, void *context);
+bool job_read(struct job *job, const struct cli_trace_files *files,
+              const struct fxt_reader_options *options, job_visit_fn visit, void *context);
 
 /* The output could not be made: it is removed at the end.  */
 void job_fail(struct job *job, enum cli_exit status);

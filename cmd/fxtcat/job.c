@@ -25,11 +25,20 @@ void job_take(struct job *job, int key, const char *value)
     }
 }
 
-void job_check_inputs(const struct job *job, size_t most)
+void job_check_inputs(const struct job *job)
 {
     if (job->inputs.count == 0)
         cli_usage_error("no trace given");
-    if (most && job->inputs.count > most)
+}
+
+void job_find(struct job *job, size_t most)
+{
+    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = job->force };
+    struct cli_trace_options options = { .reader = &reader };
+
+    job_check_inputs(job);
+    cli_traces_find(&job->traces, &job->inputs, &options);
+    if (most && job->traces.count > most)
         cli_usage_error("one trace at a time; 'fxtcat merge' makes one of several");
 }
 
@@ -43,17 +52,18 @@ bool job_open(struct job *job)
     return job->status == CLI_OK;
 }
 
-bool job_read(struct job *job, const char *path, const struct fxt_reader_options *options,
-              job_visit_fn visit, void *context)
+bool job_read(struct job *job, const struct cli_trace_files *files,
+              const struct fxt_reader_options *options, job_visit_fn visit, void *context)
 {
     struct fxt_reader_options all = { .size = sizeof all };
+    struct cli_trace_options trace_options = { .reader = &all };
     const struct fxt_record *record;
     enum cli_exit status;
 
     if (options)
         all = *options;
     all.trust_start = job->force;
-    status = cli_trace_open(&job->trace, path, &all);
+    status = cli_trace_open_files(&job->trace, files, &trace_options);
     while (status == CLI_OK && job->output.failed == 0 && cli_trace_next(&job->trace, &record)) {
         job->records++;
         visit(context, record);
@@ -74,6 +84,7 @@ enum cli_exit job_close(struct job *job)
     enum cli_exit status = job->status;
 
     free(job->inputs.items);
+    cli_traces_release(&job->traces);
     if (job->output.failed == EPIPE) {
         cli_output_abort(&job->output);
         return status; /* the reader has seen enough */

@@ -48,15 +48,15 @@ enum cli_exit merge_main(char **argv)
     cli_start(&parser, &command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
         job_take(&job, key, parser.value);
-    job_check_inputs(&job, 0);
+    job_find(&job, 0);
     if (!job_open(&job))
         return job_close(&job);
     job.status = emit_open(&emit, &job, EMIT_IN_PLACE);
     if (job.status != CLI_OK)
         return job_close(&job);
-    for (size_t i = 0; i < job.inputs.count; i++) {
-        emit_start(&emit, job.inputs.items[i]);
-        if (!job_read(&job, job.inputs.items[i], NULL, visit, &emit))
+    for (size_t i = 0; i < job.traces.count; i++) {
+        emit_start(&emit, job.traces.items[i].label);
+        if (!job_read(&job, &job.traces.items[i], NULL, visit, &emit))
             break;
     }
     emit_close(&emit);

@@ -155,17 +155,17 @@ enum cli_exit recover_main(char **argv)
     cli_start(&parser, &command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
         job_take(&recover.job, key, parser.value);
-    job_check_inputs(&recover.job, 1);
+    job_find(&recover.job, 1);
     if (!job_open(&recover.job))
         return job_close(&recover.job);
     if (fxt_writer_open(cli_output_write, &recover.job.output, &recover.writer, &error) == FXT_OK) {
-        const char *path = recover.job.inputs.items[0];
+        const struct cli_trace_files *files = recover.job.traces.items;
 
-        (void)job_read(&recover.job, path, &options, visit, &recover);
+        (void)job_read(&recover.job, files, &options, visit, &recover);
         if (recover.written == 0)
             put_magic(&recover); /* a trace still, without records */
         if (recover.job.records > 0)
-            summarize(&recover, path);
+            summarize(&recover, files->label);
         fxt_writer_close(recover.writer);
     } else {
         cli_error("%s", error.message);

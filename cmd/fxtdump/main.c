@@ -19,6 +19,7 @@ enum {
     OPTION_TIME,
     OPTION_OFFSET,
     OPTION_HEX,
+    OPTION_FOLLOW,
     OPTION_STRICT,
     OPTION_FORCE,
 };
@@ -38,6 +39,9 @@ static const struct cli_option option_table[] = {
       "ns us ms s min h; one of them may be missing" },
     { OPTION_OFFSET, 0, "offset", "N", "begin with the record, or the damage, at this offset" },
     { OPTION_HEX, 'x', "hex", NULL, "the bytes too, also those in no record" },
+    { OPTION_FOLLOW, 'f', "follow", NULL,
+      "wait at the end of the file for more, until Ctrl-C or until\n"
+      "it is renamed, deleted or cut" },
     { OPTION_STRICT, 0, "strict", NULL, "exit with 3 for notices too, not for damage alone" },
     { OPTION_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" },
     { 0 },
@@ -52,6 +56,8 @@ static const char *const examples[] = {
     "fxtdump --offset 4096 --hex trace.fxt | head",
     "What process 1234 logged in the second second",
     "fxtdump --type log --pid 1234 --time +1s,+2s trace.fxt",
+    "The losses of a capture that is running, as they come",
+    "fxtdump --follow --type event capture.fxt | grep name=lost",
     "The names of all events, most frequent first",
     "fxtdump --json trace.fxt | jq -r 'select(.type==\"event\").name' | sort | uniq -c | sort -rn",
     NULL,
@@ -71,6 +77,7 @@ struct settings {
     bool stats;
     bool verify;
     bool hex;
+    bool follow;
     bool strict;
     bool force;
     bool has_offset;
@@ -85,6 +92,8 @@ static void check_combination(const struct settings *settings)
 {
     if (settings->files.count == 0)
         cli_usage_error("no trace given");
+    if (settings->follow && settings->files.count > 1)
+        cli_usage_error("--follow takes one trace");
     if (settings->stats && settings->verify)
         cli_usage_error("--stats tells of damage too: give it or --verify, not both");
     if (settings->stats && settings->hex)
@@ -129,6 +138,9 @@ static void take_option(struct settings *settings, int key, const char *value)
         break;
     case OPTION_HEX:
         settings->hex = true;
+        break;
+    case OPTION_FOLLOW:
+        settings->follow = true;
         break;
     case OPTION_STRICT:
         settings->strict = true;
@@ -262,6 +274,12 @@ static void finish(struct dump *dump, bool several)
                     (unsigned long long)bytes, (unsigned long long)settings->offset);
 }
 
+/* Following: what was read is to be seen before there is more.  */
+static void flush_idle(void *output)
+{
+    (void)cli_output_flush(output);
+}
+
 static enum cli_exit dump_trace(const struct settings *settings,
                                 const struct cli_trace_files *files, bool several,
                                 struct cli_output *output)
@@ -275,7 +293,9 @@ static enum cli_exit dump_trace(const struct settings *settings,
                                           .trust_start = settings->force,
                                           .skipped = skipped ? take_skipped : NULL,
                                           .skipped_context = &dump };
-    struct cli_trace_options trace_options = { .reader = &options };
+    struct cli_trace_options trace_options = {
+        .reader = &options, .follow = settings->follow, .idle = flush_idle, .idle_context = output
+    };
     const struct fxt_record *record;
     enum cli_exit status = cli_trace_open_files(&dump.trace, files, &trace_options);
 
@@ -298,7 +318,7 @@ static enum cli_exit dump_trace(const struct settings *settings,
 static enum cli_exit dump_traces(const struct settings *settings, struct cli_output *output)
 {
     struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = settings->force };
-    struct cli_trace_options options = { .reader = &reader };
+    struct cli_trace_options options = { .reader = &reader, .follow = settings->follow };
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
 

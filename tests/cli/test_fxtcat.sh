@@ -254,6 +254,24 @@ fxtdump --verify recovered.fxt >verify || fail "recovered region: $(cat verify)"
 [ "$(sed 1d verify | grep -vc provider_loss)" -eq 0 ] || fail "recovered region: $(cat verify)"
 [ "$(sampled recovered.fxt)" = "$(sampled region.fxt)" ] || fail 'recovered region'
 
+# Several regions, or a folder of them, are one trace.
+mkdir regions
+for cpu in 0 1 2; do "$O/bench/fxtgen" --kind region --size 16k --cpus 1 --seed $cpu >regions/cpu-$cpu.bin; done
+fxtdump --json regions >regions.json 2>/dev/null
+for arguments in recover merge 'cut --type large_blob'; do
+    for inputs in regions 'regions/cpu-0.bin regions/cpu-1.bin regions/cpu-2.bin'; do
+        # shellcheck disable=SC2086 # words
+        fxtcat $arguments -o joined.fxt $inputs 2>err || fail "$arguments of regions: $(cat err)"
+        python3 - <<'EOF'
+import json
+from meaning import *
+of_regions = [meaning(json.loads(line)) for line in open('regions.json')]
+same([m for m in of_regions if m['type'] not in TABLES], meanings('joined.fxt'), 'regions')
+EOF
+    done
+done
+[ "$(fxtdump --stats --json joined.fxt 2>/dev/null | sed 's/.*"providers":\(\[[^]]*\]\).*/\1/')" = '[1,2,3]' ] || fail 'providers of regions'
+
 # ---- compress ----
 
 for level in 1 3 19; do
