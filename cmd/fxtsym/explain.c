@@ -19,6 +19,8 @@ static const char *const quality_meanings[] = {
 struct explained {
     const char *what;
     const struct sym_report *report;
+    const struct sym_trail_step *steps; /* where it was looked for */
+    size_t step_count;
     uint8_t build_id[BUILD_ID_MAX];
     size_t build_id_length;
 };
@@ -41,6 +43,53 @@ static void add_hex(char *text, const uint8_t *id, size_t length)
         (void)snprintf(text + 2 * i, 3, "%02x", id[i]);
 }
 
+static const char *place_name(enum sym_trail_place place)
+{
+    static const char *const names[] = {
+        [SYM_PLACE_SYMBOL_PATH] = "symbol-path",
+        [SYM_PLACE_RECORDED_PATH] = "path",
+        [SYM_PLACE_DEBUGLINK] = "debug-link",
+        [SYM_PLACE_DEBUG_ROOT] = "debug-root",
+        [SYM_PLACE_DEBUGINFOD_CACHE] = "debuginfod-cache",
+        [SYM_PLACE_DEBUGINFOD_SERVER] = "debuginfod-servers",
+        [SYM_PLACE_KALLSYMS] = "kallsyms",
+        [SYM_PLACE_ALT] = "supplement",
+        [SYM_PLACE_SPLIT] = "split-units",
+    };
+
+    return (size_t)place < sizeof names / sizeof names[0] ? names[place] : "";
+}
+
+static const char *outcome_name(enum sym_outcome outcome)
+{
+    static const char *const names[] = {
+        [SYM_OUTCOME_ABSENT] = "absent",   [SYM_OUTCOME_REFUSED] = "refused",
+        [SYM_OUTCOME_SPARE] = "spare",     [SYM_OUTCOME_USED] = "used",
+        [SYM_OUTCOME_SKIPPED] = "skipped",
+    };
+
+    return (size_t)outcome < sizeof names / sizeof names[0] ? names[outcome] : "";
+}
+
+/* One line a step: outcome, place, path, and why.  */
+static void print_steps(const struct explained *explained, struct cli_output *output)
+{
+    char start[64];
+
+    for (size_t i = 0; i < explained->step_count; i++) {
+        const struct sym_trail_step *step = &explained->steps[i];
+        (void)snprintf(start, sizeof start, "%-8s %-18s ", outcome_name(step->outcome),
+                       place_name(step->place));
+        char *place = cli_join(start, step->path);
+        char *sentence = cli_join(place, step->path[0] && step->reason[0] ? ": " : "");
+        char *line = cli_join(sentence, step->reason);
+        put(output, i == 0 ? "looked at" : "", line);
+        free(place);
+        free(sentence);
+        free(line);
+    }
+}
+
 static void print_text(const struct explained *explained, struct cli_output *output)
 {
     const struct sym_report *report = explained->report;
@@ -58,8 +107,25 @@ static void print_text(const struct explained *explained, struct cli_output *out
     put(output, "verified", report->unverified ? "no: it has no build ID" : "");
     put(output, "problem", report->problem);
     put(output, "remedy", report->remedy);
+    print_steps(explained, output);
     free(quality);
     free(line);
+}
+
+static void print_steps_json(struct json *json, const struct explained *explained)
+{
+    json_open(json, "looked_at", '[');
+    for (size_t i = 0; i < explained->step_count; i++) {
+        const struct sym_trail_step *step = &explained->steps[i];
+        json_open(json, NULL, '{');
+        json_text(json, "place", place_name(step->place));
+        json_text(json, "outcome", outcome_name(step->outcome));
+        json_text(json, "quality", quality_name(step->quality));
+        json_text(json, "path", step->path);
+        json_text(json, "reason", step->reason);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
 }
 
 static void print_json(const struct explained *explained, struct cli_output *output)
@@ -76,6 +142,7 @@ static void print_json(const struct explained *explained, struct cli_output *out
     json_bool(&json, "unverified", report->unverified);
     json_text(&json, "problem", report->problem);
     json_text(&json, "remedy", report->remedy);
+    print_steps_json(&json, explained);
     json_close(&json, '}');
     json_end_line(&json);
 }
@@ -124,6 +191,7 @@ enum cli_exit explain(struct objects *objects, const char *what, bool as_json,
         return CLI_ENVIRONMENT; /* said already */
     (void)sym_module_resolve(object->module, &anywhere, 1, ignore_answer, NULL, NULL);
     explained.report = sym_module_report(object->module);
+    explained.steps = sym_module_trail(object->module, &explained.step_count);
     if (as_json)
         print_json(&explained, output);
     else

@@ -22,6 +22,7 @@ enum {
     OPTION_NO_DEMANGLE,
     OPTION_STRIP_PREFIX,
     OPTION_SYMBOLS,
+    OPTION_DEBUGINFOD,
     OPTION_MARKUP,
     OPTION_EXPLAIN,
 };
@@ -43,12 +44,14 @@ static const struct cli_option option_table[] = {
     { OPTION_JSON, 'j', "json", NULL, "one JSON object an address, with all that is known" },
     { OPTION_NO_INLINES, 0, "no-inlines", NULL, "one frame an address, whatever was inlined" },
     { OPTION_NO_DEMANGLE, 0, "no-demangle", NULL, "names as the linker knows them" },
-    { OPTION_SYMBOLS, 0, "symbols", "DIR",
-      "look here first for debug files: a directory with a\n"
-      ".build-id tree; may be repeated" },
+    { OPTION_SYMBOLS, 0, "symbols", "PATH",
+      "look here first for names: a file, a .build-id tree, or a\n"
+      "folder of debug files; may be repeated" },
+    { OPTION_DEBUGINFOD, 0, "debuginfod", NULL,
+      "ask the servers in DEBUGINFOD_URLS for what is not here" },
     { OPTION_MARKUP, 0, "markup", NULL, "make the symbolizer markup in a log readable" },
     { OPTION_EXPLAIN, 0, "explain", "ID|FILE",
-      "tell what was found for an object, and why no more" },
+      "tell where an object was looked for, what was found, and\nwhy no more" },
     { 0 },
 };
 
@@ -68,7 +71,7 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static struct cli_command command = {
     .name = "fxtsym",
     .usage = "[OPTION]... [ADDRESS]...",
     .summary =
@@ -83,7 +86,7 @@ static const struct cli_command command = {
 /* What the command line asks for besides how it is to look.  */
 struct task {
     const char *object, *build_id;
-    bool markup;
+    bool markup, debuginfod;
     struct cli_texts explain;
     struct cli_texts symbols;
     struct cli_texts addresses;
@@ -120,6 +123,9 @@ static void set_flag(struct settings *settings, struct task *task, int key)
         break;
     case OPTION_NO_DEMANGLE:
         settings->no_demangle = true;
+        break;
+    case OPTION_DEBUGINFOD:
+        task->debuginfod = true;
         break;
     default: /* OPTION_MARKUP */
         task->markup = true;
@@ -416,11 +422,13 @@ int main(int argc, char **argv)
     struct objects objects;
 
     (void)argc;
+    command.libraries = sym_libraries();
     parse(&settings, &task, argv + 1);
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;
     options.symbol_paths = task.symbols.items;
     options.symbol_path_count = task.symbols.count;
+    options.debuginfod = task.debuginfod;
     objects_open(&objects, &options);
     for (size_t i = 0; i < task.explain.count; i++)
         objects.status = cli_worse(

@@ -238,6 +238,11 @@ if ! grep -q "quality *dwarf" out || ! grep -q "build ID *$id" out; then
 fi
 run 0 fxtsym --symbols tree --explain $id
 grep -q "names from *tree/.build-id/01/${id#01}.debug" out || fail "explain $id"
+grep -q "looked at *used *symbol-path *tree/.build-id/01/.*for " out || fail "explain does not tell where it looked: $(cat out)"
+grep -q 'skipped *debuginfod-servers *debug information is here\|skipped *debuginfod-servers *asking servers was not allowed' out ||
+    fail "explain does not tell where it did not look: $(cat out)"
+run 0 fxtsym --symbols tree --explain $id --json
+grep -q '"looked_at":\[{"place":"symbol-path","outcome":"used","quality":"dwarf","path":"tree/' out || fail "explain --json: $(cat out)"
 run 4 fxtsym --explain 99 --json
 grep -q '"quality":"none","build_id":"99"' out || fail 'explain --json'
 exit $failed
