@@ -578,12 +578,12 @@ static enum sym_status ask_servers(struct search *search)
     enum sym_status status;
 
     search->place = SYM_PLACE_DEBUGINFOD_SERVER;
-    if (!debuginfod)
-        return note_skipped(search, "", "asking servers was not allowed");
-    if (findings->build_id_length < 2)
-        return note_skipped(search, "", "no build ID to ask for");
     if (has_dwarf(search))
         return note_skipped(search, "", "debug information is here");
+    if (findings->build_id_length < 2)
+        return note_skipped(search, "", "no build ID to ask for");
+    if (!debuginfod)
+        return note_skipped(search, "", "asking servers was not allowed");
     if (code_of(search) && sym_debuginfod_has_sections(debuginfod))
         status = fetch_sections(search, &hex, &error);
     else
