@@ -41,31 +41,33 @@ enum {
 
 static const struct {
     const char *damaged; /* in testdata/symbolize/hostile */
-    const char *asked;   /* the object that is asked for names, where it is another one */
+    const char *other;   /* the object that is asked for names, or a file beside the one that is */
+    bool asked;          /* the former */
     uint64_t first_vaddr;
     size_t step;
     size_t answers; /* frames of the undamaged object, at least */
 } objects[] = {
-    { "x86-64-dwarf5.so", NULL, 0x1000, 2, 40 },
-    { "x86-64-gcc.so", NULL, 0x1000, 2, 20 },
-    { "x86-64-zlib-gabi.so", NULL, 0x1000, 2, 40 },
-    { "x86-64-zlib-gnu.so", NULL, 0x1000, 2, 40 },
-    { "x86-64-zstd.so", NULL, 0x1000, 2, 40 },
-    { "i386-dwarf4", NULL, 0x1000, 2, 40 },
-    { "ppc32-dwarf2", NULL, 0x1000, 4, 40 },
-    { "ppc64-dwarf3.so", NULL, 0x1000, 4, 40 },
-    { "x86-64-dwarf4.o", NULL, 0, 4, 20 },
-    { "i386-dwarf5.o", NULL, 0, 4, 20 },
-    { "split", NULL, 0x1000, 2, 30 },
-    { "split.dwp", "split", 0x1000, 2, 30 },
-    { "split4.dwp", "split4", 0x1000, 2, 30 },
-    { "x86-64-debugdata.so", NULL, 0x1000, 2, 20 },
+    { "x86-64-dwarf5.so", NULL, false, 0x1000, 2, 40 },
+    { "x86-64-gcc.so", NULL, false, 0x1000, 2, 20 },
+    { "x86-64-zlib-gabi.so", NULL, false, 0x1000, 2, 40 },
+    { "x86-64-zlib-gnu.so", NULL, false, 0x1000, 2, 40 },
+    { "x86-64-zstd.so", NULL, false, 0x1000, 2, 40 },
+    { "i386-dwarf4", NULL, false, 0x1000, 2, 40 },
+    { "ppc32-dwarf2", NULL, false, 0x1000, 4, 40 },
+    { "ppc64-dwarf3.so", NULL, false, 0x1000, 4, 40 },
+    { "x86-64-dwarf4.o", NULL, false, 0, 4, 20 },
+    { "i386-dwarf5.o", NULL, false, 0, 4, 20 },
+    { "split", "split.dwp", false, 0x1000, 2, 40 },
+    { "split.dwp", "split", true, 0x1000, 2, 40 },
+    { "split4.dwp", "split4", true, 0x1000, 2, 40 },
+    { "x86-64-debugdata.so", NULL, false, 0x1000, 2, 20 },
 };
 
 static uint8_t object[OBJECT_MAX];
 static size_t object_size;
 static char *damaged_path;
-static char *asked_path;
+static char *other_path;
+static const char *asked_path;
 static int damaged_fd;
 static int row;
 
@@ -108,10 +110,11 @@ static void set_up_object(int which)
 {
     row = which;
     damaged_path = build_path(objects[row].damaged);
-    asked_path = build_path(objects[row].asked ? objects[row].asked : objects[row].damaged);
-    if (objects[row].asked) {
-        object_size = load(objects[row].asked, object);
-        (void)close(store(asked_path, object, object_size));
+    other_path = build_path(objects[row].other ? objects[row].other : "none");
+    asked_path = objects[row].asked ? other_path : damaged_path;
+    if (objects[row].other) {
+        object_size = load(objects[row].other, object);
+        (void)close(store(other_path, object, object_size));
     }
     object_size = load(objects[row].damaged, object);
     damaged_fd = store(damaged_path, object, object_size);
@@ -126,7 +129,7 @@ static void tear_down(void)
 {
     (void)close(damaged_fd);
     free(damaged_path);
-    free(asked_path);
+    free(other_path);
     build_remove();
 }
 
