@@ -152,7 +152,7 @@ static enum sym_status judge(struct search *search, struct sym_object *object, e
             return accept(search, object);
         status = refuse_other_build(search, object);
     } else if (proof == PROOF_PATH) {
-        search->findings.unverified = true;
+        object->unverified = true;
         return accept(search, object);
     } else if (has_checksum(object, checksum)) {
         return accept(search, object);
@@ -230,7 +230,7 @@ static enum sym_status accept_kallsyms(struct search *search, struct sym_object 
 
     search->seen++;
     if (!status && sym_kallsyms_has(object->image, object->kallsyms_module)) {
-        search->findings.unverified = true;
+        object->unverified = true;
         return accept(search, object);
     }
     if (!status)
@@ -616,6 +616,11 @@ static enum sym_status look_everywhere(struct search *search)
     return status ? status : ask_servers(search);
 }
 
+static bool is_unverified(const struct sym_object *object)
+{
+    return object && object->unverified;
+}
+
 static void choose(struct search *search)
 {
     struct sym_module *module = search->module;
@@ -629,6 +634,10 @@ static void choose(struct search *search)
         if (sym_symbols_quality(object) > sym_symbols_quality(module->symbols))
             module->symbols = object;
     }
+    /* Without a build ID in the key the one that all others were found by is a guess too.  */
+    search->findings.unverified = (module->build_id_length == 0 && search->findings.count) ||
+                                  is_unverified(module->code) || is_unverified(module->debug) ||
+                                  is_unverified(module->symbols);
 }
 
 /* Says in the trail what each file is used for.  */

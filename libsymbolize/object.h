@@ -76,6 +76,7 @@ struct sym_object {
     bool relocatable;      /* ET_REL */
     char *kallsyms_module; /* owned; whose lines of a kallsyms text count, NULL: all */
     bool kallsyms;         /* no ELF file, but text as in /proc/kallsyms: symbols alone */
+    bool unverified;       /* taken for a module's without a build ID that says so */
     bool has_contents;     /* holds the code itself, not only debug information about it */
     struct sym_load *loads;
     size_t load_count;

@@ -367,6 +367,31 @@ START_TEST(takes_kallsyms_text_for_the_kernel)
 }
 END_TEST
 
+START_TEST(verifies_a_kernel_beside_kallsyms)
+{
+    char *root = build_path("root");
+    struct sym_options options = { .size = sizeof options, .debug_root = root };
+    struct sym_module_key key = { .build_id = id,
+                                  .build_id_length = id_length,
+                                  .path = "[kernel.kallsyms]" };
+
+    build_run("sh place bare root .debug");
+    ck_assert_int_eq(sym_session_open(&options, &session, &error), SYM_OK);
+    ck_assert_int_eq(sym_session_kallsyms(session, kallsyms, strlen(kallsyms), &error), SYM_OK);
+    ck_assert_int_eq(sym_session_module(session, &key, &module, &error), SYM_OK);
+    ck_assert_int_eq(sym_module_report(module)->quality, SYM_QUALITY_SYMTAB);
+    ck_assert(sym_module_report(module)->unverified); /* its names are those of kallsyms */
+    sym_session_close(session);
+    build_run("sh place symbols root .debug");
+    ck_assert_int_eq(sym_session_open(&options, &session, &error), SYM_OK);
+    ck_assert_int_eq(sym_session_kallsyms(session, kallsyms, strlen(kallsyms), &error), SYM_OK);
+    ck_assert_int_eq(sym_session_module(session, &key, &module, &error), SYM_OK);
+    ck_assert_int_eq(sym_module_report(module)->quality, SYM_QUALITY_SYMTAB);
+    ck_assert(!sym_module_report(module)->unverified);
+    free(root);
+}
+END_TEST
+
 START_TEST(refuses_text_that_is_not_kallsyms)
 {
     ck_assert_int_eq(sym_session_open(NULL, &session, &error), SYM_OK);
@@ -582,6 +607,7 @@ int main(void)
     tcase_add_test(tcase, puts_together_sections_of_the_cache);
     tcase_add_test(tcase, takes_no_incomplete_sections);
     tcase_add_test(tcase, takes_kallsyms_text_for_the_kernel);
+    tcase_add_test(tcase, verifies_a_kernel_beside_kallsyms);
     tcase_add_test(tcase, refuses_text_that_is_not_kallsyms);
     tcase_add_test(tcase, tells_where_it_looked);
     tcase_add_test(tcase, tells_what_it_did_not_need);
