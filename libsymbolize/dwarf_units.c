@@ -187,7 +187,9 @@ static enum sym_status index_unit(struct sym_dwarf *dwarf, uint32_t number,
     status = sym_extent_ranges(&dwarf->decoder, unit, &root.extent, like, index);
     if (status == SYM_MALFORMED) /* noted; what was read is kept */
         status = SYM_OK;
-    if (!status && index->count == before && !root.has_ranges)
+    /* Strict DWARF 2 has no ranges and names but one of the sections that the unit is in.  */
+    bool is_vague = index->count == before || unit->sizes.version == 2;
+    if (!status && is_vague && !root.has_ranges)
         status = cover_by_contents(dwarf, unit, like, index);
     return status;
 }
