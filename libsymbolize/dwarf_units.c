@@ -12,8 +12,9 @@ enum {
     RANGES_OF_ANY_UNIT = 1 << 16,
 };
 
-/* Decoded units that are kept.  All of a kernel take 100 MB.  */
-static const size_t KEPT_BYTES_MAX = (size_t)48 << 20;
+/* Decoded units that are kept.  All of a kernel take 100 MB, and what looks a million addresses up
+ * in it needs half of its 150 for them.  */
+static const size_t KEPT_BYTES_MAX = (size_t)24 << 20;
 
 /* ---- Damage ---- */
 
