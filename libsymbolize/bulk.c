@@ -58,6 +58,12 @@ struct batch {
     size_t count;
     sym_answer_fn answer;
     void *context;
+
+    struct sym_cache_place place; /* of the last look-up in the cache file */
+    struct sym_frames frames[2];  /* the current answer and the one before */
+    unsigned now;                 /* which of them is the current one */
+    bool known;                   /* there is one */
+    uint32_t told;                /* how many were told */
 };
 
 static enum sym_status batch_init(struct batch *batch, const uint64_t *vaddrs)
@@ -77,33 +83,88 @@ static enum sym_status batch_init(struct batch *batch, const uint64_t *vaddrs)
     return SYM_OK;
 }
 
-/* The frames for vaddr as the session wants them.  */
-static enum sym_status find_frames(const struct batch *batch, uint64_t vaddr,
-                                   struct sym_frames *frames)
+static void batch_release(struct batch *batch)
 {
-    enum sym_status status = sym_module_frames(batch->module, vaddr, frames);
+    free(batch->buffer);
+    free(batch->frames[0].items);
+    free(batch->frames[1].items);
+}
 
-    if (!status && batch->module->session->no_inlines && frames->count > 1) {
-        frames->items[0] = frames->items[frames->count - 1];
-        frames->count = 1;
+/* Whether the addresses need more than a quarter of the units: then reading the rest costs little,
+ * compared with reading all this again the next time.  */
+static bool needs_many_units(const struct batch *batch)
+{
+    const struct sym_dwarf *dwarf = &batch->module->loaded.dwarf;
+    const struct sym_segments *segments = &dwarf->segments;
+    uint32_t last = SYM_NO_VALUE;
+    size_t needed = 0;
+    ptrdiff_t at = -1;
+
+    for (size_t i = 0; i < batch->count && needed * 4 <= dwarf->unit_count; i++) {
+        at = sym_segments_search(segments->items, segments->count, batch->requests[i].vaddr, at);
+        uint32_t unit = at < 0 ? SYM_NO_VALUE : segments->items[at].value;
+        needed += unit != SYM_NO_VALUE && unit != last;
+        last = unit;
     }
+    return dwarf->unit_count && needed * 4 > dwarf->unit_count;
+}
+
+/* Gets the module ready to answer: from its cache file, if there is one or should be one.  */
+static enum sym_status prepare(const struct batch *batch)
+{
+    struct sym_module *module = batch->module;
+    bool wanted = false;
+    enum sym_status status = SYM_OK;
+
+    if (module->loaded.done || module->cache)
+        return SYM_OK;
+    status = sym_module_open_cache(module, &wanted);
+    if (status || module->cache)
+        return status;
+    status = sym_module_load(module);
+    if (status)
+        return status;
+    if (wanted || needs_many_units(batch))
+        return sym_module_build_cache(module);
+    if (batch->count)
+        sym_module_note_visit(module);
+    return SYM_OK;
+}
+
+static enum sym_status cached_frames(struct batch *batch, uint64_t vaddr, struct sym_frames *frames)
+{
+    struct sym_cache *cache = batch->module->cache;
+    struct sym_cache_place *place = &batch->place;
+    enum sym_status status = sym_cache_seek(cache, vaddr, place);
+
+    if (!status)
+        status = sym_cache_frames(cache, place, frames);
+    frames->span = (struct sym_span){ .start = place->start, .limit = place->limit };
     return status;
 }
 
-static enum sym_status answer_each(const struct batch *batch)
+/* The frames for vaddr as the session wants them, from wherever the module's answers come.  A cache
+ * file that turns out to be damaged is replaced on the way.  */
+static enum sym_status find_frames(struct batch *batch, uint64_t vaddr, struct sym_frames *frames)
 {
-    const struct request *requests = batch->requests;
-    struct sym_frames frames = { 0 };
+    struct sym_module *module = batch->module;
     enum sym_status status = SYM_OK;
 
-    for (size_t i = 0; i < batch->count && !status; i++) {
-        if (i == 0 || requests[i].vaddr != requests[i - 1].vaddr)
-            status = find_frames(batch, requests[i].vaddr, &frames);
-        if (!status &&
-            !batch->answer(batch->context, requests[i].index, frames.items, frames.count))
-            status = SYM_STOPPED;
+    frames->span = (struct sym_span){ 0 };
+    while (module->cache && !status) {
+        status = cached_frames(batch, vaddr, frames);
+        if (status != SYM_MALFORMED)
+            break;
+        frames->span = (struct sym_span){ 0 };
+        batch->place = (struct sym_cache_place){ 0 };
+        status = sym_module_replace_cache(module);
     }
-    free(frames.items);
+    if (!status && !module->cache)
+        status = sym_module_frames(module, vaddr, frames);
+    if (!status && module->session->no_inlines && frames->count > 1) {
+        frames->items[0] = frames->items[frames->count - 1];
+        frames->count = 1;
+    }
     return status;
 }
 
@@ -125,30 +186,56 @@ static bool equal_frames(const struct sym_frames *a, const struct sym_frames *b)
     return true;
 }
 
-static enum sym_status answer_once(const struct batch *batch, uint32_t *ids)
+/* Makes the answer for request i the current one; *changed says whether it is another one than that
+ * for request i - 1.  */
+static enum sym_status step(struct batch *batch, size_t i, bool *changed)
 {
-    const struct request *requests = batch->requests;
-    struct sym_frames frames[2] = { 0 };
-    unsigned now = 0;  /* which of the two is the current answer */
-    uint32_t next = 0; /* how many there are; the current one is next - 1 */
+    struct sym_frames *now = &batch->frames[batch->now], *other = &batch->frames[!batch->now];
+    uint64_t vaddr = batch->requests[i].vaddr;
+
+    *changed = false;
+    if (batch->known && vaddr >= now->span.start && vaddr < now->span.limit)
+        return SYM_OK;
+    enum sym_status status = find_frames(batch, vaddr, other);
+    *changed = !status && (!batch->known || !equal_frames(now, other));
+    batch->known = !status;
+    batch->now = !batch->now;
+    return status;
+}
+
+static bool tell(struct batch *batch, size_t index)
+{
+    const struct sym_frames *frames = &batch->frames[batch->now];
+
+    batch->told++;
+    return batch->answer(batch->context, index, frames->items, frames->count);
+}
+
+static enum sym_status answer_each(struct batch *batch)
+{
     enum sym_status status = SYM_OK;
+    bool changed;
 
     for (size_t i = 0; i < batch->count && !status; i++) {
-        if (i == 0 || requests[i].vaddr != requests[i - 1].vaddr) {
-            status = find_frames(batch, requests[i].vaddr, &frames[!now]);
-            if (status)
-                break;
-            if (i == 0 || !equal_frames(&frames[0], &frames[1])) {
-                now = !now;
-                if (!batch->answer(batch->context, next, frames[now].items, frames[now].count))
-                    status = SYM_STOPPED;
-                next++;
-            }
-        }
-        ids[requests[i].index] = next - 1;
+        status = step(batch, i, &changed);
+        if (!status && !tell(batch, batch->requests[i].index))
+            status = SYM_STOPPED;
     }
-    free(frames[0].items);
-    free(frames[1].items);
+    return status;
+}
+
+static enum sym_status answer_once(struct batch *batch, uint32_t *ids)
+{
+    enum sym_status status = SYM_OK;
+    bool changed;
+
+    for (size_t i = 0; i < batch->count && !status; i++) {
+        status = step(batch, i, &changed);
+        if (!status && changed && !tell(batch, batch->told))
+            status = SYM_STOPPED;
+        if (!status)
+            ids[batch->requests[i].index] = batch->told - 1;
+    }
     return status;
 }
 
@@ -158,20 +245,19 @@ static enum sym_status resolve(struct sym_module *module, const uint64_t *vaddrs
                                struct sym_error *error)
 {
     struct batch batch = { .module = module, .count = count, .answer = answer, .context = context };
-    enum sym_status status = sym_module_load(module);
+    enum sym_status status = SYM_OK;
 
-    if (status)
-        return sym_fail(error, status, "out of memory");
-    if (count == 0)
-        return SYM_OK;
-    status = batch_init(&batch, vaddrs);
-    if (!status && module->loaded.has_dwarf)
+    if (count)
+        status = batch_init(&batch, vaddrs);
+    if (!status)
+        status = prepare(&batch);
+    if (!status && count && module->loaded.has_dwarf)
         status = sym_ahead_start(&module->loaded.dwarf, &batch.requests->vaddr, count,
                                  sizeof *batch.requests, module->session->jobs);
-    if (!status)
+    if (!status && count)
         status = ids ? answer_once(&batch, ids) : answer_each(&batch);
     sym_ahead_end(&module->loaded.dwarf);
-    free(batch.buffer);
+    batch_release(&batch);
     if (!status)
         status = sym_module_check_companions(module);
     if (!status)

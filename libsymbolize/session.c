@@ -5,6 +5,17 @@
 
 /* ---- Session ---- */
 
+static enum sym_status copy_cache_options(struct sym_session *session,
+                                          const struct sym_options *options)
+{
+    session->no_cache = options->no_cache;
+    session->cache_limit_bytes = options->cache_limit_bytes;
+    if (!options->cache_dir)
+        return SYM_OK;
+    session->cache_path = sym_format("%s", options->cache_dir);
+    return session->cache_path ? SYM_OK : SYM_NO_MEMORY;
+}
+
 static enum sym_status copy_options(struct sym_session *session, const struct sym_options *options)
 {
     const char *root = options->debug_root ? options->debug_root : "/usr/lib/debug";
@@ -21,7 +32,7 @@ static enum sym_status copy_options(struct sym_session *session, const struct sy
     session->source_count = options->symbol_path_count;
     if (!status && options->debuginfod)
         status = sym_debuginfod_new(options, &session->debuginfod);
-    return status;
+    return status ? status : copy_cache_options(session, options);
 }
 
 static bool options_are_valid(const struct sym_options *options)
@@ -87,6 +98,8 @@ void sym_module_unload(struct sym_module *module)
     if (module->code)
         sym_object_close(module->code);
     *loaded = (struct sym_loaded){ 0 };
+    sym_cache_close(module->cache);
+    module->cache = NULL;
 }
 
 static void module_free(struct sym_module *module)
@@ -118,6 +131,8 @@ void sym_session_close(struct sym_session *session)
     free(session->debuginfod_cache);
     free(session->debug_root);
     free(session->kallsyms);
+    free(session->cache_path);
+    sym_cache_dir_close(&session->cache_dir);
     free(session);
 }
 
@@ -139,8 +154,12 @@ static enum sym_status module_new(struct sym_session *session, const struct sym_
         return SYM_NO_MEMORY;
     *out = module;
     module->session = session;
-    module->report =
-        (struct sym_report){ .code_path = "", .debug_path = "", .problem = "", .remedy = "" };
+    module->report = (struct sym_report){ .code_path = "",
+                                          .debug_path = "",
+                                          .problem = "",
+                                          .remedy = "",
+                                          .cache_path = "",
+                                          .cache_problem = "" };
     module->build_id = malloc(key->build_id_length + 1);
     module->path = key->path ? sym_format("%s", key->path) : NULL;
     if (!module->build_id || (key->path && !module->path))

@@ -35,6 +35,15 @@ struct sym_module {
     struct sym_loaded loaded;
     struct sym_trail_step *steps; /* the trail; strings interned */
     size_t step_count, step_capacity;
+    struct sym_cache *cache; /* answers instead of loaded, or NULL; see cache.h */
+    bool cache_tried;        /* no file of it is to be made (again) in this session */
+};
+
+/* The directory of the symbol cache, see cache.h.  All zero: not opened.  */
+struct sym_cache_dir {
+    char *path; /* NULL: not open */
+    int fd;
+    uint64_t limit; /* bytes of all files */
 };
 
 struct sym_session {
@@ -49,6 +58,12 @@ struct sym_session {
     bool no_inlines;
     struct sym_module *modules;
     struct sym_module *loaded; /* at most one module's debug information is in memory */
+
+    bool no_cache;
+    char *cache_path; /* NULL: the user's */
+    uint64_t cache_limit_bytes;
+    struct sym_cache_dir cache_dir;
+    char cache_failed[240]; /* why it cannot be used, "" when nothing is known against it */
 };
 
 /* ---- Finding (find.c, sources.c, companions.c, debuginfod.c, report.c) ---- */

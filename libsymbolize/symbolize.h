@@ -118,6 +118,12 @@ struct sym_options {
                              * online, 1: the caller's alone.  Answers do not depend on it */
     bool no_inlines; /* give the real function only, at its own line: where it calls what
                              * was copied into it */
+
+    /* The symbol cache keeps what was read, by build ID, in a directory of files that are opened in
+     * microseconds.  It never changes an answer; what goes wrong with it costs time only.  */
+    bool no_cache;              /* neither look there nor write there */
+    const char *cache_dir;      /* NULL: $XDG_CACHE_HOME/fxt/symbols, or ~/.cache/fxt/symbols */
+    uint64_t cache_limit_bytes; /* of all files in it; 0: $FXT_SYMBOL_CACHE_BYTES, or 2 GiB */
 };
 
 /* options may be NULL.  Returns SYM_OK, SYM_INVALID or SYM_NO_MEMORY.  */
@@ -175,6 +181,9 @@ struct sym_report {
                              * file; "" when quality is SYM_QUALITY_DWARF */
     const char *remedy;     /* what the user can do about it: "install the package with its debug
                              * information ...", ...  "" when nothing */
+    const char *cache_path; /* the file of the symbol cache that answers, "": none */
+    const char *cache_problem; /* what is wrong with the symbol cache, a phrase: why its directory
+                                * cannot be used, which file was damaged.  "" when nothing */
 };
 
 /* The module for key: found on the first call, the same handle on later ones with an equal key.

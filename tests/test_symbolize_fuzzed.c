@@ -28,7 +28,9 @@ static bool check_frames(void *context, size_t index, const struct sym_frame *fr
 
 START_TEST(answers_where_fuzzing_found_fault)
 {
-    const struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    const struct sym_options options = { .size = sizeof options,
+                                         .debug_root = "",
+                                         .no_cache = true };
     const char *root = getenv("ROOT");
     struct sym_session *session;
     struct sym_module *module;

@@ -151,7 +151,9 @@ enum { NEITHER = -1, NO_MEMORY = -2 };
 /* The number of frames; NEITHER an answer nor a sentence; NO_MEMORY, which is no answer either.  */
 static long use_object(void)
 {
-    const struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    const struct sym_options options = { .size = sizeof options,
+                                         .debug_root = "",
+                                         .no_cache = true };
     const struct sym_module_key key = { .path = asked_path };
     const struct sym_report *report;
     struct sym_error error = { .message = "" };

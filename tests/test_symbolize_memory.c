@@ -52,7 +52,11 @@ static enum sym_status use_library(size_t *frames, struct sym_error *error)
 {
     const char *dirs[] = { "/nonexistent" };
     struct sym_options options = {
-        .size = sizeof options, .symbol_paths = dirs, .symbol_path_count = 1, .debug_root = ""
+        .size = sizeof options,
+        .symbol_paths = dirs,
+        .symbol_path_count = 1,
+        .debug_root = "",
+        .no_cache = true, /* which needs no memory to answer: test_symbolize_cache_memory.c */
     };
     struct sym_module_key keys[] = { { .path = missing }, { .path = path } };
     struct sym_session *session;
@@ -147,7 +151,8 @@ static enum sym_status use_finding(size_t *frames, struct sym_error *error)
                                    .symbol_paths = paths,
                                    .symbol_path_count = 3,
                                    .debug_root = root,
-                                   .debuginfod_cache = cache };
+                                   .debuginfod_cache = cache,
+                                   .no_cache = true };
     struct sym_module_key keys[] = { { .path = path }, { .path = "[kernel]" } };
     const uint64_t kernel_vaddr = 0xffffffff81000041;
     struct sym_session *session;

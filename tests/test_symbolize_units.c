@@ -107,7 +107,7 @@ static bool keep_text(void *context, size_t index, const struct sym_frame *frame
 /* Answers for all vaddrs to table; with kept_bytes decoded units in memory at most.  */
 static void answer_all(const char *path, unsigned jobs, size_t kept_bytes, char **table)
 {
-    struct sym_options options = { .size = sizeof options, .jobs = jobs };
+    struct sym_options options = { .size = sizeof options, .jobs = jobs, .no_cache = true };
     struct sym_module_key key = { .path = path };
     struct sym_session *session;
     struct sym_module *module;
@@ -178,7 +178,7 @@ static bool stop(void *context, size_t index, const struct sym_frame *frames, si
 
 START_TEST(stops_while_units_are_decoded_ahead)
 {
-    struct sym_options options = { .size = sizeof options, .jobs = 4 };
+    struct sym_options options = { .size = sizeof options, .jobs = 4, .no_cache = true };
     char *path = compile(builds[0]);
     struct sym_module_key key = { .path = path };
     struct sym_session *session;

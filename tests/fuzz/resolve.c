@@ -73,7 +73,9 @@ static void check_same(const struct answers *one, size_t i, const struct answers
 
 static struct sym_module *open_module(const char *path, struct sym_session **session)
 {
-    const struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    const struct sym_options options = { .size = sizeof options,
+                                         .debug_root = "",
+                                         .no_cache = true };
     const struct sym_module_key key = { .path = path };
     struct sym_module *module;
 

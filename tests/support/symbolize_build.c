@@ -21,6 +21,10 @@ const char *build_folder(void)
     (void)snprintf(folder, sizeof folder, "%s/symbolizeXXXXXX", base ? base : "/tmp");
     if (!mkdtemp(folder))
         give_up(folder);
+    char *cache = build_path(".cache"); /* not the user's */
+    if (setenv("XDG_CACHE_HOME", cache, 1) != 0)
+        give_up(cache);
+    free(cache);
     return folder;
 }
 
