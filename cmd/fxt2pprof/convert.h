@@ -21,6 +21,7 @@ struct settings {
     size_t rows; /* of FORMAT_TOP */
     bool symbolize;
     bool inlines;
+    bool cache; /* of symbols */
     bool arm64;
     bool strict;
     bool force;

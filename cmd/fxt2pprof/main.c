@@ -17,6 +17,7 @@ enum {
     OPTION_DEBUGINFOD,
     OPTION_NO_SYMBOLIZE,
     OPTION_NO_INLINES,
+    OPTION_NO_CACHE,
     OPTION_PID,
     OPTION_TID,
     OPTION_ARCH,
@@ -43,6 +44,8 @@ static const struct cli_option option_table[] = {
       "ask the servers in DEBUGINFOD_URLS for what is not here" },
     { OPTION_NO_SYMBOLIZE, 0, "no-symbolize", NULL, "leave addresses without names" },
     { OPTION_NO_INLINES, 0, "no-inlines", NULL, "name the real function only" },
+    { OPTION_NO_CACHE, 0, "no-cache", NULL,
+      "neither read nor write the symbol cache\n($XDG_CACHE_HOME/fxt/symbols)" },
     { OPTION_PID, 'p', "pid", "PID", "only this process; may be given more than once" },
     { OPTION_TID, 't', "tid", "TID", "only this thread; may be given more than once" },
     { OPTION_ARCH, 0, "arch", "ARCH",
@@ -107,6 +110,9 @@ static void apply(struct settings *settings, int key, const char *value)
         break;
     case OPTION_NO_INLINES:
         settings->inlines = false;
+        break;
+    case OPTION_NO_CACHE:
+        settings->cache = false;
         break;
     case OPTION_PID:
         cli_numbers_add(&settings->pids, cli_number("--pid", value, 0, UINT32_MAX));
@@ -210,7 +216,8 @@ static enum cli_exit symbolize(const struct settings *settings, struct profile *
                                    .debuginfod = settings->debuginfod,
                                    .progress = show_transfer,
                                    .progress_context = &transfers,
-                                   .no_inlines = !settings->inlines };
+                                   .no_inlines = !settings->inlines,
+                                   .no_cache = !settings->cache };
     struct sym_session *session;
     struct sym_error sym_error;
     struct profile_error error;
@@ -298,7 +305,9 @@ static enum cli_exit convert(const struct settings *settings, struct profile *pr
 
 int main(int argc, char **argv)
 {
-    struct settings settings = { .kind = -1, .rows = 20, .symbolize = true, .inlines = true };
+    struct settings settings = {
+        .kind = -1, .rows = 20, .symbolize = true, .inlines = true, .cache = true
+    };
     struct profile *profile;
     struct profile_error error;
     enum cli_exit status;
