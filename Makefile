@@ -57,7 +57,7 @@ flags_libsymbolize := $(if $(HAVE_LZMA),-DSYM_HAVE_LZMA)
 libs_profile := -lprotobuf-nanopb -lz -lm
 
 libs_fxtdump := symbolize fxt
-libs_fxtcat := fxt
+libs_fxtcat := symbolize fxt
 libs_fxt2pprof := profile symbolize fxt
 libs_fxtsym := symbolize fxt
 libs_fxtdiff := profile symbolize fxt

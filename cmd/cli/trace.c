@@ -153,10 +153,33 @@ static void add_records(struct cli_trace *trace, uint64_t count)
     cli_progress_show(&trace->progress, fxt_input_raw_bytes(trace->input));
 }
 
+/* The next record of the files that say what regions mean.  */
+static bool next_of_modules(struct cli_trace *trace, const struct fxt_record **record)
+{
+    while (trace->files && trace->next_modules < trace->files->module_count) {
+        enum cli_exit status = CLI_OK;
+
+        if (!trace->modules_open)
+            status = cli_modules_open(&trace->modules, trace->files->modules[trace->next_modules]);
+        trace->modules_open = status == CLI_OK;
+        if (trace->modules_open && cli_modules_next(&trace->modules, record))
+            return true;
+        if (trace->modules_open)
+            status = cli_modules_close(&trace->modules);
+        trace->modules_open = false;
+        trace->modules_status = cli_worse(trace->modules_status, status);
+        trace->next_modules++;
+    }
+    return false;
+}
+
 bool cli_trace_next(struct cli_trace *trace, const struct fxt_record **record)
 {
     if (trace->status != FXT_OK)
         return false;
+    trace->from_modules = next_of_modules(trace, record);
+    if (trace->from_modules)
+        return true;
     trace->status = fxt_reader_next(trace->reader, record, &trace->error);
     if (trace->status != FXT_OK) {
         cli_progress_end(&trace->progress);
@@ -168,7 +191,8 @@ bool cli_trace_next(struct cli_trace *trace, const struct fxt_record **record)
 
 size_t cli_trace_tally(struct cli_trace *trace, struct fxt_tally *tally)
 {
-    size_t count = trace->status == FXT_OK ? fxt_reader_tally(trace->reader, tally) : 0;
+    bool first = trace->files && trace->next_modules < trace->files->module_count;
+    size_t count = trace->status == FXT_OK && !first ? fxt_reader_tally(trace->reader, tally) : 0;
 
     if (count > 0)
         add_records(trace, count);
@@ -377,7 +401,9 @@ enum cli_exit cli_trace_close(struct cli_trace *trace, bool strict)
     enum cli_exit status;
 
     cli_progress_end(&trace->progress);
-    status = cli_trace_report(trace, strict);
+    status = cli_worse(cli_trace_report(trace, strict), trace->modules_status);
+    if (trace->modules_open)
+        (void)cli_modules_close(&trace->modules);
     fxt_reader_close(trace->reader);
     fxt_input_close(trace->input);
     cli_follow_end(trace->follow);

@@ -18,6 +18,7 @@
 #define CLI_TRACE_H
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/modules.h"
 #include "libfxt/fxt.h"
 
 struct cli_trace_options {
@@ -29,6 +30,9 @@ struct cli_trace_options {
     /* Following: called before it waits, so that what was read can be seen.  May be NULL.  */
     void (*idle)(void *context);
     void *idle_context;
+    /* Files of symbolizer markup that say what the addresses of regions mean (modules.h), beside
+     * those that lie in a directory with them.  May be NULL; borrowed.  */
+    const struct cli_texts *modules;
 };
 
 /* ---- Which files make a trace ---- */
@@ -40,6 +44,8 @@ struct cli_trace_files {
     size_t count;
     bool regions; /* cpus holds as many numbers */
     uint32_t *cpus;
+    char **modules; /* of regions: files of markup, which are read first */
+    size_t module_count;
 };
 
 struct cli_traces {
@@ -52,7 +58,8 @@ struct cli_traces {
  * make one trace together, with those of the same name but for numbers that hold nothing or are
  * damaged from the first byte on.  Their CPUs are the numbers in their names - behind "cpu", or
  * else the last - if all have one and no two the same; else they are counted from 0.  Anything else
- * is a trace by itself, also what cannot be opened: cli_trace_open_files() will say so.  Following,
+ * is a trace by itself, also what cannot be opened: cli_trace_open_files() will say so.  Files
+ * called modules-PID.markup belong to the regions beside them, or, when named, to all.  Following,
  * or with trust_start, there are no regions.  options may be NULL.  */
 void cli_traces_find(struct cli_traces *traces, const struct cli_texts *operands,
                      const struct cli_trace_options *options);
@@ -74,11 +81,16 @@ struct cli_trace {
     uint64_t records;       /* delivered or counted */
     uint64_t next_progress; /* how many there are when progress is shown again */
     bool shows_damage;      /* the caller shows it: reports only tell what stopped the reading */
+    bool from_modules;      /* the record delivered last came from a file of markup */
 
     /* For the functions below only.  */
     struct cli_region_file *region_files;
     struct fxt_region *regions;
     struct cli_follow *follow;
+    struct cli_modules modules; /* being read */
+    bool modules_open;
+    size_t next_modules; /* in files->modules */
+    enum cli_exit modules_status;
 };
 
 /* CLI_OK, or CLI_ENVIRONMENT with a message.  files is borrowed until the close; options may be

@@ -227,8 +227,32 @@ static char *label_of(const struct files *all, size_t first, size_t count)
     return cli_join(all->items[first].path, more);
 }
 
+/* Take the files of modules out of all and put them into modules, in their order.  */
+static void take_modules(struct files *all, struct files *modules)
+{
+    size_t kept = 0;
+    uint64_t process;
+
+    for (size_t i = 0; i < all->count; i++)
+        if (cli_modules_is(all->items[i].path, &process))
+            add_file(modules, all->items[i].path, all->items[i].operand);
+        else
+            all->items[kept++] = all->items[i];
+    all->count = kept;
+}
+
+/* Those beside the regions in their directory, and those that were named.  */
+static void attach_modules(struct cli_trace_files *files, const struct file *first,
+                           const struct files *modules)
+{
+    files->modules = cli_allocate(modules->count + 1, sizeof *files->modules);
+    for (size_t i = 0; i < modules->count; i++)
+        if (!modules->items[i].operand || modules->items[i].operand == first->operand)
+            files->modules[files->module_count++] = copy(modules->items[i].path);
+}
+
 static void add_trace(struct cli_traces *traces, struct files *all, size_t first, size_t count,
-                      bool regions)
+                      const struct files *modules, bool regions)
 {
     struct cli_trace_files *files = &traces->items[traces->count++];
 
@@ -244,11 +268,13 @@ static void add_trace(struct cli_traces *traces, struct files *all, size_t first
         return;
     files->cpus = cli_allocate(count, sizeof *files->cpus);
     find_cpus(files);
+    attach_modules(files, &all->items[first], modules);
 }
 
 /* The files from first on up to the first that does not go with the one before it; a session if
  * one of them is a region, and else each a trace.  Returns how many.  */
-static size_t add_run(struct cli_traces *traces, struct files *all, size_t first)
+static size_t add_run(struct cli_traces *traces, struct files *all, size_t first,
+                      const struct files *modules)
 {
     size_t count = 1;
     bool regions = all->items[first].kind == REGION;
@@ -259,10 +285,10 @@ static size_t add_run(struct cli_traces *traces, struct files *all, size_t first
         count++;
     }
     if (regions)
-        add_trace(traces, all, first, count, true);
+        add_trace(traces, all, first, count, modules, true);
     else
         for (size_t i = 0; i < count; i++)
-            add_trace(traces, all, first + i, 1, false);
+            add_trace(traces, all, first + i, 1, modules, false);
     return count;
 }
 
@@ -271,7 +297,7 @@ void cli_traces_find(struct cli_traces *traces, const struct cli_texts *operands
 {
     bool streams = options &&
                    (options->follow || (options->reader && options->reader->trust_start));
-    struct files all = { .count = 0 };
+    struct files all = { .count = 0 }, modules = { .count = 0 };
     struct stat info;
 
     for (size_t i = 0; i < operands->count; i++) {
@@ -283,11 +309,18 @@ void cli_traces_find(struct cli_traces *traces, const struct cli_texts *operands
         else
             add_file(&all, copy(operand), NULL);
     }
+    if (!streams)
+        take_modules(&all, &modules);
+    for (size_t i = 0; options && options->modules && i < options->modules->count; i++)
+        add_file(&modules, copy(options->modules->items[i]), NULL);
     *traces = (struct cli_traces){ .items = cli_allocate(all.count + 1, sizeof *traces->items) };
     for (size_t i = 0; i < all.count; i++)
         all.items[i].kind = streams ? ALONE : kind_of_file(all.items[i].path);
     for (size_t i = 0; i < all.count;)
-        i += add_run(traces, &all, i);
+        i += add_run(traces, &all, i, &modules);
+    for (size_t i = 0; i < modules.count; i++)
+        free(modules.items[i].path);
+    free(modules.items);
     free(all.items);
 }
 
@@ -299,6 +332,9 @@ void cli_traces_release(struct cli_traces *traces)
         for (size_t k = 0; k < files->count; k++)
             free(files->paths[k]);
         free(files->paths);
+        for (size_t k = 0; k < files->module_count; k++)
+            free(files->modules[k]);
+        free(files->modules);
         free(files->cpus);
         free(files->label);
     }

@@ -14,6 +14,7 @@ struct settings {
     enum format format;
     int kind; /* enum profile_kind; -1: the first that the trace has */
     enum profile_root root;
+    struct cli_texts modules;
     struct cli_texts symbols;
     bool debuginfod;
     struct cli_numbers pids;

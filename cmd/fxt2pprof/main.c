@@ -13,6 +13,7 @@ enum {
     OPTION_PROFILE,
     OPTION_ROOT,
     OPTION_ROWS,
+    OPTION_MODULES,
     OPTION_SYMBOLS,
     OPTION_DEBUGINFOD,
     OPTION_NO_SYMBOLIZE,
@@ -37,6 +38,9 @@ static const struct cli_option option_table[] = {
       "default: the first of them that the trace has" },
     { OPTION_ROOT, 0, "root", "ROOT", "root of folded stacks: process (default), thread or none" },
     { OPTION_ROWS, 'n', "rows", "N", "rows of top (default 20, 0: all)" },
+    { OPTION_MODULES, 0, "modules", "FILE",
+      "what addresses of raw regions mean: modules-PID.markup;\n"
+      "those beside the regions in a folder are found anyhow" },
     { OPTION_SYMBOLS, 's', "symbols", "PATH",
       "look for names in PATH first: a file, a .build-id tree, or a\n"
       "folder of debug files; may be given more than once" },
@@ -101,6 +105,9 @@ static void apply(struct settings *settings, int key, const char *value)
         break;
     case OPTION_SYMBOLS:
         cli_texts_add(&settings->symbols, value);
+        break;
+    case OPTION_MODULES:
+        cli_texts_add(&settings->modules, value);
         break;
     case OPTION_DEBUGINFOD:
         settings->debuginfod = true;

@@ -70,7 +70,7 @@ enum cli_exit read_inputs(const struct settings *settings, struct profile *profi
                           struct totals *totals)
 {
     struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = settings->force };
-    struct cli_trace_options options = { .reader = &reader };
+    struct cli_trace_options options = { .reader = &reader, .modules = &settings->modules };
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
 

@@ -48,12 +48,15 @@ static void put(struct emit *emit, const struct fxt_record *record)
     job_fail(emit->job, CLI_ENVIRONMENT);
 }
 
-/* The record that was read last, as it is.  */
-static void put_as_read(struct emit *emit)
+/* The record that was read last, as it is.  What markup says of regions has no bytes yet.  */
+static void put_as_read(struct emit *emit, const struct fxt_record *record)
 {
     struct fxt_bytes bytes = fxt_reader_bytes(emit->job->trace.reader);
 
-    (void)cli_output_write(&emit->job->output, bytes.bytes, (size_t)bytes.length);
+    if (emit->job->trace.from_modules)
+        put(emit, record);
+    else
+        (void)cli_output_write(&emit->job->output, bytes.bytes, (size_t)bytes.length);
 }
 
 static void put_magic(struct emit *emit)
