@@ -317,7 +317,7 @@ static void take_table(struct emit *emit, const struct fxt_record *record)
 
     if (in_place) {
         provider = switch_provider(emit, record->provider);
-        put_as_read(emit);
+        put_as_read(emit, record);
     } else if (emit->source != NO_PROVIDER) {
         provider = &emit->providers[emit->source];
     }
@@ -360,5 +360,5 @@ void emit_record(struct emit *emit, const struct fxt_record *record, bool wanted
     if (!provider)
         return;
     need_all(emit, provider, record);
-    put_as_read(emit);
+    put_as_read(emit, record);
 }

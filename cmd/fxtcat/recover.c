@@ -113,6 +113,10 @@ static void visit(void *context, const struct fxt_record *record)
     }
     if (recover->written++ == 0 && record->kind != FXT_RECORD_MAGIC)
         put_magic(recover);
+    if (recover->job.trace.from_modules) { /* it has no bytes yet */
+        put(recover, record);
+        return;
+    }
     if (ends_before_start(record))
         mended.value.event.end_ticks = record->ticks;
     else if (!has_wrong_count(recover, record)) {

@@ -20,6 +20,7 @@ enum {
     OPTION_OFFSET,
     OPTION_HEX,
     OPTION_FOLLOW,
+    OPTION_MODULES,
     OPTION_STRICT,
     OPTION_FORCE,
 };
@@ -39,6 +40,9 @@ static const struct cli_option option_table[] = {
       "ns us ms s min h; one of them may be missing" },
     { OPTION_OFFSET, 0, "offset", "N", "begin with the record, or the damage, at this offset" },
     { OPTION_HEX, 'x', "hex", NULL, "the bytes too, also those in no record" },
+    { OPTION_MODULES, 0, "modules", "FILE",
+      "what addresses of raw regions mean: modules-PID.markup;\n"
+      "those beside the regions in a folder are found anyhow" },
     { OPTION_FOLLOW, 'f', "follow", NULL,
       "wait at the end of the file for more, until Ctrl-C or until\n"
       "it is renamed, deleted or cut" },
@@ -84,6 +88,7 @@ struct settings {
     uint64_t offset;
     struct cli_select select;
     struct cli_texts files;
+    struct cli_texts modules;
 };
 
 /* ---- The command line ---- */
@@ -138,6 +143,9 @@ static void take_option(struct settings *settings, int key, const char *value)
         break;
     case OPTION_HEX:
         settings->hex = true;
+        break;
+    case OPTION_MODULES:
+        cli_texts_add(&settings->modules, value);
         break;
     case OPTION_FOLLOW:
         settings->follow = true;
@@ -231,7 +239,8 @@ static void take_record(struct dump *dump, const struct fxt_record *record)
         dump_stats_add(&dump->stats, record);
         return;
     }
-    bytes = fxt_reader_bytes(dump->trace.reader);
+    bytes = dump->trace.from_modules ? (struct fxt_bytes){ .length = 0 }
+                                     : fxt_reader_bytes(dump->trace.reader);
     if (settings->json)
         dump_json(dump->form.output, record, settings->hex ? &bytes : NULL);
     else
@@ -318,7 +327,9 @@ static enum cli_exit dump_trace(const struct settings *settings,
 static enum cli_exit dump_traces(const struct settings *settings, struct cli_output *output)
 {
     struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = settings->force };
-    struct cli_trace_options options = { .reader = &reader, .follow = settings->follow };
+    struct cli_trace_options options = { .reader = &reader,
+                                         .follow = settings->follow,
+                                         .modules = &settings->modules };
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
 

@@ -146,6 +146,21 @@ grep -q "^{{{module:[0-9]*:.*/$name:elf:[0-9a-f]*}}}$" raw/modules-$pid.markup |
 grep -q '^{{{mmap:0x[0-9a-f]*:0x[0-9a-f]*:load:[0-9]*:rx:0x[0-9a-f]*}}}$' raw/modules-$pid.markup ||
     fail "no mapping"
 
+# They are read back: the folder, or its files by name.
+fxt2pprof raw --format folded -o whole 2>err || fail "$(cat err)"
+grep -q 'main;.*hot_function' whole || fail "raw: $(head -n 5 whole)"
+fxt2pprof raw/cpu-*.region --modules raw/modules-$pid.markup --format folded -o named 2>err || fail "$(cat err)"
+cmp -s whole named || fail "files named one by one give another profile"
+fxtdump raw | grep -q 'mapping module=' || fail "fxtdump shows no mapping"
+fxtcat convert --layout profiler raw -o raw.fxt 2>err || fail "$(cat err)"
+fxt2pprof raw.fxt --format folded -o whole 2>err
+cmp -s whole named || fail "converted to the profiler's layout they give another profile"
+cp raw/modules-$pid.markup whose.markup
+status=0
+fxt2pprof raw/cpu-*.region --modules whose.markup --format folded -o - >out 2>err || status=$?
+[ $status -eq 2 ] || fail "status $status for modules of nobody"
+says 'whose modules are these'
+
 capture 0 -p $pid -d 200ms -o stats.fxt --print-stats --stats-json stats.json
 says 'Number of samples collected: [1-9]'
 python3 - <<'EOF'
