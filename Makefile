@@ -173,9 +173,9 @@ $(O)/tests/%.o: | $(O)/.deps-check
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(BENCH_FILES): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxt.a
+$(BENCH_FILES): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libsymbolize.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt)
 
 $(FXTGEN): $(GENERATE_OBJECTS) $(O)/cli.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
