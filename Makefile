@@ -49,7 +49,7 @@ sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c)
 
 libs_fxt := -lz -lzstd
-libs_symbolize := -ldwarf -liberty -lz -lzstd -lpthread
+libs_symbolize := -liberty -lz -lzstd -lpthread
 # MiniDebugInfo and kernel modules are packed with xz; read where liblzma is.
 HAVE_LZMA := $(shell $(PKG_CONFIG) --exists liblzma 2>/dev/null && echo 1)
 libs_symbolize += $(if $(HAVE_LZMA),-llzma)
@@ -155,9 +155,10 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(p))))
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
 TEST_OBJECTS := $(foreach l,$(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
+# libdwarf is what the decoder of DWARF is compared with.
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.
 TEST_LDFLAGS := $(foreach f,malloc calloc realloc reallocarray,-Wl,--wrap=$(f))
-TEST_LIBS = $(shell $(PKG_CONFIG) --libs check) $(foreach l,$(LIBRARIES),$(libs_$(l)))
+TEST_LIBS = $(shell $(PKG_CONFIG) --libs check) -ldwarf $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
 $(TEST_FILES): $(O)/tests/%: $(O)/tests/%.o $(TEST_OBJECTS) | $(O)/.deps-check
 	$(call say,LD,$@)

@@ -1,8 +1,10 @@
 /* meter - run a command and write down what it took: CPU time, time, memory.
  *
- *   meter [--runs N] FILE COMMAND [ARGUMENT]...
+ *   meter [--runs N] [--anonymous] FILE COMMAND [ARGUMENT]...
  *
- * FILE gets one line for the run with the least CPU time.  The command's status is passed on.  */
+ * FILE gets one line for the run with the least CPU time.  The command's status is passed on.
+ * --anonymous looks every millisecond how much memory the command has that is no file's: what maps
+ * its input has a resident set that says little.  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@ struct taken {
     double cpu_seconds;
     double seconds;
     long max_rss_kib;
+    long max_anonymous_kib; /* of all looks; 0: nobody looked */
     int status;
 };
 
@@ -40,12 +43,50 @@ static _Noreturn void fail(const char *what)
     exit(CLI_ENVIRONMENT);
 }
 
+/* RssAnon of a process; 0 when it is gone.  */
+static long anonymous_kib(pid_t process)
+{
+    char path[64], line[128];
+    long kib = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)process);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "RssAnon:", 8) == 0)
+            kib = strtol(line + 8, NULL, 10);
+    if (file)
+        (void)fclose(file);
+    return kib;
+}
+
+/* Waits for the child and looks at it meanwhile.  */
+static int wait_and_look(pid_t child, struct rusage *usage, long *max_kib)
+{
+    static const struct timespec pause = { .tv_nsec = 1000000 };
+    int status;
+
+    for (;;) {
+        pid_t done = wait4(child, &status, WNOHANG, usage);
+        long kib;
+
+        if (done < 0 && errno != EINTR)
+            fail("wait4");
+        if (done == child)
+            return status;
+        kib = anonymous_kib(child);
+        if (kib > *max_kib)
+            *max_kib = kib;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 /* Of the child alone, and of the children that it waited for.  */
-static struct taken run(char **argv)
+static struct taken run(char **argv, bool look)
 {
     double start = now();
     struct rusage usage;
-    struct taken taken;
+    struct taken taken = { .max_anonymous_kib = 0 };
     int status;
     pid_t child = fork();
 
@@ -56,9 +97,12 @@ static struct taken run(char **argv)
         cli_error("%s: %s", argv[0], strerror(errno));
         _exit(127);
     }
-    while (wait4(child, &status, 0, &usage) < 0)
-        if (errno != EINTR)
-            fail("wait4");
+    if (look)
+        status = wait_and_look(child, &usage, &taken.max_anonymous_kib);
+    else
+        while (wait4(child, &status, 0, &usage) < 0)
+            if (errno != EINTR)
+                fail("wait4");
     taken.seconds = now() - start;
     taken.cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
     taken.max_rss_kib = usage.ru_maxrss;
@@ -72,14 +116,17 @@ static void report(const char *path, const struct taken *taken)
 
     if (!file)
         fail(path);
-    (void)fprintf(file, "cpu_seconds=%.4f seconds=%.4f max_rss_kib=%ld status=%d\n",
-                  taken->cpu_seconds, taken->seconds, taken->max_rss_kib, taken->status);
+    (void)fprintf(file,
+                  "cpu_seconds=%.4f seconds=%.4f max_rss_kib=%ld max_anonymous_kib=%ld status=%d\n",
+                  taken->cpu_seconds, taken->seconds, taken->max_rss_kib, taken->max_anonymous_kib,
+                  taken->status);
     if (fclose(file) != 0)
         fail(path);
 }
 
 static const struct cli_option options[] = {
     { 1, 'n', "runs", "N", "run it N times, report the run with the least CPU time (default 1)" },
+    { 2, 'a', "anonymous", NULL, "look at its memory every millisecond" },
     { 0 },
 };
 
@@ -103,15 +150,21 @@ int main(int argc, char **argv)
     struct cli_parser parser;
     struct taken best = { 0 };
     uint64_t runs = 1;
+    bool look = false;
+    int key;
 
     (void)argc;
     cli_start(&parser, &command, argv + 1);
-    while (cli_next(&parser) != CLI_END)
-        runs = cli_number("--runs", parser.value, 1, 1000);
+    while ((key = cli_next(&parser)) != CLI_END) {
+        if (key == 2)
+            look = true;
+        else
+            runs = cli_number("--runs", parser.value, 1, 1000);
+    }
     if (!parser.argv[0] || !parser.argv[1])
         cli_usage_error("a file and a command are needed");
     for (uint64_t i = 0; i < runs; i++) {
-        struct taken taken = run(parser.argv + 1);
+        struct taken taken = run(parser.argv + 1, look);
         if (i == 0 || taken.status != 0 || taken.cpu_seconds < best.cpu_seconds)
             best = taken;
         if (taken.status != 0)

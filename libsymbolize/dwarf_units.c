@@ -12,8 +12,9 @@ enum {
     RANGES_OF_ANY_UNIT = 1 << 16,
 };
 
-/* Decoded units that are kept.  All of a kernel take 100 MB.  */
-static const size_t KEPT_BYTES_MAX = (size_t)48 << 20;
+/* Decoded units that are kept.  All of a kernel take 100 MB, and what looks a million addresses up
+ * in it needs half of its 150 for them.  */
+static const size_t KEPT_BYTES_MAX = (size_t)24 << 20;
 
 /* ---- Damage ---- */
 
@@ -187,7 +188,9 @@ static enum sym_status index_unit(struct sym_dwarf *dwarf, uint32_t number,
     status = sym_extent_ranges(&dwarf->decoder, unit, &root.extent, like, index);
     if (status == SYM_MALFORMED) /* noted; what was read is kept */
         status = SYM_OK;
-    if (!status && index->count == before && !root.has_ranges)
+    /* Strict DWARF 2 has no ranges and names but one of the sections that the unit is in.  */
+    bool is_vague = index->count == before || unit->sizes.version == 2;
+    if (!status && is_vague && !root.has_ranges)
         status = cover_by_contents(dwarf, unit, like, index);
     return status;
 }

@@ -561,6 +561,7 @@ enum cli_exit filter_markup(const struct settings *settings, struct objects *obj
     }
     batch_open(&filter.batch, settings, objects, frames_append, keep_frames, &filter);
     lines_open(&lines, STDIN_FILENO);
+    lines.held = true;
     copy_lines(&filter, &lines);
     if (filter.warnings > WARNINGS_MAX)
         cli_warning("%s more of the like", cli_grouped(filter.warnings - WARNINGS_MAX));

@@ -35,6 +35,7 @@ enum {
 struct lines {
     int fd;
     char *buffer; /* LINE_BYTES_MAX bytes */
+    bool held;    /* the caller's: lines stay in place */
     size_t start, end;
     size_t searched; /* no line end is between start and here */
     bool ended;
@@ -51,10 +52,9 @@ enum line_kind {
 void lines_open(struct lines *lines, int fd);
 void lines_close(struct lines *lines);
 
-/* The next line.  It stays in place until lines_release(), so that many may be held; LINE_NONE is
- * also what is returned when the buffer has no room left.  With wait there must be none held.  */
+/* The next line.  It stays in place until a call with wait, or, unless held is set, until the next
+ * call.  LINE_NONE is also what is returned when lines that are held leave no room.  */
 enum line_kind lines_next(struct lines *lines, bool wait, const char **line, size_t *length);
-void lines_release(struct lines *lines);
 
 /* ---- Objects ---- */
 

@@ -21,7 +21,7 @@ void lines_close(struct lines *lines)
 }
 
 /* Moves what is left to the front.  */
-void lines_release(struct lines *lines)
+static void release(struct lines *lines)
 {
     if (lines->start == 0)
         return;
@@ -75,9 +75,9 @@ enum line_kind lines_next(struct lines *lines, bool wait, const char **line, siz
             return LINE_END;
         if (lines->ended)
             return take(lines, lines->end, LINE_WHOLE, line, length);
-        if (wait)
-            lines_release(lines);
-        if (wait && lines->end == LINE_BYTES_MAX)
+        if (wait || !lines->held)
+            release(lines);
+        if (lines->start == 0 && lines->end == LINE_BYTES_MAX)
             return take(lines, lines->end, LINE_PART, line, length);
         if (lines->end == LINE_BYTES_MAX || (!wait && !readable_now(lines->fd)))
             return LINE_NONE;

@@ -23,6 +23,7 @@ enum {
     OPTION_STRIP_PREFIX,
     OPTION_SYMBOLS,
     OPTION_DEBUGINFOD,
+    OPTION_JOBS,
     OPTION_MARKUP,
     OPTION_EXPLAIN,
 };
@@ -49,6 +50,7 @@ static const struct cli_option option_table[] = {
       "folder of debug files; may be repeated" },
     { OPTION_DEBUGINFOD, 0, "debuginfod", NULL,
       "ask the servers in DEBUGINFOD_URLS for what is not here" },
+    { OPTION_JOBS, 0, "jobs", "N", "read debug information with N threads (default: one a CPU)" },
     { OPTION_MARKUP, 0, "markup", NULL, "make the symbolizer markup in a log readable" },
     { OPTION_EXPLAIN, 0, "explain", "ID|FILE",
       "tell where an object was looked for, what was found, and\nwhy no more" },
@@ -86,7 +88,9 @@ static struct cli_command command = {
 /* What the command line asks for besides how it is to look.  */
 struct task {
     const char *object, *build_id;
-    bool markup, debuginfod;
+    bool markup;
+    bool debuginfod;
+    unsigned jobs;
     struct cli_texts explain;
     struct cli_texts symbols;
     struct cli_texts addresses;
@@ -155,6 +159,9 @@ static void set_option(struct settings *settings, struct task *task, int key, co
         break;
     case OPTION_SYMBOLS:
         cli_texts_add(&task->symbols, value);
+        break;
+    case OPTION_JOBS:
+        task->jobs = (unsigned)cli_number("--jobs", value, 1, 1024);
         break;
     case OPTION_EXPLAIN:
         cli_texts_add(&task->explain, value);
@@ -413,11 +420,33 @@ static void answer(const struct settings *settings, const struct task *task,
     batch_close(&server.batch);
 }
 
+/* A file on its way from a server.  */
+struct transfer {
+    char *name;
+    struct cli_progress progress;
+};
+
+static bool show_transfer(void *context, const struct sym_progress *now)
+{
+    struct transfer *transfer = context;
+
+    if (!transfer->name || strcmp(transfer->name, now->name) != 0) {
+        cli_progress_end(&transfer->progress);
+        free(transfer->name);
+        transfer->name = cli_join(now->name, "");
+        cli_progress_start(&transfer->progress, transfer->name, now->total_bytes);
+    }
+    transfer->progress.total = now->total_bytes;
+    cli_progress_show(&transfer->progress, now->bytes);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings = { .style = STYLE_ADDR2LINE };
     struct task task = { .object = NULL };
     struct sym_options options = { .size = sizeof options };
+    struct transfer transfer = { .name = NULL };
     struct cli_output output;
     struct objects objects;
 
@@ -429,6 +458,9 @@ int main(int argc, char **argv)
     options.symbol_paths = task.symbols.items;
     options.symbol_path_count = task.symbols.count;
     options.debuginfod = task.debuginfod;
+    options.jobs = task.jobs;
+    options.progress = show_transfer;
+    options.progress_context = &transfer;
     objects_open(&objects, &options);
     for (size_t i = 0; i < task.explain.count; i++)
         objects.status = cli_worse(
@@ -437,8 +469,10 @@ int main(int argc, char **argv)
         objects.status = filter_markup(&settings, &objects, &output);
     else if (!task.explain.count)
         answer(&settings, &task, &objects, &output);
+    cli_progress_end(&transfer.progress);
     enum cli_exit status = objects.status;
     objects_close(&objects);
+    free(transfer.name);
     free(task.addresses.items);
     free(task.explain.items);
     free(task.symbols.items);

@@ -6,8 +6,8 @@
 
 /* Look addresses up in the object at path in every way there is: there is an answer or a sentence;
  * in bulk, alone, in another order and in a batch that tells each answer once, an address has the
- * same answer; the last frame is the real function, and there are no more frames than the size bytes
- * of all files allow.  */
+ * same answer; the last frame is the real function, and there are no more frames than the bytes of
+ * all files, size of them, allow.  */
 void resolve_all_ways(const char *path, size_t size);
 
 #endif /* FUZZ_RESOLVE_H */

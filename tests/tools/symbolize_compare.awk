@@ -1,6 +1,7 @@
 # Compares two symbolizers' answers, block by block:
 #   awk -f symbolize_compare.awk -v addresses=FILE -v symbols=FILE -v name=TEXT -v other=llvm|addr2line -v dwarf5=1 OURS THEIRS
 # symbols is what nm prints.
+# At least 99.99 % of the lines that llvm-symbolizer names must be ours too, and the depth.
 # A difference must belong to a class of tests/differences; the rules below are those, one for each, and count what they
 # took.  Prints a line of figures; status 1 if anything is left.
 
@@ -21,6 +22,7 @@ NR == FNR { ours[++our_count] = $0; next }
 
 {
     count++
+    compare_positions(ours[count], $0)
     if (ours[count] == $0) {
         same++
         next
@@ -45,8 +47,26 @@ END {
     for (i = 1; i <= n; i++)
         if (list[i] in taken)
             line = line ", " list[i] " " taken[list[i]]
+    if (other == "llvm")
+        line = line sprintf(", depth and lines agree on %.3f %% of %d", answered ? 100 * agreed / answered : 100, answered)
     print line ", unexplained " bad + 0
-    exit bad > 0
+    exit bad > 0 || agreed < 0.9999 * answered
+}
+
+# Counts the answers of theirs that name a line, and among them those of the same depth with the same file:line in every frame.
+function compare_positions(our, their,   a, b, n, m, i) {
+    n = split(our, a, "\n")
+    m = split(their, b, "\n")
+    if (other != "llvm" || b[2] ~ /^\?\?:/ || line_of(b[2]) == 0)
+        return
+    answered++
+    for (i = 2; n == m && i <= n; i += 2) {
+        sub(/:[0-9]+$/, "", a[i])
+        sub(/:[0-9]+$/, "", b[i])
+        if (a[i] != b[i])
+            return
+    }
+    agreed += n == m
 }
 
 # The line of "file:line:column", which addr2line writes "file:line", or "file:?" for none.
