@@ -111,7 +111,7 @@ one() { # one NAME OBJECT MEMORY_BOUND
     cold "$1" "$2" 1000 "$RUNS"
     cold "$1" "$2" 100000 "$RUNS"
     cold "$1" "$2" 1000000 1
-    warm "$1" "$2"
+    [ -z "$no_cache" ] || warm "$1" "$2"
     memory "$1" "$2" "$3"
 }
 

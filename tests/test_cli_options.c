@@ -64,13 +64,18 @@ static const struct cli_option options[] = {
 
 static const char *const examples[] = { "Do it", "tool --verbose file", NULL };
 
+static const char *libraries(void)
+{
+    return "libnothing 1.0";
+}
+
 static const struct cli_command command = {
     .name = "tool",
     .usage = "[OPTION]... FILE...",
     .summary = "Do something.",
     .options = options,
     .examples = examples,
-    .libraries = "libnothing 1.0",
+    .libraries = libraries,
 };
 
 struct line {

@@ -61,7 +61,7 @@ static _Noreturn void print_version(const struct cli_command *command)
 {
     printf("%s (FXT toolchain) %s\n", command->name, FXT_TOOLCHAIN_VERSION);
     if (command->libraries)
-        printf("with %s\n", command->libraries);
+        printf("with %s\n", command->libraries());
     exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
 }
 

@@ -70,13 +70,14 @@ static const char *const examples[] = {
     NULL,
 };
 
-static struct cli_command command = {
+static const struct cli_command command = {
     .name = "fxt2pprof",
     .usage = "[OPTION]... INPUT...",
     .summary = "Convert traces in the Fuchsia trace format to pprof profiles or folded stacks, "
                "symbolized\n"
                "by build ID.  Several inputs become one profile; - is standard input.",
     .options = option_table,
+    .libraries = sym_libraries,
     .examples = examples,
 };
 
@@ -320,7 +321,6 @@ int main(int argc, char **argv)
     enum cli_exit status;
 
     (void)argc;
-    command.libraries = sym_libraries();
     parse(&settings, argv + 1);
     if (profile_open(&profile, &error) != PROFILE_OK) {
         cli_error("%s", error.message);

@@ -73,7 +73,7 @@ static const char *const examples[] = {
     NULL,
 };
 
-static struct cli_command command = {
+static const struct cli_command command = {
     .name = "fxtsym",
     .usage = "[OPTION]... [ADDRESS]...",
     .summary =
@@ -82,6 +82,7 @@ static struct cli_command command = {
         "hexadecimal virtual addresses of the object; without any they are read from standard\n"
         "input, one a line, and answered at once when no more are waiting.",
     .options = option_table,
+    .libraries = sym_libraries,
     .examples = examples,
 };
 
@@ -451,7 +452,6 @@ int main(int argc, char **argv)
     struct objects objects;
 
     (void)argc;
-    command.libraries = sym_libraries();
     parse(&settings, &task, argv + 1);
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;

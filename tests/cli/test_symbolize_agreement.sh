@@ -38,7 +38,7 @@ compare() { # compare NAME OBJECT: addresses all over .text, in random order
 awk -v functions=80 -f "$ROOT/bench/inputs/large_c.awk" >large.c
 gcc -O2 -g -o large_c large.c
 compare 'C' large_c
-g++ -std=c++17 -O2 -g -DTYPES=2 -o large_cpp "$ROOT/bench/inputs/large_cpp.cc"
+g++ -std=c++17 -O2 -g -DTYPES=1 -o large_cpp "$ROOT/bench/inputs/large_cpp.cc"
 compare 'C++' large_cpp
 clang++ -std=c++17 -O2 -g -DTYPES=1 -o clang_cpp "$ROOT/bench/inputs/large_cpp.cc"
 compare 'C++, clang' clang_cpp
