@@ -86,22 +86,24 @@ void cli_follow_end(struct cli_follow *follow)
     free(follow);
 }
 
-/* Whether the path stands for another file now, or for none.  */
-static bool has_moved(const struct cli_follow *follow, const struct stat *info)
+/* Why nothing more will come to a file that has no more, or NULL.  */
+static const char *why_over(const struct cli_follow *follow, const struct stat *info)
 {
     struct stat now;
+    bool there = follow->path && stat(follow->path, &now) == 0;
 
-    if (!follow->path)
-        return false;
-    return stat(follow->path, &now) != 0 || now.st_dev != info->st_dev ||
-           now.st_ino != info->st_ino;
+    if (there && (now.st_dev != info->st_dev || now.st_ino != info->st_ino))
+        return "was replaced";
+    if (info->st_nlink == 0)
+        return "was deleted";
+    return follow->path && !there ? "was renamed" : NULL;
 }
 
 /* What a regular file has behind its first size bytes.  *end is set when nothing more will come. */
 static bool file_has_more(const struct cli_follow *follow, uint64_t size, bool *end)
 {
     struct stat info;
-    const char *what = NULL;
+    const char *what;
 
     if (fstat(follow->fd, &info) != 0)
         return true; /* the read will tell */
@@ -109,10 +111,8 @@ static bool file_has_more(const struct cli_follow *follow, uint64_t size, bool *
         return true;
     if ((uint64_t)info.st_size < size)
         what = "was cut";
-    else if (info.st_nlink == 0)
-        what = "was deleted";
-    else if (has_moved(follow, &info))
-        what = "was renamed or replaced";
+    else
+        what = why_over(follow, &info);
     if (!what)
         return false;
     /* A last look: it may have grown between the two.  */
