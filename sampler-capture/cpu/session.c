@@ -26,6 +26,7 @@ struct session {
     struct trace_session about;
     struct kernel kernel;
     bool kernel_written;
+    struct session_cpu_loss *cpu_losses; /* owned; room for every CPU */
     size_t buffer_size;
     /* Of the last failure.  */
     enum sampler_status sampler_status;
@@ -389,7 +390,8 @@ static enum session_error open_trace(struct session *session)
     if (!session->trace)
         return no_memory(session);
     capture_init(&session->capture, sampler_drain_of(session->sampler), session->trace);
-    return SESSION_OK;
+    session->cpu_losses = calloc(events->count, sizeof *session->cpu_losses);
+    return session->cpu_losses ? SESSION_OK : no_memory(session);
 }
 
 /* Megabytes, so they come once the command has been started and the output is kept.  */
@@ -414,6 +416,8 @@ static void close_running(struct session *session)
     trace_close(session->trace);
     sampler_close(session->sampler);
     kernel_release(&session->kernel);
+    free(session->cpu_losses);
+    session->cpu_losses = NULL;
     session->kernel_written = false;
     session->trace = NULL;
     session->sampler = NULL;
@@ -489,6 +493,19 @@ enum session_error session_dump(struct session *session, int output)
                : no_memory(session);
 }
 
+static size_t find_cpu_losses(const struct session *session)
+{
+    const struct drain *drain = session->capture.drain;
+    size_t count = 0;
+
+    for (size_t i = 0; i < drain->events->count; i++)
+        if (loss_total(&drain->cpus[i].loss) > 0)
+            session->cpu_losses[count++] = (struct session_cpu_loss){
+                .cpu = drain->events->cpus[i].cpu, .loss = drain->cpus[i].loss
+            };
+    return count;
+}
+
 static void fill_result(const struct session *session, struct session_result *result)
 {
     const struct capture *capture = &session->capture;
@@ -498,6 +515,8 @@ static void fill_result(const struct session *session, struct session_result *re
         .missing_process_mappings = capture->missing,
         .missing_count = capture->missing_count,
         .loss = drain_loss(capture->drain),
+        .cpu_losses = session->cpu_losses,
+        .cpu_loss_count = find_cpu_losses(session),
         .totals = *trace_totals(session->trace),
         .broken = capture->broken,
         .unplaced = capture->processes.modules.unplaced,

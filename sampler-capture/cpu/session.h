@@ -105,13 +105,21 @@ enum session_state {
     SESSION_RUNNING,
 };
 
+/* What was lost on one CPU.  */
+struct session_cpu_loss {
+    unsigned cpu;
+    struct loss loss;
+};
+
 /* SessionResult, and what Linux can say besides.  Sample times are absent, as with kernel sampling
  * on Fuchsia.  */
 struct session_result {
     uint64_t samples_collected;
     const uint64_t *missing_process_mappings; /* koids with samples and without modules; borrowed */
     size_t missing_count;
-    struct loss loss;
+    struct loss loss;                          /* on all CPUs */
+    const struct session_cpu_loss *cpu_losses; /* of CPUs that lost something; borrowed */
+    size_t cpu_loss_count;
     struct trace_totals totals;
     uint64_t broken;           /* samples whose stack ends early */
     uint64_t unplaced;         /* mappings whose file could not tell their vaddr */

@@ -39,6 +39,17 @@ void stats_print(const struct session_result *result)
     cli_note("    Processes missing mappings: [%s]", list);
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
         cli_note("    %s: %" PRIu64, causes[i].phrase, of_cause(&result->loss, i));
+    for (size_t i = 0; i < result->cpu_loss_count; i++)
+        for (size_t k = 0; k < sizeof causes / sizeof *causes; k++)
+            if (of_cause(&result->cpu_losses[i].loss, k) > 0)
+                cli_note("    CPU %u: %s: %" PRIu64, result->cpu_losses[i].cpu, causes[k].key,
+                         of_cause(&result->cpu_losses[i].loss, k));
+}
+
+static void json_loss(struct json *json, const struct loss *loss)
+{
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        json_u64(json, causes[i].key, of_cause(loss, i));
 }
 
 enum cli_exit stats_write_json(const struct session_result *result, const char *path)
@@ -56,9 +67,16 @@ enum cli_exit stats_write_json(const struct session_result *result, const char *
         json_u64(&json, NULL, result->missing_process_mappings[i]);
     json_close(&json, ']');
     json_open(&json, "lost", '{');
-    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        json_u64(&json, causes[i].key, of_cause(&result->loss, i));
+    json_loss(&json, &result->loss);
     json_close(&json, '}');
+    json_open(&json, "lost_by_cpu", '[');
+    for (size_t i = 0; i < result->cpu_loss_count; i++) {
+        json_open(&json, NULL, '{');
+        json_unsigned(&json, "cpu", result->cpu_losses[i].cpu);
+        json_loss(&json, &result->cpu_losses[i].loss);
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
     json_u64(&json, "processes", result->totals.processes);
     json_u64(&json, "threads", result->totals.threads);
     json_u64(&json, "bytes", result->totals.bytes);

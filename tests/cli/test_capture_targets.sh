@@ -65,6 +65,38 @@ grep -q hot_function folded || fail "system-wide: $(head -n 5 folded)"
 kill $pid
 wait $pid 2>/dev/null || true
 
+# A program that was deleted before the capture began, and one in another root directory: their files
+# are found through /proc.
+module_of() { # module_of TRACE NAME: its build ID
+    fxtdump "$1" | sed -n "s,.*module [0-9]* build_id=\([0-9a-f]*\) name=.*$2\$,\1,p" | head -n 1
+}
+id=$(readelf -n workload | sed -n 's/.*Build ID: //p')
+cp workload deleted
+./deleted 20000 >/dev/null &
+pid=$!
+sleep 0.2
+rm deleted
+capture 0 -p $pid -d 300ms -o deleted.fxt
+# Reading deleted files takes privileges (CAP_CHECKPOINT_RESTORE).
+if [ -r /proc/$pid/map_files ] && [ "$(id -u)" = 0 ]; then
+    [ "$(module_of deleted.fxt /deleted)" = "$id" ] || fail "deleted: $(fxtdump deleted.fxt | grep module)"
+fi
+kill $pid
+wait $pid 2>/dev/null || true
+if [ "$(id -u)" = 0 ] && "${CC:-cc}" -static -Wl,--build-id -O1 -g -fno-omit-frame-pointer -pthread \
+    -o static "$ROOT/testdata/capture/workload.c" 2>/dev/null; then
+    mkdir jail
+    cp static jail/inside
+    chroot jail /inside 20000 >/dev/null &
+    pid=$!
+    sleep 0.2
+    capture 0 -p $pid -d 300ms -o jail.fxt
+    wanted=$(readelf -n static | sed -n 's/.*Build ID: //p')
+    [ "$(module_of jail.fxt /inside)" = "$wanted" ] || fail "jail: $(fxtdump jail.fxt | grep module)"
+    kill $pid
+    wait $pid 2>/dev/null || true
+fi
+
 # A capture of what ends, ends.
 start 300
 capture 0 -p $pid -o ends.fxt
@@ -99,7 +131,15 @@ done
 
 # ---- Modes ----
 
-capture 0 -F 50000 --buffer-size 64k --mode oneshot -p $pid -d 400ms -o oneshot.fxt
+capture 0 -F 50000 --buffer-size 64k --mode oneshot -p $pid -d 400ms -o oneshot.fxt --print-stats \
+    --stats-json oneshot.json
+says 'CPU [0-9]*: region_full: [1-9]'
+python3 - <<'EOF'
+import json
+stats = json.load(open("oneshot.json"))
+full = sum(int(cpu["region_full"]) for cpu in stats["lost_by_cpu"])
+assert full == int(stats["lost"]["region_full"]) > 0, stats
+EOF
 says 'buffers of 65,536 bytes were full'
 hot oneshot.fxt
 [ "$(wc -c <oneshot.fxt)" -lt 200000 ] || fail "more than the regions hold"
@@ -167,6 +207,7 @@ python3 - <<'EOF'
 import json
 stats = json.load(open("stats.json"))
 assert int(stats["samples_collected"]) > 0 and stats["missing_process_mappings"] == [], stats
+assert stats["lost_by_cpu"] == [], stats
 assert set(stats["lost"]) == {"ring", "throttled", "region_full", "unreadable", "exited"}, stats
 EOF
 
