@@ -107,6 +107,8 @@ static void print_text(const struct explained *explained, struct cli_output *out
     put(output, "verified", report->unverified ? "no: it has no build ID" : "");
     put(output, "problem", report->problem);
     put(output, "remedy", report->remedy);
+    put(output, "cache", report->cache_path);
+    put(output, "cache error", report->cache_problem);
     print_steps(explained, output);
     free(quality);
     free(line);
@@ -142,6 +144,8 @@ static void print_json(const struct explained *explained, struct cli_output *out
     json_bool(&json, "unverified", report->unverified);
     json_text(&json, "problem", report->problem);
     json_text(&json, "remedy", report->remedy);
+    json_text(&json, "cache_path", report->cache_path);
+    json_text(&json, "cache_problem", report->cache_problem);
     print_steps_json(&json, explained);
     json_close(&json, '}');
     json_end_line(&json);

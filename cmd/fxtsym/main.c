@@ -23,6 +23,7 @@ enum {
     OPTION_STRIP_PREFIX,
     OPTION_SYMBOLS,
     OPTION_DEBUGINFOD,
+    OPTION_NO_CACHE,
     OPTION_JOBS,
     OPTION_MARKUP,
     OPTION_EXPLAIN,
@@ -50,6 +51,8 @@ static const struct cli_option option_table[] = {
       "folder of debug files; may be repeated" },
     { OPTION_DEBUGINFOD, 0, "debuginfod", NULL,
       "ask the servers in DEBUGINFOD_URLS for what is not here" },
+    { OPTION_NO_CACHE, 0, "no-cache", NULL,
+      "neither read nor write the symbol cache\n($XDG_CACHE_HOME/fxt/symbols)" },
     { OPTION_JOBS, 0, "jobs", "N", "read debug information with N threads (default: one a CPU)" },
     { OPTION_MARKUP, 0, "markup", NULL, "make the symbolizer markup in a log readable" },
     { OPTION_EXPLAIN, 0, "explain", "ID|FILE",
@@ -90,7 +93,7 @@ static const struct cli_command command = {
 struct task {
     const char *object, *build_id;
     bool markup;
-    bool debuginfod;
+    bool debuginfod, no_cache;
     unsigned jobs;
     struct cli_texts explain;
     struct cli_texts symbols;
@@ -131,6 +134,9 @@ static void set_flag(struct settings *settings, struct task *task, int key)
         break;
     case OPTION_DEBUGINFOD:
         task->debuginfod = true;
+        break;
+    case OPTION_NO_CACHE:
+        task->no_cache = true;
         break;
     default: /* OPTION_MARKUP */
         task->markup = true;
@@ -458,6 +464,7 @@ int main(int argc, char **argv)
     options.symbol_paths = task.symbols.items;
     options.symbol_path_count = task.symbols.count;
     options.debuginfod = task.debuginfod;
+    options.no_cache = task.no_cache;
     options.jobs = task.jobs;
     options.progress = show_transfer;
     options.progress_context = &transfer;

@@ -61,6 +61,12 @@ cmp -s want.pb.gz.raw got.pb.gz.raw && fail "--no-cache answers from the cache"
 cp sound program
 touch -r stamp program
 
+# The same file serves fxtsym.
+fxtsym --no-cache -ifCe program "$outer" >want.txt || fail "fxtsym --no-cache"
+fxtsym -ifCe program "$outer" >got.txt || fail "fxtsym"
+cmp want.txt got.txt || fail "another answer of fxtsym"
+fxtsym --explain "$WORK/program" | grep -q "^ *cache *$file" || fail "explain: $(fxtsym --explain "$WORK/program")"
+
 # Damage, deletion, places without room or rights.
 printf 'rubbish' >"$file"
 convert got.pb.gz
