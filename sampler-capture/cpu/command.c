@@ -43,6 +43,13 @@ static _Noreturn void run_child(char *const argv[], int go_fd, int report_fd, bo
     _exit(127);
 }
 
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 bool command_watch(struct command *command)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
@@ -51,7 +58,8 @@ bool command_watch(struct command *command)
     *command = (struct command){ .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 };
     (void)sigemptyset(&mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        (void)sigaddset(&mask, signals[i]);
+        if (signals[i] != SIGHUP || !is_ignored(SIGHUP)) /* nohup(1): nobody is to end of it */
+            (void)sigaddset(&mask, signals[i]);
     if (sigprocmask(SIG_BLOCK, &mask, &inherited.mask) != 0)
         return false;
     /* Where a parent of ours ignores it, there would be no status to wait for.  */

@@ -97,11 +97,14 @@ echo words | sampler-capture cpu -o x.fxt -- cat >out 2>err || fail "status $?"
 
 # A signal ends command and capture; the file is whole.
 # What a shell starts in the background ignores SIGINT, which cannot be undone from sh.
-for signal in TERM HUP; do
+# nohup(1) too: then it is no signal to end.
+signals='TERM HUP'
+[ $((0x$(sed -n 's/^SigIgn:[[:space:]]*0*\([0-9a-f]\)/\1/p' /proc/self/status) & 1)) -eq 0 ] || signals=TERM
+for signal in $signals; do
     sampler-capture cpu -o signal.fxt -- sh -c 'while :; do :; done' 2>err &
     pid=$!
     sleep 0.7
-    kill -s $signal $pid
+    kill -s "$signal" $pid
     status=0
     wait $pid || status=$?
     [ $status -gt 128 ] || fail "status $status after SIG$signal"
@@ -121,6 +124,15 @@ if status != 7:
 PY
 capture_check int.fxt >facts || fail "damaged after SIGINT"
 grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
+
+# Under nohup(1) a hangup is no end.
+nohup sampler-capture cpu -o hangup.fxt -- sh -c 'sleep 0.8; exit 5' >out 2>err &
+pid=$!
+sleep 0.4
+kill -HUP $pid
+status=0
+wait $pid || status=$?
+[ $status -eq 5 ] || fail "status $status after SIGHUP under nohup: $(cat err)"
 
 # From the terminal everybody gets the signal: the command must not get it twice.
 cat >count_int.py <<'PY'
