@@ -308,7 +308,8 @@ struct sym_dwarf {
 };
 
 /* Makes the index of units; decodes none but those that do not say what they cover.  finder is
- * copied; NULL: companions are not looked for.  SYM_OK, SYM_MALFORMED (no unit is readable) or SYM_NO_MEMORY.  */
+ * copied; NULL: companions are not looked for.  SYM_OK, SYM_MALFORMED (no unit is readable) or
+ * SYM_NO_MEMORY.  */
 enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *object,
                                const struct sym_finder *finder, struct sym_strings *strings,
                                struct sym_error *error);
@@ -401,8 +402,8 @@ void sym_info_release(struct sym_info *info); /* what it holds, and its object i
 /* The info and the unit of a DIE by its key, or NULL.  */
 struct sym_unit *sym_dwarf_unit_of(const struct sym_dwarf *dwarf, uint64_t die_key);
 
-/* Opens the split unit of a skeleton, unless that was tried before; not for several threads at once.
- * SYM_OK, whether there is one or not, or SYM_NO_MEMORY.  */
+/* Opens the split unit of a skeleton, unless that was tried before; not for several threads at
+ * once.  SYM_OK, whether there is one or not, or SYM_NO_MEMORY.  */
 enum sym_status sym_unit_open_split(struct sym_dwarf *dwarf, struct sym_unit *unit);
 void sym_unit_close_split(struct sym_dwarf *dwarf, struct sym_unit *unit);
 
@@ -472,8 +473,8 @@ struct sym_root {
     struct sym_value comp_dir, dwo_name;
 };
 
-/* Reads it into *root and *unit.  room is used for abbreviations, from one unit to the next.  SYM_OK,
- * SYM_MALFORMED or SYM_NO_MEMORY.  */
+/* Reads it into *root and *unit.  room is used for abbreviations, from one unit to the next.
+ * SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
 enum sym_status sym_unit_read_root(struct sym_decoder *decoder, struct sym_unit *unit,
                                    struct sym_abbrevs *room, struct sym_root *root);
 

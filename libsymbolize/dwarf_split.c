@@ -1,5 +1,5 @@
-/* dwarf_split.c - debug information in companion files: split units (.dwo), packages of them (.dwp),
- * supplements (section 4).
+/* dwarf_split.c - debug information in companion files: split units (.dwo), packages of them
+ * (.dwp), supplements (section 4).
  *
  * A skeleton keeps its line table and addresses; its functions are described by the split unit of
  * the same id.  Each open one is a sym_info of its own, also where several lie in one package. */
