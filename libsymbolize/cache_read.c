@@ -523,13 +523,19 @@ enum sym_status sym_cache_seek(struct sym_cache *cache, uint64_t vaddr,
 
 /* ---- Strings ---- */
 
-/* The string at offset of STRINGS, interned: it may end in a later block.  */
+/* The string at offset of STRINGS, interned: it may end in a later block.  It starts behind the end
+ * of another one, or every byte could start a copy of what follows.  */
 static enum sym_status intern(struct sym_cache *cache, uint32_t offset, const char **out)
 {
     const struct section *strings = &cache->sections[SYM_CACHE_STRINGS];
     const uint8_t *bytes, *end = NULL;
     uint64_t limit = offset;
 
+    if (offset) {
+        enum sym_status status = touch(cache, SYM_CACHE_STRINGS, offset - UINT64_C(1), 1, &bytes);
+        if (status || *bytes)
+            return status ? status : SYM_MALFORMED;
+    }
     while (!end) {
         if (limit >= strings->size)
             return SYM_MALFORMED;

@@ -509,6 +509,20 @@ START_TEST(bounds_what_a_small_file_may_claim)
 }
 END_TEST
 
+/* A file of n names that are the ends of each other would take n * n / 2 bytes of memory.  */
+START_TEST(refuses_a_name_that_starts_inside_another)
+{
+    write_small();
+    uint8_t *last = file + file_size - 1; /* STRINGS are last, and too few to be packed */
+    ck_assert_uint_eq(*last, 0);
+    uint8_t *before = memrchr(file, 0, file_size - 1);
+    ck_assert(before && before + 1 < last);
+    *before = 'x';
+    sign(file, file_size);
+    ck_assert(!ask_all(file, file_size, false));
+}
+END_TEST
+
 /* ---- Without memory ---- */
 
 static enum sym_status write_and_read(int fd)
@@ -606,6 +620,7 @@ int main(void)
                         ROWS(limits));
     tcase_add_loop_test(tcase, leaves_another_version_alone, 0, 2);
     tcase_add_test(tcase, bounds_what_a_small_file_may_claim);
+    tcase_add_test(tcase, refuses_a_name_that_starts_inside_another);
     tcase_add_test(tcase, reports_every_failed_allocation);
     tcase_add_test(tcase, digests_differ_for_each_bit_and_length);
     suite_add_tcase(suite, tcase);
