@@ -109,7 +109,9 @@ END_TEST
 static enum profile_status name_frames(const struct fxt_record *records, size_t count,
                                        struct taken *taken)
 {
-    const struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    const struct sym_options options = { .size = sizeof options,
+                                         .debug_root = "",
+                                         .no_cache = true };
     struct sym_session *session = NULL;
     enum profile_status status = take_records(records, count, NULL, taken);
     size_t written = 0;

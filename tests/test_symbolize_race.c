@@ -65,7 +65,9 @@ static bool count_frames(void *context, size_t index, const struct sym_frame *fr
 /* Frames with something in them; -1: neither an answer nor a sentence.  */
 static long use_object(void)
 {
-    const struct sym_options options = { .size = sizeof options, .debug_root = "" };
+    const struct sym_options options = { .size = sizeof options,
+                                         .debug_root = "",
+                                         .no_cache = true };
     const struct sym_module_key key = { .path = object_path };
     struct sym_error error = { .message = "" };
     struct sym_session *session;
