@@ -670,6 +670,9 @@ FXT_API enum fxt_status fxt_writer_open(fxt_write_fn write, void *context, struc
  * is cut there, before a whole character; padding and reserved bits become 0; words behind the last
  * field are left out, as are values of arguments of unknown type; userspace objects and modules
  * take the documented form of an inline thread.  Records of unknown kind are kept to the last bit.
+ * More than 255 frames, which the count of a backtrace cannot say, are all written, with a count of
+ * 255: the size says how many there are, and is what this reader goes by.  New traces should keep
+ * to 255, for not every reader does.
  *
  * The text of string, provider info, log and module records is always written as bytes, whatever
  * its index.

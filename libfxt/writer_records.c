@@ -257,10 +257,10 @@ static void build_mapping(struct fxt_writer *writer, const struct fxt_record *re
 static void build_backtrace(struct fxt_writer *writer, const struct fxt_record *record)
 {
     struct fxt_words frames = record->value.backtrace.frames;
+    /* Readers go by the size (section 2.13); one that goes by the count gets the innermost.  */
+    uint64_t count = frames.count < 255 ? frames.count : 255;
 
-    begin_profiler(writer, record,
-                   PROFILER_BACKTRACE |
-                       writer_field(writer, frames.count, 28, 35, "number of frames"));
+    begin_profiler(writer, record, PROFILER_BACKTRACE | count << 28);
     writer_words(writer, frames);
 }
 

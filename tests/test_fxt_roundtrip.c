@@ -225,7 +225,7 @@ static void fill_random_value(struct fxt_record *record)
         break;
     case FXT_RECORD_BACKTRACE:
         record->value.backtrace.frames = (struct fxt_words){ (const uint8_t *)long_text,
-                                                             random_below(256) };
+                                                             random_below(1000) };
         break;
     default: /* FXT_RECORD_LARGE_BLOB */
         record->value.large_blob.format = random_below(2);

@@ -29,21 +29,6 @@ static void outcome_release(struct outcome *outcome)
     free(outcome->copy.bytes);
 }
 
-/* The one thing the reader takes and the writer cannot say: more frames than 8 bits count.  */
-static void write_record(struct fxt_writer *writer, const struct fxt_record *record)
-{
-    enum fxt_status status = fxt_writer_record(writer, record, NULL);
-    bool too_deep = record->kind == FXT_RECORD_BACKTRACE &&
-                    record->value.backtrace.frames.count > 255;
-
-    HOLD(status == (too_deep ? FXT_INVALID : FXT_OK));
-}
-
-static bool is_writable(const struct fxt_record *record)
-{
-    return record->kind != FXT_RECORD_BACKTRACE || record->value.backtrace.frames.count <= 255;
-}
-
 static void check_accounts(const struct fxt_reader *reader, uint64_t delivered)
 {
     const struct fxt_damage *damage = fxt_reader_damage(reader);
@@ -111,10 +96,9 @@ static void read_all(struct fxt_input *input, const struct fxt_reader_options *g
         count(&outcome->tally, record);
         HOLD(fxt_reader_bytes(reader).length == record->size);
         fuzz_append(&outcome->bytes, fxt_reader_bytes(reader).bytes, (size_t)record->size);
-        if (form == DIGEST_WHOLE || is_writable(record))
-            digest_record(&outcome->records, record, form);
+        digest_record(&outcome->records, record, form);
         if (writer)
-            write_record(writer, record);
+            HOLD(fxt_writer_record(writer, record, NULL) == FXT_OK);
     }
     HOLD(outcome->status == FXT_END || outcome->status == FXT_FATAL);
     HOLD(error.status == (outcome->status == FXT_END ? FXT_OK : FXT_FATAL));
