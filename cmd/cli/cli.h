@@ -43,9 +43,9 @@ struct cli_command {
     const char *summary;              /* one sentence */
     const struct cli_option *options; /* ends with key 0 */
     const char *const *examples;      /* pairs: what it does, the command line; ends with NULL */
-    const char *(*libraries)(void);   /* for --version, which alone calls it: optional libraries that
-                                       * serve; may be NULL */
-    bool stop_at_operand;             /* the first operand ends the options, as for "-- COMMAND" */
+    /* For --version, which alone calls it: optional libraries that serve; may be NULL.  */
+    const char *(*libraries)(void);
+    bool stop_at_operand; /* the first operand ends the options, as for "-- COMMAND" */
 };
 
 enum {
