@@ -168,7 +168,7 @@ enum cli_exit recover_main(char **argv)
         (void)job_read(&recover.job, files, &options, visit, &recover);
         if (recover.written == 0)
             put_magic(&recover); /* a trace still, without records */
-        if (recover.job.records > 0)
+        if (recover.job.records > 0 && cli_output_flush(&recover.job.output) == 0)
             summarize(&recover, files->label);
         fxt_writer_close(recover.writer);
     } else {

@@ -420,6 +420,7 @@ for arguments in 'cut --type event' merge recover 'convert --layout profiler'; d
     # shellcheck disable=SC2086
     fxtcat $arguments tables.fxt >/dev/full 2>err || status=$?
     [ $status -eq 4 ] || fail "$arguments: status $status for a full disk"
+    if grep -q 'nothing was damaged' err; then fail "$arguments: a full disk, and $(cat err)"; fi
 done
 expect 4 'fxtcat compress: missing.fxt: No such file or directory' compress missing.fxt
 expect 4 'fxtcat compress: .: is a directory, not a trace' compress .
