@@ -282,7 +282,19 @@ static bool is_linked(void *context, struct sym_object *object)
            own.id.size == link->id.size && memcmp(own.id.data, link->id.data, link->id.size) == 0;
 }
 
-/* The trees, and debuginfod's cache, by build ID.  */
+/* A file that the user named, if it is the one; others are no candidates, and not refused.  */
+static enum sym_status try_named(struct quest *quest, const char *path, const struct link *link)
+{
+    uint8_t id[SYM_BUILD_ID_MAX];
+    size_t length = 0;
+    enum sym_status status = sym_build_id(path, id, sizeof id, &length, NULL);
+
+    if (status || length != link->id.size || memcmp(id, link->id.data, length) != 0)
+        return status == SYM_NO_MEMORY ? status : SYM_OK;
+    return try_path(quest, path);
+}
+
+/* Symbol paths, the trees, and debuginfod's cache, by build ID.  */
 static enum sym_status try_build_id(struct quest *quest, const struct link *link)
 {
     struct sym_session *session = quest->module->session;
@@ -294,6 +306,8 @@ static enum sym_status try_build_id(struct quest *quest, const struct link *link
     for (size_t i = 0; i < session->source_count && !status && !quest->found; i++)
         if (sym_source_kind(session, i) == SYM_SOURCE_DIRECTORY)
             status = sym_source_visit(session, i, link->id.data, link->id.size, try_path, quest);
+        else if (sym_source_kind(session, i) == SYM_SOURCE_FILE)
+            status = try_named(quest, sym_source_path(session, i), link);
     if (!status && session->debug_root[0])
         status = sym_visit_tree(session->debug_root, link->id.data, link->id.size, try_path, quest);
     if (!status && session->debuginfod_cache[0])

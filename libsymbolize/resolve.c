@@ -69,6 +69,23 @@ enum sym_status sym_module_check_companions(struct sym_module *module)
     return status;
 }
 
+/* A cache file is made only where nothing was missed.  */
+enum sym_status sym_module_seek_companions(struct sym_module *module, struct sym_error *error)
+{
+    enum sym_status status = module->cache ? SYM_OK : sym_module_load(module);
+    struct sym_dwarf *dwarf = &module->loaded.dwarf;
+
+    if (!status && !module->cache && module->loaded.has_dwarf) {
+        for (size_t i = 0; i < dwarf->unit_count && !status; i++) {
+            status = sym_unit_open_split(dwarf, &dwarf->units[i]);
+            sym_unit_close_split(dwarf, &dwarf->units[i]);
+        }
+        if (!status)
+            status = sym_module_check_companions(module);
+    }
+    return status ? sym_fail(error, status, "out of memory") : SYM_OK;
+}
+
 /* Symbols that cannot be read are no worse than none.  */
 static enum sym_status load_symbols(struct sym_module *module)
 {

@@ -235,6 +235,11 @@ struct sym_trail_step {
 SYM_API const struct sym_trail_step *sym_module_trail(const struct sym_module *module,
                                                       size_t *count);
 
+/* Looks for all supplements and split files now, whatever is looked up: report and trail then tell
+ * of each.  Returns SYM_OK, whether they are there or not, or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_seek_companions(struct sym_module *module,
+                                                   struct sym_error *error);
+
 /* The offset in the object's file of the byte that is loaded at vaddr, by its program headers: what
  * pprof calls a mapping's file_offset is that of the mapping's first byte.  Returns SYM_OK, or
  * SYM_NOT_FOUND when the object itself was not found (a debug file does not know) or no segment

@@ -197,6 +197,7 @@ static const struct {
       "mkdir -p root/.dwz && mv common.debug root/.dwz", "/root/.dwz/common.debug" },
     { "among the symbol paths", "/nowhere/common.debug", "mkdir syms && mv common.debug syms/x",
       "/syms/x" },
+    { "a symbol path itself", "/nowhere/common.debug", "mv common.debug syms", "/syms" },
 };
 
 START_TEST(finds_a_supplement)

@@ -194,6 +194,7 @@ enum cli_exit explain(struct objects *objects, const char *what, bool as_json,
     if (!object->module)
         return CLI_ENVIRONMENT; /* said already */
     (void)sym_module_resolve(object->module, &anywhere, 1, ignore_answer, NULL, NULL);
+    (void)sym_module_seek_companions(object->module, NULL);
     explained.report = sym_module_report(object->module);
     explained.steps = sym_module_trail(object->module, &explained.step_count);
     if (as_json)

@@ -93,6 +93,7 @@ static bool is_narrow(const char *path)
     return got == sizeof ident && ident[EI_CLASS] == ELFCLASS32;
 }
 
+/* A path in brackets ("[kernel]") is no file's: kallsyms may name it.  */
 static void find_module(struct objects *objects, struct object *object, const char *path,
                         const char *build_id)
 {
@@ -107,7 +108,7 @@ static void find_module(struct objects *objects, struct object *object, const ch
         objects->status = cli_worse(objects->status, CLI_USAGE);
         return;
     }
-    if (path && !build_id && access(path, F_OK) != 0) {
+    if (path && path[0] != '[' && !build_id && access(path, F_OK) != 0) {
         cli_error("%s: %s", path, strerror(errno));
         objects->status = cli_worse(objects->status, CLI_ENVIRONMENT);
         return;

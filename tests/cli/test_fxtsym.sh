@@ -245,4 +245,21 @@ run 0 fxtsym --symbols tree --explain $id --json
 grep -q '"looked_at":\[{"place":"symbol-path","outcome":"used","quality":"dwarf","path":"tree/' out || fail "explain --json: $(cat out)"
 run 4 fxtsym --explain 99 --json
 grep -q '"quality":"none","build_id":"99"' out || fail 'explain --json'
+
+# All split units are looked for, whatever their addresses.
+mkdir split
+(cd split && gcc -g -gsplit-dwarf -nostartfiles -Wl,-e,main -o program "$data/inlines.c" "$data/main.c" && rm ./*.dwo)
+run 0 fxtsym --no-cache --explain split/program
+grep -q 'problem *functions of 2 units are only known by symbols' out || fail "explain without .dwo: $(cat out)"
+grep -q 'absent *split-units *.*main.dwo' out || fail "explain does not tell of the .dwo: $(cat out)"
+
+# ---- kallsyms: names in brackets are no files ----
+
+printf '%s\n' 'ffffffff81000000 T _stext' 'ffffffff81000100 t run' 'ffffffff81000200 T _etext' \
+    'ffffffffc0000000 t probe	[disk]' 'ffffffffc0000010 t remove	[disk]' >kallsyms
+run 0 fxtsym --symbols kallsyms -fe '[kernel]' ffffffff81000108
+grep -q '^run$' out || fail "[kernel]: $(cat out)"
+run 0 fxtsym --symbols kallsyms -fe '[disk]' ffffffffc0000004
+grep -q '^probe$' out || fail "[disk]: $(cat out)"
+run 4 fxtsym -fe '[disk]' ffffffffc0000004
 exit $failed
