@@ -120,7 +120,7 @@ struct sym_options {
                              * was copied into it */
 
     /* The symbol cache keeps what was read, by build ID, in a directory of files that are opened in
-     * microseconds.  It never changes an answer; what goes wrong with it costs time only.  */
+     * microseconds.  It never makes an answer worse; what goes wrong with it costs time only.  */
     bool no_cache;              /* neither look there nor write there */
     const char *cache_dir;      /* NULL: $XDG_CACHE_HOME/fxt/symbols, or ~/.cache/fxt/symbols */
     uint64_t cache_limit_bytes; /* of all files in it; 0: $FXT_SYMBOL_CACHE_BYTES, or 2 GiB */
