@@ -174,9 +174,14 @@ $(O)/tests/%.o: | $(O)/.deps-check
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(BENCH_FILES): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libsymbolize.a $(O)/lib/libfxt.a
+$(filter-out $(O)/bench/symcache,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libsymbolize.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt)
+
+# It takes the cache apart, so it wants what the archive hides.
+$(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize)
 
 $(FXTGEN): $(GENERATE_OBJECTS) $(O)/cli.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)

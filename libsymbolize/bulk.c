@@ -71,13 +71,13 @@ static enum sym_status batch_init(struct batch *batch, const uint64_t *vaddrs)
     size_t count = batch->count;
     bool sorted = true;
 
-    batch->buffer = calloc(count, 2 * sizeof *batch->buffer);
+    for (size_t i = 1; i < count && sorted; i++)
+        sorted = vaddrs[i - 1] <= vaddrs[i];
+    batch->buffer = calloc(count, (sorted ? 1 : 2) * sizeof *batch->buffer);
     if (!batch->buffer)
         return SYM_NO_MEMORY;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         batch->buffer[i] = (struct request){ .vaddr = vaddrs[i], .index = i };
-        sorted &= i == 0 || vaddrs[i - 1] <= vaddrs[i];
-    }
     batch->requests = sorted ? batch->buffer
                              : sort_requests(batch->buffer, batch->buffer + count, count);
     return SYM_OK;

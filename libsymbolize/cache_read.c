@@ -65,6 +65,8 @@ struct sym_cache {
     const char **files; /* NULL until a frame shows it */
     struct group rows, nodes;
     size_t row_group, node_group; /* which ones those are; SIZE_MAX: none */
+    uint64_t row_start;           /* the addresses that rows is about */
+    uint32_t row_length;
 };
 
 /* ---- Reading the file ---- */
@@ -441,24 +443,37 @@ static enum sym_status find_group(struct sym_cache *cache, uint64_t vaddr,
     return status;
 }
 
-/* The group's rows into cache->rows.  */
-static enum sym_status enter_group(struct sym_cache *cache, size_t index, uint32_t place)
+/* The rows of a group into cache->rows.  */
+static enum sym_status enter_group(struct sym_cache *cache, size_t index)
 {
+    const uint8_t *bytes;
+    uint64_t start;
+
     if (cache->row_group == index)
         return SYM_OK;
     cache->row_group = SIZE_MAX;
-    enum sym_status status = open_group(cache, SYM_CACHE_ROWS, place, &cache->rows);
+    enum sym_status status = group_start(cache, index, &start);
     if (!status)
-        cache->row_group = index;
-    return status;
+        status = touch(cache, SYM_CACHE_PLACES, 8 * (uint64_t)index, 8, &bytes);
+    if (!status)
+        status = open_group(cache, SYM_CACHE_ROWS, load_u32(bytes), &cache->rows);
+    if (status)
+        return status;
+    cache->row_start = start;
+    cache->row_length = load_u32(bytes + 4);
+    cache->row_group = index;
+    return SYM_OK;
 }
 
-/* Sets place to the row around offset in the group that starts at start.  */
-static void find_row(const struct group *rows, uint64_t start, uint32_t length, uint32_t offset,
-                     struct sym_cache_place *place)
+/* The first row of [low, count) that starts behind offset.  The next address of a sorted batch is
+ * mostly a few rows on.  */
+static size_t row_behind(const struct group *rows, size_t low, uint32_t offset)
 {
-    size_t low = 1, high = rows->count; /* row 0 starts with the group */
+    size_t high = rows->count;
 
+    for (unsigned i = 0; i < 3 && low < high; i++, low++)
+        if (column(rows, ROW_OFFSET, low) > offset)
+            return low;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (column(rows, ROW_OFFSET, middle) <= offset)
@@ -466,10 +481,26 @@ static void find_row(const struct group *rows, uint64_t start, uint32_t length, 
         else
             high = middle;
     }
-    place->row = low - 1;
-    place->start = start + (low > 1 ? column(rows, ROW_OFFSET, low - 1) : 0);
-    uint64_t limit = low < rows->count ? column(rows, ROW_OFFSET, low) : length;
-    place->limit = start + (limit < length ? limit : length);
+    return low;
+}
+
+/* Moves place to the row around vaddr, which is in the current group; from is a row at or before
+ * it.  SYM_MALFORMED: rows that do not ascend.  */
+static enum sym_status find_row(const struct sym_cache *cache, uint64_t vaddr, size_t from,
+                                struct sym_cache_place *place)
+{
+    const struct group *rows = &cache->rows;
+    uint64_t start = cache->row_start, limit = cache->row_length;
+    size_t behind = row_behind(rows, from + 1, (uint32_t)(vaddr - start));
+
+    place->row = behind - 1;
+    place->start = start + (behind > 1 ? column(rows, ROW_OFFSET, behind - 1) : 0);
+    if (behind < rows->count && column(rows, ROW_OFFSET, behind) < limit)
+        limit = column(rows, ROW_OFFSET, behind);
+    place->limit = start + limit;
+    place->group = cache->row_group;
+    place->known = vaddr >= place->start && vaddr < place->limit;
+    return place->known ? SYM_OK : SYM_MALFORMED;
 }
 
 /* vaddr is in no group, but behind group index (SIZE_MAX: before all).  */
@@ -491,34 +522,28 @@ enum sym_status sym_cache_seek(struct sym_cache *cache, uint64_t vaddr,
                                struct sym_cache_place *place)
 {
     size_t index;
-    uint64_t start;
-    const uint8_t *bytes;
 
-    if (place->known && vaddr >= place->start && vaddr < place->limit)
-        return SYM_OK;
+    if (place->known && vaddr >= place->start) {
+        if (vaddr < place->limit)
+            return SYM_OK;
+        if (place->row != SIZE_MAX && cache->row_group == place->group &&
+            vaddr - cache->row_start < cache->row_length)
+            return find_row(cache, vaddr, place->row, place);
+    }
     enum sym_status status = find_group(cache, vaddr, place, &index);
     place->known = false;
     if (status)
         return status;
     if (index == SIZE_MAX)
         return place_in_gap(cache, index, 0, place);
-    status = group_start(cache, index, &start);
-    if (!status)
-        status = touch(cache, SYM_CACHE_PLACES, 8 * (uint64_t)index, 8, &bytes);
+    status = enter_group(cache, index);
     if (status)
         return status;
-    uint32_t length = load_u32(bytes + 4);
-    if (start > vaddr) /* starts that do not ascend */
+    if (cache->row_start > vaddr) /* starts that do not ascend */
         return SYM_MALFORMED;
-    if (vaddr - start >= length)
-        return place_in_gap(cache, index, start + length, place);
-    status = enter_group(cache, index, load_u32(bytes));
-    if (status)
-        return status;
-    find_row(&cache->rows, start, length, (uint32_t)(vaddr - start), place);
-    place->group = index;
-    place->known = vaddr >= place->start && vaddr < place->limit;
-    return place->known ? SYM_OK : SYM_MALFORMED; /* rows that do not ascend */
+    if (vaddr - cache->row_start >= cache->row_length)
+        return place_in_gap(cache, index, cache->row_start + cache->row_length, place);
+    return find_row(cache, vaddr, 0, place);
 }
 
 /* ---- Strings ---- */
@@ -684,17 +709,12 @@ enum sym_status sym_cache_frames(struct sym_cache *cache, const struct sym_cache
                                  struct sym_frames *frames)
 {
     bool done = false;
-    const uint8_t *bytes;
-    enum sym_status status = SYM_OK;
 
     frames->count = 0;
     if (place->row == SIZE_MAX)
         return SYM_OK;
-    if (cache->row_group != place->group) { /* other places were looked up since */
-        status = touch(cache, SYM_CACHE_PLACES, 8 * (uint64_t)place->group, 8, &bytes);
-        if (!status)
-            status = enter_group(cache, place->group, load_u32(bytes));
-    }
+    enum sym_status status = enter_group(
+        cache, place->group); /* unless no other place was looked up since */
     if (status || place->row >= cache->rows.count)
         return status ? status : SYM_MALFORMED;
     uint64_t node = column(&cache->rows, ROW_NODE, place->row);
