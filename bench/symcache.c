@@ -18,7 +18,7 @@ enum { ADDRESSES = 1000000, RUNS = 5, OPENINGS = 200 };
 static uint64_t vaddrs[ADDRESSES], sorted[ADDRESSES];
 static uint32_t ids[ADDRESSES];
 
-static void give_up(const char *what)
+static _Noreturn void give_up(const char *what)
 {
     (void)fprintf(stderr, "symcache: %s\n", what);
     exit(4);
