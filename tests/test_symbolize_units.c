@@ -13,7 +13,7 @@ enum { UNITS = 14, VADDRS_MAX = 1 << 16 };
 static const char *const builds[] = {
     "-O2 -g",
     "-O2 -gdwarf-4 -ffunction-sections",
-    "-O2 -g -Wl,--build-id -freorder-functions",
+    "-O2 -g -Wl,--build-id -ffunction-sections",
 };
 
 static uint64_t vaddrs[VADDRS_MAX];
