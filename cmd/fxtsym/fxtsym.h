@@ -86,7 +86,12 @@ void objects_reopen(struct objects *objects); /* forget all of them */
  * NULL then.  */
 uint32_t objects_find(struct objects *objects, const char *path, const char *build_id);
 
-int digit_of(char c); /* of a hex digit; 16: it is none */
+extern const uint8_t digit_values[256]; /* of hex digits; 16: it is none */
+
+static inline int digit_of(char c)
+{
+    return digit_values[(unsigned char)c];
+}
 
 /* Hex digits, an even number of them and at most 2 * capacity, to bytes.  False: something
  * else.  */

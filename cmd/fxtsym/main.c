@@ -222,6 +222,20 @@ static size_t parse_digits(const char *text, size_t length, int base, uint64_t *
     return count;
 }
 
+/* Up to 16 hex digits cannot be too large.  */
+static size_t parse_hex(const char *text, size_t length, uint64_t *value)
+{
+    size_t most = length < 16 ? length : 16, count = 0;
+    uint64_t number = 0;
+
+    for (int digit; count < most && (digit = digit_of(text[count])) < 16; count++)
+        number = number << 4 | (unsigned)digit;
+    if (count == 16 && length > 16) /* leading zeros, or too large: the slow way */
+        return parse_digits(text, length, 16, value);
+    *value = number;
+    return count;
+}
+
 /* As addr2line reads them: blanks, 0x if you like, hex digits; the rest is not looked at.  */
 static bool parse_address(const char *text, size_t length, uint64_t *vaddr)
 {
@@ -237,7 +251,7 @@ static bool parse_address(const char *text, size_t length, uint64_t *vaddr)
         text += 2;
         length -= 2;
     }
-    return parse_digits(text, length, 16, vaddr) > 0;
+    return parse_hex(text, length, vaddr) > 0;
 }
 
 /* As llvm-symbolizer reads them: the prefix tells the base.  */

@@ -52,16 +52,18 @@ void objects_reopen(struct objects *objects)
     objects->status = status;
 }
 
-int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 16;
-}
+#define NONE4  16, 16, 16, 16
+#define NONE16 NONE4, NONE4, NONE4, NONE4
+#define A_TO_F 10, 11, 12, 13, 14, 15
+
+/* Read for every digit of a million addresses.  */
+const uint8_t digit_values[256] = {
+    NONE16, NONE16, NONE16, /* 0x00 to 0x2f */
+    0,      1,      2,      3,      4,      5,      6,      7,      8, 9, 16, 16, NONE4, /* '0' */
+    16,     A_TO_F, 16,     NONE4,  NONE4,  NONE16,                                      /* 'A' */
+    16,     A_TO_F, 16,     NONE4,  NONE4,  NONE16,                                      /* 'a' */
+    NONE16, NONE16, NONE16, NONE16, NONE16, NONE16, NONE16, NONE16, /* 0x80 to 0xff */
+};
 
 bool parse_build_id(const char *text, size_t text_length, uint8_t *id, size_t capacity,
                     size_t *length)
