@@ -154,6 +154,8 @@ bool fxt_input_locate(const struct fxt_input *input, uint64_t offset, size_t *pa
     *part_offset = offset;
     if (input->format == FXT_FORMAT_STREAM)
         return true;
+    if (high == 0)
+        return false;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
 
@@ -163,7 +165,7 @@ bool fxt_input_locate(const struct fxt_input *input, uint64_t offset, size_t *pa
             high = middle;
     }
     place = &input->places[low];
-    if (low == high || place->made || offset < place->offset)
+    if (place->made || offset < place->offset)
         return false;
     *part = place->part;
     *part_offset = place->part_offset + (offset - place->offset);
