@@ -346,12 +346,13 @@ enum sym_status sym_dwarf_decode(struct sym_dwarf *dwarf, struct sym_unit *unit)
 
 void sym_unit_release(struct sym_dwarf *dwarf, struct sym_unit *unit)
 {
-    struct sym_abbrev_table *table = &unit->info->tables[unit->table];
+    struct sym_abbrev_table *table;
 
     sym_dwarf_forget(dwarf, unit);
     sym_unit_close_split(dwarf, unit);
     if (!unit->decoded)
         return;
+    table = &unit->info->tables[unit->table];
     sym_lines_release(&unit->lines);
     sym_scopes_release(&unit->scopes);
     unit->decoded = false;
