@@ -229,7 +229,7 @@ static void take_skipped(void *context, const struct fxt_skipped *skipped)
 static void take_record(struct dump *dump, const struct fxt_record *record)
 {
     const struct settings *settings = dump->settings;
-    struct fxt_bytes bytes;
+    struct fxt_bytes bytes = { .length = 0 };
 
     end_zeros(dump);
     if (settings->verify || !cli_select_record(&dump->select, record) ||
@@ -239,8 +239,8 @@ static void take_record(struct dump *dump, const struct fxt_record *record)
         dump_stats_add(&dump->stats, record);
         return;
     }
-    bytes = dump->trace.from_modules ? (struct fxt_bytes){ .length = 0 }
-                                     : fxt_reader_bytes(dump->trace.reader);
+    if (!dump->trace.from_modules)
+        bytes = fxt_reader_bytes(dump->trace.reader);
     if (settings->json)
         dump_json(dump->form.output, record, settings->hex ? &bytes : NULL);
     else
