@@ -115,7 +115,8 @@ while read -r address; do
     fi
 done <addresses
 wanted=$(grep -c ' M=1 .*decode_blocks' report)
-[ "$wanted" -ge 3 ] || fail "few addresses of decode_blocks: $(cat report)"
+# Where the innermost function is an inlined one its name stands on the address's line instead.
+[ "$inside" -ge 3 ] || fail "few addresses of decode_blocks: $(cat report)"
 [ "$inside" -ge "$wanted" ] || fail "$inside of $wanted addresses lie in decode_blocks"
 
 # Without our symbols pprof finds the same functions by the addresses.  Its own symbolizer knows C and no inlining.
