@@ -290,18 +290,18 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
     return add_value(&profile->pending, sample->callsite, thread, 1, sample->weight_ns);
 }
 
-static enum profile_status take_slice(void *context, const struct profile_slice *slice)
+static enum profile_status take_span(void *context, const struct profile_span *span)
 {
     struct profile *profile = context;
     struct profile_values *values = &profile->values[PROFILE_SPAN];
     uint32_t thread;
-    enum profile_status status = find_thread(profile, slice->process, slice->thread, &thread);
+    enum profile_status status = find_thread(profile, span->process, span->thread, &thread);
 
     if (status != PROFILE_OK)
         return status;
-    note_times(values, slice->start_ns, slice->end_ns);
+    note_times(values, span->start_ns, span->end_ns);
     values->samples++;
-    return add_value(values, slice->callsite, thread, 1, (uint64_t)slice->self_ns);
+    return add_value(values, span->callsite, thread, 1, (uint64_t)span->self_ns);
 }
 
 static enum profile_status take_callsites(void *context, const profile_id *final, uint32_t count)
@@ -404,7 +404,7 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
         .thread = take_thread,
         .mapping = take_mapping,
         .sample = take_sample,
-        .slice = take_slice,
+        .span = take_span,
         .loss = take_loss,
         .kernel_symbols = take_kernel_symbols,
         .callsites = take_callsites,

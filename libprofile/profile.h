@@ -3,7 +3,8 @@
  * This header is the manual of libprofile.  It has four parts, each standing on the one before:
  *
  *   stacks    strings, modules, frames and call sites, each stored once
- *   ingest    FXT records become calls of one sink: process, thread, mapping, sample, slice, loss
+ *   ingest    FXT records become calls of one sink: process, thread, mapping, sample, span, loss,
+ *             and the timeline: slices, flows, counters, scheduling, logs, objects
  *   profile   a sink that adds samples and slices up; then symbolized, then filtered
  *   codec     a profile becomes pprof, folded stacks or a table
  *
@@ -168,12 +169,15 @@ struct profile_capture {
 
 /* A process.  Called when it is first met and again whenever its name becomes known or changes.  */
 struct profile_process {
+    uint32_t id;            /* counts from 1; what the timeline calls it */
     uint64_t koid;          /* pid | incarnation << 32 in our captures */
     struct fxt_string name; /* length 0: unknown */
 };
 
 /* A thread, likewise; a name that came without its process is told by profile_ingest_finish().  */
 struct profile_thread {
+    uint32_t id;         /* counts from 1; what the timeline calls it */
+    uint32_t process_id; /* its process was told before */
     uint64_t koid;
     uint64_t process; /* koid; 0 unknown */
     struct fxt_string name;
@@ -196,14 +200,14 @@ struct profile_sample {
     int32_t cpu;        /* -1 unknown */
     uint64_t process;   /* koid */
     uint64_t thread;    /* koid */
+    uint32_t thread_id; /* of struct profile_thread */
     uint32_t callsite;  /* provisional: 1..count */
     uint64_t weight_ns; /* the capture's period; 0 unknown */
 };
 
-/* One finished slice of a thread: begin and end brought together, nested by time.  Delivered by
- * profile_ingest_finish(), those of one thread in the order in which they were closed: children
- * before parents.  */
-struct profile_slice {
+/* One finished slice of a thread as the span profile counts it.  Told by profile_ingest_finish(),
+ * those of one thread in the order in which they were closed: children before parents.  */
+struct profile_span {
     int64_t start_ns;
     int64_t end_ns;   /* as recorded: a complete may outlive its parent.  Of one that never ended,
                          the last time of the trace; of a begin that was closed because a slice
@@ -213,6 +217,164 @@ struct profile_slice {
     uint64_t thread;  /* koid */
     profile_id callsite; /* final: the stack of slice names, outermost first */
     bool unfinished;     /* no end was recorded */
+};
+
+/* ---- The timeline: everything, once, in final form ----
+ *
+ * Made for a receiver that writes rows: what is told once never changes, and refers only to what
+ * was told before (but for flows, which name slices that come after).
+ *
+ * By profile_ingest_record(), in file order: args, counter, log, object.
+ * By profile_ingest_finish(): first sched and thread_state, in the order in which they end, and
+ * flow, in the order of arrival; then all slices, in the order in which they begin.
+ *
+ * Threads and processes are ids of struct profile_thread and profile_process, names are strings of
+ * the stacks.  Names and arguments of ends are kept apart from those of begins.  */
+
+/* Arguments of one event or object.  Its set is the number by which what is told later refers to
+ * them.  Sets increase from call to call, with gaps.  Counters and scheduling records have their
+ * arguments as values.  */
+struct profile_args {
+    uint64_t set; /* never 0 */
+    /* The ten types of FXT (and FXT_ARG_UNKNOWN: a name without a value), as they stand in the
+     * record.  */
+    const struct fxt_arg *args;
+    const profile_id *names; /* of the args */
+    size_t count;            /* 1..FXT_MAX_ARGS */
+};
+
+/* Where slices and counter values lie.  Told when it is first needed.  */
+enum profile_track_kind {
+    PROFILE_TRACK_THREAD = 0, /* a thread's slices and instants; they nest */
+    /* Async slices of one (process, category, name).  What overlaps, being of other correlation
+     * ids, lies in tracks beside each other; what begins takes a track that is free.  */
+    PROFILE_TRACK_ASYNC = 1,
+    PROFILE_TRACK_COUNTER = 2, /* one series: (process, category, name, counter id, argument) */
+};
+
+struct profile_track {
+    uint32_t id; /* counts from 1 */
+    enum profile_track_kind kind;
+    uint32_t process;
+    uint32_t thread;     /* PROFILE_TRACK_THREAD; else 0 */
+    profile_id category; /* 0 for PROFILE_TRACK_THREAD */
+    profile_id name;     /* likewise */
+    profile_id series;   /* PROFILE_TRACK_COUNTER: name of the argument */
+    uint64_t counter_id; /* PROFILE_TRACK_COUNTER */
+};
+
+enum profile_slice_type {
+    PROFILE_SLICE_DURATION = 0, /* begin and end, or complete */
+    PROFILE_SLICE_INSTANT = 1,  /* takes no time; may have a parent, never children */
+    PROFILE_SLICE_ASYNC = 2,
+    PROFILE_SLICE_ASYNC_INSTANT = 3,
+};
+
+/* A slice with its place in the nest.  In a thread, the parent is what was open when it began.  It
+ * may end after its parent: that is what was recorded, and here it is whole.  Async slices nest
+ * only where one begins while another of its own (process, category, name, correlation id) is
+ * open.  */
+struct profile_slice {
+    uint64_t id; /* counts from 1 in the order in which slices begin, which is that of telling */
+    uint64_t parent; /* id, told before; 0 none */
+    uint32_t depth;  /* 0: no parent */
+    uint32_t track;
+    uint32_t thread; /* that began it; of async slices as well */
+    enum profile_slice_type type;
+    int64_t start_ns;
+    int64_t end_ns;      /* as of struct profile_span */
+    bool unfinished;     /* no end was recorded: end_ns says where the trace ended */
+    bool cut;            /* no end was recorded: end_ns is that of the slice around it */
+    profile_id category; /* of the begin */
+    profile_id name;
+    uint64_t args;           /* set; 0 none */
+    uint64_t end_args;       /* set of the end event; 0 none */
+    uint64_t correlation_id; /* async */
+    uint64_t scope;          /* instants: enum fxt_scope or any other number */
+};
+
+/* One arrow of a flow: from its begin or a step to the next step or its end.  Flows are told apart
+ * by process and id.  A step or end in another process continues the flow if exactly one process
+ * has one of that id open.  */
+struct profile_flow {
+    uint64_t id;       /* counts from 1 */
+    uint64_t trace_id; /* as written */
+    uint64_t out;      /* slice that was open in its thread where the arrow begins; 0: none was */
+    uint64_t in;       /* likewise, where it ends */
+    int64_t out_ns, in_ns;
+    uint32_t out_thread, in_thread;
+    profile_id category, name; /* of the begin */
+    uint64_t out_args;         /* set of the event where the arrow begins; 0 none */
+    uint64_t in_args;
+    bool step; /* it ends in a step: another arrow may follow */
+};
+
+/* One value of one series.  Of a counter's arguments only numbers are told (counted otherwise).  */
+struct profile_counter {
+    uint32_t track;
+    uint32_t thread; /* whose event it was */
+    int64_t ts_ns;
+    double value;
+    const struct fxt_arg *exact; /* int32, uint32, int64, uint64 or double */
+};
+
+/* States of threads.  0 to 5 are the format's (section 2.11), except that a thread which is
+ * switched out running or new is one that could go on: PROFILE_THREAD_RUNNABLE.  */
+enum profile_thread_state_kind {
+    PROFILE_THREAD_NEW = 0,     /* never told */
+    PROFILE_THREAD_RUNNING = 1, /* told by sched */
+    PROFILE_THREAD_SUSPENDED = 2,
+    PROFILE_THREAD_BLOCKED = 3,
+    PROFILE_THREAD_DYING = 4,
+    PROFILE_THREAD_DEAD = 5,
+    /* 6..15 as they are in the record */
+    PROFILE_THREAD_RUNNABLE = 16, /* waits for a CPU: preempted, or woken */
+    PROFILE_THREAD_UNKNOWN = 17,  /* of a stretch on a CPU: the record of its end is missing */
+};
+
+/* A thread ran on a CPU.  What a CPU did before its first switch is not known and not told.  */
+struct profile_sched {
+    int64_t start_ns;
+    int64_t end_ns; /* of what still ran, the last time of the trace */
+    bool unfinished;
+    uint32_t cpu;
+    uint32_t thread; /* 0: the CPU was idle */
+    /* What it was switched out to.  PROFILE_THREAD_UNKNOWN if unfinished, or if the record that
+     * ended it names another thread: switches were lost.  */
+    unsigned end_state;
+    bool has_priority;
+    int32_t priority; /* incoming_weight, or the legacy record's priority */
+};
+
+/* A thread did not run.  */
+struct profile_thread_state {
+    int64_t start_ns;
+    int64_t end_ns; /* as of struct profile_sched */
+    bool unfinished;
+    uint32_t thread;
+    unsigned state; /* enum profile_thread_state_kind; never running or unknown */
+    /* PROFILE_THREAD_RUNNABLE, when woken: on which CPU and, where the record says, by whom.  */
+    bool woken;
+    uint32_t waker; /* thread; 0 unknown, or an idle CPU: a timer */
+    uint32_t waker_cpu;
+};
+
+struct profile_log {
+    int64_t ts_ns;
+    uint32_t thread;
+    struct fxt_string message; /* borrowed for the call */
+};
+
+/* A kernel object, or a process's own object (userspace object record).  The newest record of a
+ * koid, or of a (process, pointer), holds.  */
+struct profile_object {
+    bool userspace;
+    unsigned type;    /* kernel objects: enum fxt_object_type and others */
+    uint64_t koid;    /* kernel objects */
+    uint64_t pointer; /* userspace objects */
+    uint32_t process; /* userspace objects, and kernel objects with an argument process; 0 none */
+    profile_id name;
+    uint64_t args; /* set; 0 none */
 };
 
 /* Records that were lost before the trace was written (counter fxt.capture/lost, provider events).
@@ -237,13 +399,23 @@ struct profile_sink {
     enum profile_status (*thread)(void *context, const struct profile_thread *thread);
     enum profile_status (*mapping)(void *context, const struct profile_mapping *mapping);
     enum profile_status (*sample)(void *context, const struct profile_sample *sample);
-    enum profile_status (*slice)(void *context, const struct profile_slice *slice);
+    enum profile_status (*span)(void *context, const struct profile_span *span);
     enum profile_status (*loss)(void *context, const struct profile_loss *loss);
     /* A piece of the kernel's symbols, text as in /proc/kallsyms (blobs "linux.kallsyms").  */
     enum profile_status (*kernel_symbols)(void *context, const char *text, size_t size);
     /* Once, by profile_ingest_finish(): final[i] is the call site that provisional call site i
      * became, 1 <= i <= count.  */
     enum profile_status (*callsites)(void *context, const profile_id *final, uint32_t count);
+    /* The timeline.  args is called for what the members that are not NULL can refer to.  */
+    enum profile_status (*track)(void *context, const struct profile_track *track);
+    enum profile_status (*args)(void *context, const struct profile_args *args);
+    enum profile_status (*slice)(void *context, const struct profile_slice *slice);
+    enum profile_status (*flow)(void *context, const struct profile_flow *flow);
+    enum profile_status (*counter)(void *context, const struct profile_counter *counter);
+    enum profile_status (*sched)(void *context, const struct profile_sched *sched);
+    enum profile_status (*thread_state)(void *context, const struct profile_thread_state *state);
+    enum profile_status (*log)(void *context, const struct profile_log *log);
+    enum profile_status (*object)(void *context, const struct profile_object *object);
 };
 
 /* What ingest noticed: counted, never an error.  */

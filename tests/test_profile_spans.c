@@ -133,11 +133,11 @@ END_TEST
 /* ---- Slices as the sink gets them ---- */
 
 struct slices {
-    struct profile_slice items[16];
+    struct profile_span items[16];
     size_t count;
 };
 
-static enum profile_status keep_slice(void *context, const struct profile_slice *slice)
+static enum profile_status keep_slice(void *context, const struct profile_span *slice)
 {
     struct slices *slices = context;
 
@@ -148,7 +148,7 @@ static enum profile_status keep_slice(void *context, const struct profile_slice 
 static enum profile_status ingest_into(struct slices *slices, const struct fxt_record *records,
                                        size_t count, struct profile_error *error)
 {
-    struct profile_sink sink = { .size = sizeof sink, .context = slices, .slice = keep_slice };
+    struct profile_sink sink = { .size = sizeof sink, .context = slices, .span = keep_slice };
     struct profile_stacks *stacks;
     struct profile_ingest *ingest;
     enum profile_status status;

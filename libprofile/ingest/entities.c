@@ -37,7 +37,11 @@ static enum profile_status announce_process(const struct profile_ingest *ingest,
                                             const struct ingest_process *process,
                                             struct profile_error *error)
 {
-    struct profile_process call = { process->koid, name_of(ingest, process->name) };
+    struct profile_process call = {
+        .id = (uint32_t)(process - ingest->processes) + 1,
+        .koid = process->koid,
+        .name = name_of(ingest, process->name),
+    };
 
     if (!ingest->sink.process || !process->chosen)
         return PROFILE_OK;
@@ -115,6 +119,8 @@ static enum profile_status announce_thread(const struct profile_ingest *ingest,
                                            struct profile_error *error)
 {
     struct profile_thread call = {
+        .id = (uint32_t)(thread - ingest->threads) + 1,
+        .process_id = thread->process_id,
         .koid = thread->koid,
         .process = thread->process,
         .name = name_of(ingest, thread_name(ingest, thread)),
@@ -168,6 +174,7 @@ static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t pr
         return status;
     ingest->threads[ingest->thread_count++] = (struct ingest_thread){
         .process = process_koid,
+        .process_id = process,
         .koid = koid,
         .chosen = ingest->processes[process - 1].chosen &&
                   is_chosen(ingest->tids, ingest->options.tid_count, koid),

@@ -61,6 +61,7 @@ struct ingest_process {
 
 struct ingest_thread {
     uint64_t process; /* koid */
+    uint32_t process_id;
     uint64_t koid;
     profile_id name;
     bool own_name;            /* its kernel object named the process too */

@@ -261,6 +261,7 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
         status = find_stack(ingest, &stack, &sample.callsite, error);
     if (status != PROFILE_OK)
         return status;
+    sample.thread_id = thread;
     ingest->samples.hits[sample.callsite - 1]++;
     return ingest_sink_status(ingest->sink.sample(ingest->sink.context, &sample), error);
 }

@@ -100,7 +100,7 @@ enum profile_status ingest_span_event(struct profile_ingest *ingest,
     uint32_t thread;
     profile_id name;
 
-    if (!ingest->sink.slice)
+    if (!ingest->sink.span)
         return PROFILE_OK;
     status = ingest_thread(ingest, &record->thread, &thread, error);
     if (status != PROFILE_OK || !ingest->threads[thread - 1].chosen)
@@ -207,7 +207,7 @@ static enum profile_status close_innermost(struct profile_ingest *ingest,
     if (stack->count > 0)
         stack->slices[stack->count - 1].child_ns += duration_ns;
 
-    struct profile_slice call = {
+    struct profile_span call = {
         .start_ns = slice.start_ns,
         .end_ns = slice.complete ? slice.end_ns : now_ns,
         .self_ns = clamp_ns(duration_ns - slice.child_ns),
@@ -216,7 +216,7 @@ static enum profile_status close_innermost(struct profile_ingest *ingest,
         .callsite = callsite,
         .unfinished = unfinished,
     };
-    return ingest_sink_status(ingest->sink.slice(ingest->sink.context, &call), error);
+    return ingest_sink_status(ingest->sink.span(ingest->sink.context, &call), error);
 }
 
 /* Close everything down to place at, whose own end is now.  What is above it and does not end now
