@@ -165,6 +165,8 @@ struct profile_capture {
     bool has_clock;            /* the two above are known */
     struct fxt_string command; /* what was captured */
     struct fxt_string arch;    /* "x86_64", "aarch64", ... */
+    struct fxt_string kernel;  /* its release, "6.1.0-18-amd64" */
+    struct fxt_string cpu_model;
 };
 
 /* A process.  Called when it is first met and again whenever its name becomes known or changes.  */
@@ -505,6 +507,31 @@ PROFILE_API void profile_sink_of(struct profile *profile, struct profile_sink *o
 PROFILE_API uint64_t profile_sample_count(const struct profile *profile, enum profile_kind kind);
 PROFILE_API uint64_t profile_stack_count(const struct profile *profile, enum profile_kind kind);
 
+/* What the values of a kind mean: "cpu" in "nanoseconds".  */
+struct profile_sample_type {
+    const char *type;
+    const char *unit;
+};
+
+enum { PROFILE_MAX_TYPES = 4 };
+
+/* How many sample types a kind has here; the first is the count.  */
+PROFILE_API size_t profile_sample_types(const struct profile *profile, enum profile_kind kind,
+                                        struct profile_sample_type types[PROFILE_MAX_TYPES]);
+
+/* The values of one stack in one thread, those of all traces added up.  Each index from 0 to
+ * profile_value_count() - 1 stays the same stack when more traces are taken in, so what a trace
+ * added is the difference.  */
+struct profile_stack_value {
+    profile_id callsite;
+    uint64_t process; /* koid */
+    uint64_t thread;  /* koid */
+    uint64_t values[PROFILE_MAX_TYPES];
+};
+PROFILE_API size_t profile_value_count(const struct profile *profile, enum profile_kind kind);
+PROFILE_API struct profile_stack_value profile_get_value(const struct profile *profile,
+                                                         enum profile_kind kind, size_t index);
+
 /* All losses of all traces taken in.  */
 PROFILE_API const struct profile_loss *profile_loss_of(const struct profile *profile);
 
@@ -589,6 +616,11 @@ PROFILE_API enum profile_status profile_write_top(const struct profile *profile,
                                                   const struct profile_top_options *options,
                                                   profile_write_fn write, void *context,
                                                   struct profile_error *error);
+
+/* A demangled C++ or Rust name without return type, parameters, qualifiers, anonymous namespaces and
+ * long template arguments; the whole name where it reads like nothing a demangler writes.  From
+ * malloc(); NULL when memory is short.  */
+PROFILE_API char *profile_short_name(const char *name, size_t length);
 
 #ifdef __cplusplus
 }

@@ -374,6 +374,39 @@ START_TEST(what_breaks_the_contract_is_named)
 }
 END_TEST
 
+/* 4 + 4 runs of 1000 samples at 20 %, no dispersion: the standard error is that of a binomial.  */
+START_TEST(interval_of_a_share_is_that_of_its_samples)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+    double low, high, error = sqrt(2 * 0.2 * 0.8 / 4000);
+
+    set_up(&fixture);
+    comparison = compared(&fixture);
+    profile_comparison_interval(comparison, &comparison->functions[0].self, &low, &high);
+    ck_assert_double_eq_tol(low, -high, 1e-12);
+    ck_assert_double_gt(high, 1.959 * error);
+    ck_assert_double_lt(high, 2.5 * error);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+START_TEST(interval_of_one_run_a_side_is_open)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+    double low, high;
+
+    set_up(&fixture);
+    fixture.input.base_runs = fixture.input.new_runs = 1;
+    comparison = compared(&fixture);
+    profile_comparison_interval(comparison, &comparison->functions[0].self, &low, &high);
+    ck_assert(isinf(low) && low < 0);
+    ck_assert(isinf(high) && high > 0);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
 START_TEST(every_failing_allocation_is_reported)
 {
     struct fixture fixture;
@@ -417,6 +450,8 @@ int main(void)
     tcase_add_test(tcase, small_functions_are_not_tested);
     tcase_add_loop_test(tcase, what_breaks_the_contract_is_named, 0,
                         (int)(sizeof invalid / sizeof *invalid));
+    tcase_add_test(tcase, interval_of_a_share_is_that_of_its_samples);
+    tcase_add_test(tcase, interval_of_one_run_a_side_is_open);
     tcase_add_test(tcase, every_failing_allocation_is_reported);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);

@@ -344,6 +344,63 @@ START_TEST(weighs_samples_with_the_period_where_there_is_one)
 }
 END_TEST
 
+static enum profile_status keep_capture(void *context, const struct profile_capture *capture)
+{
+    struct profile_capture *kept = context;
+
+    *kept = *capture; /* its strings are those of the test */
+    return PROFILE_OK;
+}
+
+START_TEST(tells_where_a_capture_was_made)
+{
+    struct fxt_arg args[] = { string_arg("kernel", "6.1.0"), string_arg("cpu_model", "Xeon") };
+    struct fxt_record record = session(args, 2);
+    struct profile_capture capture = { .period_ns = 7 };
+    struct profile_sink sink = { .size = sizeof sink,
+                                 .context = &capture,
+                                 .capture = keep_capture };
+    struct profile_stacks *stacks;
+    struct profile_ingest *ingest;
+
+    ck_assert_int_eq(profile_stacks_open(&stacks, NULL), PROFILE_OK);
+    ck_assert_int_eq(profile_ingest_open(&sink, stacks, NULL, &ingest, NULL), PROFILE_OK);
+    ck_assert_int_eq(profile_ingest_record(ingest, &record, NULL), PROFILE_OK);
+    ck_assert_uint_eq(capture.period_ns, 0);
+    ck_assert_str_eq(capture.kernel.bytes, "6.1.0");
+    ck_assert_str_eq(capture.cpu_model.bytes, "Xeon");
+    profile_ingest_close(ingest);
+    profile_stacks_close(stacks);
+}
+END_TEST
+
+/* What fxtdiff lives on: the values of a trace are what it added.  */
+START_TEST(values_keep_their_places_when_a_trace_joins)
+{
+    static const uint64_t pc = 0x1000, deep[] = { 0x1000, 0x2000 };
+    struct fxt_arg args[] = { u64_arg("period_ns", 1000000) };
+    const struct fxt_record first[] = { session(args, 1), backtrace_record(1, 1, 2, &pc, 1) };
+    const struct fxt_record second[] = { session(args, 1), backtrace_record(1, 1, 2, deep, 2),
+                                         backtrace_record(2, 1, 2, &pc, 1) };
+    struct profile_sample_type types[PROFILE_MAX_TYPES];
+    struct profile_stack_value value;
+
+    take(first, 2, NULL);
+    ck_assert_uint_eq(profile_value_count(taken.profile, PROFILE_CPU), 1);
+    take_more(&taken, second, 3, NULL);
+    ck_assert_uint_eq(profile_value_count(taken.profile, PROFILE_CPU), 2);
+    ck_assert_uint_eq(profile_sample_types(taken.profile, PROFILE_CPU, types), 2);
+    ck_assert_str_eq(types[1].type, "cpu");
+    ck_assert_str_eq(types[1].unit, "nanoseconds");
+    value = profile_get_value(taken.profile, PROFILE_CPU, 0);
+    ck_assert_uint_eq(value.values[0], 2);
+    ck_assert_uint_eq(value.values[1], 2000000);
+    ck_assert_uint_eq(value.process, 1);
+    ck_assert_uint_eq(value.thread, 2);
+    ck_assert_uint_eq(profile_get_value(taken.profile, PROFILE_CPU, 1).values[0], 1);
+}
+END_TEST
+
 START_TEST(adds_up_the_last_losses_of_each_cpu)
 {
     struct fxt_arg first[] = { u64_arg("ring", 5), u64_arg("throttled", 1) };
@@ -449,6 +506,8 @@ int main(void)
     tcase_add_test(tcase, shows_the_pid_of_an_incarnation);
     tcase_add_test(tcase, takes_only_chosen_processes_and_threads);
     tcase_add_test(tcase, weighs_samples_with_the_period_where_there_is_one);
+    tcase_add_test(tcase, tells_where_a_capture_was_made);
+    tcase_add_test(tcase, values_keep_their_places_when_a_trace_joins);
     tcase_add_test(tcase, adds_up_the_last_losses_of_each_cpu);
     tcase_add_test(tcase, merges_traces_taken_in_one_after_another);
     tcase_add_test(tcase, forgets_a_trace_that_was_given_up);

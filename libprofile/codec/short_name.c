@@ -3,6 +3,7 @@
  * Reads what the demangler writes: "RETURN NAME(PARAMETERS) const [clone SUFFIX]", where NAME may
  * lie in functions of its own ("f(int)::{lambda(char)#1}").  Return types, parameters, qualifiers
  * and "(anonymous namespace)::" go, and long template arguments become "...".  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "libprofile/codec/codec.h"
@@ -193,4 +194,14 @@ bool codec_text_add_short_name(struct codec_text *text, const char *name, size_t
         return true;
     text->length = before;
     return codec_text_add(text, name, length);
+}
+
+char *profile_short_name(const char *name, size_t length)
+{
+    struct codec_text text = { .bytes = NULL };
+
+    if (codec_text_add_short_name(&text, name, length) && codec_text_add(&text, "", 1))
+        return text.bytes;
+    free(text.bytes);
+    return NULL;
 }

@@ -181,3 +181,21 @@ double profile_comparison_detectable(const struct profile_comparison *comparison
         compare_t_quantile(0.8, comparison->degrees_of_freedom);
     return expm1(t * error);
 }
+
+void profile_comparison_interval(const struct profile_comparison *comparison,
+                                 const struct profile_change *change, double *low, double *high)
+{
+    double shares[2] = { change->base_share, change->new_share };
+    double difference = change->new_share - change->base_share;
+    double variance = 0, half;
+
+    for (int side = 0; side < 2; side++)
+        variance += shares[side] * (1 - shares[side]) /
+                    (comparison->mean_samples[side] * (double)comparison->runs[side]);
+    half = INFINITY;
+    if (comparison->runs[0] + comparison->runs[1] > 2)
+        half = compare_t_quantile(0.975, comparison->degrees_of_freedom) *
+               sqrt(variance * change->dispersion);
+    *low = difference - half;
+    *high = difference + half;
+}

@@ -167,6 +167,12 @@ PROFILE_API void profile_comparison_free(struct profile_comparison *comparison);
 PROFILE_API double profile_comparison_detectable(const struct profile_comparison *comparison,
                                                  double share);
 
+/* 95 % limits of the change of share that was seen, new - base, with the dispersion of change; of
+ * a function with change->tested.  Infinite both ways with one run a side.  */
+PROFILE_API void profile_comparison_interval(const struct profile_comparison *comparison,
+                                             const struct profile_change *change, double *low,
+                                             double *high);
+
 #ifdef __cplusplus
 }
 #endif

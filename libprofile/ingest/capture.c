@@ -77,6 +77,8 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
     struct profile_capture capture = {
         .command = argument_string(record, "command"),
         .arch = argument_string(record, "arch"),
+        .kernel = argument_string(record, "kernel"),
+        .cpu_model = argument_string(record, "cpu_model"),
     };
     uint64_t max_frames = 0;
 
@@ -105,6 +107,8 @@ enum profile_status ingest_capture_init(struct profile_ingest *ingest,
         .has_clock = true,
         .command = { .bytes = "" },
         .arch = { .bytes = "" },
+        .kernel = { .bytes = "" },
+        .cpu_model = { .bytes = "" },
     };
 
     if (ingest->has_session || !record->value.init.extended || record->value.init.base_time_ns == 0)
