@@ -1,0 +1,22 @@
+/* fxtq.h - the commands of fxtq.  */
+#ifndef FXTQ_H
+#define FXTQ_H
+
+#include "cmd/cli/cli.h"
+#include "libstore/store.h"
+
+/* A command: main.c has the table.  run gets what stands behind the command's name.  */
+struct fxtq_command {
+    const char *name;
+    enum cli_exit (*run)(char **argv);
+    const char *summary; /* a phrase */
+};
+
+enum cli_exit fxtq_import(char **argv); /* import.c */
+enum cli_exit fxtq_schema(char **argv); /* schema.c */
+
+/* Say what went wrong with the store at path (or with a step, where it has no path), and the exit
+ * status that stands for it.  */
+enum cli_exit fxtq_complain(const char *path, const struct store_error *error);
+
+#endif /* FXTQ_H */

@@ -1,0 +1,65 @@
+/* internal.h - what all files of libstore share.  */
+#ifndef STORE_INTERNAL_H
+#define STORE_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "libstore/store.h"
+
+/* ---- Errors ---- */
+
+/* Fill *error, which may be NULL, and return status.  */
+enum store_status store_fail(struct store_error *error, enum store_status status,
+                             const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with STORE_IO and the phrase of system_errno.  */
+enum store_status store_fail_errno(struct store_error *error, int system_errno, const char *what);
+
+/* The same for what SQLite last refused on the connection, told from code.  */
+enum store_status store_fail_sqlite(struct store_error *error, sqlite3 *db, int code);
+
+static inline enum store_status store_no_memory(struct store_error *error)
+{
+    return store_fail(error, STORE_NO_MEMORY, "out of memory");
+}
+
+/* ---- Stores (store.c) ---- */
+
+struct store {
+    sqlite3 *db;
+    char *path;    /* NULL in memory */
+    char *partial; /* PATH.part while it is being made */
+    int lock_fd;   /* of partial, held by flock(); -1 */
+    enum store_mode mode;
+    bool is_new; /* made by store_create(): no journal, nothing to see for others */
+    bool published;
+    bool broken; /* an import into a new store failed: there is nothing to publish */
+    bool importing;
+    char *temporary_dir; /* for sorting */
+    volatile int interrupted;
+};
+
+/* Run statements that give no rows.  */
+enum store_status store_run(struct store *store, const char *sql, struct store_error *error);
+
+/* The first column of the first row as a number; 0 where there is none.  */
+enum store_status store_number(struct store *store, const char *sql, int64_t *out,
+                               struct store_error *error);
+
+/* ---- Migration (migrate.c) ---- */
+
+/* What makes a store of version from + index one of the next.  */
+struct store_migration {
+    const char *sql;
+};
+
+/* Bring a store up to date: migrations[i] leads from version i + 1 to i + 2.  In one transaction.
+ */
+enum store_status store_migrate(struct store *store, const struct store_migration *migrations,
+                                int count, struct store_error *error);
+
+/* The steps up to STORE_VERSION.  */
+extern const struct store_migration store_migrations[];
+extern const int store_migration_count;
+
+#endif /* STORE_INTERNAL_H */

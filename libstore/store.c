@@ -1,0 +1,309 @@
+/* Making stores, opening them, giving them their names.  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libstore/internal.h"
+
+#define DEFAULT_BUSY_MS     5000
+#define DEFAULT_CACHE_BYTES ((size_t)32 << 20)
+#define LARGEST_VALUE       (64 << 20) /* bytes of a text or blob that we look at */
+
+/* ---- SQL ---- */
+
+enum store_status store_run(struct store *store, const char *sql, struct store_error *error)
+{
+    int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+    return code == SQLITE_OK ? STORE_OK : store_fail_sqlite(error, store->db, code);
+}
+
+enum store_status store_number(struct store *store, const char *sql, int64_t *out,
+                               struct store_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+
+    *out = 0;
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        *out = sqlite3_column_int64(statement, 0);
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        code = SQLITE_OK;
+    else
+        (void)store_fail_sqlite(error, store->db, code);
+    (void)sqlite3_finalize(statement);
+    return code == SQLITE_OK ? STORE_OK : error ? error->status : STORE_IO;
+}
+
+/* ---- Connections ---- */
+
+/* Files of others may be hostile: their views, triggers, defaults and generated columns get nothing
+ * to act with, and pages are checked before they are used.  */
+static enum store_status configure(struct store *store, const struct store_options *options,
+                                   struct store_error *error)
+{
+    size_t cache = options && options->cache_bytes ? options->cache_bytes : DEFAULT_CACHE_BYTES;
+    unsigned busy = options && options->busy_ms ? options->busy_ms : DEFAULT_BUSY_MS;
+    char pragma[160];
+
+    (void)sqlite3_extended_result_codes(store->db, 1);
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+    (void)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, LARGEST_VALUE);
+    (void)sqlite3_busy_timeout(store->db, (int)busy);
+    (void)snprintf(pragma, sizeof pragma,
+                   "PRAGMA mmap_size = 0; PRAGMA cell_size_check = 1; PRAGMA cache_size = -%zu;"
+                   "PRAGMA temp_store = MEMORY",
+                   cache / 1024);
+    return store_run(store, pragma, error);
+}
+
+static enum store_status open_connection(struct store *store, const char *path, int flags,
+                                         const struct store_options *options,
+                                         struct store_error *error)
+{
+    int code = sqlite3_open_v2(path, &store->db, flags | SQLITE_OPEN_FULLMUTEX, NULL);
+
+    if (code != SQLITE_OK)
+        return store_fail_sqlite(error, store->db, code);
+    return configure(store, options, error);
+}
+
+static struct store *new_store(const char *path, const struct store_options *options)
+{
+    struct store *store = calloc(1, sizeof *store);
+    const char *directory = options && options->temporary_dir ? options->temporary_dir
+                                                              : getenv("TMPDIR");
+
+    if (!store)
+        return NULL;
+    store->lock_fd = -1;
+    store->mode = options ? options->mode : STORE_READ;
+    store->path = path ? strdup(path) : NULL;
+    store->temporary_dir = strdup(directory && *directory ? directory : "/tmp");
+    if ((path && !store->path) || !store->temporary_dir) {
+        store_close(store);
+        return NULL;
+    }
+    return store;
+}
+
+static bool options_are_whole(const struct store_options *options)
+{
+    return !options || options->size >= sizeof *options;
+}
+
+void store_interrupt(struct store *store)
+{
+    store->interrupted = 1;
+    sqlite3_interrupt(store->db);
+}
+
+struct sqlite3 *store_sqlite(struct store *store)
+{
+    return store->db;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    (void)sqlite3_close(store->db);
+    if (store->partial && store->lock_fd >= 0 && !store->published)
+        (void)unlink(store->partial);
+    if (store->lock_fd >= 0)
+        (void)close(store->lock_fd); /* behind SQLite's: it would drop SQLite's locks */
+    free(store->path);
+    free(store->partial);
+    free(store->temporary_dir);
+    free(store);
+}
+
+/* ---- Making ---- */
+
+/* PATH.part, locked and empty.  What a killed program left there is not locked, and reused.  */
+static enum store_status make_partial(struct store *store, struct store_error *error)
+{
+    struct stat opened, named;
+
+    if (asprintf(&store->partial, "%s.part", store->path) < 0) {
+        store->partial = NULL;
+        return store_no_memory(error);
+    }
+    store->lock_fd = open(store->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (store->lock_fd < 0)
+        return store_fail_errno(error, errno, "cannot make the store");
+    /* Its maker may have removed or renamed it between the open and the lock.  */
+    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0 || fstat(store->lock_fd, &opened) != 0 ||
+        stat(store->partial, &named) != 0 || opened.st_ino != named.st_ino) {
+        (void)close(store->lock_fd);
+        store->lock_fd = -1; /* it is not ours to remove */
+        return store_fail(error, STORE_BUSY, "another program is making the store");
+    }
+    if (!S_ISREG(opened.st_mode))
+        return store_fail(error, STORE_INVALID, "not a regular file");
+    if (ftruncate(store->lock_fd, 0) != 0)
+        return store_fail_errno(error, errno, "cannot make the store");
+    return STORE_OK;
+}
+
+/* A file nobody else knows needs neither journal nor locks; store_publish() makes it durable.  */
+static enum store_status make_schema(struct store *store, struct store_error *error)
+{
+    enum store_status status = store_run(store,
+                                         "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF;"
+                                         "PRAGMA synchronous = OFF;"
+                                         "PRAGMA locking_mode = EXCLUSIVE; BEGIN",
+                                         error);
+
+    if (status == STORE_OK)
+        status = store_run(store, store_schema(), error);
+    if (status == STORE_OK)
+        status = store_run(store, "COMMIT", error);
+    return status;
+}
+
+enum store_status store_create(const char *path, const struct store_options *options,
+                               struct store **out, struct store_error *error)
+{
+    enum store_status status = STORE_OK;
+    struct store *store;
+    struct stat info;
+
+    if (!options_are_whole(options))
+        return store_fail(error, STORE_INVALID, "options of %zu bytes", options->size);
+    if (path && lstat(path, &info) == 0)
+        return store_fail(error, STORE_EXISTS, "there is a file of that name already");
+    store = new_store(path, options);
+    if (!store)
+        return store_no_memory(error);
+    store->is_new = true;
+    store->mode = STORE_APPEND;
+    if (path)
+        status = make_partial(store, error);
+    if (status == STORE_OK)
+        status = open_connection(store, path ? store->partial : ":memory:",
+                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, options, error);
+    if (status == STORE_OK)
+        status = make_schema(store, error);
+    if (status != STORE_OK) {
+        store_close(store);
+        return status;
+    }
+    *out = store;
+    return STORE_OK;
+}
+
+/* The rename is durable when the directory is.  */
+static enum store_status sync_directory(const char *path, struct store_error *error)
+{
+    char *copy = strdup(path);
+    char *slash = copy ? strrchr(copy, '/') : NULL;
+    enum store_status status = STORE_OK;
+    int fd;
+
+    if (!copy)
+        return store_no_memory(error);
+    if (slash)
+        slash[slash == copy] = '\0';
+    fd = open(slash ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) != 0)
+        status = store_fail_errno(error, errno, "cannot make the store durable");
+    if (fd >= 0)
+        (void)close(fd);
+    free(copy);
+    return status;
+}
+
+enum store_status store_publish(struct store *store, struct store_error *error)
+{
+    if (!store->is_new || !store->path || store->published)
+        return STORE_OK;
+    if (store->broken || store->importing)
+        return store_fail(error, STORE_INVALID, "an import into the store did not end well");
+    if (fsync(store->lock_fd) != 0)
+        return store_fail_errno(error, errno, "cannot write the store");
+    if (renameat2(AT_FDCWD, store->partial, AT_FDCWD, store->path, RENAME_NOREPLACE) != 0)
+        return errno == EEXIST
+                   ? store_fail(error, STORE_EXISTS, "there is a file of that name already")
+                   : store_fail_errno(error, errno, "cannot name the store");
+    store->published = true;
+    return sync_directory(store->path, error);
+}
+
+/* ---- Opening ---- */
+
+static enum store_status check_version(struct store *store, struct store_error *error)
+{
+    int64_t application, version;
+    enum store_status status = store_number(store, "PRAGMA application_id", &application, error);
+
+    if (status == STORE_OK)
+        status = store_number(store, "PRAGMA user_version", &version, error);
+    if (status != STORE_OK)
+        return status;
+    if (application != STORE_APPLICATION_ID || version < 1)
+        return store_fail(error, STORE_NOT_STORE, "an SQLite database, but not a store of fxtq");
+    if (version > STORE_VERSION)
+        return store_fail(
+            error, STORE_TOO_NEW,
+            "a store of version %lld, made by a later fxtq; this one knows version %d",
+            (long long)version, STORE_VERSION);
+    if (version == STORE_VERSION)
+        return STORE_OK;
+    if (store->mode == STORE_READ)
+        return store_fail(error, STORE_TOO_OLD,
+                          "a store of version %lld; open it for writing once to upgrade it",
+                          (long long)version);
+    return store_migrate(store, store_migrations, store_migration_count, error);
+}
+
+enum store_status store_open(const char *path, const struct store_options *options,
+                             struct store **out, struct store_error *error)
+{
+    enum store_status status;
+    struct store *store;
+
+    if (!options_are_whole(options))
+        return store_fail(error, STORE_INVALID, "options of %zu bytes", options->size);
+    if (access(path, F_OK) != 0)
+        return errno == ENOENT ? store_fail(error, STORE_NOT_THERE, "there is no such file")
+                               : store_fail_errno(error, errno, "cannot open the store");
+    store = new_store(path, options);
+    if (!store)
+        return store_no_memory(error);
+    status = open_connection(
+        store, path, store->mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
+        options, error);
+    if (status == STORE_OK)
+        status = check_version(store, error);
+    if (status != STORE_OK) {
+        store_close(store);
+        return status;
+    }
+    *out = store;
+    return STORE_OK;
+}
+
+bool store_is_database(const char *path)
+{
+    static const char magic[16] = "SQLite format 3";
+    char start[sizeof magic];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool result = fd >= 0 && pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start &&
+                  memcmp(start, magic, sizeof magic) == 0;
+
+    if (fd >= 0)
+        (void)close(fd);
+    return result;
+}

@@ -1,0 +1,475 @@
+-- The store: one SQLite file that holds captures, with their samples, heap and timeline.
+--
+-- This file is the schema, and its comments are the manual: `fxtq schema` prints it, docs/store.md is
+-- made from it.
+--
+-- Times (ts) are nanoseconds on the capture's clock, durations (dur) nanoseconds.  Unsigned 64-bit
+-- numbers of a trace (addresses, koids, uint64 arguments) are stored as the signed number of the
+-- same 64 bits, which printf('%x') and printf('%u') show rightly.  Texts are UTF-8; what is not, in
+-- a trace, becomes U+FFFD.
+--
+-- Names are those of PerfettoSQL where the meaning agrees: utid and upid are the store's own ids of
+-- threads and processes, tid and pid the system's.  A table whose rows hold ids where PerfettoSQL has
+-- texts is called NAME_data; the view NAME puts the texts in.
+--
+-- Ids count from 1 without gaps unless a table says otherwise.  Rows of a capture are written when it
+-- is imported and never change, but for symbols, which `fxtq symbolize` improves.
+
+PRAGMA application_id = 1180193873; -- "FXTQ" in bytes 68 to 71 of the file
+PRAGMA user_version = 1;
+
+---- What was imported ----
+
+-- One trace, or profile, that was imported.
+CREATE TABLE capture (
+    id              INTEGER PRIMARY KEY,
+    hash            BLOB NOT NULL UNIQUE, -- 128 bits over its uncompressed bytes: its identity
+    name            TEXT NOT NULL,    -- the file's name as given, without folders
+    format          TEXT NOT NULL,    -- 'fxt', 'pprof', 'folded' or 'markup'
+    size_bytes      INTEGER NOT NULL, -- uncompressed
+    record_count    INTEGER NOT NULL,
+    start_ts        INTEGER,          -- earliest time in it; NULL: it has none
+    end_ts          INTEGER,          -- latest time in it
+    period_ns       INTEGER,          -- CPU time between samples; NULL: unknown
+    max_frames      INTEGER,          -- stacks of that many frames were cut; NULL: unknown
+    realtime_ns     INTEGER,          -- Unix time at ts = monotonic_ns; NULL: unknown
+    monotonic_ns    INTEGER,
+    command         TEXT,             -- what was captured; NULL: unknown
+    arch            TEXT,             -- 'x86_64', 'aarch64', ...; NULL: unknown
+    first_sample_id INTEGER NOT NULL, -- its cpu_sample rows are [first_sample_id, + sample_count),
+    sample_count    INTEGER NOT NULL, -- in the order of their times
+    first_slice_id  INTEGER NOT NULL, -- likewise its rows of slice_data
+    slice_count     INTEGER NOT NULL
+) STRICT;
+
+-- Facts about a capture or, with capture_id 0, about the store: what no other table has a place for.
+-- Of a session: kernel, cpu_model, tool_version; of pprof: comment.0, comment.1, drop_frames,
+-- keep_frames, default_sample_type, ...
+CREATE TABLE meta (
+    capture_id INTEGER NOT NULL, -- 0: the store
+    key        TEXT NOT NULL,
+    value      ANY,
+    PRIMARY KEY (capture_id, key)
+) STRICT, WITHOUT ROWID;
+
+-- A provider of trace records.
+CREATE TABLE provider (
+    id          INTEGER PRIMARY KEY,
+    capture_id  INTEGER NOT NULL,
+    provider_id INTEGER NOT NULL, -- its number in the trace
+    name        TEXT NOT NULL,
+    lost        INTEGER NOT NULL  -- times it said that a buffer filled up
+) STRICT;
+
+-- Records that were lost before the trace was written.
+CREATE TABLE loss (
+    capture_id INTEGER NOT NULL,
+    name       TEXT NOT NULL,    -- 'ring', 'throttled', 'region_full', 'unreadable', 'exited', 'provider_events'
+    count      INTEGER NOT NULL, -- not 0
+    PRIMARY KEY (capture_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- What was wrong with the trace, or worth noticing, by kind.
+CREATE TABLE damage (
+    capture_id   INTEGER NOT NULL,
+    kind         TEXT NOT NULL,    -- as fxtdump names them: 'truncated_tail', 'stray_ends', ...
+    count        INTEGER NOT NULL, -- not 0
+    first_offset INTEGER,          -- of the first, in uncompressed bytes; NULL: not kept
+    bytes        INTEGER,          -- that no record covers; NULL: not a matter of bytes
+    is_loss      INTEGER NOT NULL, -- 1: bytes that were not understood; 0: a notice
+    description  TEXT NOT NULL,    -- a phrase for people
+    PRIMARY KEY (capture_id, kind)
+) STRICT, WITHOUT ROWID;
+
+---- Processes, threads and what they have mapped ----
+
+-- A process of one capture.
+CREATE TABLE process (
+    id         INTEGER PRIMARY KEY,
+    capture_id INTEGER NOT NULL,
+    koid       INTEGER NOT NULL, -- kernel object id; in our captures pid | incarnation << 32
+    name       TEXT,             -- NULL: unknown
+    upid       INTEGER GENERATED ALWAYS AS (id) VIRTUAL,
+    pid        INTEGER GENERATED ALWAYS AS (koid & 4294967295) VIRTUAL
+) STRICT;
+
+-- A thread of one capture.
+CREATE TABLE thread (
+    id   INTEGER PRIMARY KEY,
+    upid INTEGER NOT NULL, -- process.id
+    koid INTEGER NOT NULL,
+    name TEXT,             -- NULL: unknown
+    utid INTEGER GENERATED ALWAYS AS (id) VIRTUAL,
+    tid  INTEGER GENERATED ALWAYS AS (koid & 4294967295) VIRTUAL
+) STRICT;
+
+-- An ELF object, the same in every process and capture.
+CREATE TABLE module (
+    id       INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL, -- its path, or '[vdso]', ...
+    build_id TEXT           -- hexadecimal; NULL: unknown
+) STRICT;
+
+-- Where a process has a module: addresses [address, address + size).
+CREATE TABLE mapping (
+    id        INTEGER PRIMARY KEY,
+    upid      INTEGER NOT NULL, -- process.id
+    module_id INTEGER NOT NULL,
+    ts        INTEGER,          -- since when; NULL: unknown
+    address   INTEGER NOT NULL,
+    size      INTEGER NOT NULL,
+    vaddr     INTEGER NOT NULL, -- module-relative address of its first byte
+    flags     INTEGER NOT NULL  -- 1 readable, 2 writable, 4 executable, as far as producers say
+) STRICT;
+
+---- Stacks ----
+
+-- A place in code: (module, vaddr), or, without an address, its names.  The same in all captures.
+CREATE TABLE frame (
+    id        INTEGER PRIMARY KEY,
+    module_id INTEGER, -- NULL: in no module
+    vaddr     INTEGER  -- lookup address, relative to the module; NULL: told apart by its symbols
+) STRICT;
+
+-- A text that rows elsewhere stand for by its id.  Two ids may have equal texts.
+CREATE TABLE string (
+    id   INTEGER PRIMARY KEY,
+    text TEXT NOT NULL
+) STRICT;
+
+-- What a frame is called: its function at inline_depth 0 is the innermost inlined one, the one with
+-- the highest inline_depth the real function.  No row: nothing is known.
+CREATE TABLE symbol (
+    frame_id     INTEGER NOT NULL,
+    inline_depth INTEGER NOT NULL,
+    function     INTEGER NOT NULL, -- string.id: readable name
+    system_name  INTEGER,          -- string.id: linkage name; NULL: the same, or unknown
+    file         INTEGER,          -- string.id
+    line         INTEGER,
+    "column"     INTEGER,
+    start_line   INTEGER,          -- of the function
+    quality      INTEGER NOT NULL, -- 1 exported names, 2 .gnu_debugdata, 3 symbol table, 4 DWARF, 5 said by the capture
+    PRIMARY KEY (frame_id, inline_depth)
+) STRICT, WITHOUT ROWID;
+
+-- A stack is one integer: the call site of its leaf.  Each (parent, frame) is there once, a parent
+-- before its children.  The same in all captures.
+CREATE TABLE callsite (
+    id        INTEGER PRIMARY KEY,
+    parent_id INTEGER,          -- callsite.id of the caller; NULL for a root
+    frame_id  INTEGER NOT NULL,
+    depth     INTEGER NOT NULL  -- 0 for a root
+) STRICT;
+-- Serves walks from callers to callees: ... FROM callsite WHERE parent_id = ?, as call_tree() does.
+CREATE INDEX callsite_by_parent ON callsite (parent_id, frame_id);
+
+-- Frames with the names people read: of the innermost function, or '[module]' where there is none.
+CREATE VIEW frame_name AS
+SELECT f.id, f.module_id, m.name AS module, f.vaddr,
+       coalesce(fn.text, '[' || replace(m.name, rtrim(m.name, replace(m.name, '/', '')), '') || ']', '[unknown]') AS name,
+       file.text AS file, s.line
+FROM frame AS f
+LEFT JOIN module AS m ON m.id = f.module_id
+LEFT JOIN symbol AS s ON s.frame_id = f.id AND s.inline_depth = 0
+LEFT JOIN string AS fn ON fn.id = s.function
+LEFT JOIN string AS file ON file.id = s.file;
+
+---- Samples ----
+
+-- One CPU sample.  Those of a capture follow each other in the order of their times (capture.first_sample_id),
+-- so a range of times is a range of ids.  There is no index: samples are read in ranges.
+CREATE TABLE cpu_sample (
+    id          INTEGER PRIMARY KEY,
+    ts          INTEGER NOT NULL,
+    cpu         INTEGER,          -- NULL: unknown
+    utid        INTEGER NOT NULL, -- thread.id
+    callsite_id INTEGER NOT NULL,
+    weight      INTEGER           -- nanoseconds of CPU time; NULL: unknown
+) STRICT;
+
+-- One sampled allocation, and its release.  The protocol has no threads.  In the order of ts.
+CREATE TABLE heap_event (
+    id               INTEGER PRIMARY KEY,
+    ts               INTEGER,          -- of the allocation; NULL: before the capture (a release alone)
+    free_ts          INTEGER,          -- NULL: still in use at the end
+    upid             INTEGER NOT NULL, -- process.id
+    address          INTEGER NOT NULL,
+    size             INTEGER NOT NULL, -- bytes of this allocation; 0 when ts is NULL
+    objects          REAL NOT NULL,    -- allocations that it stands for
+    bytes            REAL NOT NULL,    -- bytes that it stands for
+    callsite_id      INTEGER,          -- of the allocation
+    free_callsite_id INTEGER           -- of the release
+) STRICT;
+
+-- What a value measures, as pprof has it.  The store's own: 'cpu' in 'nanoseconds', 'alloc_space',
+-- 'inuse_space' and 'free_space' in 'bytes', 'wall' (slices) in 'nanoseconds'.
+CREATE TABLE sample_type (
+    id   INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    UNIQUE (type, unit)
+) STRICT;
+
+-- Samples added up: what unfiltered reports and flame graphs are made from.
+CREATE TABLE callsite_sum (
+    capture_id     INTEGER NOT NULL,
+    sample_type_id INTEGER NOT NULL,
+    upid           INTEGER NOT NULL, -- process.id; 0: unknown
+    callsite_id    INTEGER NOT NULL, -- of the leaf: values are self values
+    n              ANY NOT NULL,     -- how many: samples, allocations, slices
+    value          ANY NOT NULL,     -- integer, or real for what is estimated
+    PRIMARY KEY (capture_id, sample_type_id, upid, callsite_id)
+) STRICT, WITHOUT ROWID;
+
+-- A sample of an imported profile (pprof, folded), which has no time.
+CREATE TABLE profile_sample (
+    id          INTEGER PRIMARY KEY,
+    capture_id  INTEGER NOT NULL,
+    upid        INTEGER,          -- process.id, if a label says so
+    utid        INTEGER,          -- thread.id, if a label says so
+    callsite_id INTEGER,          -- NULL: an empty stack
+    arg_set_id  INTEGER           -- its labels
+) STRICT;
+
+-- The values of such a sample, in the order of the profile's sample types.
+CREATE TABLE profile_value (
+    profile_sample_id INTEGER NOT NULL,
+    ordinal           INTEGER NOT NULL, -- of the sample type in the profile, from 0
+    sample_type_id    INTEGER NOT NULL,
+    value             INTEGER NOT NULL,
+    PRIMARY KEY (profile_sample_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+---- Timeline ----
+
+-- Category and name of slices, instants, counters, flows.  Two ids may have equal texts.
+CREATE TABLE event_name (
+    id       INTEGER PRIMARY KEY,
+    category TEXT NOT NULL,
+    name     TEXT NOT NULL
+) STRICT;
+
+-- What events stand on: a thread, an asynchronous operation, a counter.
+CREATE TABLE track (
+    id         INTEGER PRIMARY KEY,
+    capture_id INTEGER NOT NULL,
+    type       TEXT NOT NULL, -- 'thread', 'process', 'global', 'async' or 'counter'
+    name       TEXT,          -- of counters and asynchronous operations
+    category   TEXT,          -- likewise
+    upid       INTEGER,       -- process.id
+    utid       INTEGER,       -- thread.id; of a counter: its writer
+    cookie     INTEGER        -- id of the counter or operation in the trace
+) STRICT;
+
+-- A duration of a thread, or of an asynchronous operation; nested by time within its track.
+CREATE TABLE slice_data (
+    id         INTEGER PRIMARY KEY, -- within a capture in the order of ts, parents before children
+    ts         INTEGER NOT NULL,
+    dur        INTEGER NOT NULL,    -- -1: its end is not in the trace
+    track_id   INTEGER NOT NULL,
+    name_id    INTEGER NOT NULL,    -- event_name.id
+    depth      INTEGER NOT NULL,    -- 0: in no other
+    parent_id  INTEGER,             -- slice_data.id
+    arg_set_id INTEGER
+) STRICT;
+
+-- A moment.
+CREATE TABLE instant_data (
+    id         INTEGER PRIMARY KEY,
+    ts         INTEGER NOT NULL,
+    track_id   INTEGER NOT NULL, -- of its thread, process, asynchronous operation, or the global one
+    name_id    INTEGER NOT NULL, -- event_name.id
+    utid       INTEGER,          -- who wrote it, when the track does not say; thread.id
+    arg_set_id INTEGER
+) STRICT;
+
+-- A counter's value from ts on.
+CREATE TABLE counter (
+    id         INTEGER PRIMARY KEY,
+    ts         INTEGER NOT NULL,
+    track_id   INTEGER NOT NULL,
+    value      ANY,              -- integer or real
+    arg_set_id INTEGER           -- arguments that are no numbers
+) STRICT;
+
+-- One hop of a flow between slices.
+CREATE TABLE flow (
+    id         INTEGER PRIMARY KEY,
+    slice_out  INTEGER,          -- slice_data.id that it leaves; NULL: there was none
+    slice_in   INTEGER,          -- slice_data.id that it enters; NULL: there was none
+    trace_id   INTEGER NOT NULL, -- the flow's id in the trace
+    name_id    INTEGER NOT NULL, -- event_name.id
+    out_ts     INTEGER,
+    in_ts      INTEGER,
+    arg_set_id INTEGER           -- of the event that it enters with
+) STRICT;
+
+-- A thread had a CPU.
+CREATE TABLE sched_slice (
+    id        INTEGER PRIMARY KEY,
+    ts        INTEGER NOT NULL,
+    dur       INTEGER NOT NULL, -- -1: still running at the end
+    cpu       INTEGER NOT NULL,
+    utid      INTEGER NOT NULL, -- thread.id
+    end_state TEXT,             -- 'R' runnable, 'S' blocked, 'T' suspended, 'Z' dying, 'X' dead, 'I' new; NULL: unknown
+    priority  INTEGER           -- or weight of the fair scheduler; NULL: not said
+) STRICT;
+
+-- A thread had no CPU.
+CREATE TABLE thread_wait (
+    id         INTEGER PRIMARY KEY,
+    ts         INTEGER NOT NULL,
+    dur        INTEGER NOT NULL, -- -1: to the end
+    utid       INTEGER NOT NULL, -- thread.id
+    state      TEXT NOT NULL,    -- as sched_slice.end_state
+    waker_utid INTEGER           -- who ended it, or made the thread runnable; NULL: unknown
+) STRICT;
+
+-- A log message.
+CREATE TABLE log (
+    id      INTEGER PRIMARY KEY,
+    ts      INTEGER NOT NULL,
+    utid    INTEGER NOT NULL, -- thread.id
+    message TEXT NOT NULL
+) STRICT;
+
+-- An object that the trace names, other than processes and threads.
+CREATE TABLE object (
+    id         INTEGER PRIMARY KEY,
+    capture_id INTEGER NOT NULL,
+    kind       TEXT NOT NULL,    -- 'kernel' or 'user'
+    type       INTEGER,          -- kernel object type, zx_obj_type_t
+    koid       INTEGER NOT NULL, -- of a user object: its pointer
+    upid       INTEGER,          -- process.id
+    name       TEXT NOT NULL,
+    arg_set_id INTEGER
+) STRICT;
+
+-- Arguments of events, labels of samples.  A set may belong to many rows.
+CREATE TABLE arg (
+    arg_set_id INTEGER NOT NULL,
+    ordinal    INTEGER NOT NULL, -- place in the set, from 0
+    key_id     INTEGER NOT NULL, -- string.id
+    type       INTEGER NOT NULL, -- of FXT: 0 null, 1 int32, 2 uint32, 3 int64, 4 uint64, 5 double, 6 string,
+                                 -- 7 pointer, 8 koid, 9 bool, 10 blob, 11 unknown
+    value      ANY,
+    PRIMARY KEY (arg_set_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+---- PerfettoSQL's names ----
+
+CREATE VIEW slice AS
+SELECT s.id, s.ts, s.dur, s.track_id, n.category, n.name, s.depth, s.parent_id, s.arg_set_id,
+       'internal_slice' AS type
+FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id;
+
+CREATE VIEW instant AS
+SELECT i.id, i.ts, i.track_id, n.category, n.name, i.utid, i.arg_set_id
+FROM instant_data AS i JOIN event_name AS n ON n.id = i.name_id;
+
+-- Slices of threads, with who ran them.
+CREATE VIEW thread_slice AS
+SELECT s.id, s.ts, s.dur, n.category, n.name, s.depth, s.parent_id, s.arg_set_id, s.track_id,
+       t.utid, th.tid, th.name AS thread_name, t.upid, p.pid, p.name AS process_name
+FROM slice_data AS s
+JOIN event_name AS n ON n.id = s.name_id
+JOIN track AS t ON t.id = s.track_id AND t.type = 'thread'
+JOIN thread AS th ON th.id = t.utid
+LEFT JOIN process AS p ON p.id = t.upid;
+
+-- Slices of asynchronous operations.
+CREATE VIEW async_slice AS
+SELECT s.id, s.ts, s.dur, n.category, n.name, s.depth, s.parent_id, s.arg_set_id, s.track_id,
+       t.cookie, t.upid, p.pid, p.name AS process_name
+FROM slice_data AS s
+JOIN event_name AS n ON n.id = s.name_id
+JOIN track AS t ON t.id = s.track_id AND t.type = 'async'
+LEFT JOIN process AS p ON p.id = t.upid;
+
+CREATE VIEW process_slice AS SELECT * FROM async_slice;
+
+CREATE VIEW thread_track AS
+SELECT id, name, type, utid FROM track WHERE type = 'thread';
+
+CREATE VIEW process_track AS
+SELECT id, name, type, upid FROM track WHERE type IN ('process', 'async');
+
+CREATE VIEW counter_track AS
+SELECT id, name, type, upid, utid, cookie FROM track WHERE type = 'counter';
+
+CREATE VIEW process_counter_track AS
+SELECT id, name, type, upid FROM track WHERE type = 'counter' AND upid IS NOT NULL;
+
+CREATE VIEW counters AS
+SELECT c.id, c.ts, c.value, c.track_id, t.name
+FROM counter AS c JOIN track AS t ON t.id = c.track_id;
+
+CREATE VIEW sched AS SELECT * FROM sched_slice;
+
+CREATE VIEW thread_state AS
+SELECT ts, dur, cpu, utid, 'Running' AS state, NULL AS waker_utid FROM sched_slice
+UNION ALL
+SELECT ts, dur, NULL, utid, state, waker_utid FROM thread_wait;
+
+CREATE VIEW args AS
+SELECT a.arg_set_id, k.text AS key, k.text AS flat_key,
+       CASE WHEN a.type IN (1, 2, 3, 4, 7, 8, 9) THEN a.value END AS int_value,
+       CASE WHEN a.type = 6 THEN a.value END AS string_value,
+       CASE WHEN a.type = 5 THEN a.value END AS real_value,
+       CASE a.type WHEN 1 THEN 'int' WHEN 2 THEN 'uint' WHEN 3 THEN 'int' WHEN 4 THEN 'uint'
+                   WHEN 5 THEN 'real' WHEN 6 THEN 'string' WHEN 7 THEN 'pointer' WHEN 8 THEN 'uint'
+                   WHEN 9 THEN 'bool' WHEN 10 THEN 'blob' ELSE 'null' END AS value_type,
+       CASE WHEN a.type = 7 THEN printf('0x%x', a.value)
+            WHEN a.type = 9 THEN iif(a.value, 'true', 'false')
+            WHEN a.type IN (2, 4, 8) THEN printf('%u', a.value)
+            WHEN a.type = 10 THEN hex(a.value)
+            ELSE CAST(a.value AS TEXT) END AS display_value
+FROM arg AS a JOIN string AS k ON k.id = a.key_id;
+
+CREATE VIEW perf_sample AS
+SELECT id, ts, utid, cpu, callsite_id FROM cpu_sample;
+
+CREATE VIEW cpu_profile_stack_sample AS
+SELECT id, ts, callsite_id, utid FROM cpu_sample;
+
+CREATE VIEW stack_profile_callsite AS
+SELECT id, depth, parent_id, frame_id FROM callsite;
+
+CREATE VIEW stack_profile_frame AS
+SELECT id, name, module_id AS mapping, vaddr AS rel_pc, id AS symbol_set_id FROM frame_name;
+
+-- Modules: PerfettoSQL's mappings have no process either.
+CREATE VIEW stack_profile_mapping AS
+SELECT id, build_id, name FROM module;
+
+CREATE VIEW stack_profile_symbol AS
+SELECT s.frame_id AS symbol_set_id, fn.text AS name, file.text AS source_file,
+       s.line AS line_number,
+       s.inline_depth < (SELECT max(inline_depth) FROM symbol WHERE frame_id = s.frame_id) AS inlined
+FROM symbol AS s
+JOIN string AS fn ON fn.id = s.function
+LEFT JOIN string AS file ON file.id = s.file;
+
+-- Allocations count up, releases down.
+CREATE VIEW heap_profile_allocation AS
+SELECT ts, upid, 'malloc' AS heap_name, callsite_id, objects AS count, bytes AS size
+FROM heap_event WHERE ts IS NOT NULL
+UNION ALL
+SELECT free_ts, upid, 'malloc', callsite_id, -objects, -bytes
+FROM heap_event WHERE free_ts IS NOT NULL AND ts IS NOT NULL;
+
+CREATE VIEW trace_bounds AS
+SELECT min(start_ts) AS start_ts, max(end_ts) AS end_ts FROM capture;
+
+CREATE VIEW stats AS
+SELECT kind AS name, iif(is_loss, 'data_loss', 'info') AS severity, 'trace' AS source, count AS value,
+       description, capture_id
+FROM damage
+UNION ALL
+SELECT name, 'data_loss', 'trace', count, 'records lost before the trace was written', capture_id
+FROM loss;
+
+CREATE VIEW metadata AS
+SELECT key AS name, CASE WHEN typeof(value) = 'integer' THEN value END AS int_value,
+       CASE WHEN typeof(value) <> 'integer' THEN value END AS str_value, capture_id
+FROM meta;
