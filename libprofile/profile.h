@@ -3,8 +3,9 @@
  * This header is the manual of libprofile.  It has four parts, each standing on the one before:
  *
  *   stacks    strings, modules, frames and call sites, each stored once
- *   ingest    FXT records become calls of one sink: process, thread, mapping, sample, span, loss,
- *             and the timeline: slices, flows, counters, scheduling, logs, objects
+ *   ingest    FXT records become calls of one sink: process, thread, mapping, sample, heap
+ *             allocation and release, span, loss, and the timeline: slices, flows, counters,
+ *             scheduling, logs, objects
  *   profile   a sink that adds samples and slices up; then symbolized, then filtered
  *   codec     a profile becomes pprof, folded stacks or a table
  *
@@ -205,6 +206,40 @@ struct profile_sample {
     uint32_t thread_id; /* of struct profile_thread */
     uint32_t callsite;  /* provisional: 1..count */
     uint64_t weight_ns; /* the capture's period; 0 unknown */
+};
+
+/* One sampled allocation (docs/formats/memory-sampler.md sections 4 and 6).  A sampler of the mean
+ * interval R takes an allocation of S bytes with probability p = 1 - e^(-S/R), so one that it took
+ * stands for w = 1/p of them: members objects and bytes, whose sums estimate what was really
+ * allocated.  Over all n real allocations of S bytes the variance of that estimate is
+ * n S^2 (1 - p) / p, in bytes.  */
+struct profile_allocation {
+    uint64_t id;   /* 1, 2, ... in this trace, in the order of its messages */
+    bool has_time; /* false in a recorded stream of messages, which has no times: ts_ns is 0 */
+    int64_t ts_ns;
+    uint64_t process; /* koid */
+    uint64_t thread;  /* koid; 0 unknown */
+    uint64_t address;
+    uint64_t size_bytes;     /* as asked for; may be 0 */
+    uint64_t interval_bytes; /* R; 0: every allocation was recorded, so w is 1 */
+    double objects;          /* w */
+    double bytes;            /* size_bytes * w */
+    uint32_t callsite;       /* provisional, see callsites below; 0: the message has no stack */
+};
+
+/* The end of an allocation that was told before: the block was released.  There is none for blocks
+ * still in use when the trace ends, and none for releases of blocks nobody knows, which are counted
+ * (struct profile_notices).  */
+struct profile_release {
+    bool has_time;
+    int64_t ts_ns;
+    uint64_t process;  /* koid */
+    uint64_t thread;   /* koid of who released; 0 unknown */
+    uint32_t callsite; /* provisional: where it was released; 0: no stack */
+    /* Nobody told of the release: its address was allocated anew, so it must have happened before
+     * that, the time of which this has.  There is no call site.  */
+    bool assumed;
+    const struct profile_allocation *allocation; /* what it ends, as it was told */
 };
 
 /* One finished slice of a thread as the span profile counts it.  Told by profile_ingest_finish(),
@@ -418,6 +453,10 @@ struct profile_sink {
     enum profile_status (*thread_state)(void *context, const struct profile_thread_state *state);
     enum profile_status (*log)(void *context, const struct profile_log *log);
     enum profile_status (*object)(void *context, const struct profile_object *object);
+    /* Sampled blocks, in the order of the messages: every release ends an allocation told before,
+     * once.  Call sites of both are provisional, numbered together with those of samples.  */
+    enum profile_status (*allocation)(void *context, const struct profile_allocation *allocation);
+    enum profile_status (*release)(void *context, const struct profile_release *release);
 };
 
 /* What ingest noticed: counted, never an error.  */
@@ -434,6 +473,10 @@ struct profile_notices {
     uint64_t bad_mappings;       /* empty ones, and ones that wrap around 2^64 */
     uint64_t stack_captures;     /* cpu_profiler/stack_sample blobs: raw stacks, not unwound */
     uint64_t unhandled_records;  /* of no meaning for a profile: logs, empty stacks, ... */
+    uint64_t bad_messages;    /* of the memory sampler that break their format, or lack members */
+    uint64_t repeated_blocks; /* allocated at an address in use: a release was not told of */
+    uint64_t unknown_frees;   /* released and not known: allocated before, or told too early */
+    uint64_t blocks_left_out; /* allocated while 2^26 sampled blocks were in use */
 };
 
 struct profile_ingest;
@@ -449,8 +492,11 @@ struct profile_ingest_options {
     /* Only these processes (low 32 bits of their koid); pid_count 0: all.  Copied.  */
     const uint64_t *pids;
     size_t pid_count;
-    const uint64_t *tids; /* only these threads, likewise */
+    const uint64_t *tids; /* only these threads, likewise; of blocks, those they allocated */
     size_t tid_count;
+    /* The process of messages of the memory sampler that come without one, as in a recorded stream:
+     * such a stream is of one process.  0: koid 1.  */
+    uint64_t message_process;
 };
 
 /* An ingest of one trace.  sink is copied; stacks is borrowed and must stay until

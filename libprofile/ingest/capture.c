@@ -5,7 +5,7 @@
 
 /* ---- Arguments, whatever integer type they were written with ---- */
 
-static bool argument_u64(const struct fxt_record *record, const char *name, uint64_t *out)
+bool ingest_argument_u64(const struct fxt_record *record, const char *name, uint64_t *out)
 {
     const struct fxt_arg *arg = fxt_record_arg(record, name);
     int64_t number;
@@ -43,7 +43,7 @@ static bool argument_i64(const struct fxt_record *record, const char *name, int6
         *out = arg->value.int64;
         return true;
     }
-    if (!argument_u64(record, name, &number) || number > INT64_MAX)
+    if (!ingest_argument_u64(record, name, &number) || number > INT64_MAX)
         return false;
     *out = (int64_t)number;
     return true;
@@ -82,13 +82,17 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
     };
     uint64_t max_frames = 0;
 
-    (void)argument_u64(record, "period_ns", &capture.period_ns);
-    if (argument_u64(record, "max_frames", &max_frames) && max_frames <= UINT32_MAX)
+    (void)ingest_argument_u64(record, "period_ns", &capture.period_ns);
+    if (ingest_argument_u64(record, "max_frames", &max_frames) && max_frames <= UINT32_MAX)
         capture.max_frames = (uint32_t)max_frames;
     capture.has_clock = argument_i64(record, "realtime_ns", &capture.realtime_ns) &&
                         argument_i64(record, "monotonic_ns", &capture.monotonic_ns);
-    ingest->period_ns = capture.period_ns;
-    ingest->max_frames = capture.max_frames;
+    if (ingest_argument_u64(record, "sampling_interval_bytes", &ingest->heap.interval_bytes)) {
+        ingest->heap.max_frames = capture.max_frames; /* a heap's: it says nothing of samples */
+    } else {
+        ingest->period_ns = capture.period_ns;
+        ingest->max_frames = capture.max_frames;
+    }
     ingest->has_session = true;
     if (capture.arch.length > 0)
         ingest->arm64 = ingest_string_is(&capture.arch, "aarch64") ||
@@ -147,11 +151,11 @@ enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
         profile_index_add(&ingest->lost_index, hash, at);
     }
     last = &ingest->lost[at - 1].last;
-    (void)argument_u64(record, "ring", &last->ring);
-    (void)argument_u64(record, "throttled", &last->throttled);
-    (void)argument_u64(record, "region_full", &last->region_full);
-    (void)argument_u64(record, "unreadable", &last->unreadable);
-    (void)argument_u64(record, "exited", &last->exited);
+    (void)ingest_argument_u64(record, "ring", &last->ring);
+    (void)ingest_argument_u64(record, "throttled", &last->throttled);
+    (void)ingest_argument_u64(record, "region_full", &last->region_full);
+    (void)ingest_argument_u64(record, "unreadable", &last->unreadable);
+    (void)ingest_argument_u64(record, "exited", &last->exited);
     return PROFILE_OK;
 }
 

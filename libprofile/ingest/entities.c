@@ -106,6 +106,16 @@ static enum profile_status name_process(struct profile_ingest *ingest, uint64_t 
     return announce_process(ingest, process, error);
 }
 
+enum profile_status ingest_process_name(struct profile_ingest *ingest, uint64_t koid,
+                                        const char *bytes, size_t length,
+                                        struct profile_error *error)
+{
+    profile_id name;
+    enum profile_status status = profile_stacks_string(ingest->stacks, bytes, length, &name, error);
+
+    return status == PROFILE_OK ? name_process(ingest, koid, name, error) : status;
+}
+
 /* ---- Threads ---- */
 
 static profile_id thread_name(const struct profile_ingest *ingest,

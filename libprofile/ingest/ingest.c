@@ -106,6 +106,7 @@ void profile_ingest_close(struct profile_ingest *ingest)
     if (!ingest)
         return;
     ingest_span_release(ingest);
+    live_release(&ingest->heap.live);
     ingest_sample_release(ingest);
     ingest_map_release(ingest);
     profile_index_release(&ingest->lost_index);
@@ -178,6 +179,8 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
 {
     struct fxt_words pcs;
 
+    if (ingest_is_heap_message(record))
+        return ingest_heap_message(ingest, record, error);
     if (fxt_record_sampler_stack(record, &pcs))
         return ingest_sample_stack(ingest, record, pcs, true, error);
     if (record->value.large_blob.format == 0 && record->category.length == 0 &&

@@ -5,6 +5,8 @@
  *   entities.c   processes, threads and their names
  *   maps.c       modules and mappings; which of them an address belonged to
  *   samples.c    stacks of addresses, stored once as they are, resolved at the end
+ *   heap.c       messages of the memory sampler: modules, allocations, releases
+ *   live.c       the sampled blocks that are in use
  *   spans.c      durations: begins and ends brought together
  *   sort.c       external merge sort of the events of spans.c
  */
@@ -113,6 +115,40 @@ struct ingest_samples {
     struct profile_index stack_index; /* from the hash of a whole stack to its call site */
 };
 
+/* ---- Heap (heap.c, live.c) ---- */
+
+/* A sampled block that is in use.  */
+struct live_block {
+    uint64_t address;
+    uint64_t size_bytes;
+    uint64_t interval_bytes;
+    uint64_t id;
+    int64_t ts_ns;
+    uint32_t process; /* entity id; 0: the slot is free */
+    uint32_t thread;  /* entity id; 0 unknown */
+    uint32_t callsite;
+    bool has_time;
+    bool told; /* the sink was told of it: its thread passes the filter */
+};
+
+/* By (process, address).  Open addressing; a block that goes is closed up at once, so that looking
+ * for others never takes longer for it.  */
+struct live_set {
+    struct live_block *slots;
+    size_t mask; /* slots - 1, a power of two.  Meaningless while slots is NULL */
+    size_t count;
+};
+
+/* What can be in use at once: a heap of many terabytes, with the usual interval.  */
+#define MAX_LIVE_BLOCKS ((size_t)1 << 26)
+
+struct ingest_heap {
+    struct live_set live;
+    uint64_t allocations;    /* told so far: the last id */
+    uint64_t interval_bytes; /* of the session; 0: it says nothing */
+    uint32_t max_frames;
+};
+
 /* ---- Spans (spans.c) ---- */
 
 /* A thread and a name of its slices.  Events carry this pair, so that the sorted pass needs no
@@ -175,10 +211,12 @@ struct profile_ingest {
     struct map_module *modules;
     size_t module_count, module_capacity;
     struct profile_index module_index;
-    struct map_segment **overlaps; /* scratch of one insertion */
+    struct profile_index named_index; /* from build IDs to the module named first */
+    struct map_segment **overlaps;    /* scratch of one insertion */
     size_t overlap_capacity;
 
     struct ingest_samples samples;
+    struct ingest_heap heap;
     struct ingest_spans spans;
 
     int64_t last_ns; /* the latest time of the trace; meaningful when has_time */
@@ -205,6 +243,8 @@ enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
 enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
                                           struct profile_error *error);
 bool ingest_string_is(const struct fxt_string *string, const char *text);
+/* An argument of any integer type; false, and *out untouched, if it is not there or negative.  */
+bool ingest_argument_u64(const struct fxt_record *record, const char *name, uint64_t *out);
 
 /* entities.c.  Ids are found or made; a new entity is announced to the sink.  */
 enum profile_status ingest_process(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
@@ -213,6 +253,10 @@ enum profile_status ingest_thread(struct profile_ingest *ingest, const struct fx
                                   uint32_t *out, struct profile_error *error);
 enum profile_status ingest_object(struct profile_ingest *ingest, const struct fxt_record *record,
                                   struct profile_error *error);
+
+enum profile_status ingest_process_name(struct profile_ingest *ingest, uint64_t koid,
+                                        const char *bytes, size_t length,
+                                        struct profile_error *error);
 
 /* Tell names that came after their threads.  */
 enum profile_status ingest_entities_finish(struct profile_ingest *ingest,
@@ -224,6 +268,10 @@ enum profile_status ingest_map_module(struct profile_ingest *ingest,
 enum profile_status ingest_map_mapping(struct profile_ingest *ingest,
                                        const struct fxt_record *record,
                                        struct profile_error *error);
+/* A place [start, start + length) of a module that is known by its build ID alone.  */
+enum profile_status ingest_map_segment(struct profile_ingest *ingest, uint32_t process,
+                                       profile_id module, uint64_t start, uint64_t length,
+                                       uint64_t vaddr, struct profile_error *error);
 /* Which module an address of an epoch belonged to.  */
 struct map_query {
     uint32_t process; /* entity id */
@@ -242,9 +290,28 @@ void ingest_map_release(struct profile_ingest *ingest);
 enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
                                         const struct fxt_record *record, struct fxt_words pcs,
                                         bool kernel_sampler, struct profile_error *error);
+/* The provisional call site of a stack of return addresses, all of them; 0 when it is empty.  cut:
+ * it reached the capture's depth.  */
+enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t process,
+                                        struct fxt_words pcs, bool cut, uint32_t *out,
+                                        struct profile_error *error);
 enum profile_status ingest_sample_finish(struct profile_ingest *ingest,
                                          struct profile_error *error);
 void ingest_sample_release(struct profile_ingest *ingest);
+
+/* heap.c */
+bool ingest_is_heap_message(const struct fxt_record *record);
+enum profile_status ingest_heap_message(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error);
+
+/* live.c */
+/* The block, or NULL.  Valid until the set changes.  */
+struct live_block *live_find(const struct live_set *live, uint32_t process, uint64_t address);
+/* Put in a block that is not there.  False when memory is short.  */
+bool live_add(struct live_set *live, const struct live_block *block);
+void live_remove(struct live_set *live, struct live_block *block);
+void live_release(struct live_set *live);
 
 /* spans.c */
 enum profile_status ingest_span_event(struct profile_ingest *ingest,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfxt/fidl/fidl_sampler.h"
 #include "libprofile/ingest/ingest.h"
 
 static int compare_ranges(const void *a, const void *b)
@@ -66,10 +67,69 @@ static struct map_segment segment_part(const struct map_segment *segment, uint64
     return part;
 }
 
-/* Same module at the same place: nothing changes where both are.  */
-static bool agrees(const struct map_segment *a, const struct map_segment *b)
+/* ---- Modules known by their build ID alone ----
+ *
+ * A heap capture says where modules are twice: by records that name them, and in messages that have
+ * nothing but build IDs, of which they keep the first FIDL_MAX_BUILD_ID bytes.  Both mean one
+ * module: of several with that build ID, the one named first.  */
+
+static size_t key_length(const struct profile_module *module)
 {
-    return a->module == b->module && a->vaddr - a->start == b->vaddr - b->start;
+    return module->build_id_length < FIDL_MAX_BUILD_ID ? module->build_id_length
+                                                       : FIDL_MAX_BUILD_ID;
+}
+
+/* The named module with module's build ID; 0 if there is none.  */
+static profile_id find_build_id(const struct profile_ingest *ingest,
+                                const struct profile_module *module, uint64_t hash)
+{
+    size_t length = key_length(module), probe;
+    profile_id at;
+
+    for (at = profile_index_first(&ingest->named_index, hash, &probe); at;
+         at = profile_index_next(&ingest->named_index, hash, &probe)) {
+        struct profile_module named = profile_stacks_get_module(ingest->stacks, at);
+
+        if (key_length(&named) == length && memcmp(named.build_id, module->build_id, length) == 0)
+            return at;
+    }
+    return 0;
+}
+
+/* The named module that a nameless one is; id itself if it has a name, or none is known.  */
+static profile_id find_named(const struct profile_ingest *ingest, profile_id id)
+{
+    struct profile_module module = profile_stacks_get_module(ingest->stacks, id);
+    profile_id named = 0;
+
+    if (module.name == 0 && module.build_id_length > 0)
+        named = find_build_id(ingest, &module,
+                              profile_hash_bytes(module.build_id, key_length(&module)));
+    return named ? named : id;
+}
+
+/* Remember a named module for find_named().  */
+static enum profile_status note_named(struct profile_ingest *ingest, profile_id id,
+                                      struct profile_error *error)
+{
+    struct profile_module module = profile_stacks_get_module(ingest->stacks, id);
+    uint64_t hash = profile_hash_bytes(module.build_id, key_length(&module));
+
+    if (module.name == 0 || module.build_id_length == 0 || find_build_id(ingest, &module, hash))
+        return PROFILE_OK;
+    if (!profile_index_reserve(&ingest->named_index))
+        return profile_no_memory(error);
+    profile_index_add(&ingest->named_index, hash, id);
+    return PROFILE_OK;
+}
+
+/* Same module at the same place: nothing changes where both are.  */
+static bool agrees(const struct profile_ingest *ingest, const struct map_segment *a,
+                   const struct map_segment *b)
+{
+    return a->vaddr - a->start == b->vaddr - b->start &&
+           (a->module == b->module ||
+            find_named(ingest, a->module) == find_named(ingest, b->module));
 }
 
 /* Take what overlaps segment out of the process's map, into ingest->overlaps by address.  */
@@ -127,7 +187,7 @@ static enum profile_status fill_gaps(struct profile_ingest *ingest, struct inges
     for (size_t i = 0; i < count && status == PROFILE_OK; i++) {
         struct map_segment *old = ingest->overlaps[i];
 
-        if (!agrees(old, segment)) {
+        if (!agrees(ingest, old, segment)) {
             status = retire(ingest, process, old, segment, error);
             continue;
         }
@@ -156,7 +216,7 @@ static enum profile_status insert(struct profile_ingest *ingest, struct ingest_p
     if (status != PROFILE_OK)
         return status;
     for (size_t i = 0; i < count; i++)
-        conflict |= !agrees(ingest->overlaps[i], &segment);
+        conflict |= !agrees(ingest, ingest->overlaps[i], &segment);
     if (conflict) {
         if (process->epoch == UINT32_MAX - 1)
             return profile_fail(error, PROFILE_LIMIT, "a process with 2^32 address maps");
@@ -248,6 +308,8 @@ enum profile_status ingest_map_module(struct profile_ingest *ingest,
         status = find_module(ingest, process, record->value.module.id, &entry, error);
     if (status == PROFILE_OK)
         status = profile_stacks_module(ingest->stacks, &module, &entry->module, error);
+    if (status == PROFILE_OK)
+        status = note_named(ingest, entry->module, error);
     for (; status == PROFILE_OK && entry->pending; entry->pending = entry->pending->next) {
         ingest->notices.unknown_modules--;
         status = apply_mapping(ingest, process, entry->module, entry->pending, error);
@@ -300,6 +362,19 @@ enum profile_status ingest_map_mapping(struct profile_ingest *ingest,
     if (entry->module == 0)
         return add_pending(ingest, entry, &mapping, error);
     return apply_mapping(ingest, process, entry->module, &mapping, error);
+}
+
+enum profile_status ingest_map_segment(struct profile_ingest *ingest, uint32_t process,
+                                       profile_id module, uint64_t start, uint64_t length,
+                                       uint64_t vaddr, struct profile_error *error)
+{
+    struct map_pending mapping = { .start = start, .vaddr = vaddr };
+
+    if (length == 0 || __builtin_add_overflow(start, length - 1, &mapping.last)) {
+        ingest->notices.bad_mappings++;
+        return PROFILE_OK;
+    }
+    return apply_mapping(ingest, process, find_named(ingest, module), &mapping, error);
 }
 
 /* ---- Queries ---- */
@@ -401,6 +476,11 @@ enum profile_status ingest_map_resolve(struct profile_ingest *ingest, struct map
     enum profile_status status = PROFILE_OK;
     size_t end;
 
+    for (profile_id id = 1;
+         id <= profile_stacks_module_count(ingest->stacks) && status == PROFILE_OK; id++)
+        status = note_named(ingest, id, error); /* those of traces before, too */
+    if (status != PROFILE_OK)
+        return status;
     qsort(queries, count, sizeof *queries, compare_queries);
     for (size_t start = 0; start < count && status == PROFILE_OK; start = end) {
         for (end = start; end < count && queries[end].process == queries[start].process;)
@@ -408,6 +488,9 @@ enum profile_status ingest_map_resolve(struct profile_ingest *ingest, struct map
         status = resolve_process(&ingest->processes[queries[start].process - 1], queries + start,
                                  end - start, error);
     }
+    for (size_t i = 0; i < count && status == PROFILE_OK; i++)
+        if (queries[i].module)
+            queries[i].module = find_named(ingest, queries[i].module);
     return status;
 }
 
@@ -416,6 +499,7 @@ void ingest_map_release(struct profile_ingest *ingest)
     for (size_t i = 0; i < ingest->process_count; i++)
         tdestroy(ingest->processes[i].map, keep_segment);
     profile_index_release(&ingest->module_index);
+    profile_index_release(&ingest->named_index);
     free(ingest->modules);
     free(ingest->overlaps);
 }

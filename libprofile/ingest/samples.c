@@ -266,6 +266,25 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     return ingest_sink_status(ingest->sink.sample(ingest->sink.context, &sample), error);
 }
 
+enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t process,
+                                        struct fxt_words pcs, bool cut, uint32_t *out,
+                                        struct profile_error *error)
+{
+    struct stack stack = { .pcs = pcs, .cut = cut };
+    enum profile_status status;
+
+    *out = 0;
+    if (pcs.count == 0)
+        return PROFILE_OK;
+    ingest->notices.truncated_stacks += cut;
+    status = find_spaces(ingest, process, &stack, error);
+    if (status == PROFILE_OK)
+        status = find_stack(ingest, &stack, out, error);
+    if (status == PROFILE_OK)
+        ingest->samples.hits[*out - 1]++;
+    return status;
+}
+
 /* ---- The end ---- */
 
 /* Raw frames in a map that has mappings, but none at that address, are code in no module: [anon].
