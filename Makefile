@@ -256,7 +256,7 @@ format:
 # ---- Installing ----
 
 # Public headers of a library beside its main one.
-MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h
+MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h libprofile/codec/files.h
 
 .PHONY: install
 install: all

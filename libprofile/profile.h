@@ -49,6 +49,7 @@ enum profile_status {
     PROFILE_INVALID = 3,   /* an argument breaks the contract */
     PROFILE_LIMIT = 4,     /* more than 2^32 - 2 distinct strings, frames, call sites, ... */
     PROFILE_STOPPED = 5,   /* a callback asked to stop */
+    PROFILE_MALFORMED = 6, /* the input is not in the format that was asked for */
 };
 
 /* What went wrong, for people.  Belongs to the caller, may be NULL; written on every status but

@@ -1,0 +1,269 @@
+/* files.h - profiles as other tools write them: pprof messages entry by entry, folded stacks line
+ * by line.
+ *
+ * profile_read_pprof() tells a sink everything that a pprof profile holds, in terms of the file;
+ * nothing is interpreted, merged or left out.  struct profile_pprof_writer takes the same calls and
+ * writes a profile, and can itself be the sink: what it writes then decodes to the same message,
+ * but for the order of fields (docs/formats/pprof.md, section 1).
+ *
+ *     struct fxt_input_options from = { .size = sizeof from, .fd = fd, .as_stream = true };
+ *     fxt_input_open(&from, &input, NULL);
+ *     status = profile_read_pprof(input, &sink, NULL, &notices, &error);
+ *     if (profile_read_describe(&notices, text, sizeof text))
+ *         complain(text);
+ *
+ * profile_read_folded() reads lines of folded stacks (section 5), one or two columns of numbers.
+ *
+ * Input is hostile.  Damage is counted in struct profile_read_notices, never a status: what is
+ * readable is delivered.  Everything passed to a sink is borrowed for the call unless said
+ * otherwise, and whatever a sink returns but PROFILE_OK ends the reading with that status.  NULL
+ * members of sinks are not called.  */
+#ifndef PROFILE_FILES_H
+#define PROFILE_FILES_H
+
+#include "libprofile/profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes as they stand in the file - UTF-8, if its writer kept the rules - with a NUL behind them
+ * that does not count.  */
+struct profile_text {
+    const char *bytes;
+    size_t length;
+};
+
+/* ---- Which format ---- */
+
+enum {
+    /* Bytes at the start that are enough to tell.  Fewer do where the file is shorter.  */
+    PROFILE_SNIFF_BYTES = 4096,
+};
+
+/* Whether the first bytes of a file, uncompressed, are those of a pprof message: its first fields
+ * have numbers and wire types of Profile.  */
+PROFILE_API bool profile_is_pprof(const void *start, size_t length);
+
+/* Whether they are folded stacks: text, and the first line that is not blank ends in a number.  */
+PROFILE_API bool profile_is_folded(const void *start, size_t length);
+
+/* ---- What was noticed ---- */
+
+/* Filled in on every status.  */
+struct profile_read_notices {
+    /* Damage: the file says what its format does not allow.  */
+    bool cut;                /* it ends inside an entry, or its compressed data stop early */
+    uint64_t bad_entries;    /* that cannot be decoded, or are too large: left out */
+    uint64_t bad_ids;        /* entries of id 0 or of an id that was there before: left out */
+    uint64_t bad_strings;    /* references behind the string table: read as "" */
+    uint64_t bad_references; /* to locations and functions that are not there: left out, as 0 */
+    uint64_t bad_samples;    /* with more or fewer values than sample types: left out */
+    uint64_t bad_lines;      /* folded: lines without a number at the end, or too long: left out */
+    uint64_t first_offset;   /* uncompressed bytes before the first of cut, bad_entries, bad_lines;
+                                0 without.  The others are found when all has been read */
+    /* Not damage.  */
+    uint64_t lost_mappings;  /* mapping ids of locations that are not there: read as 0, none */
+    uint64_t unknown_fields; /* of Profile: passed over */
+    uint64_t wide_lines;     /* folded: lines with two numbers */
+    uint64_t lines;          /* folded: lines delivered */
+};
+
+PROFILE_API bool profile_read_is_damaged(const struct profile_read_notices *notices);
+
+/* The damage as a phrase, NUL-terminated: "cut at offset 120; 3 samples with the wrong number of
+ * values".  False, and "", without any.  */
+PROFILE_API bool profile_read_describe(const struct profile_read_notices *notices, char *text,
+                                       size_t size);
+
+/* Bounds.  A member that is 0 takes the value in brackets.  */
+struct profile_read_options {
+    size_t size;               /* sizeof(struct profile_read_options) */
+    const char *temporary_dir; /* for samples read before the tables; NULL: $TMPDIR, else /tmp */
+    size_t sample_bytes;       /* of samples, before they go to an unlinked file there [32 MiB] */
+    size_t table_bytes;        /* strings, locations, functions, mappings in memory [1 GiB] */
+    size_t entry_bytes;        /* one entry of a message; one line of folded stacks [16 MiB] */
+};
+
+/* ---- pprof ---- */
+
+/* Strings are indexes into the string table, 0 is "".  Mappings, functions and locations are
+ * numbered from 1 in the order of the file, which is that of telling; that number is how others
+ * refer to them, whatever their id.  0 is none.  */
+
+struct profile_pprof_type {
+    uint32_t type;
+    uint32_t unit;
+};
+
+struct profile_pprof_header {
+    const struct profile_pprof_type *types; /* sample types: meaning and order of values */
+    size_t type_count;
+    uint32_t default_sample_type;
+    bool has_period_type;
+    struct profile_pprof_type period_type;
+    int64_t period;
+    int64_t time_ns; /* Unix time */
+    int64_t duration_ns;
+    uint32_t drop_frames; /* regular expressions */
+    uint32_t keep_frames;
+    uint32_t doc_url;
+    const uint32_t *comments;
+    size_t comment_count;
+    /* How many are going to be told; not read by the writer.  Of samples at most so many.  */
+    size_t mapping_count;
+    size_t function_count;
+    size_t location_count;
+    uint64_t sample_count;
+};
+
+struct profile_pprof_mapping {
+    uint64_t id;
+    uint64_t start; /* process addresses [start, limit) */
+    uint64_t limit;
+    uint64_t file_offset;
+    uint32_t filename;
+    uint32_t build_id;
+    bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
+};
+
+struct profile_pprof_function {
+    uint64_t id;
+    uint32_t name;
+    uint32_t system_name;
+    uint32_t filename;
+    int64_t start_line;
+};
+
+struct profile_pprof_line {
+    uint32_t function; /* number */
+    int64_t line;
+    int64_t column;
+};
+
+struct profile_pprof_location {
+    uint64_t id;
+    uint32_t mapping; /* number */
+    uint64_t address;
+    const struct profile_pprof_line *lines; /* innermost first */
+    size_t line_count;
+    bool is_folded;
+};
+
+/* One of str and num is meant, though some writers fill in both (section 4).  */
+struct profile_pprof_label {
+    uint32_t key;
+    uint32_t str;
+    int64_t num;
+    uint32_t num_unit;
+};
+
+struct profile_pprof_sample {
+    const uint32_t *locations; /* numbers, leaf first */
+    size_t location_count;
+    const int64_t *values; /* as many as there are sample types */
+    size_t value_count;
+    const struct profile_pprof_label *labels;
+    size_t label_count;
+};
+
+/* Calls come in the order of the members: all strings in one call, the header once, then each
+ * mapping, function, location, sample.  Strings live until profile_read_pprof() returns.  */
+struct profile_pprof_sink {
+    size_t size; /* sizeof(struct profile_pprof_sink) */
+    void *context;
+    enum profile_status (*strings)(void *context, const struct profile_text *strings, size_t count);
+    enum profile_status (*header)(void *context, const struct profile_pprof_header *header);
+    enum profile_status (*mapping)(void *context, const struct profile_pprof_mapping *mapping);
+    enum profile_status (*function)(void *context, const struct profile_pprof_function *function);
+    enum profile_status (*location)(void *context, const struct profile_pprof_location *location);
+    enum profile_status (*sample)(void *context, const struct profile_pprof_sample *sample);
+};
+
+/* Read a profile: gzip, zstd or the bare message, to the input's end, in one pass.  Memory holds
+ * the tables; samples come before them in most files and wait in a temporary file when they are
+ * many.
+ *
+ * Returns PROFILE_OK, what a sink returned, PROFILE_NO_MEMORY, PROFILE_IO (reading, or the
+ * temporary file), PROFILE_LIMIT (options->table_bytes) or PROFILE_MALFORMED: nothing of a profile
+ * can be read, or several were written one after another; error says which.  options, notices and
+ * error may be NULL.  The input stays the caller's.  */
+PROFILE_API enum profile_status profile_read_pprof(struct fxt_input *input,
+                                                   const struct profile_pprof_sink *sink,
+                                                   const struct profile_read_options *options,
+                                                   struct profile_read_notices *notices,
+                                                   struct profile_error *error);
+
+/* ---- Writing pprof ---- */
+
+struct profile_pprof_writer;
+
+/* Writes as it is told; memory holds one entry and an id for each mapping, function and location.
+ * options as for profile_write_pprof(), may be NULL.  Returns PROFILE_OK or PROFILE_NO_MEMORY.  */
+PROFILE_API enum profile_status profile_pprof_writer_open(
+    const struct profile_pprof_options *options, profile_write_fn write, void *context,
+    struct profile_pprof_writer **out, struct profile_error *error);
+
+/* Its calls as those of a sink, or to be called by anybody: context is the writer.
+ *
+ * Unlike a reader's, its strings may come in several calls, at any time before the writer is
+ * finished, and count on; the first one of all must be "".  So may the others come in any order,
+ * as long as what is referred to by number was told before; the header once.  An entry of id 0 gets
+ * its number as id.  Each returns PROFILE_OK, PROFILE_NO_MEMORY, PROFILE_IO, PROFILE_LIMIT or
+ * PROFILE_INVALID: a number that was not told, the first string not "", a second header.  */
+PROFILE_API void profile_pprof_writer_sink(struct profile_pprof_writer *writer,
+                                           struct profile_pprof_sink *out);
+
+/* The number of the string among those written so far, which is written when it is new.  */
+PROFILE_API enum profile_status profile_pprof_writer_string(struct profile_pprof_writer *writer,
+                                                            const char *bytes, size_t length,
+                                                            uint32_t *out,
+                                                            struct profile_error *error);
+
+/* Write what is left.  Call it once; then only close.  PROFILE_OK or PROFILE_IO.  */
+PROFILE_API enum profile_status profile_pprof_writer_finish(struct profile_pprof_writer *writer,
+                                                            struct profile_error *error);
+
+PROFILE_API void profile_pprof_writer_close(struct profile_pprof_writer *writer); /* accepts NULL */
+
+/* ---- Folded stacks ---- */
+
+/* A number as it was written: digits, perhaps a dot and digits.  */
+struct profile_folded_count {
+    double number;    /* always */
+    uint64_t integer; /* when is_integer: exactly */
+    bool is_integer;  /* no fraction, at most 2^64 - 1 */
+};
+
+/* A line.  The last number separated by a blank is the count, and if what remains ends in a number
+ * again, that is the first of two, as difffolded.pl writes them: base, new.  */
+struct profile_folded_line {
+    uint64_t number;                   /* of the line in the file, from 1 */
+    const struct profile_text *frames; /* root first; never empty: what is, is "[unknown]" */
+    size_t frame_count;                /* 0: a count alone */
+    struct profile_folded_count counts[2];
+    size_t count_count; /* 1 or 2 */
+};
+
+struct profile_folded_sink {
+    size_t size; /* sizeof(struct profile_folded_sink) */
+    void *context;
+    enum profile_status (*line)(void *context, const struct profile_folded_line *line);
+};
+
+/* Read lines to the input's end; blank ones are passed over, "\r" before "\n" belongs to the end of
+ * the line.  Frames are bytes as they stand, but for blanks at both their ends.
+ *
+ * Returns PROFILE_OK, what the sink returned, PROFILE_NO_MEMORY, PROFILE_IO or PROFILE_MALFORMED:
+ * there are lines, and none is of a stack.  */
+PROFILE_API enum profile_status profile_read_folded(struct fxt_input *input,
+                                                    const struct profile_folded_sink *sink,
+                                                    const struct profile_read_options *options,
+                                                    struct profile_read_notices *notices,
+                                                    struct profile_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PROFILE_FILES_H */
