@@ -92,6 +92,15 @@ static bool is_kind(const struct session_task *task)
     return task->kind >= SESSION_PROCESS && task->kind <= SESSION_LAUNCH;
 }
 
+static enum session_error no_such_task(struct session *session, const struct session_task *task)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "there is no %s %d",
+                   task->kind == SESSION_THREAD ? "thread" : "process", (int)task->id);
+    return fail(session, SESSION_INVALID_CONFIGURATION, text);
+}
+
 /* Unknown kinds, then nothing to launch, then tasks of which none exists.  */
 static enum session_error check_tasks(struct session *session, const struct session_config *config)
 {
@@ -105,11 +114,11 @@ static enum session_error check_tasks(struct session *session, const struct sess
             return fail(session, SESSION_MISSING_COMPONENT_URL, "no command to launch");
     for (size_t i = 0; i < config->task_count; i++)
         found |= exists(&config->tasks[i]);
-    if (!found)
-        return fail(session, SESSION_INVALID_CONFIGURATION,
-                    config->task_count > 1 ? "none of these processes and threads exists"
-                                           : "there is no such process or thread");
-    return SESSION_OK;
+    if (found)
+        return SESSION_OK;
+    return config->task_count > 1 ? fail(session, SESSION_INVALID_CONFIGURATION,
+                                         "none of these processes and threads exists")
+                                  : no_such_task(session, &config->tasks[0]);
 }
 
 static enum session_error check(struct session *session, const struct session_config *config)
@@ -314,8 +323,10 @@ enum session_error session_add(struct session *session, const struct session_tas
     session->message[0] = '\0';
     if (session->state != SESSION_RUNNING)
         return fail(session, SESSION_BAD_STATE, "the session is not running");
-    if (!is_kind(task) || !exists(task))
-        return fail(session, SESSION_INVALID_CONFIGURATION, "there is no such process or thread");
+    if (!is_kind(task))
+        return fail(session, SESSION_INVALID_CONFIGURATION, "a target of an unknown kind");
+    if (!exists(task))
+        return no_such_task(session, task);
     larger = reallocarray(session->tasks, session->task_count + 1, sizeof *larger);
     if (!larger)
         return no_memory(session);
