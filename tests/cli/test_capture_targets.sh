@@ -113,7 +113,7 @@ hot waits.fxt
 wait
 
 capture 4 -p 4194303 -d 1 -o none.fxt
-says 'there is no such process'
+says 'there is no process 4194303'
 [ ! -e none.fxt ] || fail "a trace of nothing"
 
 # ---- Ends ----
@@ -232,7 +232,7 @@ sampler-capture cpu --background -p $pid -o gone.fxt >out
 sampler-capture abort | grep -qx 'Removed gone.fxt' || fail "abort"
 [ ! -e gone.fxt ] || fail "gone.fxt is still there"
 capture 4 --background -p 4194303 -o none.fxt
-says 'there is no such process'
+says 'there is no process 4194303'
 sampler-capture status | grep -qx 'No background profiling sessions active.' || fail "a session"
 kill $pid
 wait $pid 2>/dev/null || true
