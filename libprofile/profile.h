@@ -403,7 +403,7 @@ struct profile_log {
     struct fxt_string message; /* borrowed for the call */
 };
 
-/* A kernel object, or a process's own object (userspace object record).  The newest record of a
+/* A kernel object (those that name processes and threads as well), or a process's own object (userspace object record).  The newest record of a
  * koid, or of a (process, pointer), holds.  */
 struct profile_object {
     bool userspace;
@@ -466,18 +466,23 @@ struct profile_notices {
     uint64_t anonymous_frames;   /* frames of samples in no module, each as often as sampled */
     uint64_t unmapped_processes; /* processes with samples and without any mapping */
     uint64_t odd_payloads;       /* sampler stacks whose payload is not whole words */
-    uint64_t stray_ends;         /* duration ends with nothing to close */
+    uint64_t stray_ends;         /* duration and async ends with nothing to close */
     uint64_t crossing_slices;    /* slices closed because one around them ended */
     uint64_t unfinished_slices;  /* begun and never ended */
-    uint64_t deep_slices;        /* left out because 1,000,000 slices were open in their thread */
+    uint64_t deep_slices;        /* left out because 1,000,000 slices were open in their thread, or
+                                    as many async slices in the trace */
     uint64_t unknown_modules;    /* mappings of a module that is not in the trace */
     uint64_t bad_mappings;       /* empty ones, and ones that wrap around 2^64 */
     uint64_t stack_captures;     /* cpu_profiler/stack_sample blobs: raw stacks, not unwound */
-    uint64_t unhandled_records;  /* of no meaning for a profile: logs, empty stacks, ... */
-    uint64_t bad_messages;    /* of the memory sampler that break their format, or lack members */
-    uint64_t repeated_blocks; /* allocated at an address in use: a release was not told of */
-    uint64_t unknown_frees;   /* released and not known: allocated before, or told too early */
-    uint64_t blocks_left_out; /* allocated while 2^26 sampled blocks were in use */
+    uint64_t unhandled_records;  /* of no meaning for the sink: logs, empty stacks, ... */
+    uint64_t bad_messages;     /* of the memory sampler that break their format, or lack members */
+    uint64_t repeated_blocks;  /* allocated at an address in use: a release was not told of */
+    uint64_t unknown_frees;    /* released and not known: allocated before, or told too early */
+    uint64_t blocks_left_out;  /* allocated while 2^26 sampled blocks were in use */
+    uint64_t stray_flows;      /* steps and ends of flows that did not begin */
+    uint64_t unfinished_flows; /* begun and never ended, or left out with 1,000,000 flows open */
+    uint64_t unbound_flows;    /* arrows that begin or end in no slice */
+    uint64_t non_numeric_counters; /* arguments of counters that are no numbers: not told */
 };
 
 struct profile_ingest;

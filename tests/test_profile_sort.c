@@ -9,15 +9,21 @@
 
 #define KEYS ((size_t)20000)
 
-static struct span_key keys[KEYS], expected[KEYS];
+/* As large as the events of the timeline; what sorts them is made for that size.  */
+struct item {
+    struct sort_key key;
+    uint64_t state[3];
+};
+
+static struct item keys[KEYS], expected[KEYS];
 
 static int compare(const void *a, const void *b)
 {
-    const struct span_key *left = a, *right = b;
+    const struct item *left = a, *right = b;
 
-    if (left->ts_ns != right->ts_ns)
-        return left->ts_ns < right->ts_ns ? -1 : 1;
-    return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
+    if (left->key.ts_ns != right->key.ts_ns)
+        return left->key.ts_ns < right->key.ts_ns ? -1 : 1;
+    return (left->key.ordinal > right->key.ordinal) - (left->key.ordinal < right->key.ordinal);
 }
 
 /* Times repeat; the other members must travel with their keys.  */
@@ -27,12 +33,11 @@ static void make_keys(bool sorted)
 
     for (size_t i = 0; i < KEYS; i++) {
         state = state * 6364136223846793005UL + 1442695040888963407UL;
-        keys[i] = (struct span_key){ .ts_ns = sorted ? (int64_t)i / 3
-                                                     : (int64_t)(state >> 52) - 2048,
-                                     .ordinal = i,
-                                     .end_ns = (int64_t)state,
-                                     .pair = (uint32_t)(state >> 20),
-                                     .type = (uint32_t)(i % 3) };
+        keys[i] = (struct item){
+            .key = { .ts_ns = sorted ? (int64_t)i / 3 : (int64_t)(state >> 52) - 2048,
+                     .ordinal = i },
+            .state = { state, ~state, i },
+        };
     }
     memcpy(expected, keys, sizeof keys);
     qsort(expected, KEYS, sizeof *expected, compare);
@@ -43,10 +48,10 @@ static const struct {
     bool sorted;
 } sizes[] = {
     { 0, 1000, false },         /* one key a run */
-    { 64, 5000, false },        /* two */
+    { 128, 5000, false },       /* two */
     { 4096, KEYS, false },      /* the last run is cut */
-    { 32 * KEYS, KEYS, false }, /* just fits */
-    { 32 * KEYS - 1, KEYS, false },
+    { 60 * KEYS, KEYS, false }, /* just fits */
+    { 60 * KEYS - 1, KEYS, false },
     { 1 << 20, KEYS, false },
     { 4096, KEYS, true },
     { 1 << 20, KEYS, true },
@@ -56,25 +61,25 @@ static const struct {
 
 START_TEST(gives_the_order_of_sorting_in_memory)
 {
-    struct span_sorter *sorter;
-    const struct span_key *key;
+    struct sorter *sorter;
+    const void *key;
     int failures = 0;
 
     make_keys(sizes[_i].sorted);
     qsort(memcpy(expected, keys, sizeof keys), sizes[_i].count, sizeof *expected, compare);
-    ck_assert_int_eq(span_sorter_open("/tmp", sizes[_i].bytes, &sorter, NULL), PROFILE_OK);
+    ck_assert_int_eq(sorter_open("/tmp", sizes[_i].bytes, sizeof *keys, &sorter, NULL), PROFILE_OK);
     for (size_t i = 0; i < sizes[_i].count; i++)
-        failures += span_sorter_add(sorter, &keys[i], NULL) != PROFILE_OK;
-    ck_assert_int_eq(span_sorter_finish(sorter, NULL), PROFILE_OK);
+        failures += sorter_add(sorter, &keys[i], NULL) != PROFILE_OK;
+    ck_assert_int_eq(sorter_finish(sorter, NULL), PROFILE_OK);
     for (size_t i = 0; i < sizes[_i].count; i++)
-        failures += span_sorter_next(sorter, &key, NULL) != PROFILE_OK || !key ||
-                    memcmp(key, &expected[i], sizeof *key) != 0;
+        failures += sorter_next(sorter, &key, NULL) != PROFILE_OK || !key ||
+                    memcmp(key, &expected[i], sizeof *expected) != 0;
     ck_assert_int_eq(failures, 0);
     for (int i = 0; i < 2; i++) { /* the end stays the end */
-        ck_assert_int_eq(span_sorter_next(sorter, &key, NULL), PROFILE_OK);
+        ck_assert_int_eq(sorter_next(sorter, &key, NULL), PROFILE_OK);
         ck_assert_ptr_null(key);
     }
-    span_sorter_close(sorter);
+    sorter_close(sorter);
 }
 END_TEST
 
@@ -93,31 +98,31 @@ static size_t files_in(const char *directory)
 START_TEST(leaves_no_file_behind)
 {
     char directory[] = "/tmp/test-sort-XXXXXX";
-    struct span_sorter *sorter;
+    struct sorter *sorter;
 
     make_keys(false);
     ck_assert_ptr_nonnull(mkdtemp(directory));
-    ck_assert_int_eq(span_sorter_open(directory, 64, &sorter, NULL), PROFILE_OK);
+    ck_assert_int_eq(sorter_open(directory, 64, sizeof *keys, &sorter, NULL), PROFILE_OK);
     for (size_t i = 0; i < 100; i++)
-        ck_assert_int_eq(span_sorter_add(sorter, &keys[i], NULL), PROFILE_OK);
+        ck_assert_int_eq(sorter_add(sorter, &keys[i], NULL), PROFILE_OK);
     ck_assert_uint_eq(files_in(directory), 0); /* not even while it is in use */
-    span_sorter_close(sorter);
+    sorter_close(sorter);
     ck_assert_int_eq(rmdir(directory), 0);
 }
 END_TEST
 
 START_TEST(says_where_it_could_not_write)
 {
-    struct span_sorter *sorter;
+    struct sorter *sorter;
     struct profile_error error;
 
     make_keys(false);
-    ck_assert_int_eq(span_sorter_open("/nowhere at all", 32, &sorter, NULL), PROFILE_OK);
-    ck_assert_int_eq(span_sorter_add(sorter, &keys[0], &error), PROFILE_OK);
-    ck_assert_int_eq(span_sorter_add(sorter, &keys[1], &error), PROFILE_IO);
+    ck_assert_int_eq(sorter_open("/nowhere at all", 32, sizeof *keys, &sorter, NULL), PROFILE_OK);
+    ck_assert_int_eq(sorter_add(sorter, &keys[0], &error), PROFILE_OK);
+    ck_assert_int_eq(sorter_add(sorter, &keys[1], &error), PROFILE_IO);
     ck_assert_str_eq(error.message, "/nowhere at all: No such file or directory");
     ck_assert_int_ne(error.system_errno, 0);
-    span_sorter_close(sorter);
+    sorter_close(sorter);
 }
 END_TEST
 

@@ -141,8 +141,8 @@ static enum profile_status announce_thread(const struct profile_ingest *ingest,
     return ingest_sink_status(ingest->sink.thread(ingest->sink.context, &call), error);
 }
 
-static enum profile_status find_koid(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
-                                     struct profile_error *error)
+enum profile_status ingest_koid(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
+                                struct profile_error *error)
 {
     uint64_t hash = profile_hash(koid, 0);
     enum profile_status status;
@@ -165,6 +165,14 @@ static enum profile_status find_koid(struct profile_ingest *ingest, uint64_t koi
     return PROFILE_OK;
 }
 
+/* Where a koid alone is given, a thread whose process is known is the likelier one.  */
+static void adopt(const struct profile_ingest *ingest, struct ingest_koid *koid, uint32_t thread)
+{
+    if (koid->thread == 0 || (ingest->threads[koid->thread - 1].process == 0 &&
+                              ingest->threads[thread - 1].process != 0))
+        koid->thread = thread;
+}
+
 static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t process_koid,
                                       uint64_t koid, uint64_t hash, uint32_t *out,
                                       struct profile_error *error)
@@ -173,7 +181,7 @@ static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t pr
     enum profile_status status = ingest_process(ingest, process_koid, &process, error);
 
     if (status == PROFILE_OK)
-        status = find_koid(ingest, koid, &koids, error);
+        status = ingest_koid(ingest, koid, &koids, error);
     if (status != PROFILE_OK)
         return status;
     void *items = ingest->threads;
@@ -191,7 +199,7 @@ static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t pr
         .koids = koids,
     };
     *out = (uint32_t)ingest->thread_count;
-    ingest->koids[koids - 1].has_threads = true;
+    adopt(ingest, &ingest->koids[koids - 1], *out);
     profile_index_add(&ingest->thread_index, hash, *out);
     return PROFILE_OK;
 }
@@ -258,12 +266,12 @@ static enum profile_status name_koid(struct profile_ingest *ingest, uint64_t koi
                                      struct profile_error *error)
 {
     uint32_t id;
-    enum profile_status status = find_koid(ingest, koid, &id, error);
+    enum profile_status status = ingest_koid(ingest, koid, &id, error);
 
     if (status != PROFILE_OK || name == 0 || ingest->koids[id - 1].name == name)
         return status;
     ingest->koids[id - 1].name = name;
-    ingest->koids[id - 1].renamed |= ingest->koids[id - 1].has_threads;
+    ingest->koids[id - 1].renamed |= ingest->koids[id - 1].thread != 0;
     return PROFILE_OK;
 }
 
@@ -291,11 +299,6 @@ enum profile_status ingest_object(struct profile_ingest *ingest, const struct fx
     enum profile_status status;
     profile_id name;
 
-    if (record->value.object.type != FXT_OBJECT_PROCESS &&
-        record->value.object.type != FXT_OBJECT_THREAD) {
-        ingest->notices.unhandled_records++;
-        return PROFILE_OK;
-    }
     status = profile_stacks_string(ingest->stacks, record->name.bytes, record->name.length, &name,
                                    error);
     if (status != PROFILE_OK)

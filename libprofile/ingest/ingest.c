@@ -92,6 +92,10 @@ enum profile_status profile_ingest_open(const struct profile_sink *sink,
     if (!ingest)
         return profile_no_memory(error);
     memcpy(&ingest->sink, sink, sink->size < sizeof *sink ? sink->size : sizeof *sink);
+    ingest->timeline.slices = ingest->sink.slice;
+    ingest->timeline.flows = ingest->sink.flow;
+    ingest->timeline.sched = ingest->sink.sched || ingest->sink.thread_state;
+    ingest->timeline.nested = ingest->sink.span || ingest->sink.slice || ingest->sink.flow;
     ingest->stacks = stacks;
     if (!copy_options(ingest, options)) {
         profile_ingest_close(ingest);
@@ -105,8 +109,8 @@ void profile_ingest_close(struct profile_ingest *ingest)
 {
     if (!ingest)
         return;
-    ingest_span_release(ingest);
     live_release(&ingest->heap.live);
+    ingest_timeline_release(ingest);
     ingest_sample_release(ingest);
     ingest_map_release(ingest);
     profile_index_release(&ingest->lost_index);
@@ -145,16 +149,11 @@ static enum profile_status ingest_event(struct profile_ingest *ingest,
     case FXT_EVENT_COUNTER:
         if (ours && ingest_string_is(&record->name, "lost"))
             return ingest_capture_lost(ingest, record, error);
-        break;
-    case FXT_EVENT_DURATION_BEGIN:
-    case FXT_EVENT_DURATION_END:
-    case FXT_EVENT_DURATION_COMPLETE:
-        return ingest_span_event(ingest, record, error);
+        return ingest_counter(ingest, record, error);
     default:
         break;
     }
-    ingest->notices.unhandled_records++;
-    return PROFILE_OK;
+    return ingest_timeline_event(ingest, record, error);
 }
 
 /* Kernel-sampler stacks have neither category nor name (docs/formats/zx-sampler.md section 3).  */
@@ -195,6 +194,23 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
     return PROFILE_OK;
 }
 
+/* Kernel objects name processes and threads; what else there is, is the timeline's.  */
+static enum profile_status ingest_any_object(struct profile_ingest *ingest,
+                                             const struct fxt_record *record,
+                                             struct profile_error *error)
+{
+    bool names = record->kind == FXT_RECORD_KERNEL_OBJECT &&
+                 (record->value.object.type == FXT_OBJECT_PROCESS ||
+                  record->value.object.type == FXT_OBJECT_THREAD);
+    enum profile_status status = PROFILE_OK;
+
+    if (names)
+        status = ingest_object(ingest, record, error);
+    else if (!ingest->sink.object)
+        ingest->notices.unhandled_records++;
+    return status == PROFILE_OK ? ingest_tell_object(ingest, record, error) : status;
+}
+
 static void note_time(struct profile_ingest *ingest, const struct fxt_record *record)
 {
     int64_t ts_ns = record->ts_ns;
@@ -231,7 +247,14 @@ enum profile_status profile_ingest_record(struct profile_ingest *ingest,
     case FXT_RECORD_MAPPING:
         return ingest_map_mapping(ingest, record, error);
     case FXT_RECORD_KERNEL_OBJECT:
-        return ingest_object(ingest, record, error);
+    case FXT_RECORD_USERSPACE_OBJECT:
+        return ingest_any_object(ingest, record, error);
+    case FXT_RECORD_CONTEXT_SWITCH:
+    case FXT_RECORD_LEGACY_CONTEXT_SWITCH:
+    case FXT_RECORD_THREAD_WAKEUP:
+        return ingest_sched_record(ingest, record, error);
+    case FXT_RECORD_LOG:
+        return ingest_log(ingest, record, error);
     case FXT_RECORD_INIT:
         return ingest_capture_init(ingest, record, error);
     case FXT_RECORD_PROVIDER_EVENT:
@@ -259,11 +282,13 @@ enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
     if (ingest->finished)
         return profile_fail(error, PROFILE_INVALID, "the trace was finished already");
     ingest->finished = true;
-    status = ingest_entities_finish(ingest, error);
+    status = ingest_sched_threads(ingest, error);
+    if (status == PROFILE_OK)
+        status = ingest_entities_finish(ingest, error);
     if (status == PROFILE_OK)
         status = ingest_sample_finish(ingest, error);
     if (status == PROFILE_OK)
-        status = ingest_span_finish(ingest, error);
+        status = ingest_timeline_finish(ingest, error);
     if (status == PROFILE_OK)
         status = ingest_capture_finish(ingest, error);
     return status;

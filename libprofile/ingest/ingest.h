@@ -7,8 +7,15 @@
  *   samples.c    stacks of addresses, stored once as they are, resolved at the end
  *   heap.c       messages of the memory sampler: modules, allocations, releases
  *   live.c       the sampled blocks that are in use
- *   spans.c      durations: begins and ends brought together
- *   sort.c       external merge sort of the events of spans.c
+ *   timeline.c   events that need the order of time: sorted, then given to the four below
+ *   spans.c      durations of threads: begins and ends brought together
+ *   async.c      durations of operations
+ *   flows.c      arrows between slices
+ *   sched.c      threads on CPUs, and waiting
+ *   slices.c     finished slices, brought into the order in which they begin
+ *   events.c     what is told at once: arguments, counters, logs, objects; tracks
+ *   table.c      from pairs of numbers to what is open
+ *   sort.c       external merge sort
  */
 #ifndef PROFILE_INGEST_INGEST_H
 #define PROFILE_INGEST_INGEST_H
@@ -66,10 +73,12 @@ struct ingest_thread {
     uint32_t process_id;
     uint64_t koid;
     profile_id name;
-    bool own_name;            /* its kernel object named the process too */
-    bool chosen;              /* passes both filters */
-    uint32_t koids;           /* entry for its koid */
-    struct span_stack *stack; /* open slices; NULL before the first */
+    bool own_name;               /* its kernel object named the process too */
+    bool chosen;                 /* passes both filters */
+    uint32_t koids;              /* entry for its koid */
+    uint32_t track;              /* of its slices; 0: not told yet */
+    struct span_stack *stack;    /* open slices; NULL before the first */
+    struct sched_thread *waking; /* what it does on CPUs; NULL before the first record */
 };
 
 /* A thread koid.  Names often come without the process: they hold for every thread of that koid
@@ -77,8 +86,9 @@ struct ingest_thread {
 struct ingest_koid {
     uint64_t koid;
     profile_id name;
-    bool has_threads;
-    bool renamed; /* since it has threads: they are told at the end */
+    uint32_t thread; /* entity id: the first with a process, else the first; 0: none */
+    bool renamed;    /* since it has threads: they are told at the end */
+    bool scheduled;  /* scheduling records name it */
 };
 
 /* ---- Samples (samples.c) ---- */
@@ -149,23 +159,203 @@ struct ingest_heap {
     uint32_t max_frames;
 };
 
-/* ---- Spans (spans.c) ---- */
+/* ---- Events in the order of time (timeline.c) ---- */
 
-/* A thread and a name of its slices.  Events carry this pair, so that the sorted pass needs no
+enum timeline_type {
+    TIMELINE_BEGIN = 0,
+    TIMELINE_END = 1,
+    TIMELINE_COMPLETE = 2,
+    TIMELINE_INSTANT = 3,
+    TIMELINE_FLOW_BEGIN = 4,
+    TIMELINE_FLOW_STEP = 5,
+    TIMELINE_FLOW_END = 6,
+    TIMELINE_ASYNC_BEGIN = 7,
+    TIMELINE_ASYNC_INSTANT = 8,
+    TIMELINE_ASYNC_END = 9,
+    TIMELINE_SWITCH = 10,
+    TIMELINE_WAKEUP = 11,
+};
+
+/* 40 bytes.  Its ordinal is its place in the file.  */
+struct timeline_event {
+    struct sort_key key;
+    uint64_t value;    /* complete: its end; flow, async: id; instant: scope; sched.c: threads */
+    uint32_t pair;     /* struct span_pair; sched.c: CPU */
+    uint32_t category; /* sched.c: priority */
+    uint8_t type;      /* enum timeline_type */
+    bool has_args;     /* as set ordinal + 1 */
+    uint8_t state;     /* sched.c: of the outgoing thread */
+    uint8_t flags;     /* sched.c */
+    uint32_t reserved; /* 0 */
+};
+
+/* A thread and a name of its events.  Events carry this pair, so that the sorted pass needs no
  * look-up.  */
 struct span_pair {
     uint32_t thread; /* entity id */
     profile_id name;
-    profile_id frame; /* 0: not made yet */
-    uint32_t open;    /* innermost open begin of this name: its place in the stack + 1; 0 none */
+    profile_id frame;           /* 0: not made yet */
+    uint32_t open;              /* innermost open begin of this name: its place in the stack + 1 */
+    struct closed_slice *ended; /* ended by the slice around it; its own end may still come */
 };
 
-struct ingest_spans {
-    struct span_sorter *sorter; /* NULL before the first event */
+/* Events of one time that wait for the others of that time.  */
+#define MAX_HELD 64u
+
+struct ingest_timeline {
+    bool slices, flows, sched; /* what the sink wants */
+    bool nested;               /* what threads have open is needed */
+    struct sorter *sorter;     /* NULL before the first event */
     struct span_pair *pairs;
     size_t pair_count, pair_capacity;
     struct profile_index pair_index;
-    uint64_t ordinal; /* of the next event */
+    uint64_t ordinal; /* of the next event or object */
+    struct timeline_event held[MAX_HELD];
+    size_t held_count;
+};
+
+/* ---- What is open (table.c) ---- */
+
+/* An entry is there while its count is not 0.  */
+struct open_entry {
+    uint64_t a, b; /* key */
+    uint32_t value;
+    uint32_t count;
+};
+
+struct open_table {
+    struct open_entry *entries; /* open addressing; a power of two of them, at most half used */
+    size_t mask, used;
+};
+
+/* At most so many flows, and as many async slices, are open; more are left out and counted.  */
+#define MAX_OPEN 1000000u
+
+/* The entry, or NULL.  */
+struct open_entry *open_table_find(const struct open_table *table, uint64_t a, uint64_t b);
+/* A new one, with value and count 0, for a key that is not there.  The caller makes its count other
+ * than 0.  Moves entries; NULL when memory is short.  */
+struct open_entry *open_table_add(struct open_table *table, uint64_t a, uint64_t b);
+/* Moves entries.  */
+void open_table_remove(struct open_table *table, struct open_entry *entry);
+void open_table_release(struct open_table *table);
+
+/* ---- Tracks and asynchronous slices (events.c, async.c) ---- */
+
+struct async_group {
+    uint32_t process; /* entity id */
+    profile_id category, name;
+    uint32_t free_track; /* 0 none; the others follow by ingest_async.next_free */
+};
+
+struct open_async {
+    int64_t start_ns;
+    uint64_t id, args;
+    uint32_t thread;
+    uint32_t group;
+    uint32_t track;
+    uint32_t outer; /* the slice around it, or the next free one */
+    uint32_t depth;
+};
+
+struct ingest_async {
+    struct async_group *groups;
+    size_t group_count, group_capacity;
+    struct profile_index group_index;
+    uint32_t *next_free; /* [track] */
+    size_t next_free_count, next_free_capacity;
+    struct open_async *slices;
+    size_t slice_count, slice_capacity, open_count;
+    uint32_t free_slice;     /* 0 none */
+    struct open_table table; /* (group, correlation id) -> innermost open slice */
+};
+
+struct counter_series {
+    uint32_t process; /* entity id */
+    profile_id category, name, series;
+    uint64_t counter_id;
+    uint32_t track;
+};
+
+struct ingest_tracks {
+    uint32_t count; /* told so far */
+    struct counter_series *series;
+    size_t series_count, series_capacity;
+    struct profile_index series_index;
+};
+
+/* ---- Flows (flows.c) ---- */
+
+struct open_flow {
+    uint64_t trace_id;
+    uint64_t slice; /* where the next arrow begins */
+    int64_t ts_ns;
+    uint64_t args;
+    uint32_t process; /* entity id */
+    uint32_t thread;
+    profile_id category, name;
+    uint32_t next_free;
+};
+
+struct ingest_flows {
+    struct open_flow *flows;
+    size_t flow_count, flow_capacity, open_count;
+    uint32_t free_flow; /* 0 none */
+    /* (process, id) -> flow, and (UINT64_MAX, id) -> the exclusive or of all flows of that id.  */
+    struct open_table table;
+    uint64_t last_id;
+};
+
+/* ---- Scheduling (sched.c) ---- */
+
+struct sched_cpu {
+    bool running; /* since_ns, thread and priority are known */
+    bool has_priority;
+    int64_t since_ns;
+    uint32_t thread; /* entity id; 0 idle */
+    int32_t priority;
+};
+
+/* What a thread does since since_ns.  */
+struct sched_thread {
+    int64_t since_ns;
+    bool known; /* its state is known */
+    bool woken;
+    unsigned state; /* enum profile_thread_state_kind */
+    uint32_t waker;
+    uint32_t cpu; /* it runs there, or was woken from there */
+};
+
+struct ingest_sched {
+    struct sched_cpu *cpus;
+    size_t cpu_count, cpu_capacity;
+};
+
+/* ---- Finished slices (slices.c) ---- */
+
+enum {
+    CLOSED_UNFINISHED = 1 << 4,
+    CLOSED_CUT = 1 << 5,
+    CLOSED_TYPE = CLOSED_UNFINISHED - 1, /* enum profile_slice_type */
+};
+
+/* 80 bytes; key.ts_ns is when it begins, key.ordinal its id.  */
+struct closed_slice {
+    struct sort_key key;
+    int64_t end_ns;
+    uint64_t parent;
+    uint64_t args, end_args;
+    uint64_t number; /* correlation id or scope */
+    uint32_t track;
+    uint32_t thread;
+    profile_id category, name;
+    uint32_t depth;
+    uint32_t flags;
+};
+
+struct ingest_slices {
+    struct sorter *sorter; /* NULL before the first */
+    uint64_t last_id;
 };
 
 /* ---- The ingest ---- */
@@ -217,7 +407,12 @@ struct profile_ingest {
 
     struct ingest_samples samples;
     struct ingest_heap heap;
-    struct ingest_spans spans;
+    struct ingest_timeline timeline;
+    struct ingest_async async;
+    struct ingest_flows flows;
+    struct ingest_sched sched;
+    struct ingest_slices slices;
+    struct ingest_tracks tracks;
 
     int64_t last_ns; /* the latest time of the trace; meaningful when has_time */
     bool has_time;
@@ -251,8 +446,12 @@ enum profile_status ingest_process(struct profile_ingest *ingest, uint64_t koid,
                                    struct profile_error *error);
 enum profile_status ingest_thread(struct profile_ingest *ingest, const struct fxt_thread *thread,
                                   uint32_t *out, struct profile_error *error);
+/* The kernel object of a process or thread.  */
 enum profile_status ingest_object(struct profile_ingest *ingest, const struct fxt_record *record,
                                   struct profile_error *error);
+/* A thread of which only the koid is known: an entry of koids.  */
+enum profile_status ingest_koid(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
+                                struct profile_error *error);
 
 enum profile_status ingest_process_name(struct profile_ingest *ingest, uint64_t koid,
                                         const char *bytes, size_t length,
@@ -316,7 +515,91 @@ void live_release(struct live_set *live);
 /* spans.c */
 enum profile_status ingest_span_event(struct profile_ingest *ingest,
                                       const struct fxt_record *record, struct profile_error *error);
+/* timeline.c */
+enum profile_status ingest_timeline_event(struct profile_ingest *ingest,
+                                          const struct fxt_record *record,
+                                          struct profile_error *error);
+enum profile_status ingest_timeline_add(struct profile_ingest *ingest,
+                                        const struct timeline_event *event,
+                                        struct profile_error *error);
+/* Walk all events by time.  */
+enum profile_status ingest_timeline_finish(struct profile_ingest *ingest,
+                                           struct profile_error *error);
+void ingest_timeline_release(struct profile_ingest *ingest);
+
+/* spans.c: events of threads, by time.  */
+enum profile_status ingest_span_take(struct profile_ingest *ingest,
+                                     const struct timeline_event *event,
+                                     struct profile_error *error);
+/* The innermost slice of the event's thread at its time; its place is 0 and its id 0 if there is
+ * none.  What ends at that very time is still there.  */
+struct span_place {
+    uint64_t id;
+    size_t depth; /* open slices */
+};
+enum profile_status ingest_span_place(struct profile_ingest *ingest,
+                                      const struct timeline_event *event, struct span_place *out,
+                                      struct profile_error *error);
 enum profile_status ingest_span_finish(struct profile_ingest *ingest, struct profile_error *error);
 void ingest_span_release(struct profile_ingest *ingest);
+
+/* async.c, flows.c */
+enum profile_status ingest_async_take(struct profile_ingest *ingest,
+                                      const struct timeline_event *event,
+                                      struct profile_error *error);
+enum profile_status ingest_async_finish(struct profile_ingest *ingest, struct profile_error *error);
+void ingest_async_release(struct profile_ingest *ingest);
+enum profile_status ingest_flow_take(struct profile_ingest *ingest,
+                                     const struct timeline_event *event,
+                                     struct profile_error *error);
+void ingest_flow_finish(struct profile_ingest *ingest);
+void ingest_flow_release(struct profile_ingest *ingest);
+
+/* sched.c */
+enum profile_status ingest_sched_record(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error);
+/* Find or make the threads that scheduling records name.  */
+enum profile_status ingest_sched_threads(struct profile_ingest *ingest,
+                                         struct profile_error *error);
+enum profile_status ingest_sched_take(struct profile_ingest *ingest,
+                                      const struct timeline_event *event,
+                                      struct profile_error *error);
+enum profile_status ingest_sched_finish(struct profile_ingest *ingest, struct profile_error *error);
+void ingest_sched_release(struct profile_ingest *ingest);
+
+/* slices.c */
+static inline uint64_t ingest_slice_id(struct profile_ingest *ingest)
+{
+    return ++ingest->slices.last_id;
+}
+enum profile_status ingest_slice_add(struct profile_ingest *ingest,
+                                     const struct closed_slice *slice, struct profile_error *error);
+enum profile_status ingest_slice_finish(struct profile_ingest *ingest, struct profile_error *error);
+void ingest_slice_release(struct profile_ingest *ingest);
+
+/* events.c */
+/* A text of a record; a reference to a string that is not there is shown as such.  */
+enum profile_status ingest_text(struct profile_ingest *ingest, const struct fxt_string *text,
+                                profile_id *out, struct profile_error *error);
+/* Tell the record's arguments, if the sink wants any.  */
+enum profile_status ingest_args(struct profile_ingest *ingest, const struct fxt_record *record,
+                                uint64_t set, struct profile_error *error);
+static inline uint64_t ingest_args_of(const struct timeline_event *event)
+{
+    return event->has_args ? event->key.ordinal + 1 : 0;
+}
+enum profile_status ingest_counter(struct profile_ingest *ingest, const struct fxt_record *record,
+                                   struct profile_error *error);
+enum profile_status ingest_log(struct profile_ingest *ingest, const struct fxt_record *record,
+                               struct profile_error *error);
+/* Kernel objects and userspace objects, for the timeline.  */
+enum profile_status ingest_tell_object(struct profile_ingest *ingest,
+                                       const struct fxt_record *record,
+                                       struct profile_error *error);
+/* Tell a track, whose id is made.  */
+enum profile_status ingest_track(struct profile_ingest *ingest, struct profile_track *track,
+                                 struct profile_error *error);
+void ingest_tracks_release(struct profile_ingest *ingest);
 
 #endif /* PROFILE_INGEST_INGEST_H */

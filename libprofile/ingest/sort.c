@@ -1,8 +1,8 @@
-/* sort.c - external merge sort of span events.
+/* sort.c - external merge sort of items of one size.
  *
- * Keys gather in memory.  When there is no more room they are sorted and become a run of the
+ * Items gather in memory.  When there is no more room they are sorted and become a run of the
  * temporary file.  The merge reads all runs at once, each through a small window; the last run
- * stays where it is.  Keys that came in order are not sorted again, so a trace written in order
+ * stays where it is.  Items that came in order are not sorted again, so a trace written in order
  * costs one pass.  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,69 +16,74 @@
 
 /* A run and its window while runs are merged.  */
 struct run {
-    uint64_t next, limit;    /* keys of the file not yet read: [next, limit) */
-    struct span_key *window; /* part of the sorter's merge memory, or the keys in memory */
-    size_t position, count;  /* keys of the window */
+    uint64_t next, limit;   /* items of the file not yet read: [next, limit) */
+    char *window;           /* part of the sorter's merge memory, or the items in memory */
+    size_t position, count; /* items of the window */
 };
 
-struct span_sorter {
+struct sorter {
     char *directory;
-    size_t max_keys; /* in memory */
-    int fd;          /* -1: no run was written */
-    uint64_t file_keys;
+    size_t size;      /* of an item, bytes */
+    size_t max_items; /* in memory */
+    int fd;           /* -1: no run was written */
+    uint64_t file_items;
 
-    struct span_key *keys; /* the run that is being gathered; max_keys of room at most */
-    size_t key_count, key_capacity;
-    struct span_key *scratch; /* half as many, for sorting them */
+    char *items; /* the run that is being gathered; max_items of room at most */
+    size_t count, capacity;
+    char *scratch; /* half as many, for sorting them */
     size_t scratch_capacity;
     bool sorted; /* they came in order so far */
 
     struct run *runs;
     size_t run_count, run_capacity;
 
-    struct span_key *memory; /* windows of runs that are in the file */
-    size_t window_keys;
-    uint32_t *heap; /* indexes of runs that are not empty; the one with the least key first */
+    char *memory; /* windows of runs that are in the file */
+    size_t window_items;
+    uint32_t *heap; /* indexes of runs that are not empty; the one with the least item first */
     size_t heap_count;
-    bool advance; /* the key given out last is still the first of heap[0] */
+    bool advance; /* the item given out last is still the first of heap[0] */
 };
 
-static bool key_before(const struct span_key *a, const struct span_key *b)
+/* Items are structs that begin with their key, in memory from malloc().  */
+static bool before(const void *a, const void *b)
 {
-    if (a->ts_ns != b->ts_ns)
-        return a->ts_ns < b->ts_ns;
-    return a->ordinal < b->ordinal;
+    const struct sort_key *left = a, *right = b;
+
+    if (left->ts_ns != right->ts_ns)
+        return left->ts_ns < right->ts_ns;
+    return left->ordinal < right->ordinal;
 }
 
-enum profile_status span_sorter_open(const char *directory, size_t sort_bytes,
-                                     struct span_sorter **out, struct profile_error *error)
+enum profile_status sorter_open(const char *directory, size_t sort_bytes, size_t item_size,
+                                struct sorter **out, struct profile_error *error)
 {
-    struct span_sorter *sorter = calloc(1, sizeof *sorter);
+    struct sorter *sorter = calloc(1, sizeof *sorter);
 
     if (!sorter)
         return profile_no_memory(error);
     sorter->fd = -1;
     sorter->sorted = true;
-    sorter->max_keys = sort_bytes / 3 * 2 / sizeof(struct span_key); /* the rest is scratch */
-    if (sorter->max_keys == 0)
-        sorter->max_keys = 1;
+    sorter->size = item_size;
+    sorter->max_items = sort_bytes / 3 * 2 / item_size; /* the rest is scratch */
+    if (sorter->max_items == 0)
+        sorter->max_items = 1;
     sorter->directory = strdup(directory);
     if (!sorter->directory) {
-        span_sorter_close(sorter);
+        sorter_close(sorter);
         return profile_no_memory(error);
     }
     *out = sorter;
     return PROFILE_OK;
 }
 
-void span_sorter_close(struct span_sorter *sorter)
+void sorter_close(struct sorter *sorter)
 {
     if (!sorter)
         return;
     if (sorter->fd >= 0)
         (void)close(sorter->fd);
     free(sorter->directory);
-    free(sorter->keys);
+    free(sorter->items);
     free(sorter->scratch);
     free(sorter->runs);
     free(sorter->memory);
@@ -89,7 +94,7 @@ void span_sorter_close(struct span_sorter *sorter)
 /* ---- Runs ---- */
 
 /* A file that has no name any more.  */
-static enum profile_status open_file(struct span_sorter *sorter, struct profile_error *error)
+static enum profile_status open_file(struct sorter *sorter, struct profile_error *error)
 {
     size_t length = strlen(sorter->directory) + sizeof "/fxt-sort-XXXXXX";
     char *path = malloc(length);
@@ -108,7 +113,7 @@ static enum profile_status open_file(struct span_sorter *sorter, struct profile_
     return profile_fail_errno(error, saved_errno, sorter->directory);
 }
 
-static enum profile_status write_file(struct span_sorter *sorter, const void *bytes, size_t size,
+static enum profile_status write_file(struct sorter *sorter, const void *bytes, size_t size,
                                       struct profile_error *error)
 {
     const char *next = bytes;
@@ -127,7 +132,7 @@ static enum profile_status write_file(struct span_sorter *sorter, const void *by
     return PROFILE_OK;
 }
 
-static enum profile_status read_file(struct span_sorter *sorter, void *bytes, size_t size,
+static enum profile_status read_file(struct sorter *sorter, void *bytes, size_t size,
                                      uint64_t offset, struct profile_error *error)
 {
     char *next = bytes;
@@ -146,57 +151,92 @@ static enum profile_status read_file(struct span_sorter *sorter, void *bytes, si
     return PROFILE_OK;
 }
 
-static void insertion_sort(struct span_key *keys, size_t count)
+/* The two below are inlined where the size is a constant: copies are then a few registers.  */
+static inline __attribute__((always_inline)) void insertion_sort(char *items, size_t count,
+                                                                 size_t size)
 {
+    char moving[SORT_MAX_ITEM] __attribute__((aligned(8)));
+
     for (size_t i = 1; i < count; i++) {
-        struct span_key moving = keys[i];
         size_t at = i;
 
-        for (; at > 0 && key_before(&moving, &keys[at - 1]); at--)
-            keys[at] = keys[at - 1];
-        keys[at] = moving;
+        if (!before(items + i * size, items + (i - 1) * size))
+            continue;
+        memcpy(moving, items + i * size, size);
+        for (; at > 0 && before(moving, items + (at - 1) * size); at--)
+            memcpy(items + at * size, items + (at - 1) * size, size);
+        memcpy(items + at * size, moving, size);
     }
+}
+
+/* The first half is in scratch, the second where it stays until it is needed.  */
+static inline __attribute__((always_inline)) void merge(char *items, size_t count, size_t size,
+                                                        const char *scratch)
+{
+    size_t half = count / 2, left = 0, right = half, to = 0;
+
+    while (left < half)
+        if (right == count || before(scratch + left * size, items + right * size))
+            memcpy(items + to++ * size, scratch + left++ * size, size);
+        else
+            memcpy(items + to++ * size, items + right++ * size, size);
+}
+
+static void sort_few(char *items, size_t count, size_t size)
+{
+    if (size == 40)
+        insertion_sort(items, count, 40);
+    else if (size == 80)
+        insertion_sort(items, count, 80);
+    else
+        insertion_sort(items, count, size);
+}
+
+static void merge_halves(char *items, size_t count, size_t size, const char *scratch)
+{
+    if (size == 40)
+        merge(items, count, 40, scratch);
+    else if (size == 80)
+        merge(items, count, 80, scratch);
+    else
+        merge(items, count, size, scratch);
 }
 
 /* Merge sort that leaves alone what is in order: traces are, but for some stretches.  Half of
  * qsort()'s time went into calling the comparison.  */
-static void merge_sort(struct span_key *keys, size_t count, struct span_key *scratch)
+static void merge_sort(char *items, size_t count, size_t size, char *scratch)
 {
-    size_t half = count / 2, left = 0, right = half, to = 0;
+    size_t half = count / 2;
 
     if (count <= 16) {
-        insertion_sort(keys, count);
+        sort_few(items, count, size);
         return;
     }
-    merge_sort(keys, half, scratch);
-    merge_sort(keys + half, count - half, scratch);
-    if (key_before(&keys[half - 1], &keys[half]))
+    merge_sort(items, half, size, scratch);
+    merge_sort(items + half * size, count - half, size, scratch);
+    if (before(items + (half - 1) * size, items + half * size))
         return;
-    memcpy(scratch, keys, half * sizeof *keys);
-    while (left < half)
-        if (right == count || key_before(&scratch[left], &keys[right]))
-            keys[to++] = scratch[left++];
-        else
-            keys[to++] = keys[right++];
+    memcpy(scratch, items, half * size);
+    merge_halves(items, count, size, scratch);
 }
 
-static enum profile_status sort_keys(struct span_sorter *sorter, struct profile_error *error)
+static enum profile_status sort_items(struct sorter *sorter, struct profile_error *error)
 {
-    struct span_key *scratch;
+    char *scratch;
 
     if (sorter->sorted)
         return PROFILE_OK;
-    scratch = profile_grow(sorter->scratch, &sorter->scratch_capacity, sorter->key_count / 2,
-                           sizeof *scratch);
+    scratch = profile_grow(sorter->scratch, &sorter->scratch_capacity, sorter->count / 2,
+                           sorter->size);
     if (!scratch)
         return profile_no_memory(error);
     sorter->scratch = scratch;
-    merge_sort(sorter->keys, sorter->key_count, scratch);
+    merge_sort(sorter->items, sorter->count, sorter->size, scratch);
     sorter->sorted = true;
     return PROFILE_OK;
 }
 
-static enum profile_status add_run(struct span_sorter *sorter, struct run run,
+static enum profile_status add_run(struct sorter *sorter, struct run run,
                                    struct profile_error *error)
 {
     struct run *bigger = profile_grow(sorter->runs, &sorter->run_capacity, sorter->run_count + 1,
@@ -209,53 +249,52 @@ static enum profile_status add_run(struct span_sorter *sorter, struct run run,
     return PROFILE_OK;
 }
 
-static enum profile_status write_run(struct span_sorter *sorter, struct profile_error *error)
+static enum profile_status write_run(struct sorter *sorter, struct profile_error *error)
 {
-    struct run run = { .next = sorter->file_keys, .limit = sorter->file_keys + sorter->key_count };
+    struct run run = { .next = sorter->file_items, .limit = sorter->file_items + sorter->count };
     enum profile_status status = sorter->fd < 0 ? open_file(sorter, error) : PROFILE_OK;
 
     if (status == PROFILE_OK)
-        status = sort_keys(sorter, error);
+        status = sort_items(sorter, error);
     if (status != PROFILE_OK)
         return status;
-    status = write_file(sorter, sorter->keys, sorter->key_count * sizeof *sorter->keys, error);
+    status = write_file(sorter, sorter->items, sorter->count * sorter->size, error);
     if (status != PROFILE_OK)
         return status;
-    sorter->file_keys = run.limit;
-    sorter->key_count = 0;
+    sorter->file_items = run.limit;
+    sorter->count = 0;
     return add_run(sorter, run, error);
 }
 
-enum profile_status span_sorter_add(struct span_sorter *sorter, const struct span_key *key,
-                                    struct profile_error *error)
+enum profile_status sorter_add(struct sorter *sorter, const void *item, struct profile_error *error)
 {
     enum profile_status status;
-    struct span_key *bigger;
+    char *bigger, *place;
 
-    if (sorter->key_count == sorter->max_keys) {
+    if (sorter->count == sorter->max_items) {
         status = write_run(sorter, error);
         if (status != PROFILE_OK)
             return status;
     }
-    bigger = profile_grow(sorter->keys, &sorter->key_capacity, sorter->key_count + 1,
-                          sizeof *bigger);
+    bigger = profile_grow(sorter->items, &sorter->capacity, sorter->count + 1, sorter->size);
     if (!bigger)
         return profile_no_memory(error);
-    sorter->keys = bigger;
-    if (sorter->key_count > 0 && key_before(key, &sorter->keys[sorter->key_count - 1]))
+    sorter->items = bigger;
+    place = bigger + sorter->count++ * sorter->size;
+    if (sorter->count > 1 && before(item, place - sorter->size))
         sorter->sorted = false;
-    sorter->keys[sorter->key_count++] = *key;
+    memcpy(place, item, sorter->size);
     return PROFILE_OK;
 }
 
 /* ---- Merging ---- */
 
-static const struct span_key *first_key(const struct run *run)
+static const char *first_item(const struct sorter *sorter, const struct run *run)
 {
-    return &run->window[run->position];
+    return run->window + run->position * sorter->size;
 }
 
-static void sink_run(struct span_sorter *sorter, size_t at)
+static void sink_run(struct sorter *sorter, size_t at)
 {
     uint32_t moving = sorter->heap[at];
 
@@ -265,11 +304,11 @@ static void sink_run(struct span_sorter *sorter, size_t at)
         if (child >= sorter->heap_count)
             break;
         if (child + 1 < sorter->heap_count &&
-            key_before(first_key(&sorter->runs[sorter->heap[child + 1]]),
-                       first_key(&sorter->runs[sorter->heap[child]])))
+            before(first_item(sorter, &sorter->runs[sorter->heap[child + 1]]),
+                   first_item(sorter, &sorter->runs[sorter->heap[child]])))
             child++;
-        if (key_before(first_key(&sorter->runs[moving]),
-                       first_key(&sorter->runs[sorter->heap[child]])))
+        if (before(first_item(sorter, &sorter->runs[moving]),
+                   first_item(sorter, &sorter->runs[sorter->heap[child]])))
             break;
         sorter->heap[at] = sorter->heap[child];
         at = child;
@@ -277,17 +316,17 @@ static void sink_run(struct span_sorter *sorter, size_t at)
     sorter->heap[at] = moving;
 }
 
-/* Read the next keys of a run whose window is used up.  Its count is then 0 at the end.  */
-static enum profile_status refill(struct span_sorter *sorter, struct run *run,
+/* Read the next items of a run whose window is used up.  Its count is then 0 at the end.  */
+static enum profile_status refill(struct sorter *sorter, struct run *run,
                                   struct profile_error *error)
 {
     uint64_t left = run->limit - run->next;
-    size_t count = left < sorter->window_keys ? (size_t)left : sorter->window_keys;
+    size_t count = left < sorter->window_items ? (size_t)left : sorter->window_items;
     enum profile_status status = PROFILE_OK;
 
     if (count > 0)
-        status = read_file(sorter, run->window, count * sizeof *run->window,
-                           run->next * sizeof *run->window, error);
+        status = read_file(sorter, run->window, count * sorter->size, run->next * sorter->size,
+                           error);
     run->next += count;
     run->position = 0;
     run->count = count;
@@ -295,32 +334,31 @@ static enum profile_status refill(struct span_sorter *sorter, struct run *run,
 }
 
 /* Windows for the runs of the file: together a quarter of the memory for gathering, but never so
- * small that each key costs a read of its own, unless the caller wanted that little.  */
-static enum profile_status make_windows(struct span_sorter *sorter, struct profile_error *error)
+ * small that each item costs a read of its own, unless the caller wanted that little.  */
+static enum profile_status make_windows(struct sorter *sorter, struct profile_error *error)
 {
     size_t bytes;
 
-    sorter->window_keys = sorter->max_keys / 4 / (sorter->run_count + 1);
-    if (sorter->window_keys < 128)
-        sorter->window_keys = sorter->max_keys < 128 ? sorter->max_keys : 128;
-    if (__builtin_mul_overflow(sorter->run_count * sorter->window_keys, sizeof *sorter->memory,
-                               &bytes))
+    sorter->window_items = sorter->max_items / 4 / (sorter->run_count + 1);
+    if (sorter->window_items < 128)
+        sorter->window_items = sorter->max_items < 128 ? sorter->max_items : 128;
+    if (__builtin_mul_overflow(sorter->run_count * sorter->window_items, sorter->size, &bytes))
         return profile_no_memory(error);
     sorter->memory = malloc(bytes + 1);
     if (!sorter->memory)
         return profile_no_memory(error);
     for (size_t i = 0; i < sorter->run_count; i++)
-        sorter->runs[i].window = sorter->memory + i * sorter->window_keys;
+        sorter->runs[i].window = sorter->memory + i * sorter->window_items * sorter->size;
     return PROFILE_OK;
 }
 
-enum profile_status span_sorter_finish(struct span_sorter *sorter, struct profile_error *error)
+enum profile_status sorter_finish(struct sorter *sorter, struct profile_error *error)
 {
-    struct run last = { .window = sorter->keys, .count = sorter->key_count };
+    struct run last = { .window = sorter->items, .count = sorter->count };
     enum profile_status status = make_windows(sorter, error);
 
     if (status == PROFILE_OK)
-        status = sort_keys(sorter, error);
+        status = sort_items(sorter, error);
     for (size_t i = 0; i < sorter->run_count && status == PROFILE_OK; i++)
         status = refill(sorter, &sorter->runs[i], error);
     if (status == PROFILE_OK)
@@ -338,8 +376,8 @@ enum profile_status span_sorter_finish(struct span_sorter *sorter, struct profil
     return PROFILE_OK;
 }
 
-/* Step behind the key that was given out last.  */
-static enum profile_status advance(struct span_sorter *sorter, struct profile_error *error)
+/* Step behind the item that was given out last.  */
+static enum profile_status advance(struct sorter *sorter, struct profile_error *error)
 {
     struct run *run = &sorter->runs[sorter->heap[0]];
     enum profile_status status = PROFILE_OK;
@@ -355,8 +393,8 @@ static enum profile_status advance(struct span_sorter *sorter, struct profile_er
     return PROFILE_OK;
 }
 
-enum profile_status span_sorter_next(struct span_sorter *sorter, const struct span_key **out,
-                                     struct profile_error *error)
+enum profile_status sorter_next(struct sorter *sorter, const void **out,
+                                struct profile_error *error)
 {
     enum profile_status status = sorter->advance ? advance(sorter, error) : PROFILE_OK;
 
@@ -365,6 +403,6 @@ enum profile_status span_sorter_next(struct span_sorter *sorter, const struct sp
     if (status != PROFILE_OK || sorter->heap_count == 0)
         return status;
     sorter->advance = true;
-    *out = first_key(&sorter->runs[sorter->heap[0]]);
+    *out = first_item(sorter, &sorter->runs[sorter->heap[0]]);
     return PROFILE_OK;
 }

@@ -1,16 +1,16 @@
-/* spans.c - durations: begins and ends brought together, self times.
+/* spans.c - durations of threads: begins and ends brought together, places in the nest, self times.
  *
- * While the trace is read, events go to the sorter.  ingest_span_finish() walks them by time, with
- * one stack of open slices a thread:
+ * Events come by time; each thread has one stack of open slices:
  *
- *   - Equal times: completes that end then are closed before anything begins, the rest is in file
- *     order.  Only a complete that began together with shorter ones goes below them, since writers
- *     write completes when they end: the inner one first.
+ *   - Equal times: completes that end then are closed before anything begins, the rest is in the
+ *     order of timeline.c.
  *   - An end closes the innermost open begin of its name and what is open above it (counted).  With
  *     none it is ignored (counted).  Completes end by themselves.
  *   - Time is given to the innermost open slice.  So a child that outlives its parent is cut in the
- *     self times; its slice keeps the end that was recorded.  */
-#include <stdio.h>
+ *     self times; its slice keeps the end that was recorded, also when that end comes after the
+ *     slice around it has closed it: until a slice of that name begins again, it is waited for.
+ *   - What happens at a moment lies in what is open then, the slice that ends at that very moment
+ *     included.  */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,16 +20,15 @@
  * thread, 8 MiB of frames of 16 bytes or more; a trace of begins without ends is not.  */
 #define MAX_DEPTH 1000000u
 
-/* A complete goes below at most so many shorter ones: bounds the work a hostile trace can ask for.
- */
-#define MAX_SHORTER 64u
-
 struct open_slice {
     int64_t start_ns;
     int64_t end_ns;    /* of a complete; INT64_MAX for a begin */
     int64_t first_end; /* the earliest end of a complete here or below; INT64_MAX: none */
     uint64_t child_ns; /* time spent in children that are closed */
+    uint64_t id;       /* in the timeline */
+    uint64_t args;     /* set */
     uint32_t pair;
+    profile_id category;
     uint32_t outer;      /* next open begin of the same name: place + 1; 0 none */
     profile_id callsite; /* 0: not asked for yet */
     bool complete;
@@ -41,81 +40,6 @@ struct span_stack {
     size_t completes;  /* of these */
     uint64_t left_out; /* begins beyond MAX_DEPTH that wait for their ends */
 };
-
-/* ---- Reading ---- */
-
-/* The name of a slice; a reference to a string that is not there is shown as such.  */
-static enum profile_status name_slice(struct profile_ingest *ingest, const struct fxt_string *name,
-                                      profile_id *out, struct profile_error *error)
-{
-    char text[32];
-    int length;
-
-    if (!name->missing)
-        return profile_stacks_string(ingest->stacks, name->bytes, name->length, out, error);
-    length = snprintf(text, sizeof text, "<string %u>", (unsigned)name->index);
-    return profile_stacks_string(ingest->stacks, text, (size_t)length, out, error);
-}
-
-static enum profile_status find_pair(struct profile_ingest *ingest, uint32_t thread,
-                                     profile_id name, uint32_t *out, struct profile_error *error)
-{
-    struct ingest_spans *spans = &ingest->spans;
-    uint64_t hash = profile_hash(thread, name);
-    enum profile_status status;
-    size_t probe;
-
-    for (*out = profile_index_first(&spans->pair_index, hash, &probe); *out;
-         *out = profile_index_next(&spans->pair_index, hash, &probe)) {
-        const struct span_pair *pair = &spans->pairs[*out - 1];
-
-        if (pair->thread == thread && pair->name == name)
-            return PROFILE_OK;
-    }
-    void *items = spans->pairs;
-    status = ingest_reserve(&items, &spans->pair_capacity, spans->pair_count, sizeof *spans->pairs,
-                            &spans->pair_index, error);
-    spans->pairs = items;
-    if (status != PROFILE_OK)
-        return status;
-    spans->pairs[spans->pair_count++] = (struct span_pair){ .thread = thread, .name = name };
-    *out = (uint32_t)spans->pair_count;
-    profile_index_add(&spans->pair_index, hash, *out);
-    return PROFILE_OK;
-}
-
-enum profile_status ingest_span_event(struct profile_ingest *ingest,
-                                      const struct fxt_record *record, struct profile_error *error)
-{
-    struct ingest_spans *spans = &ingest->spans;
-    unsigned type = record->value.event.type;
-    struct span_key key = {
-        .ts_ns = record->ts_ns,
-        .end_ns = record->value.event.end_ns,
-        .type = type == FXT_EVENT_DURATION_BEGIN ? SPAN_BEGIN
-                : type == FXT_EVENT_DURATION_END ? SPAN_END
-                                                 : SPAN_COMPLETE,
-    };
-    enum profile_status status;
-    uint32_t thread;
-    profile_id name;
-
-    if (!ingest->sink.span)
-        return PROFILE_OK;
-    status = ingest_thread(ingest, &record->thread, &thread, error);
-    if (status != PROFILE_OK || !ingest->threads[thread - 1].chosen)
-        return status;
-    status = name_slice(ingest, &record->name, &name, error);
-    if (status == PROFILE_OK)
-        status = find_pair(ingest, thread, name, &key.pair, error);
-    if (status == PROFILE_OK && !spans->sorter)
-        status = span_sorter_open(ingest->temporary_dir, ingest->options.sort_bytes, &spans->sorter,
-                                  error);
-    if (status != PROFILE_OK)
-        return status;
-    key.ordinal = spans->ordinal++;
-    return span_sorter_add(spans->sorter, &key, error);
-}
 
 /* ---- Call sites ---- */
 
@@ -146,7 +70,7 @@ static enum profile_status callsite_of(struct profile_ingest *ingest, struct spa
         struct open_slice *slice = &stack->slices[next];
         profile_id frame;
 
-        status = frame_of(ingest, &ingest->spans.pairs[slice->pair - 1], &frame, error);
+        status = frame_of(ingest, &ingest->timeline.pairs[slice->pair - 1], &frame, error);
         if (status == PROFILE_OK)
             status = profile_stacks_callsite(ingest->stacks, *out, frame, &slice->callsite, error);
         *out = slice->callsite;
@@ -157,9 +81,10 @@ static enum profile_status callsite_of(struct profile_ingest *ingest, struct spa
 /* ---- The stack of a thread ---- */
 
 /* There must be room.  */
-static void push(struct ingest_spans *spans, struct span_stack *stack, struct open_slice slice)
+static void push(struct ingest_timeline *timeline, struct span_stack *stack,
+                 struct open_slice slice)
 {
-    struct span_pair *pair = &spans->pairs[slice.pair - 1];
+    struct span_pair *pair = &timeline->pairs[slice.pair - 1];
     int64_t below = stack->count > 0 ? stack->slices[stack->count - 1].first_end : INT64_MAX;
 
     slice.first_end = slice.complete && slice.end_ns < below ? slice.end_ns : below;
@@ -173,14 +98,14 @@ static void push(struct ingest_spans *spans, struct span_stack *stack, struct op
     stack->slices[stack->count++] = slice;
 }
 
-static struct open_slice pop(struct ingest_spans *spans, struct span_stack *stack)
+static struct open_slice pop(struct ingest_timeline *timeline, struct span_stack *stack)
 {
     struct open_slice slice = stack->slices[--stack->count];
 
     if (slice.complete)
         stack->completes--;
     else
-        spans->pairs[slice.pair - 1].open = slice.outer;
+        timeline->pairs[slice.pair - 1].open = slice.outer;
     return slice;
 }
 
@@ -189,60 +114,137 @@ static int64_t clamp_ns(uint64_t duration_ns)
     return duration_ns > INT64_MAX ? INT64_MAX : (int64_t)duration_ns;
 }
 
-/* Take the innermost slice off at time now_ns and tell the sink of it.  */
-static enum profile_status close_innermost(struct profile_ingest *ingest,
-                                           const struct ingest_thread *thread, int64_t now_ns,
-                                           bool unfinished, struct profile_error *error)
-{
-    struct span_stack *stack = thread->stack;
-    profile_id callsite;
-    enum profile_status status = callsite_of(ingest, stack, stack->count - 1, &callsite, error);
-    struct open_slice slice;
-    uint64_t duration_ns;
+/* Why a slice is closed.  */
+enum closing { CLOSE_ENDED, CLOSE_CUT, CLOSE_UNFINISHED };
 
+static enum profile_status tell_span(struct profile_ingest *ingest, uint32_t thread,
+                                     const struct open_slice *slice, profile_id callsite,
+                                     int64_t now_ns, enum closing why, struct profile_error *error)
+{
+    const struct ingest_thread *owner = &ingest->threads[thread - 1];
+    uint64_t duration_ns = (uint64_t)now_ns - (uint64_t)slice->start_ns;
+    struct profile_span call = {
+        .start_ns = slice->start_ns,
+        .end_ns = slice->complete ? slice->end_ns : now_ns,
+        .self_ns = clamp_ns(duration_ns - slice->child_ns),
+        .process = owner->process,
+        .thread = owner->koid,
+        .callsite = callsite,
+        .unfinished = why == CLOSE_UNFINISHED,
+    };
+
+    return ingest_sink_status(ingest->sink.span(ingest->sink.context, &call), error);
+}
+
+/* The slice has its end, or will not get one any more.  */
+static enum profile_status give_up_waiting(struct profile_ingest *ingest, struct span_pair *pair,
+                                           struct profile_error *error)
+{
+    struct closed_slice *slice = pair->ended;
+    enum profile_status status;
+
+    if (!slice)
+        return PROFILE_OK;
+    pair->ended = NULL;
+    status = ingest_slice_add(ingest, slice, error);
+    free(slice);
+    return status;
+}
+
+/* Keep a begin that the slice around it closed: its own end may follow.  */
+static enum profile_status wait_for_end(struct profile_ingest *ingest, struct span_pair *pair,
+                                        const struct closed_slice *slice,
+                                        struct profile_error *error)
+{
+    if (pair->ended)
+        return ingest_slice_add(ingest, slice, error);
+    pair->ended = malloc(sizeof *pair->ended);
+    if (!pair->ended)
+        return profile_no_memory(error);
+    *pair->ended = *slice;
+    return PROFILE_OK;
+}
+
+/* stack is as it is without the slice.  */
+static enum profile_status finish_slice(struct profile_ingest *ingest, uint32_t thread,
+                                        const struct open_slice *slice, int64_t now_ns,
+                                        enum closing why, uint64_t end_args,
+                                        struct profile_error *error)
+{
+    const struct ingest_thread *owner = &ingest->threads[thread - 1];
+    const struct span_stack *stack = owner->stack;
+    struct span_pair *pair = &ingest->timeline.pairs[slice->pair - 1];
+    struct closed_slice closed = {
+        .key = { slice->start_ns, slice->id },
+        .end_ns = slice->complete ? slice->end_ns : now_ns,
+        .parent = stack->count > 0 ? stack->slices[stack->count - 1].id : 0,
+        .args = slice->args,
+        .end_args = end_args,
+        .track = owner->track,
+        .thread = thread,
+        .category = slice->category,
+        .name = pair->name,
+        .depth = (uint32_t)stack->count,
+        .flags = PROFILE_SLICE_DURATION,
+    };
+
+    if (why == CLOSE_UNFINISHED)
+        closed.flags |= CLOSED_UNFINISHED;
+    if (why != CLOSE_CUT || slice->complete)
+        return ingest_slice_add(ingest, &closed, error);
+    closed.flags |= CLOSED_CUT;
+    return wait_for_end(ingest, pair, &closed, error);
+}
+
+/* Take the innermost slice off at time now_ns and tell of it.  */
+static enum profile_status close_innermost(struct profile_ingest *ingest, uint32_t thread,
+                                           int64_t now_ns, enum closing why, uint64_t end_args,
+                                           struct profile_error *error)
+{
+    struct span_stack *stack = ingest->threads[thread - 1].stack;
+    enum profile_status status = PROFILE_OK;
+    profile_id callsite = 0;
+    struct open_slice slice;
+
+    if (ingest->sink.span)
+        status = callsite_of(ingest, stack, stack->count - 1, &callsite, error);
     if (status != PROFILE_OK)
         return status;
-    slice = pop(&ingest->spans, stack);
-    duration_ns = (uint64_t)now_ns - (uint64_t)slice.start_ns;
+    slice = pop(&ingest->timeline, stack);
     if (stack->count > 0)
-        stack->slices[stack->count - 1].child_ns += duration_ns;
-
-    struct profile_span call = {
-        .start_ns = slice.start_ns,
-        .end_ns = slice.complete ? slice.end_ns : now_ns,
-        .self_ns = clamp_ns(duration_ns - slice.child_ns),
-        .process = thread->process,
-        .thread = thread->koid,
-        .callsite = callsite,
-        .unfinished = unfinished,
-    };
-    return ingest_sink_status(ingest->sink.span(ingest->sink.context, &call), error);
+        stack->slices[stack->count - 1].child_ns += (uint64_t)now_ns - (uint64_t)slice.start_ns;
+    if (ingest->sink.span)
+        status = tell_span(ingest, thread, &slice, callsite, now_ns, why, error);
+    if (status == PROFILE_OK && ingest->timeline.slices)
+        status = finish_slice(ingest, thread, &slice, now_ns, why, end_args, error);
+    return status;
 }
 
 /* Close everything down to place at, whose own end is now.  What is above it and does not end now
  * by itself is cut.  */
-static enum profile_status close_down_to(struct profile_ingest *ingest,
-                                         const struct ingest_thread *thread, size_t at,
-                                         int64_t now_ns, struct profile_error *error)
+static enum profile_status close_down_to(struct profile_ingest *ingest, uint32_t thread, size_t at,
+                                         int64_t now_ns, uint64_t end_args,
+                                         struct profile_error *error)
 {
+    const struct span_stack *stack = ingest->threads[thread - 1].stack;
     enum profile_status status = PROFILE_OK;
 
-    while (thread->stack->count > at && status == PROFILE_OK) {
-        const struct open_slice *slice = &thread->stack->slices[thread->stack->count - 1];
+    while (stack->count > at && status == PROFILE_OK) {
+        const struct open_slice *slice = &stack->slices[stack->count - 1];
+        bool own = stack->count - 1 == at || (slice->complete && slice->end_ns == now_ns);
 
-        if (thread->stack->count - 1 > at && (!slice->complete || slice->end_ns != now_ns))
-            ingest->notices.crossing_slices++;
-        status = close_innermost(ingest, thread, now_ns, false, error);
+        ingest->notices.crossing_slices += !own;
+        status = close_innermost(ingest, thread, now_ns, own ? CLOSE_ENDED : CLOSE_CUT,
+                                 stack->count - 1 == at ? end_args : 0, error);
     }
     return status;
 }
 
 /* Close the completes that end by now_ns, in the order of their ends.  */
-static enum profile_status close_completes(struct profile_ingest *ingest,
-                                           const struct ingest_thread *thread, int64_t now_ns,
-                                           struct profile_error *error)
+static enum profile_status close_completes(struct profile_ingest *ingest, uint32_t thread,
+                                           int64_t now_ns, struct profile_error *error)
 {
-    struct span_stack *stack = thread->stack;
+    const struct span_stack *stack = ingest->threads[thread - 1].stack;
     enum profile_status status = PROFILE_OK;
 
     while (status == PROFILE_OK && stack->completes > 0 &&
@@ -252,7 +254,7 @@ static enum profile_status close_completes(struct profile_ingest *ingest,
 
         while (!stack->slices[at].complete || stack->slices[at].end_ns != end_ns)
             at--;
-        status = close_down_to(ingest, thread, at, end_ns, error);
+        status = close_down_to(ingest, thread, at, end_ns, 0, error);
     }
     return status;
 }
@@ -270,128 +272,206 @@ static enum profile_status reserve(struct span_stack *stack, struct profile_erro
     return PROFILE_OK;
 }
 
-/* How many slices at the top are completes that began with slice and end before it.  */
-static size_t count_shorter(const struct span_stack *stack, const struct open_slice *slice)
+/* The thread's track is told when the first slice of it is met.  */
+static enum profile_status need_track(struct profile_ingest *ingest, uint32_t thread,
+                                      struct profile_error *error)
 {
-    size_t count = 0;
+    struct ingest_thread *owner = &ingest->threads[thread - 1];
+    struct profile_track track = { .kind = PROFILE_TRACK_THREAD,
+                                   .process = owner->process_id,
+                                   .thread = thread };
+    enum profile_status status;
 
-    while (count < stack->count && count < MAX_SHORTER) {
-        const struct open_slice *other = &stack->slices[stack->count - 1 - count];
-
-        if (!other->complete || other->start_ns != slice->start_ns ||
-            other->end_ns >= slice->end_ns)
-            break;
-        count++;
-    }
-    return count;
+    if (owner->track)
+        return PROFILE_OK;
+    status = ingest_track(ingest, &track, error);
+    owner->track = track.id;
+    return status;
 }
 
-static enum profile_status open_slice(struct profile_ingest *ingest,
-                                      const struct ingest_thread *thread,
-                                      const struct span_key *key, struct profile_error *error)
+static enum profile_status open_slice(struct profile_ingest *ingest, uint32_t thread,
+                                      const struct timeline_event *event,
+                                      struct profile_error *error)
 {
-    struct span_stack *stack = thread->stack;
+    struct span_stack *stack = ingest->threads[thread - 1].stack;
     struct open_slice slice = {
-        .start_ns = key->ts_ns,
-        .end_ns = key->type == SPAN_COMPLETE ? key->end_ns : INT64_MAX,
-        .pair = key->pair,
-        .complete = key->type == SPAN_COMPLETE,
+        .start_ns = event->key.ts_ns,
+        .end_ns = event->type == TIMELINE_COMPLETE ? (int64_t)event->value : INT64_MAX,
+        .args = ingest_args_of(event),
+        .pair = event->pair,
+        .category = event->category,
+        .complete = event->type == TIMELINE_COMPLETE,
     };
-    struct open_slice shorter[MAX_SHORTER];
-    size_t count;
+    enum profile_status status;
 
     if (stack->count >= MAX_DEPTH) {
         stack->left_out += !slice.complete;
         ingest->notices.deep_slices++;
         return PROFILE_OK;
     }
-    enum profile_status status = reserve(stack, error);
+    status = reserve(stack, error);
+    if (status == PROFILE_OK && ingest->timeline.slices)
+        status = need_track(ingest, thread, error);
+    if (status == PROFILE_OK && !slice.complete)
+        status = give_up_waiting(ingest, &ingest->timeline.pairs[event->pair - 1], error);
     if (status != PROFILE_OK)
         return status;
-    count = slice.complete ? count_shorter(stack, &slice) : 0;
-    for (size_t i = 0; i < count; i++)
-        shorter[i] = pop(&ingest->spans, stack);
-    push(&ingest->spans, stack, slice);
-    while (count > 0)
-        push(&ingest->spans, stack, shorter[--count]);
+    slice.id = ingest_slice_id(ingest);
+    push(&ingest->timeline, stack, slice);
     /* Nothing can be inside an empty one.  */
     if (slice.complete && slice.end_ns <= slice.start_ns)
-        return close_innermost(ingest, thread, slice.start_ns, false, error);
+        return close_innermost(ingest, thread, slice.start_ns, CLOSE_ENDED, 0, error);
     return PROFILE_OK;
 }
 
-static enum profile_status end_slice(struct profile_ingest *ingest,
-                                     const struct ingest_thread *thread, const struct span_key *key,
-                                     struct profile_error *error)
+/* An end that nothing open waits for.  */
+static enum profile_status late_end(struct profile_ingest *ingest,
+                                    const struct timeline_event *event, struct profile_error *error)
 {
-    enum profile_status status = PROFILE_OK;
-    uint32_t open;
+    struct span_pair *pair = &ingest->timeline.pairs[event->pair - 1];
 
-    /* A complete that ends now may be around this slice, so it is left for later; if it is inside,
-     * it is closed with the slice.  */
-    if (key->ts_ns > INT64_MIN)
-        status = close_completes(ingest, thread, key->ts_ns - 1, error);
-    if (status != PROFILE_OK)
-        return status;
-    if (thread->stack->left_out > 0) {
-        thread->stack->left_out--;
-        return PROFILE_OK;
-    }
-    open = ingest->spans.pairs[key->pair - 1].open;
-    if (open == 0) {
+    if (!pair->ended) {
         ingest->notices.stray_ends++;
         return PROFILE_OK;
     }
-    return close_down_to(ingest, thread, open - 1, key->ts_ns, error);
+    pair->ended->end_ns = event->key.ts_ns;
+    pair->ended->end_args = ingest_args_of(event);
+    pair->ended->flags &= ~(uint32_t)CLOSED_CUT;
+    return give_up_waiting(ingest, pair, error);
 }
 
-static enum profile_status take_event(struct profile_ingest *ingest, const struct span_key *key,
-                                      struct profile_error *error)
+/* Close the completes of an event's thread that end before it.  */
+static enum profile_status close_before(struct profile_ingest *ingest, uint32_t thread,
+                                        const struct timeline_event *event,
+                                        struct profile_error *error)
 {
-    struct ingest_thread *thread = &ingest->threads[ingest->spans.pairs[key->pair - 1].thread - 1];
-    enum profile_status status;
+    if (event->key.ts_ns == INT64_MIN)
+        return PROFILE_OK;
+    return close_completes(ingest, thread, event->key.ts_ns - 1, error);
+}
 
-    if (!thread->stack)
-        thread->stack = calloc(1, sizeof *thread->stack);
-    if (!thread->stack)
-        return profile_no_memory(error);
-    if (key->type == SPAN_END)
-        return end_slice(ingest, thread, key, error);
-    status = close_completes(ingest, thread, key->ts_ns, error);
+static enum profile_status end_slice(struct profile_ingest *ingest, uint32_t thread,
+                                     const struct timeline_event *event,
+                                     struct profile_error *error)
+{
+    struct span_stack *stack = ingest->threads[thread - 1].stack;
+    /* A complete that ends now may be around this slice, so it is left for later; if it is inside,
+     * it is closed with the slice.  */
+    enum profile_status status = close_before(ingest, thread, event, error);
+    uint32_t open;
+
     if (status != PROFILE_OK)
         return status;
-    return open_slice(ingest, thread, key, error);
+    if (stack->left_out > 0) {
+        stack->left_out--;
+        return PROFILE_OK;
+    }
+    open = ingest->timeline.pairs[event->pair - 1].open;
+    if (open == 0)
+        return late_end(ingest, event, error);
+    return close_down_to(ingest, thread, open - 1, event->key.ts_ns, ingest_args_of(event), error);
+}
+
+static enum profile_status stack_of(struct profile_ingest *ingest,
+                                    const struct timeline_event *event, uint32_t *thread,
+                                    struct profile_error *error)
+{
+    struct ingest_thread *owner;
+
+    *thread = ingest->timeline.pairs[event->pair - 1].thread;
+    owner = &ingest->threads[*thread - 1];
+    if (!owner->stack)
+        owner->stack = calloc(1, sizeof *owner->stack);
+    return owner->stack ? PROFILE_OK : profile_no_memory(error);
+}
+
+enum profile_status ingest_span_place(struct profile_ingest *ingest,
+                                      const struct timeline_event *event, struct span_place *out,
+                                      struct profile_error *error)
+{
+    const struct span_stack *stack;
+    uint32_t thread;
+    enum profile_status status = stack_of(ingest, event, &thread, error);
+
+    if (status == PROFILE_OK)
+        status = close_before(ingest, thread, event, error);
+    if (status != PROFILE_OK)
+        return status;
+    stack = ingest->threads[thread - 1].stack;
+    out->depth = stack->count;
+    out->id = stack->count > 0 ? stack->slices[stack->count - 1].id : 0;
+    return PROFILE_OK;
+}
+
+static enum profile_status take_instant(struct profile_ingest *ingest, uint32_t thread,
+                                        const struct timeline_event *event,
+                                        struct profile_error *error)
+{
+    struct span_place place;
+    enum profile_status status = ingest_span_place(ingest, event, &place, error);
+
+    if (status == PROFILE_OK)
+        status = need_track(ingest, thread, error);
+    if (status != PROFILE_OK)
+        return status;
+    struct closed_slice instant = {
+        .key = { event->key.ts_ns, ingest_slice_id(ingest) },
+        .end_ns = event->key.ts_ns,
+        .parent = place.id,
+        .args = ingest_args_of(event),
+        .number = event->value,
+        .track = ingest->threads[thread - 1].track,
+        .thread = thread,
+        .category = event->category,
+        .name = ingest->timeline.pairs[event->pair - 1].name,
+        .depth = (uint32_t)place.depth,
+        .flags = PROFILE_SLICE_INSTANT,
+    };
+    return ingest_slice_add(ingest, &instant, error);
+}
+
+enum profile_status ingest_span_take(struct profile_ingest *ingest,
+                                     const struct timeline_event *event,
+                                     struct profile_error *error)
+{
+    uint32_t thread;
+    enum profile_status status = stack_of(ingest, event, &thread, error);
+
+    if (status != PROFILE_OK)
+        return status;
+    if (event->type == TIMELINE_END)
+        return end_slice(ingest, thread, event, error);
+    if (event->type == TIMELINE_INSTANT)
+        return take_instant(ingest, thread, event, error);
+    status = close_completes(ingest, thread, event->key.ts_ns, error);
+    if (status != PROFILE_OK)
+        return status;
+    return open_slice(ingest, thread, event, error);
 }
 
 /* What is still open: completes end when they said, begins at the last time of the trace.  */
-static enum profile_status close_thread(struct profile_ingest *ingest,
-                                        const struct ingest_thread *thread,
+static enum profile_status close_thread(struct profile_ingest *ingest, uint32_t thread,
                                         struct profile_error *error)
 {
+    const struct span_stack *stack = ingest->threads[thread - 1].stack;
     enum profile_status status = close_completes(ingest, thread, ingest->last_ns, error);
 
-    while (thread->stack->count > 0 && status == PROFILE_OK) {
+    while (stack->count > 0 && status == PROFILE_OK) {
         ingest->notices.unfinished_slices++;
-        status = close_innermost(ingest, thread, ingest->last_ns, true, error);
+        status = close_innermost(ingest, thread, ingest->last_ns, CLOSE_UNFINISHED, 0, error);
     }
     return status;
 }
 
 enum profile_status ingest_span_finish(struct profile_ingest *ingest, struct profile_error *error)
 {
-    struct span_sorter *sorter = ingest->spans.sorter;
-    enum profile_status status = sorter ? span_sorter_finish(sorter, error) : PROFILE_OK;
-    const struct span_key *key = NULL;
+    enum profile_status status = PROFILE_OK;
 
-    while (sorter && status == PROFILE_OK) {
-        status = span_sorter_next(sorter, &key, error);
-        if (status != PROFILE_OK || !key)
-            break;
-        status = take_event(ingest, key, error);
-    }
-    for (size_t i = 0; i < ingest->thread_count && status == PROFILE_OK; i++)
-        if (ingest->threads[i].stack)
-            status = close_thread(ingest, &ingest->threads[i], error);
+    for (uint32_t i = 1; i <= ingest->thread_count && status == PROFILE_OK; i++)
+        if (ingest->threads[i - 1].stack)
+            status = close_thread(ingest, i, error);
+    for (size_t i = 0; i < ingest->timeline.pair_count && status == PROFILE_OK; i++)
+        status = give_up_waiting(ingest, &ingest->timeline.pairs[i], error);
     return status;
 }
 
@@ -402,7 +482,6 @@ void ingest_span_release(struct profile_ingest *ingest)
             free(ingest->threads[i].stack->slices);
             free(ingest->threads[i].stack);
         }
-    span_sorter_close(ingest->spans.sorter);
-    free(ingest->spans.pairs);
-    profile_index_release(&ingest->spans.pair_index);
+    for (size_t i = 0; i < ingest->timeline.pair_count; i++)
+        free(ingest->timeline.pairs[i].ended);
 }

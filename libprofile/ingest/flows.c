@@ -1,0 +1,188 @@
+/* flows.c - arrows between slices.
+ *
+ * A flow is told apart by process and id.  A step or end in another process continues it if exactly
+ * one process has a flow of that id open (docs/formats/fxt.md section 2.5).  Each of a flow's
+ * events lies in the slice that is open in its thread then.  */
+#include <stdlib.h>
+
+#include "libprofile/ingest/ingest.h"
+
+/* Key of the entry for all flows of an id; no process has this entity id.  */
+#define ANY_PROCESS UINT64_MAX
+
+/* The open flow that an event of process belongs to; 0: none.  */
+static uint32_t find_flow(const struct ingest_flows *flows, uint32_t process, uint64_t trace_id)
+{
+    const struct open_entry *own = open_table_find(&flows->table, process, trace_id);
+    const struct open_entry *any;
+
+    if (own)
+        return own->value;
+    any = open_table_find(&flows->table, ANY_PROCESS, trace_id);
+    return any && any->count == 1 ? any->value : 0;
+}
+
+static void forget_flow(struct ingest_flows *flows, uint32_t place)
+{
+    struct open_flow *flow = &flows->flows[place - 1];
+    struct open_entry *any = open_table_find(&flows->table, ANY_PROCESS, flow->trace_id);
+
+    any->value ^= place;
+    if (any->count > 1)
+        any->count--;
+    else
+        open_table_remove(&flows->table, any);
+    open_table_remove(&flows->table, open_table_find(&flows->table, flow->process, flow->trace_id));
+    flow->next_free = flows->free_flow;
+    flows->free_flow = place;
+    flows->open_count--;
+}
+
+static enum profile_status make_place(struct ingest_flows *flows, uint32_t *out,
+                                      struct profile_error *error)
+{
+    struct open_flow *bigger;
+
+    *out = flows->free_flow;
+    if (*out) {
+        flows->free_flow = flows->flows[*out - 1].next_free;
+        return PROFILE_OK;
+    }
+    bigger = profile_grow(flows->flows, &flows->flow_capacity, flows->flow_count + 1,
+                          sizeof *bigger);
+    if (!bigger)
+        return profile_no_memory(error);
+    flows->flows = bigger;
+    *out = (uint32_t)++flows->flow_count;
+    return PROFILE_OK;
+}
+
+static enum profile_status register_flow(struct ingest_flows *flows, uint32_t place,
+                                         struct profile_error *error)
+{
+    const struct open_flow *flow = &flows->flows[place - 1];
+    struct open_entry *own = open_table_add(&flows->table, flow->process, flow->trace_id);
+    struct open_entry *any;
+
+    if (!own)
+        return profile_no_memory(error);
+    own->value = place;
+    own->count = 1;
+    any = open_table_find(&flows->table, ANY_PROCESS, flow->trace_id);
+    if (!any)
+        any = open_table_add(&flows->table, ANY_PROCESS, flow->trace_id);
+    if (!any)
+        return profile_no_memory(error);
+    any->value ^= place;
+    any->count++;
+    return PROFILE_OK;
+}
+
+/* An id that begins again before it ended is another flow.  */
+static enum profile_status begin(struct profile_ingest *ingest, const struct open_flow *flow,
+                                 struct profile_error *error)
+{
+    struct ingest_flows *flows = &ingest->flows;
+    const struct open_entry *own = open_table_find(&flows->table, flow->process, flow->trace_id);
+    enum profile_status status;
+    uint32_t place;
+
+    if (own) {
+        ingest->notices.unfinished_flows++;
+        forget_flow(flows, own->value);
+    }
+    if (flows->open_count == MAX_OPEN) {
+        ingest->notices.unfinished_flows++;
+        return PROFILE_OK;
+    }
+    status = make_place(flows, &place, error);
+    if (status != PROFILE_OK)
+        return status;
+    flows->flows[place - 1] = *flow;
+    flows->open_count++;
+    return register_flow(flows, place, error);
+}
+
+static enum profile_status tell(struct profile_ingest *ingest, const struct open_flow *out,
+                                const struct open_flow *in, bool step, struct profile_error *error)
+{
+    struct profile_flow call = {
+        .id = ++ingest->flows.last_id,
+        .trace_id = out->trace_id,
+        .out = out->slice,
+        .in = in->slice,
+        .out_ns = out->ts_ns,
+        .in_ns = in->ts_ns,
+        .out_thread = out->thread,
+        .in_thread = in->thread,
+        .category = out->category,
+        .name = out->name,
+        .out_args = out->args,
+        .in_args = in->args,
+        .step = step,
+    };
+
+    ingest->notices.unbound_flows += call.out == 0 || call.in == 0;
+    return ingest_sink_status(ingest->sink.flow(ingest->sink.context, &call), error);
+}
+
+static enum profile_status go_on(struct profile_ingest *ingest, const struct open_flow *here,
+                                 bool step, struct profile_error *error)
+{
+    struct ingest_flows *flows = &ingest->flows;
+    uint32_t place = find_flow(flows, here->process, here->trace_id);
+    struct open_flow *flow;
+    enum profile_status status;
+
+    if (place == 0) {
+        ingest->notices.stray_flows++;
+        return PROFILE_OK;
+    }
+    flow = &flows->flows[place - 1];
+    status = tell(ingest, flow, here, step, error);
+    if (!step) {
+        forget_flow(flows, place);
+        return status;
+    }
+    flow->slice = here->slice;
+    flow->ts_ns = here->ts_ns;
+    flow->thread = here->thread;
+    flow->args = here->args;
+    return status;
+}
+
+enum profile_status ingest_flow_take(struct profile_ingest *ingest,
+                                     const struct timeline_event *event,
+                                     struct profile_error *error)
+{
+    const struct span_pair *pair = &ingest->timeline.pairs[event->pair - 1];
+    struct open_flow here = {
+        .trace_id = event->value,
+        .ts_ns = event->key.ts_ns,
+        .args = ingest_args_of(event),
+        .process = ingest->threads[pair->thread - 1].process_id,
+        .thread = pair->thread,
+        .category = event->category,
+        .name = pair->name,
+    };
+    struct span_place place;
+    enum profile_status status = ingest_span_place(ingest, event, &place, error);
+
+    if (status != PROFILE_OK)
+        return status;
+    here.slice = place.id;
+    if (event->type == TIMELINE_FLOW_BEGIN)
+        return begin(ingest, &here, error);
+    return go_on(ingest, &here, event->type == TIMELINE_FLOW_STEP, error);
+}
+
+void ingest_flow_finish(struct profile_ingest *ingest)
+{
+    ingest->notices.unfinished_flows += ingest->flows.open_count;
+}
+
+void ingest_flow_release(struct profile_ingest *ingest)
+{
+    free(ingest->flows.flows);
+    open_table_release(&ingest->flows.table);
+}
