@@ -48,7 +48,7 @@ sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
 sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
 sources_fxtq := $(wildcard cmd/fxtq/*.c)
-sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c)
+sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c)
 
 libs_fxt := -lz -lzstd
 libs_symbolize := -liberty -lz -lzstd -lpthread

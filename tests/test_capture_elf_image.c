@@ -1,5 +1,5 @@
 /* What sampler-capture reads of ELF files, sound and hostile.  */
-#include "sampler-capture/cpu/elf_image.h"
+#include "sampler-capture/elf_image.h"
 
 #include <check.h>
 #include <elf.h>

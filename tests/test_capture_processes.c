@@ -1,5 +1,5 @@
 /* Processes and threads of a capture, driven by records made by hand.  */
-#include "sampler-capture/cpu/processes.h"
+#include "sampler-capture/processes.h"
 #include "tests/support/allocation.h"
 #include "tests/support/perf_bytes.h"
 

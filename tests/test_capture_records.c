@@ -1,6 +1,6 @@
 /* perf records and the rings they come in.  */
-#include "sampler-capture/cpu/perf_record.h"
 #include "sampler-capture/cpu/ring.h"
+#include "sampler-capture/perf_record.h"
 #include "tests/support/perf_bytes.h"
 
 #include <check.h>

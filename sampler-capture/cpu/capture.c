@@ -1,6 +1,6 @@
 #include "sampler-capture/cpu/capture.h"
 
-#include "sampler-capture/cpu/host.h"
+#include "sampler-capture/host.h"
 
 #include <endian.h>
 #include <linux/perf_event.h>

@@ -11,8 +11,8 @@
 #define CPU_CAPTURE_H
 
 #include "sampler-capture/cpu/drain.h"
-#include "sampler-capture/cpu/processes.h"
 #include "sampler-capture/cpu/trace.h"
+#include "sampler-capture/processes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

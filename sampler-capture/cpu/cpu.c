@@ -1,15 +1,15 @@
 #include "sampler-capture/cpu/cpu.h"
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/command.h"
 #include "sampler-capture/cpu/background.h"
-#include "sampler-capture/cpu/command.h"
-#include "sampler-capture/cpu/host.h"
 #include "sampler-capture/cpu/options.h"
-#include "sampler-capture/cpu/output.h"
-#include "sampler-capture/cpu/proc.h"
 #include "sampler-capture/cpu/session.h"
 #include "sampler-capture/cpu/stats.h"
 #include "sampler-capture/cpu/summary.h"
+#include "sampler-capture/host.h"
+#include "sampler-capture/output.h"
+#include "sampler-capture/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #define CPU_DRAIN_H
 
 #include "sampler-capture/cpu/events.h"
-#include "sampler-capture/cpu/perf_record.h"
 #include "sampler-capture/cpu/region.h"
+#include "sampler-capture/perf_record.h"
 
 #include <stdbool.h>
 #include <stddef.h>

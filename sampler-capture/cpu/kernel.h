@@ -7,7 +7,7 @@
 #ifndef CPU_KERNEL_H
 #define CPU_KERNEL_H
 
-#include "sampler-capture/cpu/elf_image.h"
+#include "sampler-capture/elf_image.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -30,8 +30,8 @@ struct layout {
     void (*close)(struct trace *trace);
 };
 
-extern const struct layout layout_sampler;  /* stream.c */
-extern const struct layout layout_profiler; /* stream.c */
+extern const struct layout layout_sampler;  /* layouts.c */
+extern const struct layout layout_profiler; /* layouts.c */
 extern const struct layout layout_regions;  /* regions.c */
 
 struct trace {
@@ -40,7 +40,7 @@ struct trace {
     int fd;
     int failed; /* errno */
     struct trace_totals totals;
-    struct stream *stream;   /* owned by its layout, or NULL */
+    struct archive *archive; /* owned by its layout, or NULL */
     struct regions *regions; /* likewise */
     size_t cpu_limit;
     struct loss losses[]; /* as written, by CPU */
@@ -48,10 +48,7 @@ struct trace {
 
 /* Open what the layout needs besides; false when there is no memory or, with trace->failed, a file
  * cannot be made.  */
-bool stream_open(struct trace *trace);
+bool archive_open(struct trace *trace);
 bool regions_open(struct trace *trace);
-
-/* Write all size bytes to fd.  0 or errno; *done says how many went out.  */
-int layout_write(int fd, const void *bytes, size_t size, size_t *done);
 
 #endif /* CPU_LAYOUT_H */

@@ -4,7 +4,8 @@
 #include "sampler-capture/cpu/layout.h"
 
 #include "libfxt/fxt.h"
-#include "sampler-capture/cpu/utf8.h"
+#include "sampler-capture/output.h"
+#include "sampler-capture/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static bool flush_file(struct trace *trace, struct region_file *file)
 
     if (file->used == 0 || trace->failed)
         return trace->failed == 0;
-    trace->failed = layout_write(file->fd, file->bytes, file->used, &done);
+    trace->failed = output_write(file->fd, file->bytes, file->used, &done);
     trace->totals.bytes += done;
     file->used = 0;
     return trace->failed == 0;
@@ -166,7 +167,7 @@ static bool put_line(struct trace *trace, const struct process *process, const c
         trace->failed = errno;
         return false;
     }
-    trace->failed = layout_write(fd, line, strlen(line), &done);
+    trace->failed = output_write(fd, line, strlen(line), &done);
     trace->totals.bytes += done;
     if (close(fd) != 0 && trace->failed == 0)
         trace->failed = errno;

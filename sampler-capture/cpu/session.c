@@ -1,7 +1,7 @@
 #include "sampler-capture/cpu/session.h"
 
 #include "sampler-capture/cpu/capture.h"
-#include "sampler-capture/cpu/proc.h"
+#include "sampler-capture/proc.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -18,9 +18,9 @@
 #ifndef CPU_SESSION_H
 #define CPU_SESSION_H
 
-#include "sampler-capture/cpu/host.h"
 #include "sampler-capture/cpu/sampler.h"
 #include "sampler-capture/cpu/trace.h"
+#include "sampler-capture/host.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,23 +1,8 @@
 /* trace.c - what samples need goes before them, whatever the layout.  */
 #include "sampler-capture/cpu/layout.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-int layout_write(int fd, const void *bytes, size_t size, size_t *done)
-{
-    *done = 0;
-    while (*done < size) {
-        ssize_t n = write(fd, (const uint8_t *)bytes + *done, size - *done);
-        if (n >= 0)
-            *done += (size_t)n;
-        else if (errno != EINTR)
-            return errno;
-    }
-    return 0;
-}
 
 struct trace *trace_open(int fd, size_t cpu_limit, const struct trace_options *options)
 {
@@ -32,7 +17,7 @@ struct trace *trace_open(int fd, size_t cpu_limit, const struct trace_options *o
         trace->layout = &layout_regions;
     else
         trace->layout = options->profiler ? &layout_profiler : &layout_sampler;
-    if (!(options->regions_fd >= 0 ? regions_open(trace) : stream_open(trace))) {
+    if (!(options->regions_fd >= 0 ? regions_open(trace) : archive_open(trace))) {
         trace_close(trace);
         return NULL;
     }

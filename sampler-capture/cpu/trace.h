@@ -11,28 +11,13 @@
 
 #include "sampler-capture/cpu/drain.h"
 #include "sampler-capture/cpu/kernel.h"
-#include "sampler-capture/cpu/processes.h"
 #include "sampler-capture/cpu/region.h"
+#include "sampler-capture/host.h"
+#include "sampler-capture/processes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define TRACE_TOOL_PROVIDER 0xffff0000U
-
-/* The arguments of the instant fxt.capture/session.  */
-struct trace_session {
-    uint64_t period_ns;
-    uint32_t max_frames;
-    uint64_t realtime_ns;  /* CLOCK_REALTIME and */
-    uint64_t monotonic_ns; /* CLOCK_MONOTONIC of the same moment */
-    const char *clock;
-    const char *arch;
-    const char *kernel;
-    const char *cpu_model;
-    const char *command;
-    const char *tool_version;
-};
 
 struct trace_options {
     bool profiler;  /* the stream of Fuchsia's profiler instead of the archive */

@@ -1,8 +1,8 @@
 /* maps.h - which code a process has at which address, and what of it the trace already says.  */
-#ifndef CPU_MAPS_H
-#define CPU_MAPS_H
+#ifndef CAPTURE_MAPS_H
+#define CAPTURE_MAPS_H
 
-#include "sampler-capture/cpu/modules.h"
+#include "sampler-capture/modules.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,4 +47,4 @@ const struct mapping *address_map_find(const struct address_map *map, uint64_t a
 
 void address_map_release(struct address_map *map);
 
-#endif /* CPU_MAPS_H */
+#endif /* CAPTURE_MAPS_H */

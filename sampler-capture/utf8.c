@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/utf8.h"
+#include "sampler-capture/utf8.h"
 
 #include "cmd/cli/utf8.h"
 

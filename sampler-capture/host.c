@@ -1,6 +1,6 @@
-#include "sampler-capture/cpu/host.h"
+#include "sampler-capture/host.h"
 
-#include "sampler-capture/cpu/utf8.h"
+#include "sampler-capture/utf8.h"
 
 #include <stdbool.h>
 #include <stdio.h>

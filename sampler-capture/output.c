@@ -1,7 +1,8 @@
-#include "sampler-capture/cpu/output.h"
+#include "sampler-capture/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,4 +50,17 @@ void output_abandon(struct output *output)
     output->fd = -1;
     if (output->path)
         (void)unlink(output->path);
+}
+
+int output_write(int fd, const void *bytes, size_t size, size_t *done)
+{
+    *done = 0;
+    while (*done < size) {
+        ssize_t n = write(fd, (const uint8_t *)bytes + *done, size - *done);
+        if (n >= 0)
+            *done += (size_t)n;
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
 }

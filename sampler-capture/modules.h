@@ -1,9 +1,9 @@
 /* modules.h - the files that processes run code from, each opened once.  */
-#ifndef CPU_MODULES_H
-#define CPU_MODULES_H
+#ifndef CAPTURE_MODULES_H
+#define CAPTURE_MODULES_H
 
-#include "sampler-capture/cpu/elf_image.h"
-#include "sampler-capture/cpu/perf_record.h"
+#include "sampler-capture/elf_image.h"
+#include "sampler-capture/perf_record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,4 +47,4 @@ uint64_t modules_vaddr(struct module_table *table, const struct module *module,
 
 void modules_release(struct module_table *table);
 
-#endif /* CPU_MODULES_H */
+#endif /* CAPTURE_MODULES_H */

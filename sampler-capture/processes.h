@@ -3,13 +3,13 @@
  * The records of all CPUs must come in order of time.  A fork copies the parent's mappings; an exec
  * begins a new incarnation with none; the end of the last thread frees a process.  A task that no
  * record announced (its record was lost) is made up when it is first named.  */
-#ifndef CPU_PROCESSES_H
-#define CPU_PROCESSES_H
+#ifndef CAPTURE_PROCESSES_H
+#define CAPTURE_PROCESSES_H
 
-#include "sampler-capture/cpu/id_table.h"
-#include "sampler-capture/cpu/maps.h"
-#include "sampler-capture/cpu/modules.h"
-#include "sampler-capture/cpu/perf_record.h"
+#include "sampler-capture/id_table.h"
+#include "sampler-capture/maps.h"
+#include "sampler-capture/modules.h"
+#include "sampler-capture/perf_record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,4 +72,4 @@ bool process_module_id(struct process *process, const struct module *module, uin
 
 void processes_release(struct process_table *table);
 
-#endif /* CPU_PROCESSES_H */
+#endif /* CAPTURE_PROCESSES_H */

@@ -2,8 +2,8 @@
  *
  * Reads file header, program headers and notes; section headers may be missing or wrong.  The bytes
  * are hostile: every offset is checked by the source, every count is bounded.  */
-#ifndef CPU_ELF_IMAGE_H
-#define CPU_ELF_IMAGE_H
+#ifndef CAPTURE_ELF_IMAGE_H
+#define CAPTURE_ELF_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,4 +40,4 @@ bool elf_image_read_memory(const void *bytes, size_t size, struct elf_image *out
  * False when no executable segment, taken in whole pages, holds it.  */
 bool elf_image_vaddr(const struct elf_image *image, uint64_t file_offset, uint64_t *vaddr);
 
-#endif /* CPU_ELF_IMAGE_H */
+#endif /* CAPTURE_ELF_IMAGE_H */

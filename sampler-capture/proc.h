@@ -1,10 +1,10 @@
 /* proc.h - what /proc says of tasks that were there before us.
  *
  * Tasks come and go while it is read: what has ended in between is left out.  */
-#ifndef CPU_PROC_H
-#define CPU_PROC_H
+#ifndef CAPTURE_PROC_H
+#define CAPTURE_PROC_H
 
-#include "sampler-capture/cpu/perf_record.h"
+#include "sampler-capture/perf_record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,4 +43,4 @@ typedef bool (*proc_tell_fn)(void *context, const struct perf_record *record);
  * False when tell did.  */
 bool proc_describe(pid_t pid, proc_tell_fn tell, void *context);
 
-#endif /* CPU_PROC_H */
+#endif /* CAPTURE_PROC_H */

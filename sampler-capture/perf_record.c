@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/perf_record.h"
+#include "sampler-capture/perf_record.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-#include "sampler-capture/cpu/proc.h"
+#include "sampler-capture/proc.h"
 
-#include "sampler-capture/cpu/host.h"
+#include "sampler-capture/host.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -2,10 +2,11 @@
  *
  * In place, because a capture that is killed must leave what it has; but a file that was there
  * before is only emptied once the command runs, so that a typing error costs nothing.  */
-#ifndef CPU_OUTPUT_H
-#define CPU_OUTPUT_H
+#ifndef CAPTURE_OUTPUT_H
+#define CAPTURE_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct output {
     int fd; /* -1: not open */
@@ -26,4 +27,7 @@ bool output_close(struct output *output);
 /* Close it if it is open, and remove it unless it was there before or is kept.  */
 void output_abandon(struct output *output);
 
-#endif /* CPU_OUTPUT_H */
+/* Write all size bytes to fd.  0 or errno; *done says how many went out.  */
+int output_write(int fd, const void *bytes, size_t size, size_t *done);
+
+#endif /* CAPTURE_OUTPUT_H */

@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/elf_image.h"
+#include "sampler-capture/elf_image.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,11 +1,23 @@
 /* host.h - what a trace says about the machine and the run.  */
-#ifndef CPU_HOST_H
-#define CPU_HOST_H
-
-#include "sampler-capture/cpu/trace.h"
+#ifndef CAPTURE_HOST_H
+#define CAPTURE_HOST_H
 
 #include <stdint.h>
 #include <sys/utsname.h>
+
+/* The arguments of the instant fxt.capture/session.  */
+struct trace_session {
+    uint64_t period_ns;
+    uint32_t max_frames;
+    uint64_t realtime_ns;  /* CLOCK_REALTIME and */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC of the same moment */
+    const char *clock;
+    const char *arch;
+    const char *kernel;
+    const char *cpu_model;
+    const char *command;
+    const char *tool_version;
+};
 
 /* The texts of a session.  */
 struct host {
@@ -20,4 +32,4 @@ void host_describe(struct host *host, char *const argv[], struct trace_session *
 /* Nanoseconds on a clock such as CLOCK_MONOTONIC.  */
 uint64_t host_clock_ns(int clock);
 
-#endif /* CPU_HOST_H */
+#endif /* CAPTURE_HOST_H */

@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/maps.h"
+#include "sampler-capture/maps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/modules.h"
+#include "sampler-capture/modules.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/id_table.h"
+#include "sampler-capture/id_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/processes.h"
+#include "sampler-capture/processes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* command.h - the program that is captured: started held, let go, waited for; and the signals that
  * end a capture, which the program gets as well.  */
-#ifndef CPU_COMMAND_H
-#define CPU_COMMAND_H
+#ifndef CAPTURE_COMMAND_H
+#define CAPTURE_COMMAND_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -43,4 +43,4 @@ int command_exit_status(const struct command *command);
 /* End a child that was not let go, and close what is open.  */
 void command_close(struct command *command);
 
-#endif /* CPU_COMMAND_H */
+#endif /* CAPTURE_COMMAND_H */

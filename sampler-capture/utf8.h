@@ -1,6 +1,6 @@
 /* utf8.h - names of files and tasks are any bytes; text in a trace is UTF-8.  */
-#ifndef CPU_UTF8_H
-#define CPU_UTF8_H
+#ifndef CAPTURE_UTF8_H
+#define CAPTURE_UTF8_H
 
 #include <stddef.h>
 
@@ -11,4 +11,4 @@ void utf8_copy(char *buffer, size_t size, const char *text);
 /* As utf8_copy(), but it is the front that is cut: the end of a path says more than its start.  */
 void utf8_copy_tail(char *buffer, size_t size, const char *text);
 
-#endif /* CPU_UTF8_H */
+#endif /* CAPTURE_UTF8_H */

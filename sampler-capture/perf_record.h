@@ -3,8 +3,8 @@
  * The layout of a record depends on the attributes of the events (events.c): sample_type is
  * TID | TIME | CALLCHAIN and sample_id_all is set, for all events alike.  perf_event_open(2)
  * describes the records.  */
-#ifndef CPU_PERF_RECORD_H
-#define CPU_PERF_RECORD_H
+#ifndef CAPTURE_PERF_RECORD_H
+#define CAPTURE_PERF_RECORD_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -80,4 +80,4 @@ bool perf_record_encode(const struct perf_record *record, uint8_t *bytes, size_t
 size_t perf_record_frames(const uint8_t *words, size_t count, bool kernel, uint8_t *frames,
                           size_t max);
 
-#endif /* CPU_PERF_RECORD_H */
+#endif /* CAPTURE_PERF_RECORD_H */

@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/command.h"
+#include "sampler-capture/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

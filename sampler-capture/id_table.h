@@ -3,8 +3,8 @@
  * The kernel hands ids out again.  A koid must not repeat, so it is the id in the low half and the
  * incarnation in the high half: 0 for the first task of that id, one more for each next.  Slots are
  * therefore never removed; there are at most as many as kernel.pid_max.  */
-#ifndef CPU_ID_TABLE_H
-#define CPU_ID_TABLE_H
+#ifndef CAPTURE_ID_TABLE_H
+#define CAPTURE_ID_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,4 +36,4 @@ void id_table_end(struct id_table *table, uint32_t id);
 /* Frees the slots, not the objects.  */
 void id_table_release(struct id_table *table);
 
-#endif /* CPU_ID_TABLE_H */
+#endif /* CAPTURE_ID_TABLE_H */

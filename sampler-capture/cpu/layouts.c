@@ -1,0 +1,218 @@
+/* layouts.c - a trace as one stream of records: the archive of a capture, or what Fuchsia's
+ * profiler sends its host tool.  */
+#include "sampler-capture/cpu/layout.h"
+
+#include "libfxt/fxt.h"
+#include "sampler-capture/stream.h"
+
+#include <stdlib.h>
+
+/* What the streams say of themselves.  */
+struct archive {
+    struct stream *stream; /* owned */
+    bool introduced[];     /* by CPU: provider info and initialization are written */
+};
+
+/* Take over how far the stream got.  */
+static bool told(struct trace *trace, bool fine)
+{
+    trace->totals.bytes = stream_bytes(trace->archive->stream);
+    if (!fine && trace->failed == 0)
+        trace->failed = stream_errno(trace->archive->stream);
+    return fine;
+}
+
+bool archive_open(struct trace *trace)
+{
+    struct archive *archive = calloc(1, sizeof *archive +
+                                            trace->cpu_limit * sizeof archive->introduced[0]);
+
+    trace->archive = archive;
+    if (archive)
+        archive->stream = stream_open(trace->fd, trace->options.compress);
+    return archive && archive->stream;
+}
+
+static void archive_close(struct trace *trace)
+{
+    if (trace->archive)
+        stream_close(trace->archive->stream);
+    free(trace->archive);
+}
+
+static bool archive_flush(struct trace *trace, bool last)
+{
+    return told(trace, stream_flush(trace->archive->stream, last));
+}
+
+/* ---- Providers ---- */
+
+static bool switch_provider(struct trace *trace, uint32_t id)
+{
+    return trace->options.profiler || stream_switch(trace->archive->stream, id);
+}
+
+static bool switch_to_cpu(struct trace *trace, unsigned cpu)
+{
+    char name[16] = "cpu-";
+    char digits[12];
+    size_t count = 0, length = 4;
+
+    if (trace->archive->introduced[cpu])
+        return switch_provider(trace, cpu + 1);
+    for (unsigned rest = cpu; count == 0 || rest > 0; rest /= 10)
+        digits[count++] = (char)('0' + rest % 10);
+    while (count > 0)
+        name[length++] = digits[--count];
+    name[length] = '\0';
+    trace->archive->introduced[cpu] = true;
+    return stream_introduce(trace->archive->stream, cpu + 1, name);
+}
+
+/* ---- Session ---- */
+
+static bool sampler_session(struct trace *trace, const struct trace_session *session)
+{
+    const struct fxt_arg args[] = {
+        stream_number("period_ns", session->period_ns),
+        stream_text("clock", session->clock),
+        stream_number("max_frames", session->max_frames),
+        stream_text("layout", "sampler"),
+    };
+
+    return told(trace,
+                stream_session(trace->archive->stream, session, args, sizeof args / sizeof *args));
+}
+
+/* No providers and no instant: Fuchsia's host tool takes neither.  */
+static bool profiler_session(struct trace *trace, const struct trace_session *session)
+{
+    struct stream *stream = trace->archive->stream;
+
+    (void)session;
+    return told(trace, stream_magic(stream) && stream_init(stream));
+}
+
+/* ---- What samples need ---- */
+
+static bool archive_process(struct trace *trace, const struct process *process)
+{
+    return told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
+                           stream_process(trace->archive->stream, process->koid, process->name));
+}
+
+static bool archive_thread(struct trace *trace, const struct thread *thread)
+{
+    return told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
+                           stream_thread(trace->archive->stream, thread->koid,
+                                         thread->process->koid, thread->name));
+}
+
+static bool archive_module(struct trace *trace, const struct process *process,
+                           const struct module *module, uint16_t id, uint64_t ticks)
+{
+    return told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
+                           stream_module(trace->archive->stream, process->koid, module, id, ticks));
+}
+
+static bool archive_mapping(struct trace *trace, const struct process *process,
+                            const struct mapping *mapping, uint16_t id)
+{
+    return told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
+                           stream_mapping(trace->archive->stream, process->koid, mapping, id));
+}
+
+static bool sampler_symbols(struct trace *trace, const char *text, size_t size)
+{
+    struct fxt_record blob = { .kind = FXT_RECORD_BLOB, .name = fxt_inline("linux.kallsyms") };
+
+    blob.value.blob.type = 1; /* data */
+    blob.value.blob.payload.bytes = (const uint8_t *)text;
+    blob.value.blob.payload.length = size;
+    return told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
+                           stream_put(trace->archive->stream, &blob));
+}
+
+/* ---- Samples and losses ---- */
+
+static bool sampler_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,
+                           const struct thread *thread)
+{
+    struct fxt_record blob = {
+        .kind = FXT_RECORD_LARGE_BLOB,
+        .ticks = sample->ticks,
+        .thread = { .process = thread->process->koid, .thread = thread->koid },
+    };
+
+    blob.value.large_blob.payload.bytes = sample->frames;
+    blob.value.large_blob.payload.length = sample->frame_count * 8;
+    return told(trace, switch_to_cpu(trace, cpu) && stream_put(trace->archive->stream, &blob));
+}
+
+static bool profiler_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,
+                            const struct thread *thread)
+{
+    struct fxt_record backtrace = {
+        .kind = FXT_RECORD_BACKTRACE,
+        .ticks = sample->ticks,
+        .thread = { .process = thread->process->koid, .thread = thread->koid },
+    };
+
+    (void)cpu;
+    backtrace.value.backtrace.frames.bytes = sample->frames;
+    backtrace.value.backtrace.frames.count = sample->frame_count;
+    return told(trace, stream_put(trace->archive->stream, &backtrace));
+}
+
+static bool sampler_loss(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
+                         bool lost)
+{
+    const struct fxt_arg args[] = {
+        stream_number("ring", loss->ring),
+        stream_number("throttled", loss->throttled),
+        stream_number("region_full", loss->region_full),
+        stream_number("unreadable", loss->unreadable),
+        stream_number("exited", loss->exited),
+    };
+    struct stream *stream = trace->archive->stream;
+
+    if (!told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
+                         stream_event(stream, FXT_EVENT_COUNTER, "lost", ticks, cpu, args,
+                                      sizeof args / sizeof args[0])))
+        return false;
+    /* Readers that know nothing of our counter know this one.  */
+    return !lost || told(trace, switch_to_cpu(trace, cpu) && stream_provider_loss(stream, cpu + 1));
+}
+
+/* The stream has no place for it: the summary tells.  */
+static bool profiler_loss(struct trace *trace, unsigned cpu, uint64_t ticks,
+                          const struct loss *loss, bool lost)
+{
+    (void)trace, (void)cpu, (void)ticks, (void)loss, (void)lost;
+    return true;
+}
+
+const struct layout layout_sampler = {
+    .session = sampler_session,
+    .process = archive_process,
+    .thread = archive_thread,
+    .module = archive_module,
+    .mapping = archive_mapping,
+    .symbols = sampler_symbols,
+    .sample = sampler_sample,
+    .loss = sampler_loss,
+    .flush = archive_flush,
+    .close = archive_close,
+};
+
+const struct layout layout_profiler = {
+    .session = profiler_session,
+    .process = archive_process,
+    .thread = archive_thread,
+    .module = archive_module,
+    .mapping = archive_mapping,
+    .sample = profiler_sample,
+    .loss = profiler_loss,
+    .flush = archive_flush,
+    .close = archive_close,
+};
