@@ -1,61 +1,17 @@
 /* bulk.c - many addresses at once: sorted, looked up, equal answers told once. */
 #include "libsymbolize/internal.h"
+#include "libsymbolize/order.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Sorting ---- */
-
-struct request {
-    uint64_t vaddr;
-    size_t index;
+enum {
+    SCRATCH_KEPT_MAX = 16 << 20, /* bytes, from one batch to the next */
 };
-
-enum { RADIX = 256 };
-
-/* Where each value of a byte goes; false: all addresses have the same, there is nothing to do.  */
-static bool count_bytes(const struct request *requests, size_t count, unsigned shift,
-                        size_t places[RADIX])
-{
-    size_t place = 0;
-
-    memset(places, 0, RADIX * sizeof *places);
-    for (size_t i = 0; i < count; i++)
-        places[requests[i].vaddr >> shift & 255]++;
-    if (places[requests[0].vaddr >> shift & 255] == count)
-        return false;
-    for (size_t i = 0; i < RADIX; i++) {
-        size_t here = places[i];
-        places[i] = place;
-        place += here;
-    }
-    return true;
-}
-
-/* By address, then by index: byte by byte, each pass keeps the order of the one before.  other has
- * room for as many; returns where the result is.  */
-static struct request *sort_requests(struct request *requests, struct request *other, size_t count)
-{
-    size_t places[RADIX];
-
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        if (!count_bytes(requests, count, shift, places))
-            continue;
-        for (size_t i = 0; i < count; i++)
-            other[places[requests[i].vaddr >> shift & 255]++] = requests[i];
-        struct request *swap = requests;
-        requests = other;
-        other = swap;
-    }
-    return requests;
-}
-
-/* ---- Answering ---- */
 
 struct batch {
     struct sym_module *module;
-    struct request *requests; /* sorted; in half of buffer */
-    struct request *buffer;   /* owned */
-    size_t count;
+    struct sym_order order;
+    struct sym_scratch scratch; /* the session's, until the batch ends */
     sym_answer_fn answer;
     void *context;
 
@@ -63,29 +19,27 @@ struct batch {
     struct sym_frames frames[2];  /* the current answer and the one before */
     unsigned now;                 /* which of them is the current one */
     bool known;                   /* there is one */
-    uint32_t told;                /* how many were told */
+
+    bool noting;     /* numbers are noted from one call to the next */
+    uint32_t number; /* of the current answer */
+    uint32_t next;   /* number */
 };
 
-static enum sym_status batch_init(struct batch *batch, const uint64_t *vaddrs)
+static enum sym_status batch_init(struct batch *batch, const uint64_t *vaddrs, size_t count)
 {
-    size_t count = batch->count;
-    bool sorted = true;
+    struct sym_session *session = batch->module->session;
 
-    for (size_t i = 1; i < count && sorted; i++)
-        sorted = vaddrs[i - 1] <= vaddrs[i];
-    batch->buffer = calloc(count, (sorted ? 1 : 2) * sizeof *batch->buffer);
-    if (!batch->buffer)
-        return SYM_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        batch->buffer[i] = (struct request){ .vaddr = vaddrs[i], .index = i };
-    batch->requests = sorted ? batch->buffer
-                             : sort_requests(batch->buffer, batch->buffer + count, count);
-    return SYM_OK;
+    batch->scratch = session->scratch;
+    session->scratch = (struct sym_scratch){ .bytes = NULL };
+    return sym_order_init(&batch->order, vaddrs, count, &batch->scratch);
 }
 
 static void batch_release(struct batch *batch)
 {
-    free(batch->buffer);
+    if (batch->scratch.size > SCRATCH_KEPT_MAX)
+        sym_scratch_release(&batch->scratch);
+    sym_scratch_release(&batch->module->session->scratch);
+    batch->module->session->scratch = batch->scratch;
     free(batch->frames[0].items);
     free(batch->frames[1].items);
 }
@@ -100,8 +54,9 @@ static bool needs_many_units(const struct batch *batch)
     size_t needed = 0;
     ptrdiff_t at = -1;
 
-    for (size_t i = 0; i < batch->count && needed * 4 <= dwarf->unit_count; i++) {
-        at = sym_segments_search(segments->items, segments->count, batch->requests[i].vaddr, at);
+    for (size_t i = 0; i < batch->order.count && needed * 4 <= dwarf->unit_count; i++) {
+        at = sym_segments_search(segments->items, segments->count,
+                                 sym_order_vaddr(&batch->order, i), at);
         uint32_t unit = at < 0 ? SYM_NO_VALUE : segments->items[at].value;
         needed += unit != SYM_NO_VALUE && unit != last;
         last = unit;
@@ -126,7 +81,7 @@ static enum sym_status prepare(const struct batch *batch)
         return status;
     if (wanted || needs_many_units(batch))
         return sym_module_build_cache(module);
-    if (batch->count)
+    if (batch->order.count)
         sym_module_note_visit(module);
     return SYM_OK;
 }
@@ -186,17 +141,13 @@ static bool equal_frames(const struct sym_frames *a, const struct sym_frames *b)
     return true;
 }
 
-/* Makes the answer for request i the current one; *changed says whether it is another one than that
- * for request i - 1.  */
-static enum sym_status step(struct batch *batch, size_t i, bool *changed)
+/* Makes the answer for vaddr, which is behind those before, the current one; *changed says whether
+ * it is another one.  */
+static enum sym_status step(struct batch *batch, uint64_t vaddr, bool *changed)
 {
     struct sym_frames *now = &batch->frames[batch->now], *other = &batch->frames[!batch->now];
-    uint64_t vaddr = batch->requests[i].vaddr;
-
-    *changed = false;
-    if (batch->known && vaddr >= now->span.start && vaddr < now->span.limit)
-        return SYM_OK;
     enum sym_status status = find_frames(batch, vaddr, other);
+
     *changed = !status && (!batch->known || !equal_frames(now, other));
     batch->known = !status;
     batch->now = !batch->now;
@@ -207,57 +158,103 @@ static bool tell(struct batch *batch, size_t index)
 {
     const struct sym_frames *frames = &batch->frames[batch->now];
 
-    batch->told++;
     return batch->answer(batch->context, index, frames->items, frames->count);
+}
+
+/* The addresses from the first-th on that are below limit, at least one, end here.  */
+static size_t end_below(const struct sym_order *order, size_t first, uint64_t limit)
+{
+    size_t end = first + 1;
+
+    while (end < order->count && sym_order_vaddr(order, end) < limit)
+        end++;
+    return end;
 }
 
 static enum sym_status answer_each(struct batch *batch)
 {
+    const struct sym_order *order = &batch->order;
     enum sym_status status = SYM_OK;
     bool changed;
 
-    for (size_t i = 0; i < batch->count && !status; i++) {
-        status = step(batch, i, &changed);
-        if (!status && !tell(batch, batch->requests[i].index))
-            status = SYM_STOPPED;
+    for (size_t i = 0; i < order->count && !status;) {
+        status = step(batch, sym_order_vaddr(order, i), &changed);
+        if (status)
+            break;
+        for (size_t end = end_below(order, i, batch->frames[batch->now].span.limit);
+             i < end && !status; i++)
+            if (!tell(batch, sym_order_index(order, i)))
+                status = SYM_STOPPED;
     }
     return status;
 }
 
-static enum sym_status answer_once(struct batch *batch, uint32_t *ids)
+/* Where the number of the answer for vaddr is, or is to be, noted; NULL: nowhere.  */
+static uint32_t *note_for(struct batch *batch, uint64_t vaddr)
 {
-    enum sym_status status = SYM_OK;
+    struct sym_cache *cache = batch->module->cache;
+
+    if (!batch->noting || !cache || sym_cache_seek(cache, vaddr, &batch->place))
+        return NULL; /* damage is for find_frames() */
+    return sym_cache_note(cache, &batch->place);
+}
+
+/* Finds or makes the number for vaddr, which is that of all addresses from there to *limit.  */
+static enum sym_status number_answer(struct batch *batch, uint64_t vaddr, uint64_t *limit)
+{
+    uint32_t *note = note_for(batch, vaddr);
     bool changed;
 
-    for (size_t i = 0; i < batch->count && !status; i++) {
-        status = step(batch, i, &changed);
-        if (!status && changed && !tell(batch, batch->told))
-            status = SYM_STOPPED;
-        if (!status)
-            ids[batch->requests[i].index] = batch->told - 1;
+    if (note && *note) {
+        batch->number = *note - 1;
+        batch->known = false; /* the frames are those of an answer before */
+        *limit = batch->place.limit;
+        return SYM_OK;
+    }
+    enum sym_status status = step(batch, vaddr, &changed);
+    if (status)
+        return status;
+    *limit = batch->frames[batch->now].span.limit;
+    if (changed) {
+        batch->number = batch->next++;
+        if (!tell(batch, batch->number))
+            return SYM_STOPPED;
+    }
+    note = note_for(batch, vaddr); /* the cache file may be another one now */
+    if (note)
+        *note = batch->number + 1;
+    return SYM_OK;
+}
+
+static enum sym_status answer_once(struct batch *batch, uint32_t *ids)
+{
+    const struct sym_order *order = &batch->order;
+    enum sym_status status = SYM_OK;
+    uint64_t limit;
+
+    for (size_t i = 0; i < order->count && !status;) {
+        status = number_answer(batch, sym_order_vaddr(order, i), &limit);
+        for (size_t end = status ? i : end_below(order, i, limit); i < end; i++)
+            ids[sym_order_index(order, i)] = batch->number;
     }
     return status;
 }
 
 /* ids may be NULL: every address gets a call of its own.  */
-static enum sym_status resolve(struct sym_module *module, const uint64_t *vaddrs, size_t count,
-                               uint32_t *ids, sym_answer_fn answer, void *context,
-                               struct sym_error *error)
+static enum sym_status resolve(struct batch *batch, const uint64_t *vaddrs, size_t count,
+                               uint32_t *ids, struct sym_error *error)
 {
-    struct batch batch = { .module = module, .count = count, .answer = answer, .context = context };
-    enum sym_status status = SYM_OK;
+    struct sym_module *module = batch->module;
+    enum sym_status status = batch_init(batch, vaddrs, count);
 
-    if (count)
-        status = batch_init(&batch, vaddrs);
     if (!status)
-        status = prepare(&batch);
+        status = prepare(batch);
     if (!status && count && module->loaded.has_dwarf)
-        status = sym_ahead_start(&module->loaded.dwarf, &batch.requests->vaddr, count,
-                                 sizeof *batch.requests, module->session->jobs);
-    if (!status && count)
-        status = ids ? answer_once(&batch, ids) : answer_each(&batch);
+        status = sym_ahead_start(&module->loaded.dwarf, &batch->order, module->session->jobs);
+    if (!status)
+        status = ids ? answer_once(batch, ids) : answer_each(batch);
     sym_ahead_end(&module->loaded.dwarf);
-    batch_release(&batch);
+    batch_release(batch);
     if (!status)
         status = sym_module_check_companions(module);
     if (!status)
@@ -271,14 +268,35 @@ static enum sym_status resolve(struct sym_module *module, const uint64_t *vaddrs
 enum sym_status sym_module_resolve(struct sym_module *module, const uint64_t *vaddrs, size_t count,
                                    sym_answer_fn answer, void *context, struct sym_error *error)
 {
-    return resolve(module, vaddrs, count, NULL, answer, context, error);
+    struct batch batch = { .module = module, .answer = answer, .context = context };
+
+    return resolve(&batch, vaddrs, count, NULL, error);
 }
 
 enum sym_status sym_module_resolve_batch(struct sym_module *module, const uint64_t *vaddrs,
                                          size_t count, uint32_t *ids, sym_answer_fn answer,
                                          void *context, struct sym_error *error)
 {
+    struct batch batch = { .module = module, .answer = answer, .context = context };
+
     if (!ids || count >= UINT32_MAX)
         return sym_fail(error, SYM_INVALID, "more addresses than there are numbers");
-    return resolve(module, vaddrs, count, ids, answer, context, error);
+    return resolve(&batch, vaddrs, count, ids, error);
+}
+
+enum sym_status sym_module_resolve_next(struct sym_module *module, const uint64_t *vaddrs,
+                                        size_t count, uint32_t *ids, uint32_t *next,
+                                        sym_answer_fn answer, void *context,
+                                        struct sym_error *error)
+{
+    struct batch batch = { .module = module, .answer = answer, .context = context, .noting = true };
+
+    if (!ids || count >= UINT32_MAX - *next)
+        return sym_fail(error, SYM_INVALID, "more addresses than there are numbers");
+    if (*next == 0 && module->cache)
+        sym_cache_forget_notes(module->cache);
+    batch.next = *next;
+    enum sym_status status = resolve(&batch, vaddrs, count, ids, error);
+    *next = batch.next;
+    return status;
 }

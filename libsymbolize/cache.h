@@ -119,6 +119,10 @@ enum sym_status sym_cache_seek(struct sym_cache *cache, uint64_t vaddr,
 enum sym_status sym_cache_frames(struct sym_cache *cache, const struct sym_cache_place *place,
                                  struct sym_frames *frames);
 
+/* Where to note the number of the answer at *place, 0 before it is noted; NULL: no memory.  */
+uint32_t *sym_cache_note(struct sym_cache *cache, const struct sym_cache_place *place);
+void sym_cache_forget_notes(struct sym_cache *cache);
+
 /* ---- The directory (cache_dir.c) ---- */
 
 enum { SYM_CACHE_NAME_MAX = 2 * SYM_BUILD_ID_MAX + 48 };

@@ -67,6 +67,8 @@ struct sym_cache {
     size_t row_group, node_group; /* which ones those are; SIZE_MAX: none */
     uint64_t row_start;           /* the addresses that rows is about */
     uint32_t row_length;
+    uint32_t *notes;   /* one a row; NULL until one is wanted */
+    uint32_t gap_note; /* of every address without frames */
 };
 
 /* ---- Reading the file ---- */
@@ -327,6 +329,11 @@ enum sym_status sym_cache_open(int fd, uint64_t size, struct sym_strings *string
     return open_source(&source, out);
 }
 
+static size_t notes_size(const struct sym_cache *cache)
+{
+    return cache->group_count * SYM_CACHE_GROUP * sizeof *cache->notes;
+}
+
 void sym_cache_close(struct sym_cache *cache)
 {
     if (!cache)
@@ -335,6 +342,8 @@ void sym_cache_close(struct sym_cache *cache)
         (void)munmap(cache->image, cache->room_size);
     if (cache->fd >= 0)
         (void)close(cache->fd);
+    if (cache->notes)
+        (void)munmap(cache->notes, notes_size(cache));
     ZSTD_freeDCtx(cache->context);
     free(cache->packed);
     free(cache->blocks);
@@ -728,4 +737,29 @@ enum sym_status sym_cache_frames(struct sym_cache *cache, const struct sym_cache
         status = add_frame(cache, &node, &at, frames, &done);
     }
     return status;
+}
+
+/* ---- Notes ---- */
+
+/* Like the image, they cost address space until something is put there.  */
+uint32_t *sym_cache_note(struct sym_cache *cache, const struct sym_cache_place *place)
+{
+    if (place->row == SIZE_MAX)
+        return &cache->gap_note;
+    if (!cache->notes) {
+        void *notes = mmap(NULL, notes_size(cache), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (notes == MAP_FAILED)
+            return NULL;
+        cache->notes = notes;
+    }
+    return &cache->notes[place->group * SYM_CACHE_GROUP + place->row];
+}
+
+void sym_cache_forget_notes(struct sym_cache *cache)
+{
+    if (cache->notes)
+        (void)munmap(cache->notes, notes_size(cache));
+    cache->notes = NULL;
+    cache->gap_note = 0;
 }

@@ -333,12 +333,13 @@ enum sym_status sym_dwarf_decode(struct sym_dwarf *dwarf, struct sym_unit *unit)
 enum sym_status sym_unit_decode(struct sym_decoder *decoder, struct sym_unit *unit);
 void sym_unit_release(struct sym_dwarf *dwarf, struct sym_unit *unit);
 
-/* Decodes units in several threads ahead of sym_dwarf_unit(): those that count sorted addresses
- * need, each stride bytes behind the one before, or, with vaddrs NULL, all of them and all that is
- * in them, by address.  jobs as in struct sym_options; where that is 1, or one unit is enough,
- * nothing happens.  vaddrs is borrowed until the end.  SYM_OK or SYM_NO_MEMORY.  */
-enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const uint64_t *vaddrs, size_t count,
-                                size_t stride, unsigned jobs);
+/* Decodes units in several threads ahead of sym_dwarf_unit(): those that the addresses need, in
+ * their order, or, with order NULL, all of them and all that is in them, by address.  jobs as in
+ * struct sym_options; where that is 1, or one unit is enough, nothing happens.  order is borrowed
+ * until the end.  SYM_OK or SYM_NO_MEMORY.  */
+struct sym_order;
+enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const struct sym_order *order,
+                                unsigned jobs);
 void sym_ahead_end(struct sym_dwarf *dwarf); /* accepts one without a start */
 
 /* What a decoded unit knows about vaddr, which is the same for all of span.  */

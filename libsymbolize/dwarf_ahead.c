@@ -5,6 +5,7 @@
  * one decodes all of it.  Damage and budgets are settled in that order too, so that nothing depends
  * on the number of threads. */
 #include "libsymbolize/internal.h"
+#include "libsymbolize/order.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -37,8 +38,7 @@ struct task {
 
 struct sym_ahead {
     struct sym_dwarf *dwarf;
-    const uint8_t *vaddrs;
-    size_t stride;
+    const struct sym_order *order;
     struct run *runs;
     size_t run_count, run_capacity;
     struct task *tasks;
@@ -57,14 +57,6 @@ struct sym_ahead {
 };
 
 /* ---- Tasks ---- */
-
-static uint64_t vaddr_of(const struct sym_ahead *ahead, size_t index)
-{
-    uint64_t vaddr;
-
-    memcpy(&vaddr, ahead->vaddrs + index * ahead->stride, sizeof vaddr);
-    return vaddr;
-}
 
 static enum sym_status add_task(struct sym_ahead *ahead, struct sym_unit *unit)
 {
@@ -102,18 +94,19 @@ static enum sym_status add_run(struct sym_ahead *ahead, struct sym_unit *unit, s
 }
 
 /* A task for each unit that an address needs.  */
-static enum sym_status plan_addresses(struct sym_ahead *ahead, size_t count)
+static enum sym_status plan_addresses(struct sym_ahead *ahead)
 {
     const struct sym_segments *segments = &ahead->dwarf->segments;
     enum sym_status status = SYM_OK;
+    size_t count = ahead->order->count, next;
     ptrdiff_t at = -1;
-    size_t next;
 
     for (size_t i = 0; i < count && !status; i = next) {
-        at = sym_segments_search(segments->items, segments->count, vaddr_of(ahead, i), at);
+        at = sym_segments_search(segments->items, segments->count, sym_order_vaddr(ahead->order, i),
+                                 at);
         uint64_t limit = (size_t)(at + 1) < segments->count ? segments->items[at + 1].start
                                                             : UINT64_MAX;
-        for (next = i + 1; next < count && vaddr_of(ahead, next) < limit;)
+        for (next = i + 1; next < count && sym_order_vaddr(ahead->order, next) < limit;)
             next++;
         if (at < 0 || segments->items[at].value == SYM_NO_VALUE)
             continue;
@@ -155,7 +148,8 @@ static enum sym_status decode_run(const struct sym_ahead *ahead, struct sym_deco
     ptrdiff_t at = -1, last = -1;
 
     for (size_t i = run->first; i < run->first + run->count && !status; i++) {
-        at = sym_segments_search(segments->items, segments->count, vaddr_of(ahead, i), at);
+        at = sym_segments_search(segments->items, segments->count, sym_order_vaddr(ahead->order, i),
+                                 at);
         if (at != last && at >= 0 && segments->items[at].value != SYM_NO_VALUE)
             status = sym_function_decode(decoder, unit, segments->items[at].value);
         last = at;
@@ -262,8 +256,8 @@ static unsigned job_count(unsigned jobs)
     return online < 1 ? 1 : online > JOBS_MAX ? JOBS_MAX : (unsigned)online;
 }
 
-enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const uint64_t *vaddrs, size_t count,
-                                size_t stride, unsigned jobs)
+enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const struct sym_order *order,
+                                unsigned jobs)
 {
     unsigned workers = job_count(jobs) - 1;
 
@@ -274,14 +268,13 @@ enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const uint64_t *vaddrs,
         return SYM_NO_MEMORY;
     *ahead = (struct sym_ahead){
         .dwarf = dwarf,
-        .vaddrs = (const uint8_t *)vaddrs,
-        .stride = stride,
+        .order = order,
         .decoder = { .dwarf = dwarf },
     };
     (void)pthread_mutex_init(&ahead->lock, NULL);
     (void)pthread_cond_init(&ahead->changed, NULL);
     dwarf->ahead = ahead;
-    enum sym_status status = vaddrs ? plan_addresses(ahead, count) : plan_all(ahead);
+    enum sym_status status = order ? plan_addresses(ahead) : plan_all(ahead);
     if (workers >= ahead->task_count)
         workers = ahead->task_count ? (unsigned)ahead->task_count - 1 : 0;
     if (!status && workers)

@@ -133,6 +133,7 @@ void sym_session_close(struct sym_session *session)
     free(session->kallsyms);
     free(session->cache_path);
     sym_cache_dir_close(&session->cache_dir);
+    sym_scratch_release(&session->scratch);
     free(session);
 }
 

@@ -4,6 +4,7 @@
 #define SYMBOLIZE_SESSION_H
 
 #include "libsymbolize/dwarf.h"
+#include "libsymbolize/order.h"
 #include "libsymbolize/symtab.h"
 
 /* ---- Modules ---- */
@@ -57,7 +58,8 @@ struct sym_session {
     unsigned jobs;
     bool no_inlines;
     struct sym_module *modules;
-    struct sym_module *loaded; /* at most one module's debug information is in memory */
+    struct sym_module *loaded;  /* at most one module's debug information is in memory */
+    struct sym_scratch scratch; /* for sorting addresses */
 
     bool no_cache;
     char *cache_path; /* NULL: the user's */

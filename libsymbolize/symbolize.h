@@ -294,6 +294,16 @@ SYM_API enum sym_status sym_module_resolve_batch(struct sym_module *module, cons
                                                  size_t count, uint32_t *ids, sym_answer_fn answer,
                                                  void *context, struct sym_error *error);
 
+/* The same for callers that keep what they were told: numbers go on from *next, which becomes the
+ * number behind the last one, and answers that were told before are mostly (those from the symbol
+ * cache) not told again but keep their numbers.  Begin with *next 0, and begin again, to forget all
+ * of it, whenever the answers are not kept any longer and after any status but SYM_OK.  Numbers
+ * stay below UINT32_MAX: SYM_INVALID when count more of them do not.  */
+SYM_API enum sym_status sym_module_resolve_next(struct sym_module *module, const uint64_t *vaddrs,
+                                                size_t count, uint32_t *ids, uint32_t *next,
+                                                sym_answer_fn answer, void *context,
+                                                struct sym_error *error);
+
 /* ---- Pieces of use elsewhere ---- */
 
 /* Which optional libraries serve here, for people: "liblzma; libdebuginfod".  */

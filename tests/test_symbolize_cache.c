@@ -306,6 +306,83 @@ START_TEST(keeps_equal_strings_equal_pointers_whoever_answers)
 }
 END_TEST
 
+/* What was told, by number.  */
+struct kept {
+    size_t count;
+    struct sym_frame innermost[4096]; /* all zero: no frames */
+};
+
+static bool keep_innermost(void *context, size_t index, const struct sym_frame *frames,
+                           size_t count)
+{
+    struct kept *kept = context;
+
+    ck_assert_uint_eq(index, kept->count++);
+    ck_assert_uint_lt(index, ROWS(kept->innermost));
+    kept->innermost[index] = count ? frames[0] : (struct sym_frame){ .line = 0 };
+    return true;
+}
+
+/* Whether each of the addresses from start on has an equal answer alone.  */
+static void check_alone(struct sym_module *module, uint64_t start, size_t count,
+                        const uint32_t *ids, const struct kept *kept)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct kept alone = { .count = 0 };
+        uint64_t vaddr = start + i;
+        ck_assert_int_eq(sym_module_resolve(module, &vaddr, 1, keep_innermost, &alone, &error),
+                         SYM_OK);
+        ck_assert_uint_lt(ids[i], kept->count);
+        const struct sym_frame *frame = &kept->innermost[ids[i]];
+        ck_assert_ptr_eq(frame->function, alone.innermost[0].function);
+        ck_assert_ptr_eq(frame->file, alone.innermost[0].file);
+        ck_assert_uint_eq(frame->line, alone.innermost[0].line);
+        ck_assert_uint_eq(frame->column, alone.innermost[0].column);
+    }
+}
+
+START_TEST(tells_no_answer_again_in_the_next_batch)
+{
+    enum { COUNT = 160 };
+    static struct kept kept;
+    struct sym_options options = options_for(cache_path);
+    struct sym_session *session;
+    struct sym_module *module;
+    struct sym_module_key key = { .path = object_path };
+    uint64_t vaddrs[COUNT];
+    uint32_t ids[COUNT], next = 0;
+
+    build_object("-O2 -g");
+    free(ask(cache_path).text);
+    uint64_t start = build_symbol("object", "entry3");
+    for (size_t i = 0; i < COUNT; i++)
+        vaddrs[i] = start + i * 7 % COUNT;
+    ck_assert_int_eq(sym_session_open(&options, &session, &error), SYM_OK);
+    ck_assert_int_eq(sym_session_module(session, &key, &module, &error), SYM_OK);
+    kept.count = 0;
+    for (size_t round = 0; round < 4; round++) {
+        size_t told = kept.count;
+        if (round == 2) /* forgets, and tells all again */
+            next = 0, kept.count = told = 0;
+        size_t count = round % 2 ? COUNT : COUNT / 2;
+        ck_assert_int_eq(sym_module_resolve_next(module, vaddrs, count, ids, &next, keep_innermost,
+                                                 &kept, &error),
+                         SYM_OK);
+        ck_assert_uint_eq(next, kept.count);
+        ck_assert(round % 2 || kept.count > 8);
+        ck_assert_uint_le(kept.count - told, count / 2); /* neighbours share answers */
+        for (size_t i = 0; i < count; i++)
+            check_alone(module, vaddrs[i], 1, &ids[i], &kept);
+        size_t before = kept.count;
+        ck_assert_int_eq(sym_module_resolve_next(module, vaddrs, count, ids, &next, keep_innermost,
+                                                 &kept, &error),
+                         SYM_OK);
+        ck_assert_uint_eq(kept.count, before);
+    }
+    sym_session_close(session);
+}
+END_TEST
+
 /* ---- When a file is made ---- */
 
 START_TEST(makes_a_file_when_most_is_read_anyway)
@@ -880,6 +957,7 @@ int main(void)
     tcase_add_loop_test(tcase, answers_as_without_it, 0, ROWS(builds));
     tcase_add_test(tcase, answers_for_the_real_function_alone_from_the_same_file);
     tcase_add_test(tcase, keeps_equal_strings_equal_pointers_whoever_answers);
+    tcase_add_test(tcase, tells_no_answer_again_in_the_next_batch);
     tcase_add_test(tcase, makes_a_file_when_most_is_read_anyway);
     tcase_add_test(tcase, makes_a_file_at_the_second_visit);
     tcase_add_test(tcase, makes_none_without_a_build_id);

@@ -210,6 +210,35 @@ START_TEST(tells_each_answer_once_in_a_batch)
 }
 END_TEST
 
+/* Without the symbol cache nothing is known of the call before.  */
+START_TEST(goes_on_counting_in_the_next_batch)
+{
+    static struct numbered numbered;
+    struct sym_options options = { .size = sizeof options, .no_cache = true };
+    uint64_t vaddrs[2] = { 0, 1 };
+    uint32_t ids[2], next = 0;
+
+    open_built(builds[0].flags, &options);
+    vaddrs[1] = build_symbol("object", "outer");
+    numbered.count = 0;
+    for (uint32_t call = 0; call < 2; call++) {
+        ck_assert_int_eq(
+            sym_module_resolve_next(module, vaddrs, 2, ids, &next, keep_next, &numbered, &error),
+            SYM_OK);
+        ck_assert_uint_eq(next, 2 * (call + 1));
+        ck_assert_uint_eq(numbered.count, next);
+        ck_assert_uint_eq(ids[0], 2 * call);
+        ck_assert_uint_eq(ids[1], 2 * call + 1);
+        ck_assert_uint_eq(numbered.answers[ids[0]].count, 0);
+    }
+    next = UINT32_MAX - 2;
+    ck_assert_int_eq(
+        sym_module_resolve_next(module, vaddrs, 2, ids, &next, keep_next, &numbered, &error),
+        SYM_INVALID);
+    ck_assert_uint_eq(next, UINT32_MAX - 2);
+}
+END_TEST
+
 static bool stop_at_second(void *context, size_t index, const struct sym_frame *frames,
                            size_t count)
 {
@@ -425,6 +454,7 @@ int main(void)
     tcase_add_test(tcase, gives_the_real_function_alone_when_asked);
     tcase_add_test(tcase, answers_every_index_once_in_bulk);
     tcase_add_test(tcase, tells_each_answer_once_in_a_batch);
+    tcase_add_test(tcase, goes_on_counting_in_the_next_batch);
     tcase_add_test(tcase, stops_when_the_callback_says_so);
     tcase_add_loop_test(tcase, gives_no_frames_where_no_function_is, 0, ROWS(nowhere));
     tcase_add_loop_test(tcase, falls_back_to_symbols, 0, ROWS(symbols));

@@ -212,7 +212,7 @@ START_TEST(decodes_all_units_ahead)
     ck_assert_int_eq(sym_session_module(session, &key, &module, NULL), SYM_OK);
     ck_assert_int_eq(sym_module_load(module), SYM_OK);
     struct sym_dwarf *dwarf = &module->loaded.dwarf;
-    ck_assert_int_eq(sym_ahead_start(dwarf, NULL, 0, 0, 3), SYM_OK);
+    ck_assert_int_eq(sym_ahead_start(dwarf, NULL, 3), SYM_OK);
     for (size_t i = 0; i < dwarf->segments.count; i++) {
         ck_assert_int_eq(sym_dwarf_unit(dwarf, dwarf->segments.items[i].start, NULL, &unit),
                          SYM_OK);
