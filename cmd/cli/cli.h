@@ -124,15 +124,17 @@ void cli_shortest_double(char *text, double number);
 
 /* ---- Output ---- */
 
+enum { CLI_OUTPUT_BYTES = 64 << 10 };
+
 /* A result on its way to a file or stdout.  A file is written under a temporary name beside its
  * own and renamed by cli_output_commit(): it appears whole or not at all.  What is no regular
  * file (a device, a FIFO) is written to directly.  */
 struct cli_output {
     int fd;
-    const char *path; /* for messages: as given, or "standard output" */
-    char *temporary;  /* name to rename; NULL when written directly */
-    char *target;     /* the file that path stands for, symbolic links resolved */
-    unsigned char *buffer;
+    const char *path;      /* for messages: as given, or "standard output" */
+    char *temporary;       /* name to rename; NULL when written directly */
+    char *target;          /* the file that path stands for, symbolic links resolved */
+    unsigned char *buffer; /* CLI_OUTPUT_BYTES; who has much to write may put it there itself */
     size_t used;
     int failed; /* errno of the first failure */
 };

@@ -9,8 +9,6 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/internal.h"
 
-#define BUFFER_BYTES 65536u
-
 /* Beside target, so that rename() stays on one file system.  The mode is what open() would have
  * given: mkostemp() starts with 0600.  */
 static int open_temporary(struct cli_output *output)
@@ -38,7 +36,7 @@ enum cli_exit cli_output_open(struct cli_output *output, const char *path)
     bool exists;
 
     *output = (struct cli_output){ .fd = -1, .path = path };
-    output->buffer = cli_allocate(1, BUFFER_BYTES);
+    output->buffer = cli_allocate(1, CLI_OUTPUT_BYTES);
     if (!path || strcmp(path, "-") == 0) {
         output->path = "standard output";
         output->fd = STDOUT_FILENO;
@@ -90,9 +88,9 @@ int cli_output_write(void *context, const void *bytes, size_t size)
 {
     struct cli_output *output = context;
 
-    if (size > BUFFER_BYTES - output->used && cli_output_flush(output) != 0)
+    if (size > CLI_OUTPUT_BYTES - output->used && cli_output_flush(output) != 0)
         return output->failed;
-    if (size >= BUFFER_BYTES)
+    if (size >= CLI_OUTPUT_BYTES)
         return write_all(output, bytes, size);
     memcpy(output->buffer + output->used, bytes, size);
     output->used += size;

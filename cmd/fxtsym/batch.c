@@ -5,15 +5,11 @@
 
 #include "cmd/fxtsym/fxtsym.h"
 
-struct answer_place {
-    size_t offset, length; /* in answers */
-};
-
 /* ---- Buffers ---- */
 
 char *buffer_room(struct buffer *buffer, size_t size)
 {
-    if (size > buffer->capacity - buffer->length) {
+    if (!buffer->bytes || size > buffer->capacity - buffer->length) {
         size_t needed = buffer->length + size; /* both are sizes of things in memory */
         size_t capacity = buffer->capacity ? 2 * buffer->capacity : 4096;
         char *bytes = realloc(buffer->bytes, capacity > needed ? capacity : needed);
@@ -43,36 +39,39 @@ void batch_open(struct batch *batch, const struct settings *settings, struct obj
                              .objects = objects,
                              .append = append,
                              .print = print,
-                             .context = context };
+                             .context = context,
+                             .kept_object = OBJECT_NONE };
     /* Untouched pages cost nothing: a reader that asks for one address needs one of each.  */
-    batch->requests = cli_allocate(REQUESTS_MAX, sizeof *batch->requests);
-    batch->places = cli_allocate(REQUESTS_MAX + 1, sizeof *batch->places);
     batch->vaddrs = cli_allocate(REQUESTS_MAX, sizeof *batch->vaddrs);
-    batch->indexes = cli_allocate(REQUESTS_MAX, sizeof *batch->indexes);
-    batch->numbers = cli_allocate(REQUESTS_MAX, sizeof *batch->numbers);
+    batch->objects_of = cli_allocate(REQUESTS_MAX, sizeof *batch->objects_of);
+    batch->answers = cli_allocate(REQUESTS_MAX, sizeof *batch->answers);
+    batch->places = cli_allocate(ANSWERS_MAX + 1, sizeof *batch->places);
 }
 
 void batch_close(struct batch *batch)
 {
-    free(batch->requests);
-    free(batch->places);
     free(batch->vaddrs);
-    free(batch->indexes);
-    free(batch->numbers);
+    free(batch->objects_of);
+    free(batch->answers);
+    free(batch->places);
     free(batch->echoes.bytes);
-    free(batch->answers.bytes);
+    free(batch->text.bytes);
+    free(batch->gathered.vaddrs);
+    free(batch->gathered.requests);
+    free(batch->gathered.numbers);
 }
 
-void batch_add(struct batch *batch, uint64_t vaddr, uint32_t object)
+void batch_forget(struct batch *batch)
 {
-    batch->requests[batch->count++] = (struct request){ .vaddr = vaddr, .object = object };
+    batch->text.length = batch->answer_count = 0;
+    batch->kept_object = OBJECT_NONE;
 }
 
 void batch_add_echo(struct batch *batch, const char *text, size_t length)
 {
-    batch->requests[batch->count++] = (struct request){ .vaddr = batch->echoes.length,
-                                                        .object = OBJECT_ECHO,
-                                                        .length = (uint32_t)length };
+    batch->answers[batch->count] = (uint32_t)length;
+    batch_add(batch, batch->echoes.length, OBJECT_ECHO);
+    batch->has_echoes = true;
     buffer_add(&batch->echoes, text, length);
 }
 
@@ -84,14 +83,10 @@ struct filling {
     bool only_one; /* and there is no smaller batch */
 };
 
-static uint32_t add_answer(struct batch *batch, const struct sym_frame *frames, size_t count)
+static void add_answer(struct batch *batch, const struct sym_frame *frames, size_t count)
 {
-    size_t offset = batch->answers.length;
-
-    batch->append(batch->settings, &batch->answers, frames, count);
-    batch->places[batch->place_count] =
-        (struct answer_place){ .offset = offset, .length = batch->answers.length - offset };
-    return batch->place_count++;
+    batch->append(batch->settings, &batch->text, frames, count);
+    batch->places[++batch->answer_count] = batch->text.length;
 }
 
 /* Each answer comes once, with the next number.  */
@@ -100,121 +95,139 @@ static bool keep_answer(void *context, size_t index, const struct sym_frame *fra
     struct filling *filling = context;
 
     (void)index;
-    if (filling->batch->answers.length > ANSWER_BYTES_MAX && !filling->only_one) {
+    if (filling->batch->text.length > ANSWER_BYTES_MAX && !filling->only_one) {
         filling->overflow = true;
         return false;
     }
-    (void)add_answer(filling->batch, frames, count);
+    add_answer(filling->batch, frames, count);
     return true;
 }
 
-/* The addresses [first, limit) of those that were gathered.  False: the answers do not fit.  */
-static bool resolve_object(struct batch *batch, uint32_t object, size_t first, size_t limit,
-                           bool only_one)
+/* The numbers of the answers for count addresses: from *next on, which goes on with them, or, with
+ * next NULL, from 0 on.  False: the answers do not fit.  */
+static bool resolve_object(struct batch *batch, uint32_t object, const uint64_t *vaddrs,
+                           size_t count, uint32_t *numbers, uint32_t *next)
 {
-    struct filling filling = { .batch = batch, .only_one = only_one };
+    struct filling filling = { .batch = batch, .only_one = count == 1 };
     struct sym_module *module = batch->objects->items[object]->module;
-    uint32_t base = batch->place_count;
     struct sym_error error;
     enum sym_status status;
 
-    status = sym_module_resolve_batch(module, batch->vaddrs + first, limit - first,
-                                      batch->numbers + first, keep_answer, &filling, &error);
+    status = next ? sym_module_resolve_next(module, vaddrs, count, numbers, next, keep_answer,
+                                            &filling, &error)
+                  : sym_module_resolve_batch(module, vaddrs, count, numbers, keep_answer, &filling,
+                                             &error);
     if (filling.overflow)
         return false;
     if (status != SYM_OK) {
         cli_error("%s: %s", batch->objects->items[object]->name, error.message);
         exit(CLI_ENVIRONMENT);
     }
-    for (size_t i = first; i < limit; i++)
-        batch->requests[batch->indexes[i]].answer = base + batch->numbers[i];
     objects_report(batch->objects, object);
     return true;
 }
 
-/* ---- All objects ---- */
-
-static bool has_module(const struct batch *batch, const struct request *request)
+static bool has_module(const struct batch *batch, size_t request)
 {
-    return request->object < batch->objects->count &&
-           batch->objects->items[request->object]->module != NULL;
+    uint32_t object = batch->objects_of[request];
+
+    return object < batch->objects->count && batch->objects->items[object]->module != NULL;
 }
+
+/* ---- All objects ---- */
 
 static int compare_objects(const void *a, const void *b, void *context)
 {
     const struct batch *batch = context;
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    uint32_t left_object = batch->requests[left].object;
-    uint32_t right_object = batch->requests[right].object;
 
-    if (left_object != right_object)
-        return left_object < right_object ? -1 : 1;
+    if (batch->objects_of[left] != batch->objects_of[right])
+        return batch->objects_of[left] < batch->objects_of[right] ? -1 : 1;
     return (left > right) - (left < right);
 }
 
-/* The requests [first, limit) that are to be looked up to batch->indexes, those of one object
- * together, and their addresses beside them; how many there are.  */
+/* The requests [first, limit) that are to be looked up; how many there are.  The others get answer
+ * 0.  */
 static size_t gather(struct batch *batch, size_t first, size_t limit)
 {
+    struct gathered *gathered = &batch->gathered;
     size_t count = 0;
-    bool sorted = true; /* nearly always: there is one object */
 
-    for (size_t i = first; i < limit; i++) {
-        if (!has_module(batch, &batch->requests[i]))
-            continue;
-        if (count && batch->requests[i].object < batch->requests[batch->indexes[count - 1]].object)
-            sorted = false;
-        batch->indexes[count++] = (uint32_t)i;
+    if (!gathered->vaddrs) {
+        gathered->vaddrs = cli_allocate(REQUESTS_MAX, sizeof *gathered->vaddrs);
+        gathered->requests = cli_allocate(REQUESTS_MAX, sizeof *gathered->requests);
+        gathered->numbers = cli_allocate(REQUESTS_MAX, sizeof *gathered->numbers);
     }
-    if (!sorted)
-        qsort_r(batch->indexes, count, sizeof *batch->indexes, compare_objects, batch);
+    for (size_t i = first; i < limit; i++) {
+        if (has_module(batch, i))
+            gathered->requests[count++] = (uint32_t)i;
+        else if (batch->objects_of[i] != OBJECT_ECHO)
+            batch->answers[i] = 0;
+    }
+    qsort_r(gathered->requests, count, sizeof *gathered->requests, compare_objects, batch);
     for (size_t i = 0; i < count; i++)
-        batch->vaddrs[i] = batch->requests[batch->indexes[i]].vaddr;
+        gathered->vaddrs[i] = batch->vaddrs[gathered->requests[i]];
     return count;
 }
 
 /* False: the answers of [first, limit) do not fit.  */
-static bool resolve(struct batch *batch, size_t first, size_t limit)
+static bool resolve_mixed(struct batch *batch, size_t first, size_t limit)
 {
-    size_t count = gather(batch, first, limit), group = 0;
+    struct gathered *gathered = &batch->gathered;
+    size_t count = gather(batch, first, limit), next;
 
-    batch->answers.length = batch->place_count = 0;
-    (void)add_answer(batch, NULL, 0); /* number 0: what is not looked up */
-    while (group < count) {
-        uint32_t object = batch->requests[batch->indexes[group]].object;
-        size_t end = group;
+    batch_forget(batch);
+    add_answer(batch, NULL, 0); /* number 0: what is not looked up */
+    for (size_t group = 0; group < count; group = next) {
+        uint32_t object = batch->objects_of[gathered->requests[group]];
+        uint32_t before = batch->answer_count;
 
-        while (end < count && batch->requests[batch->indexes[end]].object == object)
-            end++;
-        if (!resolve_object(batch, object, group, end, limit - first == 1))
+        next = group + 1;
+        while (next < count && batch->objects_of[gathered->requests[next]] == object)
+            next++;
+        if (!resolve_object(batch, object, gathered->vaddrs + group, next - group,
+                            gathered->numbers + group, NULL))
             return false;
-        group = end;
+        for (size_t i = group; i < next; i++)
+            batch->answers[gathered->requests[i]] = before + gathered->numbers[i];
     }
     return true;
 }
 
+/* All of them are about one object.  What was told about it before need not be told again.  */
+static bool resolve_same(struct batch *batch, uint32_t object, size_t first, size_t limit)
+{
+    if (batch->kept_object != object || batch->text.length > ANSWER_BYTES_KEPT ||
+        batch->answer_count > ANSWERS_KEPT)
+        batch_forget(batch);
+    bool kept = batch->answer_count > 0;
+    uint32_t next = batch->answer_count;
+    if (resolve_object(batch, object, batch->vaddrs + first, limit - first, batch->answers + first,
+                       &next)) {
+        batch->kept_object = object;
+        return true;
+    }
+    batch_forget(batch);
+    return kept && resolve_same(batch, object, first, limit);
+}
+
+static bool resolve(struct batch *batch, size_t first, size_t limit)
+{
+    if (!batch->mixed && has_module(batch, first))
+        return resolve_same(batch, batch->objects_of[first], first, limit);
+    return resolve_mixed(batch, first, limit);
+}
+
 static void run_range(struct batch *batch, size_t first, size_t limit)
 {
-    if (!resolve(batch, first, limit)) {
-        size_t middle = first + (limit - first) / 2;
-
-        run_range(batch, first, middle);
-        run_range(batch, middle, limit);
+    if (resolve(batch, first, limit)) {
+        (void)buffer_room(&batch->text, TEXT_SLACK);
+        batch->print(batch->context, batch, first, limit);
         return;
     }
-    for (size_t i = first; i < limit; i++) {
-        const struct request *request = &batch->requests[i];
-        const struct answer_place *place;
-
-        if (request->object == OBJECT_ECHO) {
-            batch->print(batch->context, batch, request, batch->echoes.bytes + request->vaddr,
-                         request->length);
-            continue;
-        }
-        place = &batch->places[request->answer];
-        batch->print(batch->context, batch, request, batch->answers.bytes + place->offset,
-                     place->length);
-    }
+    size_t middle = first + (limit - first) / 2;
+    run_range(batch, first, middle);
+    run_range(batch, middle, limit);
 }
 
 void batch_run(struct batch *batch)
@@ -222,5 +235,6 @@ void batch_run(struct batch *batch)
     if (batch->count)
         run_range(batch, 0, batch->count);
     batch->count = 0;
+    batch->mixed = batch->has_echoes = false;
     batch->echoes.length = 0;
 }

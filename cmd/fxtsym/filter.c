@@ -202,20 +202,22 @@ static bool has_reset(const char *line, size_t length)
 /* ---- Answers ---- */
 
 /* For batch_run(): requests come back in the order of the outcomes that made them.  */
-static void keep_frames(void *context, const struct batch *batch, const struct request *request,
-                        const char *answer, size_t length)
+static void keep_frames(void *context, const struct batch *batch, size_t first, size_t limit)
 {
     struct filter *filter = context;
     struct outcome *outcome;
 
-    (void)batch;
-    (void)request;
-    do
-        outcome = &filter->outcomes[filter->next_answered++];
-    while (!outcome->found);
-    outcome->first_frame = filter->frames.length / sizeof(struct sym_frame);
-    outcome->frame_count = length / sizeof(struct sym_frame);
-    buffer_add(&filter->frames, answer, length);
+    for (size_t i = first; i < limit; i++) {
+        size_t length;
+        const char *answer = batch_answer(batch, i, &length);
+
+        do
+            outcome = &filter->outcomes[filter->next_answered++];
+        while (!outcome->found);
+        outcome->first_frame = filter->frames.length / sizeof(struct sym_frame);
+        outcome->frame_count = length / sizeof(struct sym_frame);
+        buffer_add(&filter->frames, answer, length);
+    }
 }
 
 /* ---- Elements with an address ---- */
@@ -515,8 +517,10 @@ static void run(struct filter *filter)
 
 static void forget_objects(struct filter *filter)
 {
-    if (filter->objects->count > OBJECTS_KEPT)
-        objects_reopen(filter->objects);
+    if (filter->objects->count <= OBJECTS_KEPT)
+        return;
+    batch_forget(&filter->batch);
+    objects_reopen(filter->objects);
 }
 
 static void copy_lines(struct filter *filter, struct lines *lines)

@@ -49,6 +49,11 @@ enum line_kind {
     LINE_END,
 };
 
+/* Lines that are there and have an end, from the next one on, without taking them: *length bytes,
+ * which stay in place as a line does.  lines_skip() takes whole ones of them.  */
+const char *lines_waiting(const struct lines *lines, size_t *length);
+void lines_skip(struct lines *lines, size_t length);
+
 void lines_open(struct lines *lines, int fd);
 void lines_close(struct lines *lines);
 
@@ -114,19 +119,14 @@ char *buffer_room(struct buffer *buffer, size_t size);
 void buffer_add(struct buffer *buffer, const void *bytes, size_t size);
 
 enum {
-    REQUESTS_MAX = 1 << 18,      /* of a batch */
-    ANSWER_BYTES_MAX = 64 << 20, /* of a batch's answers, beyond which it is halved */
-    OBJECT_NONE = INT32_MAX,     /* not to be looked up: unknown */
+    REQUESTS_MAX = 1 << 18,       /* of a batch */
+    ANSWER_BYTES_MAX = 64 << 20,  /* of a batch's answers, beyond which it is halved */
+    ANSWERS_KEPT = 1 << 18,       /* from a batch to the next, */
+    ANSWER_BYTES_KEPT = 16 << 20, /* or so much text of them */
+    ANSWERS_MAX = ANSWERS_KEPT + REQUESTS_MAX + 1, /* that one is no request's */
+    TEXT_SLACK = 32,                               /* bytes that can be read behind the answers */
+    OBJECT_NONE = INT32_MAX,                       /* not to be looked up: unknown */
     OBJECT_ECHO = INT32_MAX - 1, /* not to be looked up: the answer is the text that was given */
-};
-
-struct request {
-    uint64_t vaddr;  /* with OBJECT_ECHO: offset in echoes */
-    uint32_t object; /* index in objects, or one of the above */
-    union {
-        uint32_t length; /* with OBJECT_ECHO: bytes in echoes */
-        uint32_t answer; /* its number; 0: none */
-    };
 };
 
 struct batch;
@@ -134,9 +134,15 @@ struct batch;
 /* Appends the answer for an address to out, in a form that print_fn knows.  */
 typedef void (*append_fn)(const struct settings *settings, struct buffer *out,
                           const struct sym_frame *frames, size_t count);
-/* Called for every request in order.  */
-typedef void (*print_fn)(void *context, const struct batch *batch, const struct request *request,
-                         const char *answer, size_t length);
+/* Called with all requests [first, limit) of a batch, or with one part after the other.  */
+typedef void (*print_fn)(void *context, const struct batch *batch, size_t first, size_t limit);
+
+/* Those of several objects, with the requests of one object side by side.  */
+struct gathered {
+    uint64_t *vaddrs;
+    uint32_t *requests; /* the number of each one's request */
+    uint32_t *numbers;  /* what the library counts their answers as */
+};
 
 struct batch {
     const struct settings *settings;
@@ -145,25 +151,54 @@ struct batch {
     print_fn print;
     void *context;
 
-    struct request *requests; /* REQUESTS_MAX */
+    /* Requests, REQUESTS_MAX of each.  */
+    uint64_t *vaddrs;     /* of OBJECT_ECHO: offsets in echoes */
+    uint32_t *objects_of; /* indexes in objects, or one of the above */
+    uint32_t *answers;    /* their numbers; of OBJECT_ECHO: bytes in echoes */
     size_t count;
+    bool mixed;      /* they are not all about one object */
+    bool has_echoes; /* there are some of OBJECT_ECHO */
     struct buffer echoes;
-    struct buffer answers;
-    struct answer_place *places; /* of each answer; equal ones have one number */
-    uint32_t place_count;
-    uint64_t *vaddrs;  /* for the library: those of one object together, */
-    uint32_t *indexes; /* the requests they belong to, */
-    uint32_t *numbers; /* and what the library counts their answers as */
+
+    /* Answers.  Those about one object stay for the next batch, if that is about it too.  */
+    struct buffer text; /* of all, one behind the other; equal ones are there once */
+    size_t *places;     /* where each begins, and where the last one ends: ANSWERS_MAX + 1 */
+    uint32_t answer_count;
+    uint32_t kept_object;     /* OBJECT_NONE: none stay */
+    struct gathered gathered; /* made by the first batch that is mixed */
 };
 
 void batch_open(struct batch *batch, const struct settings *settings, struct objects *objects,
                 append_fn append, print_fn print, void *context);
 void batch_close(struct batch *batch);
-void batch_add(struct batch *batch, uint64_t vaddr, uint32_t object);
+void batch_forget(struct batch *batch); /* what was kept; before the objects are reopened */
 void batch_add_echo(struct batch *batch, const char *text, size_t length);
+
+static inline void batch_add(struct batch *batch, uint64_t vaddr, uint32_t object)
+{
+    size_t i = batch->count++;
+
+    batch->vaddrs[i] = vaddr;
+    batch->objects_of[i] = object;
+    batch->mixed |= object != batch->objects_of[0];
+}
+
 static inline bool batch_is_full(const struct batch *batch)
 {
     return batch->count == REQUESTS_MAX;
+}
+
+/* What was appended for a request, or its own text.  */
+static inline const char *batch_answer(const struct batch *batch, size_t request, size_t *length)
+{
+    uint32_t answer = batch->answers[request];
+
+    if (batch->objects_of[request] == OBJECT_ECHO) {
+        *length = answer;
+        return batch->echoes.bytes + batch->vaddrs[request];
+    }
+    *length = batch->places[answer + 1] - batch->places[answer];
+    return batch->text.bytes + batch->places[answer];
 }
 
 /* Look up what was added, print it, and start again.  */
@@ -181,14 +216,12 @@ const char *frame_file(const struct settings *settings, const struct sym_frame *
 /* addr2line's and llvm-symbolizer's; the context of text_print is a struct cli_output.  */
 void text_append(const struct settings *settings, struct buffer *out,
                  const struct sym_frame *frames, size_t count);
-void text_print(void *output, const struct batch *batch, const struct request *request,
-                const char *answer, size_t length);
+void text_print(void *output, const struct batch *batch, size_t first, size_t limit);
 
 /* Frames as they are, aligned, to be formatted when printed.  */
 void frames_append(const struct settings *settings, struct buffer *out,
                    const struct sym_frame *frames, size_t count);
-void json_print(void *output, const struct batch *batch, const struct request *request,
-                const char *answer, size_t length);
+void json_print(void *output, const struct batch *batch, size_t first, size_t limit);
 
 /* ---- Markup ---- */
 

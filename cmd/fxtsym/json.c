@@ -56,24 +56,30 @@ static void print_frames(struct json *json, const struct settings *settings,
         print_frame(json, settings, &frames[i]);
 }
 
-void json_print(void *output, const struct batch *batch, const struct request *request,
-                const char *answer, size_t length)
+static void print_answer(struct cli_output *output, const struct batch *batch, size_t request)
 {
-    const struct sym_frame *frames = (const void *)answer;
     struct json json = { .output = output };
+    size_t length;
+    const char *answer = batch_answer(batch, request, &length);
 
     json_open(&json, NULL, '{');
-    if (request->object == OBJECT_ECHO) {
+    if (batch->objects_of[request] == OBJECT_ECHO) {
         json_null(&json, "address");
         json_string(&json, "input", answer, length);
         length = 0;
     } else {
-        json_address(&json, "address", request->vaddr);
-        json_text(&json, "object", batch->objects->items[request->object]->name);
+        json_address(&json, "address", batch->vaddrs[request]);
+        json_text(&json, "object", batch->objects->items[batch->objects_of[request]]->name);
     }
     json_open(&json, "frames", '[');
-    print_frames(&json, batch->settings, frames, length / sizeof *frames);
+    print_frames(&json, batch->settings, (const void *)answer, length / sizeof(struct sym_frame));
     json_close(&json, ']');
     json_close(&json, '}');
     json_end_line(&json);
+}
+
+void json_print(void *output, const struct batch *batch, size_t first, size_t limit)
+{
+    for (size_t i = first; i < limit; i++)
+        print_answer(output, batch, i);
 }

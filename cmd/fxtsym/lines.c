@@ -62,6 +62,21 @@ static enum line_kind take(struct lines *lines, size_t limit, enum line_kind kin
     return kind;
 }
 
+const char *lines_waiting(const struct lines *lines, size_t *length)
+{
+    const char *start = lines->buffer + lines->start;
+    const char *end = memrchr(start, '\n', lines->end - lines->start);
+
+    *length = end ? (size_t)(end - start) + 1 : 0;
+    return start;
+}
+
+void lines_skip(struct lines *lines, size_t length)
+{
+    lines->start += length;
+    lines->searched = lines->start;
+}
+
 enum line_kind lines_next(struct lines *lines, bool wait, const char **line, size_t *length)
 {
     for (;;) {

@@ -1,5 +1,6 @@
 /* fxtsym: names for addresses, as addr2line and llvm-symbolizer give them, and for logs with
  * symbolizer markup.  */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,10 @@ enum {
     OPTION_JOBS,
     OPTION_MARKUP,
     OPTION_EXPLAIN,
+};
+
+enum {
+    PLAIN_LINE_ROOM = 2 + 16 + 1, /* bytes of the longest line that is an address alone */
 };
 
 static const struct cli_option option_table[] = {
@@ -254,6 +259,57 @@ static bool parse_address(const char *text, size_t length, uint64_t *vaddr)
     return parse_hex(text, length, vaddr) > 0;
 }
 
+/* All that is 0x80 in the bytes of word that are not hex digits, 0 in those that are.  No sum below
+ * carries from one byte to the next.  */
+static uint64_t mark_others(uint64_t word)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), low = 0x7f * ones;
+    uint64_t figure = word ^ '0' * ones;                  /* 0 to 9 */
+    uint64_t letter = (word | 0x20 * ones) ^ 0x60 * ones; /* 1 to 6 */
+    uint64_t no_figure = ((figure & low) + (0x80 - 10) * ones) | figure;
+    uint64_t no_letter = ((letter & low) + (0x80 - 7) * ones) | letter;
+
+    no_letter |= ~((letter & low) + low); /* 0 */
+    return no_figure & no_letter & 0x80 * ones;
+}
+
+/* The hex digits that the 8 bytes at text begin with, to *value; how many there are.  */
+static unsigned parse_word(const char *text, uint64_t *value)
+{
+    const uint64_t nibbles = UINT64_C(0x0f0f0f0f0f0f0f0f), ones = UINT64_C(0x0101010101010101);
+    uint64_t word;
+
+    memcpy(&word, text, sizeof word);
+    word = le64toh(word); /* the first digit is in the lowest byte */
+    uint64_t others = mark_others(word);
+    unsigned count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    if (count == 0)
+        return 0;
+    word = __builtin_bswap64(word << (64 - 8 * count)); /* now the last one is */
+    word = (word & nibbles) + 9 * (word >> 6 & ones);
+    word = (word | word >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+    word = (word | word >> 8) & UINT64_C(0x0000ffff0000ffff);
+    *value = (word | word >> 16) & UINT64_C(0xffffffff);
+    return count;
+}
+
+/* A line of nothing but 1 to 15 or 16 hex digits, with or without 0x, to *vaddr; its length, or 0:
+ * it is something else.  PLAIN_LINE_ROOM bytes can be read at text.  */
+static size_t parse_plain_line(const char *text, uint64_t *vaddr)
+{
+    const char *digits = text[0] == '0' && (text[1] | 32) == 'x' ? text + 2 : text;
+    unsigned count = parse_word(digits, vaddr), more = 0;
+    uint64_t rest;
+
+    if (count == 8) {
+        more = parse_word(digits + 8, &rest);
+        if (more)
+            *vaddr = *vaddr << 4 * more | rest;
+    }
+    digits += count + more;
+    return count && *digits == '\n' ? (size_t)(digits - text) + 1 : 0;
+}
+
 /* As llvm-symbolizer reads them: the prefix tells the base.  */
 static bool parse_offset(const char *text, size_t length, uint64_t *vaddr)
 {
@@ -375,6 +431,23 @@ static void add_llvm(struct server *server, const char *line, size_t length)
     batch_add_echo(&server->batch, line, length);
 }
 
+/* Most of a million requests are addresses alone, of one object: what length bytes of whole lines
+ * at text begin with.  How many bytes that was.  */
+static size_t add_plain_lines(struct server *server, const char *text, size_t length)
+{
+    struct batch *batch = &server->batch;
+    const struct object *object = server->objects->items[server->object];
+    uint64_t mask = object->narrow ? UINT32_MAX : UINT64_MAX, vaddr;
+    size_t at = 0, line;
+
+    while (length - at >= PLAIN_LINE_ROOM && !batch_is_full(batch) &&
+           (line = parse_plain_line(text + at, &vaddr)) > 0) {
+        batch_add(batch, vaddr & mask, server->object);
+        at += line;
+    }
+    return at;
+}
+
 static void add_request(struct server *server, const char *line, size_t length)
 {
     while (length && (line[length - 1] == '\n' || line[length - 1] == '\r'))
@@ -383,6 +456,16 @@ static void add_request(struct server *server, const char *line, size_t length)
         add_llvm(server, line, length);
     else
         add_plain(server, line, length);
+    if (batch_is_full(&server->batch))
+        batch_run(&server->batch);
+}
+
+static void add_waiting_lines(struct server *server, struct lines *lines)
+{
+    size_t length;
+    const char *text = lines_waiting(lines, &length);
+
+    lines_skip(lines, add_plain_lines(server, text, length));
     if (batch_is_full(&server->batch))
         batch_run(&server->batch);
 }
@@ -407,6 +490,8 @@ static void answer_lines(struct server *server, struct cli_output *output)
         if (!long_line) /* one answer for a line, however long */
             add_request(server, line, length);
         long_line = kind == LINE_PART;
+        if (!long_line && server->settings->style == STYLE_ADDR2LINE)
+            add_waiting_lines(server, &lines);
     }
     batch_run(&server->batch);
     if (lines.failed) {

@@ -4,6 +4,10 @@
 
 #include "cmd/fxtsym/fxtsym.h"
 
+enum {
+    SOON = 8, /* answers */
+};
+
 /* ---- Pieces ---- */
 
 static bool is_mangled(const char *name)
@@ -171,21 +175,72 @@ static void print_address(struct cli_output *output, uint64_t address, size_t wi
     (void)cli_output_write(output, after, strlen(after));
 }
 
-void text_print(void *output, const struct batch *batch, const struct request *request,
-                const char *answer, size_t length)
+static void print_request_address(struct cli_output *output, const struct batch *batch,
+                                  size_t request)
 {
     const struct settings *settings = batch->settings;
+    uint32_t object = batch->objects_of[request];
     size_t width = 1;
 
-    if (settings->addresses && request->object != OBJECT_ECHO) {
-        if (settings->style == STYLE_ADDR2LINE)
-            width = request->object < batch->objects->count &&
-                            batch->objects->items[request->object]->narrow
-                        ? 8
-                        : 16;
-        print_address(output, request->vaddr, width, settings->pretty ? ": " : "\n");
+    if (settings->style == STYLE_ADDR2LINE)
+        width = object < batch->objects->count && batch->objects->items[object]->narrow ? 8 : 16;
+    print_address(output, batch->vaddrs[request], width, settings->pretty ? ": " : "\n");
+}
+
+static void print_each(struct cli_output *output, const struct batch *batch, size_t first,
+                       size_t limit)
+{
+    for (size_t i = first; i < limit; i++) {
+        bool echo = batch->objects_of[i] == OBJECT_ECHO;
+        size_t length;
+        const char *answer = batch_answer(batch, i, &length);
+
+        if (batch->settings->addresses && !echo)
+            print_request_address(output, batch, i);
+        (void)cli_output_write(output, answer, length);
+        if (echo)
+            (void)cli_output_write(output, "\n", 1);
     }
-    (void)cli_output_write(output, answer, length);
-    if (request->object == OBJECT_ECHO)
-        (void)cli_output_write(output, "\n", 1);
+}
+
+/* In pieces that need no call; up to TEXT_SLACK bytes more are read and written.  */
+static inline void copy_text(unsigned char *to, const char *from, size_t length)
+{
+    for (size_t i = 0; i < length; i += TEXT_SLACK)
+        memcpy(to + i, from + i, TEXT_SLACK);
+}
+
+/* Answers alone.  They are spread over more memory than the nearest caches hold, so what comes soon
+ * is fetched now.  */
+static void print_answers(struct cli_output *output, const struct batch *batch, size_t first,
+                          size_t limit)
+{
+    const uint32_t *answers = batch->answers;
+    const size_t *places = batch->places;
+
+    for (size_t i = first; i < limit; i++) {
+        const char *answer = batch->text.bytes + places[answers[i]];
+        size_t length = places[answers[i] + 1] - places[answers[i]];
+        size_t soon = i + SOON, later = soon + SOON;
+
+        if (later < limit) {
+            __builtin_prefetch(&places[answers[later]]);
+            __builtin_prefetch(batch->text.bytes + places[answers[soon]]);
+        }
+        /* The buffer is full, or the answer large.  */
+        if (length + TEXT_SLACK > CLI_OUTPUT_BYTES - output->used) {
+            (void)cli_output_write(output, answer, length);
+            continue;
+        }
+        copy_text(output->buffer + output->used, answer, length);
+        output->used += length;
+    }
+}
+
+void text_print(void *output, const struct batch *batch, size_t first, size_t limit)
+{
+    if (batch->settings->addresses || batch->has_echoes)
+        print_each(output, batch, first, limit);
+    else
+        print_answers(output, batch, first, limit);
 }

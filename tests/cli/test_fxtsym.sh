@@ -218,6 +218,24 @@ awk 'NR == FNR { if (/^0x0/) at = $0; else text[at] = text[at] $0 "\n"; next }
     { at = sprintf("0x%16s", $0); gsub(" ", "0", at); printf "%s\n%s", at, text[at] }' distinct many | cksum >expected
 cmp ours expected || fail 'many addresses are not answered as each is'
 
+# Addresses alone are read in a way of their own, and the answers of one batch serve the next.
+fxtsym -ife program.cc <many >ours
+for change in 's/$/ /' 's/$/\r/' 's/^/+/' 's/^/0X/' 's/^/00000000000000000/' 's/^/ 0x/' 'y/abcdef/ABCDEF/'; do
+    sed "$change" many | fxtsym -ife program.cc | cmp - ours || fail "addresses after $change are not answered alike"
+done
+awk '{ print } NR % 1000 == 0 { print "zz" }' many >bad
+fxtsym -pfe program.cc <many | awk '{ print } NR % 1000 == 0 { print "?? ??:0" }' >expected
+run 3 fxtsym -pfe program.cc <bad
+cmp out expected || fail 'lines that are no addresses disturb others'
+
+# Objects that take turns, and requests that are none.
+sed 's/^/0x/' many | fxtsym --style llvm --no-inlines -pe program.c | sed -n 'p;n' >first
+sed 's/^/0x/' many | fxtsym --style llvm --no-inlines -pe program.cc | sed -n 'p;n' >second
+paste -d '\n' first second | awk 'NR % 2 == int((NR - 1) / 2) % 3 % 2 { print; print "" } NR % 14 == 0 { print "" }' >expected
+awk '{ printf "program.c%s 0x%s\n", (NR - 1) % 3 == 1 ? "" : "c", $0 } NR % 7 == 0 { print "" }' many >turns
+run 3 fxtsym --style llvm --no-inlines -p <turns
+cmp out expected || fail 'objects that take turns are not answered as each is'
+
 mkfifo questions answers
 timeout 20 fxtsym -e program.c <questions >answers &
 exec 3>questions 4<answers
