@@ -2,23 +2,25 @@
 #ifndef PROFILE_AGGREGATE_H
 #define PROFILE_AGGREGATE_H
 
+#include <stdio.h>
+
 #include "libprofile/internal.h"
 
-/* Values of one stack in one thread.  */
+/* Values of one stack in one thread, as many as the table has types.  */
 struct profile_value {
     profile_id callsite;
     uint32_t thread; /* struct profile_owner: id */
-    uint64_t count;  /* samples, spans */
-    uint64_t ns;     /* cpu time, wall time */
+    uint64_t amounts[];
 };
 
-/* One kind's values, ids 1..count in order of meeting.  */
+/* One kind's values, ids 1..count in order of meeting; see profile_value_at().  */
 struct profile_values {
-    struct profile_value *items;
+    unsigned char *items;
+    size_t types; /* amounts of each value */
     size_t count, capacity;
     struct profile_index index;
 
-    uint64_t samples;   /* sum of all counts */
+    uint64_t samples;   /* samples, spans, sampled allocations, ... that were taken in */
     uint64_t unweighed; /* of them without nanoseconds */
     uint64_t stacks;    /* distinct call sites; counted at the end of each trace */
 
@@ -30,6 +32,22 @@ struct profile_values {
     int64_t first_ns, last_ns;
     bool has_first;
 };
+
+static inline struct profile_value *profile_value_at(const struct profile_values *values,
+                                                     size_t index)
+{
+    size_t size = sizeof(struct profile_value) + values->types * sizeof(uint64_t);
+
+    return (struct profile_value *)(void *)(values->items + index * size);
+}
+
+/* Add to the value of (call site, thread), which gets amounts of 0 when it is new.  *out is its
+ * index; it may be NULL.  PROFILE_OK, PROFILE_NO_MEMORY or PROFILE_LIMIT (profile.c).  */
+enum profile_status profile_values_add(struct profile_values *values, profile_id callsite,
+                                       uint32_t thread, const uint64_t *amounts, size_t *out);
+/* Forget all values; types stays.  */
+void profile_values_clear(struct profile_values *values);
+void profile_values_note_times(struct profile_values *values, int64_t start_ns, int64_t end_ns);
 
 struct profile_owner_process {
     uint64_t koid;
@@ -54,10 +72,72 @@ struct profile_place {
     uint64_t process; /* koid; who mapped it first */
 };
 
+/* ---- Heap (heap.c) ---- */
+
+/* What is in use in one place - a process, or all of them - and the most there ever was.  */
+struct heap_level {
+    uint64_t live; /* bytes, in PROFILE_BYTE_UNITS */
+    uint64_t peak;
+    uint64_t epoch; /* of the peak: how many there were so far */
+    int64_t peak_ns;
+    bool has_time; /* peak_ns is known */
+};
+
+/* What a stack of a thread had at the peak, if it changed since.  */
+struct heap_past {
+    uint64_t epoch; /* the peak that amounts are of */
+    uint64_t amounts[4];
+};
+
+/* Values of the trace being taken in, with provisional call sites.  */
+struct heap_table {
+    struct profile_values values;
+    struct heap_past *past; /* of each value, where a peak is asked for; else NULL */
+    size_t past_count, past_capacity;
+};
+
+/* A partial profile, in the temporary file.  */
+struct heap_partial {
+    uint64_t offset; /* of its blocks; its releases follow */
+    size_t blocks, releases;
+    int64_t first_ns, last_ns; /* of its events */
+};
+
+struct profile_heap {
+    struct profile_heap_options options;
+    int64_t until_ns; /* of PROFILE_HEAP_AT_TIME */
+
+    /* Of the trace being taken in.  */
+    struct heap_table blocks;   /* objects and bytes in use, objects and bytes gone */
+    struct heap_table releases; /* objects and bytes */
+    struct heap_level total;
+    struct heap_level *processes; /* of the profile's process id at [id - 1] */
+    size_t process_count, process_capacity;
+
+    /* Of the trace taken in last.  */
+    struct profile_heap_peak *peaks;
+    size_t peak_count;
+
+    uint64_t interval_bytes; /* the largest of all traces */
+
+    struct heap_partial *partials;
+    size_t partial_count, partial_capacity;
+    struct heap_partial open; /* the one that is being taken in; offset is where it goes */
+    bool has_open;
+    int64_t start_ns;      /* of the first event */
+    int64_t open_limit_ns; /* events from here on belong to a later one */
+    FILE *file;
+    profile_id *final; /* call sites of partials; at [id] */
+    uint32_t final_count;
+    bool has_clock; /* of partials: Unix time - timestamp is clock_ns */
+    int64_t clock_ns;
+};
+
 struct profile {
     struct profile_stacks *stacks;
     struct profile_values values[PROFILE_KINDS];
     struct profile_values pending; /* CPU samples of this trace with provisional call sites */
+    struct profile_heap heap;
     struct profile_loss loss;
 
     struct profile_owner_process *processes;
@@ -84,17 +164,47 @@ struct profile {
     size_t coverage_count;
 };
 
-/* Names of a kind's sample types.  */
+/* The id of a thread that is met here (profile.c).  */
+enum profile_status profile_find_owner(struct profile *profile, uint64_t process, uint64_t thread,
+                                       uint32_t *out);
+
+/* The profile's part of heap sampling (heap.c).  */
+void profile_heap_take_sink(struct profile *profile, struct profile_sink *out);
+/* The trace is over: final call sites.  */
+enum profile_status profile_heap_take_callsites(struct profile *profile, const profile_id *final,
+                                                uint32_t count);
+void profile_heap_release(struct profile *profile);
+
+/* A kind's sample type.  */
 struct profile_type {
     const char *type;
     const char *unit;
+    uint32_t units; /* that make one, 1 or a power of two: amounts count in them */
 };
 
-/* How many sample types a kind has here, 1 or 2: no nanoseconds where samples lack them.  The first
- * is the count.  */
+/* How many sample types a kind has here: no nanoseconds where samples lack them.  The first is a
+ * count.  */
 size_t profile_types(const struct profile *profile, enum profile_kind kind,
-                     struct profile_type types[2]);
-/* The value of type index.  */
-uint64_t profile_value_of(const struct profile_value *value, size_t type);
+                     struct profile_type types[PROFILE_MAX_TYPES]);
+/* Whether a thread stands for one: messages of the memory sampler need not say theirs.  */
+static inline bool profile_knows_thread(enum profile_kind kind, const struct profile_owner *thread)
+{
+    return thread->koid != 0 || (kind != PROFILE_HEAP && kind != PROFILE_HEAP_FREE);
+}
+
+/* The type that is shown where one is.  */
+size_t profile_default_type(const struct profile *profile, enum profile_kind kind);
+
+/* Sampled blocks weigh fractions; whole numbers of small units add up and cancel exactly.  There is
+ * room for 2^44 objects and 2^54 bytes; each block is off by less than a millionth of an object and
+ * a thousandth of a byte.  */
+#define PROFILE_OBJECT_UNITS (1u << 20)
+#define PROFILE_BYTE_UNITS   (1u << 10)
+
+/* A sum of amounts as people read it.  */
+static inline uint64_t profile_rounded(const struct profile_type *type, uint64_t amount)
+{
+    return amount / type->units + (amount % type->units >= type->units - type->units / 2);
+}
 
 #endif /* PROFILE_AGGREGATE_H */

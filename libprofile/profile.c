@@ -6,7 +6,7 @@
 
 const char *profile_kind_name(enum profile_kind kind)
 {
-    static const char *const names[PROFILE_KINDS] = { "cpu", "span" };
+    static const char *const names[PROFILE_KINDS] = { "cpu", "heap", "heap-free", "span" };
 
     return (unsigned)kind < PROFILE_KINDS ? names[kind] : "unknown";
 }
@@ -20,6 +20,11 @@ enum profile_status profile_open(struct profile **out, struct profile_error *err
 
     if (!profile)
         return profile_no_memory(error);
+    for (int kind = 0; kind < PROFILE_KINDS; kind++)
+        profile->values[kind].types = kind == PROFILE_HEAP ? 4 : 2;
+    profile->pending.types = 2;
+    profile->heap.blocks.values.types = 4;
+    profile->heap.releases.values.types = 2;
     status = profile_stacks_open(&profile->stacks, error);
     if (status != PROFILE_OK) {
         profile_close(profile);
@@ -29,11 +34,11 @@ enum profile_status profile_open(struct profile **out, struct profile_error *err
     return PROFILE_OK;
 }
 
-static void values_release(struct profile_values *values)
+void profile_values_clear(struct profile_values *values)
 {
     free(values->items);
     profile_index_release(&values->index);
-    *values = (struct profile_values){ .items = NULL };
+    *values = (struct profile_values){ .types = values->types };
 }
 
 void profile_close(struct profile *profile)
@@ -41,8 +46,9 @@ void profile_close(struct profile *profile)
     if (!profile)
         return;
     for (int kind = 0; kind < PROFILE_KINDS; kind++)
-        values_release(&profile->values[kind]);
-    values_release(&profile->pending);
+        profile_values_clear(&profile->values[kind]);
+    profile_values_clear(&profile->pending);
+    profile_heap_release(profile);
     profile_index_release(&profile->process_index);
     profile_index_release(&profile->thread_index);
     free(profile->processes);
@@ -103,7 +109,7 @@ static bool is_thread(const struct profile_owner *thread, uint64_t process, uint
     return thread->process == process && thread->koid == koid;
 }
 
-static enum profile_status find_thread(struct profile *profile, uint64_t process, uint64_t koid,
+enum profile_status profile_find_owner(struct profile *profile, uint64_t process, uint64_t koid,
                                        uint32_t *out)
 {
     uint64_t hash = profile_hash(process, koid);
@@ -136,9 +142,13 @@ static enum profile_status find_thread(struct profile *profile, uint64_t process
     return PROFILE_OK;
 }
 
-/* Add to the value of (call site, thread).  */
-static enum profile_status add_value(struct profile_values *values, profile_id callsite,
-                                     uint32_t thread, uint64_t count, uint64_t ns)
+static size_t value_size(const struct profile_values *values)
+{
+    return sizeof(struct profile_value) + values->types * sizeof(uint64_t);
+}
+
+static enum profile_status find_value(struct profile_values *values, profile_id callsite,
+                                      uint32_t thread, size_t *out)
 {
     uint64_t hash = profile_hash(callsite, thread);
     enum profile_status status;
@@ -148,27 +158,46 @@ static enum profile_status add_value(struct profile_values *values, profile_id c
 
     for (id = profile_index_first(&values->index, hash, &probe); id;
          id = profile_index_next(&values->index, hash, &probe)) {
-        value = &values->items[id - 1];
+        value = profile_value_at(values, id - 1);
         if (value->callsite == callsite && value->thread == thread) {
-            value->count = profile_add(value->count, count);
-            value->ns = profile_add(value->ns, ns);
+            *out = id - 1;
             return PROFILE_OK;
         }
     }
     void *items = values->items;
-    status = reserve(&items, &values->capacity, values->count, sizeof *values->items,
-                     &values->index);
+    status = reserve(&items, &values->capacity, values->count, value_size(values), &values->index);
     values->items = items;
     if (status != PROFILE_OK)
         return status;
-    values->items[values->count++] = (struct profile_value){ callsite, thread, count, ns };
+    value = profile_value_at(values, values->count);
+    memset(value, 0, value_size(values));
+    value->callsite = callsite;
+    value->thread = thread;
+    *out = values->count++;
     profile_index_add(&values->index, hash, (uint32_t)values->count);
+    return PROFILE_OK;
+}
+
+enum profile_status profile_values_add(struct profile_values *values, profile_id callsite,
+                                       uint32_t thread, const uint64_t *amounts, size_t *out)
+{
+    size_t at;
+    enum profile_status status = find_value(values, callsite, thread, &at);
+    struct profile_value *value;
+
+    if (status != PROFILE_OK)
+        return status;
+    value = profile_value_at(values, at);
+    for (size_t i = 0; i < values->types; i++)
+        value->amounts[i] = profile_add(value->amounts[i], amounts[i]);
+    if (out)
+        *out = at;
     return PROFILE_OK;
 }
 
 /* ---- The sink ---- */
 
-static void note_times(struct profile_values *values, int64_t start_ns, int64_t end_ns)
+void profile_values_note_times(struct profile_values *values, int64_t start_ns, int64_t end_ns)
 {
     if (!values->has_first || start_ns < values->first_ns)
         values->first_ns = start_ns;
@@ -234,7 +263,7 @@ static enum profile_status take_thread(void *context, const struct profile_threa
 {
     struct profile *profile = context;
     uint32_t id;
-    enum profile_status status = find_thread(profile, thread->process, thread->koid, &id);
+    enum profile_status status = profile_find_owner(profile, thread->process, thread->koid, &id);
 
     if (status != PROFILE_OK || thread->name.length == 0)
         return status;
@@ -280,14 +309,16 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
 {
     struct profile *profile = context;
     uint32_t thread;
-    enum profile_status status = find_thread(profile, sample->process, sample->thread, &thread);
+    enum profile_status status = profile_find_owner(profile, sample->process, sample->thread,
+                                                    &thread);
 
     if (status != PROFILE_OK)
         return status;
-    note_times(&profile->pending, sample->ts_ns, sample->ts_ns);
+    profile_values_note_times(&profile->pending, sample->ts_ns, sample->ts_ns);
     profile->pending.samples++;
     profile->pending.unweighed += sample->weight_ns == 0;
-    return add_value(&profile->pending, sample->callsite, thread, 1, sample->weight_ns);
+    return profile_values_add(&profile->pending, sample->callsite, thread,
+                              (const uint64_t[]){ 1, sample->weight_ns }, NULL);
 }
 
 static enum profile_status take_span(void *context, const struct profile_span *span)
@@ -295,13 +326,14 @@ static enum profile_status take_span(void *context, const struct profile_span *s
     struct profile *profile = context;
     struct profile_values *values = &profile->values[PROFILE_SPAN];
     uint32_t thread;
-    enum profile_status status = find_thread(profile, span->process, span->thread, &thread);
+    enum profile_status status = profile_find_owner(profile, span->process, span->thread, &thread);
 
     if (status != PROFILE_OK)
         return status;
-    note_times(values, span->start_ns, span->end_ns);
+    profile_values_note_times(values, span->start_ns, span->end_ns);
     values->samples++;
-    return add_value(values, span->callsite, thread, 1, (uint64_t)span->self_ns);
+    return profile_values_add(values, span->callsite, thread,
+                              (const uint64_t[]){ 1, (uint64_t)span->self_ns }, NULL);
 }
 
 static enum profile_status take_callsites(void *context, const profile_id *final, uint32_t count)
@@ -311,18 +343,19 @@ static enum profile_status take_callsites(void *context, const profile_id *final
     enum profile_status status = PROFILE_OK;
 
     for (size_t i = 0; i < pending->count && status == PROFILE_OK; i++) {
-        const struct profile_value *value = &pending->items[i];
+        const struct profile_value *value = profile_value_at(pending, i);
 
         if (value->callsite == 0 || value->callsite > count)
             return PROFILE_INVALID;
-        status = add_value(values, final[value->callsite], value->thread, value->count, value->ns);
+        status = profile_values_add(values, final[value->callsite], value->thread, value->amounts,
+                                    NULL);
     }
     values->samples += pending->samples;
     values->unweighed += pending->unweighed;
     if (pending->has_first)
-        note_times(values, pending->first_ns, pending->last_ns);
-    values_release(pending);
-    return status;
+        profile_values_note_times(values, pending->first_ns, pending->last_ns);
+    profile_values_clear(pending);
+    return status == PROFILE_OK ? profile_heap_take_callsites(profile, final, count) : status;
 }
 
 /* How many distinct stacks there are: threads share them.  */
@@ -335,8 +368,10 @@ static enum profile_status count_stacks(const struct profile *profile,
         return PROFILE_NO_MEMORY;
     values->stacks = 0;
     for (size_t i = 0; i < values->count; i++) {
-        values->stacks += !seen[values->items[i].callsite];
-        seen[values->items[i].callsite] = true;
+        profile_id callsite = profile_value_at(values, i)->callsite;
+
+        values->stacks += !seen[callsite];
+        seen[callsite] = true;
     }
     free(seen);
     return PROFILE_OK;
@@ -366,7 +401,7 @@ static enum profile_status take_loss(void *context, const struct profile_loss *l
 /* What an ingest before left behind that was given up belongs to call sites that nobody knows.  */
 static void forget_unfinished(struct profile *profile)
 {
-    values_release(&profile->pending);
+    profile_values_clear(&profile->pending);
     for (int kind = 0; kind < PROFILE_KINDS; kind++)
         profile->values[kind].has_first = false;
     profile->has_clock = false;
@@ -409,6 +444,7 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
         .kernel_symbols = take_kernel_symbols,
         .callsites = take_callsites,
     };
+    profile_heap_take_sink(profile, out);
 }
 
 /* ---- Questions ---- */
@@ -428,22 +464,53 @@ const struct profile_loss *profile_loss_of(const struct profile *profile)
     return &profile->loss;
 }
 
+/* ---- Sample types ---- */
+
+static const struct profile_type cpu_types[] = { { "samples", "count", 1 },
+                                                 { "cpu", "nanoseconds", 1 } };
+static const struct profile_type span_types[] = { { "spans", "count", 1 },
+                                                  { "wall", "nanoseconds", 1 } };
+static const struct profile_type heap_types[] = {
+    { "alloc_objects", "count", PROFILE_OBJECT_UNITS },
+    { "alloc_space", "bytes", PROFILE_BYTE_UNITS },
+    { "inuse_objects", "count", PROFILE_OBJECT_UNITS },
+    { "inuse_space", "bytes", PROFILE_BYTE_UNITS },
+};
+static const struct profile_type free_types[] = { { "free_objects", "count", PROFILE_OBJECT_UNITS },
+                                                  { "free_space", "bytes", PROFILE_BYTE_UNITS } };
+static const struct profile_type fuchsia_types[] = {
+    { "residual_allocated_objects", "count", PROFILE_OBJECT_UNITS },
+    { "residual_allocated_space", "bytes", PROFILE_BYTE_UNITS },
+    { "allocated_objects", "count", PROFILE_OBJECT_UNITS },
+    { "allocated_space", "bytes", PROFILE_BYTE_UNITS },
+    { "deallocated_objects", "count", PROFILE_OBJECT_UNITS },
+    { "deallocated_space", "bytes", PROFILE_BYTE_UNITS },
+};
+
 size_t profile_types(const struct profile *profile, enum profile_kind kind,
-                     struct profile_type types[2])
+                     struct profile_type types[PROFILE_MAX_TYPES])
 {
     const struct profile_values *values = &profile->values[kind];
+    const struct profile_type *names = cpu_types;
+    size_t count = values->types;
 
-    if (kind == PROFILE_SPAN) {
-        types[0] = (struct profile_type){ "spans", "count" };
-        types[1] = (struct profile_type){ "wall", "nanoseconds" };
-        return 2;
-    }
-    types[0] = (struct profile_type){ "samples", "count" };
-    types[1] = (struct profile_type){ "cpu", "nanoseconds" };
-    return values->samples > 0 && values->unweighed == 0 ? 2 : 1;
+    if (kind == PROFILE_SPAN)
+        names = span_types;
+    else if (kind == PROFILE_HEAP)
+        names = values->types == 6 ? fuchsia_types : heap_types;
+    else if (kind == PROFILE_HEAP_FREE)
+        names = free_types;
+    else if (values->samples == 0 || values->unweighed > 0)
+        count = 1;
+    memcpy(types, names, count * sizeof *types);
+    return count;
 }
 
-uint64_t profile_value_of(const struct profile_value *value, size_t type)
+/* Time rather than counts; what is in use rather than what ever was.  */
+size_t profile_default_type(const struct profile *profile, enum profile_kind kind)
 {
-    return type == 0 ? value->count : value->ns;
+    struct profile_type types[PROFILE_MAX_TYPES];
+    size_t count = profile_types(profile, kind, types);
+
+    return count == 6 ? 1 : count - 1;
 }

@@ -533,12 +533,16 @@ PROFILE_API void profile_ingest_close(struct profile_ingest *ingest); /* accepts
 
 /* Which profile of a trace; in the order in which one is chosen when nobody says which.  */
 enum profile_kind {
-    PROFILE_CPU = 0,  /* samples/count, and cpu/nanoseconds where the trace has a period */
-    PROFILE_SPAN = 1, /* spans/count, wall/nanoseconds: self time per stack of slice names */
-    PROFILE_KINDS = 2,
+    PROFILE_CPU = 0, /* samples/count, and cpu/nanoseconds where the trace has a period */
+    /* What was allocated, by where: alloc_objects/count, alloc_space/bytes, inuse_objects/count,
+     * inuse_space/bytes; or as struct profile_heap_options has it.  */
+    PROFILE_HEAP = 1,
+    PROFILE_HEAP_FREE = 2, /* what was released, by where: free_objects/count, free_space/bytes */
+    PROFILE_SPAN = 3,      /* spans/count, wall/nanoseconds: self time per stack of slice names */
+    PROFILE_KINDS = 4,
 };
 
-/* "cpu", "span".  */
+/* "cpu", "heap", "heap-free", "span".  */
 PROFILE_API const char *profile_kind_name(enum profile_kind kind);
 
 struct profile;
@@ -555,7 +559,8 @@ PROFILE_API struct profile_stacks *profile_stacks_of(struct profile *profile);
  * the sink before each: that forgets the samples of a trace that was given up.  */
 PROFILE_API void profile_sink_of(struct profile *profile, struct profile_sink *out);
 
-/* How many samples (slices, for PROFILE_SPAN) went in, and how many distinct stacks they have.  */
+/* How many samples went in (slices, for PROFILE_SPAN; sampled allocations and releases, for the
+ * heap), and how many distinct stacks they have.  */
 PROFILE_API uint64_t profile_sample_count(const struct profile *profile, enum profile_kind kind);
 PROFILE_API uint64_t profile_stack_count(const struct profile *profile, enum profile_kind kind);
 
@@ -565,7 +570,7 @@ struct profile_sample_type {
     const char *unit;
 };
 
-enum { PROFILE_MAX_TYPES = 4 };
+enum { PROFILE_MAX_TYPES = 6 };
 
 /* How many sample types a kind has here; the first is the count.  */
 PROFILE_API size_t profile_sample_types(const struct profile *profile, enum profile_kind kind,
@@ -583,6 +588,70 @@ struct profile_stack_value {
 PROFILE_API size_t profile_value_count(const struct profile *profile, enum profile_kind kind);
 PROFILE_API struct profile_stack_value profile_get_value(const struct profile *profile,
                                                          enum profile_kind kind, size_t index);
+
+/* ---- The heap ---- */
+
+/* Of when a heap profile tells.  Up to there, everything that was allocated counts as such, and so
+ * does everything released; in use is what was in use just then.  */
+enum profile_heap_at {
+    PROFILE_HEAP_AT_END = 0,
+    PROFILE_HEAP_AT_TIME = 1, /* profile_heap_until() */
+    /* When most bytes were in use, in all processes together; the first such time.  */
+    PROFILE_HEAP_AT_PEAK = 2,
+    PROFILE_HEAP_AT_PROCESS_PEAK = 3, /* the same, for each process by itself */
+};
+
+enum profile_heap_types {
+    PROFILE_HEAP_TYPES_PPROF = 0, /* those of PROFILE_HEAP above */
+    /* Those of Fuchsia's memory sampler (docs/formats/memory-sampler.md section 4):
+     * residual_allocated, allocated and deallocated, _objects/count and _space/bytes each.  Stacks
+     * that released stand in PROFILE_HEAP, too, with the last two alone.  */
+    PROFILE_HEAP_TYPES_FUCHSIA = 1,
+};
+
+struct profile_heap_options {
+    size_t size; /* sizeof(struct profile_heap_options) */
+    enum profile_heap_at at;
+    enum profile_heap_types types;
+    /* Not 0: a partial profile for each stretch of so many nanoseconds, counted from the first
+     * event, in which there is any event; see profile_heap_partials().  At most 10,000.  */
+    uint64_t every_ns;
+    const char *temporary_dir; /* where partial profiles wait; NULL: $TMPDIR, else /tmp */
+};
+
+/* Before the first trace is taken in.  Returns PROFILE_OK or PROFILE_INVALID: at needs
+ * PROFILE_HEAP_AT_END where there are partial profiles.  */
+PROFILE_API enum profile_status profile_heap_configure(struct profile *profile,
+                                                       const struct profile_heap_options *options,
+                                                       struct profile_error *error);
+
+/* With PROFILE_HEAP_AT_TIME: events later than that do not count.  Before any of them is taken in;
+ * until then all count.  */
+PROFILE_API void profile_heap_until(struct profile *profile, int64_t ts_ns);
+
+/* The most that was in use at once, in the trace taken in last.  */
+struct profile_heap_peak {
+    uint64_t process; /* koid */
+    uint64_t bytes;
+    bool has_time;
+    int64_t ts_ns; /* when that was reached */
+};
+
+/* Of all processes together (process 0), then of each that allocated, in the order in which they
+ * were met; count 0 where nothing was allocated.  Valid until the next trace is taken in.  */
+PROFILE_API const struct profile_heap_peak *profile_heap_peaks(const struct profile *profile,
+                                                               size_t *count);
+
+/* With every_ns, of one trace: how many partial profiles there are.  Each has what was released in
+ * its time, and as allocated what was released in its time or is in use at its end: so blocks in
+ * use stand in every profile until they are released, and what was allocated must not be added up
+ * over profiles.  */
+PROFILE_API size_t profile_heap_partials(const struct profile *profile);
+
+/* Let PROFILE_HEAP and PROFILE_HEAP_FREE be partial profile index.  After profile_ingest_finish()
+ * they are the last one.  Returns PROFILE_OK, PROFILE_NO_MEMORY or PROFILE_IO.  */
+PROFILE_API enum profile_status profile_heap_show_partial(struct profile *profile, size_t index,
+                                                          struct profile_error *error);
 
 /* All losses of all traces taken in.  */
 PROFILE_API const struct profile_loss *profile_loss_of(const struct profile *profile);
@@ -607,8 +676,9 @@ struct profile_coverage {
     profile_id remedy;
 };
 
-/* Coverage of the modules with PROFILE_CPU samples, the least covered frames first; valid until the
- * profile changes.  Before profile_symbolize() the count is 0.  */
+/* Coverage of the modules with PROFILE_CPU samples or, in a profile without any, of those in heap
+ * stacks, weighted by bytes allocated; the least covered frames first.  Valid until the profile
+ * changes.  Before profile_symbolize() the count is 0.  */
 PROFILE_API const struct profile_coverage *profile_coverage_of(const struct profile *profile,
                                                                size_t *count);
 
@@ -627,7 +697,7 @@ enum profile_root {
 struct profile_folded_options {
     size_t size; /* sizeof(struct profile_folded_options) */
     enum profile_root root;
-    int value; /* index of the sample type to print; -1: the last, nanoseconds if there are any */
+    int value; /* index of the sample type to print; -1: time if there is any, bytes in use, ... */
 };
 
 /* Folded stacks (docs/formats/pprof.md section 5): one line a distinct stack, root first, sorted by
@@ -639,8 +709,9 @@ PROFILE_API enum profile_status profile_write_folded(const struct profile *profi
                                                      struct profile_error *error);
 
 struct profile_pprof_options {
-    size_t size; /* sizeof(struct profile_pprof_options) */
-    bool raw;    /* the bare message; otherwise gzip, with mtime 0 and no name */
+    size_t size;        /* sizeof(struct profile_pprof_options) */
+    bool raw;           /* the bare message; otherwise gzip, with mtime 0 and no name */
+    size_t sample_type; /* index + 1 of the one that viewers show first; 0: the main one */
 };
 
 /* profile.proto (docs/formats/pprof.md sections 1 to 3): labels pid, tid, thread, process; mappings
@@ -652,14 +723,15 @@ PROFILE_API enum profile_status profile_write_pprof(const struct profile *profil
                                                     struct profile_error *error);
 
 struct profile_top_options {
-    size_t size;    /* sizeof(struct profile_top_options) */
-    size_t rows;    /* 0: all */
-    size_t columns; /* of the terminal: longer names are cut in their middle, and paths to their
+    size_t size;        /* sizeof(struct profile_top_options) */
+    size_t rows;        /* 0: all */
+    size_t columns;     /* of the terminal: longer names are cut in their middle, and paths to their
                      * last two parts; 0: not cut */
-    bool colour;    /* ANSI escapes */
+    bool colour;        /* ANSI escapes */
+    size_t sample_type; /* index + 1 of the one to show; 0: the main one */
 };
 
-/* The hottest functions as a table: self and total of the last sample type, function, file:line
+/* The hottest functions as a table: self and total of one sample type, function, file:line
  * of its hottest line, whether it was inlined.  C++ and Rust names go without return type,
  * parameters, anonymous namespaces and long template arguments unless two rows would then read
  * the same; control characters as '?'. options may be NULL.  */

@@ -187,23 +187,39 @@ static void cover_frame(struct profile *profile, profile_id id, uint64_t count)
     coverage->lined = profile_add(coverage->lined, lined ? count : 0);
 }
 
+/* CPU samples count; of the heap, bytes allocated, which are sampled evenly.  */
+static enum profile_kind covered_kind(const struct profile *profile, size_t *type)
+{
+    *type = 0;
+    if (profile->values[PROFILE_CPU].count > 0)
+        return PROFILE_CPU;
+    *type = 1;
+    if (profile->values[PROFILE_HEAP].count == 0)
+        return PROFILE_HEAP_FREE;
+    if (profile->values[PROFILE_HEAP].types == 6) /* Fuchsia's types begin with what is in use */
+        *type = 3;
+    return PROFILE_HEAP;
+}
+
 /* Every frame of every stack, a recursive one once a stack.  */
 static enum profile_status cover_samples(struct profile *profile, struct profile_error *error)
 {
-    const struct profile_values *values = &profile->values[PROFILE_CPU];
+    size_t type;
+    const struct profile_values *values = &profile->values[covered_kind(profile, &type)];
     size_t frames = (size_t)profile_stacks_frame_count(profile->stacks) + 1;
     size_t *last = calloc(frames, sizeof *last); /* the value that had the frame last, plus 1 */
 
     if (!last)
         return profile_no_memory(error);
     for (size_t i = 0; i < values->count; i++) {
-        profile_id at = values->items[i].callsite;
+        const struct profile_value *value = profile_value_at(values, i);
+        profile_id at = value->callsite;
 
         while (at) {
             struct profile_callsite callsite = profile_stacks_get_callsite(profile->stacks, at);
 
             if (last[callsite.frame] != i + 1)
-                cover_frame(profile, callsite.frame, values->items[i].count);
+                cover_frame(profile, callsite.frame, value->amounts[type]);
             last[callsite.frame] = i + 1;
             at = callsite.parent;
         }

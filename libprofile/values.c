@@ -20,11 +20,16 @@ size_t profile_value_count(const struct profile *profile, enum profile_kind kind
 struct profile_stack_value profile_get_value(const struct profile *profile, enum profile_kind kind,
                                              size_t index)
 {
-    const struct profile_value *value = &profile->values[kind].items[index];
+    const struct profile_value *value = profile_value_at(&profile->values[kind], index);
     const struct profile_owner *thread = &profile->threads[value->thread - 1];
 
-    return (struct profile_stack_value){ .callsite = value->callsite,
-                                         .process = thread->process,
-                                         .thread = thread->koid,
-                                         .values = { value->count, value->ns } };
+    struct profile_type types[PROFILE_MAX_TYPES];
+    size_t count = profile_types(profile, kind, types);
+    struct profile_stack_value out = { .callsite = value->callsite,
+                                       .process = thread->process,
+                                       .thread = thread->koid };
+
+    for (size_t i = 0; i < count; i++)
+        out.values[i] = profile_rounded(&types[i], value->amounts[i]);
+    return out;
 }

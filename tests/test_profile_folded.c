@@ -100,10 +100,10 @@ START_TEST(names_the_root_as_asked)
 }
 END_TEST
 
-/* The name of a module without its folder; brackets are not doubled.  */
+/* The name of a module without its folder, or its build ID; brackets are not doubled.  */
 START_TEST(shows_modules_for_frames_without_names)
 {
-    static const uint64_t pcs[] = { 0x1000, 0x2001, 0x3001, 0x9001 };
+    static const uint64_t pcs[] = { 0x1000, 0x2001, 0x3001, 0x4001, 0x9001 };
     const struct fxt_record records[] = {
         module_record(1, 0, "/usr/lib/libc.so.6", "C"),
         mapping_record(1, 0, 0x1000, 0x1000, 0),
@@ -111,11 +111,13 @@ START_TEST(shows_modules_for_frames_without_names)
         mapping_record(1, 1, 0x2000, 0x1000, 0),
         module_record(1, 2, "", "?"),
         mapping_record(1, 2, 0x3000, 0x1000, 0),
-        backtrace_record(1, 1, 1, pcs, 4),
+        module_record(1, 3, "", ""),
+        mapping_record(1, 3, 0x4000, 0x1000, 0),
+        backtrace_record(1, 1, 1, pcs, 5),
     };
     char *text = folded_from(records, COUNT_OF(records), PROFILE_CPU);
 
-    ck_assert_str_eq(text, "[anon];[unknown];[vdso];[libc.so.6] 1\n");
+    ck_assert_str_eq(text, "[anon];[unknown];[3f];[vdso];[libc.so.6] 1\n");
     free(text);
 }
 END_TEST
@@ -193,7 +195,7 @@ START_TEST(refuses_options_that_make_no_sense)
         { PROFILE_SPAN, PROFILE_ROOT_NONE, -2, "no sample type -2 among 2" },
         { PROFILE_CPU, PROFILE_ROOT_NONE, 1, "no sample type 1 among 1" },
         { PROFILE_SPAN, 3, 0, "no root 3" },
-        { PROFILE_KINDS, PROFILE_ROOT_NONE, 0, "no profile of kind 2" },
+        { 99, PROFILE_ROOT_NONE, 0, "no profile of kind 99" },
     };
     struct profile_error error;
     struct taken taken;

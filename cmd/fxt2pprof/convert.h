@@ -3,6 +3,7 @@
 #define CONVERT_H
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/select.h"
 #include "libprofile/profile.h"
 
 enum format { FORMAT_PPROF = 0, FORMAT_FOLDED = 1, FORMAT_TOP = 2 };
@@ -14,6 +15,13 @@ struct settings {
     enum format format;
     int kind; /* enum profile_kind; -1: the first that the trace has */
     enum profile_root root;
+    const char *sample_type; /* NULL: the kind's main one */
+    enum profile_heap_types heap_types;
+    enum profile_heap_at at; /* of heap profiles */
+    struct cli_time at_time; /* of PROFILE_HEAP_AT_TIME */
+    bool heap_only;          /* an option was given that only heap profiles have */
+    const char *at_option;   /* --at or --every as it was given, which need times; or NULL */
+    uint64_t every_ns;       /* 0: one profile */
     struct cli_texts modules;
     struct cli_texts symbols;
     bool debuginfod;
@@ -39,6 +47,20 @@ struct totals {
 /* Read every input into profile (read.c).  Messages are printed; the worst status is returned.  */
 enum cli_exit read_inputs(const struct settings *settings, struct profile *profile,
                           struct totals *totals);
+
+/* --at: "peak", "process-peak", "end" or a time (heap.c).  */
+void take_at(struct settings *settings, const char *value);
+/* --every: a duration.  */
+void take_every(struct settings *settings, const char *value);
+/* The options fit each other, or the program ends with CLI_USAGE.  */
+void check_heap_options(const struct settings *settings);
+/* Tell the profile.  CLI_OK, or a message.  */
+enum cli_exit configure_heap(const struct settings *settings, struct profile *profile);
+/* The path of partial profile index of count: "heap.partial-0001.pb.gz" beside "heap.pb.gz", which
+ * is the last one's.  The caller frees it.  */
+char *partial_path(const char *path, size_t index, size_t count);
+/* What there is to say of a heap profile, for the summary.  */
+void print_heap(const struct settings *settings, const struct profile *profile);
 
 /* Print what was converted, what was lost and which modules lack symbols (summary.c).  kind is what
  * was written.  */

@@ -11,6 +11,10 @@ enum {
     OPTION_OUTPUT = 1,
     OPTION_FORMAT,
     OPTION_PROFILE,
+    OPTION_SAMPLE_TYPE,
+    OPTION_AT,
+    OPTION_EVERY,
+    OPTION_HEAP_TYPES,
     OPTION_ROOT,
     OPTION_ROWS,
     OPTION_MODULES,
@@ -34,8 +38,18 @@ static const struct cli_option option_table[] = {
     { OPTION_FORMAT, 'f', "format", "FORMAT",
       "pprof (default), folded (for flamegraph.pl), or top (a table)" },
     { OPTION_PROFILE, 0, "profile", "KIND",
-      "cpu (samples) or span (time between begin and end);\n"
-      "default: the first of them that the trace has" },
+      "cpu (samples), heap (what was allocated, by where), heap-free\n"
+      "(what was released, by where) or span (time between begin\n"
+      "and end); default: the first of them that the trace has" },
+    { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
+      "what folded and top show, and pprof at first: alloc_space, ..." },
+    { OPTION_AT, 0, "at", "WHEN",
+      "heap: as it was at a time (+1.5s from the start, or absolute),\n"
+      "at its peak, at each process's own (process-peak), or at the\n"
+      "end (default)" },
+    { OPTION_EVERY, 0, "every", "DURATION", "heap: a profile for each such stretch of time" },
+    { OPTION_HEAP_TYPES, 0, "heap-types", "TYPES",
+      "pprof (default), or fuchsia: the six of its memory sampler" },
     { OPTION_ROOT, 0, "root", "ROOT", "root of folded stacks: process (default), thread or none" },
     { OPTION_ROWS, 'n', "rows", "N", "rows of top (default 20, 0: all)" },
     { OPTION_MODULES, 0, "modules", "FILE",
@@ -67,6 +81,8 @@ static const char *const examples[] = {
     "fxt2pprof --format folded trace.fxt | flamegraph.pl > trace.svg",
     "The hottest functions, here and now",
     "fxt2pprof --format top trace.fxt",
+    "What was in use when the heap was largest",
+    "fxt2pprof --profile heap --at peak --format top trace.fxt",
     NULL,
 };
 
@@ -84,7 +100,8 @@ static const struct cli_command command = {
 static void apply(struct settings *settings, int key, const char *value)
 {
     static const char *const formats[] = { "pprof", "folded", "top", NULL };
-    static const char *const kinds[] = { "cpu", "span", NULL };
+    static const char *const kinds[] = { "cpu", "heap", "heap-free", "span", NULL };
+    static const char *const types[] = { "pprof", "fuchsia", NULL };
     static const char *const roots[] = { "process", "thread", "none", NULL };
     static const char *const arches[] = { "x86_64", "arm64", NULL };
 
@@ -97,6 +114,19 @@ static void apply(struct settings *settings, int key, const char *value)
         break;
     case OPTION_PROFILE:
         settings->kind = (int)cli_choice("--profile", value, kinds);
+        break;
+    case OPTION_SAMPLE_TYPE:
+        settings->sample_type = value;
+        break;
+    case OPTION_AT:
+        take_at(settings, value);
+        break;
+    case OPTION_EVERY:
+        take_every(settings, value);
+        break;
+    case OPTION_HEAP_TYPES:
+        settings->heap_types = (enum profile_heap_types)cli_choice("--heap-types", value, types);
+        settings->heap_only = true;
         break;
     case OPTION_ROOT:
         settings->root = (enum profile_root)cli_choice("--root", value, roots);
@@ -156,12 +186,13 @@ static void parse(struct settings *settings, char **argv)
         apply(settings, key, parser.value);
     if (settings->inputs.count == 0)
         cli_usage_error("no trace given");
-    if (settings->output || settings->format != FORMAT_PPROF || !isatty(STDOUT_FILENO))
-        return;
-    if (strcmp(settings->inputs.items[0], "-") == 0)
-        cli_usage_error("a pprof profile is nothing for a terminal: give -o FILE");
-    settings->beside_input = cli_join(settings->inputs.items[0], ".pb.gz");
-    settings->output = settings->beside_input;
+    if (!settings->output && settings->format == FORMAT_PPROF && isatty(STDOUT_FILENO)) {
+        if (strcmp(settings->inputs.items[0], "-") == 0)
+            cli_usage_error("a pprof profile is nothing for a terminal: give -o FILE");
+        settings->beside_input = cli_join(settings->inputs.items[0], ".pb.gz");
+        settings->output = settings->beside_input;
+    }
+    check_heap_options(settings);
 }
 
 /* A mistyped --symbols would only show as missing names: say it before the work.  */
@@ -182,6 +213,8 @@ static enum profile_kind choose_kind(const struct settings *settings, const stru
 {
     int chosen = settings->kind;
 
+    if (chosen < 0 && settings->heap_only)
+        return PROFILE_HEAP;
     for (int kind = 0; kind < PROFILE_KINDS; kind++) {
         const char *name = profile_kind_name((enum profile_kind)kind);
 
@@ -247,14 +280,38 @@ static enum cli_exit symbolize(const struct settings *settings, struct profile *
     return CLI_ENVIRONMENT;
 }
 
+/* The place of --sample-type among the kind's types; -1 without it, -2 if there is none such.  */
+static int find_sample_type(const struct settings *settings, const struct profile *profile,
+                            enum profile_kind kind)
+{
+    struct profile_sample_type types[PROFILE_MAX_TYPES];
+    size_t count = profile_sample_types(profile, kind, types);
+
+    if (!settings->sample_type)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(types[i].type, settings->sample_type) == 0)
+            return (int)i;
+    cli_error("--sample-type: a %s profile of this input has no '%s', but:",
+              profile_kind_name(kind), settings->sample_type);
+    for (size_t i = 0; i < count; i++)
+        cli_note("  %s", types[i].type);
+    return -2;
+}
+
 static enum profile_status write_format(const struct settings *settings,
                                         const struct profile *profile, enum profile_kind kind,
-                                        struct cli_output *output, struct profile_error *error)
+                                        int sample_type, struct cli_output *output,
+                                        struct profile_error *error)
 {
     struct profile_folded_options folded = { .size = sizeof folded,
                                              .root = settings->root,
-                                             .value = -1 };
-    struct profile_top_options top = { .size = sizeof top, .rows = settings->rows };
+                                             .value = sample_type };
+    struct profile_top_options top = { .size = sizeof top,
+                                       .rows = settings->rows,
+                                       .sample_type = (size_t)(sample_type + 1) };
+    struct profile_pprof_options pprof = { .size = sizeof pprof,
+                                           .sample_type = (size_t)(sample_type + 1) };
 
     switch (settings->format) {
     case FORMAT_FOLDED:
@@ -268,23 +325,83 @@ static enum profile_status write_format(const struct settings *settings,
     case FORMAT_PPROF:
         break;
     }
-    return profile_write_pprof(profile, kind, NULL, cli_output_write, output, error);
+    return profile_write_pprof(profile, kind, &pprof, cli_output_write, output, error);
 }
 
-static enum cli_exit write_output(const struct settings *settings, const struct profile *profile,
-                                  enum profile_kind kind)
+static enum cli_exit write_file(const struct settings *settings, const struct profile *profile,
+                                enum profile_kind kind, int sample_type, const char *path)
 {
     struct profile_error error;
     struct cli_output output;
 
-    if (cli_output_open(&output, settings->output) != CLI_OK)
+    if (cli_output_open(&output, path) != CLI_OK)
         return CLI_ENVIRONMENT;
-    if (write_format(settings, profile, kind, &output, &error) != PROFILE_OK) {
+    if (write_format(settings, profile, kind, sample_type, &output, &error) != PROFILE_OK) {
         cli_error("%s: %s", output.path, error.message);
         cli_output_abort(&output);
         return CLI_ENVIRONMENT;
     }
     return cli_output_commit(&output);
+}
+
+static enum cli_exit write_partials(const struct settings *settings, struct profile *profile,
+                                    enum profile_kind kind, int sample_type)
+{
+    size_t count = profile_heap_partials(profile);
+    enum cli_exit status = CLI_OK;
+
+    for (size_t i = 0; i < count && status == CLI_OK; i++) {
+        char *path = partial_path(settings->output, i, count);
+        struct profile_error error;
+
+        if (profile_heap_show_partial(profile, i, &error) != PROFILE_OK) {
+            cli_error("%s: %s", path, error.message);
+            status = CLI_ENVIRONMENT;
+        }
+        if (status == CLI_OK)
+            status = write_file(settings, profile, kind, sample_type, path);
+        free(path);
+    }
+    return status;
+}
+
+static enum cli_exit write_output(const struct settings *settings, struct profile *profile,
+                                  enum profile_kind kind)
+{
+    int sample_type = find_sample_type(settings, profile, kind);
+
+    if (sample_type == -2)
+        return CLI_USAGE;
+    if (profile_heap_partials(profile) > 0)
+        return write_partials(settings, profile, kind, sample_type);
+    return write_file(settings, profile, kind, sample_type, settings->output);
+}
+
+/* What a kind is made of, for messages.  */
+static const char *samples_of(enum profile_kind kind)
+{
+    static const char *const names[PROFILE_KINDS] = {
+        [PROFILE_CPU] = "samples",
+        [PROFILE_HEAP] = "allocations",
+        [PROFILE_HEAP_FREE] = "releases",
+        [PROFILE_SPAN] = "durations",
+    };
+
+    return names[kind];
+}
+
+static void print_written(const struct settings *settings, const struct profile *profile)
+{
+    size_t count = profile_heap_partials(profile);
+    char *first;
+
+    cli_note("  wrote %s", settings->output);
+    if (count < 2)
+        return;
+    first = partial_path(settings->output, 0, count);
+    cli_note("  and %zu partial profile%s before it: %s%s", count - 1, count > 2 ? "s" : "", first,
+             count > 2 ? ", ..." : "");
+    free(first);
 }
 
 static enum cli_exit convert(const struct settings *settings, struct profile *profile)
@@ -298,15 +415,14 @@ static enum cli_exit convert(const struct settings *settings, struct profile *pr
         return status; /* nothing was readable, and a message has said why */
     kind = choose_kind(settings, profile);
     if (totals.records > 0 && profile_sample_count(profile, kind) == 0)
-        cli_warning("no %s in the input%s: the profile is empty",
-                    kind == PROFILE_SPAN ? "durations" : "samples",
+        cli_warning("no %s in the input%s: the profile is empty", samples_of(kind),
                     settings->pids.count + settings->tids.count ? " for these filters" : "");
     status = cli_worse(status, symbolize(settings, profile));
     written = write_output(settings, profile, kind);
     if (written == CLI_OK && !settings->quiet) {
         print_summary(settings, profile, kind, &totals);
         if (settings->output && strcmp(settings->output, "-") != 0)
-            cli_note("  wrote %s", settings->output);
+            print_written(settings, profile);
     }
     return cli_worse(status, written);
 }
@@ -326,7 +442,7 @@ int main(int argc, char **argv)
         cli_error("%s", error.message);
         return CLI_ENVIRONMENT;
     }
-    status = check_symbol_paths(&settings);
+    status = cli_worse(check_symbol_paths(&settings), configure_heap(&settings, profile));
     if (status == CLI_OK)
         status = convert(&settings, profile);
     profile_close(profile);

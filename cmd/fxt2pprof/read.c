@@ -17,19 +17,40 @@ static void add_notices(struct profile_notices *sum, const struct profile_notice
     memcpy(sum, to, sizeof to);
 }
 
-static enum cli_exit ingest_trace(struct cli_trace *trace, struct profile_ingest *ingest)
+/* --at +TIME counts from the first time of the trace.  */
+static void note_start(const struct settings *settings, const struct fxt_record *record,
+                       struct profile *profile)
+{
+    int64_t ts_ns;
+
+    if (__builtin_add_overflow(record->ts_ns, settings->at_time.ns, &ts_ns))
+        ts_ns = settings->at_time.ns < 0 ? INT64_MIN : INT64_MAX;
+    profile_heap_until(profile, ts_ns);
+}
+
+static enum cli_exit ingest_trace(const struct settings *settings, struct cli_trace *trace,
+                                  struct profile *profile, struct profile_ingest *ingest)
 {
     const struct fxt_record *record;
     struct profile_error error;
     enum profile_status status = PROFILE_OK;
+    bool wants_start = settings->at_time.relative;
 
-    while (status == PROFILE_OK && cli_trace_next(trace, &record))
+    while (status == PROFILE_OK && cli_trace_next(trace, &record)) {
+        if (wants_start && record->has_time) {
+            note_start(settings, record, profile);
+            wants_start = false;
+        }
         status = profile_ingest_record(ingest, record, &error);
+    }
     if (status == PROFILE_OK)
         status = profile_ingest_finish(ingest, &error);
     if (status == PROFILE_OK)
         return CLI_OK;
-    cli_error("%s: %s", trace->path, error.message);
+    if (status == PROFILE_LIMIT && settings->every_ns)
+        cli_error("%s: too many partial profiles: give a longer --every", trace->path);
+    else
+        cli_error("%s: %s", trace->path, error.message);
     return CLI_ENVIRONMENT;
 }
 
@@ -57,7 +78,7 @@ static enum cli_exit read_trace(const struct settings *settings,
         status = CLI_ENVIRONMENT;
     }
     if (status == CLI_OK) {
-        status = ingest_trace(&trace, ingest);
+        status = ingest_trace(settings, &trace, profile, ingest);
         add_notices(&totals->notices, profile_ingest_notices(ingest));
         totals->records += trace.records;
         totals->damage += fxt_damage_total(fxt_reader_damage(trace.reader), false);

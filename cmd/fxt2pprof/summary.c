@@ -49,6 +49,12 @@ static void print_notices(const struct profile_notices *notices)
         { notices->crossing_slices, "durations closed because one around them ended" },
         { notices->unfinished_slices, "durations without an end" },
         { notices->deep_slices, "durations too deeply nested, ignored" },
+        { notices->bad_messages, "messages of the memory sampler that cannot be read, ignored" },
+        { notices->repeated_blocks,
+          "blocks at addresses in use: nobody told when those before were released" },
+        { notices->unknown_frees,
+          "releases of unknown blocks (allocated before, or told out of order), ignored" },
+        { notices->blocks_left_out, "allocations left out: too many sampled blocks in use" },
     };
 
     print_lines("note", lines, sizeof lines / sizeof *lines);
@@ -68,7 +74,7 @@ static void print_module(const struct profile_stacks *stacks, const struct profi
     const char *slash = strrchr(name, '/');
     const char *remedy = profile_stacks_text(stacks, row->remedy, NULL);
 
-    cli_note("  %5.1f %% of frames in %s: %s%s%s", percent(row->frames, frames),
+    cli_note("  %5.1f %% of frames%s%s: %s%s%s", percent(row->frames, frames), *name ? " in " : "",
              slash ? slash + 1 : name, profile_stacks_text(stacks, row->problem, NULL),
              *remedy ? "; " : "", remedy);
 }
@@ -107,15 +113,23 @@ static void print_coverage(const struct profile *profile, const struct profile_s
 void print_summary(const struct settings *settings, struct profile *profile, enum profile_kind kind,
                    const struct totals *totals)
 {
+    static const char *const samples[PROFILE_KINDS] = {
+        [PROFILE_CPU] = "samples",
+        [PROFILE_HEAP] = "sampled allocations",
+        [PROFILE_HEAP_FREE] = "sampled releases",
+        [PROFILE_SPAN] = "spans",
+    };
+
     cli_note("%s: %s %s, %s distinct stacks, from %s records", profile_kind_name(kind),
-             cli_grouped(profile_sample_count(profile, kind)),
-             kind == PROFILE_SPAN ? "spans" : "samples",
+             cli_grouped(profile_sample_count(profile, kind)), samples[kind],
              cli_grouped(profile_stack_count(profile, kind)), cli_grouped(totals->records));
     if (totals->damage)
         cli_note("  damage: %s place%s of the input not understood", cli_grouped(totals->damage),
                  totals->damage == 1 ? "" : "s");
     print_losses(profile_loss_of(profile));
     print_notices(&totals->notices);
-    if (settings->symbolize && kind == PROFILE_CPU)
+    if (kind == PROFILE_HEAP || kind == PROFILE_HEAP_FREE)
+        print_heap(settings, profile);
+    if (settings->symbolize && kind != PROFILE_SPAN)
         print_coverage(profile, profile_stacks_of(profile));
 }

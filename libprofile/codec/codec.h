@@ -35,9 +35,12 @@ size_t codec_utf8_length(const char *bytes, size_t length);
 /* ---- Names ---- */
 
 /* What stands for a frame, or one of its lines, without a name: "[file]" for a module of that name,
- * "[unknown]" without.  Never an address, so that builds compare.  */
+ * "[BUILD-ID]" for one without, "[unknown]" where there is none.  Never an address, so that builds
+ * compare.  */
 bool codec_text_add_module(struct codec_text *text, const struct profile *profile,
                            profile_id module);
+/* In lower-case digits, nothing for one that is not known.  */
+bool codec_text_add_build_id(struct codec_text *text, const struct profile_module *module);
 /* The readable name of line index of a frame, or what stands for it; index is 0 for a frame without
  * lines.  */
 bool codec_text_add_function(struct codec_text *text, const struct profile *profile,

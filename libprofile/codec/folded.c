@@ -19,8 +19,10 @@ struct item {
 struct folded {
     const struct profile *profile;
     struct profile_stacks *names; /* the tree */
+    enum profile_kind kind;
     enum profile_root root;
     size_t type;
+    struct profile_type type_is;
     struct codec_text text; /* scratch */
 
     uint64_t *values; /* of tree node id at [id - 1] */
@@ -142,7 +144,8 @@ static enum profile_status add_root(struct folded *folded, uint32_t thread, prof
     if (folded->root == PROFILE_ROOT_NONE)
         return PROFILE_OK;
     status = add_owner(folded, 0, process->name, "pid", process->koid, out, error);
-    if (status == PROFILE_OK && folded->root == PROFILE_ROOT_THREAD)
+    if (status == PROFILE_OK && folded->root == PROFILE_ROOT_THREAD &&
+        profile_knows_thread(folded->kind, owner))
         status = add_owner(folded, *out, owner->name, "tid", owner->koid, out, error);
     return status;
 }
@@ -188,8 +191,8 @@ static enum profile_status add_value(struct folded *folded, profile_id node, uin
 static int compare_threads(const void *a, const void *b, void *context)
 {
     const struct profile_values *values = context;
-    const struct profile_value *left = &values->items[*(const uint32_t *)a];
-    const struct profile_value *right = &values->items[*(const uint32_t *)b];
+    const struct profile_value *left = profile_value_at(values, *(const uint32_t *)a);
+    const struct profile_value *right = profile_value_at(values, *(const uint32_t *)b);
 
     if (left->thread != right->thread)
         return left->thread < right->thread ? -1 : 1;
@@ -216,9 +219,9 @@ static enum profile_status build_tree(struct folded *folded, struct profile_valu
     if (status == PROFILE_OK)
         qsort_r(order, values->count, sizeof *order, compare_threads, values);
     for (size_t i = 0; i < values->count && status == PROFILE_OK; i++) {
-        const struct profile_value *value = &values->items[order[i]];
+        const struct profile_value *value = profile_value_at(values, order[i]);
 
-        if (profile_value_of(value, folded->type) == 0)
+        if (value->amounts[folded->type] == 0)
             continue;
         if (value->thread != thread)
             status = add_root(folded, value->thread, &root, error);
@@ -226,7 +229,7 @@ static enum profile_status build_tree(struct folded *folded, struct profile_valu
         if (status == PROFILE_OK)
             status = add_stack(folded, root, value->callsite, &node, error);
         if (status == PROFILE_OK)
-            status = add_value(folded, node, profile_value_of(value, folded->type), error);
+            status = add_value(folded, node, value->amounts[folded->type], error);
     }
     free(order);
     return status;
@@ -343,6 +346,7 @@ static enum profile_status write_tree(struct folded *folded, struct level *level
         if (!item->through) {
             uint64_t value = item->child <= folded->value_count ? folded->values[item->child - 1]
                                                                 : 0;
+            value = profile_rounded(&folded->type_is, value);
             if (value > 0)
                 put_line(line, value, output);
         } else {
@@ -399,7 +403,7 @@ enum profile_status profile_write_folded(const struct profile *profile, enum pro
     struct profile_folded_options chosen = { .value = -1 };
     struct folded folded = { .profile = profile };
     struct profile_values values;
-    struct profile_type types[2];
+    struct profile_type types[PROFILE_MAX_TYPES];
     enum profile_status status;
     size_t type_count;
 
@@ -414,7 +418,9 @@ enum profile_status profile_write_folded(const struct profile *profile, enum pro
     if ((unsigned)chosen.root > PROFILE_ROOT_NONE)
         return profile_fail(error, PROFILE_INVALID, "no root %d", (int)chosen.root);
     folded.root = chosen.root;
-    folded.type = chosen.value < 0 ? type_count - 1 : (size_t)chosen.value;
+    folded.kind = kind;
+    folded.type = chosen.value < 0 ? profile_default_type(profile, kind) : (size_t)chosen.value;
+    folded.type_is = types[folded.type];
     values = profile->values[kind];
     status = profile_stacks_open(&folded.names, error);
     if (status == PROFILE_OK)

@@ -88,9 +88,12 @@ static bool encode_values(pb_ostream_t *stream, const pb_field_t *field, void *c
     const struct pprof_sample *sample = &entry->plan->samples[entry->index];
     bool ok = true;
 
-    for (size_t i = 0; i < entry->plan->type_count && ok; i++)
+    for (size_t i = 0; i < entry->plan->type_count && ok; i++) {
+        uint64_t value = profile_rounded(&entry->plan->own_types[i], sample->values[i]);
+
         ok = pb_encode_tag(stream, PB_WT_VARINT, field->tag) &&
-             pb_encode_varint(stream, (uint64_t)to_int64(sample->values[i]));
+             pb_encode_varint(stream, (uint64_t)to_int64(value));
+    }
     return ok;
 }
 
@@ -122,7 +125,7 @@ static bool encode_labels(pb_ostream_t *stream, const pb_field_t *field, void *c
     return encode_text_label(stream, field, plan, PPROF_PROCESS, labels->process) &&
            encode_text_label(stream, field, plan, PPROF_THREAD, labels->thread) &&
            encode_number_label(stream, field, plan, PPROF_PID, labels->pid) &&
-           encode_number_label(stream, field, plan, PPROF_TID, labels->tid);
+           (!labels->has_tid || encode_number_label(stream, field, plan, PPROF_TID, labels->tid));
 }
 
 static bool encode_samples(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
@@ -256,7 +259,7 @@ static bool write_bytes(pb_ostream_t *stream, const pb_byte_t *bytes, size_t siz
 static perftools_profiles_Profile make_message(const struct pprof_plan *plan)
 {
     const struct profile_values *values = plan->values;
-    const struct pprof_type *main_type = &plan->types[plan->type_count - 1];
+    const struct pprof_type *cpu_type = &plan->types[plan->type_count - 1];
     perftools_profiles_Profile message = {
         .sample_type = callback(encode_sample_types, plan),
         .sample = callback(encode_samples, plan),
@@ -266,13 +269,19 @@ static perftools_profiles_Profile make_message(const struct pprof_plan *plan)
         .string_table = callback(encode_strings, plan),
         .time_nanos = values->time_ns,
         .duration_nanos = to_int64(values->duration_ns),
-        .default_sample_type = main_type->type,
+        .default_sample_type = plan->types[plan->default_type].type,
     };
 
-    /* Samples that weigh nanoseconds were taken every period of them; spans were not sampled.  */
-    if (plan->type_count == 2 && values == &plan->profile->values[PROFILE_CPU]) {
+    /* Samples that weigh nanoseconds were taken every period of them; blocks, one in the interval's
+     * bytes on average; spans were not sampled.  */
+    if (plan->kind == PROFILE_HEAP || plan->kind == PROFILE_HEAP_FREE) {
         message.has_period_type = true;
-        message.period_type = value_type(main_type);
+        message.period_type = (perftools_profiles_ValueType){ .type = plan->texts[PPROF_SPACE],
+                                                              .unit = plan->types[1].unit };
+        message.period = to_int64(plan->profile->heap.interval_bytes);
+    } else if (plan->kind == PROFILE_CPU && plan->type_count == 2) {
+        message.has_period_type = true;
+        message.period_type = value_type(cpu_type);
         message.period = to_int64(plan->profile->period_ns);
     }
     return message;
@@ -309,6 +318,11 @@ enum profile_status profile_write_pprof(const struct profile *profile, enum prof
     if (!gzip)
         return profile_no_memory(error);
     status = pprof_plan_make(&plan, profile, kind, error);
+    if (status == PROFILE_OK && chosen.sample_type > plan.type_count)
+        status = profile_fail(error, PROFILE_INVALID, "no sample type %zu among %zu",
+                              chosen.sample_type - 1, plan.type_count);
+    if (chosen.sample_type > 0)
+        plan.default_type = chosen.sample_type - 1;
     if (status == PROFILE_OK)
         status = codec_gzip_open(gzip, chosen.raw, write, context, error);
     if (status == PROFILE_OK) {

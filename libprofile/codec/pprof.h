@@ -11,13 +11,14 @@
 struct pprof_sample {
     profile_id callsite;
     uint32_t labels; /* id */
-    uint64_t values[2];
+    uint64_t values[PROFILE_MAX_TYPES];
 };
 
 /* Text of labels is a string id of the table, 0 when there is none.  */
 struct pprof_labels {
     profile_id process, thread;
     uint32_t pid, tid;
+    bool has_tid;
 };
 
 struct pprof_location {
@@ -49,15 +50,19 @@ enum pprof_text {
     PPROF_THREAD,
     PPROF_PID,
     PPROF_TID,
-    PPROF_ID, /* the unit of pid and tid */
+    PPROF_ID,    /* the unit of pid and tid */
+    PPROF_SPACE, /* the heap's period type */
     PPROF_TEXTS,
 };
 
 struct pprof_plan {
     const struct profile *profile;
     const struct profile_values *values;
-    struct pprof_type types[2];
+    enum profile_kind kind;
+    struct pprof_type types[PROFILE_MAX_TYPES];
+    struct profile_type own_types[PROFILE_MAX_TYPES];
     size_t type_count;
+    size_t default_type;
     profile_id texts[PPROF_TEXTS];
 
     struct profile_stacks *strings; /* its strings are the string table */

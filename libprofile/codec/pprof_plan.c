@@ -7,7 +7,8 @@
 
 #include "libprofile/codec/pprof.h"
 
-static const char *const label_texts[PPROF_TEXTS] = { "process", "thread", "pid", "tid", "id" };
+static const char *const label_texts[PPROF_TEXTS] = { "process", "thread", "pid",
+                                                      "tid",     "id",     "space" };
 
 /* ---- Strings ---- */
 
@@ -44,17 +45,20 @@ static enum profile_status add_text(struct pprof_plan *plan, const char *text, p
 static enum profile_status plan_texts(struct pprof_plan *plan, enum profile_kind kind,
                                       struct profile_error *error)
 {
-    struct profile_type types[2];
+    const struct profile_type *types = plan->own_types;
     enum profile_status status = PROFILE_OK;
 
-    plan->type_count = profile_types(plan->profile, kind, types);
+    plan->kind = kind;
+    plan->type_count = profile_types(plan->profile, kind, plan->own_types);
+    plan->default_type = profile_default_type(plan->profile, kind);
     for (size_t i = 0; i < plan->type_count && status == PROFILE_OK; i++) {
         status = add_text(plan, types[i].type, &plan->types[i].type, error);
         if (status == PROFILE_OK)
             status = add_text(plan, types[i].unit, &plan->types[i].unit, error);
     }
     for (size_t i = 0; i < PPROF_TEXTS && status == PROFILE_OK; i++)
-        status = add_text(plan, label_texts[i], &plan->texts[i], error);
+        if (i != PPROF_SPACE || kind == PROFILE_HEAP || kind == PROFILE_HEAP_FREE)
+            status = add_text(plan, label_texts[i], &plan->texts[i], error);
     return status;
 }
 
@@ -63,7 +67,7 @@ static enum profile_status plan_texts(struct pprof_plan *plan, enum profile_kind
 static bool same_labels(const struct pprof_labels *a, const struct pprof_labels *b)
 {
     return a->process == b->process && a->thread == b->thread && a->pid == b->pid &&
-           a->tid == b->tid;
+           a->tid == b->tid && a->has_tid == b->has_tid;
 }
 
 /* Threads whose labels are equal share them: incarnations of one pid, for instance.  */
@@ -104,7 +108,8 @@ static enum profile_status plan_labels(struct pprof_plan *plan, struct profile_e
         const struct profile_owner *thread = &profile->threads[i];
         const struct profile_owner_process *process = &profile->processes[thread->process_id - 1];
         struct pprof_labels labels = { .pid = (uint32_t)process->koid,
-                                       .tid = (uint32_t)thread->koid };
+                                       .tid = (uint32_t)thread->koid,
+                                       .has_tid = profile_knows_thread(plan->kind, thread) };
 
         status = add_string(plan, process->name, &labels.process, error);
         if (status == PROFILE_OK)
@@ -136,19 +141,19 @@ static enum profile_status plan_samples(struct pprof_plan *plan, struct profile_
         return profile_no_memory(error);
     plan->samples = samples;
     for (size_t i = 0; i < values->count; i++) {
-        const struct profile_value *value = &values->items[i];
+        const struct profile_value *value = profile_value_at(values, i);
 
-        samples[i] = (struct pprof_sample){ value->callsite,
-                                            plan->thread_labels[value->thread - 1],
-                                            { value->count, value->ns } };
+        samples[i] =
+            (struct pprof_sample){ value->callsite, plan->thread_labels[value->thread - 1], { 0 } };
+        memcpy(samples[i].values, value->amounts, values->types * sizeof *value->amounts);
     }
     qsort(samples, values->count, sizeof *samples, compare_samples);
     for (size_t i = 0; i < values->count; i++) {
         struct pprof_sample *last = &samples[plan->sample_count];
 
         if (plan->sample_count > 0 && compare_samples(last - 1, &samples[i]) == 0) {
-            last[-1].values[0] = profile_add(last[-1].values[0], samples[i].values[0]);
-            last[-1].values[1] = profile_add(last[-1].values[1], samples[i].values[1]);
+            for (size_t type = 0; type < values->types; type++)
+                last[-1].values[type] = profile_add(last[-1].values[type], samples[i].values[type]);
         } else {
             *last = samples[i];
             plan->sample_count++;
@@ -293,10 +298,10 @@ static enum profile_status find_heaviest(struct pprof_plan *plan, struct profile
     if (!counts)
         return profile_no_memory(error);
     for (size_t i = 0; i < plan->values->count; i++) {
-        const struct profile_value *value = &plan->values->items[i];
+        const struct profile_value *value = profile_value_at(plan->values, i);
         uint32_t process = profile->threads[value->thread - 1].process_id;
 
-        counts[process - 1] = profile_add(counts[process - 1], value->count);
+        counts[process - 1] = profile_add(counts[process - 1], value->amounts[0]);
     }
     for (size_t i = 1; i < profile->process_count; i++)
         if (counts[i] > counts[heaviest])
@@ -349,15 +354,10 @@ static enum profile_status add_build_id(struct pprof_plan *plan,
                                         const struct profile_module *module, profile_id *out,
                                         struct profile_error *error)
 {
-    static const char digits[] = "0123456789abcdef";
-    char text[2 * sizeof module->build_id];
-    size_t length = 0;
-
-    for (size_t i = 0; i < module->build_id_length; i++) {
-        text[length++] = digits[module->build_id[i] >> 4];
-        text[length++] = digits[module->build_id[i] & 15];
-    }
-    return profile_stacks_string(plan->strings, text, length, out, error);
+    plan->text.length = 0;
+    if (!codec_text_add_build_id(&plan->text, module))
+        return profile_no_memory(error);
+    return profile_stacks_string(plan->strings, plan->text.bytes, plan->text.length, out, error);
 }
 
 /* One mapping a module, as large as all its mappings together, at its first one's address.  */

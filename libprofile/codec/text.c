@@ -123,12 +123,27 @@ const char *codec_basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
-bool codec_text_add_module(struct codec_text *text, const struct profile *profile,
-                           profile_id module)
+bool codec_text_add_build_id(struct codec_text *text, const struct profile_module *module)
 {
-    profile_id name = profile_stacks_get_module(profile->stacks, module).name;
-    const char *base = codec_basename(profile_stacks_text(profile->stacks, name, NULL));
+    static const char digits[] = "0123456789abcdef";
+    char hex[2 * sizeof module->build_id];
+    size_t length = 0;
 
+    for (size_t i = 0; i < module->build_id_length; i++) {
+        hex[length++] = digits[module->build_id[i] >> 4];
+        hex[length++] = digits[module->build_id[i] & 15];
+    }
+    return codec_text_add(text, hex, length);
+}
+
+bool codec_text_add_module(struct codec_text *text, const struct profile *profile, profile_id id)
+{
+    struct profile_module module = profile_stacks_get_module(profile->stacks, id);
+    const char *base = codec_basename(profile_stacks_text(profile->stacks, module.name, NULL));
+
+    if (!*base && module.build_id_length > 0)
+        return codec_text_add(text, "[", 1) && codec_text_add_build_id(text, &module) &&
+               codec_text_add(text, "]", 1);
     if (!*base)
         return codec_text_add(text, PROFILE_UNKNOWN, strlen(PROFILE_UNKNOWN));
     if (base[0] == '[') /* "[vdso]" has its brackets already */

@@ -132,8 +132,8 @@ static void add_to_target(struct top *top, const struct target *target, uint64_t
 static enum profile_status add_value(struct top *top, struct targets *targets, size_t index,
                                      struct profile_error *error)
 {
-    const struct profile_value *value = &top->values->items[index];
-    uint64_t amount = profile_value_of(value, top->type_index);
+    const struct profile_value *value = profile_value_at(top->values, index);
+    uint64_t amount = value->amounts[top->type_index];
     profile_id at = value->callsite;
     bool leaf = true;
 
@@ -212,8 +212,9 @@ enum profile_status profile_write_top(const struct profile *profile, enum profil
                                       struct profile_error *error)
 {
     struct top top = { .profile = profile };
-    struct profile_type types[2];
+    struct profile_type types[PROFILE_MAX_TYPES];
     enum profile_status status;
+    size_t type_count;
 
     if ((unsigned)kind >= PROFILE_KINDS)
         return profile_fail(error, PROFILE_INVALID, "no profile of kind %d", (int)kind);
@@ -221,7 +222,12 @@ enum profile_status profile_write_top(const struct profile *profile, enum profil
         memcpy(&top.options, options,
                options->size < sizeof top.options ? options->size : sizeof top.options);
     top.values = &profile->values[kind];
-    top.type_index = profile_types(profile, kind, types) - 1;
+    type_count = profile_types(profile, kind, types);
+    if (top.options.sample_type > type_count)
+        return profile_fail(error, PROFILE_INVALID, "no sample type %zu among %zu",
+                            top.options.sample_type - 1, type_count);
+    top.type_index = top.options.sample_type ? top.options.sample_type - 1
+                                             : profile_default_type(profile, kind);
     top.type = types[top.type_index];
     status = write_top(&top, write, context, error);
     profile_stacks_close(top.names);

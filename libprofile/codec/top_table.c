@@ -219,22 +219,34 @@ static void put_cut(struct codec_output *output, const char *bytes, size_t lengt
     codec_put(output, bytes + rest, length - rest);
 }
 
-/* Nanoseconds in the largest unit that leaves at least 1 before the point; counts as they are.  */
+/* Quantities go in the largest unit that leaves at least 1 before the point, as pprof names them;
+ * counts as they are.  */
+struct unit {
+    uint64_t size;
+    const char *name;
+};
+static const struct unit time_units[] = {
+    { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" }, { 0, NULL },
+};
+static const struct unit size_units[] = {
+    { UINT64_C(1) << 40, "TB" }, { 1 << 30, "GB" }, { 1 << 20, "MB" },
+    { 1 << 10, "kB" },           { 1, "B" },        { 0, NULL },
+};
+static const struct unit no_units[] = { { 0, NULL } };
+
 static void format_amount(const struct top *top, uint64_t amount, char *text, size_t size)
 {
-    static const struct {
-        uint64_t ns;
-        const char *unit;
-    } units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" } };
+    const struct unit *unit = strcmp(top->type.unit, "nanoseconds") == 0 ? time_units
+                              : strcmp(top->type.unit, "bytes") == 0     ? size_units
+                                                                         : no_units;
 
-    for (size_t i = 0; top->type_index == 1 && i < sizeof units / sizeof *units; i++)
-        if (amount >= units[i].ns) {
-            (void)snprintf(text, size, "%.2f%s", (double)amount / (double)units[i].ns,
-                           units[i].unit);
-            return;
-        }
-    (void)snprintf(text, size, "%" PRIu64 "%s", amount,
-                   top->type_index == 1 && amount > 0 ? "ns" : "");
+    amount = profile_rounded(&top->type, amount);
+    while (unit->name && amount < unit->size)
+        unit++;
+    if (unit->name && unit->size > 1)
+        (void)snprintf(text, size, "%.2f%s", (double)amount / (double)unit->size, unit->name);
+    else
+        (void)snprintf(text, size, "%" PRIu64 "%s", amount, unit->name ? unit->name : "");
 }
 
 static double percent(const struct top *top, uint64_t amount)

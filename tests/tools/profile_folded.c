@@ -4,6 +4,7 @@
  *
  *   profile_folded IN.fxt OUT             samples
  *   profile_folded IN.fxt OUT SORT_BYTES  spans, their self times; 0: the usual memory for sorting
+ *   profile_folded IN.fxt OUT heap N      the heap's sample type N
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,8 +65,12 @@ static void name_vaddrs(struct profile *profile)
         const char *path = profile_stacks_text(stacks, module.name, NULL);
         const char *slash = strrchr(path, '/');
         struct profile_line line = { .line = 0 };
+        size_t used = 0;
 
-        (void)snprintf(name, sizeof name, "%s+0x%" PRIx64, slash ? slash + 1 : path, frame.vaddr);
+        for (size_t i = 0; !*path && i < module.build_id_length; i++)
+            used += (size_t)snprintf(name + used, sizeof name - used, "%02x", module.build_id[i]);
+        (void)snprintf(name + used, sizeof name - used, "%s+0x%" PRIx64, slash ? slash + 1 : path,
+                       frame.vaddr);
         if (frame.has_address &&
             (profile_stacks_string(stacks, name, strlen(name), &line.function, NULL) !=
                  PROFILE_OK ||
@@ -76,7 +81,8 @@ static void name_vaddrs(struct profile *profile)
 
 int main(int argc, char **argv)
 {
-    bool spans = argc == 4;
+    bool spans = argc == 4, heap = argc == 5;
+    enum profile_kind kind = spans ? PROFILE_SPAN : heap ? PROFILE_HEAP : PROFILE_CPU;
     struct profile_ingest_options options = { .size = sizeof options };
     struct profile_folded_options folded = { .size = sizeof folded, .value = spans ? 1 : 0 };
     struct profile *profile;
@@ -85,8 +91,10 @@ int main(int argc, char **argv)
     struct profile_error error;
     FILE *out;
 
-    if (argc < 3 || argc > 4)
-        die("usage", "profile_folded IN OUT [SORT_BYTES]");
+    if (argc < 3 || argc > 5)
+        die("usage", "profile_folded IN OUT [SORT_BYTES | heap TYPE]");
+    if (heap)
+        folded.value = (int)strtol(argv[4], NULL, 10);
     if (spans)
         options.sort_bytes = strtoul(argv[3], NULL, 10);
     if (profile_open(&profile, &error) != PROFILE_OK)
@@ -100,8 +108,7 @@ int main(int argc, char **argv)
     out = fopen(argv[2], "we");
     if (!out)
         die(argv[2], "cannot be written");
-    if (profile_write_folded(profile, spans ? PROFILE_SPAN : PROFILE_CPU, &folded, write_file, out,
-                             &error) != PROFILE_OK)
+    if (profile_write_folded(profile, kind, &folded, write_file, out, &error) != PROFILE_OK)
         die(argv[2], error.message);
     if (fclose(out) != 0)
         die(argv[2], "cannot be written");

@@ -1,0 +1,144 @@
+/* Heap profiles: of when they tell, and in how many parts.  */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxt2pprof/convert.h"
+
+/* ---- Options ---- */
+
+void take_at(struct settings *settings, const char *value)
+{
+    settings->heap_only = true;
+    settings->at_option = "--at";
+    if (strcmp(value, "end") == 0)
+        settings->at = PROFILE_HEAP_AT_END;
+    else if (strcmp(value, "peak") == 0)
+        settings->at = PROFILE_HEAP_AT_PEAK;
+    else if (strcmp(value, "process-peak") == 0)
+        settings->at = PROFILE_HEAP_AT_PROCESS_PEAK;
+    else {
+        settings->at = PROFILE_HEAP_AT_TIME;
+        settings->at_time = cli_time("--at", value);
+    }
+}
+
+void take_every(struct settings *settings, const char *value)
+{
+    struct cli_time every = cli_time("--every", value);
+
+    if (every.relative || every.ns <= 0)
+        cli_usage_error("--every: '%s' is no duration; 10s is one", value);
+    settings->every_ns = (uint64_t)every.ns;
+    settings->heap_only = true;
+    settings->at_option = "--every";
+}
+
+void check_heap_options(const struct settings *settings)
+{
+    if (settings->heap_only && settings->kind >= 0 && settings->kind != PROFILE_HEAP &&
+        settings->kind != PROFILE_HEAP_FREE)
+        cli_usage_error("--at, --every and --heap-types are for heap profiles");
+    if (settings->heap_types == PROFILE_HEAP_TYPES_FUCHSIA && settings->kind == PROFILE_HEAP_FREE)
+        cli_usage_error("with --heap-types fuchsia releases are in the heap profile");
+    if (!settings->every_ns)
+        return;
+    if (settings->at != PROFILE_HEAP_AT_END)
+        cli_usage_error("--every and --at exclude each other");
+    if (settings->inputs.count > 1)
+        cli_usage_error("--every takes one trace at a time");
+    if (!settings->output || strcmp(settings->output, "-") == 0)
+        cli_usage_error("--every writes several files: give -o FILE");
+}
+
+enum cli_exit configure_heap(const struct settings *settings, struct profile *profile)
+{
+    struct profile_heap_options options = { .size = sizeof options,
+                                            .at = settings->at,
+                                            .types = settings->heap_types,
+                                            .every_ns = settings->every_ns };
+    struct profile_error error;
+
+    if (profile_heap_configure(profile, &options, &error) != PROFILE_OK) {
+        cli_error("%s", error.message);
+        return CLI_ENVIRONMENT;
+    }
+    if (settings->at == PROFILE_HEAP_AT_TIME && !settings->at_time.relative)
+        profile_heap_until(profile, settings->at_time.ns);
+    return CLI_OK;
+}
+
+/* ---- Partial profiles ---- */
+
+/* Where the name ends and its extensions begin, of which ".pb.gz" has two.  */
+static size_t stem_length(const char *path)
+{
+    static const char both[] = ".pb.gz";
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    size_t length = strlen(path);
+
+    if (length > strlen(both) && strcmp(path + length - strlen(both), both) == 0)
+        return length - strlen(both);
+    return dot && dot != name ? (size_t)(dot - path) : length;
+}
+
+char *partial_path(const char *path, size_t index, size_t count)
+{
+    size_t stem = stem_length(path);
+    size_t room = strlen(path) + 32;
+    char *out = cli_allocate(room, 1);
+
+    if (index + 1 == count)
+        (void)snprintf(out, room, "%s", path);
+    else
+        (void)snprintf(out, room, "%.*s.partial-%04zu%s", (int)stem, path, index + 1, path + stem);
+    return out;
+}
+
+/* ---- Summary ---- */
+
+static void format_bytes(uint64_t bytes, char *text, size_t size)
+{
+    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB" };
+    double amount = (double)bytes;
+    size_t unit = 0;
+
+    for (; amount >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        amount /= 1024;
+    (void)snprintf(text, size, unit ? "%.2f %s" : "%.0f %s", amount, units[unit]);
+}
+
+static void print_peak(const struct profile_heap_peak *peak, const char *whose)
+{
+    char bytes[32], time[48] = "";
+
+    format_bytes(peak->bytes, bytes, sizeof bytes);
+    if (peak->has_time)
+        (void)snprintf(time, sizeof time, " at %" PRId64, peak->ts_ns);
+    cli_note("  peak%s: %s in use%s", whose, bytes, time);
+}
+
+/* The peaks of as many processes as are worth a line each.  */
+#define SHOWN_PEAKS 5
+
+void print_heap(const struct settings *settings, const struct profile *profile)
+{
+    size_t count;
+    const struct profile_heap_peak *peaks = profile_heap_peaks(profile, &count);
+
+    if (count > 0)
+        print_peak(&peaks[0], "");
+    for (size_t i = 1; count > 2 && i < count && i <= SHOWN_PEAKS; i++) {
+        char whose[48];
+
+        (void)snprintf(whose, sizeof whose, " of process %" PRIu32, (uint32_t)peaks[i].process);
+        print_peak(&peaks[i], whose);
+    }
+    if (count > SHOWN_PEAKS + 1)
+        cli_note("  ... and %zu more processes", count - SHOWN_PEAKS - 1);
+    if (settings->every_ns && profile_heap_partials(profile) > 1)
+        cli_note("  blocks in use stand in each of %zu profiles: do not add up what was allocated",
+                 profile_heap_partials(profile));
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# Heap profiles of generated traces are what the generator says they are, and fxt2pprof's options for them do what they say.
+set -eu
+cd "$WORK"
+fxtgen=$O/bench/fxtgen
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+# What sampling makes of known numbers: all blocks of a stack have one size, so n of S bytes count w n and w n S with
+# w = 1 / (1 - e^(-S/R)).  Truth: stack, objects and bytes allocated, in use, released.
+expect() { # expect TYPE OBJECTS BYTES: out against columns of truth; TYPE 0 objects, 1 bytes
+    awk -v type="$1" -v n="$2" -v bytes="$3" '$n > 0 {
+            size = $bytes / $n
+            w = 1 / (1 - exp(-size / 65536))
+            printf "%s %.3f\n", $1, w * (type ? $bytes : $n) }' truth >expected
+    # Stacks of which less than half an object is left are not printed.
+    awk 'NR == FNR { found[$1] = $2; next }
+         { difference = found[$1] - $2; if (difference < 0) difference = -difference
+           if (difference > 0.51 + $2 / 1e6) { print $1, found[$1], $2; bad = 1 }
+           delete found[$1] }
+         END { for (stack in found) { print "not expected:", stack; bad = 1 } exit bad }' out expected >bad ||
+        fail "$4: $(head -n 4 bad)"
+}
+
+for seed in 1 2 3; do
+    for options in "--depth 20 --stacks 300" "--depth 250 --stacks 50" "--processes 1 --stacks 7"; do
+        # shellcheck disable=SC2086 # a list of options
+        "$fxtgen" --kind heap --count 20000 --seed $seed $options --truth truth >in.fxt
+        for type in 0 1 2 3; do
+            profile_folded in.fxt out heap $type
+            columns=$((2 + type / 2 * 2))
+            expect $((type % 2)) $columns $((columns + 1)) "type $type, $options, seed $seed"
+        done
+    done
+done
+
+# ---- pprof reads it ----
+
+export HOME="$WORK" PPROF_TMPDIR="$WORK" PPROF_BINARY_PATH="$WORK/none" PPROF_TOOLS=
+"$fxtgen" --kind heap --count 20000 --processes 2 >in.fxt
+fxt2pprof in.fxt -o heap.pb.gz 2>summary
+grep -q '^heap: [0-9,]* sampled allocations, ' summary || fail "$(cat summary)"
+grep -q '^There is a heap-free profile too: --profile heap-free$' summary || fail "$(cat summary)"
+grep -Eq '^  peak: [0-9.]+ MB in use at [0-9]+$' summary || fail "$(cat summary)"
+grep -Eq '^  peak of process [0-9]+: [0-9.]+ MB in use at [0-9]+$' summary || fail "$(cat summary)"
+decode() {
+    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/schemas" profile.proto
+}
+decode heap.pb.gz >decoded
+grep -q '^period: 65536$' decoded || fail "period: $(grep '^period' decoded)"
+for type in alloc_objects alloc_space inuse_objects inuse_space; do
+    go tool pprof -raw -sample_index=$type heap.pb.gz >raw 2>err || fail "$(cat err)"
+    grep -qx 'PeriodType: space bytes' raw || fail "$(head raw)"
+    # The same total in pprof and in ours.
+    go tool pprof -top -unit=B -sample_index=$type heap.pb.gz >top 2>err
+    theirs=$(sed -n 's/.*% of \([0-9]*\)B* total$/\1/p' top)
+    ours=$(fxt2pprof -q --format folded --sample-type $type in.fxt | awk '{ sum += $NF } END { printf "%d", sum }')
+    difference=$((theirs - ours))
+    [ "${difference#-}" -le 1000 ] || fail "$type: pprof has $theirs, folded text $ours"
+done
+grep -q 'inuse_space/bytes\[dflt\]' raw || fail "what pprof shows first: $(grep -m1 inuse raw)"
+fxt2pprof -q --sample-type alloc_objects in.fxt >other.pb.gz
+go tool pprof -raw other.pb.gz 2>err | grep -q 'alloc_objects/count\[dflt\]' || fail "--sample-type"
+
+fxt2pprof -q --profile heap-free in.fxt >free.pb.gz
+go tool pprof -raw free.pb.gz 2>err | grep -q '^free_objects/count free_space/bytes\[dflt\]$' || fail "heap-free types"
+fxt2pprof -q --heap-types fuchsia in.fxt >fuchsia.pb.gz
+go tool pprof -raw fuchsia.pb.gz 2>err | grep -q '^residual_allocated_objects/count residual_allocated_space/bytes\[dflt\] allocated_objects/count allocated_space/bytes deallocated_objects/count deallocated_space/bytes$' ||
+    fail "types of fuchsia: $(go tool pprof -raw fuchsia.pb.gz 2>err | grep residual)"
+
+# ---- Filters and times ----
+
+total() { # total OPTION...: bytes in use
+    fxt2pprof -q --format folded "$@" | awk '{ sum += $NF } END { printf "%d", sum }'
+}
+both=$(total in.fxt)
+pids=$(sed -n 's/^  peak of process \([0-9]*\): .*/\1/p' summary)
+sum=0
+for pid in $pids; do
+    one=$(total --pid "$pid" in.fxt)
+    sum=$((sum + one))
+done
+difference=$((both - sum))
+[ "${difference#-}" -le 1000 ] || fail "both processes: $both, one by one: $sum"
+
+peak=$(total --at peak in.fxt)
+peaks=$(total --at process-peak in.fxt)
+[ "$both" -lt "$peak" ] || fail "in use: $both, at the peak: $peak"
+[ "$peak" -le "$peaks" ] || fail "at the peak: $peak, at the processes' peaks: $peaks"
+# The summary says when; as it was then is as it was at the peak.
+when=$(sed -n 's/^  peak: .* at \([0-9]*\)$/\1/p' summary)
+fxt2pprof -q --format folded --at "$when" in.fxt >just-then
+fxt2pprof -q --format folded --at peak in.fxt | cmp - just-then || fail "--at $when is not --at peak"
+
+before=$(total --at -1 in.fxt 2>err)
+[ "$before" = 0 ] || fail "before all: $before"
+grep -q 'no allocations in the input' err || fail "$(cat err)"
+fxt2pprof -q --format folded in.fxt >at-end
+fxt2pprof -q --format folded --at end in.fxt | cmp - at-end
+fxt2pprof -q --format folded --at 9000s in.fxt | cmp - at-end
+[ "$(total --at +10ms in.fxt)" -lt "$both" ] || fail "--at +10ms"
+
+# ---- Parts ----
+
+fxt2pprof --every 20ms -o parts.pb.gz in.fxt 2>summary
+grep -q '^  and 4 partial profiles before it: parts.partial-0001.pb.gz, ...$' summary || fail "$(cat summary)"
+grep -q 'do not add up' summary || fail "$(cat summary)"
+[ "$(echo parts*)" = "parts.partial-0001.pb.gz parts.partial-0002.pb.gz parts.partial-0003.pb.gz parts.partial-0004.pb.gz parts.pb.gz" ] ||
+    fail "$(echo parts*)"
+fxt2pprof -q --every 20ms -f folded -o parts.folded in.fxt
+# What is in use at the end of the last is in use at the end.
+cmp parts.folded at-end
+# Releases do add up.
+fxt2pprof -q --every 20ms --profile heap-free -f folded -o free.folded in.fxt
+parts=$(cat free.folded free.partial-*.folded | awk '{ sum += $NF } END { printf "%d", sum }')
+whole=$(total --profile heap-free in.fxt)
+difference=$((parts - whole))
+[ "${difference#-}" -le 5000 ] || fail "released: $whole, in parts: $parts"
+fxt2pprof -q --every 1us -o many.pb.gz in.fxt 2>err && fail "20,000 parts"
+grep -q 'give a longer --every' err || fail "$(cat err)"
+[ ! -e many.pb.gz ] || fail "a file of too many parts"
+
+# ---- Command lines that make no sense ----
+
+refuse() { # refuse MESSAGE OPTION...
+    message=$1
+    shift
+    status=0
+    fxt2pprof "$@" in.fxt >out 2>err || status=$?
+    [ "$status" -eq 2 ] || fail "fxt2pprof $*: status $status"
+    grep -q "$message" err || fail "fxt2pprof $*: $(cat err)"
+}
+refuse 'are for heap profiles' --profile cpu --at peak
+refuse 'are for heap profiles' --profile span --heap-types fuchsia
+refuse 'exclude each other' --every 1s --at peak -o x.pb.gz
+refuse 'give -o FILE' --every 1s --format folded
+refuse 'one trace at a time' --every 1s -o x.pb.gz in.fxt
+refuse "'0s' is no duration" --every 0s -o x.pb.gz
+refuse "'+1s' is no duration" --every +1s -o x.pb.gz
+refuse 'releases are in the heap profile' --profile heap-free --heap-types fuchsia
+refuse "has no 'cpu'" --sample-type cpu --format folded
+refuse '' --at never
