@@ -57,11 +57,11 @@ struct profile_read_notices {
     uint64_t bad_entries;    /* that cannot be decoded, or are too large: left out */
     uint64_t bad_ids;        /* entries of id 0 or of an id that was there before: left out */
     uint64_t bad_strings;    /* references behind the string table: read as "" */
-    uint64_t bad_references; /* to locations and functions that are not there: left out, as 0 */
+    uint64_t bad_references; /* to locations and functions that are not there: told as 0 */
     uint64_t bad_samples;    /* with more or fewer values than sample types: left out */
     uint64_t bad_lines;      /* folded: lines without a number at the end, or too long: left out */
     uint64_t first_offset;   /* uncompressed bytes before the first of cut, bad_entries, bad_lines;
-                                0 without.  The others are found when all has been read */
+                                0 without.  Bad samples and references are found behind the end */
     /* Not damage.  */
     uint64_t lost_mappings;  /* mapping ids of locations that are not there: read as 0, none */
     uint64_t unknown_fields; /* of Profile: passed over */
@@ -209,8 +209,9 @@ PROFILE_API enum profile_status profile_pprof_writer_open(
  * Unlike a reader's, its strings may come in several calls, at any time before the writer is
  * finished, and count on; the first one of all must be "".  So may the others come in any order,
  * as long as what is referred to by number was told before; the header once.  An entry of id 0 gets
- * its number as id.  Each returns PROFILE_OK, PROFILE_NO_MEMORY, PROFILE_IO, PROFILE_LIMIT or
- * PROFILE_INVALID: a number that was not told, the first string not "", a second header.  */
+ * its number as id; locations and lines that refer to 0 are left out.  Each returns PROFILE_OK,
+ * PROFILE_NO_MEMORY, PROFILE_IO, PROFILE_LIMIT or PROFILE_INVALID: a number that was not told, the
+ * first string not "", a second header.  */
 PROFILE_API void profile_pprof_writer_sink(struct profile_pprof_writer *writer,
                                            struct profile_pprof_sink *out);
 

@@ -14,6 +14,7 @@
 #include "tests/support/every_kind.h"
 #include "tests/support/fidl_vectors.h"
 #include "tests/support/fxt_vectors.h"
+#include "tests/support/pprof_text.h"
 
 #define ROWS(table) (sizeof(table) / sizeof *(table))
 
@@ -237,6 +238,23 @@ static void save_markup(void)
     save("fuzz_symbolize_markup", "elements", text, sizeof text - 1);
 }
 
+/* ---- Profiles of other tools ---- */
+
+static void save_profiles(void)
+{
+    static const char folded[] = "main;operator new(unsigned long);f 5\nmain;;a b 0.5 7\r\n"
+                                 "nothing\n 3\nmain 18446744073709551616\n";
+
+    for (int raw = 0; raw < 2; raw++) {
+        struct pprof_bytes bytes = { .count = 0 };
+
+        if (pprof_example(raw, &bytes) == PROFILE_OK)
+            save("fuzz_profile_files", raw ? "pprof" : "pprof-gzip", bytes.items, bytes.count);
+        free(bytes.items);
+    }
+    save("fuzz_profile_files", "folded", folded, sizeof folded - 1);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -250,5 +268,6 @@ int main(int argc, char **argv)
     save_packed();
     save_messages();
     save_markup();
+    save_profiles();
     return 0;
 }

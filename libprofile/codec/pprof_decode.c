@@ -1,0 +1,410 @@
+/* pprof_decode.c - entries of a pprof message, decoded by nanopb into tables.  */
+#include <pb_decode.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libprofile/codec/pprof_tables.h"
+#include "schemas/profile.pb.h"
+
+void pprof_tables_release(struct pprof_tables *tables)
+{
+    profile_arena_release(&tables->arena);
+    profile_index_release(&tables->mapping_index);
+    profile_index_release(&tables->function_index);
+    profile_index_release(&tables->location_index);
+    free(tables->strings);
+    free(tables->types);
+    free(tables->comments.items);
+    free(tables->mappings);
+    free(tables->functions);
+    free(tables->locations);
+    free(tables->lines);
+    free(tables->sample_locations.items);
+    free(tables->sample_values.items);
+    free(tables->labels);
+}
+
+/* ---- Room ---- */
+
+static bool fail_memory(struct pprof_tables *tables)
+{
+    tables->status = profile_no_memory(tables->error);
+    return false;
+}
+
+/* Count bytes that a table is going to take, its growth and its index included.  */
+static bool charge(struct pprof_tables *tables, size_t bytes)
+{
+    if (bytes <= tables->bytes_left) {
+        tables->bytes_left -= bytes;
+        return true;
+    }
+    tables->status = profile_fail(tables->error, PROFILE_LIMIT,
+                                  "strings, locations and functions take more memory than allowed");
+    return false;
+}
+
+/* Items with room for one more, to be put in the place of the old ones, or NULL; their count stays
+ * below 2^32 - 1.  */
+static void *make_room(struct pprof_tables *tables, void *items, size_t *capacity, size_t count,
+                       size_t size)
+{
+    void *bigger = NULL;
+
+    if (count >= UINT32_MAX - 1) {
+        tables->status = profile_fail(tables->error, PROFILE_LIMIT, "more than 2^32 - 2 entries");
+        return NULL;
+    }
+    bigger = profile_grow(items, capacity, count + 1, size);
+    if (!bigger)
+        (void)fail_memory(tables);
+    return bigger;
+}
+
+/* The same for a table.  */
+static void *make_table_room(struct pprof_tables *tables, void *items, size_t *capacity,
+                             size_t count, size_t size)
+{
+    return charge(tables, 2 * size) ? make_room(tables, items, capacity, count, size) : NULL;
+}
+
+static bool add_number(struct pprof_tables *tables, struct numbers *numbers, uint64_t number)
+{
+    uint64_t *items = make_room(tables, numbers->items, &numbers->capacity, numbers->count,
+                                sizeof *items);
+
+    if (!items)
+        return false;
+    numbers->items = items;
+    items[numbers->count++] = number;
+    return true;
+}
+
+/* ---- Ids ---- */
+
+/* Most writers number from 1 in the order of the file; others are looked up.  */
+#define DEFINE_FIND(kind)                                                                \
+    uint32_t pprof_find_##kind(const struct pprof_tables *tables, uint64_t id)           \
+    {                                                                                    \
+        uint64_t hash = profile_hash(id, 0);                                             \
+        size_t probe = 0;                                                                \
+                                                                                         \
+        if (id == 0)                                                                     \
+            return 0;                                                                    \
+        if (id <= tables->kind##_count && tables->kind##s[id - 1].id == id)              \
+            return (uint32_t)id;                                                         \
+        for (uint32_t at = profile_index_first(&tables->kind##_index, hash, &probe); at; \
+             at = profile_index_next(&tables->kind##_index, hash, &probe))               \
+            if (tables->kind##s[at - 1].id == id)                                        \
+                return at;                                                               \
+        return 0;                                                                        \
+    }
+
+DEFINE_FIND(mapping)
+DEFINE_FIND(function)
+DEFINE_FIND(location)
+
+/* Enter an id that is not there yet; the number is that of an item which was just added.  */
+static bool enter(struct pprof_tables *tables, struct profile_index *index, uint64_t id,
+                  size_t number)
+{
+    if (!profile_index_reserve(index))
+        return fail_memory(tables);
+    profile_index_add(index, profile_hash(id, 0), (uint32_t)number);
+    return true;
+}
+
+/* ---- Strings ---- */
+
+uint32_t pprof_string(int64_t string)
+{
+    return string < 0 || string > UINT32_MAX ? UINT32_MAX : (uint32_t)string;
+}
+
+static void add_string(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+{
+    struct profile_text *items;
+    char *copy;
+
+    if (!charge(tables, length + 1))
+        return;
+    items = make_table_room(tables, tables->strings, &tables->string_capacity, tables->string_count,
+                            sizeof *items);
+    if (!items)
+        return;
+    tables->strings = items;
+    copy = profile_arena_text(&tables->arena, (const char *)bytes, length);
+    if (!copy) {
+        (void)fail_memory(tables);
+        return;
+    }
+    items[tables->string_count++] = (struct profile_text){ copy, length };
+}
+
+void pprof_lose_string(struct pprof_tables *tables)
+{
+    add_string(tables, NULL, 0);
+}
+
+/* ---- Small messages ---- */
+
+static bool decode(const uint8_t *bytes, size_t length, const pb_msgdesc_t *description,
+                   void *message)
+{
+    pb_istream_t stream = pb_istream_from_buffer(bytes, length);
+
+    return pb_decode(&stream, description, message);
+}
+
+/* A sample type that makes no sense keeps its place among the values.  */
+static bool add_type(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+{
+    perftools_profiles_ValueType message = perftools_profiles_ValueType_init_zero;
+    struct profile_pprof_type *items;
+    bool sound = decode(bytes, length, perftools_profiles_ValueType_fields, &message);
+
+    items = make_table_room(tables, tables->types, &tables->type_capacity, tables->type_count,
+                            sizeof *items);
+    if (!items)
+        return true;
+    tables->types = items;
+    items[tables->type_count++] = (struct profile_pprof_type){
+        .type = sound ? pprof_string(message.type) : 0,
+        .unit = sound ? pprof_string(message.unit) : 0,
+    };
+    return sound;
+}
+
+static bool set_period_type(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+{
+    perftools_profiles_ValueType message = perftools_profiles_ValueType_init_zero;
+
+    if (!decode(bytes, length, perftools_profiles_ValueType_fields, &message))
+        return false;
+    tables->header.has_period_type = true;
+    tables->header.period_type = (struct profile_pprof_type){
+        .type = pprof_string(message.type),
+        .unit = pprof_string(message.unit),
+    };
+    return true;
+}
+
+static bool add_mapping(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+{
+    perftools_profiles_Mapping message = perftools_profiles_Mapping_init_zero;
+    struct profile_pprof_mapping *items;
+
+    if (!decode(bytes, length, perftools_profiles_Mapping_fields, &message))
+        return false;
+    if (message.id == 0 || pprof_find_mapping(tables, message.id)) {
+        tables->notices->bad_ids++;
+        return true;
+    }
+    items = make_table_room(tables, tables->mappings, &tables->mapping_capacity,
+                            tables->mapping_count, sizeof *items);
+    if (!items)
+        return true;
+    tables->mappings = items;
+    items[tables->mapping_count++] = (struct profile_pprof_mapping){
+        .id = message.id,
+        .start = message.memory_start,
+        .limit = message.memory_limit,
+        .file_offset = message.file_offset,
+        .filename = pprof_string(message.filename),
+        .build_id = pprof_string(message.build_id),
+        .has_functions = message.has_functions,
+        .has_filenames = message.has_filenames,
+        .has_line_numbers = message.has_line_numbers,
+        .has_inline_frames = message.has_inline_frames,
+    };
+    (void)enter(tables, &tables->mapping_index, message.id, tables->mapping_count);
+    return true;
+}
+
+static bool add_function(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+{
+    perftools_profiles_Function message = perftools_profiles_Function_init_zero;
+    struct profile_pprof_function *items;
+
+    if (!decode(bytes, length, perftools_profiles_Function_fields, &message))
+        return false;
+    if (message.id == 0 || pprof_find_function(tables, message.id)) {
+        tables->notices->bad_ids++;
+        return true;
+    }
+    items = make_table_room(tables, tables->functions, &tables->function_capacity,
+                            tables->function_count, sizeof *items);
+    if (!items)
+        return true;
+    tables->functions = items;
+    items[tables->function_count++] = (struct profile_pprof_function){
+        .id = message.id,
+        .name = pprof_string(message.name),
+        .system_name = pprof_string(message.system_name),
+        .filename = pprof_string(message.filename),
+        .start_line = message.start_line,
+    };
+    (void)enter(tables, &tables->function_index, message.id, tables->function_count);
+    return true;
+}
+
+/* ---- Locations ---- */
+
+static bool decode_line(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    struct pprof_tables *tables = *arg;
+    perftools_profiles_Line message = perftools_profiles_Line_init_zero;
+    struct raw_line *items;
+
+    (void)field;
+    if (!pb_decode(stream, perftools_profiles_Line_fields, &message))
+        return false;
+    items = make_table_room(tables, tables->lines, &tables->line_capacity, tables->line_count,
+                            sizeof *items);
+    if (!items)
+        return false;
+    tables->lines = items;
+    items[tables->line_count++] = (struct raw_line){
+        .function_id = message.function_id,
+        .line = message.line,
+        .column = message.column,
+    };
+    return true;
+}
+
+static bool add_location(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+{
+    size_t first = tables->line_count;
+    struct raw_location *items;
+    perftools_profiles_Location message = {
+        .line = { .funcs.decode = decode_line, .arg = tables },
+    };
+    bool sound = decode(bytes, length, perftools_profiles_Location_fields, &message);
+
+    if (tables->status != PROFILE_OK)
+        return true;
+    if (!sound || message.id == 0 || pprof_find_location(tables, message.id)) {
+        tables->line_count = first;
+        tables->notices->bad_ids += sound;
+        return sound;
+    }
+    items = make_table_room(tables, tables->locations, &tables->location_capacity,
+                            tables->location_count, sizeof *items);
+    if (!items)
+        return true;
+    tables->locations = items;
+    items[tables->location_count++] = (struct raw_location){
+        .id = message.id,
+        .mapping_id = message.mapping_id,
+        .address = message.address,
+        .first_line = (uint32_t)first,
+        .line_count = (uint32_t)(tables->line_count - first),
+        .is_folded = message.is_folded,
+    };
+    (void)enter(tables, &tables->location_index, message.id, tables->location_count);
+    return true;
+}
+
+/* ---- Samples ---- */
+
+struct sample_fields {
+    struct pprof_tables *tables;
+    struct numbers *numbers;
+};
+
+/* All that is there of a packed field, or one number of one that is not.  */
+static bool decode_numbers(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    const struct sample_fields *fields = *arg;
+    uint64_t number;
+
+    (void)field;
+    while (stream->bytes_left > 0) {
+        if (!pb_decode_varint(stream, &number) ||
+            !add_number(fields->tables, fields->numbers, number))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_label(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    struct pprof_tables *tables = *arg;
+    perftools_profiles_Label message = perftools_profiles_Label_init_zero;
+    struct raw_label *items;
+
+    (void)field;
+    if (!pb_decode(stream, perftools_profiles_Label_fields, &message))
+        return false;
+    items = make_room(tables, tables->labels, &tables->label_capacity, tables->label_count,
+                      sizeof *items);
+    if (!items)
+        return false;
+    tables->labels = items;
+    items[tables->label_count++] = (struct raw_label){
+        .key = message.key,
+        .str = message.str,
+        .num = message.num,
+        .num_unit = message.num_unit,
+    };
+    return true;
+}
+
+bool pprof_decode_sample(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+{
+    struct sample_fields locations = { tables, &tables->sample_locations };
+    struct sample_fields values = { tables, &tables->sample_values };
+    perftools_profiles_Sample message = {
+        .location_id = { .funcs.decode = decode_numbers, .arg = &locations },
+        .value = { .funcs.decode = decode_numbers, .arg = &values },
+        .label = { .funcs.decode = decode_label, .arg = tables },
+    };
+
+    tables->sample_locations.count = 0;
+    tables->sample_values.count = 0;
+    tables->label_count = 0;
+    return decode(bytes, length, perftools_profiles_Sample_fields, &message);
+}
+
+/* ---- Comments, and all of them ---- */
+
+void pprof_add_comment(struct pprof_tables *tables, uint64_t string)
+{
+    if (charge(tables, 2 * sizeof string))
+        (void)add_number(tables, &tables->comments, pprof_string((int64_t)string));
+}
+
+bool pprof_decode_comments(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+{
+    pb_istream_t stream = pb_istream_from_buffer(bytes, length);
+    uint64_t number;
+
+    while (stream.bytes_left > 0 && tables->status == PROFILE_OK) {
+        if (!pb_decode_varint(&stream, &number))
+            return false;
+        pprof_add_comment(tables, number);
+    }
+    return true;
+}
+
+bool pprof_decode_entry(struct pprof_tables *tables, uint32_t field, const uint8_t *bytes,
+                        size_t length)
+{
+    switch (field) {
+    case perftools_profiles_Profile_sample_type_tag:
+        return add_type(tables, bytes, length);
+    case perftools_profiles_Profile_mapping_tag:
+        return add_mapping(tables, bytes, length);
+    case perftools_profiles_Profile_location_tag:
+        return add_location(tables, bytes, length);
+    case perftools_profiles_Profile_function_tag:
+        return add_function(tables, bytes, length);
+    case perftools_profiles_Profile_string_table_tag:
+        add_string(tables, bytes, length);
+        return true;
+    case perftools_profiles_Profile_period_type_tag:
+        return set_period_type(tables, bytes, length);
+    default: /* comment */
+        return pprof_decode_comments(tables, bytes, length);
+    }
+}

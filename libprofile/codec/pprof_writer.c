@@ -1,0 +1,429 @@
+/* pprof_writer.c - a pprof message, written in the order in which it is told.
+ *
+ * Repeated fields of a message may stand in any order, so nothing waits for anything else.  nanopb
+ * encodes one entry at a time.  */
+#include <pb_encode.h>
+#include <stdlib.h>
+
+#include "libprofile/codec/files.h"
+#include "libprofile/codec/gzip.h"
+#include "schemas/profile.pb.h"
+
+/* Ids of what was written, by number - 1.  */
+struct id_list {
+    uint64_t *items;
+    size_t count, capacity;
+};
+
+struct profile_pprof_writer {
+    struct codec_gzip gzip;
+    pb_ostream_t stream;
+    struct profile_error *error; /* of the call in progress, if it has one */
+    uint32_t string_count;
+    struct profile_stacks *strings; /* those of profile_pprof_writer_string() */
+    uint32_t *string_numbers;       /* of its string id at [id - 1] */
+    size_t string_capacity;
+    struct id_list mappings, functions, locations;
+    bool has_header;
+};
+
+/* ---- Errors ---- */
+
+static enum profile_status refuse(struct profile_pprof_writer *writer, const char *what)
+{
+    return profile_fail(writer->error, PROFILE_INVALID, "%s", what);
+}
+
+/* Encoding fails with the output alone: messages have no bounds to exceed.  */
+static enum profile_status outcome(struct profile_pprof_writer *writer, bool ok)
+{
+    if (ok)
+        return PROFILE_OK;
+    if (writer->gzip.output.system_errno != 0)
+        return profile_fail_errno(writer->error, writer->gzip.output.system_errno, "writing");
+    return profile_fail(writer->error, PROFILE_INVALID, "encoding: %s",
+                        PB_GET_ERROR(&writer->stream));
+}
+
+static bool encode(struct profile_pprof_writer *writer, uint32_t field,
+                   const pb_msgdesc_t *description, const void *message)
+{
+    return pb_encode_tag(&writer->stream, PB_WT_STRING, field) &&
+           pb_encode_submessage(&writer->stream, description, message);
+}
+
+/* The id that an entry gets, entered under its number.  */
+static enum profile_status enter(struct profile_pprof_writer *writer, struct id_list *list,
+                                 uint64_t *id)
+{
+    uint64_t *items;
+
+    if (list->count >= UINT32_MAX)
+        return profile_fail(writer->error, PROFILE_LIMIT, "more than 2^32 - 1 entries");
+    items = profile_grow(list->items, &list->capacity, list->count + 1, sizeof *items);
+    if (!items)
+        return profile_no_memory(writer->error);
+    list->items = items;
+    if (*id == 0)
+        *id = list->count + 1;
+    items[list->count++] = *id;
+    return PROFILE_OK;
+}
+
+/* ---- Strings ---- */
+
+static enum profile_status put_string(struct profile_pprof_writer *writer, const char *bytes,
+                                      size_t length)
+{
+    if (writer->string_count == UINT32_MAX)
+        return profile_fail(writer->error, PROFILE_LIMIT, "more than 2^32 - 1 strings");
+    writer->string_count++;
+    return outcome(writer, pb_encode_tag(&writer->stream, PB_WT_STRING,
+                                         perftools_profiles_Profile_string_table_tag) &&
+                               pb_encode_string(&writer->stream, (const pb_byte_t *)bytes, length));
+}
+
+static enum profile_status put_strings(void *context, const struct profile_text *strings,
+                                       size_t count)
+{
+    struct profile_pprof_writer *writer = context;
+    enum profile_status status = PROFILE_OK;
+
+    if (count > 0 && writer->string_count == 0 && strings[0].length != 0)
+        return refuse(writer, "string 0 is not \"\"");
+    for (size_t i = 0; i < count && status == PROFILE_OK; i++)
+        status = put_string(writer, strings[i].bytes, strings[i].length);
+    return status;
+}
+
+/* Write a string that got the id and enter its number.  */
+static enum profile_status add_string(struct profile_pprof_writer *writer, profile_id id,
+                                      const char *bytes, size_t length)
+{
+    uint32_t *numbers = profile_grow(writer->string_numbers, &writer->string_capacity, id,
+                                     sizeof *numbers);
+
+    if (!numbers)
+        return profile_no_memory(writer->error);
+    writer->string_numbers = numbers;
+    numbers[id - 1] = writer->string_count;
+    return put_string(writer, bytes, length);
+}
+
+enum profile_status profile_pprof_writer_string(struct profile_pprof_writer *writer,
+                                                const char *bytes, size_t length, uint32_t *out,
+                                                struct profile_error *error)
+{
+    profile_id known = profile_stacks_find_string(writer->strings, bytes, length);
+    enum profile_status status = PROFILE_OK;
+    profile_id id = 0;
+
+    *out = 0;
+    writer->error = error;
+    if (writer->string_count == 0)
+        status = put_string(writer, "", 0);
+    if (length > 0 && !known && status == PROFILE_OK) {
+        status = profile_stacks_string(writer->strings, bytes, length, &id, error);
+        if (status == PROFILE_OK)
+            status = add_string(writer, id, bytes, length);
+        known = id;
+    }
+    if (known && status == PROFILE_OK)
+        *out = writer->string_numbers[known - 1];
+    writer->error = NULL;
+    return status;
+}
+
+/* ---- The header ---- */
+
+static bool encode_types(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    const struct profile_pprof_header *header = *arg;
+    bool ok = true;
+
+    for (size_t i = 0; i < header->type_count && ok; i++) {
+        perftools_profiles_ValueType type = { header->types[i].type, header->types[i].unit };
+
+        ok = pb_encode_tag_for_field(stream, field) &&
+             pb_encode_submessage(stream, perftools_profiles_ValueType_fields, &type);
+    }
+    return ok;
+}
+
+static bool encode_comments(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    const struct profile_pprof_header *header = *arg;
+    bool ok = true;
+
+    for (size_t i = 0; i < header->comment_count && ok; i++)
+        ok = pb_encode_tag_for_field(stream, field) &&
+             pb_encode_varint(stream, header->comments[i]);
+    return ok;
+}
+
+static pb_callback_t callback(bool (*function)(pb_ostream_t *, const pb_field_t *, void *const *),
+                              const void *arg)
+{
+    return (pb_callback_t){ .funcs.encode = function, .arg = (void *)arg };
+}
+
+static enum profile_status put_header(void *context, const struct profile_pprof_header *header)
+{
+    struct profile_pprof_writer *writer = context;
+    perftools_profiles_Profile message = {
+        .sample_type = callback(encode_types, header),
+        .drop_frames = header->drop_frames,
+        .keep_frames = header->keep_frames,
+        .time_nanos = header->time_ns,
+        .duration_nanos = header->duration_ns,
+        .has_period_type = header->has_period_type,
+        .period_type = { header->period_type.type, header->period_type.unit },
+        .period = header->period,
+        .comment = callback(encode_comments, header),
+        .default_sample_type = header->default_sample_type,
+        .doc_url = header->doc_url,
+    };
+
+    if (writer->has_header)
+        return refuse(writer, "a second header");
+    writer->has_header = true;
+    return outcome(writer, pb_encode(&writer->stream, perftools_profiles_Profile_fields, &message));
+}
+
+/* ---- Mappings, functions, locations ---- */
+
+static enum profile_status put_mapping(void *context, const struct profile_pprof_mapping *from)
+{
+    struct profile_pprof_writer *writer = context;
+    perftools_profiles_Mapping mapping = {
+        .id = from->id,
+        .memory_start = from->start,
+        .memory_limit = from->limit,
+        .file_offset = from->file_offset,
+        .filename = from->filename,
+        .build_id = from->build_id,
+        .has_functions = from->has_functions,
+        .has_filenames = from->has_filenames,
+        .has_line_numbers = from->has_line_numbers,
+        .has_inline_frames = from->has_inline_frames,
+    };
+    enum profile_status status = enter(writer, &writer->mappings, &mapping.id);
+
+    if (status != PROFILE_OK)
+        return status;
+    return outcome(writer, encode(writer, perftools_profiles_Profile_mapping_tag,
+                                  perftools_profiles_Mapping_fields, &mapping));
+}
+
+static enum profile_status put_function(void *context, const struct profile_pprof_function *from)
+{
+    struct profile_pprof_writer *writer = context;
+    perftools_profiles_Function function = {
+        .id = from->id,
+        .name = from->name,
+        .system_name = from->system_name,
+        .filename = from->filename,
+        .start_line = from->start_line,
+    };
+    enum profile_status status = enter(writer, &writer->functions, &function.id);
+
+    if (status != PROFILE_OK)
+        return status;
+    return outcome(writer, encode(writer, perftools_profiles_Profile_function_tag,
+                                  perftools_profiles_Function_fields, &function));
+}
+
+/* The writer and one entry of it.  */
+struct told {
+    const struct profile_pprof_writer *writer;
+    const struct profile_pprof_location *location;
+    const struct profile_pprof_sample *sample;
+};
+
+static bool encode_lines(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    const struct told *told = *arg;
+    bool ok = true;
+
+    for (size_t i = 0; i < told->location->line_count && ok; i++) {
+        const struct profile_pprof_line *from = &told->location->lines[i];
+        perftools_profiles_Line line = { .line = from->line, .column = from->column };
+
+        if (from->function == 0)
+            continue;
+        line.function_id = told->writer->functions.items[from->function - 1];
+        ok = pb_encode_tag_for_field(stream, field) &&
+             pb_encode_submessage(stream, perftools_profiles_Line_fields, &line);
+    }
+    return ok;
+}
+
+static enum profile_status put_location(void *context, const struct profile_pprof_location *from)
+{
+    struct profile_pprof_writer *writer = context;
+    struct told told = { .writer = writer, .location = from };
+    perftools_profiles_Location location = {
+        .id = from->id,
+        .address = from->address,
+        .line = callback(encode_lines, &told),
+        .is_folded = from->is_folded,
+    };
+    enum profile_status status;
+
+    if (from->mapping > writer->mappings.count)
+        return refuse(writer, "a location of a mapping that was not written");
+    for (size_t i = 0; i < from->line_count; i++)
+        if (from->lines[i].function > writer->functions.count)
+            return refuse(writer, "a location of a function that was not written");
+    if (from->mapping)
+        location.mapping_id = writer->mappings.items[from->mapping - 1];
+    status = enter(writer, &writer->locations, &location.id);
+    if (status != PROFILE_OK)
+        return status;
+    return outcome(writer, encode(writer, perftools_profiles_Profile_location_tag,
+                                  perftools_profiles_Location_fields, &location));
+}
+
+/* ---- Samples ---- */
+
+static bool encode_stack(pb_ostream_t *stream, const struct told *told)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < told->sample->location_count && ok; i++) {
+        uint32_t number = told->sample->locations[i];
+
+        if (number != 0)
+            ok = pb_encode_varint(stream, told->writer->locations.items[number - 1]);
+    }
+    return ok;
+}
+
+static bool encode_location_ids(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    pb_ostream_t sizing = PB_OSTREAM_SIZING;
+
+    if (!encode_stack(&sizing, *arg))
+        return false;
+    return sizing.bytes_written == 0 ||
+           (pb_encode_tag(stream, PB_WT_STRING, field->tag) &&
+            pb_encode_varint(stream, sizing.bytes_written) && encode_stack(stream, *arg));
+}
+
+static bool encode_values(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    const struct told *told = *arg;
+    bool ok = true;
+
+    for (size_t i = 0; i < told->sample->value_count && ok; i++)
+        ok = pb_encode_tag(stream, PB_WT_VARINT, field->tag) &&
+             pb_encode_varint(stream, (uint64_t)told->sample->values[i]);
+    return ok;
+}
+
+static bool encode_labels(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+{
+    const struct told *told = *arg;
+    bool ok = true;
+
+    for (size_t i = 0; i < told->sample->label_count && ok; i++) {
+        const struct profile_pprof_label *from = &told->sample->labels[i];
+        perftools_profiles_Label label = { from->key, from->str, from->num, from->num_unit };
+
+        ok = pb_encode_tag_for_field(stream, field) &&
+             pb_encode_submessage(stream, perftools_profiles_Label_fields, &label);
+    }
+    return ok;
+}
+
+static enum profile_status put_sample(void *context, const struct profile_pprof_sample *from)
+{
+    struct profile_pprof_writer *writer = context;
+    struct told told = { .writer = writer, .sample = from };
+    perftools_profiles_Sample sample = {
+        .location_id = callback(encode_location_ids, &told),
+        .value = callback(encode_values, &told),
+        .label = callback(encode_labels, &told),
+    };
+
+    for (size_t i = 0; i < from->location_count; i++)
+        if (from->locations[i] > writer->locations.count)
+            return refuse(writer, "a sample of a location that was not written");
+    return outcome(writer, encode(writer, perftools_profiles_Profile_sample_tag,
+                                  perftools_profiles_Sample_fields, &sample));
+}
+
+/* ---- From first to last ---- */
+
+static bool write_bytes(pb_ostream_t *stream, const pb_byte_t *bytes, size_t size)
+{
+    return codec_gzip_put(stream->state, bytes, size);
+}
+
+enum profile_status profile_pprof_writer_open(const struct profile_pprof_options *options,
+                                              profile_write_fn write, void *context,
+                                              struct profile_pprof_writer **out,
+                                              struct profile_error *error)
+{
+    struct profile_pprof_options chosen = { .raw = false };
+    struct profile_pprof_writer *writer = calloc(1, sizeof *writer);
+    enum profile_status status;
+
+    if (!writer)
+        return profile_no_memory(error);
+    if (options)
+        memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
+    status = profile_stacks_open(&writer->strings, error);
+    if (status == PROFILE_OK)
+        status = codec_gzip_open(&writer->gzip, chosen.raw, write, context, error);
+    if (status != PROFILE_OK) {
+        profile_pprof_writer_close(writer);
+        return status;
+    }
+    writer->stream =
+        (pb_ostream_t){ .callback = write_bytes, .state = &writer->gzip, .max_size = SIZE_MAX };
+    *out = writer;
+    return PROFILE_OK;
+}
+
+void profile_pprof_writer_sink(struct profile_pprof_writer *writer, struct profile_pprof_sink *out)
+{
+    *out = (struct profile_pprof_sink){
+        .size = sizeof *out,
+        .context = writer,
+        .strings = put_strings,
+        .header = put_header,
+        .mapping = put_mapping,
+        .function = put_function,
+        .location = put_location,
+        .sample = put_sample,
+    };
+}
+
+enum profile_status profile_pprof_writer_finish(struct profile_pprof_writer *writer,
+                                                struct profile_error *error)
+{
+    enum profile_status status = PROFILE_OK;
+
+    writer->error = error;
+    if (writer->string_count == 0) /* no profile is without */
+        status = put_string(writer, "", 0);
+    if (status == PROFILE_OK)
+        status = codec_gzip_finish(&writer->gzip, error);
+    writer->error = NULL;
+    return status;
+}
+
+void profile_pprof_writer_close(struct profile_pprof_writer *writer)
+{
+    if (!writer)
+        return;
+    if (writer->gzip.open)
+        (void)deflateEnd(&writer->gzip.stream);
+    profile_stacks_close(writer->strings);
+    free(writer->string_numbers);
+    free(writer->mappings.items);
+    free(writer->functions.items);
+    free(writer->locations.items);
+    free(writer);
+}
