@@ -195,6 +195,8 @@ struct profile_mapping {
     uint64_t limit; /* first address behind it; one less where that would be 2^64 */
     uint64_t vaddr; /* module-relative address of start */
     unsigned flags;
+    bool has_time;
+    int64_t ts_ns; /* when it was recorded; Fuchsia's profiler writes all at the end */
 };
 
 /* One sample.  Its call site is provisional: it becomes a real one at the end (struct profile_sink,

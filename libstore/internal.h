@@ -35,6 +35,7 @@ struct store {
     bool published;
     bool broken; /* an import into a new store failed: there is nothing to publish */
     bool importing;
+    bool in_wal; /* we switched it to WAL */
     char *temporary_dir; /* for sorting */
     volatile int interrupted;
 };

@@ -114,10 +114,20 @@ struct sqlite3 *store_sqlite(struct store *store)
     return store->db;
 }
 
+/* A store in WAL mode cannot be read where nobody may write beside it: what an append switched on is
+ * switched off, unless somebody reads right now.  */
+static void leave_wal(struct store *store)
+{
+    (void)sqlite3_busy_timeout(store->db, 0);
+    (void)store_run(store, "PRAGMA journal_mode = DELETE", NULL);
+}
+
 void store_close(struct store *store)
 {
     if (!store)
         return;
+    if (store->in_wal)
+        leave_wal(store);
     (void)sqlite3_close(store->db);
     if (store->partial && store->lock_fd >= 0 && !store->published)
         (void)unlink(store->partial);

@@ -21,6 +21,7 @@
 /* Tables that rows are written to; libstore/tables.c has their columns, those of store.sql in its
  * order without the generated ones.  */
 enum store_table {
+    STORE_CAPTURE,
     STORE_PROVIDER,
     STORE_LOSS,
     STORE_DAMAGE,

@@ -187,28 +187,32 @@ CREATE TABLE cpu_sample (
     weight      INTEGER           -- nanoseconds of CPU time; NULL: unknown
 ) STRICT;
 
--- One sampled allocation, and its release.  The protocol has no threads.  In the order of ts.
+-- One sampled allocation, and its release, in the order in which allocations were told.  The protocol
+-- has no threads.
 CREATE TABLE heap_event (
     id               INTEGER PRIMARY KEY,
-    ts               INTEGER,          -- of the allocation; NULL: before the capture (a release alone)
-    free_ts          INTEGER,          -- NULL: still in use at the end
+    ts               INTEGER,          -- of the allocation; NULL: the capture has no times
+    freed            INTEGER NOT NULL, -- 0: in use at the end; 1: released; 2: its address was given out again
+    free_ts          INTEGER,          -- of the release; NULL: none, or no times
     upid             INTEGER NOT NULL, -- process.id
     address          INTEGER NOT NULL,
-    size             INTEGER NOT NULL, -- bytes of this allocation; 0 when ts is NULL
+    size             INTEGER NOT NULL, -- bytes of this allocation
     objects          REAL NOT NULL,    -- allocations that it stands for
     bytes            REAL NOT NULL,    -- bytes that it stands for
-    callsite_id      INTEGER,          -- of the allocation
-    free_callsite_id INTEGER           -- of the release
+    callsite_id      INTEGER,          -- of the allocation; NULL: no stack
+    free_callsite_id INTEGER           -- of the release; NULL: no stack
 ) STRICT;
 
--- What a value measures, as pprof has it.  The store's own: 'cpu' in 'nanoseconds', 'alloc_space',
--- 'inuse_space' and 'free_space' in 'bytes', 'wall' (slices) in 'nanoseconds'.
+-- What a value measures, as pprof has it.
 CREATE TABLE sample_type (
     id   INTEGER PRIMARY KEY,
     type TEXT NOT NULL,
     unit TEXT NOT NULL,
     UNIQUE (type, unit)
 ) STRICT;
+-- Those of traces: the CPU samples; all allocations, those still in use at the end, and those released.
+INSERT INTO sample_type (id, type, unit) VALUES
+(1, 'cpu', 'nanoseconds'), (2, 'alloc_space', 'bytes'), (3, 'inuse_space', 'bytes'), (4, 'free_space', 'bytes');
 
 -- Samples added up: what unfiltered reports and flame graphs are made from.
 CREATE TABLE callsite_sum (
@@ -216,8 +220,8 @@ CREATE TABLE callsite_sum (
     sample_type_id INTEGER NOT NULL,
     upid           INTEGER NOT NULL, -- process.id; 0: unknown
     callsite_id    INTEGER NOT NULL, -- of the leaf: values are self values
-    n              ANY NOT NULL,     -- how many: samples, allocations, slices
-    value          ANY NOT NULL,     -- integer, or real for what is estimated
+    n              ANY NOT NULL,     -- how many: samples, allocations; real where it is estimated
+    value          ANY,              -- likewise; NULL: unknown (samples of a capture without a period)
     PRIMARY KEY (capture_id, sample_type_id, upid, callsite_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -453,10 +457,10 @@ LEFT JOIN string AS file ON file.id = s.file;
 -- Allocations count up, releases down.
 CREATE VIEW heap_profile_allocation AS
 SELECT ts, upid, 'malloc' AS heap_name, callsite_id, objects AS count, bytes AS size
-FROM heap_event WHERE ts IS NOT NULL
+FROM heap_event
 UNION ALL
 SELECT free_ts, upid, 'malloc', callsite_id, -objects, -bytes
-FROM heap_event WHERE free_ts IS NOT NULL AND ts IS NOT NULL;
+FROM heap_event WHERE freed <> 0;
 
 CREATE VIEW trace_bounds AS
 SELECT min(start_ts) AS start_ts, max(end_ts) AS end_ts FROM capture;

@@ -5,6 +5,7 @@
 #include "cmd/fxtq/fxtq.h"
 
 static const struct fxtq_command commands[] = {
+    { "import", fxtq_import, "write traces into a store" },
     { "schema", fxtq_schema, "print the tables of a store, and what they mean" },
 };
 

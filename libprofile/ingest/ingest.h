@@ -5,6 +5,7 @@
  *   entities.c   processes, threads and their names
  *   maps.c       modules and mappings; which of them an address belonged to
  *   samples.c    stacks of addresses, stored once as they are, resolved at the end
+ *   seen.c       whole stacks that were met before
  *   heap.c       messages of the memory sampler: modules, allocations, releases
  *   live.c       the sampled blocks that are in use
  *   timeline.c   events that need the order of time: sorted, then given to the four below
@@ -20,6 +21,7 @@
 #ifndef PROFILE_INGEST_INGEST_H
 #define PROFILE_INGEST_INGEST_H
 
+#include "libprofile/ingest/seen.h"
 #include "libprofile/ingest/sort.h"
 #include "libprofile/internal.h"
 
@@ -43,6 +45,8 @@ struct map_pending {
     struct map_pending *next;
     uint64_t start, last, vaddr;
     unsigned flags;
+    bool has_time;
+    int64_t ts_ns;
 };
 
 /* (process, module id) as records name modules.  */
@@ -122,7 +126,7 @@ struct ingest_samples {
     uint64_t *hits; /* per call site: samples that ended there */
     size_t callsite_count, callsite_capacity, hit_capacity;
     struct profile_index callsite_index;
-    struct profile_index stack_index; /* from the hash of a whole stack to its call site */
+    struct seen_stacks seen; /* from whole stacks to their call sites */
 };
 
 /* ---- Heap (heap.c, live.c) ---- */

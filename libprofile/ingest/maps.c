@@ -271,6 +271,8 @@ static enum profile_status apply_mapping(struct profile_ingest *ingest, uint32_t
         .limit = mapping->last + (mapping->last < UINT64_MAX), /* the very last byte is cut */
         .vaddr = mapping->vaddr,
         .flags = mapping->flags,
+        .has_time = mapping->has_time,
+        .ts_ns = mapping->ts_ns,
     };
     enum profile_status status = insert(ingest, &ingest->processes[process - 1], segment, error);
 
@@ -343,6 +345,8 @@ enum profile_status ingest_map_mapping(struct profile_ingest *ingest,
         .start = record->value.mapping.start,
         .vaddr = record->value.mapping.vaddr,
         .flags = record->value.mapping.flags,
+        .has_time = record->has_time,
+        .ts_ns = record->ts_ns,
     };
     uint64_t length = record->value.mapping.length;
     struct map_module *entry;

@@ -120,38 +120,18 @@ static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t
     return PROFILE_OK;
 }
 
-/* ---- Whole stacks ----
- *
- * Most samples repeat a stack.  One hash of all addresses finds it and one walk confirms it; that
- * saves two look-ups a frame.  */
+/* ---- Whole stacks ---- */
 
-static uint64_t hash_stack(const struct stack *stack)
+static struct seen_print print_of(struct seen_stacks *seen, const struct stack *stack)
 {
-    uint64_t hash = profile_hash(stack->space, (uint64_t)stack->kernel << 1 | stack->cut);
+    struct seen_print print;
 
+    seen_start(seen, &print);
+    seen_add(seen, &print, (uint64_t)stack->space << 32 | stack->kernel);
+    seen_add(seen, &print, (uint64_t)stack->pcs.count << 3 | stack->exact << 1 | stack->cut);
     for (size_t i = 0; i < stack->pcs.count; i++)
-        hash = profile_hash(hash, fxt_word(stack->pcs, i));
-    return profile_hash(hash, stack->exact);
-}
-
-/* Whether callsite is the leaf of that stack.  */
-static bool is_stack(const struct ingest_samples *samples, uint32_t callsite,
-                     const struct stack *stack)
-{
-    for (size_t i = 0; i < stack->pcs.count; i++) {
-        const struct raw_frame *frame;
-        uint64_t address = lookup_address(stack, i);
-
-        if (callsite == 0)
-            return false;
-        frame = &samples->frames[samples->callsites[callsite - 1].frame - 1];
-        if (frame->address != address || frame->space != space_of(stack, address))
-            return false;
-        callsite = samples->callsites[callsite - 1].parent;
-    }
-    if (!stack->cut)
-        return callsite == 0;
-    return callsite != 0 && samples->callsites[callsite - 1].frame == RAW_TRUNCATED;
+        seen_add(seen, &print, fxt_word(stack->pcs, i));
+    return print;
 }
 
 static enum profile_status add_stack(struct profile_ingest *ingest, const struct stack *stack,
@@ -177,21 +157,16 @@ static enum profile_status find_stack(struct profile_ingest *ingest, const struc
                                       uint32_t *out, struct profile_error *error)
 {
     struct ingest_samples *samples = &ingest->samples;
-    uint64_t hash = hash_stack(stack);
+    struct seen_print print = print_of(&samples->seen, stack);
     enum profile_status status;
-    size_t probe;
 
-    for (*out = profile_index_first(&samples->stack_index, hash, &probe); *out;
-         *out = profile_index_next(&samples->stack_index, hash, &probe))
-        if (is_stack(samples, *out, stack))
-            return PROFILE_OK;
+    *out = seen_find(&samples->seen, &print);
+    if (*out)
+        return PROFILE_OK;
     status = add_stack(ingest, stack, out, error);
-    if (status != PROFILE_OK)
-        return status;
-    if (!profile_index_reserve(&samples->stack_index))
+    if (status == PROFILE_OK && !seen_remember(&samples->seen, &print, *out))
         return profile_no_memory(error);
-    profile_index_add(&samples->stack_index, hash, *out);
-    return PROFILE_OK;
+    return status;
 }
 
 /* ---- Samples ---- */
@@ -228,6 +203,23 @@ static enum profile_status find_spaces(struct profile_ingest *ingest, uint64_t k
     return status;
 }
 
+/* Captures have a provider cpu + 1 called "cpu-N" for each CPU; -1: it is another one.  */
+static int32_t cpu_of(const struct fxt_provider *provider)
+{
+    const char *name = provider ? provider->name.bytes : NULL;
+    uint32_t cpu = 0;
+
+    if (!name || provider->name.length < 5 || provider->name.length > 10 ||
+        memcmp(name, "cpu-", 4) != 0)
+        return -1;
+    for (size_t i = 4; i < provider->name.length; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return -1;
+        cpu = 10 * cpu + (uint32_t)(name[i] - '0');
+    }
+    return provider->id == cpu + 1 ? (int32_t)cpu : -1;
+}
+
 /* A stack without frames says nothing and is no sample.  */
 enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
                                         const struct fxt_record *record, struct fxt_words pcs,
@@ -237,7 +229,7 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     struct stack stack = { .pcs = pcs, .exact = kernel_sampler && ingest->arm64 ? 2 : 1 };
     struct profile_sample sample = {
         .ts_ns = record->ts_ns,
-        .cpu = -1,
+        .cpu = cpu_of(record->provider),
         .process = record->thread.process,
         .thread = record->thread.thread,
         .weight_ns = ingest->period_ns,
@@ -415,5 +407,5 @@ void ingest_sample_release(struct profile_ingest *ingest)
     free(samples->hits);
     profile_index_release(&samples->frame_index);
     profile_index_release(&samples->callsite_index);
-    profile_index_release(&samples->stack_index);
+    seen_release(&samples->seen);
 }

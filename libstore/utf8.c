@@ -1,0 +1,73 @@
+/* UTF-8 (RFC 3629).  */
+#include "libstore/utf8.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Eight ASCII characters, none of them NUL.  */
+static bool is_plain(const char *bytes)
+{
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof word);
+    return ((word | (word - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* The length of the character at bytes; 0: there is none.  */
+static size_t character(const unsigned char *bytes, size_t length)
+{
+    /* The second byte's range tells over-long forms, surrogates and what is beyond U+10FFFF.  */
+    unsigned char low = 0x80, high = 0xbf;
+    size_t size;
+
+    if (bytes[0] < 0x80)
+        return bytes[0] != 0;
+    if (bytes[0] < 0xc2 || bytes[0] > 0xf4)
+        return 0;
+    size = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
+    if (bytes[0] == 0xe0)
+        low = 0xa0;
+    else if (bytes[0] == 0xf0)
+        low = 0x90;
+    else if (bytes[0] == 0xed)
+        high = 0x9f;
+    else if (bytes[0] == 0xf4)
+        high = 0x8f;
+    if (size > length || bytes[1] < low || bytes[1] > high)
+        return 0;
+    for (size_t i = 2; i < size; i++)
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+size_t store_utf8_clean(const char *bytes, size_t length, char *out)
+{
+    static const char replacement[3] = { '\xef', '\xbf', '\xbd' };
+    size_t written = 0;
+
+    for (size_t at = 0; at < length;) {
+        size_t size;
+
+        if (length - at >= 8 && is_plain(bytes + at)) {
+            memcpy(out + written, bytes + at, 8);
+            at += 8;
+            written += 8;
+            continue;
+        }
+        size = character((const unsigned char *)bytes + at, length - at);
+        memcpy(out + written, size ? bytes + at : replacement, size ? size : sizeof replacement);
+        written += size ? size : sizeof replacement;
+        at += size ? size : 1;
+    }
+    return written;
+}
+
+size_t store_utf8_cut(const char *bytes, size_t limit)
+{
+    for (size_t back = 0; back < 4 && back < limit; back++)
+        if (((unsigned char)bytes[limit - back] & 0xc0) != 0x80)
+            return limit - back;
+    return limit;
+}
