@@ -128,6 +128,15 @@ $(O)/libstore/store_sql.inc: schemas/store.sql
 
 $(O)/libstore/schema.o: $(O)/libstore/store_sql.inc
 
+# The parts of the flame graph's page, likewise.
+PAGE_PARTS := $(patsubst %,$(O)/cmd/fxtq/flamegraph_%.inc,html css js)
+$(PAGE_PARTS): $(O)/cmd/fxtq/flamegraph_%.inc: cmd/fxtq/page/flamegraph.%
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
+
+$(O)/cmd/fxtq/flame_write.o: $(PAGE_PARTS)
+$(O)/cmd/fxtq/flame_write.o: BASE_FLAGS += -Wno-overlength-strings
+
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
 define library_rules
 $(O)/lib/lib$(1).o: $(call objects,$(1))
@@ -179,6 +188,8 @@ $(TEST_FILES): $(O)/tests/%: $(O)/tests/%.o $(TEST_OBJECTS) | $(O)/.deps-check
 $(TOOL_FILES): $(O)/tests/tools/%: $(O)/tests/tools/%.o $(TEST_OBJECTS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(TEST_LIBS) -lm
+
+$(O)/tests/tools/flame_page: $(filter $(O)/cmd/fxtq/flame_%,$(call objects,fxtq))
 
 $(O)/tests/%.o: | $(O)/.deps-check
 
