@@ -135,7 +135,7 @@ FXT_API enum fxt_status fxt_input_open_callback(fxt_read_fn read, void *context,
 FXT_API enum fxt_status fxt_input_read(struct fxt_input *input, void *buffer, size_t size,
                                        size_t *length, struct fxt_error *error);
 
-/* ---- Regions and trace-engine buffers ----
+/* ---- Regions, trace-engine buffers, recorded messages ----
  *
  * Not every trace is a stream of records.  What else there is is told by its first bytes, and read
  * as the archive that it amounts to: a magic record, a provider record a part, the part's records.
@@ -160,12 +160,20 @@ FXT_API enum fxt_status fxt_input_read(struct fxt_input *input, void *buffer, si
  * contradicts itself is refused.  From a pipe, or compressed, up to 64 MiB are held in memory where
  * the newer half stands first.
  *
+ * Recorded messages are those of fuchsia.memory.sampler one after another, as a device's server
+ * got them (docs/formats/memory-sampler.md sections 1 to 3).  The bytes are taken for such when
+ * they begin with the header of one: wire format 2, magic 1, an ordinal of that protocol.  Each of
+ * up to 65,536 bytes becomes a large blob of format 1, without time and process, with the category
+ * and name that heap captures have.  What is no message is passed over, up to what looks like the
+ * next: damage.  These records stand nowhere: fxt_input_locate() knows no place of theirs.
+ *
  * Damage in them (FXT_DAMAGE_CORRUPT_REGION) is described by struct fxt_part.  */
 
 enum fxt_format {
     FXT_FORMAT_STREAM = 0, /* records one after another, or nothing that is known */
     FXT_FORMAT_REGION = 1,
     FXT_FORMAT_ENGINE_BUFFER = 2,
+    FXT_FORMAT_MESSAGES = 3,
 };
 
 /* A region of a group.  As in fxt_input_options, read NULL means fd.  */

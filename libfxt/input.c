@@ -6,6 +6,7 @@
 
 #define WORD           8u
 #define SAMPLER_BYTES  48u /* of a sampler's record, before its program counters */
+#define MESSAGE_BYTES  16u /* of a message's header */
 #define MOST_REGIONS   65536u
 #define FIRST_FREE_CPU 0xfffeffffu /* provider ids from 0xffff0000 on are not of CPUs */
 
@@ -206,6 +207,10 @@ static enum fxt_status examine(struct fxt_input *input)
         if (status == FXT_OK && input->head_end == SAMPLER_BYTES &&
             fxt_is_sampler_record(input->head))
             input->format = FXT_FORMAT_REGION;
+    } else if (status == FXT_OK && input->head_end == WORD && input->head[7] == 1) {
+        status = fill_head(input, MESSAGE_BYTES);
+        if (status == FXT_OK && input->head_end == MESSAGE_BYTES && fxt_is_message(input->head))
+            input->format = FXT_FORMAT_MESSAGES;
     }
     if (status != FXT_OK)
         input->format = FXT_FORMAT_STREAM; /* whose end is that of reading */

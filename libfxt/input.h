@@ -123,7 +123,7 @@ struct fxt_input {
     size_t head_next;
     size_t head_end;
 
-    /* The rest is for regions and engine buffers.  */
+    /* The rest is for what is made of parts: all but streams.  */
     enum fxt_status status; /* not FXT_OK: every further call returns it */
     struct fxt_error error;
     const struct fxt_region *regions; /* borrowed; NULL: one input that tells itself what it is */
@@ -158,7 +158,7 @@ struct fxt_input {
     uint64_t after_records; /* where the last record ends, in the part; 0: there was none */
 };
 
-/* As fxt_input_read(), for regions and engine buffers.  */
+/* As fxt_input_read(), for what is made of parts.  */
 enum fxt_status fxt_parts_read(struct fxt_input *input, uint8_t *buffer, size_t size,
                                size_t *length);
 
@@ -183,6 +183,14 @@ enum fxt_status fxt_parts_give(struct fxt_input *input, size_t size);
  * FXT_NO_MEMORY.  */
 enum fxt_status fxt_parts_provider(struct fxt_input *input, uint32_t id, const char *name);
 enum fxt_status fxt_parts_loss(struct fxt_input *input, uint32_t id);
+
+/* Hand out a string of the table, in no part.  FXT_OK or FXT_NO_MEMORY.  */
+enum fxt_status fxt_parts_string(struct fxt_input *input, unsigned index, const char *text);
+
+/* Hand out words in no part and, behind them, the next size bytes of the window: one record, which
+ * stands nowhere.  At most 4 words.  */
+void fxt_parts_give_behind(struct fxt_input *input, const uint64_t *words, size_t count,
+                           size_t size);
 
 /* Note damage at an offset of the current part that costs lost bytes.  */
 void fxt_parts_damage(struct fxt_input *input, uint64_t offset, uint64_t lost, int system_errno,
@@ -213,5 +221,15 @@ enum fxt_status fxt_engine_step(struct fxt_input *input);
 /* As fxt_parts_take(), of the open segment.  */
 enum fxt_status fxt_engine_take(struct fxt_input *input, uint8_t *buffer, size_t size,
                                 size_t *length);
+
+/* ---- Recorded messages (input_messages.c) ---- */
+
+/* Whether these 16 bytes begin a message of the memory sampler.  */
+bool fxt_is_message(const uint8_t *bytes);
+
+enum fxt_status fxt_messages_start(struct fxt_input *input);
+
+/* As fxt_region_step().  */
+enum fxt_status fxt_messages_step(struct fxt_input *input);
 
 #endif /* FXT_INPUT_H */

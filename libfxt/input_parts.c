@@ -94,9 +94,9 @@ static enum fxt_status read_some(struct fxt_input *input)
     uint8_t *room = input->window + input->end;
     size_t size = input->capacity - input->end;
     size_t length = 0;
-    enum fxt_status status = input->format == FXT_FORMAT_REGION
-                                 ? fxt_parts_take(input, room, size, &length)
-                                 : fxt_engine_take(input, room, size, &length);
+    enum fxt_status status = input->format == FXT_FORMAT_ENGINE_BUFFER
+                                 ? fxt_engine_take(input, room, size, &length)
+                                 : fxt_parts_take(input, room, size, &length);
 
     input->end += length;
     input->no_more = status == FXT_END;
@@ -189,6 +189,27 @@ enum fxt_status fxt_parts_provider(struct fxt_input *input, uint32_t id, const c
     return add_place(input, 0, true);
 }
 
+enum fxt_status fxt_parts_string(struct fxt_input *input, unsigned index, const char *text)
+{
+    size_t length = strlen(text);
+    size_t words = (length + 7) / 8;
+
+    queue_word(input,
+               2 | (uint64_t)(1 + words) << 4 | (uint64_t)index << 16 | (uint64_t)length << 32);
+    memset(input->queue + input->queue_end, 0, words * 8);
+    memcpy(input->queue + input->queue_end, text, length);
+    input->queue_end += words * 8;
+    return add_place(input, 0, true);
+}
+
+void fxt_parts_give_behind(struct fxt_input *input, const uint64_t *words, size_t count,
+                           size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        queue_word(input, words[i]);
+    input->ready = size;
+}
+
 enum fxt_status fxt_parts_loss(struct fxt_input *input, uint32_t id)
 {
     queue_word(input, UINT64_C(1) << 4 | UINT64_C(3) << 16 | (uint64_t)id << 20);
@@ -220,7 +241,17 @@ static enum fxt_status begin_part(struct fxt_input *input)
     input->position = 0;
     input->unused = 0;
     input->after_records = 0;
-    return input->format == FXT_FORMAT_REGION ? begin_region(input) : fxt_engine_start(input);
+    switch (input->format) {
+    case FXT_FORMAT_REGION:
+        return begin_region(input);
+    case FXT_FORMAT_ENGINE_BUFFER:
+        return fxt_engine_start(input);
+    case FXT_FORMAT_MESSAGES:
+        return fxt_messages_start(input);
+    case FXT_FORMAT_STREAM: /* is not made of parts */
+        break;
+    }
+    return fxt_parts_stop(input, FXT_END, "");
 }
 
 static void end_part(struct fxt_input *input)
@@ -242,7 +273,9 @@ static enum fxt_status step(struct fxt_input *input)
 
     if (!input->in_part)
         return begin_part(input);
-    status = input->format == FXT_FORMAT_REGION ? fxt_region_step(input) : fxt_engine_step(input);
+    status = input->format == FXT_FORMAT_REGION     ? fxt_region_step(input)
+             : input->format == FXT_FORMAT_MESSAGES ? fxt_messages_step(input)
+                                                    : fxt_engine_step(input);
     if (status != FXT_END)
         return status;
     end_part(input);

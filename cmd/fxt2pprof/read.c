@@ -54,9 +54,20 @@ static enum cli_exit ingest_trace(const struct settings *settings, struct cli_tr
     return CLI_ENVIRONMENT;
 }
 
+/* What needs times makes no sense for messages that have none.  */
+static void refuse_times(const struct settings *settings, const struct cli_trace *trace)
+{
+    enum fxt_format format;
+
+    if (settings->at_option && fxt_input_format(trace->input, &format, NULL) == FXT_OK &&
+        format == FXT_FORMAT_MESSAGES)
+        cli_usage_error("%s: %s: a recorded stream of messages has no times", settings->at_option,
+                        trace->path);
+}
+
 static enum cli_exit read_trace(const struct settings *settings,
                                 const struct cli_trace_files *files,
-                                const struct cli_trace_options *trace_options,
+                                const struct cli_trace_options *trace_options, uint64_t number,
                                 struct profile *profile, struct totals *totals)
 {
     struct profile_ingest_options options = { .size = sizeof options,
@@ -64,7 +75,8 @@ static enum cli_exit read_trace(const struct settings *settings,
                                               .pids = settings->pids.items,
                                               .pid_count = settings->pids.count,
                                               .tids = settings->tids.items,
-                                              .tid_count = settings->tids.count };
+                                              .tid_count = settings->tids.count,
+                                              .message_process = number };
     struct profile_ingest *ingest = NULL;
     struct profile_sink sink;
     struct profile_error error;
@@ -77,6 +89,8 @@ static enum cli_exit read_trace(const struct settings *settings,
         cli_error("%s: %s", trace.path, error.message);
         status = CLI_ENVIRONMENT;
     }
+    if (status == CLI_OK)
+        refuse_times(settings, &trace);
     if (status == CLI_OK) {
         status = ingest_trace(settings, &trace, profile, ingest);
         add_notices(&totals->notices, profile_ingest_notices(ingest));
@@ -98,8 +112,8 @@ enum cli_exit read_inputs(const struct settings *settings, struct profile *profi
     *totals = (struct totals){ .records = 0 };
     cli_traces_find(&traces, &settings->inputs, &options);
     for (size_t i = 0; i < traces.count; i++)
-        status = cli_worse(status,
-                           read_trace(settings, &traces.items[i], &options, profile, totals));
+        status = cli_worse(
+            status, read_trace(settings, &traces.items[i], &options, i + 1, profile, totals));
     cli_traces_release(&traces);
     return status;
 }

@@ -1,5 +1,6 @@
-/* Regions of the kernel sampler and trace-engine buffers: libfxt/input_region.c, input_engine.c,
- * input_parts.c; docs/formats/zx-sampler.md section 3, trace-provider.md sections 3 and 5.
+/* Regions of the kernel sampler, trace-engine buffers and recorded messages: libfxt/input_region.c,
+ * input_engine.c, input_messages.c, input_parts.c; docs/formats/zx-sampler.md section 3,
+ * trace-provider.md sections 3 and 5, memory-sampler.md.
  *
  * The bytes are read three times: as one file whose format they tell; as what stands behind the
  * header of an engine buffer, which their first bytes describe and which is sound; and as a group
@@ -50,7 +51,8 @@ static void take_record(const struct fxt_input *input, const struct fxt_reader *
     digest_record(&outcome->all, record, DIGEST_WHOLE);
     if (!fxt_input_locate(input, record->offset, &part, &offset)) {
         HOLD(record->kind == FXT_RECORD_MAGIC || record->kind == FXT_RECORD_PROVIDER_INFO ||
-             record->kind == FXT_RECORD_PROVIDER_EVENT);
+             record->kind == FXT_RECORD_PROVIDER_EVENT ||
+             fxt_input_part(input, 0)->format == FXT_FORMAT_MESSAGES);
         return;
     }
     HOLD(part < given->count && part < fxt_input_part_count(input));

@@ -214,11 +214,27 @@ static void save_messages(void)
         { "deallocation-1", VECTOR_DEALLOCATION_1 }, { "deallocation-2", VECTOR_DEALLOCATION_2 },
         { "process-info", VECTOR_PROCESS_INFO },
     };
-    uint8_t bytes[1024];
+    /* Modules, an allocation, its release, two more of an address; then they follow each other with
+     * something between that is no message.  The third byte is the time that passes.  */
+    static const uint8_t order[] = { 4, 0, 2, 1, 0, 3, 1 };
+    uint8_t bytes[1024], stream[4096] = { 17 };
+    size_t used = 1;
 
     for (size_t i = 0; i < ROWS(messages); i++)
         save("fuzz_fidl", messages[i].name, bytes,
              hex_bytes(messages[i].text, bytes, sizeof bytes));
+    for (size_t i = 0; i < ROWS(order); i++) {
+        size_t length = hex_bytes(messages[order[i]].text, stream + used, sizeof stream - used);
+
+        stream[used + 1] = 40;
+        used += length;
+    }
+    save("fuzz_profile_heap", "messages", stream, used);
+    save("fuzz_fxt_parts", "messages", stream + 1, used - 1);
+    memset(stream + used, 0x55, 24);
+    (void)hex_bytes(messages[1].text, stream + used + 24, sizeof stream - used - 24);
+    save("fuzz_profile_heap", "messages-damaged", stream, used + 100);
+    save("fuzz_fxt_parts", "messages-damaged", stream + 1, used + 99);
 }
 
 /* ---- Text ---- */
