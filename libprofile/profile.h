@@ -405,8 +405,8 @@ struct profile_log {
     struct fxt_string message; /* borrowed for the call */
 };
 
-/* A kernel object (those that name processes and threads as well), or a process's own object (userspace object record).  The newest record of a
- * koid, or of a (process, pointer), holds.  */
+/* A kernel object (those that name processes and threads as well), or a process's own object
+ * (userspace object record).  The newest record of a koid, or of a (process, pointer), holds.  */
 struct profile_object {
     bool userspace;
     unsigned type;    /* kernel objects: enum fxt_object_type and others */
@@ -743,9 +743,9 @@ PROFILE_API enum profile_status profile_write_top(const struct profile *profile,
                                                   profile_write_fn write, void *context,
                                                   struct profile_error *error);
 
-/* A demangled C++ or Rust name without return type, parameters, qualifiers, anonymous namespaces and
- * long template arguments; the whole name where it reads like nothing a demangler writes.  From
- * malloc(); NULL when memory is short.  */
+/* A demangled C++ or Rust name without return type, parameters, qualifiers, anonymous namespaces
+ * and long template arguments; the whole name where it reads like nothing a demangler writes.
+ * From malloc(); NULL when memory is short.  */
 PROFILE_API char *profile_short_name(const char *name, size_t length);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
 /* flame_page.h - the page of "fxtq flamegraph": a tree of functions in one HTML file.
  *
- * Rows come as the SQL function flamegraph() has them, in the order of a walk from callers to callees;
- * rows of the same functions below the same functions are added up, whether they come twice in a walk
- * or from different walks: one for each column.  A page has a column of values for each sample type;
- * for a comparison two, before and after.
+ * Rows come as the SQL function flamegraph() has them, in the order of a walk from callers to
+ * callees; rows of the same functions below the same functions are added up, whether they come
+ * twice in a walk or from different walks: one for each column.  A page has a column of values for
+ * each sample type; for a comparison two, before and after.
  *
- * The tree goes into the page as columns, deflated, in base64 (flamegraph.js tells how they are read):
- * about 4 bytes for a call site.  */
+ * The tree goes into the page as columns, deflated, in base64 (flamegraph.js tells how they are
+ * read): a few bytes for a call site.  */
 #ifndef FXTQ_FLAME_PAGE_H
 #define FXTQ_FLAME_PAGE_H
 
@@ -18,16 +18,16 @@
 
 struct flame_page;
 
-/* A page with room for the values of so many columns, at least 1.  Ends the program when there is no
- * memory, as the functions below do.  */
+/* A page with room for the values of so many columns, at least 1.  Ends the program when there is
+ * no memory, as the functions below do.  */
 struct flame_page *flame_page_open(size_t columns);
 
 /* Begin a walk whose values belong to this column.  */
 void flame_page_begin(struct flame_page *page, size_t column);
 
-/* One row of it: a function at a level, 1 for those without caller, at most one more than the level
- * of the row before; what is deeper than 65,535 is added to its caller.  Texts are copied.  False: the level
- * is none of these.  */
+/* One row of it: a function at a level, 1 for those without caller, at most one more than the
+ * level of the row before; what is deeper than 65,535 is added to its caller.  Texts are copied.
+ * False: the level is none of these.  */
 bool flame_page_row(struct flame_page *page, uint64_t level, const char *function,
                     const char *module, double self);
 

@@ -1,8 +1,10 @@
-/* flame_page - the page of "fxtq flamegraph" from plain lines, so that the page can be tested alone.
+/* flame_page - the page of "fxtq flamegraph" from plain lines, so that the page can be tested
+ * alone.
  *
  *   flame_page [--diff] TITLE TYPE/UNIT... < ROWS > PAGE
  *
- * A line is COLUMN, LEVEL, FUNCTION, MODULE and SELF, separated by tabs; a line "COLUMN" begins a walk.  */
+ * A line is COLUMN, LEVEL, FUNCTION, MODULE and SELF, separated by tabs; a line "COLUMN" begins a
+ * walk.  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
