@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/import.h"
+#include "libstore/timeline.h"
 
 #define SORT_BYTES ((size_t)48 << 20) /* of ingest's own sorter */
 
@@ -100,6 +100,8 @@ static enum store_status open_ingest(struct store_import *import,
     status = store_import_samples_open(import, &sink, error);
     if (status == STORE_OK)
         status = store_import_heap_open(import, &sink, error);
+    if (status == STORE_OK)
+        status = store_timeline_open(import, &sink, error);
     if (status == STORE_OK && profile_ingest_open(&sink, import->stacks, &ingest, &import->ingest,
                                                   &profile_error) != PROFILE_OK)
         status = store_fail(error, STORE_NO_MEMORY, "%s", profile_error.message);
@@ -136,8 +138,10 @@ static enum store_status start(struct store_import *import,
         status = open_ingest(import, options, error);
     if (status == STORE_OK)
         status = store_writer_open(import->store, &import->writer, error);
-    if (status == STORE_OK)
+    if (status == STORE_OK) {
         note_ids(import);
+        store_timeline_start(import);
+    }
     return status;
 }
 
@@ -177,6 +181,7 @@ void store_import_close(struct store_import *import)
     store_sorter_close(import->heap);
     store_import_entities_release(import);
     store_import_stacks_release(import);
+    store_timeline_release(import);
     store_keys_release(&import->provider_keys);
     free(import->providers);
     free(import->name);

@@ -243,7 +243,7 @@ static const struct {
     NOTICE(anonymous_frames, "frames of code in no module"),
     NOTICE(unmapped_processes, "processes with samples and without any mapping"),
     NOTICE(odd_payloads, "stacks that are not whole words"),
-    NOTICE(stray_ends, "duration ends with nothing to end"),
+    NOTICE(stray_ends, "ends of slices with nothing to end"),
     NOTICE(crossing_slices, "slices closed because one around them ended"),
     NOTICE(unfinished_slices, "slices begun and never ended"),
     NOTICE(deep_slices, "slices left out because too many were open"),

@@ -39,9 +39,10 @@ const struct store_table_info store_tables[STORE_TABLES] = {
     [STORE_EVENT_NAME] = { "event_name", "id, category, name", 3, true },
     [STORE_TRACK] = { "track", "id, capture_id, type, name, category, upid, utid, cookie", 8,
                       true },
-    [STORE_SLICE] = { "slice_data", "id, ts, dur, track_id, name_id, depth, parent_id, arg_set_id",
-                      8, true },
-    [STORE_INSTANT] = { "instant_data", "id, ts, track_id, name_id, utid, arg_set_id", 6, true },
+    [STORE_SLICE] = { "slice_data",
+                      "id, ts, dur, track_id, name_id, depth, parent_id, arg_set_id, instant, "
+                      "async_id",
+                      10, true },
     [STORE_COUNTER] = { "counter", "id, ts, track_id, value, arg_set_id", 5, true },
     [STORE_FLOW] = { "flow",
                      "id, slice_out, slice_in, trace_id, name_id, out_ts, in_ts, arg_set_id", 8,
@@ -52,4 +53,5 @@ const struct store_table_info store_tables[STORE_TABLES] = {
     [STORE_OBJECT] = { "object", "id, capture_id, kind, type, koid, upid, name, arg_set_id", 8,
                        true },
     [STORE_ARG] = { "arg", "arg_set_id, ordinal, key_id, type, value", 5, false },
+    [STORE_ARG_SET_END] = { "arg_set_end", "arg_set_id, end_arg_set_id", 2, false },
 };

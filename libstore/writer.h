@@ -42,7 +42,6 @@ enum store_table {
     STORE_EVENT_NAME,
     STORE_TRACK,
     STORE_SLICE,
-    STORE_INSTANT,
     STORE_COUNTER,
     STORE_FLOW,
     STORE_SCHED_SLICE,
@@ -50,6 +49,7 @@ enum store_table {
     STORE_LOG,
     STORE_OBJECT,
     STORE_ARG,
+    STORE_ARG_SET_END,
     STORE_TABLES,
 };
 

@@ -257,15 +257,17 @@ CREATE TABLE event_name (
 CREATE TABLE track (
     id         INTEGER PRIMARY KEY,
     capture_id INTEGER NOT NULL,
-    type       TEXT NOT NULL, -- 'thread', 'process', 'global', 'async' or 'counter'
-    name       TEXT,          -- of counters and asynchronous operations
+    type       TEXT NOT NULL, -- 'thread', 'async' or 'counter'
+    name       TEXT,          -- of counters ('counter:argument') and asynchronous operations
     category   TEXT,          -- likewise
     upid       INTEGER,       -- process.id
-    utid       INTEGER,       -- thread.id; of a counter: its writer
-    cookie     INTEGER        -- id of the counter or operation in the trace
+    utid       INTEGER,       -- thread.id; NULL: not a thread's
+    cookie     INTEGER        -- id of the counter in the trace
 ) STRICT;
 
--- A duration of a thread, or of an asynchronous operation; nested by time within its track.
+-- A duration, or a moment, of a thread or of an asynchronous operation; nested by time within its
+-- track.  Asynchronous operations that overlap lie on tracks of the same name, each on one that was
+-- free when it began.  A child may end after its parent: that is what was recorded.
 CREATE TABLE slice_data (
     id         INTEGER PRIMARY KEY, -- within a capture in the order of ts, parents before children
     ts         INTEGER NOT NULL,
@@ -274,17 +276,9 @@ CREATE TABLE slice_data (
     name_id    INTEGER NOT NULL,    -- event_name.id
     depth      INTEGER NOT NULL,    -- 0: in no other
     parent_id  INTEGER,             -- slice_data.id
-    arg_set_id INTEGER
-) STRICT;
-
--- A moment.
-CREATE TABLE instant_data (
-    id         INTEGER PRIMARY KEY,
-    ts         INTEGER NOT NULL,
-    track_id   INTEGER NOT NULL, -- of its thread, process, asynchronous operation, or the global one
-    name_id    INTEGER NOT NULL, -- event_name.id
-    utid       INTEGER,          -- who wrote it, when the track does not say; thread.id
-    arg_set_id INTEGER
+    arg_set_id INTEGER,
+    instant    INTEGER NOT NULL,    -- 1: a moment; dur is 0
+    async_id   INTEGER              -- of an asynchronous operation: its correlation id in the trace
 ) STRICT;
 
 -- A counter's value from ts on.
@@ -314,8 +308,8 @@ CREATE TABLE sched_slice (
     ts        INTEGER NOT NULL,
     dur       INTEGER NOT NULL, -- -1: still running at the end
     cpu       INTEGER NOT NULL,
-    utid      INTEGER NOT NULL, -- thread.id
-    end_state TEXT,             -- 'R' runnable, 'S' blocked, 'T' suspended, 'Z' dying, 'X' dead, 'I' new; NULL: unknown
+    utid      INTEGER NOT NULL, -- thread.id; 0: the CPU was idle
+    end_state TEXT,             -- 'R' runnable, 'S' blocked, 'T' suspended, 'Z' dying, 'X' dead; NULL: unknown
     priority  INTEGER           -- or weight of the fair scheduler; NULL: not said
 ) STRICT;
 
@@ -326,7 +320,7 @@ CREATE TABLE thread_wait (
     dur        INTEGER NOT NULL, -- -1: to the end
     utid       INTEGER NOT NULL, -- thread.id
     state      TEXT NOT NULL,    -- as sched_slice.end_state
-    waker_utid INTEGER           -- who ended it, or made the thread runnable; NULL: unknown
+    waker_utid INTEGER           -- who made the thread runnable; NULL: nobody, or unknown
 ) STRICT;
 
 -- A log message.
@@ -337,7 +331,7 @@ CREATE TABLE log (
     message TEXT NOT NULL
 ) STRICT;
 
--- An object that the trace names, other than processes and threads.
+-- An object that the trace names, processes and threads among them.  The newest row of a koid holds.
 CREATE TABLE object (
     id         INTEGER PRIMARY KEY,
     capture_id INTEGER NOT NULL,
@@ -349,7 +343,7 @@ CREATE TABLE object (
     arg_set_id INTEGER
 ) STRICT;
 
--- Arguments of events, labels of samples.  A set may belong to many rows.
+-- Arguments of events, labels of samples.  A set may belong to many rows.  Sets have gaps.
 CREATE TABLE arg (
     arg_set_id INTEGER NOT NULL,
     ordinal    INTEGER NOT NULL, -- place in the set, from 0
@@ -360,21 +354,33 @@ CREATE TABLE arg (
     PRIMARY KEY (arg_set_id, ordinal)
 ) STRICT, WITHOUT ROWID;
 
+-- Where both the begin and the end of a slice have arguments: the slice has the set of the begin, to
+-- which those of the end belong as well (view args).
+CREATE TABLE arg_set_end (
+    arg_set_id     INTEGER PRIMARY KEY,
+    end_arg_set_id INTEGER NOT NULL
+) STRICT;
+
 ---- PerfettoSQL's names ----
 
+-- Durations and moments (dur 0), of threads and of asynchronous operations.
 CREATE VIEW slice AS
 SELECT s.id, s.ts, s.dur, s.track_id, n.category, n.name, s.depth, s.parent_id, s.arg_set_id,
-       'internal_slice' AS type
+       'internal_slice' AS type, s.id AS slice_id, n.category AS cat, s.async_id
 FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id;
 
+CREATE VIEW slices AS SELECT * FROM slice;
+
 CREATE VIEW instant AS
-SELECT i.id, i.ts, i.track_id, n.category, n.name, i.utid, i.arg_set_id
-FROM instant_data AS i JOIN event_name AS n ON n.id = i.name_id;
+SELECT s.id, s.ts, s.track_id, n.category, n.name, s.depth, s.parent_id, s.arg_set_id
+FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id
+WHERE s.instant;
 
 -- Slices of threads, with who ran them.
 CREATE VIEW thread_slice AS
 SELECT s.id, s.ts, s.dur, n.category, n.name, s.depth, s.parent_id, s.arg_set_id, s.track_id,
-       t.utid, th.tid, th.name AS thread_name, t.upid, p.pid, p.name AS process_name
+       t.utid, th.tid, th.name AS thread_name, th.tid = p.pid AS is_main_thread, t.upid, p.pid,
+       p.name AS process_name
 FROM slice_data AS s
 JOIN event_name AS n ON n.id = s.name_id
 JOIN track AS t ON t.id = s.track_id AND t.type = 'thread'
@@ -384,7 +390,7 @@ LEFT JOIN process AS p ON p.id = t.upid;
 -- Slices of asynchronous operations.
 CREATE VIEW async_slice AS
 SELECT s.id, s.ts, s.dur, n.category, n.name, s.depth, s.parent_id, s.arg_set_id, s.track_id,
-       t.cookie, t.upid, p.pid, p.name AS process_name
+       s.async_id, t.upid, p.pid, p.name AS process_name
 FROM slice_data AS s
 JOIN event_name AS n ON n.id = s.name_id
 JOIN track AS t ON t.id = s.track_id AND t.type = 'async'
@@ -396,10 +402,10 @@ CREATE VIEW thread_track AS
 SELECT id, name, type, utid FROM track WHERE type = 'thread';
 
 CREATE VIEW process_track AS
-SELECT id, name, type, upid FROM track WHERE type IN ('process', 'async');
+SELECT id, name, type, upid FROM track WHERE type = 'async';
 
 CREATE VIEW counter_track AS
-SELECT id, name, type, upid, utid, cookie FROM track WHERE type = 'counter';
+SELECT id, name, type, upid, cookie FROM track WHERE type = 'counter';
 
 CREATE VIEW process_counter_track AS
 SELECT id, name, type, upid FROM track WHERE type = 'counter' AND upid IS NOT NULL;
@@ -408,12 +414,15 @@ CREATE VIEW counters AS
 SELECT c.id, c.ts, c.value, c.track_id, t.name
 FROM counter AS c JOIN track AS t ON t.id = c.track_id;
 
-CREATE VIEW sched AS SELECT * FROM sched_slice;
+CREATE VIEW sched AS
+SELECT id, ts, dur, cpu, utid, end_state, priority FROM sched_slice;
 
+-- Idle CPUs are no thread's.
 CREATE VIEW thread_state AS
-SELECT ts, dur, cpu, utid, 'Running' AS state, NULL AS waker_utid FROM sched_slice
+SELECT 2 * id AS id, ts, dur, cpu, utid, 'Running' AS state, NULL AS waker_utid
+FROM sched_slice WHERE utid <> 0
 UNION ALL
-SELECT ts, dur, NULL, utid, state, waker_utid FROM thread_wait;
+SELECT 2 * id + 1, ts, dur, NULL, utid, state, waker_utid FROM thread_wait;
 
 CREATE VIEW args AS
 SELECT a.arg_set_id, k.text AS key, k.text AS flat_key,
@@ -428,7 +437,11 @@ SELECT a.arg_set_id, k.text AS key, k.text AS flat_key,
             WHEN a.type IN (2, 4, 8) THEN printf('%u', a.value)
             WHEN a.type = 10 THEN hex(a.value)
             ELSE CAST(a.value AS TEXT) END AS display_value
-FROM arg AS a JOIN string AS k ON k.id = a.key_id;
+FROM (SELECT arg_set_id, key_id, type, value FROM arg
+      UNION ALL
+      SELECT e.arg_set_id, a.key_id, a.type, a.value
+      FROM arg_set_end AS e JOIN arg AS a ON a.arg_set_id = e.end_arg_set_id) AS a
+JOIN string AS k ON k.id = a.key_id;
 
 CREATE VIEW perf_sample AS
 SELECT id, ts, utid, cpu, callsite_id FROM cpu_sample;

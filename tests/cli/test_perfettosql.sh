@@ -1,0 +1,22 @@
+#!/bin/sh
+# Queries as PerfettoSQL's documentation has them give the expected rows in a store, with the stock sqlite3 shell.
+set -u
+
+fail() {
+    printf '%s\n' "$*"
+    exit 1
+}
+
+export PYTHONDONTWRITEBYTECODE=1
+store=$WORK/store.fxtq
+PYTHONPATH=tests python3 testdata/perfettosql/scenario.py >"$WORK/trace.fxt" || fail 'no trace'
+fxtq import "$WORK/trace.fxt" -o "$store" >"$WORK/log" 2>&1 || fail "$(cat "$WORK/log")"
+
+count=0
+for query in testdata/perfettosql/*.sql; do
+    rows=${query%.sql}.rows
+    sqlite3 -readonly -list "$store" <"$query" >"$WORK/rows" 2>&1 || fail "$query: $(cat "$WORK/rows")"
+    diff -u "$rows" "$WORK/rows" || fail "$query: other rows"
+    count=$((count + 1))
+done
+[ "$count" -ge 25 ] || fail "only $count queries"
