@@ -65,18 +65,32 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* A module whose frames lack names or lines, why, and what would mend it.  */
+/* Whether two remedies differ in their last word alone: the file that is wanted.  */
+static bool alike(const char *remedy, const char *before)
+{
+    const char *last = strrchr(remedy, ' ');
+    const char *last_before = strrchr(before, ' ');
+
+    return last && last_before && last - remedy == last_before - before &&
+           strncmp(remedy, before, (size_t)(last - remedy)) == 0;
+}
+
+/* A module whose frames lack names or lines, why, and what would mend it; what the line before said
+ * about that is not said again.  */
 static void print_module(const struct profile_stacks *stacks, const struct profile_coverage *row,
-                         uint64_t frames)
+                         uint64_t frames, const char **said)
 {
     struct profile_module module = profile_stacks_get_module(stacks, row->module);
     const char *name = profile_stacks_text(stacks, module.name, NULL);
     const char *slash = strrchr(name, '/');
     const char *remedy = profile_stacks_text(stacks, row->remedy, NULL);
+    bool again = alike(remedy, *said);
 
-    cli_note("  %5.1f %% of frames%s%s: %s%s%s", percent(row->frames, frames), *name ? " in " : "",
-             slash ? slash + 1 : name, profile_stacks_text(stacks, row->problem, NULL),
-             *remedy ? "; " : "", remedy);
+    cli_note("  %5.1f %% of frames%s%s: %s%s%s%s", percent(row->frames, frames),
+             *name ? " in " : "", slash ? slash + 1 : name,
+             profile_stacks_text(stacks, row->problem, NULL), *remedy ? "; " : "",
+             again ? "likewise" : "", again ? strrchr(remedy, ' ') : remedy);
+    *said = remedy;
 }
 
 static void print_coverage(const struct profile *profile, const struct profile_stacks *stacks)
@@ -84,6 +98,7 @@ static void print_coverage(const struct profile *profile, const struct profile_s
     size_t count, shown = 0, others = 0;
     const struct profile_coverage *coverage = profile_coverage_of(profile, &count);
     uint64_t frames = 0, named = 0, lined = 0;
+    const char *said = "";
 
     for (size_t i = 0; i < count; i++) {
         frames += coverage[i].frames;
@@ -99,7 +114,7 @@ static void print_coverage(const struct profile *profile, const struct profile_s
         if (row->module == 0 || row->lined == row->frames || row->problem == 0)
             continue;
         if (shown < SHOWN && percent(row->frames, frames) >= SHOWN_PERCENT) {
-            print_module(stacks, row, frames);
+            print_module(stacks, row, frames, &said);
             shown++;
         } else {
             others++;
