@@ -38,27 +38,81 @@ static struct sym_value signed_constant(int64_t number)
     return number_of(number < 0 ? SYM_VALUE_NONE : SYM_VALUE_CONSTANT, (uint64_t)number);
 }
 
+/* What numbers in a form are; SYM_VALUE_NONE: of no use here (blocks, signatures, lists of
+ * locations), or read in a way of their own.  */
+static const uint8_t classes[] = {
+    [DW_FORM_addr] = SYM_VALUE_ADDRESS,
+    [DW_FORM_data1] = SYM_VALUE_CONSTANT,
+    [DW_FORM_data2] = SYM_VALUE_CONSTANT,
+    [DW_FORM_data4] = SYM_VALUE_CONSTANT,
+    [DW_FORM_data8] = SYM_VALUE_CONSTANT,
+    [DW_FORM_flag] = SYM_VALUE_CONSTANT,
+    [DW_FORM_udata] = SYM_VALUE_CONSTANT,
+    [DW_FORM_sec_offset] = SYM_VALUE_OFFSET,
+    [DW_FORM_strp] = SYM_VALUE_STR,
+    [DW_FORM_line_strp] = SYM_VALUE_LINE_STR,
+    [DW_FORM_strp_sup] = SYM_VALUE_ALT_STR,
+    [DW_FORM_strx] = SYM_VALUE_STR_INDEX,
+    [DW_FORM_strx1] = SYM_VALUE_STR_INDEX,
+    [DW_FORM_strx2] = SYM_VALUE_STR_INDEX,
+    [DW_FORM_strx3] = SYM_VALUE_STR_INDEX,
+    [DW_FORM_strx4] = SYM_VALUE_STR_INDEX,
+    [DW_FORM_addrx] = SYM_VALUE_ADDRESS_INDEX,
+    [DW_FORM_addrx1] = SYM_VALUE_ADDRESS_INDEX,
+    [DW_FORM_addrx2] = SYM_VALUE_ADDRESS_INDEX,
+    [DW_FORM_addrx3] = SYM_VALUE_ADDRESS_INDEX,
+    [DW_FORM_addrx4] = SYM_VALUE_ADDRESS_INDEX,
+    [DW_FORM_rnglistx] = SYM_VALUE_LIST_INDEX,
+    [DW_FORM_ref1] = SYM_VALUE_DIE,
+    [DW_FORM_ref2] = SYM_VALUE_DIE,
+    [DW_FORM_ref4] = SYM_VALUE_DIE,
+    [DW_FORM_ref8] = SYM_VALUE_DIE,
+    [DW_FORM_ref_udata] = SYM_VALUE_DIE,
+    [DW_FORM_ref_addr] = SYM_VALUE_DIE,
+    [DW_FORM_ref_sup4] = SYM_VALUE_ALT_DIE,
+    [DW_FORM_ref_sup8] = SYM_VALUE_ALT_DIE,
+};
+
+static enum sym_value_class class_of(uint16_t form)
+{
+    switch (form) {
+    case DW_FORM_GNU_str_index:
+        return SYM_VALUE_STR_INDEX;
+    case DW_FORM_GNU_addr_index:
+        return SYM_VALUE_ADDRESS_INDEX;
+    case DW_FORM_GNU_ref_alt:
+        return SYM_VALUE_ALT_DIE;
+    case DW_FORM_GNU_strp_alt:
+        return SYM_VALUE_ALT_STR;
+    default:
+        return form < sizeof classes ? (enum sym_value_class)classes[form] : SYM_VALUE_NONE;
+    }
+}
+
+/* A number of a fixed size, or else as LEB128.  */
+static struct sym_value read_number(const struct sym_unit *unit, uint16_t form,
+                                    enum sym_value_class kind, struct sym_cursor *cursor)
+{
+    int size = sym_form_size(&unit->sizes, form);
+    uint64_t number = size > 0 ? sym_read_number(cursor, (size_t)size) : sym_read_uleb(cursor);
+
+    if (kind != SYM_VALUE_DIE)
+        return number_of(kind, number);
+    return form == DW_FORM_ref_addr ? global_reference(unit, number)
+                                    : local_reference(unit, number);
+}
+
 void sym_value_read(const struct sym_unit *unit, const struct sym_attribute *attribute,
                     struct sym_cursor *cursor, struct sym_value *value)
 {
-    const struct sym_sizes *sizes = &unit->sizes;
-    const int fixed = sym_form_size(sizes, attribute->form);
-    const size_t size = fixed > 0 && fixed <= 8 ? (size_t)fixed : 0;
+    enum sym_value_class kind = class_of(attribute->form);
 
+    if (kind != SYM_VALUE_NONE) {
+        *value = read_number(unit, attribute->form, kind, cursor);
+        return;
+    }
+    *value = number_of(SYM_VALUE_NONE, 0);
     switch (attribute->form) {
-    case DW_FORM_addr:
-        *value = number_of(SYM_VALUE_ADDRESS, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_data1:
-    case DW_FORM_data2:
-    case DW_FORM_data4:
-    case DW_FORM_data8:
-    case DW_FORM_flag:
-        *value = number_of(SYM_VALUE_CONSTANT, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_udata:
-        *value = number_of(SYM_VALUE_CONSTANT, sym_read_uleb(cursor));
-        break;
     case DW_FORM_sdata:
         *value = signed_constant(sym_read_sleb(cursor));
         break;
@@ -68,69 +122,14 @@ void sym_value_read(const struct sym_unit *unit, const struct sym_attribute *att
     case DW_FORM_flag_present:
         *value = number_of(SYM_VALUE_CONSTANT, 1);
         break;
-    case DW_FORM_sec_offset:
-        *value = number_of(SYM_VALUE_OFFSET, sym_read_number(cursor, size));
-        break;
     case DW_FORM_string:
         *value = (struct sym_value){ .kind = SYM_VALUE_STRING, .string = sym_read_string(cursor) };
         break;
-    case DW_FORM_strp:
-        *value = number_of(SYM_VALUE_STR, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_line_strp:
-        *value = number_of(SYM_VALUE_LINE_STR, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_strx:
-    case DW_FORM_GNU_str_index:
-        *value = number_of(SYM_VALUE_STR_INDEX, sym_read_uleb(cursor));
-        break;
-    case DW_FORM_strx1:
-    case DW_FORM_strx2:
-    case DW_FORM_strx3:
-    case DW_FORM_strx4:
-        *value = number_of(SYM_VALUE_STR_INDEX, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_addrx:
-    case DW_FORM_GNU_addr_index:
-        *value = number_of(SYM_VALUE_ADDRESS_INDEX, sym_read_uleb(cursor));
-        break;
-    case DW_FORM_addrx1:
-    case DW_FORM_addrx2:
-    case DW_FORM_addrx3:
-    case DW_FORM_addrx4:
-        *value = number_of(SYM_VALUE_ADDRESS_INDEX, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_rnglistx:
-        *value = number_of(SYM_VALUE_LIST_INDEX, sym_read_uleb(cursor));
-        break;
-    case DW_FORM_ref1:
-    case DW_FORM_ref2:
-    case DW_FORM_ref4:
-    case DW_FORM_ref8:
-        *value = local_reference(unit, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_ref_udata:
-        *value = local_reference(unit, sym_read_uleb(cursor));
-        break;
-    case DW_FORM_ref_addr:
-        *value = global_reference(unit, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_GNU_ref_alt:
-    case DW_FORM_ref_sup4:
-    case DW_FORM_ref_sup8:
-        *value = number_of(SYM_VALUE_ALT_DIE, sym_read_number(cursor, size));
-        break;
-    case DW_FORM_GNU_strp_alt:
-    case DW_FORM_strp_sup:
-        *value = number_of(SYM_VALUE_ALT_STR, sym_read_number(cursor, size));
-        break;
     case DW_FORM_indirect:
-        *value = number_of(SYM_VALUE_NONE, 0);
         read_indirect(unit, cursor, value);
         break;
-    default: /* blocks, signatures, lists of locations: of no use here */
-        sym_form_skip(sizes, attribute->form, cursor);
-        *value = number_of(SYM_VALUE_NONE, 0);
+    default:
+        sym_form_skip(&unit->sizes, attribute->form, cursor);
         break;
     }
 }
