@@ -140,6 +140,9 @@ struct sym_cache_note {
     uint64_t inputs; /* as long as it is made from these */
 };
 
+/* What $FXT_SYMBOL_CACHE_BYTES says, or 2 GiB.  SYM_OK or SYM_INVALID (no number).  */
+enum sym_status sym_cache_dir_limit(uint64_t *limit, struct sym_error *error);
+
 /* Opens the directory at path, NULL: the user's, and makes it when it is missing.  It must belong
  * to the user and nobody else may write there.  SYM_OK, SYM_NOT_FOUND (no home), SYM_NO_MEMORY or
  * SYM_IO.  */

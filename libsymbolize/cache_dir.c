@@ -71,16 +71,21 @@ static enum sym_status default_path(char **out)
     return *out ? SYM_OK : SYM_NO_MEMORY;
 }
 
-static uint64_t default_limit(void)
+enum sym_status sym_cache_dir_limit(uint64_t *limit, struct sym_error *error)
 {
     const char *text = getenv("FXT_SYMBOL_CACHE_BYTES");
     char *end = NULL;
 
-    if (!text || text[0] < '0' || text[0] > '9')
-        return DEFAULT_LIMIT;
+    *limit = DEFAULT_LIMIT;
+    if (!text || !text[0])
+        return SYM_OK;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    return errno || *end ? DEFAULT_LIMIT : value;
+    if (text[0] < '0' || text[0] > '9' || errno || *end)
+        return sym_fail(error, SYM_INVALID,
+                        "FXT_SYMBOL_CACHE_BYTES: '%.40s' is not a number of bytes", text);
+    *limit = value;
+    return SYM_OK;
 }
 
 /* Makes the directories of path that are missing, for the user alone.  */
@@ -113,7 +118,7 @@ enum sym_status sym_cache_dir_open(struct sym_cache_dir *dir, const char *path, 
 {
     enum sym_status status = SYM_OK;
 
-    *dir = (struct sym_cache_dir){ .fd = -1, .limit = limit ? limit : default_limit() };
+    *dir = (struct sym_cache_dir){ .fd = -1, .limit = limit };
     if (path)
         dir->path = sym_format("%s", path);
     else

@@ -14,6 +14,7 @@ struct quest {
     sym_fits_fn fits;
     void *context;
     const char *misfit;       /* what is wrong with a file that does not fit */
+    bool is_package;          /* that is looked for: it may have any name */
     struct sym_object *found; /* NULL while none is */
     const char *problem;      /* interned: the first file that was there and is not used, and why */
 };
@@ -31,6 +32,21 @@ static enum sym_status refuse(struct quest *quest, const char *path, const char 
         quest->problem = sym_strings_intern(strings, text, strlen(text));
     free(text);
     return status || !quest->problem ? SYM_NO_MEMORY : SYM_OK;
+}
+
+/* Takes object, the file at path, if it fits.  */
+static enum sym_status judge(struct quest *quest, const char *path, struct sym_object *object)
+{
+    enum sym_status status;
+
+    if (quest->fits && !quest->fits(quest->context, object)) {
+        status = refuse(quest, path, quest->misfit);
+        sym_object_free(object);
+        return status;
+    }
+    quest->found = object;
+    return sym_trail_add(quest->module, quest->place, SYM_OUTCOME_USED, SYM_QUALITY_DWARF, path,
+                         "");
 }
 
 /* Looks at the file at path; a visitor of paths.  */
@@ -52,14 +68,7 @@ static enum sym_status try_path(void *context, const char *path)
         return refuse(quest, path,
                       strlen(error.message) > skip ? error.message + skip : error.message);
     }
-    if (quest->fits && !quest->fits(quest->context, object)) {
-        status = refuse(quest, path, quest->misfit);
-        sym_object_free(object);
-        return status;
-    }
-    quest->found = object;
-    return sym_trail_add(quest->module, quest->place, SYM_OUTCOME_USED, SYM_QUALITY_DWARF, path,
-                         "");
+    return judge(quest, path, object);
 }
 
 /* Takes path.  */
@@ -120,7 +129,27 @@ static enum sym_status try_beside(struct quest *quest, const char *name)
     return status;
 }
 
-/* The last part of name in directories that the user named.  */
+/* A file that the user named: a package, or one of the name that is looked for.  Others are no
+ * candidates, and not refused.  */
+static enum sym_status try_named_split(struct quest *quest, const char *path, const char *name)
+{
+    struct sym_object *object = NULL;
+    struct sym_bytes index;
+
+    if (strcmp(base_name(path), base_name(name)) == 0)
+        return try_path(quest, path);
+    if (!quest->is_package || quest->found)
+        return SYM_OK;
+    enum sym_status status = sym_object_open(path, quest->kind, &object, NULL);
+    if (!status)
+        status = sym_object_section(object, SYM_SECTION_CU_INDEX, &index, NULL);
+    if (!status && index.size)
+        return judge(quest, path, object);
+    sym_object_free(object);
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
+}
+
+/* Files that the user named, and the last part of name in directories.  */
 static enum sym_status try_sources(struct quest *quest, const char *name)
 {
     const struct sym_session *session = quest->module->session;
@@ -129,6 +158,8 @@ static enum sym_status try_sources(struct quest *quest, const char *name)
     for (size_t i = 0; i < session->source_count && !status; i++)
         if (sym_source_kind(session, i) == SYM_SOURCE_DIRECTORY)
             status = try_below(quest, sym_source_path(session, i), base_name(name));
+        else if (sym_source_kind(session, i) == SYM_SOURCE_FILE)
+            status = try_named_split(quest, sym_source_path(session, i), name);
     return status;
 }
 
@@ -164,14 +195,12 @@ enum sym_status sym_find_dwo(struct sym_module *module, const char *comp_dir, co
                            .fits = fits,
                            .context = context,
                            .misfit = "the file was built at another time" };
-    enum sym_status status = SYM_OK;
+    enum sym_status status = try_sources(&quest, dwo_name);
 
-    if (dwo_name[0] == '/' || comp_dir[0])
+    if (!status && !quest.found && (dwo_name[0] == '/' || comp_dir[0]))
         status = try_below(&quest, comp_dir, dwo_name);
     if (!status && !quest.found)
         status = try_beside(&quest, dwo_name[0] == '/' ? base_name(dwo_name) : dwo_name);
-    if (!status && !quest.found)
-        status = try_sources(&quest, dwo_name);
     return finish(&quest, status, dwo_name, out, error);
 }
 
@@ -188,24 +217,28 @@ static enum sym_status try_package_of(struct quest *quest, const char *path)
     return try_taken(quest, sym_format("%.*s.dwp", (int)(length - suffix), path));
 }
 
-enum sym_status sym_find_dwp(struct sym_module *module, struct sym_object **out,
-                             struct sym_error *error)
+enum sym_status sym_find_dwp(struct sym_module *module, sym_fits_fn fits, void *context,
+                             struct sym_object **out, struct sym_error *error)
 {
-    struct quest quest = { .module = module, .kind = SYM_OBJECT_SPLIT, .place = SYM_PLACE_SPLIT };
+    struct quest quest = { .module = module,
+                           .kind = SYM_OBJECT_SPLIT,
+                           .place = SYM_PLACE_SPLIT,
+                           .fits = fits,
+                           .context = context,
+                           .misfit = "the package has none of its units",
+                           .is_package = true };
     const struct sym_object *named = module->code ? module->code : module->debug;
-    enum sym_status status = SYM_OK;
 
     if (!named)
         return sym_fail(error, SYM_NOT_FOUND, "no file to be beside of");
     char *name = sym_format("%s.dwp", base_name(named->path));
     if (!name)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
-    if (module->debug)
+    enum sym_status status = try_sources(&quest, name);
+    if (!status && module->debug && !quest.found)
         status = try_package_of(&quest, module->debug->path);
     if (!status && module->code && !quest.found)
         status = try_package_of(&quest, module->code->path);
-    if (!status && !quest.found)
-        status = try_sources(&quest, name);
     status = finish(&quest, status, name, out, error);
     free(name);
     return status;

@@ -269,7 +269,8 @@ struct sym_finder {
     enum sym_status (*dwo)(void *context, const struct sym_unit *skeleton,
                            bool (*fits)(void *, struct sym_object *), void *fits_context,
                            struct sym_object **out, struct sym_error *error);
-    enum sym_status (*dwp)(void *context, struct sym_object **out, struct sym_error *error);
+    enum sym_status (*dwp)(void *context, bool (*fits)(void *, struct sym_object *),
+                           void *fits_context, struct sym_object **out, struct sym_error *error);
     enum sym_status (*alt)(void *context, struct sym_object **out, struct sym_error *error);
     void *context;
 };

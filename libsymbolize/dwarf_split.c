@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum {
+    UNITS_TRIED_MAX = 256,
+};
+
 /* ---- Finding the unit ---- */
 
 /* The unit of info that a skeleton stands for; NULL: none.  */
@@ -223,6 +227,26 @@ static bool cut_sections(const struct package_index *index, uint64_t row, struct
     return true;
 }
 
+/* Whether object is a package with a unit of the program.  Those of its first units tell: a package
+ * has all, or is another program's.  */
+static bool is_package_of(void *context, struct sym_object *object)
+{
+    const struct sym_dwarf *dwarf = context;
+    struct sym_info info = { .object = NULL };
+    struct package_index index;
+
+    if (sym_info_load(&info, object, NULL) || !read_index(&info, &index))
+        return false;
+    for (size_t i = 0, tried = 0; i < dwarf->unit_count && tried < UNITS_TRIED_MAX; i++) {
+        if (!dwarf->units[i].dwo_name[0])
+            continue;
+        if (find_row(&index, dwarf->units[i].dwo_id))
+            return true;
+        tried++;
+    }
+    return false;
+}
+
 static enum sym_status seek_package(struct sym_dwarf *dwarf)
 {
     struct sym_object *object = NULL;
@@ -232,7 +256,7 @@ static enum sym_status seek_package(struct sym_dwarf *dwarf)
         return SYM_OK;
     dwarf->package_sought = true;
     if (dwarf->finder.dwp)
-        status = dwarf->finder.dwp(dwarf->finder.context, &object, NULL);
+        status = dwarf->finder.dwp(dwarf->finder.context, is_package_of, dwarf, &object, NULL);
     if (status)
         return status == SYM_NO_MEMORY ? status : SYM_OK;
     struct sym_info *package = calloc(1, sizeof *package);

@@ -31,12 +31,6 @@ static enum sym_quality quality_of(const struct sym_object *object)
     return object->has_dwarf ? SYM_QUALITY_DWARF : sym_symbols_quality(object);
 }
 
-/* "[kernel]": no file at that path is meant.  */
-static bool is_bracketed(const char *path)
-{
-    return path && path[0] == '[';
-}
-
 /* text, which is taken, starts with path and ": "; NULL: memory ran out.  */
 static enum sym_status refuse(struct search *search, const char *path, char *text, bool mismatch)
 {
@@ -211,14 +205,11 @@ static enum sym_status note_skipped(struct search *search, const char *path, con
  * frees *name.  */
 static enum sym_status kallsyms_name(const char *path, char **name)
 {
-    static const char *const kernels[] = { "[kernel]", "[kernel.kallsyms]",
-                                           "[guest.kernel.kallsyms]" };
     size_t length = strlen(path);
 
     *name = NULL;
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
-        if (strcmp(path, kernels[i]) == 0)
-            return SYM_OK;
+    if (sym_path_kind(path) == SYM_PATH_KERNEL)
+        return SYM_OK;
     *name = sym_format("%.*s", (int)(length - 1 - (path[length - 1] == ']')), path + 1);
     return *name ? SYM_OK : SYM_NO_MEMORY;
 }
@@ -234,8 +225,9 @@ static enum sym_status accept_kallsyms(struct search *search, struct sym_object 
         return accept(search, object);
     }
     if (!status)
-        status = sym_trail_add(search->module, search->place, SYM_OUTCOME_REFUSED, SYM_QUALITY_NONE,
-                               object->path, "it does not name this module");
+        status = refuse(
+            search, object->path,
+            sym_format("%s: it has no symbols of %s", object->path, search->module->path), false);
     sym_object_free(object);
     return status;
 }
@@ -247,7 +239,7 @@ static enum sym_status consider_session_kallsyms(struct search *search)
     struct sym_object *object = NULL;
 
     search->place = SYM_PLACE_KALLSYMS;
-    if (!session->kallsyms || search->done || !is_bracketed(search->module->path))
+    if (!session->kallsyms || search->done || !sym_path_kind(search->module->path) != SYM_PATH_FILE)
         return SYM_OK;
     enum sym_status status = sym_object_open_lent("kallsyms", text, &object, NULL);
     return object ? accept_kallsyms(search, object) : status;
@@ -277,8 +269,12 @@ static enum sym_status consider_named_file(struct search *search, const char *pa
     search->seen++;
     if (!object)
         return refuse(search, path, sym_format("%s", error.message), false);
-    if (object->kallsyms && is_bracketed(module_path))
+    if (object->kallsyms && sym_path_kind(module_path) != SYM_PATH_FILE)
         return accept_kallsyms(search, object);
+    if (sym_object_by_name(object, ".debug_info.dwo")) {
+        sym_object_free(object);
+        return note_skipped(search, path, "split units are looked for with addresses");
+    }
     if (module_path && strcmp(base_name(module_path), base_name(path)) == 0)
         proof = PROOF_PATH;
     search->quiet = true; /* files of other modules */
@@ -321,7 +317,7 @@ static enum sym_status look_at_path(struct search *search)
     size_t seen = search->seen;
 
     search->place = SYM_PLACE_RECORDED_PATH;
-    if (!path || is_bracketed(path))
+    if (!path || sym_path_kind(path) != SYM_PATH_FILE)
         return SYM_OK;
     if (search->done)
         return note_skipped(search, path, "nothing better can be found");

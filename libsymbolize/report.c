@@ -72,6 +72,24 @@ static enum sym_status report_problem(struct sym_module *module, char *text)
     return report_text(module, &module->report.problem, text);
 }
 
+enum sym_path_kind sym_path_kind(const char *path)
+{
+    static const char *const kernels[] = { "[kernel]", "[kernel.kallsyms]",
+                                           "[guest.kernel.kallsyms]" };
+    static const char *const memory[] = { "[vdso]", "[vvar", "[vsyscall]", "[heap]",
+                                          "[stack", "[anon", "[uprobes]" };
+
+    if (!path || path[0] != '[')
+        return SYM_PATH_FILE;
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        if (strcmp(path, kernels[i]) == 0)
+            return SYM_PATH_KERNEL;
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        if (strncmp(path, memory[i], strlen(memory[i])) == 0)
+            return SYM_PATH_MEMORY;
+    return SYM_PATH_KERNEL_MODULE;
+}
+
 /* The first file that agrees and says why its debug information cannot be used.  */
 static const struct sym_object *unusable(const struct sym_findings *findings)
 {
@@ -88,6 +106,10 @@ static char *missing_text(const struct sym_module *module, const struct sym_find
 
     if (findings->refusal)
         return sym_format("%s", findings->refusal);
+    if (findings->build_id_length == 0 && sym_path_kind(path) == SYM_PATH_MEMORY)
+        return sym_format("%s is memory without a file, and no build ID is known", path);
+    if (findings->build_id_length == 0 && sym_path_kind(path) != SYM_PATH_FILE)
+        return sym_format("no list of its symbols, and no build ID is known");
     if (findings->build_id_length == 0)
         return sym_format("no file %s, and no build ID is known", path);
     if (path)
@@ -110,6 +132,8 @@ static char *problem_text(const struct sym_module *module, const struct sym_find
         return missing_text(module, findings, hex);
     if (packed)
         return sym_format("%s: %s", packed->path, packed->debug_problem);
+    if (findings->found[0]->kallsyms)
+        return sym_format("%s: kallsyms tells no lines", findings->found[0]->path);
     return sym_format("%s: %s%s%s", findings->found[0]->path, lacks[module->report.quality],
                       findings->refusal ? "; " : "", findings->refusal ? findings->refusal : "");
 }
@@ -123,14 +147,36 @@ static char *place_text(const char *hex)
                       hex, hex + 2);
 }
 
-static char *remedy_text(const struct sym_findings *findings, const char *hex)
+/* For what has no file of its own, and no build ID.  */
+static char *bracketed_remedy(enum sym_path_kind kind, const struct sym_findings *findings)
+{
+    const char *whole = kind == SYM_PATH_KERNEL ? "" : " while the module is loaded";
+
+    if (kind == SYM_PATH_MEMORY)
+        return sym_format("%s", "");
+    if (findings->count)
+        return sym_format("lines are in the kernel's debug package (linux-image-...-dbg, "
+                          "kernel-debuginfo), whose files are found by build ID: record that too");
+    if (findings->refusal)
+        return sym_format("copy /proc/kallsyms as root%s", whole);
+    return sym_format("name /proc/kallsyms, or a copy that root made of it%s, as symbol path",
+                      whole);
+}
+
+static char *remedy_text(const struct sym_module *module, const struct sym_findings *findings,
+                         const char *hex)
 {
     const struct sym_object *packed = unusable(findings);
+    enum sym_path_kind kind = sym_path_kind(module->path);
     const char *start = "install the package with its debug information (-dbgsym or -debuginfo)";
     char *text, *place;
 
     if (packed)
         return sym_format("%s", packed->debug_remedy);
+    if (kind != SYM_PATH_FILE && findings->build_id_length == 0)
+        return bracketed_remedy(kind, findings);
+    if (kind == SYM_PATH_KERNEL || kind == SYM_PATH_KERNEL_MODULE)
+        start = "install the kernel's debug package (linux-image-...-dbg, kernel-debuginfo)";
     if (findings->mismatch)
         start = "that file was built anew: install the version that was recorded";
     else if (findings->refusal && findings->count == 0)
@@ -154,7 +200,8 @@ enum sym_status sym_report_write(struct sym_module *module, const struct sym_fin
     if (report->quality == SYM_QUALITY_DWARF)
         return SYM_OK;
     enum sym_status status = report_problem(module, problem_text(module, findings, hex.text));
-    return status ? status : report_text(module, &report->remedy, remedy_text(findings, hex.text));
+    return status ? status
+                  : report_text(module, &report->remedy, remedy_text(module, findings, hex.text));
 }
 
 /* ---- What a look-up brought to light ---- */
@@ -164,9 +211,10 @@ enum sym_status sym_module_downgrade(struct sym_module *module, const char *prob
 {
     struct sym_report *report = &module->report;
 
-    report->quality = sym_symbols_quality(module->symbols);
-    if (!module->loaded.has_dwarf)
+    if (!module->loaded.has_dwarf) {
+        report->quality = sym_symbols_quality(module->symbols);
         report->debug_path = module->symbols ? module->symbols->path : "";
+    }
     enum sym_status status = report_problem(module, sym_format("%s", problem));
     return status ? status : report_text(module, &report->remedy, sym_format("%s", remedy));
 }

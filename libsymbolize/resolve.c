@@ -13,9 +13,10 @@ static enum sym_status find_dwo(void *context, const struct sym_unit *skeleton, 
                         error);
 }
 
-static enum sym_status find_dwp(void *context, struct sym_object **out, struct sym_error *error)
+static enum sym_status find_dwp(void *context, sym_fits_fn fits, void *fits_context,
+                                struct sym_object **out, struct sym_error *error)
 {
-    return sym_find_dwp(context, out, error);
+    return sym_find_dwp(context, fits, fits_context, out, error);
 }
 
 static enum sym_status find_alt(void *context, struct sym_object **out, struct sym_error *error)

@@ -62,6 +62,12 @@ enum sym_status sym_session_open(const struct sym_options *options, struct sym_s
         sym_session_close(session);
         return sym_fail(error, status, "out of memory");
     }
+    if (!session->no_cache && !session->cache_limit_bytes)
+        status = sym_cache_dir_limit(&session->cache_limit_bytes, error);
+    if (status) {
+        sym_session_close(session);
+        return status;
+    }
     *out = session;
     return SYM_OK;
 }

@@ -90,7 +90,8 @@ struct sym_options {
 
     /* Where to look before anything else, in this order.  What each is shows when it is looked at:
      *
-     * - a file: an ELF object, or text as in /proc/kallsyms (see sym_session_kallsyms())
+     * - a file: an ELF object, also with split units (.dwo, .dwp), or text as in /proc/kallsyms (see
+     *   sym_session_kallsyms())
      * - a directory with a .build-id/ tree below it, or with the tree's xx/ directories in it
      * - a directory of files named after their build IDs, with or without ".debug"
      * - any other directory: the ELF files in it and below are indexed by build ID, once a session,
@@ -126,7 +127,8 @@ struct sym_options {
     uint64_t cache_limit_bytes; /* of all files in it; 0: $FXT_SYMBOL_CACHE_BYTES, or 2 GiB */
 };
 
-/* options may be NULL.  Returns SYM_OK, SYM_INVALID or SYM_NO_MEMORY.  */
+/* options may be NULL.  Returns SYM_OK, SYM_INVALID (also: $FXT_SYMBOL_CACHE_BYTES, where it counts,
+ * is no number) or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_session_open(const struct sym_options *options,
                                          struct sym_session **out, struct sym_error *error);
 
@@ -178,7 +180,8 @@ struct sym_report {
     const char *problem;    /* why the names are not better, a phrase to stand behind the module's
                              * name: "no debug information", "the file has build ID ab12..., not
                              * ...", "/syms/x.debug: permission denied" when it is about another
-                             * file; "" when quality is SYM_QUALITY_DWARF */
+                             * file.  With SYM_QUALITY_DWARF what is missing of it: "functions of 3
+                             * units are only known by symbols: no file a.dwo"; mostly "" */
     const char *remedy;     /* what the user can do about it: "install the package with its debug
                              * information ...", ...  "" when nothing */
     const char *cache_path; /* the file of the symbol cache that answers, "": none */

@@ -141,7 +141,7 @@ START_TEST(finds_a_package)
     build_split();
     build_run(dwp_cases[_i].setup);
     open_module("split.so");
-    ck_assert_int_eq(sym_find_dwp(module, &found, &error), SYM_OK);
+    ck_assert_int_eq(sym_find_dwp(module, NULL, NULL, &found, &error), SYM_OK);
     ck_assert_str_eq(below_folder(found->path), dwp_cases[_i].path);
     ck_assert_int_eq(sym_object_section(found, SYM_SECTION_ABBREV, &bytes, &error), SYM_OK);
     ck_assert_uint_gt(bytes.size, 0); /* .debug_abbrev.dwo */
@@ -154,7 +154,7 @@ START_TEST(finds_no_package_where_there_is_none)
 {
     build_split();
     open_module("split.so");
-    ck_assert_int_eq(sym_find_dwp(module, &found, &error), SYM_NOT_FOUND);
+    ck_assert_int_eq(sym_find_dwp(module, NULL, NULL, &found, &error), SYM_NOT_FOUND);
 }
 END_TEST
 

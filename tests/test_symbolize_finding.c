@@ -534,11 +534,68 @@ START_TEST(says_which_dwo_files_are_missing)
     ck_assert_uint_eq(answer.count, 1);
     ck_assert_str_eq(answer.frames[0].function, "main");
     ck_assert_uint_gt(answer.frames[0].line, 1); /* the line table stays in the program */
-    ck_assert_int_eq(report->quality, SYM_QUALITY_SYMTAB);
+    ck_assert_int_eq(report->quality, SYM_QUALITY_DWARF);
     ck_assert_ptr_nonnull(strstr(report->problem, "functions of 1 unit are only known by symbols"));
     ck_assert_ptr_nonnull(strstr(report->problem, ".dwo"));
     ck_assert_ptr_nonnull(strstr(report->remedy, ".dwo"));
     ck_assert_ptr_nonnull(strstr(report->debug_path, "/split"));
+}
+END_TEST
+
+/* What is said about modules that have no file.  */
+static const struct {
+    const char *path, *text;
+    const char *problem, *remedy;
+} bracketed[] = {
+    { "[kernel]", NULL, "no list of its symbols", "name /proc/kallsyms" },
+    { "[disk]", NULL, "no list of its symbols", "while the module is loaded, as symbol path" },
+    { "[disk]", "ffffffff81000100 t run\n", "it has no symbols of [disk]",
+      "copy /proc/kallsyms as root while the module is loaded" },
+    { "[kernel]", "ffffffff81000100 t run\n", "kallsyms tells no lines", "found by build ID" },
+    { "[disk]", "ffffffffc0000000 t probe\t[disk]\n", "kallsyms tells no lines", "linux-image-" },
+    { "[vdso]", NULL, "memory without a file", "" },
+    { "[anon:heap]", "ffffffff81000100 t run\n", "it has no symbols of [anon:heap]", "" },
+};
+
+START_TEST(says_what_to_do_about_what_has_no_file)
+{
+    char *path = build_path("kallsyms");
+    const char *const paths[] = { path };
+    struct sym_options options = { .size = sizeof options, .debug_root = "", .no_cache = true };
+    struct sym_module_key key = { .path = bracketed[_i].path };
+    struct sym_session *other;
+    struct sym_module *found;
+
+    if (bracketed[_i].text) {
+        build_write("kallsyms", bracketed[_i].text);
+        options.symbol_paths = paths;
+        options.symbol_path_count = 1;
+    }
+    ck_assert_int_eq(sym_session_open(&options, &other, &error), SYM_OK);
+    ck_assert_int_eq(sym_session_module(other, &key, &found, &error), SYM_OK);
+    const struct sym_report *report = sym_module_report(found);
+    ck_assert_ptr_nonnull(strstr(report->problem, bracketed[_i].problem));
+    ck_assert_ptr_nonnull(strstr(report->remedy, bracketed[_i].remedy));
+    ck_assert(bracketed[_i].remedy[0] || !report->remedy[0]);
+    sym_session_close(other);
+    free(path);
+}
+END_TEST
+
+START_TEST(refuses_a_cache_limit_that_is_no_number)
+{
+    static const char *const limits[] = { "2G", "-1", " 5", "99999999999999999999", "x" };
+    struct sym_options options = { .size = sizeof options };
+    struct sym_session *other = NULL;
+
+    ck_assert_int_eq(setenv("FXT_SYMBOL_CACHE_BYTES", limits[_i], 1), 0);
+    ck_assert_int_eq(sym_session_open(NULL, &other, &error), SYM_INVALID);
+    ck_assert_ptr_null(other);
+    ck_assert_ptr_nonnull(strstr(error.message, "FXT_SYMBOL_CACHE_BYTES"));
+    ck_assert_ptr_nonnull(strstr(error.message, limits[_i]));
+    options.no_cache = true; /* then nobody asks */
+    ck_assert_int_eq(sym_session_open(&options, &other, &error), SYM_OK);
+    sym_session_close(other);
 }
 END_TEST
 
@@ -618,6 +675,8 @@ int main(void)
     tcase_add_test(tcase, knows_no_offset_in_a_debug_file);
     tcase_add_test(tcase, notices_a_file_that_was_replaced);
     tcase_add_test(tcase, says_which_dwo_files_are_missing);
+    tcase_add_loop_test(tcase, says_what_to_do_about_what_has_no_file, 0, ROWS(bracketed));
+    tcase_add_loop_test(tcase, refuses_a_cache_limit_that_is_no_number, 0, 5);
     tcase_add_loop_test(tcase, reads_the_build_id_of_a_path, 0, ROWS(files));
     tcase_add_test(tcase, reads_a_build_id_without_section_headers);
     suite_add_tcase(suite, tcase);

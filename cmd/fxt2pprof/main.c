@@ -268,7 +268,7 @@ static enum cli_exit symbolize(const struct settings *settings, struct profile *
         return CLI_OK;
     if (sym_session_open(&options, &session, &sym_error) != SYM_OK) {
         cli_error("%s", sym_error.message);
-        return CLI_ENVIRONMENT;
+        return sym_error.status == SYM_INVALID ? CLI_USAGE : CLI_ENVIRONMENT;
     }
     status = profile_symbolize(profile, session, &error);
     sym_session_close(session);

@@ -71,13 +71,47 @@ static const char *outcome_name(enum sym_outcome outcome)
     return (size_t)outcome < sizeof names / sizeof names[0] ? names[outcome] : "";
 }
 
-/* One line a step: outcome, place, path, and why.  */
+enum { ALIKE_SHOWN = 3 };
+
+/* A program may have thousands of split units: how many steps from the first on say the same of one
+ * after the other.  */
+static size_t count_alike(const struct explained *explained, size_t first)
+{
+    const struct sym_trail_step *steps = explained->steps;
+    size_t count = 1;
+
+    while (steps[first].place == SYM_PLACE_SPLIT && first + count < explained->step_count &&
+           steps[first + count].place == SYM_PLACE_SPLIT &&
+           steps[first + count].outcome == steps[first].outcome)
+        count++;
+    return count;
+}
+
+static void put_more(struct cli_output *output, size_t count)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "%-8s %-18s and %zu more", "", "", count);
+    put(output, "", text);
+}
+
+/* One line a step, of many that are alike only the first: outcome, place, path, and why.  */
 static void print_steps(const struct explained *explained, struct cli_output *output)
 {
     char start[64];
+    size_t alike = 0; /* that were shown already */
 
     for (size_t i = 0; i < explained->step_count; i++) {
         const struct sym_trail_step *step = &explained->steps[i];
+        size_t more = count_alike(explained, i);
+        if (++alike > ALIKE_SHOWN) {
+            put_more(output, more);
+            i += more - 1;
+            alike = 0;
+            continue;
+        }
+        if (more == 1)
+            alike = 0;
         (void)snprintf(start, sizeof start, "%-8s %-18s ", outcome_name(step->outcome),
                        place_name(step->place));
         char *place = cli_join(start, step->path);

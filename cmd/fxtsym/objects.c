@@ -14,7 +14,7 @@ enum { BUILD_ID_MAX = 64 }; /* bytes */
 static _Noreturn void fail(const struct sym_error *error)
 {
     cli_error("%s", error->message);
-    exit(CLI_ENVIRONMENT);
+    exit(error->status == SYM_INVALID ? CLI_USAGE : CLI_ENVIRONMENT);
 }
 
 void objects_open(struct objects *objects, const struct sym_options *options)

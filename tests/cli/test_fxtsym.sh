@@ -271,6 +271,17 @@ run 0 fxtsym --no-cache --explain split/program
 grep -q 'problem *functions of 2 units are only known by symbols' out || fail "explain without .dwo: $(cat out)"
 grep -q 'absent *split-units *.*main.dwo' out || fail "explain does not tell of the .dwo: $(cat out)"
 
+# Of many that are alike some are named.
+for i in 1 2 3 4 5 6 7 8 9; do
+    echo "int f$i(int x) { return x + $i; }" >split/f$i.c
+done
+(cd split && gcc -g -gsplit-dwarf -nostartfiles -Wl,-e,main -o many f?.c "$data/inlines.c" "$data/main.c" && rm ./*.dwo)
+run 0 fxtsym --no-cache --explain split/many
+[ "$(grep -c split-units out)" = 3 ] || fail "explain names not 3 of 12 companions: $(cat out)"
+grep -q '^ *and 9 more$' out || fail "explain does not count what it leaves out: $(cat out)"
+run 0 fxtsym --no-cache --explain split/many --json
+[ "$(grep -o split-units out | wc -l)" = 12 ] || fail "explain --json does not tell all: $(cat out)"
+
 # ---- kallsyms: names in brackets are no files ----
 
 printf '%s\n' 'ffffffff81000000 T _stext' 'ffffffff81000100 t run' 'ffffffff81000200 T _etext' \
@@ -280,4 +291,10 @@ grep -q '^run$' out || fail "[kernel]: $(cat out)"
 run 0 fxtsym --symbols kallsyms -fe '[disk]' ffffffffc0000004
 grep -q '^probe$' out || fail "[disk]: $(cat out)"
 run 4 fxtsym -fe '[disk]' ffffffffc0000004
+says 'name /proc/kallsyms, or a copy that root made of it while the module is loaded, as symbol path'
+FXT_SYMBOL_CACHE_BYTES=2G
+export FXT_SYMBOL_CACHE_BYTES
+run 2 fxtsym -e program.c "$main"
+says "FXT_SYMBOL_CACHE_BYTES: '2G' is not a number of bytes"
+unset FXT_SYMBOL_CACHE_BYTES
 exit $failed

@@ -83,6 +83,33 @@ cp main.dwo inlines.dwo # of another unit
 symbolize_cli split "$(nm split | sed -n 's/ T run$//p')" >got
 grep -q '^run$' got || fail "no symbol where a .dwo file is another one's"
 
+# ---- Companions that the user names ----
+
+same_frames() { # same_frames "HOW" OPTION...: of the program, whose .dwo files are away
+    how=$1
+    shift
+    fxtsym --no-cache "$@" -ife split <addresses >got 2>err || fail "$how: $(cat err)"
+    cmp -s want got || fail "$how: other answers; $(cat err)"
+}
+build gcc -gdwarf-4 inlines.c main.c
+fxtsym --no-cache -ife split <addresses >want
+dwp -o other-name ./*.dwo
+g++ -gdwarf-4 -gsplit-dwarf -nostartfiles -Wl,-e,main -o stranger main.cc shapes.cc
+dwp -e stranger -o stranger.package
+rm -f stranger-*.dwo
+mkdir away
+mv inlines.dwo main.dwo away
+same_frames "named .dwo files" --symbols away/main.dwo --symbols away/inlines.dwo
+same_frames "a folder of .dwo files" --symbols away
+same_frames "a named package" --symbols other-name
+mv other-name program.dwp
+same_frames "the right one of two packages" --symbols stranger.package --symbols program.dwp
+fxtsym --no-cache --symbols stranger.package --explain split >got
+grep -q 'refused *split-units *stranger.package: the package has none of its units' got || fail "another program's package: $(cat got)"
+grep -q 'skipped *symbol-path *stranger.package: split units' got || fail "a package is no file of names: $(cat got)"
+grep -q 'quality *dwarf' got || fail "lines are there without .dwo files: $(cat got)"
+rm -r away
+
 # ---- dwz: names of functions in a supplement ----
 
 g++ -O2 -g -nostartfiles -Wl,-e,main -Wl,--build-id -o one main.cc shapes.cc
