@@ -89,16 +89,16 @@ enum sym_status sym_trail_add(struct sym_module *module, enum sym_trail_place pl
 typedef bool (*sym_fits_fn)(void *context, struct sym_object *object);
 
 /* The file with the split part of a unit: a file of that name among symbol_paths or in a directory
- * of them, or dwo_name below comp_dir, or beside the module's own files.  The first that fits, open, the caller's.  SYM_OK,
- * SYM_NOT_FOUND with a phrase that says where it was looked for or why it does not fit, or
- * SYM_NO_MEMORY.  */
+ * of them, or dwo_name below comp_dir, or beside the module's own files.  The first that fits,
+ * open, the caller's.  SYM_OK, SYM_NOT_FOUND with a phrase that says where it was looked for or why
+ * it does not fit, or SYM_NO_MEMORY.  */
 enum sym_status sym_find_dwo(struct sym_module *module, const char *comp_dir, const char *dwo_name,
                              sym_fits_fn fits, void *context, struct sym_object **out,
                              struct sym_error *error);
 
 /* The package of split units (.dwp): among symbol_paths, whatever its name, in a directory of them,
- * or beside the module's own files.  The first that fits, open, the caller's.  SYM_OK, SYM_NOT_FOUND
- * or SYM_NO_MEMORY.  */
+ * or beside the module's own files.  The first that fits, open, the caller's.  SYM_OK,
+ * SYM_NOT_FOUND or SYM_NO_MEMORY.  */
 enum sym_status sym_find_dwp(struct sym_module *module, sym_fits_fn fits, void *context,
                              struct sym_object **out, struct sym_error *error);
 
@@ -183,8 +183,9 @@ enum sym_quality sym_symbols_quality(const struct sym_object *object);
 /* Fills the report of a module whose files are chosen.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_report_write(struct sym_module *module, const struct sym_findings *findings);
 
-/* Writes into the report that debug information turned out to lack a part, or to be unreadable (then
- * loaded.has_dwarf is false, and the quality that of the symbols).  SYM_OK or SYM_NO_MEMORY.  */
+/* Writes into the report that debug information turned out to lack a part, or to be unreadable
+ * (then loaded.has_dwarf is false, and the quality that of the symbols).  SYM_OK or
+ * SYM_NO_MEMORY.  */
 enum sym_status sym_module_downgrade(struct sym_module *module, const char *problem,
                                      const char *remedy);
 

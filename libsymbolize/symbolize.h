@@ -90,8 +90,8 @@ struct sym_options {
 
     /* Where to look before anything else, in this order.  What each is shows when it is looked at:
      *
-     * - a file: an ELF object, also with split units (.dwo, .dwp), or text as in /proc/kallsyms (see
-     *   sym_session_kallsyms())
+     * - a file: an ELF object, also one of split units (.dwo, .dwp), or text as in /proc/kallsyms
+     *   (see sym_session_kallsyms())
      * - a directory with a .build-id/ tree below it, or with the tree's xx/ directories in it
      * - a directory of files named after their build IDs, with or without ".debug"
      * - any other directory: the ELF files in it and below are indexed by build ID, once a session,
@@ -127,8 +127,8 @@ struct sym_options {
     uint64_t cache_limit_bytes; /* of all files in it; 0: $FXT_SYMBOL_CACHE_BYTES, or 2 GiB */
 };
 
-/* options may be NULL.  Returns SYM_OK, SYM_INVALID (also: $FXT_SYMBOL_CACHE_BYTES, where it counts,
- * is no number) or SYM_NO_MEMORY.  */
+/* options may be NULL.  Returns SYM_OK, SYM_INVALID (also: $FXT_SYMBOL_CACHE_BYTES, where it
+ * counts, is no number) or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_session_open(const struct sym_options *options,
                                          struct sym_session **out, struct sym_error *error);
 
