@@ -151,9 +151,10 @@ struct profile {
     struct profile_place *places; /* of module id at [id - 1] */
     size_t place_count, place_capacity;
 
-    uint64_t period_ns; /* the largest of all traces */
-    profile_id command; /* first word of the first command */
-    bool has_clock;     /* of the trace being taken in: Unix time - timestamp is clock_ns */
+    uint64_t period_ns;           /* the largest of all traces */
+    profile_id command;           /* first word of the first command */
+    struct profile_origin origin; /* of the trace being taken in */
+    bool has_clock;               /* of it too: Unix time - timestamp is clock_ns */
     int64_t clock_ns;
 
     char *kernel_symbols; /* of the first trace that has any */

@@ -232,17 +232,39 @@ static size_t first_word(const struct fxt_string *command)
     return length;
 }
 
+static enum profile_status take_origin(struct profile *profile,
+                                       const struct profile_capture *capture)
+{
+    struct profile_origin *origin = &profile->origin;
+    const struct {
+        const struct fxt_string *from;
+        profile_id *to;
+    } strings[] = { { &capture->command, &origin->command },
+                    { &capture->arch, &origin->arch },
+                    { &capture->kernel, &origin->kernel },
+                    { &capture->cpu_model, &origin->cpu_model } };
+    enum profile_status status = PROFILE_OK;
+
+    origin->period_ns = capture->period_ns;
+    for (size_t i = 0; i < sizeof strings / sizeof *strings && status == PROFILE_OK; i++)
+        status = profile_stacks_string(profile->stacks, strings[i].from->bytes,
+                                       strings[i].from->length, strings[i].to, NULL);
+    return status;
+}
+
 static enum profile_status take_capture(void *context, const struct profile_capture *capture)
 {
     struct profile *profile = context;
+    enum profile_status status;
 
     if (capture->period_ns > profile->period_ns)
         profile->period_ns = capture->period_ns;
     profile->has_clock = capture->has_clock &&
                          !__builtin_sub_overflow(capture->realtime_ns, capture->monotonic_ns,
                                                  &profile->clock_ns);
-    if (profile->command != 0)
-        return PROFILE_OK;
+    status = take_origin(profile, capture);
+    if (profile->command != 0 || status != PROFILE_OK)
+        return status;
     return profile_stacks_string(profile->stacks, capture->command.bytes,
                                  first_word(&capture->command), &profile->command, NULL);
 }
@@ -431,6 +453,7 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
 {
     forget_unfinished(profile);
     profile->kernel_symbols_done = profile->kernel_symbols_size > 0;
+    profile->origin = (struct profile_origin){ .period_ns = 0 };
     *out = (struct profile_sink){
         .size = sizeof *out,
         .context = profile,
@@ -457,6 +480,11 @@ uint64_t profile_sample_count(const struct profile *profile, enum profile_kind k
 uint64_t profile_stack_count(const struct profile *profile, enum profile_kind kind)
 {
     return profile->values[kind].stacks;
+}
+
+struct profile_origin profile_origin_of(const struct profile *profile)
+{
+    return profile->origin;
 }
 
 const struct profile_loss *profile_loss_of(const struct profile *profile)

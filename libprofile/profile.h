@@ -591,6 +591,16 @@ PROFILE_API size_t profile_value_count(const struct profile *profile, enum profi
 PROFILE_API struct profile_stack_value profile_get_value(const struct profile *profile,
                                                          enum profile_kind kind, size_t index);
 
+/* What the trace taken in last says of itself; strings of the profile, 0 unknown.  */
+struct profile_origin {
+    uint64_t period_ns;
+    profile_id command;
+    profile_id arch;
+    profile_id kernel;
+    profile_id cpu_model;
+};
+PROFILE_API struct profile_origin profile_origin_of(const struct profile *profile);
+
 /* ---- The heap ---- */
 
 /* Of when a heap profile tells.  Up to there, everything that was allocated counts as such, and so
