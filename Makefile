@@ -175,6 +175,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(p))))
 
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
 TEST_OBJECTS := $(foreach l,$(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
+TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
 # libdwarf is what the decoder of DWARF is compared with.
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.

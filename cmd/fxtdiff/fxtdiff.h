@@ -67,9 +67,10 @@ struct diff_run {
     enum diff_side side;
     double cost;             /* in all: of the sample type */
     double samples;          /* from how many samples that was estimated */
+    bool type_assumed;       /* it does not say of which type its values are */
     struct diff_cost *costs; /* sorted by function, none twice */
     size_t cost_count;
-    /* sorted by node, none twice; none (with costs) where only vectors are known, as in baselines */
+    /* sorted by node, none twice; none where only costs are known, as in baselines */
     struct diff_stack_cost *stacks;
     size_t stack_count;
     struct diff_environment environment;
@@ -100,6 +101,7 @@ struct diff_set {
     struct diff_run *runs;   /* those of the base first, each side in the order given */
     size_t run_count;
     size_t side_runs[DIFF_SIDES];
+    size_t unreadable_count; /* inputs of which nothing could be read: they are no runs */
 };
 
 /* ---- Building a set from something else than profiles ---- */
@@ -166,11 +168,12 @@ struct diff_settings {
 
 /* Read paths as runs of a side, symbolized and matched.  Messages are printed; the status is the
  * worst.  */
-enum cli_exit diff_read(struct diff_builder *builder, const struct diff_reading *reading,
-                        enum diff_side side, const struct cli_texts *paths);
+enum cli_exit diff_read(struct diff_builder *builder, enum diff_side side,
+                        const struct cli_texts *paths);
 
-struct diff_builder *diff_builder_open(void);
-/* Match what only one side has, sort, make the set.  It belongs to the builder.  */
+struct diff_builder *diff_builder_open(const struct diff_reading *reading); /* borrowed */
+/* Symbolize, match what only one side has, sort, make the set.  It belongs to the builder.  NULL
+ * after a message.  */
 struct diff_set *diff_builder_finish(struct diff_builder *builder);
 void diff_builder_close(struct diff_builder *builder); /* accepts NULL */
 
@@ -204,7 +207,7 @@ struct diff_rule {
     const char *place;  /* "budgets.txt:3" */
     const char *file;   /* of the function, for annotations; "" unknown */
     uint32_t line;
-    enum { DIFF_RULE_KEPT, DIFF_RULE_BROKEN, DIFF_RULE_UNKNOWN } outcome;
+    enum diff_outcome { DIFF_RULE_KEPT, DIFF_RULE_BROKEN, DIFF_RULE_UNKNOWN } outcome;
 };
 
 struct diff_report {
@@ -221,8 +224,10 @@ struct diff_report {
     size_t note_count;
     const char *power; /* one line: what these runs could have found */
 
-    /* NULL where there is nothing to compare with: budgets alone.  */
-    const struct profile_comparison *comparison;
+    /* NULL where there is nothing to compare with: one side only, for budgets, or runs that cannot
+     * be compared, for which problem gives the reason.  */
+    struct profile_comparison *comparison;
+    const char *problem; /* a phrase; NULL: none */
     struct diff_rule *rules;
     size_t rule_count;
 
@@ -235,7 +240,18 @@ struct diff_report {
     size_t suppressed_count;
     size_t new_count, gone_count, renamed_count;
     enum cli_exit input_status; /* CLI_DAMAGED when some input was */
+
+    size_t reason_capacity, note_capacity, rule_capacity; /* for report.c only */
 };
+
+/* Compare the runs of a set.  NULL after a message: they are not of one kind.  set and settings are
+ * borrowed; the report belongs to the caller.  It has no verdict before diff_report_judge().  */
+struct diff_report *diff_report_open(const struct diff_set *set,
+                                     const struct diff_settings *settings);
+/* Decide, count and sort, with what policies did.  */
+void diff_report_judge(struct diff_report *report);
+enum cli_exit diff_report_exit(const struct diff_report *report); /* status of a verdict */
+void diff_report_close(struct diff_report *report);               /* accepts NULL */
 
 /* For policies.  Text is copied.  After any of them the verdict is made anew.  */
 void diff_report_reason(struct diff_report *report, const char *format, ...)
@@ -256,6 +272,9 @@ double *diff_mean_stacks(const struct diff_set *set);
 /* "1.25 s", "12.0 MiB", "3,400": a cost in the set's unit.  text has room for 32 bytes.  */
 const char *diff_amount(const struct diff_set *set, double value, char text[32]);
 
+/* The larger of both families' changes of share, whatever its sign.  */
+double diff_row_change(const struct diff_row *row);
+
 /* "file:line" of the new side, else of the base; "" when unknown.  line may be NULL.  */
 const char *diff_file_of(const struct diff_function *function, uint32_t *line);
 
@@ -272,8 +291,8 @@ struct diff_reader {
     bool (*recognizes)(const unsigned char *start, size_t length);
     /* Add its runs: one, or as many as it has.  path is what to open, label what to call it in
      * messages and in struct diff_run.  Messages are printed.  */
-    enum cli_exit (*read)(struct diff_builder *builder, const struct diff_reading *reading,
-                          enum diff_side side, const char *path, const char *label);
+    enum cli_exit (*read)(struct diff_builder *builder, enum diff_side side, const char *path,
+                          const char *label);
 };
 extern const struct diff_reader diff_readers[]; /* readers.c; ends with recognizes NULL */
 

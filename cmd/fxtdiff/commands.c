@@ -1,0 +1,6 @@
+/* commands.c - what fxtdiff does beside comparing files.  */
+#include "cmd/fxtdiff/commands.h"
+
+const struct diff_command diff_commands[] = {
+    { 0 },
+};

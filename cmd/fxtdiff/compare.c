@@ -1,0 +1,237 @@
+/* compare.c - a set of runs as rows of numbers, for libprofile/compare.  */
+#include "cmd/fxtdiff/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtdiff/arena.h"
+
+/* ---- Whether they can be compared ---- */
+
+static const struct diff_run *run_with_other_period(const struct diff_set *set,
+                                                    const struct diff_run **first)
+{
+    *first = NULL;
+    for (size_t i = 0; i < set->run_count; i++) {
+        const struct diff_run *run = &set->runs[i];
+
+        if (run->environment.period_ns == 0)
+            continue;
+        if (!*first)
+            *first = run;
+        else if (run->environment.period_ns != (*first)->environment.period_ns)
+            return run;
+    }
+    return NULL;
+}
+
+/* Counts of samples beside nanoseconds are not what a slower build looks like.  */
+#define UNLIKELY_RATIO 1000
+
+/* A run without a sample type whose cost is out of all proportion to those that have one.  */
+static const struct diff_run *run_of_other_type(const struct diff_set *set,
+                                                const struct diff_run **typed)
+{
+    *typed = NULL;
+    for (size_t i = 0; i < set->run_count; i++)
+        if (!set->runs[i].type_assumed && set->runs[i].cost > 0)
+            *typed = &set->runs[i];
+    for (size_t i = 0; *typed && i < set->run_count; i++) {
+        const struct diff_run *run = &set->runs[i];
+
+        if (run->type_assumed && run->cost > 0 &&
+            (run->cost > (*typed)->cost * UNLIKELY_RATIO ||
+             run->cost < (*typed)->cost / UNLIKELY_RATIO))
+            return run;
+    }
+    return NULL;
+}
+
+static const char *side_name(enum diff_side side)
+{
+    return side == DIFF_BASE ? "base" : "new";
+}
+
+static const char *empty_run(struct diff_report *report)
+{
+    const struct diff_set *set = report->set;
+
+    for (size_t i = 0; i < set->run_count; i++)
+        if (!(set->runs[i].cost > 0) || !(set->runs[i].samples > 0))
+            return diff_report_text(report, "the %s run %s has no samples",
+                                    side_name(set->runs[i].side), set->runs[i].label);
+    return NULL;
+}
+
+static bool has_common_function(const struct diff_set *set)
+{
+    uint8_t *sides = cli_allocate(set->function_count, 1);
+    bool found = false;
+
+    for (size_t i = 0; i < set->run_count; i++)
+        for (size_t k = 0; k < set->runs[i].cost_count; k++)
+            sides[set->runs[i].costs[k].function] |= (uint8_t)(1u << set->runs[i].side);
+    for (size_t f = 0; f < set->function_count; f++)
+        found |= sides[f] == 3;
+    free(sides);
+    return found;
+}
+
+bool diff_check_runs(struct diff_report *report, const char **problem)
+{
+    const struct diff_set *set = report->set;
+    const struct diff_run *first, *other = run_with_other_period(set, &first);
+    char a[32], b[32];
+
+    if (other) {
+        cli_error("%s was sampled every %s, %s every %s: capture both with the same period",
+                  first->label, cli_grouped(first->environment.period_ns), other->label,
+                  cli_grouped(other->environment.period_ns));
+        return false;
+    }
+    other = run_of_other_type(set, &first);
+    if (other) {
+        cli_error("%s has %s in all, %s %s: they cannot be of one sample type", first->label,
+                  diff_amount(set, first->cost, a), other->label, diff_amount(set, other->cost, b));
+        return false;
+    }
+    *problem = NULL;
+    if (set->unreadable_count > 0)
+        *problem = diff_report_text(report, "%zu input%s could not be read", set->unreadable_count,
+                                    set->unreadable_count == 1 ? "" : "s");
+    if (!*problem)
+        *problem = empty_run(report);
+    if (!*problem && set->side_runs[DIFF_BASE] > 0 && set->side_runs[DIFF_NEW] > 0 &&
+        !has_common_function(set))
+        *problem = "no function is in both: these are not builds of one program, or one lacks its "
+                   "symbols";
+    return true;
+}
+
+/* ---- Rows ---- */
+
+struct rows {
+    const struct diff_set *set;
+    double *cost, *samples;
+    double *self, *total; /* of each function, run_count numbers */
+    uint32_t *group;
+    uint8_t *covered; /* scratch: of each node */
+    uint8_t *caller;  /* scratch: of each function */
+};
+
+static void fill_rows(struct rows *rows)
+{
+    const struct diff_set *set = rows->set;
+
+    for (size_t i = 0; i < set->run_count; i++) {
+        const struct diff_run *run = &set->runs[i];
+
+        rows->cost[i] = run->cost;
+        rows->samples[i] = run->samples;
+        for (size_t k = 0; k < run->cost_count; k++) {
+            size_t at = (size_t)run->costs[k].function * set->run_count + i;
+
+            rows->self[at] = run->costs[k].self;
+            rows->total[at] = run->costs[k].total;
+        }
+    }
+}
+
+/* Functions of one file: the last two parts of its path, as build folders differ.  */
+static void fill_groups(struct rows *rows)
+{
+    const struct diff_set *set = rows->set;
+    struct diff_texts files = { .arena = diff_arena_open() };
+
+    for (size_t f = 0; f < set->function_count; f++) {
+        const char *file = diff_file_of(&set->functions[f], NULL);
+        const char *start = file + strlen(file);
+        unsigned parts = 0;
+
+        while (start > file && parts < 2)
+            parts += *--start == '/';
+        rows->group[f] = *file ? diff_texts_add(&files, start, strlen(start)) : PROFILE_NO_GROUP;
+    }
+    diff_texts_release(&files);
+    diff_arena_close(files.arena);
+}
+
+/* What the function's direct callers cost, each stack once.  Parents lie before their children.  */
+static bool fill_callers(void *context, size_t function, double *row)
+{
+    struct rows *rows = context;
+    const struct diff_set *set = rows->set;
+    bool any = false;
+
+    memset(row, 0, set->run_count * sizeof *row);
+    memset(rows->caller, 0, set->function_count);
+    for (size_t node = 1; node < set->node_count; node++) {
+        uint32_t parent = set->nodes[node].parent;
+
+        if (set->nodes[node].function != function || parent == 0 ||
+            set->nodes[parent].function == function)
+            continue;
+        rows->caller[set->nodes[parent].function] = 1;
+        any = true;
+    }
+    if (!any)
+        return false;
+    for (size_t node = 1; node < set->node_count; node++)
+        rows->covered[node] = rows->covered[set->nodes[node].parent] |
+                              rows->caller[set->nodes[node].function];
+    for (size_t i = 0; i < set->run_count; i++)
+        for (size_t k = 0; k < set->runs[i].stack_count; k++)
+            if (rows->covered[set->runs[i].stacks[k].node])
+                row[i] += set->runs[i].stacks[k].value;
+    return true;
+}
+
+/* Callers are known where all runs have stacks.  */
+static bool all_have_stacks(const struct diff_set *set)
+{
+    for (size_t i = 0; i < set->run_count; i++)
+        if (set->runs[i].stack_count == 0)
+            return false;
+    return true;
+}
+
+bool diff_compare(struct diff_report *report)
+{
+    const struct diff_set *set = report->set;
+    size_t cells = set->function_count * set->run_count;
+    struct rows rows = { .set = set,
+                         .cost = cli_allocate(set->run_count, sizeof *rows.cost),
+                         .samples = cli_allocate(set->run_count, sizeof *rows.samples),
+                         .self = cli_allocate(cells, sizeof *rows.self),
+                         .total = cli_allocate(cells, sizeof *rows.total),
+                         .group = cli_allocate(set->function_count, sizeof *rows.group),
+                         .covered = cli_allocate(set->node_count, 1),
+                         .caller = cli_allocate(set->function_count, 1) };
+    struct profile_compare_input input = { .base_runs = set->side_runs[DIFF_BASE],
+                                           .new_runs = set->side_runs[DIFF_NEW],
+                                           .cost = rows.cost,
+                                           .samples = rows.samples,
+                                           .function_count = set->function_count,
+                                           .self = rows.self,
+                                           .total = rows.total,
+                                           .group = rows.group,
+                                           .callers = all_have_stacks(set) ? fill_callers : NULL,
+                                           .context = &rows };
+    struct profile_error error;
+    bool ok;
+
+    fill_rows(&rows);
+    fill_groups(&rows);
+    ok = profile_compare(&input, &report->settings->compare, &report->comparison, &error) ==
+         PROFILE_OK;
+    if (!ok)
+        cli_error("%s", error.message);
+    free(rows.cost);
+    free(rows.samples);
+    free(rows.self);
+    free(rows.total);
+    free(rows.group);
+    free(rows.covered);
+    free(rows.caller);
+    return ok;
+}

@@ -1,0 +1,220 @@
+/* json.c - the report as one JSON object (schemas/fxtdiff.schema.json).
+ *
+ * The version counts up when a key changes its meaning or goes; new keys may come without.  */
+#include "cmd/cli/json.h"
+
+#include <math.h>
+
+#include "cmd/fxtdiff/outputs.h"
+#include "cmd/fxtdiff/print.h"
+
+#define SCHEMA_VERSION 1
+
+/* JSON has no infinity.  */
+static void put_number(struct json *json, const char *key, double number)
+{
+    if (isfinite(number))
+        json_double(json, key, number);
+    else
+        json_null(json, key);
+}
+
+static void put_text_or_null(struct json *json, const char *key, const char *text)
+{
+    if (text && *text)
+        json_text(json, key, text);
+    else
+        json_null(json, key);
+}
+
+static void put_texts(struct json *json, const char *key, const char *const *texts, size_t count)
+{
+    json_open(json, key, '[');
+    for (size_t i = 0; i < count; i++)
+        json_text(json, NULL, texts[i]);
+    json_close(json, ']');
+}
+
+static const char *lower_verdict(enum profile_verdict verdict)
+{
+    static const char *const names[] = { [PROFILE_VERDICT_PASS] = "pass",
+                                         [PROFILE_VERDICT_FAIL] = "fail",
+                                         [PROFILE_VERDICT_INCONCLUSIVE] = "inconclusive" };
+
+    return names[verdict];
+}
+
+/* ---- What was compared ---- */
+
+static void put_run(struct json *json, const struct diff_run *run)
+{
+    const struct diff_environment *environment = &run->environment;
+
+    json_open(json, NULL, '{');
+    json_text(json, "label", run->label);
+    json_text(json, "side", run->side == DIFF_BASE ? "base" : "new");
+    put_number(json, "cost", run->cost);
+    put_number(json, "samples", run->samples);
+    json_open(json, "environment", '{');
+    put_text_or_null(json, "cpu_model", environment->cpu_model);
+    put_text_or_null(json, "kernel", environment->kernel);
+    put_text_or_null(json, "arch", environment->arch);
+    put_text_or_null(json, "compiler", environment->compiler);
+    put_text_or_null(json, "command", environment->command);
+    if (environment->period_ns > 0)
+        json_u64(json, "period_ns", environment->period_ns);
+    else
+        json_null(json, "period_ns");
+    put_texts(json, "builds", environment->builds, environment->build_count);
+    json_close(json, '}');
+    json_close(json, '}');
+}
+
+static void put_options(struct json *json, const struct diff_settings *settings)
+{
+    static const char *const metrics[] = { "both", "self", "total" };
+
+    json_open(json, "options", '{');
+    json_double(json, "q", settings->compare.q);
+    json_double(json, "floor", settings->compare.floor);
+    json_double(json, "min_share", settings->compare.min_share);
+    json_double(json, "min_rel", settings->compare.min_rel);
+    json_double(json, "min_total", settings->compare.min_total);
+    json_text(json, "metric", metrics[settings->metric]);
+    json_close(json, '}');
+}
+
+/* ---- What came out ---- */
+
+static void put_total(struct json *json, const struct profile_comparison *comparison)
+{
+    const struct profile_total_change *total = &comparison->total;
+
+    json_open(json, "total", '{');
+    json_double(json, "base", total->base);
+    json_double(json, "new", total->new_cost);
+    json_double(json, "shift", total->shift);
+    json_double(json, "relative", total->relative);
+    json_double(json, "low", total->low);
+    json_double(json, "high", total->high);
+    json_double(json, "p", total->p);
+    json_bool(json, "exact", total->exact);
+    put_number(json, "noise", total->noise);
+    put_number(json, "detectable", total->detectable);
+    if (total->runs_wanted > 0)
+        json_unsigned(json, "runs_wanted", total->runs_wanted);
+    else
+        json_null(json, "runs_wanted");
+    json_close(json, '}');
+}
+
+static void put_change(struct json *json, const char *key, const struct profile_change *change,
+                       const double interval[2])
+{
+    json_open(json, key, '{');
+    json_double(json, "base_share", change->base_share);
+    json_double(json, "new_share", change->new_share);
+    put_number(json, "low", interval[0]);
+    put_number(json, "high", interval[1]);
+    json_double(json, "base_cost", change->base_cost);
+    json_double(json, "new_cost", change->new_cost);
+    put_number(json, "relative", change->relative);
+    json_bool(json, "tested", change->tested);
+    json_double(json, "dispersion", change->dispersion);
+    json_double(json, "p", change->p);
+    json_double(json, "q", change->q);
+    put_text_or_null(json, "flag", diff_flag_name(change->flag));
+    json_close(json, '}');
+}
+
+static void put_place(struct json *json, const char *key, const struct diff_place *place)
+{
+    if (!place->name) {
+        json_null(json, key);
+        return;
+    }
+    json_open(json, key, '{');
+    json_text(json, "name", place->name);
+    put_text_or_null(json, "file", place->file);
+    json_unsigned(json, "start_line", place->start_line);
+    json_unsigned(json, "first_line", place->first_line);
+    json_unsigned(json, "last_line", place->last_line);
+    put_text_or_null(json, "module", place->module);
+    json_close(json, '}');
+}
+
+static void put_row(struct json *json, const struct diff_row *row)
+{
+    static const char *const states[] = { "both", "new", "gone", "renamed" };
+
+    json_open(json, NULL, '{');
+    json_text(json, "name", row->names->name);
+    json_text(json, "state", states[row->state]);
+    put_text_or_null(json, "flag", diff_flag_name(row->flag));
+    put_text_or_null(json, "suppressed", row->suppressed);
+    put_change(json, "self", &row->self, row->self_interval);
+    put_change(json, "total", &row->total, row->total_interval);
+    put_place(json, "base", &row->names->places[DIFF_BASE]);
+    put_place(json, "new", &row->names->places[DIFF_NEW]);
+    json_close(json, '}');
+}
+
+static void put_rule(struct json *json, const struct diff_rule *rule)
+{
+    static const char *const outcomes[] = { "kept", "exceeded", "unknown" };
+
+    json_open(json, NULL, '{');
+    json_text(json, "rule", rule->text);
+    json_text(json, "result", rule->result);
+    json_text(json, "place", rule->place);
+    json_text(json, "outcome", outcomes[rule->outcome]);
+    json_close(json, '}');
+}
+
+static void put_comparison(struct json *json, const struct diff_report *report)
+{
+    if (!report->comparison) {
+        json_null(json, "total");
+        json_null(json, "tests");
+    } else {
+        put_total(json, report->comparison);
+        json_unsigned(json, "tests", report->comparison->test_count);
+    }
+    json_open(json, "functions", '[');
+    for (size_t i = 0; i < report->row_count; i++)
+        put_row(json, &report->rows[i]);
+    json_close(json, ']');
+    json_open(json, "budgets", '[');
+    for (size_t i = 0; i < report->rule_count; i++)
+        put_rule(json, &report->rules[i]);
+    json_close(json, ']');
+}
+
+static void put_report(const struct diff_report *report, struct cli_output *output)
+{
+    struct json json = { .output = output };
+
+    json_open(&json, NULL, '{');
+    json_text(&json, "schema", "fxtdiff");
+    json_unsigned(&json, "version", SCHEMA_VERSION);
+    json_text(&json, "verdict", lower_verdict(report->verdict));
+    put_texts(&json, "reasons", report->reasons, report->reason_count);
+    put_texts(&json, "notes", report->notes, report->note_count);
+    put_text_or_null(&json, "power", report->power);
+    json_text(&json, "sample_type", report->set->type.type);
+    json_text(&json, "unit", report->set->type.unit);
+    json_bool(&json, "damaged", report->input_status == CLI_DAMAGED);
+    put_options(&json, report->settings);
+    json_open(&json, "runs", '[');
+    for (size_t i = 0; i < report->set->run_count; i++)
+        put_run(&json, &report->set->runs[i]);
+    json_close(&json, ']');
+    put_comparison(&json, report);
+    json_close(&json, '}');
+    json_end_line(&json);
+}
+
+enum cli_exit diff_write_json(const struct diff_report *report, const char *path)
+{
+    return diff_write_whole(report, path, put_report);
+}

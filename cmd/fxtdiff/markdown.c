@@ -1,0 +1,168 @@
+/* markdown.c - the report as a comment on a pull request.
+ *
+ * GitHub takes 65,536 characters; rows end where that would be exceeded, and the rest is
+ * counted.  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtdiff/format.h"
+#include "cmd/fxtdiff/outputs.h"
+#include "cmd/fxtdiff/print.h"
+
+/* Bytes, so never fewer than characters.  What follows the rows has the rest of 65,000.  */
+#define ROWS_LIMIT   50000
+#define NAME_LIMIT   300 /* of what is printed of one name */
+#define REASON_LIMIT 1000
+#define NOTES        10
+
+/* Text in a table: no escapes of Markdown or HTML, and no end of the cell.  */
+static char *escaped(const char *text, size_t limit)
+{
+    size_t length = strlen(text), used = 0;
+    char *out = cli_allocate(limit * 6 + 8, 1);
+    size_t taken = 0;
+
+    for (; taken < length && taken < limit; taken++) {
+        char c = text[taken];
+
+        if (c == '<' || c == '>' || c == '&') {
+            const char *entity = c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;";
+
+            used += (size_t)snprintf(out + used, 8, "%s", entity);
+            continue;
+        }
+        if (strchr("\\`*_{}[]#|~@", c))
+            out[used++] = '\\';
+        out[used++] = c;
+    }
+    while (taken < length && used > 0 && ((unsigned char)text[taken] & 0xc0) == 0x80) {
+        taken--; /* half a character */
+        used--;
+    }
+    if (taken < length)
+        (void)snprintf(out + used, 4, "...");
+    return out;
+}
+
+static void put_line(struct cli_output *output, const char *before, const char *text)
+{
+    char *clean = escaped(text, REASON_LIMIT);
+
+    diff_print(output, "%s%s\n", before, clean);
+    free(clean);
+}
+
+static void put_total(const struct diff_report *report, struct cli_output *output)
+{
+    const struct profile_total_change *total = &report->comparison->total;
+    char base[32], new_cost[32], change[32], low[32], high[32], p[32];
+    char *type = escaped(report->set->type.type, NAME_LIMIT);
+
+    diff_print(output,
+               "\n| %s per run | base | new | change | 95 %% interval | p | runs |\n"
+               "| --- | ---: | ---: | ---: | :---: | ---: | :---: |\n"
+               "| total | %s | %s | **%s** | %s ... %s | %s | %zu + %zu |\n",
+               type, diff_amount(report->set, total->base, base),
+               diff_amount(report->set, total->new_cost, new_cost),
+               diff_relative(total->relative, change), diff_relative(total->low, low),
+               diff_relative(total->high, high), diff_probability(total->p, p),
+               report->comparison->runs[0], report->comparison->runs[1]);
+    free(type);
+}
+
+static char *row_text(const struct diff_row *row, const char *name)
+{
+    const char *family;
+    const double *interval;
+    const struct profile_change *change = diff_row_family(row, &family, &interval);
+    char *place = diff_row_place(row);
+    char *clean_name = escaped(name, NAME_LIMIT), *clean_place = escaped(place, NAME_LIMIT);
+    char *reason = escaped(row->suppressed ? row->suppressed : "", NAME_LIMIT);
+    const char *mark = diff_row_mark(row);
+    char relative[32], q[32], *text = NULL;
+    double half = (interval[1] - interval[0]) / 2;
+
+    if (asprintf(&text,
+                 "| %s%s%s | %s | %s | %.2f %% | %.2f %% | %+.2f \xc2\xb1 %.2f | %s | %s | %s |\n",
+                 strcmp(mark, "~") == 0 ? "\\~" : mark, *reason ? ": " : "", reason, clean_name,
+                 family, 100 * change->base_share, 100 * change->new_share,
+                 100 * (change->new_share - change->base_share), isfinite(half) ? 100 * half : 0,
+                 diff_relative(change->relative, relative),
+                 change->tested ? diff_probability(change->q, q) : "", clean_place) < 0)
+        text = NULL;
+    free(place);
+    free(clean_name);
+    free(clean_place);
+    free(reason);
+    return text ? text : cli_join("", "");
+}
+
+static void put_rows(const struct diff_report *report, struct cli_output *output)
+{
+    size_t count = diff_shown_rows(report), used = 0, i = 0;
+    char **names = diff_row_names(report, count);
+
+    if (count > 0)
+        diff_print(output, "\n| | function | of | base | new | points | cost | q | |\n"
+                           "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
+    for (; i < count; i++) {
+        char *text = row_text(&report->rows[i], names[i]);
+        size_t length = strlen(text);
+
+        if (used + length > ROWS_LIMIT) {
+            free(text);
+            break;
+        }
+        diff_print(output, "%s", text);
+        used += length;
+        free(text);
+    }
+    diff_row_names_free(names, count);
+    if (i < report->row_count)
+        diff_print(output, "\n%s more functions, %s of them new, gone or renamed ones in all.\n",
+                   cli_grouped(report->row_count - i),
+                   cli_grouped(report->new_count + report->gone_count + report->renamed_count));
+}
+
+static void put_rules(const struct diff_report *report, struct cli_output *output)
+{
+    static const char *const outcomes[] = { "kept", "**exceeded**", "unknown" };
+    size_t shown = report->rule_count < NOTES ? report->rule_count : NOTES;
+
+    if (shown > 0)
+        diff_print(output, "\n| budget | | |\n| --- | --- | --- |\n");
+    for (size_t i = 0; i < shown; i++) {
+        const struct diff_rule *rule = &report->rules[i];
+        char *text = escaped(rule->text, NAME_LIMIT), *result = escaped(rule->result, NAME_LIMIT);
+
+        diff_print(output, "| %s | %s | %s |\n", text, outcomes[rule->outcome], result);
+        free(text);
+        free(result);
+    }
+    if (shown < report->rule_count)
+        diff_print(output, "\n%zu more budgets.\n", report->rule_count - shown);
+}
+
+static void put_report(const struct diff_report *report, struct cli_output *output)
+{
+    diff_print(output, "### fxtdiff: %s\n\n", diff_verdict_name(report->verdict));
+    for (size_t i = 0; i < report->reason_count && i < NOTES; i++)
+        put_line(output, "- ", report->reasons[i]);
+    if (report->comparison) {
+        put_total(report, output);
+        put_rows(report, output);
+    }
+    put_rules(report, output);
+    if (report->note_count > 0)
+        diff_print(output, "\n");
+    for (size_t i = 0; i < report->note_count && i < NOTES; i++)
+        put_line(output, "- ", report->notes[i]);
+    if (*report->power)
+        put_line(output, "\nPower: ", report->power);
+}
+
+enum cli_exit diff_write_markdown(const struct diff_report *report, const char *path)
+{
+    return diff_write_whole(report, path, put_report);
+}

@@ -1,0 +1,160 @@
+/* print.c - what the text and Markdown outputs share.  */
+#include "cmd/fxtdiff/print.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void diff_print(struct cli_output *output, const char *format, ...)
+{
+    va_list arguments;
+    char *text = NULL;
+    int length;
+
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        cli_error("out of memory");
+        exit(CLI_ENVIRONMENT);
+    }
+    (void)cli_output_write(output, text, (size_t)length);
+    free(text);
+}
+
+enum cli_exit diff_write_whole(const struct diff_report *report, const char *path,
+                               void (*print)(const struct diff_report *report,
+                                             struct cli_output *output))
+{
+    struct cli_output output;
+
+    if (cli_output_open(&output, *path ? path : "-") != CLI_OK)
+        return CLI_ENVIRONMENT;
+    print(report, &output);
+    return cli_output_commit(&output);
+}
+
+const struct profile_change *diff_row_family(const struct diff_row *row, const char **name,
+                                             const double **interval)
+{
+    double own = fabs(row->self.new_share - row->self.base_share);
+    double all = fabs(row->total.new_share - row->total.base_share);
+    bool self = own > 0 ? own >= all : row->self.base_share > 0 && all <= 0;
+
+    if (row->flag != PROFILE_CHANGE_NONE)
+        self = row->self.flag == row->flag;
+    *name = self ? "self" : "total";
+    *interval = self ? row->self_interval : row->total_interval;
+    return self ? &row->self : &row->total;
+}
+
+/* ---- Names ---- */
+
+static char *name_of_row(const struct diff_row *row, bool whole)
+{
+    const char *name = row->names->name;
+    char *text = whole ? cli_join(name, "") : profile_short_name(name, strlen(name));
+    char *was, *both = NULL;
+
+    if (!text)
+        text = cli_join(name, "");
+    if (row->state != DIFF_RENAMED)
+        return text;
+    name = row->names->places[DIFF_BASE].name;
+    was = whole ? cli_join(name, "") : profile_short_name(name, strlen(name));
+    if (asprintf(&both, "%s (was %s)", text, was ? was : name) < 0)
+        both = NULL;
+    free(was);
+    if (!both)
+        return text;
+    free(text);
+    return both;
+}
+
+struct named {
+    const char *name;
+    size_t row;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+char **diff_row_names(const struct diff_report *report, size_t count)
+{
+    char **names = cli_allocate(count, sizeof *names);
+    struct named *sorted = cli_allocate(count, sizeof *sorted);
+    bool *same = cli_allocate(count, sizeof *same);
+
+    for (size_t i = 0; i < count; i++) {
+        names[i] = name_of_row(&report->rows[i], false);
+        sorted[i] = (struct named){ names[i], i };
+    }
+    if (count > 0)
+        qsort(sorted, count, sizeof *sorted, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(sorted[i].name, sorted[i - 1].name) == 0)
+            same[sorted[i].row] = same[sorted[i - 1].row] = true;
+    for (size_t i = 0; i < count; i++) {
+        if (!same[i])
+            continue;
+        free(names[i]);
+        names[i] = name_of_row(&report->rows[i], true);
+    }
+    free(sorted);
+    free(same);
+    return names;
+}
+
+void diff_row_names_free(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+char *diff_row_place(const struct diff_row *row)
+{
+    uint32_t line;
+    const char *file = diff_file_of(row->names, &line);
+    const char *start = file + strlen(file);
+    unsigned slashes = 0;
+    char *text = NULL;
+
+    while (start > file && slashes < 2)
+        slashes += *--start == '/';
+    start += slashes == 2;
+    if (*file && line > 0 && asprintf(&text, "%s:%" PRIu32, start, line) >= 0)
+        return text;
+    return cli_join(start, "");
+}
+
+const char *diff_row_mark(const struct diff_row *row)
+{
+    static const char *const marks[4][4] = {
+        { "", "NEW", "GONE", "RENAMED" },
+        { "dearer", "dearer NEW", "dearer", "dearer RENAMED" },
+        { "cheaper", "cheaper", "cheaper GONE", "cheaper RENAMED" },
+        { "moved", "moved NEW", "moved", "moved RENAMED" },
+    };
+
+    if (row->suppressed)
+        return "suppressed";
+    if (row->flag != PROFILE_CHANGE_NONE || row->state != DIFF_BOTH)
+        return marks[row->flag][row->state];
+    return row->self.tested || row->total.tested ? "~" : "";
+}
+
+size_t diff_shown_rows(const struct diff_report *report)
+{
+    size_t findings = report->dearer_count + report->moved_count + report->cheaper_count +
+                      report->suppressed_count;
+    size_t rows = report->settings->rows;
+
+    if (rows == 0 || rows > report->row_count)
+        rows = report->row_count;
+    return rows > findings ? rows : findings;
+}

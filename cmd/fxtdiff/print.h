@@ -1,0 +1,36 @@
+/* print.h - what the text and Markdown outputs share.  */
+#ifndef FXTDIFF_PRINT_H
+#define FXTDIFF_PRINT_H
+
+#include "cmd/fxtdiff/fxtdiff.h"
+
+/* printf() to an output; what fails stays in output->failed.  */
+void diff_print(struct cli_output *output, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Open path, let print write to it, commit.  */
+enum cli_exit diff_write_whole(const struct diff_report *report, const char *path,
+                               void (*print)(const struct diff_report *report,
+                                             struct cli_output *output));
+
+/* What a row shows of its function: the family that the flag is of, or that changed most.  */
+const struct profile_change *diff_row_family(const struct diff_row *row, const char **name,
+                                             const double **interval);
+
+/* Names of the first count rows without what makes them long - parameters, return types - but whole
+ * where two of them would read the same; with "(was NAME)" where they were renamed.  The array and
+ * its texts come from malloc().  */
+char **diff_row_names(const struct diff_report *report, size_t count);
+void diff_row_names_free(char **names, size_t count);
+
+/* "folder/file.c:12", from malloc(); "" unknown.  */
+char *diff_row_place(const struct diff_row *row);
+
+/* What marks a row, most telling first: suppressed, the flag, the state; "~" nothing found, "" not
+ * tested.  */
+const char *diff_row_mark(const struct diff_row *row);
+
+/* How many rows a table shows: all findings, and more up to the number asked for.  */
+size_t diff_shown_rows(const struct diff_report *report);
+
+#endif /* FXTDIFF_PRINT_H */

@@ -1,0 +1,409 @@
+/* read_profile.c - pprof profiles and folded stacks as runs.
+ *
+ * Their frames go into the builder's stacks by name: what has names needs no addresses, and
+ * addresses of two runs say nothing about each other.  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/fxtdiff/builder.h"
+#include "cmd/fxtdiff/readers.h"
+#include "libprofile/codec/files.h"
+
+/* A profile being read.  */
+struct job {
+    struct diff_builder *builder;
+    struct profile_stacks *stacks;
+    const char *label;
+    struct profile_error error;
+    bool refused; /* a message was printed */
+
+    const struct profile_text *strings;
+    size_t string_count;
+    profile_id *mappings; /* module of each, by number */
+    size_t mapping_count, mapping_capacity;
+    struct profile_line *functions; /* name, file, start line */
+    size_t function_count, function_capacity;
+    profile_id *locations; /* frame of each */
+    size_t location_count, location_capacity;
+    struct profile_line *lines; /* scratch */
+    size_t line_capacity;
+
+    size_t value;       /* index of the sample type */
+    size_t count_value; /* index of samples/count; SIZE_MAX: none */
+    int64_t period;     /* of values of the sample type; 0 unknown */
+    double cost, samples;
+};
+
+/* ---- Opening ---- */
+
+static enum cli_exit open_input(const char *path, const char *label, int *fd,
+                                struct fxt_input **input)
+{
+    struct fxt_input_options options = { .size = sizeof options, .as_stream = true };
+
+    *input = NULL;
+    *fd = options.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0) {
+        cli_error("%s: %s", label, strerror(errno));
+        return CLI_ENVIRONMENT;
+    }
+    if (fxt_input_open(&options, input, NULL) == FXT_OK)
+        return CLI_OK;
+    cli_error("%s: out of memory", label);
+    return CLI_ENVIRONMENT;
+}
+
+/* What to say and return of a reader's status.  */
+static enum cli_exit finish(struct job *job, enum profile_status status,
+                            const struct profile_read_notices *notices)
+{
+    char text[300];
+    bool damaged = profile_read_describe(notices, text, sizeof text);
+
+    if (damaged)
+        cli_error("%s: %s", job->label, text);
+    if (job->refused)
+        return CLI_USAGE;
+    if (status == PROFILE_OK)
+        return damaged ? CLI_DAMAGED : CLI_OK;
+    cli_error("%s: %s", job->label, job->error.message);
+    job->builder->set.unreadable_count++;
+    return status == PROFILE_MALFORMED ? CLI_DAMAGED : CLI_ENVIRONMENT;
+}
+
+/* Keep an error of the stacks: a sink returns but its status.  */
+static enum profile_status intern(struct job *job, const char *bytes, size_t length,
+                                  profile_id *out)
+{
+    return profile_stacks_string(job->stacks, bytes, length, out, &job->error);
+}
+
+/* ---- pprof ---- */
+
+static enum profile_status take_strings(void *context, const struct profile_text *strings,
+                                        size_t count)
+{
+    struct job *job = context;
+
+    job->strings = strings;
+    job->string_count = count;
+    return PROFILE_OK;
+}
+
+static const char *text_at(const struct job *job, uint32_t index)
+{
+    return index < job->string_count ? job->strings[index].bytes : "";
+}
+
+static enum profile_status intern_at(struct job *job, uint32_t index, profile_id *out)
+{
+    if (index >= job->string_count) {
+        *out = 0;
+        return PROFILE_OK;
+    }
+    return intern(job, job->strings[index].bytes, job->strings[index].length, out);
+}
+
+static void list_types(const struct job *job, const struct profile_pprof_header *header,
+                       char *names, size_t size)
+{
+    names[0] = '\0';
+    for (size_t i = 0; i < header->type_count; i++) {
+        size_t used = strlen(names);
+
+        (void)snprintf(names + used, size - used, "%s%s", used ? ", " : "",
+                       text_at(job, header->types[i].type));
+    }
+}
+
+/* The type asked for, or that of the runs before, or the profile's default, or the last.  */
+static bool choose_value(struct job *job, const struct profile_pprof_header *header)
+{
+    const char *wanted = job->builder->reading->sample_type;
+    const char *known = job->builder->set.type.type;
+    const char *by_default = text_at(job, header->default_sample_type);
+    const char *names[] = { wanted, known, *by_default ? by_default : NULL };
+    char list[200];
+
+    job->count_value = SIZE_MAX;
+    for (size_t i = 0; i < header->type_count; i++)
+        if (strcmp(text_at(job, header->types[i].type), "samples") == 0)
+            job->count_value = i;
+    for (size_t n = 0; n < 3; n++) {
+        if (!names[n])
+            continue;
+        for (job->value = 0; job->value < header->type_count; job->value++)
+            if (strcmp(text_at(job, header->types[job->value].type), names[n]) == 0)
+                return true;
+        if (n == 0) {
+            list_types(job, header, list, sizeof list);
+            cli_error("%s: no sample type %s, only %s", job->label, wanted, list);
+            return false;
+        }
+    }
+    job->value = header->type_count - 1;
+    return header->type_count > 0;
+}
+
+static enum profile_status take_header(void *context, const struct profile_pprof_header *header)
+{
+    struct job *job = context;
+    struct diff_run *run = &job->builder->set.runs[job->builder->set.run_count - 1];
+    const char *unit;
+
+    if (header->type_count == 0) {
+        cli_error("%s: a profile without sample types", job->label);
+        job->refused = true;
+        return PROFILE_STOPPED;
+    }
+    if (!choose_value(job, header)) {
+        job->refused = true;
+        return PROFILE_STOPPED;
+    }
+    unit = text_at(job, header->types[job->value].unit);
+    if (!diff_set_type(job->builder, text_at(job, header->types[job->value].type), unit)) {
+        job->refused = true;
+        return PROFILE_STOPPED;
+    }
+    if (header->has_period_type && header->period > 0 &&
+        strcmp(text_at(job, header->period_type.unit), unit) == 0)
+        job->period = header->period;
+    if (job->period > 0 && strcmp(unit, "nanoseconds") == 0)
+        run->environment.period_ns = (uint64_t)job->period;
+    return PROFILE_OK;
+}
+
+static enum profile_status take_mapping(void *context, const struct profile_pprof_mapping *mapping)
+{
+    struct job *job = context;
+    struct profile_module module = { .name = 0 };
+    enum profile_status status = intern_at(job, mapping->filename, &module.name);
+
+    job->mappings = diff_grow(job->mappings, &job->mapping_capacity, job->mapping_count + 1,
+                              sizeof *job->mappings);
+    if (status == PROFILE_OK)
+        status = profile_stacks_module(job->stacks, &module, &job->mappings[job->mapping_count],
+                                       &job->error);
+    job->mapping_count++;
+    return status;
+}
+
+static uint32_t small(int64_t number)
+{
+    return number > 0 && number < UINT32_MAX ? (uint32_t)number : 0;
+}
+
+static enum profile_status take_function(void *context,
+                                         const struct profile_pprof_function *function)
+{
+    struct job *job = context;
+    struct profile_line line = { .start_line = small(function->start_line) };
+    uint32_t name = *text_at(job, function->name) ? function->name : function->system_name;
+    enum profile_status status = intern_at(job, name, &line.function);
+
+    if (status == PROFILE_OK)
+        status = intern_at(job, function->filename, &line.file);
+    job->functions = diff_grow(job->functions, &job->function_capacity, job->function_count + 1,
+                               sizeof *job->functions);
+    job->functions[job->function_count++] = line;
+    return status;
+}
+
+/* "[libc.so.6]" for a location without functions, as for addresses without names.  */
+static enum profile_status unnamed_line(struct job *job, uint32_t mapping, struct profile_line *out)
+{
+    profile_id module = mapping > 0 && mapping <= job->mapping_count ? job->mappings[mapping - 1]
+                                                                     : 0;
+    profile_id name = profile_stacks_get_module(job->stacks, module).name;
+    const char *path = profile_stacks_text(job->stacks, name, NULL);
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    char text[300];
+
+    (void)snprintf(text, sizeof text, *base == '[' ? "%s" : "[%s]", *base ? base : "unknown");
+    *out = (struct profile_line){ .function = 0 };
+    return intern(job, text, strlen(text), &out->function);
+}
+
+static enum profile_status take_location(void *context,
+                                         const struct profile_pprof_location *location)
+{
+    struct job *job = context;
+    size_t count = location->line_count;
+    enum profile_status status = PROFILE_OK;
+
+    job->locations = diff_grow(job->locations, &job->location_capacity, job->location_count + 1,
+                               sizeof *job->locations);
+    job->lines = diff_grow(job->lines, &job->line_capacity, count + 1, sizeof *job->lines);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = location->lines[i].function;
+
+        if (number > 0 && number <= job->function_count)
+            job->lines[i] = job->functions[number - 1];
+        else
+            status = unnamed_line(job, location->mapping, &job->lines[i]);
+        job->lines[i].line = small(location->lines[i].line);
+        if (status != PROFILE_OK)
+            return status;
+    }
+    if (count == 0) {
+        status = unnamed_line(job, location->mapping, &job->lines[0]);
+        count = 1;
+    }
+    if (status == PROFILE_OK)
+        status = profile_stacks_named_frame(job->stacks, job->lines, count,
+                                            &job->locations[job->location_count], &job->error);
+    job->location_count++;
+    return status;
+}
+
+static enum profile_status refuse_negative(struct job *job)
+{
+    if (!job->refused)
+        cli_error("%s: has negative values: it is a difference already", job->label);
+    job->refused = true;
+    return PROFILE_STOPPED;
+}
+
+static enum profile_status take_sample(void *context, const struct profile_pprof_sample *sample)
+{
+    struct job *job = context;
+    enum profile_status status = PROFILE_OK;
+    profile_id callsite = 0;
+    int64_t value = sample->values[job->value];
+
+    if (value < 0)
+        return refuse_negative(job);
+    if (value == 0)
+        return PROFILE_OK;
+    for (size_t i = sample->location_count; i-- > 0 && status == PROFILE_OK;) {
+        uint32_t number = sample->locations[i];
+
+        if (number > 0 && number <= job->location_count)
+            status = profile_stacks_callsite(job->stacks, callsite, job->locations[number - 1],
+                                             &callsite, &job->error);
+    }
+    if (status != PROFILE_OK)
+        return status;
+    job->cost += (double)value;
+    if (job->count_value != SIZE_MAX && sample->values[job->count_value] > 0)
+        job->samples += (double)sample->values[job->count_value];
+    diff_add_stack(job->builder, callsite, (double)value);
+    return PROFILE_OK;
+}
+
+static void release(struct job *job)
+{
+    free(job->mappings);
+    free(job->functions);
+    free(job->locations);
+    free(job->lines);
+}
+
+/* From how many samples the cost was estimated: as the profile says, or by its period - bytes
+ * between samples of a heap profile - or, lacking both, one a unit.  Too many does no harm: what
+ * runs vary more than that shows as dispersion.  */
+static double count_samples(const struct job *job)
+{
+    if (job->count_value != SIZE_MAX && job->samples > 0)
+        return job->samples;
+    return job->period > 0 ? job->cost / (double)job->period : job->cost;
+}
+
+enum cli_exit diff_read_pprof(struct diff_builder *builder, enum diff_side side, const char *path,
+                              const char *label)
+{
+    struct job job = { .builder = builder,
+                       .stacks = profile_stacks_of(builder->profile),
+                       .label = label };
+    struct profile_pprof_sink sink = { .size = sizeof sink,
+                                       .context = &job,
+                                       .strings = take_strings,
+                                       .header = take_header,
+                                       .mapping = take_mapping,
+                                       .function = take_function,
+                                       .location = take_location,
+                                       .sample = take_sample };
+    struct profile_read_notices notices;
+    struct fxt_input *input;
+    int fd;
+    enum cli_exit status = open_input(path, label, &fd, &input);
+
+    (void)diff_begin_run(builder, side, label);
+    if (status == CLI_OK) {
+        struct diff_run *run;
+
+        status = finish(&job, profile_read_pprof(input, &sink, NULL, &notices, &job.error),
+                        &notices);
+        run = &builder->set.runs[builder->set.run_count - 1];
+        run->cost = job.cost;
+        run->samples = count_samples(&job);
+    }
+    release(&job);
+    fxt_input_close(input);
+    if (fd >= 0)
+        (void)close(fd);
+    return status;
+}
+
+/* ---- Folded stacks ---- */
+
+static enum profile_status take_line(void *context, const struct profile_folded_line *line)
+{
+    struct job *job = context;
+    enum profile_status status = PROFILE_OK;
+    profile_id callsite = 0;
+
+    if (line->count_count > 1) {
+        cli_error("%s: line %llu has two columns of counts: it is a difference already", job->label,
+                  (unsigned long long)line->number);
+        job->refused = true;
+        return PROFILE_STOPPED;
+    }
+    for (size_t i = 0; i < line->frame_count && status == PROFILE_OK; i++) {
+        struct profile_line name = { .function = 0 };
+        profile_id frame;
+
+        status = intern(job, line->frames[i].bytes, line->frames[i].length, &name.function);
+        if (status == PROFILE_OK)
+            status = profile_stacks_named_frame(job->stacks, &name, 1, &frame, &job->error);
+        if (status == PROFILE_OK)
+            status = profile_stacks_callsite(job->stacks, callsite, frame, &callsite, &job->error);
+    }
+    if (status == PROFILE_OK && line->counts[0].number > 0) {
+        job->cost += line->counts[0].number;
+        diff_add_stack(job->builder, callsite, line->counts[0].number);
+    }
+    return status;
+}
+
+enum cli_exit diff_read_folded(struct diff_builder *builder, enum diff_side side, const char *path,
+                               const char *label)
+{
+    struct job job = { .builder = builder,
+                       .stacks = profile_stacks_of(builder->profile),
+                       .label = label };
+    struct profile_folded_sink sink = { .size = sizeof sink, .context = &job, .line = take_line };
+    struct profile_read_notices notices;
+    struct fxt_input *input;
+    int fd;
+    enum cli_exit status = open_input(path, label, &fd, &input);
+
+    (void)diff_begin_run(builder, side, label);
+    diff_assume_type(builder);
+    if (status == CLI_OK) {
+        struct diff_run *run;
+
+        status = finish(&job, profile_read_folded(input, &sink, NULL, &notices, &job.error),
+                        &notices);
+        run = &builder->set.runs[builder->set.run_count - 1];
+        run->cost = run->samples = job.cost;
+    }
+    fxt_input_close(input);
+    if (fd >= 0)
+        (void)close(fd);
+    return status;
+}

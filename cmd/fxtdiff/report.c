@@ -1,0 +1,494 @@
+/* report.c - from a comparison to a verdict with its reasons.  */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtdiff/arena.h"
+#include "cmd/fxtdiff/compare.h"
+#include "cmd/fxtdiff/format.h"
+
+/* ---- Texts ---- */
+
+static const char *format_text(struct diff_report *report, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    const char *copy;
+    int length = vasprintf(&text, format, arguments);
+
+    if (length < 0) {
+        cli_error("out of memory");
+        exit(CLI_ENVIRONMENT);
+    }
+    copy = diff_arena_copy(report->arena, text, (size_t)length);
+    free(text);
+    return copy;
+}
+
+const char *diff_report_text(struct diff_report *report, const char *format, ...)
+{
+    const char *text;
+    va_list arguments;
+
+    va_start(arguments, format);
+    text = format_text(report, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void diff_report_reason(struct diff_report *report, const char *format, ...)
+{
+    va_list arguments;
+
+    report->reasons = diff_grow(report->reasons, &report->reason_capacity, report->reason_count + 1,
+                                sizeof *report->reasons);
+    va_start(arguments, format);
+    report->reasons[report->reason_count++] = format_text(report, format, arguments);
+    va_end(arguments);
+}
+
+void diff_report_note(struct diff_report *report, const char *format, ...)
+{
+    va_list arguments;
+
+    report->notes = diff_grow(report->notes, &report->note_capacity, report->note_count + 1,
+                              sizeof *report->notes);
+    va_start(arguments, format);
+    report->notes[report->note_count++] = format_text(report, format, arguments);
+    va_end(arguments);
+}
+
+struct diff_rule *diff_report_rule(struct diff_report *report)
+{
+    report->rules = diff_grow(report->rules, &report->rule_capacity, report->rule_count + 1,
+                              sizeof *report->rules);
+    report->rules[report->rule_count] =
+        (struct diff_rule){ .text = "", .result = "", .place = "", .file = "" };
+    return &report->rules[report->rule_count++];
+}
+
+/* ---- Means ---- */
+
+double diff_mean_cost(const struct diff_set *set, enum diff_side side)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < set->run_count; i++)
+        if (set->runs[i].side == side)
+            sum += set->runs[i].cost;
+    return set->side_runs[side] ? sum / (double)set->side_runs[side] : 0;
+}
+
+double *diff_mean_stacks(const struct diff_set *set)
+{
+    double *means = cli_allocate(2 * set->node_count, sizeof *means);
+
+    for (size_t i = 0; i < set->run_count; i++) {
+        const struct diff_run *run = &set->runs[i];
+
+        for (size_t k = 0; k < run->stack_count; k++)
+            means[2 * (size_t)run->stacks[k].node + (size_t)run->side] +=
+                run->stacks[k].value / (double)set->side_runs[run->side];
+    }
+    return means;
+}
+
+/* ---- Rows ---- */
+
+static enum diff_state state_of(const struct diff_function *function)
+{
+    if (function->renamed)
+        return DIFF_RENAMED;
+    if (!function->places[DIFF_BASE].name)
+        return DIFF_NEW_FUNCTION;
+    return function->places[DIFF_NEW].name ? DIFF_BOTH : DIFF_GONE;
+}
+
+/* The worse of two: dearer, moved, cheaper, none.  */
+static int severity(enum profile_change_flag flag)
+{
+    static const int of[] = { [PROFILE_CHANGE_NONE] = 0,
+                              [PROFILE_CHANGE_CHEAPER] = 1,
+                              [PROFILE_CHANGE_MOVED] = 2,
+                              [PROFILE_CHANGE_DEARER] = 3 };
+
+    return of[flag];
+}
+
+static enum profile_change_flag flag_of(const struct diff_report *report,
+                                        const struct diff_row *row)
+{
+    switch (report->settings->metric) {
+    case DIFF_METRIC_SELF:
+        return row->self.flag;
+    case DIFF_METRIC_TOTAL:
+        return row->total.flag;
+    case DIFF_METRIC_BOTH:
+        break;
+    }
+    return severity(row->self.flag) >= severity(row->total.flag) ? row->self.flag : row->total.flag;
+}
+
+static void fill_interval(const struct profile_comparison *comparison,
+                          const struct profile_change *change, double interval[2])
+{
+    interval[0] = interval[1] = change->new_share - change->base_share;
+    if (change->tested && comparison->runs[0] + comparison->runs[1] > 2)
+        profile_comparison_interval(comparison, change, &interval[0], &interval[1]);
+}
+
+static void fill_rows(struct diff_report *report)
+{
+    const struct diff_set *set = report->set;
+
+    report->rows = cli_allocate(set->function_count, sizeof *report->rows);
+    for (size_t f = 0; f < set->function_count; f++) {
+        const struct diff_function *function = &set->functions[f];
+        struct diff_row *row = &report->rows[report->row_count];
+
+        if (!function->places[DIFF_BASE].name && !function->places[DIFF_NEW].name)
+            continue; /* what it was is another's now */
+        row->function = (uint32_t)f;
+        row->names = function;
+        row->state = state_of(function);
+        row->self = report->comparison->functions[f].self;
+        row->total = report->comparison->functions[f].total;
+        fill_interval(report->comparison, &row->self, row->self_interval);
+        fill_interval(report->comparison, &row->total, row->total_interval);
+        row->flag = flag_of(report, row);
+        report->row_count++;
+    }
+}
+
+/* ---- Order ---- */
+
+static int rank_of(const struct diff_row *row)
+{
+    return row->suppressed ? 0 : severity(row->flag);
+}
+
+double diff_row_change(const struct diff_row *row)
+{
+    double self = fabs(row->self.new_share - row->self.base_share);
+    double total = fabs(row->total.new_share - row->total.base_share);
+
+    return self > total ? self : total;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct diff_row *left = a, *right = b;
+    double x = diff_row_change(left), y = diff_row_change(right);
+    /* Where the change is a function's own it says more than where it is its callees'.  */
+    bool left_self = left->self.flag == left->flag, right_self = right->self.flag == right->flag;
+
+    if (rank_of(left) != rank_of(right))
+        return rank_of(right) - rank_of(left);
+    if (rank_of(left) > 0 && left_self != right_self)
+        return right_self - left_self;
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (left->total.base_share != right->total.base_share) /* nothing changed: the larger */
+        return left->total.base_share > right->total.base_share ? -1 : 1;
+    return (left->function > right->function) - (left->function < right->function);
+}
+
+static void count_rows(struct diff_report *report)
+{
+    report->dearer_count = report->moved_count = report->cheaper_count = 0;
+    report->suppressed_count = report->new_count = report->gone_count = report->renamed_count = 0;
+    for (size_t i = 0; i < report->row_count; i++) {
+        const struct diff_row *row = &report->rows[i];
+
+        report->new_count += row->state == DIFF_NEW_FUNCTION;
+        report->gone_count += row->state == DIFF_GONE;
+        report->renamed_count += row->state == DIFF_RENAMED;
+        if (row->suppressed)
+            report->suppressed_count++;
+        else if (row->flag == PROFILE_CHANGE_DEARER)
+            report->dearer_count++;
+        else if (row->flag == PROFILE_CHANGE_MOVED)
+            report->moved_count++;
+        else if (row->flag == PROFILE_CHANGE_CHEAPER)
+            report->cheaper_count++;
+    }
+}
+
+/* ---- What these runs could have found ---- */
+
+static void put_percent(char *text, size_t size, double value)
+{
+    (void)snprintf(text, size, value < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * value);
+}
+
+/* With the least effect that is asked for on top of what noise hides.  */
+static double findable(const struct diff_report *report, double share)
+{
+    const struct profile_compare_options *options = &report->settings->compare;
+    double change = profile_comparison_detectable(report->comparison, share);
+
+    if (change < options->min_rel)
+        change = options->min_rel;
+    return change < options->min_share / share ? options->min_share / share : change;
+}
+
+static size_t add_function_power(const struct diff_report *report, const char *name, double share,
+                                 char *text, size_t size)
+{
+    char percent[16], of[16];
+    double change = findable(report, share);
+    int length;
+
+    put_percent(of, sizeof of, share);
+    if (isinf(change) || change > 100)
+        (void)snprintf(percent, sizeof percent, "nothing");
+    else
+        put_percent(percent, sizeof percent, change);
+    length = snprintf(text, size, "; %s (%s) %s", name, of, percent);
+    return length < 0 || (size_t)length >= size ? 0 : (size_t)length;
+}
+
+/* Functions with the largest own share of the base, for the power line: at most count.  */
+static size_t find_hottest(const struct diff_report *report, const struct diff_row **rows,
+                           size_t count)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < report->row_count; i++) {
+        const struct diff_row *row = &report->rows[i];
+        size_t at = found;
+
+        if (!row->self.tested || row->self.base_share <= 0)
+            continue;
+        while (at > 0 && rows[at - 1]->self.base_share < row->self.base_share)
+            at--;
+        if (at == count)
+            continue;
+        found += found < count;
+        for (size_t k = found - 1; k > at; k--)
+            rows[k] = rows[k - 1];
+        rows[at] = row;
+    }
+    return found;
+}
+
+#define POWER_NAMES 3
+
+static const char *make_power(struct diff_report *report)
+{
+    const struct profile_comparison *comparison = report->comparison;
+    const struct diff_row *hottest[POWER_NAMES];
+    size_t count = find_hottest(report, hottest, POWER_NAMES);
+    double total = comparison->total.detectable;
+    char text[600], percent[16];
+    size_t used = 0;
+
+    if (isinf(total))
+        return diff_report_text(report,
+                                "One run a side tells nothing of the noise between runs: no change "
+                                "is large enough to be told from it.");
+    if (total < report->settings->compare.min_total)
+        total = report->settings->compare.min_total;
+    put_percent(percent, sizeof percent, total);
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        char *name = profile_short_name(hottest[i]->names->name, strlen(hottest[i]->names->name));
+
+        if (name)
+            used += add_function_power(report, name, hottest[i]->self.base_share, text + used,
+                                       sizeof text - used);
+        free(name);
+    }
+    used += add_function_power(report, "any function of", 0.01, text + used, sizeof text - used);
+    return diff_report_text(report,
+                            "%zu + %zu runs find with 80 %% probability what is dearer by: total "
+                            "%s%.*s",
+                            comparison->runs[0], comparison->runs[1], percent, (int)used, text);
+}
+
+/* ---- Verdict ---- */
+
+static bool total_is_dearer(const struct diff_report *report)
+{
+    const struct profile_total_change *total = &report->comparison->total;
+
+    return total->p <= report->settings->compare.q &&
+           total->relative >= report->settings->compare.min_total;
+}
+
+static bool has_runs_to_fail(const struct diff_report *report)
+{
+    return report->comparison->runs[0] >= PROFILE_COMPARE_MIN_RUNS &&
+           report->comparison->runs[1] >= PROFILE_COMPARE_MIN_RUNS;
+}
+
+/* "; 7 + 7 runs would find +5 %".  */
+static const char *wanted_runs(struct diff_report *report)
+{
+    size_t wanted = report->comparison->total.runs_wanted;
+    double least = 100 * report->settings->compare.min_total;
+
+    if (wanted == 0)
+        return "";
+    if (wanted < PROFILE_COMPARE_MIN_RUNS)
+        wanted = PROFILE_COMPARE_MIN_RUNS;
+    return diff_report_text(report, "; %zu + %zu would do to find %+.3g %% in total", wanted,
+                            wanted, least);
+}
+
+static enum profile_verdict judge_comparison(struct diff_report *report)
+{
+    const struct profile_comparison *comparison = report->comparison;
+    const struct profile_total_change *total = &comparison->total;
+    double least = 100 * report->settings->compare.min_total;
+    char p[32];
+
+    if (!has_runs_to_fail(report)) {
+        diff_report_reason(report, "%zu + %zu runs: a gate needs at least %d + %d%s",
+                           comparison->runs[0], comparison->runs[1], PROFILE_COMPARE_MIN_RUNS,
+                           PROFILE_COMPARE_MIN_RUNS, wanted_runs(report));
+        return PROFILE_VERDICT_INCONCLUSIVE;
+    }
+    if (total_is_dearer(report))
+        diff_report_reason(report, "the total is %.1f %% dearer (p %s%s)", 100 * total->relative,
+                           total->p < 0.001 ? "" : "= ", diff_probability(total->p, p));
+    if (report->dearer_count > 0)
+        diff_report_reason(report, "%zu function%s dearer", report->dearer_count,
+                           report->dearer_count == 1 ? " is" : "s are");
+    if (total_is_dearer(report) || report->dearer_count > 0)
+        return PROFILE_VERDICT_FAIL;
+    if (total->detectable > report->settings->compare.min_total) {
+        diff_report_reason(report,
+                           "too noisy: runs vary by %.1f %%, so that %+.3g %% in total would go "
+                           "unseen%s",
+                           100 * total->noise, least, wanted_runs(report));
+        return PROFILE_VERDICT_INCONCLUSIVE;
+    }
+    if (comparison->test_count == 0) {
+        diff_report_reason(report, "no function has a share of %.3g %%: nothing was tested",
+                           100 * report->settings->compare.floor);
+        return PROFILE_VERDICT_INCONCLUSIVE;
+    }
+    return PROFILE_VERDICT_PASS;
+}
+
+static size_t count_rules(const struct diff_report *report, enum diff_outcome outcome)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->rule_count; i++)
+        count += report->rules[i].outcome == outcome;
+    return count;
+}
+
+/* What policies said stands behind what the comparison says.  */
+static void put_behind(struct diff_report *report, size_t before)
+{
+    size_t count = report->reason_count, own = count - before;
+    const char **ordered = cli_allocate(count, sizeof *ordered);
+
+    memcpy(ordered, report->reasons + before, own * sizeof *ordered);
+    if (before > 0)
+        memcpy(ordered + own, report->reasons, before * sizeof *ordered);
+    if (count > 0)
+        memcpy(report->reasons, ordered, count * sizeof *ordered);
+    free(ordered);
+}
+
+void diff_report_judge(struct diff_report *report)
+{
+    size_t before = report->reason_count;
+    size_t broken = count_rules(report, DIFF_RULE_BROKEN);
+    size_t unknown = count_rules(report, DIFF_RULE_UNKNOWN);
+
+    count_rows(report);
+    if (report->row_count > 0)
+        qsort(report->rows, report->row_count, sizeof *report->rows, by_weight);
+    report->verdict = PROFILE_VERDICT_PASS;
+    if (report->problem) {
+        diff_report_reason(report, "%s", report->problem);
+        report->verdict = PROFILE_VERDICT_INCONCLUSIVE;
+    } else if (report->comparison) {
+        report->verdict = judge_comparison(report);
+        report->power = make_power(report);
+    }
+    if (report->input_status == CLI_DAMAGED && !report->problem) {
+        diff_report_reason(report, "the input is damaged");
+        if (report->verdict == PROFILE_VERDICT_PASS)
+            report->verdict = PROFILE_VERDICT_INCONCLUSIVE;
+    }
+    if (broken > 0) {
+        diff_report_reason(report, "%zu budget%s exceeded", broken, broken == 1 ? " is" : "s are");
+        report->verdict = PROFILE_VERDICT_FAIL;
+    } else if (unknown > 0 && report->verdict == PROFILE_VERDICT_PASS) {
+        diff_report_reason(report, "%zu budget%s not be checked", unknown,
+                           unknown == 1 ? " could" : "s could");
+        report->verdict = PROFILE_VERDICT_INCONCLUSIVE;
+    }
+    put_behind(report, before);
+}
+
+enum cli_exit diff_report_exit(const struct diff_report *report)
+{
+    switch (report->verdict) {
+    case PROFILE_VERDICT_PASS:
+        return CLI_OK;
+    case PROFILE_VERDICT_FAIL:
+        return CLI_DIFFERENT;
+    case PROFILE_VERDICT_INCONCLUSIVE:
+        break;
+    }
+    return CLI_INCONCLUSIVE;
+}
+
+/* ---- Opening ---- */
+
+/* What is worth a word beside the verdict.  */
+static void add_notes(struct diff_report *report)
+{
+    const struct diff_set *set = report->set;
+    size_t assumed = 0;
+
+    for (size_t i = 0; i < set->run_count; i++)
+        assumed += set->runs[i].type_assumed;
+    if (assumed > 0 && assumed < set->run_count)
+        diff_report_note(report, "%zu run%s no sample type: taken for %s in %s", assumed,
+                         assumed == 1 ? " says" : "s say", set->type.type, set->type.unit);
+}
+
+struct diff_report *diff_report_open(const struct diff_set *set,
+                                     const struct diff_settings *settings)
+{
+    struct diff_report *report = cli_allocate(1, sizeof *report);
+    bool ok;
+
+    report->arena = diff_arena_open();
+    report->set = set;
+    report->settings = settings;
+    report->power = "";
+    ok = diff_check_runs(report, &report->problem);
+    if (ok && !report->problem && set->side_runs[DIFF_BASE] > 0 && set->side_runs[DIFF_NEW] > 0) {
+        ok = diff_compare(report);
+        if (ok)
+            fill_rows(report);
+    }
+    if (ok) {
+        add_notes(report);
+        return report;
+    }
+    diff_report_close(report);
+    return NULL;
+}
+
+void diff_report_close(struct diff_report *report)
+{
+    if (!report)
+        return;
+    profile_comparison_free(report->comparison);
+    diff_arena_close(report->arena);
+    free(report->reasons);
+    free(report->notes);
+    free(report->rules);
+    free(report->rows);
+    free(report);
+}

@@ -1,0 +1,250 @@
+/* text.c - the report for people, as wide as their terminal.  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtdiff/format.h"
+#include "cmd/fxtdiff/outputs.h"
+#include "cmd/fxtdiff/print.h"
+
+/* What stands before the name of a function in its row, blanks included.  */
+#define NUMBERS_WIDTH 56 /* and the mark */
+#define NAME_MIN      20
+
+enum paint { PLAIN, BOLD, RED, GREEN, YELLOW };
+
+struct page {
+    const struct diff_report *report;
+    struct cli_output *output;
+    size_t columns; /* 0: as wide as it takes */
+    bool colour;
+};
+
+static const char *paint(const struct page *page, enum paint how)
+{
+    static const char *const escapes[] = { "\033[0m", "\033[1m", "\033[31m", "\033[32m",
+                                           "\033[33m" };
+
+    return page->colour ? escapes[how] : "";
+}
+
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* The first width characters.  */
+static int bytes_of(const char *text, size_t width)
+{
+    const char *at = text;
+
+    while (*at && width > 0) {
+        at++;
+        while (((unsigned char)*at & 0xc0) == 0x80)
+            at++;
+        width--;
+    }
+    return (int)(at - text);
+}
+
+/* ---- Verdict and total ---- */
+
+static void put_verdict(const struct page *page)
+{
+    static const enum paint paints[] = { [PROFILE_VERDICT_PASS] = GREEN,
+                                         [PROFILE_VERDICT_FAIL] = RED,
+                                         [PROFILE_VERDICT_INCONCLUSIVE] = YELLOW };
+    const struct diff_report *report = page->report;
+
+    diff_print(page->output, "%s%s%s%s", paint(page, BOLD), paint(page, paints[report->verdict]),
+               diff_verdict_name(report->verdict), paint(page, PLAIN));
+    for (size_t i = 0; i < report->reason_count; i++)
+        diff_print(page->output, "%s %s", i ? ";" : ":", report->reasons[i]);
+    diff_print(page->output, "\n");
+}
+
+static void put_total(const struct page *page)
+{
+    const struct diff_set *set = page->report->set;
+    const struct profile_comparison *comparison = page->report->comparison;
+    const struct profile_total_change *total = &comparison->total;
+    char base[32], new_cost[32], change[32], low[32], high[32], p[32], noise[48] = "";
+
+    if (comparison->runs[0] + comparison->runs[1] > 2)
+        (void)snprintf(noise, sizeof noise, ", runs vary by %.1f%%", 100 * total->noise);
+    diff_print(page->output, "\n%s per run: %s -> %s  %s%s%s", set->type.type,
+               diff_amount(set, total->base, base), diff_amount(set, total->new_cost, new_cost),
+               paint(page, BOLD), diff_relative(total->relative, change), paint(page, PLAIN));
+    if (total->low < total->high)
+        diff_print(page->output, "  [%s, %s]", diff_relative(total->low, low),
+                   diff_relative(total->high, high));
+    diff_print(page->output, "  p %s%s  (%zu + %zu runs%s)\n", total->p < 0.001 ? "" : "= ",
+               diff_probability(total->p, p), comparison->runs[0], comparison->runs[1], noise);
+}
+
+/* ---- Functions ---- */
+
+static enum paint paint_of(const struct diff_row *row)
+{
+    if (row->suppressed)
+        return YELLOW;
+    switch (row->flag) {
+    case PROFILE_CHANGE_DEARER:
+        return RED;
+    case PROFILE_CHANGE_CHEAPER:
+        return GREEN;
+    case PROFILE_CHANGE_MOVED:
+        return YELLOW;
+    case PROFILE_CHANGE_NONE:
+        break;
+    }
+    return PLAIN;
+}
+
+static void put_row(const struct page *page, const struct diff_row *row, const char *name,
+                    size_t names, size_t marks)
+{
+    const char *family;
+    const double *interval;
+    const struct profile_change *change = diff_row_family(row, &family, &interval);
+    double half = (interval[1] - interval[0]) / 2;
+    char relative[32], q[32], spread[32] = "";
+    char *place = diff_row_place(row);
+    size_t width = width_of(name), shown = width;
+    int tail = 0;
+
+    if (half > 0 && isfinite(half))
+        (void)snprintf(spread, sizeof spread, "\xc2\xb1%.2f", 100 * half);
+    if (page->columns && width > names) {
+        shown = names - 2;
+        tail = 2;
+    }
+    diff_print(page->output, "%7.2f%% %7.2f%%  %+7.2f %-*s %8s  %6s  %-5s  %s%-*s%s  %.*s%s",
+               100 * change->base_share, 100 * change->new_share,
+               100 * (change->new_share - change->base_share), *spread ? 7 : 6, spread,
+               diff_relative(change->relative, relative),
+               change->tested ? diff_probability(change->q, q) : "", family,
+               paint(page, paint_of(row)), (int)marks, diff_row_mark(row), paint(page, PLAIN),
+               bytes_of(name, shown), name, tail ? ".." : "");
+    if (*place &&
+        (!page->columns || NUMBERS_WIDTH + marks + names + 2 + width_of(place) <= page->columns))
+        diff_print(page->output, "%*s  %s", width < names ? (int)(names - width) : 0, "", place);
+    diff_print(page->output, "\n");
+    free(place);
+}
+
+/* Of the names' column: no wider than it must be, and no wider than fits.  */
+static size_t names_width(const struct page *page, char **names, size_t count, size_t marks)
+{
+    size_t numbers = NUMBERS_WIDTH + marks;
+    size_t room = page->columns > numbers + NAME_MIN ? page->columns - numbers : NAME_MIN;
+    size_t widest = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t width = width_of(names[i]);
+
+        /* Where nothing is cut, a longer name moves its own place only.  */
+        if (width > widest && (page->columns || width <= 48))
+            widest = width;
+    }
+    return page->columns && widest > room ? room : widest;
+}
+
+static void put_rows(const struct page *page)
+{
+    const struct diff_report *report = page->report;
+    size_t count = diff_shown_rows(report);
+    char **names = diff_row_names(report, count);
+    size_t marks = 0, width;
+
+    for (size_t i = 0; i < count; i++)
+        if (marks < strlen(diff_row_mark(&report->rows[i])))
+            marks = strlen(diff_row_mark(&report->rows[i]));
+    width = names_width(page, names, count, marks);
+
+    if (count > 0)
+        diff_print(page->output,
+                   "\n%s    base      new   points            cost       q  of     "
+                   "%-10s  function%s\n",
+                   paint(page, BOLD), "", paint(page, PLAIN));
+    for (size_t i = 0; i < count; i++) {
+        put_row(page, &report->rows[i], names[i], width, marks);
+        if (report->rows[i].suppressed)
+            diff_print(page->output, "%19s suppressed: %s\n", "", report->rows[i].suppressed);
+    }
+    diff_row_names_free(names, count);
+    if (count < report->row_count)
+        diff_print(page->output, "... and %s functions with smaller changes (--rows 0)\n",
+                   cli_grouped(report->row_count - count));
+}
+
+static void put_counts(const struct page *page)
+{
+    const struct diff_report *report = page->report;
+    const struct {
+        size_t count;
+        const char *what;
+    } counts[] = {
+        { report->dearer_count, "dearer" },   { report->moved_count, "moved, not slower" },
+        { report->cheaper_count, "cheaper" }, { report->suppressed_count, "suppressed" },
+        { report->new_count, "new" },         { report->gone_count, "gone" },
+        { report->renamed_count, "renamed" },
+    };
+    bool any = false;
+
+    diff_print(page->output, "\nfunctions: %s", cli_grouped(report->row_count));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i].count == 0)
+            continue;
+        diff_print(page->output, "%s %s %s", any ? "," : ";", cli_grouped(counts[i].count),
+                   counts[i].what);
+        any = true;
+    }
+    diff_print(page->output, "\n");
+}
+
+static void put_rules(const struct page *page)
+{
+    static const char *const outcomes[] = { "kept", "EXCEEDED", "unknown" };
+    static const enum paint paints[] = { GREEN, RED, YELLOW };
+    const struct diff_report *report = page->report;
+
+    if (report->rule_count > 0)
+        diff_print(page->output, "\n%sbudgets%s\n", paint(page, BOLD), paint(page, PLAIN));
+    for (size_t i = 0; i < report->rule_count; i++) {
+        const struct diff_rule *rule = &report->rules[i];
+
+        diff_print(page->output, "  %s%-8s%s  %s: %s\n", paint(page, paints[rule->outcome]),
+                   outcomes[rule->outcome], paint(page, PLAIN), rule->text, rule->result);
+    }
+}
+
+static void put_report(const struct diff_report *report, struct cli_output *output)
+{
+    struct page page = { .report = report, .output = output };
+
+    if (output->fd == STDOUT_FILENO) {
+        page.columns = cli_columns(stdout);
+        page.colour = cli_colour(stdout);
+    }
+    put_verdict(&page);
+    if (report->comparison) {
+        put_total(&page);
+        put_rows(&page);
+        put_counts(&page);
+    }
+    put_rules(&page);
+    for (size_t i = 0; i < report->note_count; i++)
+        diff_print(output, "note: %s\n", report->notes[i]);
+    if (*report->power)
+        diff_print(output, "power: %s\n", report->power);
+}
+
+enum cli_exit diff_write_text(const struct diff_report *report, const char *path)
+{
+    return diff_write_whole(report, path, put_report);
+}

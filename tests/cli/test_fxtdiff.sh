@@ -1,0 +1,175 @@
+#!/bin/sh
+# fxtdiff's verdicts and exit statuses, from runs whose numbers can be read here; what it says of input that cannot be compared;
+# matching of names.
+set -eu
+
+cd "$WORK"
+failed=0
+fail() {
+    echo "$*"
+    failed=1
+}
+run() { # run STATUS OPTION...: standard output to out, standard error to err
+    expected=$1
+    shift
+    status=0
+    fxtdiff "$@" >out 2>err || status=$?
+    [ $status -eq "$expected" ] || {
+        fail "fxtdiff $*: status $status, not $expected"
+        cat out err
+    }
+}
+prints() { # prints TEXT: on standard output
+    grep -qF -e "$1" out || {
+        fail "not on standard output: $1"
+        cat out
+    }
+}
+says() { # says TEXT: on standard error
+    grep -qF -e "$1" err || {
+        fail "not on standard error: $1"
+        cat err
+    }
+}
+is_silent() {
+    [ ! -s err ] || {
+        fail "on standard error:"
+        cat err
+    }
+}
+
+# folded FILE LINE...: a run of folded stacks
+folded() {
+    file=$1
+    shift
+    printf '%s\n' "$@" >"$file"
+}
+
+# Six runs a side: hot is 16 % dearer in the new build, gone went, fresh came; the rest is as it was but for a little noise.
+for i in 1 2 3 4 5 6; do
+    folded "base$i" "main;work;hot $((5000 + i * 30))" "main;work;cold $((3000 - i * 10))" "main;io $((9000 + i * 10))" "main;gone $((400 + i))"
+    folded "same$i" "main;work;hot $((5200 - i * 30))" "main;work;cold $((2940 + i * 10))" "main;io $((9060 - i * 10))" "main;gone $((405 - i))"
+    folded "dear$i" "main;work;hot $((6000 - i * 30))" "main;work;cold $((3000 - i * 10))" "main;io $((9000 + i * 10))" "main;fresh $((400 + i))"
+done
+
+# ---- Verdicts ----
+
+run 0 base? -- same?
+prints 'PASS'
+prints '6 + 6 runs'
+prints 'power: 6 + 6 runs find with 80 % probability what is dearer by: total 5.0 %'
+is_silent
+
+run 1 base? -- dear?
+prints 'FAIL: '
+grep -q 'dearer  *hot$' out || fail "hot is not named"
+grep -q 'dearer NEW  *fresh$' out || fail "fresh is not named"
+grep -q 'cheaper GONE  *gone$' out || fail "gone is not named"
+is_silent
+
+# Cheaper is no failure.
+run 0 dear? -- base? --rows 3 --min-share 30pp
+run 1 dear? -- base? # for what is new in it
+
+# Fewer than four runs a side never fail, whatever they show.
+run 5 base1 base2 base3 -- dear?
+prints 'INCONCLUSIVE: 3 + 6 runs: a gate needs at least 4 + 4'
+run 5 base1 dear1
+prints 'INCONCLUSIVE: 1 + 1 runs'
+
+# Noise that hides what is asked for, and how many runs would do.
+for i in 1 2 3 4; do
+    folded "noisy$i" "main;hot $((5000 + (i % 2) * 1500))" "main;cold $((9000 + (i % 2) * 2700))"
+done
+run 5 noisy? -- noisy?
+prints 'INCONCLUSIVE: too noisy: '
+grep -q ' + [0-9]* would do to find +5 % in total$' out || fail "not said how many runs would do"
+
+# Nothing large enough to be tested.
+run 5 base? -- same? --floor 100%
+prints 'no function has a share of 100 %'
+
+# ---- Options ----
+
+run 0 base? -- dear? --min-share 30pp
+run 0 base? -- dear? --min-rel 1000% --min-share 30pp
+run 1 --metric self base? -- dear?
+run 1 --metric total base? -- dear?
+run 0 -q base? -- same?
+[ ! -s out ] || fail "--quiet prints"
+run 1 --rows 1 base? -- dear?
+prints 'and '
+run 2 base? -- same? --q 2
+says '--q: 2 is more than 50%'
+run 2 base? -- same? --min-rel five
+says "'five' is not a part"
+run 2 base1
+says 'no new runs'
+run 2 -- base1
+says 'no base runs'
+run 2
+says 'no runs given'
+run 4 base? -- nowhere
+says 'nowhere: No such file or directory'
+run 4 --symbols nowhere base? -- same?
+says '--symbols: nowhere'
+
+# A folder stands for its files, a pipe for one; standard input too.
+mkdir base new
+cp base? base
+cp same? new
+run 0 base -- new
+prints '6 + 6 runs'
+status=0
+# shellcheck disable=SC2002 # a pipe is what is asked for
+cat same1 | fxtdiff base? -- - same2 same3 same4 >out 2>err || status=$?
+[ $status -eq 0 ] || fail "standard input: status $status"
+prints '6 + 4 runs'
+
+# ---- Names ----
+
+# Clones and hashes are no other functions; template arguments are, unless told otherwise.
+for i in 1 2 3 4; do
+    folded "one$i" "main;f.isra.0 5000" "main;f.cold 100" "main;r::g::h0123456789abcdef 3000" "main;sort<int>(int) 2000"
+    folded "two$i" "main;f 5100" "main;r::g::hfedcba9876543210 3000" "main;sort<long>(int) 2000"
+done
+run 1 --rows 0 one? -- two?
+grep -q 'NEW  *sort<long>$' out || fail "sort<long> is not new"
+grep -q 'GONE  *sort<int>$' out || fail "sort<int> is not gone"
+grep -q '50\.50%  *50\.50%.*  f$' out || fail "f is not one function"
+grep -q '  r::g$' out || fail "r::g is not one function"
+run 0 --ignore-templates --rows 0 one? -- two?
+grep -q '~  *sort$' out || fail "sort is not one function"
+
+# ---- What cannot be compared: a sentence, and never PASS ----
+
+: >empty
+printf 'main;a 5\nmain;b\n' >damaged
+printf 'main;a 5 7\n' >two_columns
+printf 'no stacks at all, and no number\n' >no_stacks
+printf 'other;thing 500\n' >other
+printf 'main;a 0\n' >zero
+head -c 100 /dev/zero >zeros
+
+bad() { # bad STATUS SENTENCE NEW...: against the base
+    expected=$1 sentence=$2
+    shift 2
+    run "$expected" base? -- "$@"
+    grep -q PASS out && fail "$*: PASS"
+    cat out err >both
+    grep -qF "$sentence" both || {
+        fail "$*: not said: $sentence"
+        cat both
+    }
+}
+bad 5 'the new run zero has no samples' zero zero zero zero
+bad 5 'no function is in both' other other other other
+bad 2 'two columns of counts: it is a difference already' two_columns
+bad 3 'damaged: ' damaged base1 base2 base3
+bad 3 'the input is damaged' damaged base1 base2 base3
+bad 3 'empty: empty, not an FXT trace' empty base1 base2 base3
+bad 3 '1 input could not be read' empty base1 base2 base3
+bad 3 'no_stacks: text, not an FXT trace' no_stacks base1 base2 base3
+bad 3 'zeros: damaged' zeros base1 base2 base3
+
+exit $failed
