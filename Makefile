@@ -84,10 +84,12 @@ TOOL_SOURCES := $(wildcard tests/tools/*.c)
 TOOL_FILES := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(TOOL_SOURCES))
 BENCH_FILES := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 FXTGEN := $(O)/bench/fxtgen
+# Preloaded by sampler-capture heap, which looks for it beside its own folder.
+SHIM_FILE := $(O)/lib/fxt/libfxtheap.so
 GENERATE_OBJECTS := $(patsubst %.c,$(O)/%.o,$(wildcard bench/generate/*.c))
 
 .PHONY: all
-all: $(O)/.deps-build $(PROGRAM_FILES) $(STATIC_FILES) $(SHARED_FILES)
+all: $(O)/.deps-build $(PROGRAM_FILES) $(STATIC_FILES) $(SHARED_FILES) $(SHIM_FILE)
 
 .PHONY: help
 help:
@@ -171,11 +173,29 @@ $(O)/bin/$(1): $(call objects,$(1)) $(O)/cli.a $(foreach l,$(libs_$(1)),$(O)/lib
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(p))))
 
+# What a heap capture puts into other processes stands alone: no library but libc, and of ours the FIDL codec, all of it hidden.
+# The unwinder is the compiler's static one.  No sanitizers: their runtime must come first in a process.
+SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libfxt/fidl/*.c)
+SHIM_OBJECTS := $(patsubst %.c,$(O)/shim/%.o,$(SHIM_SOURCES))
+SHIM_FLAGS := $(filter-out -fsanitize% -fno-sanitize%,$(BASE_FLAGS)) -DFIDL_API= -fno-omit-frame-pointer -fno-builtin-malloc -funwind-tables
+
+$(O)/shim/%.o: %.c | $(O)/.deps-build
+	$(Q)mkdir -p $(@D)
+	$(call say,SHIM,$<)
+	$(Q)$(CC) $(SHIM_FLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SHIM_FILE): $(SHIM_OBJECTS)
+	$(Q)mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,defs -Wl,-soname,libfxtheap.so $(LDFLAGS) -o $@ $^
+
 # ---- Tests ----
 
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
 TEST_OBJECTS := $(foreach l,$(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
+# Of the preloaded library, what replaces nothing.
+TEST_OBJECTS += $(O)/sampler-capture/heap/shim/poisson.o $(O)/sampler-capture/heap/shim/live.o
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
 # libdwarf is what the decoder of DWARF is compared with.
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.
@@ -273,7 +293,8 @@ MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h libprofi
 .PHONY: install
 install: all
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/fxt \
-	    $(DESTDIR)$(MANDIR)/man1
+	    $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(LIBDIR)/fxt
+	$(Q)install -m 644 $(SHIM_FILE) $(DESTDIR)$(LIBDIR)/fxt
 	$(Q)install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -m 755 $(PROGRAM_FILES) $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 $(STATIC_FILES) $(SHARED_FILES) $(DESTDIR)$(LIBDIR)

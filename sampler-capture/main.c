@@ -2,6 +2,7 @@
 #include "cmd/cli/cli.h"
 #include "sampler-capture/cpu/background.h"
 #include "sampler-capture/cpu/cpu.h"
+#include "sampler-capture/heap/heap.h"
 
 #include <string.h>
 
@@ -10,6 +11,8 @@ static const struct cli_option no_options[] = { { 0, 0, NULL, NULL, NULL } };
 static const char *const examples[] = {
     "Sample the CPU time of a program and of all it starts",
     "sampler-capture cpu -o out.fxt -- ./program input",
+    "Sample what a program allocates and frees",
+    "sampler-capture heap -o heap.fxt -- ./program input",
     "Sample what runs already, until 'sampler-capture stop'",
     "sampler-capture cpu --background -p 1234 -o out.fxt",
     "All options of a capture",
@@ -22,12 +25,13 @@ static const struct {
     int (*main)(char **argv);
 } commands[] = {
     { "cpu", cpu_main },
+    { "heap", heap_main },
     { "status", background_status_main },
     { "stop", background_stop_main },
     { "abort", background_abort_main },
 };
 
-#define NAMES "cpu, status, stop, abort"
+#define NAMES "cpu, heap, status, stop, abort"
 
 static const struct cli_command sampler_capture = {
     .name = "sampler-capture",
@@ -35,6 +39,7 @@ static const struct cli_command sampler_capture = {
     .summary = "Record what programs do, as traces in the Fuchsia trace format.\n\n"
                "Commands:\n"
                "  cpu                       where threads spend CPU time: samples of their stacks\n"
+               "  heap                      what allocates and frees memory: samples of it\n"
                "  status                    tell whether a background session runs\n"
                "  stop                      end the background session\n"
                "  abort                     end it and remove its output",

@@ -58,12 +58,17 @@ static struct process *begin_process(struct process_table *table, uint32_t pid, 
     return process;
 }
 
+void process_release(struct process *process)
+{
+    address_map_release(&process->map);
+    free(process->known);
+}
+
 static void end_process(struct process_table *table, struct process *process)
 {
     end_threads(table, process);
     id_table_end(&table->processes, process->pid);
-    address_map_release(&process->map);
-    free(process->known);
+    process_release(process);
     free(process);
 }
 

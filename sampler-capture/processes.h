@@ -70,6 +70,9 @@ void processes_forget_written(struct process_table *table);
 bool process_module_id(struct process *process, const struct module *module, uint16_t *id,
                        bool *is_new);
 
+/* A process that is in no table, such as a heap capture's: free what it owns.  */
+void process_release(struct process *process);
+
 void processes_release(struct process_table *table);
 
 #endif /* CAPTURE_PROCESSES_H */

@@ -21,8 +21,8 @@ says() { # says TEXT: the message on stderr
 # The command line.
 expect 2 sampler-capture
 says "which command"
-expect 2 sampler-capture heap
-says "no command 'heap'"
+expect 2 sampler-capture trace
+says "no command 'trace'"
 expect 2 sampler-capture cpu -- true
 says "no output file"
 expect 2 sampler-capture cpu -o x.fxt

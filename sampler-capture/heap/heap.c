@@ -1,0 +1,243 @@
+#include "sampler-capture/heap/heap.h"
+
+#include "cmd/cli/cli.h"
+#include "sampler-capture/command.h"
+#include "sampler-capture/heap/options.h"
+#include "sampler-capture/heap/server.h"
+#include "sampler-capture/heap/target.h"
+#include "sampler-capture/host.h"
+#include "sampler-capture/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* As env(1) and timeout(1): from the exec on the status is the command's.  */
+enum {
+    EXIT_NOT_STARTED = 125,
+    EXIT_NOT_EXECUTABLE = 126,
+    EXIT_NOT_FOUND = 127,
+};
+
+/* The trace is written at least that often.  */
+#define ROUND_MS 100
+/* After a round with few messages the senders are left alone for a moment, so that not each of
+ * their messages wakes us up; a socket holds some hundred.  */
+#define FEW      64
+#define PAUSE_NS 2000000
+
+struct run {
+    struct heap_options options;
+    struct host host;
+    struct trace_session about;
+    struct output output;
+    struct command command;
+    struct stream *stream;
+    struct recorder recorder;
+    struct server server;
+};
+
+/* ---- Starting ---- */
+
+static int fail(const char *what)
+{
+    cli_error("%s: %s", what, strerror(errno));
+    return EXIT_NOT_STARTED;
+}
+
+static int prepare_target(struct run *run)
+{
+    const struct target_settings settings = { .folder = run->server.folder,
+                                              .interval_bytes = run->options.interval_bytes,
+                                              .frame_pointers = run->options.frame_pointers };
+    char shim[PATH_MAX], message[TARGET_MESSAGE_SIZE];
+
+    if (!target_check(run->options.command[0], message) || !target_find_shim(shim, message)) {
+        cli_error("%s", message);
+        return EXIT_NOT_STARTED;
+    }
+    return target_prepare(shim, &settings) ? 0 : fail("cannot set the environment");
+}
+
+static int start_trace(struct run *run)
+{
+    run->stream = stream_open(run->output.fd, run->options.compress);
+    if (!run->stream) {
+        cli_error("out of memory");
+        return EXIT_NOT_STARTED;
+    }
+    host_describe(&run->host, run->options.command, &run->about);
+    run->about.clock = "monotonic";
+    run->about.max_frames = HEAP_MAX_FRAMES;
+    run->recorder.stream = run->stream;
+    run->recorder.interval_bytes = run->options.interval_bytes;
+    return 0;
+}
+
+static int let_go(struct run *run)
+{
+    int cause = command_exec(&run->command);
+
+    if (cause == 0)
+        return 0;
+    cli_error("%s: %s", run->options.command[0], strerror(cause));
+    return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* Up to the exec.  0, or the exit status after a message.  */
+static int start(struct run *run)
+{
+    int status;
+
+    if (!command_watch(&run->command))
+        return fail("cannot watch signals");
+    if (!output_open(&run->output, run->options.output))
+        return fail(run->options.output);
+    if (!server_open(&run->server, &run->recorder))
+        return fail("cannot listen");
+    status = prepare_target(run);
+    if (status == 0)
+        status = start_trace(run);
+    if (status == 0 && !command_start(&run->command, run->options.command, run->output.is_stdout))
+        status = fail("cannot start a process");
+    if (status == 0)
+        status = let_go(run);
+    if (status == 0)
+        output_keep(&run->output);
+    return status;
+}
+
+/* ---- Running ---- */
+
+/* Until the command has ended.  False when the trace cannot go on.  */
+static bool work(struct run *run)
+{
+    const struct timespec pause = { 0, PAUSE_NS };
+    struct pollfd polled[] = {
+        { .fd = run->command.signal_fd, .events = POLLIN },
+        { .fd = server_fd(&run->server), .events = POLLIN },
+    };
+    uint64_t flushed_ns = run->about.monotonic_ns;
+
+    for (;;) {
+        uint64_t before = run->server.packets;
+
+        (void)poll(polled, 2, ROUND_MS);
+        if ((polled[0].revents && command_take_signals(&run->command)) || run->command.ended)
+            return true;
+        if (run->command.dump) {
+            run->command.dump = false;
+            cli_warning("SIGUSR2 means nothing to a heap capture");
+        }
+        if (!server_round(&run->server, false))
+            return false;
+        if (host_clock_ns(CLOCK_MONOTONIC) - flushed_ns >= ROUND_MS * UINT64_C(1000000)) {
+            flushed_ns = host_clock_ns(CLOCK_MONOTONIC);
+            if (!stream_flush(run->stream, false))
+                return false;
+        }
+        if (polled[1].revents && run->server.packets - before < FEW)
+            (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* "1 free", "2,000 frees".  The text lives in buffer.  */
+static const char *counted(char buffer[64], uint64_t number, const char *one, const char *many)
+{
+    (void)snprintf(buffer, 64, "%s %s", cli_grouped(number), number == 1 ? one : many);
+    return buffer;
+}
+
+static void summarize(const struct run *run, bool fine, size_t running)
+{
+    const struct recorder *recorder = &run->recorder;
+    const struct record_loss *lost = &run->server.lost;
+    char allocations[64], frees[64], processes[64];
+
+    cli_note(
+        "%s: %s and %s of %s in %.2f s; %.1f KiB", run->output.name,
+        counted(allocations, recorder->allocations, "sampled allocation", "sampled allocations"),
+        counted(frees, recorder->frees, "free", "frees"),
+        counted(processes, recorder->processes, "process", "processes"),
+        (double)(host_clock_ns(CLOCK_MONOTONIC) - run->about.monotonic_ns) / 1e9,
+        (double)stream_bytes(run->stream) / 1024);
+    if (lost->allocations + lost->frees)
+        cli_note("lost: %s and %s, since the capture could not keep up: take a larger --interval",
+                 counted(allocations, lost->allocations, "allocation", "allocations"),
+                 counted(frees, lost->frees, "free", "frees"));
+    if (lost->rejected)
+        cli_note("%s of this capture's socket sent what is no message",
+                 counted(processes, lost->rejected, "user", "users"));
+    if (running)
+        cli_note("%s still running: what they do from here on is not captured",
+                 counted(processes, running, "process is", "processes are"));
+    if (!fine)
+        return;
+    if (recorder->processes == 0)
+        cli_note("no process connected: the command, or what it starts, does not load preloaded "
+                 "libraries");
+    else if (recorder->allocations == 0)
+        cli_note("nothing was sampled: less than %s bytes or so were allocated; a smaller "
+                 "--interval samples more",
+                 cli_grouped(run->options.interval_bytes));
+    else if (!run->output.is_stdout)
+        cli_note("next: fxt2pprof --profile heap %s -o heap.pb.gz", run->output.name);
+}
+
+static void report_failure(const struct run *run)
+{
+    int cause = stream_errno(run->stream);
+
+    if (cause == 0 || cause == ENOMEM)
+        cli_error("out of memory: the trace ends here; the command runs on");
+    else
+        cli_error("%s: %s: the trace ends here; the command runs on", run->output.name,
+                  strerror(cause));
+}
+
+static int finish(struct run *run)
+{
+    bool fine = recorder_begin(&run->recorder, &run->about, run->options.frame_pointers) &&
+                work(run) && server_round(&run->server, true);
+    size_t running = run->server.open_connections;
+
+    server_release(&run->server); /* processes that still run find nobody listening */
+    fine = fine && stream_flush(run->stream, true);
+    if (!fine)
+        report_failure(run);
+    if (!output_close(&run->output) && fine) {
+        cli_error("%s: %s", run->output.name, strerror(errno));
+        fine = false;
+    }
+    summarize(run, fine, running);
+    command_wait(&run->command);
+    if (run->command.abort && !run->output.is_stdout)
+        (void)unlink(run->options.output);
+    return fine ? command_exit_status(&run->command) : CLI_ENVIRONMENT;
+}
+
+int heap_main(char **argv)
+{
+    static struct run run = {
+        .command = { .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 },
+        .output = { .fd = -1 },
+        .server = { .listen_fd = -1, .epoll_fd = -1, .names_fd = -1 }
+    };
+    int status;
+
+    heap_options_parse(&run.options, argv);
+    status = start(&run);
+    if (status == 0)
+        status = finish(&run);
+    else
+        server_release(&run.server);
+    command_close(&run.command);
+    stream_close(run.stream);
+    recorder_release(&run.recorder);
+    output_abandon(&run.output);
+    return status;
+}

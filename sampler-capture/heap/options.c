@@ -1,0 +1,90 @@
+#include "sampler-capture/heap/options.h"
+
+#include "cmd/cli/cli.h"
+#include "sampler-capture/heap/protocol.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum key {
+    KEY_OUTPUT = 1,
+    KEY_INTERVAL,
+    KEY_UNWIND,
+    KEY_COMPRESS,
+};
+
+static const struct cli_option option_table[] = {
+    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output" },
+    { KEY_INTERVAL, 0, "interval", "BYTES",
+      "mean bytes allocated between two samples, such as 64k;\nthe default is 128k" },
+    { KEY_UNWIND, 0, "unwind", "HOW",
+      "callers by unwind tables, cfi (the default), or by frame\npointers, fp: faster, for code "
+      "that keeps them" },
+    { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames" },
+    { 0, 0, NULL, NULL, NULL },
+};
+
+static const char *const examples[] = {
+    "Which functions allocate, and what is never given back?",
+    "sampler-capture heap -o heap.fxt -- ./program input",
+    "Eight times as fine",
+    "sampler-capture heap --interval 16k -o heap.fxt -- ./program input",
+    "What to do with the result",
+    "fxt2pprof heap.fxt -o heap.pb.gz",
+    NULL,
+};
+
+static const struct cli_command heap_command = {
+    .name = "sampler-capture heap",
+    .usage = "[OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
+    .summary =
+        "Sample what COMMAND and all it starts allocate and free, with stacks, as Fuchsia's\n"
+        "memory sampler does: one allocation for each so many bytes, at random, so that large\n"
+        "and small ones are estimated without bias.\n\n"
+        "The exit status is COMMAND's, 128 + N if signal N ended it; 127 if COMMAND is not\n"
+        "found, 126 if it cannot run, 125 if it cannot be captured. 4 if the trace could not\n"
+        "be written to its end, 2 if the command line is wrong.",
+    .options = option_table,
+    .examples = examples,
+    .stop_at_operand = true,
+};
+
+static const char *const unwinders[] = { "cfi", "fp", NULL };
+
+static void check(const struct heap_options *options)
+{
+    if (!options->command[0])
+        cli_usage_error("nothing to run: -- COMMAND");
+    if (!options->output)
+        cli_usage_error("no output file: -o OUT.fxt");
+    if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
+        cli_usage_error("a trace is no text for a terminal: redirect standard output");
+}
+
+void heap_options_parse(struct heap_options *options, char **argv)
+{
+    struct cli_parser parser;
+    int key;
+
+    *options = (struct heap_options){ .interval_bytes = HEAP_DEFAULT_INTERVAL };
+    cli_start(&parser, &heap_command, argv);
+    while ((key = cli_next(&parser)) > CLI_END) {
+        switch ((enum key)key) {
+        case KEY_OUTPUT:
+            options->output = parser.value;
+            break;
+        case KEY_INTERVAL:
+            options->interval_bytes = cli_size("--interval", parser.value, HEAP_MIN_INTERVAL,
+                                               HEAP_MAX_INTERVAL);
+            break;
+        case KEY_UNWIND:
+            options->frame_pointers = cli_choice("--unwind", parser.value, unwinders) == 1;
+            break;
+        case KEY_COMPRESS:
+            options->compress = true;
+            break;
+        }
+    }
+    options->command = parser.argv;
+    check(options);
+}

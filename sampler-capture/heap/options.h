@@ -1,0 +1,19 @@
+/* options.h - the command line of "sampler-capture heap".  */
+#ifndef HEAP_OPTIONS_H
+#define HEAP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct heap_options {
+    const char *output; /* "-" is standard output */
+    uint64_t interval_bytes;
+    bool frame_pointers;
+    bool compress;
+    char *const *command; /* at least one word, NULL at the end */
+};
+
+/* Read the command line; ends the program when it is wrong or asks for help.  */
+void heap_options_parse(struct heap_options *options, char **argv);
+
+#endif /* HEAP_OPTIONS_H */

@@ -1,0 +1,58 @@
+/* record.h - what a heap capture writes.
+ *
+ * Provider 0xffff0000, "sampler-capture": the session, processes, modules and mappings with names,
+ * losses, and each message as it came, in a large blob of category "memory" and name
+ * "fuchsia.memory.sampler".  The messages know modules by build ID alone; records of modules and
+ * mappings say the same once more with the names of files, so that their symbols are found.  */
+#ifndef HEAP_RECORD_H
+#define HEAP_RECORD_H
+
+#include "libfxt/fidl/fidl_sampler.h"
+#include "sampler-capture/heap/protocol.h"
+#include "sampler-capture/host.h"
+#include "sampler-capture/processes.h"
+#include "sampler-capture/stream.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct recorder {
+    struct stream *stream;       /* borrowed */
+    struct module_table modules; /* files seen in any process */
+    int names_fd;                /* of the file of names (protocol.h), borrowed; -1: none */
+    off_t names_read;            /* of its bytes */
+    uint64_t interval_bytes;
+    uint64_t processes;
+    uint64_t allocations; /* messages written */
+    uint64_t frees;
+    uint64_t infos;
+};
+
+/* These return false when the trace cannot go on: stream_errno() says why, or, where that is 0,
+ * memory is out.  */
+
+bool recorder_begin(struct recorder *recorder, const struct trace_session *session,
+                    bool frame_pointers);
+
+/* A process, which has its koid and pid and no name yet.  */
+bool recorder_process(struct recorder *recorder, struct process *process);
+
+/* A message of a process: bytes and what they say.  */
+bool recorder_message(struct recorder *recorder, struct process *process, uint64_t ticks,
+                      const uint8_t *bytes, size_t length, const struct fidl_message *message);
+
+/* Messages lost of a process, from its start on.  */
+struct record_loss {
+    uint64_t allocations;
+    uint64_t frees;
+    uint64_t infos;
+    uint64_t rejected; /* packets that were no messages, and skipped ones */
+};
+bool recorder_loss(struct recorder *recorder, uint64_t koid, uint64_t ticks,
+                   const struct record_loss *loss);
+
+void recorder_release(struct recorder *recorder);
+
+#endif /* HEAP_RECORD_H */

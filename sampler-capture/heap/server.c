@@ -1,0 +1,377 @@
+#include "sampler-capture/heap/server.h"
+
+#include "cmd/cli/cli.h"
+#include "sampler-capture/heap/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BACKLOG    1024
+#define EVENTS     64
+#define MAX_PACKET (FIDL_MAX_MESSAGE + 1) /* one more byte shows that a packet is longer */
+#define BURST      256 /* packets of one connection before the others get their turn */
+
+struct connection {
+    struct connection *next;
+    int fd;
+    struct process process;
+    struct heap_losses *losses; /* borrowed from the mapping; NULL: it takes none */
+    struct record_loss written; /* what the trace says was lost */
+    uint64_t rejected;
+    uint64_t ticks; /* of the last message */
+};
+
+/* ---- Opening ---- */
+
+static bool map_losses(struct server *server)
+{
+    char path[sizeof server->folder + 16];
+    void *memory = MAP_FAILED;
+    int fd, cause;
+
+    (void)snprintf(path, sizeof path, "%s/" HEAP_LOSSES_NAME, server->folder);
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    if (ftruncate(fd, sizeof *server->losses) == 0)
+        memory = mmap(NULL, sizeof *server->losses, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cause = errno;
+    (void)close(fd);
+    errno = cause;
+    if (memory == MAP_FAILED)
+        return false;
+    server->losses = memory;
+    return true;
+}
+
+static bool make_names(struct server *server)
+{
+    char path[sizeof server->folder + 16];
+
+    (void)snprintf(path, sizeof path, "%s/" HEAP_NAMES_NAME, server->folder);
+    server->names_fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    server->recorder->names_fd = server->names_fd;
+    return server->names_fd >= 0;
+}
+
+static bool make_folder(struct server *server)
+{
+    const char *base = getenv("TMPDIR");
+
+    /* A socket's path has at most 107 bytes.  */
+    if (!base || base[0] != '/' || strlen(base) > 50)
+        base = "/tmp";
+    (void)snprintf(server->folder, sizeof server->folder, "%s/fxt-heap.XXXXXX", base);
+    if (mkdtemp(server->folder))
+        return true;
+    server->folder[0] = '\0';
+    return false;
+}
+
+static bool watch(struct server *server, int fd, void *what)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+
+    return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static void measure_clocks(struct server *server)
+{
+    server->real_to_monotonic_ns = (int64_t)host_clock_ns(CLOCK_MONOTONIC) -
+                                   (int64_t)host_clock_ns(CLOCK_REALTIME);
+}
+
+bool server_open(struct server *server, struct recorder *recorder)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+    *server =
+        (struct server){ .listen_fd = -1, .epoll_fd = -1, .names_fd = -1, .recorder = recorder };
+    measure_clocks(server);
+    server->packet = malloc(MAX_PACKET);
+    if (!server->packet || !make_folder(server) || !map_losses(server) || !make_names(server))
+        return false;
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/" HEAP_SOCKET_NAME,
+                   server->folder);
+    server->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    return server->listen_fd >= 0 && server->epoll_fd >= 0 &&
+           bind(server->listen_fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+           listen(server->listen_fd, BACKLOG) == 0 && watch(server, server->listen_fd, NULL);
+}
+
+int server_fd(const struct server *server)
+{
+    return server->epoll_fd;
+}
+
+/* ---- Losses ---- */
+
+/* The latest slot that the process took and no connection has: it took one before it connected.  */
+static struct heap_losses *find_losses(struct server *server, uint32_t pid)
+{
+    uint32_t taken = atomic_load(&server->losses->taken);
+
+    for (uint32_t i = taken < HEAP_LOSS_SLOTS ? taken : HEAP_LOSS_SLOTS; i-- > 0;) {
+        if (server->slot_taken[i] || atomic_load(&server->losses->slots[i].pid) != pid)
+            continue;
+        server->slot_taken[i] = true;
+        return &server->losses->slots[i];
+    }
+    return NULL;
+}
+
+static bool write_losses(struct server *server, struct connection *connection)
+{
+    struct record_loss now = { .rejected = connection->rejected };
+
+    if (connection->losses) {
+        now.allocations = atomic_load(&connection->losses->allocations);
+        now.frees = atomic_load(&connection->losses->frees);
+        now.infos = atomic_load(&connection->losses->infos);
+    }
+    if (memcmp(&now, &connection->written, sizeof now) == 0)
+        return true;
+    server->lost.allocations += now.allocations - connection->written.allocations;
+    server->lost.frees += now.frees - connection->written.frees;
+    server->lost.infos += now.infos - connection->written.infos;
+    server->lost.rejected += now.rejected - connection->written.rejected;
+    connection->written = now;
+    return recorder_loss(server->recorder, connection->process.koid, host_clock_ns(CLOCK_MONOTONIC),
+                         &now);
+}
+
+/* ---- Connections ---- */
+
+static bool begin_connection(struct server *server, int fd)
+{
+    struct connection *connection = calloc(1, sizeof *connection);
+    struct ucred peer = { 0, 0, 0 };
+    socklen_t size = sizeof peer;
+    int on = 1;
+
+    if (!connection) {
+        (void)close(fd);
+        return false;
+    }
+    connection->fd = fd;
+    connection->next = server->connections;
+    server->connections = connection;
+    server->open_connections++;
+    (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+    connection->process.pid = (uint32_t)peer.pid;
+    if (!id_table_begin(&server->incarnations, connection->process.pid, connection,
+                        &connection->process.koid))
+        return false;
+    connection->losses = find_losses(server, connection->process.pid);
+    return watch(server, fd, connection) &&
+           recorder_process(server->recorder, &connection->process);
+}
+
+static bool end_connection(struct server *server, struct connection *connection)
+{
+    struct connection **link = &server->connections;
+    bool fine = write_losses(server, connection);
+
+    if (connection->losses)
+        server->waits += atomic_load(&connection->losses->waits);
+    while (*link != connection)
+        link = &(*link)->next;
+    *link = connection->next;
+    server->open_connections--;
+    (void)close(connection->fd);
+    process_release(&connection->process);
+    free(connection);
+    return fine;
+}
+
+static bool accept_all(struct server *server)
+{
+    for (;;) {
+        int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0)
+            return true; /* none is left, or no descriptor for it: it is tried again */
+        if (!begin_connection(server, fd))
+            return false;
+    }
+}
+
+/* When the packet was sent, by the kernel; those sent before the connection was accepted have no
+ * time and get the present one.  */
+static uint64_t time_of(const struct server *server, struct msghdr *header)
+{
+    struct timespec time;
+
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_TIMESTAMPNS)
+            continue;
+        memcpy(&time, CMSG_DATA(part), sizeof time);
+        return (uint64_t)((int64_t)time.tv_sec * 1000000000 + time.tv_nsec +
+                          server->real_to_monotonic_ns);
+    }
+    return host_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Descriptors that come along belong to nobody here.  */
+static void close_passed(struct msghdr *header)
+{
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+            int fd;
+
+            memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
+            (void)close(fd);
+        }
+    }
+}
+
+enum received {
+    RECEIVED_PACKET,
+    RECEIVED_NOTHING,
+    RECEIVED_END,
+};
+
+static enum received receive(struct server *server, struct connection *connection, size_t *length)
+{
+    union {
+        struct cmsghdr aligned;
+        char bytes[512];
+    } control;
+    struct iovec where = { .iov_base = server->packet, .iov_len = MAX_PACKET };
+    struct msghdr header = { .msg_iov = &where,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control };
+    uint64_t ticks;
+    ssize_t size;
+
+    do
+        size = recvmsg(connection->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (size < 0 && errno == EINTR);
+    if (size < 0)
+        return errno == EAGAIN ? RECEIVED_NOTHING : RECEIVED_END;
+    close_passed(&header);
+    if (size == 0) /* an empty packet is no message either, and cannot be told from the end */
+        return RECEIVED_END;
+    ticks = time_of(server, &header);
+    if (ticks > connection->ticks)
+        connection->ticks = ticks;
+    *length = (size_t)size;
+    return RECEIVED_PACKET;
+}
+
+/* Take one packet.  *open says whether the connection goes on.  */
+static bool take_packet(struct server *server, struct connection *connection, size_t length,
+                        bool *open)
+{
+    struct fidl_message message;
+    const char *why;
+
+    server->packets++;
+    switch (message_judge(server->packet, length, &message, &why)) {
+    case MESSAGE_ACCEPTED:
+        return recorder_message(server->recorder, &connection->process, connection->ticks,
+                                server->packet, length, &message);
+    case MESSAGE_SKIPPED:
+        server->skipped++;
+        break;
+    case MESSAGE_REJECTED:
+        cli_warning("process %u sent what is no message, and is not listened to any more: %s",
+                    connection->process.pid, why);
+        connection->rejected++;
+        *open = false;
+        break;
+    }
+    return true;
+}
+
+/* Take what a connection has, at most a burst unless all is set.  */
+static bool drain(struct server *server, struct connection *connection, bool all)
+{
+    bool open = true;
+
+    for (unsigned count = 0; open && (all || count < BURST); count++) {
+        size_t length;
+        enum received received = receive(server, connection, &length);
+
+        if (received == RECEIVED_NOTHING)
+            return true;
+        if (received == RECEIVED_END)
+            open = false;
+        else if (!take_packet(server, connection, length, &open))
+            return false;
+    }
+    return open || end_connection(server, connection);
+}
+
+bool server_round(struct server *server, bool last)
+{
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
+
+    measure_clocks(server);
+    if (!accept_all(server)) /* before old ones end, so that losses find their connection */
+        return false;
+    for (int i = 0; i < count; i++)
+        if (events[i].data.ptr && !drain(server, events[i].data.ptr, false))
+            return false;
+    if (!last) {
+        for (struct connection *each = server->connections; each; each = each->next)
+            if (!write_losses(server, each))
+                return false;
+        return true;
+    }
+    for (struct connection *each = server->connections, *next; each; each = next) {
+        next = each->next;
+        (void)shutdown(each->fd, SHUT_RD); /* what has been sent is still there */
+        if (!drain(server, each, true))
+            return false;
+    }
+    return true;
+}
+
+static void remove_file(const struct server *server, const char *name)
+{
+    char path[sizeof server->folder + 16];
+
+    (void)snprintf(path, sizeof path, "%s/%s", server->folder, name);
+    (void)unlink(path);
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+void server_release(struct server *server)
+{
+    while (server->connections)
+        (void)end_connection(server, server->connections);
+    if (server->folder[0]) {
+        remove_file(server, HEAP_SOCKET_NAME);
+        remove_file(server, HEAP_LOSSES_NAME);
+        remove_file(server, HEAP_NAMES_NAME);
+        (void)rmdir(server->folder);
+    }
+    if (server->losses)
+        (void)munmap(server->losses, sizeof *server->losses);
+    close_fd(server->listen_fd);
+    close_fd(server->epoll_fd);
+    close_fd(server->names_fd);
+    id_table_release(&server->incarnations);
+    free(server->packet);
+}

@@ -1,0 +1,53 @@
+/* server.h - the other end of the sockets: what a service of fuchsia.memory.sampler does, but that
+ * it writes the messages down.
+ *
+ * One connection is one process.  A packet that is no message ends its connection and no other
+ * (docs/formats/memory-sampler.md sections 3 and 4); unknown flexible methods are skipped.  */
+#ifndef HEAP_SERVER_H
+#define HEAP_SERVER_H
+
+#include "sampler-capture/heap/protocol.h"
+#include "sampler-capture/heap/record.h"
+#include "sampler-capture/id_table.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct connection;
+
+struct server {
+    char folder[80]; /* "": none */
+    int listen_fd;
+    int epoll_fd;
+    int names_fd;
+    struct recorder *recorder;        /* borrowed */
+    struct heap_loss_file *losses;    /* mapped */
+    bool slot_taken[HEAP_LOSS_SLOTS]; /* a connection has it */
+    struct id_table incarnations;     /* of pids */
+    struct connection *connections;   /* owned list */
+    size_t open_connections;
+    uint8_t *packet; /* owned; the packet that is being read */
+    int64_t real_to_monotonic_ns;
+    /* Of all connections, closed ones too.  */
+    struct record_loss lost;
+    uint64_t waits; /* times that a thread waited for us */
+    uint64_t packets;
+    uint64_t skipped;
+};
+
+/* Make a folder with a socket, and listen.  False with errno.  server_release() frees what there
+ * is.  */
+bool server_open(struct server *server, struct recorder *recorder);
+
+/* Poll it for input.  */
+int server_fd(const struct server *server);
+
+/* Take what is there from all connections.  With last: until nothing is left, then close them.
+ * False when the trace cannot go on; see recorder.  */
+bool server_round(struct server *server, bool last);
+
+/* Removes the folder.  */
+void server_release(struct server *server);
+
+#endif /* HEAP_SERVER_H */

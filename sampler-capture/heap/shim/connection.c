@@ -1,0 +1,166 @@
+/* connection.c - the socket to the capture.
+ *
+ * The program may close descriptors that are not its own, and get the number again for a file of
+ * its own: before each send the descriptor is looked at, so that nothing of ours ever goes
+ * there.  */
+#include "sampler-capture/heap/shim/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SEND_BUFFER (1 << 20) /* the kernel grants what its limit allows */
+
+void shim_count(_Atomic uint64_t *counter)
+{
+    (void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static bool is_ours(void)
+{
+    struct stat status;
+
+    return fstat(shim_process->fd, &status) == 0 && status.st_dev == shim_process->fd_device &&
+           status.st_ino == shim_process->fd_inode;
+}
+
+/* Out of the way of programs that count on low numbers, and of shells, which use those from 10 on
+ * and 255.  */
+static int move_up(int fd)
+{
+    static const int least[] = { 900, 400, 100 };
+
+    for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
+        int higher = fcntl(fd, F_DUPFD_CLOEXEC, least[i]);
+
+        if (higher >= 0) {
+            (void)syscall(SYS_close, fd);
+            return higher;
+        }
+    }
+    return fd;
+}
+
+static void close_own(void)
+{
+    if (shim_process->fd > 0 && is_ours())
+        (void)syscall(SYS_close, shim_process->fd);
+    shim_process->fd = -1;
+}
+
+static void take_losses(void)
+{
+    struct heap_loss_file *file = shim_settings.losses;
+    uint32_t slot;
+
+    if (!file)
+        return;
+    slot = atomic_fetch_add(&file->taken, 1);
+    if (slot >= HEAP_LOSS_SLOTS)
+        slot = HEAP_LOSS_SLOTS - 1;
+    shim_process->losses = &file->slots[slot];
+    atomic_store(&shim_process->losses->pid, (uint32_t)getpid());
+}
+
+/* Where many start at once the queue of the server may be full for a moment.  */
+static bool connect_patiently(int fd, const struct sockaddr_un *address)
+{
+    const struct timespec moment = { 0, 1000000 };
+
+    for (int waited_ms = 0; waited_ms < SHIM_PATIENCE_MS; waited_ms++) {
+        if (syscall(SYS_connect, fd, address, sizeof *address) == 0)
+            return true;
+        if (errno != EAGAIN && errno != EINTR)
+            return false;
+        (void)syscall(SYS_nanosleep, &moment, NULL);
+    }
+    return false;
+}
+
+bool shim_connect(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int size = SEND_BUFFER;
+    struct stat status;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return false;
+    memcpy(address.sun_path, shim_settings.socket_path, sizeof address.sun_path);
+    take_losses(); /* before, so that the server finds them when it accepts */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    if (!connect_patiently(fd, &address)) {
+        (void)syscall(SYS_close, fd);
+        return false;
+    }
+    fd = move_up(fd);
+    if (fstat(fd, &status) != 0)
+        return false;
+    shim_process->fd = fd;
+    shim_process->fd_device = status.st_dev;
+    shim_process->fd_inode = status.st_ino;
+    return true;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Room in the socket, before the deadline; 0: none is set yet.  */
+static bool wait_for_room(uint64_t *deadline_ns)
+{
+    struct pollfd wanted = { .fd = shim_process->fd, .events = POLLOUT };
+    uint64_t start_ns = now_ns();
+    struct timespec left = { 0, 0 };
+
+    if (atomic_load(&shim_process->impatient))
+        return false;
+    if (*deadline_ns == 0) {
+        *deadline_ns = start_ns + SHIM_PATIENCE_MS * UINT64_C(1000000);
+        if (shim_process->losses)
+            shim_count(&shim_process->losses->waits);
+    }
+    if (start_ns < *deadline_ns) {
+        left.tv_nsec = (long)(*deadline_ns - start_ns); /* less than a second */
+        if (syscall(SYS_ppoll, &wanted, 1, &left, NULL, 0) > 0)
+            return true;
+    }
+    atomic_store(&shim_process->impatient, true);
+    return false;
+}
+
+/* Not send(2), which is a point where a thread can be cancelled, as malloc(3) is not.  */
+enum shim_sent shim_send(const uint8_t *message, size_t length)
+{
+    uint64_t deadline_ns = 0;
+
+    for (;;) {
+        if (!is_ours())
+            return SHIM_CLOSED;
+        if (syscall(SYS_sendto, shim_process->fd, message, length, MSG_DONTWAIT | MSG_NOSIGNAL,
+                    NULL, 0) >= 0) {
+            atomic_store_explicit(&shim_process->impatient, false, memory_order_relaxed);
+            return SHIM_SENT;
+        }
+        if (errno == EAGAIN) {
+            if (wait_for_room(&deadline_ns))
+                continue;
+            return SHIM_DROPPED;
+        }
+        if (errno == EINTR || errno == ENOBUFS || errno == ENOMEM)
+            return SHIM_DROPPED;
+        close_own();
+        return SHIM_GONE;
+    }
+}

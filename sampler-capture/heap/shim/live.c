@@ -1,0 +1,187 @@
+#include "sampler-capture/heap/shim/live.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define FIRST_BUCKETS 1024
+#define MAX_BUCKETS   ((size_t)1 << 30)
+#define ROOM_BYTES    ((size_t)1 << 18)
+#define SMALLEST      64 /* bytes of a block of class 0 */
+
+/* The table of an empty set: two words are all that the largest shift can reach.  */
+static _Atomic uint64_t no_words[2] __attribute__((aligned(64)));
+
+const char *_Atomic shim_live_filter = (const char *)no_words + 63;
+
+/* Where a table is, as the filter has it.  The heads lie behind the words in the same mapping.  */
+struct table {
+    _Atomic uint64_t *words;
+    struct shim_live_block **heads;
+    unsigned shift;
+    size_t buckets; /* 0: the table of an empty set */
+};
+
+static struct table current_table(void)
+{
+    uintptr_t filter = (uintptr_t)atomic_load_explicit(&shim_live_filter, memory_order_relaxed);
+    struct table table = { .shift = (unsigned)(filter & 63) };
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    table.words = (_Atomic uint64_t *)(filter & ~(uintptr_t)63);
+    if (table.words == no_words)
+        return table;
+    table.buckets = (size_t)1 << (64 - table.shift);
+    table.heads = (struct shim_live_block **)(void *)(table.words + table.buckets);
+    return table;
+}
+
+void *shim_live_map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    if (madvise(memory, size, MADV_WIPEONFORK) == 0)
+        return memory;
+    (void)munmap(memory, size);
+    return NULL;
+}
+
+/* ---- Memory of blocks ---- */
+
+static struct shim_live_block *new_block(struct shim_live_set *set, size_t stack_count)
+{
+    size_t bytes = sizeof(struct shim_live_block) + stack_count * sizeof(uint64_t);
+    uint32_t size_class = 0;
+    struct shim_live_block *block;
+
+    while (((size_t)SMALLEST << size_class) < bytes)
+        if (++size_class == LIVE_CLASSES)
+            return NULL;
+    block = set->unused[size_class];
+    if (block) {
+        set->unused[size_class] = block->next;
+    } else {
+        bytes = (size_t)SMALLEST << size_class;
+        if (set->room_left < bytes) { /* what is left of the room before is given up */
+            set->room = shim_live_map(ROOM_BYTES);
+            set->room_left = set->room ? ROOM_BYTES : 0;
+            if (!set->room)
+                return NULL;
+        }
+        block = (struct shim_live_block *)(void *)set->room;
+        set->room += bytes;
+        set->room_left -= bytes;
+    }
+    block->size_class = size_class;
+    return block;
+}
+
+void shim_live_recycle(struct shim_live_set *set, struct shim_live_block *block)
+{
+    block->next = set->unused[block->size_class];
+    set->unused[block->size_class] = block;
+}
+
+/* ---- Table ---- */
+
+static void add(struct table table, struct shim_live_block *block)
+{
+    uint64_t hash = shim_live_hash(block->address);
+    struct shim_live_block **head = &table.heads[hash >> table.shift];
+    _Atomic uint64_t *word = &table.words[hash >> table.shift];
+
+    block->next = *head;
+    *head = block;
+    atomic_store_explicit(word,
+                          atomic_load_explicit(word, memory_order_relaxed) | shim_live_bits(hash),
+                          memory_order_relaxed);
+}
+
+/* A larger table with the same blocks.  Readers that still look at the old one find there whatever
+ * they may ask for: only blocks that were in use before now.  */
+static bool grow(struct table *table)
+{
+    struct table larger = { .buckets = table->buckets ? 2 * table->buckets : FIRST_BUCKETS };
+
+    if (larger.buckets > MAX_BUCKETS)
+        return false;
+    larger.words = shim_live_map(larger.buckets *
+                                 (sizeof *larger.words + sizeof(struct shim_live_block *)));
+    if (!larger.words)
+        return false;
+    larger.heads = (struct shim_live_block **)(void *)(larger.words + larger.buckets);
+    larger.shift = 64 - (unsigned)__builtin_ctzll(larger.buckets);
+    for (size_t i = 0; i < table->buckets; i++) {
+        for (struct shim_live_block *block = table->heads[i], *next; block; block = next) {
+            next = block->next;
+            add(larger, block);
+        }
+    }
+    atomic_store_explicit(&shim_live_filter, (const char *)larger.words + larger.shift,
+                          memory_order_release);
+    *table = larger;
+    return true;
+}
+
+bool shim_live_insert(struct shim_live_set *set, uint64_t address, uint64_t size,
+                      const uint64_t *stack, size_t stack_count)
+{
+    struct table table = current_table();
+    struct shim_live_block *old = shim_live_remove(set, address);
+    struct shim_live_block *block;
+
+    if (old)
+        shim_live_recycle(set, old);
+    if (set->count >= table.buckets / 4 * 3 && !grow(&table) && table.buckets == 0)
+        return false;
+    block = new_block(set, stack_count);
+    if (!block)
+        return false;
+    block->address = address;
+    block->size = size;
+    block->stack_count = (uint32_t)stack_count;
+    memcpy(block->stack, stack, stack_count * sizeof *stack);
+    add(table, block);
+    set->count++;
+    return true;
+}
+
+struct shim_live_block *shim_live_remove(struct shim_live_set *set, uint64_t address)
+{
+    struct table table = current_table();
+    uint64_t hash = shim_live_hash(address), bits = 0;
+    struct shim_live_block *found = NULL;
+
+    if (table.buckets == 0)
+        return NULL;
+    for (struct shim_live_block **link = &table.heads[hash >> table.shift]; *link;) {
+        if (!found && (*link)->address == address) {
+            found = *link;
+            *link = found->next;
+        } else {
+            bits |= shim_live_bits(shim_live_hash((*link)->address));
+            link = &(*link)->next;
+        }
+    }
+    if (!found)
+        return NULL;
+    atomic_store_explicit(&table.words[hash >> table.shift], bits, memory_order_relaxed);
+    set->count--;
+    return found;
+}
+
+void shim_live_clear(struct shim_live_set *set)
+{
+    struct table table = current_table();
+
+    for (size_t i = 0; i < table.buckets && set->count > 0; i++) {
+        atomic_store_explicit(&table.words[i], 0, memory_order_relaxed);
+        for (struct shim_live_block *block = table.heads[i], *next; block; block = next) {
+            next = block->next;
+            shim_live_recycle(set, block);
+            set->count--;
+        }
+        table.heads[i] = NULL;
+    }
+}

@@ -1,0 +1,357 @@
+/* sample.c - what happens to the few allocations that are sampled.
+ *
+ * An allocation is told after the real one and before the program has the address, a free before
+ * the real one.  So what is told of one address is in order, whichever threads it comes from: each
+ * message is one send.  The lock of the live set is held for no system call.  */
+#include "sampler-capture/heap/shim/shim.h"
+
+#include "libfxt/fidl/fidl_sampler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NEVER ((uint64_t)1 << 62) /* bytes to a sample that will not come */
+
+__thread struct shim_thread shim_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* ---- The shim's own time ---- */
+
+struct guard {
+    uint64_t signals;
+    int error;
+};
+
+#define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
+
+/* No handler comes in between, but of faults, which would be fatal if they could not be handled.
+ * Glibc's sigprocmask(3) keeps two signals of its own out, by which threads are cancelled.  */
+static struct guard enter(void)
+{
+    static const uint64_t all = ~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGFPE) |
+                                  SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS));
+    struct guard guard = { .error = errno };
+
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &guard.signals, sizeof guard.signals);
+    shim_thread.inside = true;
+    return guard;
+}
+
+static void leave(struct guard guard)
+{
+    shim_thread.inside = false;
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &guard.signals, NULL, sizeof guard.signals);
+    errno = guard.error;
+}
+
+static struct shim_scratch *take_scratch(void)
+{
+    for (;;) {
+        for (size_t i = 0; i < SHIM_SCRATCHES; i++)
+            if (!atomic_exchange_explicit(&shim_process->scratches[i].taken, true,
+                                          memory_order_acquire))
+                return &shim_process->scratches[i];
+        (void)sched_yield();
+    }
+}
+
+static void give_scratch(struct shim_scratch *scratch)
+{
+    atomic_store_explicit(&scratch->taken, false, memory_order_release);
+}
+
+/* ---- The connection ---- */
+
+/* Connected, now at the latest: a forked child connects when it has something to tell.  */
+static bool is_connected(void)
+{
+    struct shim_process *process = shim_process;
+
+    if (atomic_load_explicit(&process->connected, memory_order_acquire))
+        return true;
+    shim_lock(&process->begin_lock);
+    if (!atomic_load(&process->connected) && !atomic_load(&process->ended)) {
+        process->modules_told = 0;
+        if (shim_connect()) {
+            shim_lock(&process->module_lock);
+            shim_modules_tell();
+            shim_unlock(&process->module_lock);
+            atomic_store_explicit(&process->connected, true, memory_order_release);
+        } else {
+            atomic_store(&process->ended, true);
+        }
+    }
+    shim_unlock(&process->begin_lock);
+    return atomic_load(&process->connected);
+}
+
+/* The program closed our descriptor.  Another connection is another process to the server, so none
+ * of the blocks that this one knows are told of there.  */
+static void begin_again(void)
+{
+    struct shim_process *process = shim_process;
+
+    shim_lock(&process->begin_lock);
+    shim_lock(&process->live_lock);
+    shim_live_clear(&process->live);
+    shim_unlock(&process->live_lock);
+    process->fd = -1;
+    atomic_store(&process->connected, false);
+    shim_unlock(&process->begin_lock);
+}
+
+static void begin_process(void)
+{
+    struct guard guard = enter();
+
+    shim_modules_read();
+    (void)is_connected();
+    leave(guard);
+}
+
+static bool send(const uint8_t *message, size_t length, _Atomic uint64_t *lost)
+{
+    switch (shim_send(message, length)) {
+    case SHIM_SENT:
+        return true;
+    case SHIM_CLOSED:
+        begin_again();
+        break;
+    case SHIM_GONE:
+        atomic_store(&shim_process->ended, true);
+        break;
+    case SHIM_DROPPED:
+        break;
+    }
+    if (lost)
+        shim_count(lost);
+    return false;
+}
+
+static _Atomic uint64_t *lost_allocations(void)
+{
+    return shim_process->losses ? &shim_process->losses->allocations : NULL;
+}
+
+static _Atomic uint64_t *lost_frees(void)
+{
+    return shim_process->losses ? &shim_process->losses->frees : NULL;
+}
+
+/* ---- Which allocations ---- */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    struct poisson poisson = { .state = a ^ (b * UINT64_C(0xff51afd7ed558ccd)) };
+
+    return poisson_random(&poisson);
+}
+
+/* A number for this process that its forebears did not have.  */
+static uint64_t epoch_now(void)
+{
+    static _Atomic uint64_t forks; /* not wiped */
+    uint64_t epoch = atomic_load(&shim_process->epoch);
+
+    if (epoch == 0) {
+        uint64_t next = atomic_fetch_add(&forks, 1) + 1;
+
+        if (atomic_compare_exchange_strong(&shim_process->epoch, &epoch, next))
+            epoch = next;
+    }
+    return epoch;
+}
+
+/* Each thread draws numbers of its own; with a seed given, those of the first process's threads are
+ * the same each time.  */
+static void seed_thread(uint64_t epoch)
+{
+    uint64_t seed = shim_settings.seed;
+
+    if (epoch > 1)
+        seed = mix(mix(seed, epoch), (uint64_t)getpid());
+    seed = mix(seed, atomic_fetch_add(&shim_process->threads, 1) + 1);
+    shim_thread.poisson = (struct poisson){ .state = seed, .mean = shim_settings.interval };
+    shim_thread.left = poisson_interval(&shim_thread.poisson);
+    shim_thread.epoch = epoch;
+}
+
+bool shim_decide(uint64_t size)
+{
+    uint64_t epoch;
+
+    shim_thread.decisions++;
+    if (!shim_process || shim_thread.inside)
+        return false;
+    if (atomic_load_explicit(&shim_process->ended, memory_order_relaxed)) {
+        shim_thread.left = NEVER;
+        return false;
+    }
+    epoch = epoch_now();
+    if (shim_thread.epoch != epoch)
+        seed_thread(epoch);
+    if (shim_thread.left > size) {
+        shim_thread.left -= size;
+        return false;
+    }
+    shim_thread.left = poisson_skip(&shim_thread.poisson, shim_thread.left, size);
+    return true;
+}
+
+/* ---- What is told of them ---- */
+
+static void drop(uint64_t address)
+{
+    struct shim_process *process = shim_process;
+    struct shim_live_block *block;
+
+    shim_lock(&process->live_lock);
+    block = shim_live_remove(&process->live, address);
+    if (block)
+        shim_live_recycle(&process->live, block);
+    shim_unlock(&process->live_lock);
+}
+
+/* A block is in the set before the server hears of it, and not if it does not.  */
+static void tell_allocation(struct shim_scratch *scratch, uint64_t address, uint64_t size,
+                            const uint64_t *stack, size_t count)
+{
+    struct shim_process *process = shim_process;
+    size_t length;
+    bool kept;
+
+    shim_lock(&process->live_lock);
+    kept = shim_live_insert(&process->live, address, size, stack, count);
+    shim_unlock(&process->live_lock);
+    if (!kept) {
+        if (lost_allocations())
+            shim_count(lost_allocations());
+        return;
+    }
+    if (fidl_encode_allocation(FIDL_GENERATION_2, address, stack, count, size, scratch->message,
+                               sizeof scratch->message, &length) != FIDL_OK ||
+        !send(scratch->message, length, lost_allocations()))
+        drop(address);
+}
+
+void shim_record_allocation(const void *address, uint64_t size)
+{
+    struct guard guard = enter();
+
+    if (is_connected()) {
+        struct shim_scratch *scratch = take_scratch();
+        size_t count = shim_unwind(scratch->stack);
+
+        shim_modules_check(scratch->stack, count);
+        tell_allocation(scratch, (uint64_t)(uintptr_t)address, size, scratch->stack, count);
+        give_scratch(scratch);
+    }
+    leave(guard);
+}
+
+static void tell_free(uint64_t address)
+{
+    struct shim_scratch *scratch = take_scratch();
+    size_t count = shim_unwind(scratch->stack), length;
+
+    shim_modules_check(scratch->stack, count);
+    if (fidl_encode_deallocation(FIDL_GENERATION_2, address, scratch->stack, count,
+                                 scratch->message, sizeof scratch->message, &length) == FIDL_OK)
+        (void)send(scratch->message, length, lost_frees());
+    give_scratch(scratch);
+}
+
+static struct shim_live_block *take_out(uint64_t address)
+{
+    struct shim_process *process = shim_process;
+    struct shim_live_block *block;
+
+    shim_lock(&process->live_lock);
+    block = shim_live_remove(&process->live, address);
+    shim_unlock(&process->live_lock);
+    if (block)
+        tell_free(address);
+    return block;
+}
+
+static void recycle(struct shim_live_block *block)
+{
+    shim_lock(&shim_process->live_lock);
+    shim_live_recycle(&shim_process->live, block);
+    shim_unlock(&shim_process->live_lock);
+}
+
+void shim_record_free(const void *address)
+{
+    struct shim_live_block *block = shim_suspend(address);
+
+    if (block)
+        shim_forget(block);
+}
+
+struct shim_live_block *shim_suspend(const void *address)
+{
+    struct shim_live_block *block;
+    struct guard guard;
+
+    if (!shim_process || shim_thread.inside)
+        return NULL;
+    guard = enter();
+    block = take_out((uint64_t)(uintptr_t)address);
+    leave(guard);
+    return block;
+}
+
+void shim_forget(struct shim_live_block *block)
+{
+    struct guard guard = enter();
+
+    recycle(block);
+    leave(guard);
+}
+
+void shim_restore(struct shim_live_block *block)
+{
+    struct guard guard = enter();
+    struct shim_scratch *scratch = take_scratch();
+
+    memcpy(scratch->stack, block->stack, block->stack_count * sizeof *block->stack);
+    tell_allocation(scratch, block->address, block->size, scratch->stack, block->stack_count);
+    give_scratch(scratch);
+    recycle(block);
+    leave(guard);
+}
+
+/* ---- Start ---- */
+
+struct shim_process *shim_process;
+struct shim_settings shim_settings;
+
+/* The child has the numbers of its parent; those of a process made otherwise than by fork(3) get
+ * along with the parent's until the next sample.  */
+static void renew_thread(void)
+{
+    shim_thread.left = 0;
+    shim_thread.inside = false;
+}
+
+void shim_begin(void)
+{
+    struct shim_process *process = shim_live_map(sizeof *process);
+
+    if (!process)
+        return;
+    process->fd = -1;
+    if (!shim_settings.seeded &&
+        getrandom(&shim_settings.seed, sizeof shim_settings.seed, GRND_NONBLOCK) < 0)
+        shim_settings.seed = (uint64_t)getpid() ^ (uint64_t)(uintptr_t)process;
+    (void)pthread_atfork(NULL, NULL, renew_thread);
+    shim_process = process;
+    begin_process();
+}

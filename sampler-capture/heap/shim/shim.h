@@ -1,0 +1,148 @@
+/* shim.h - inside libfxtheap.so, the library that a capture preloads into programs.
+ *
+ * It must never be felt: no malloc, no stdio, no lock on the way of an allocation that is not
+ * sampled.  Whoever samples blocks signals meanwhile, so no handler runs in between, keeps errno,
+ * and waits for the server for a bounded time.  What a forked child must not share with its parent
+ * - connection, locks, the set of live blocks - lies in memory that the kernel wipes in the child
+ * (MADV_WIPEONFORK), however the child was made.  */
+#ifndef SHIM_SHIM_H
+#define SHIM_SHIM_H
+
+#include "sampler-capture/heap/protocol.h"
+#include "sampler-capture/heap/shim/live.h"
+#include "sampler-capture/heap/shim/poisson.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- A thread ---- */
+
+struct shim_thread {
+    uint64_t left;  /* bytes until the next sample; what is larger than an allocation is not due */
+    uint64_t epoch; /* struct shim_process.epoch when the generator was seeded; 0 never */
+    struct poisson poisson;
+    uint32_t decisions; /* calls of shim_decide() */
+    /* Of the hook of operator new that is running, if there is one: its frame, and where it returns
+     * to.  An exception leaves them behind.  */
+    uintptr_t outer_frame, outer_return;
+    bool inside; /* allocations are the shim's own */
+};
+
+extern __thread struct shim_thread shim_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* Count an allocation of size bytes; whether it is to be recorded.  */
+bool shim_decide(uint64_t size);
+
+static inline bool shim_due(uint64_t size)
+{
+    if (__builtin_expect(shim_thread.left > size, 1)) {
+        shim_thread.left -= size;
+        return false;
+    }
+    return shim_decide(size);
+}
+
+/* Begin to sample: settings are there.  */
+void shim_begin(void);
+
+/* Record that the real allocator gave address.  */
+void shim_record_allocation(const void *address, uint64_t size);
+
+/* Record that address is about to be given back, if it is a sampled block.  */
+void shim_record_free(const void *address);
+
+/* The same where it may come to nothing: the block, for one of the next two; NULL: it is none.  */
+struct shim_live_block *shim_suspend(const void *address);
+/* It was given back.  */
+void shim_forget(struct shim_live_block *block);
+/* It was not: it is in use again, by the stack that allocated it.  */
+void shim_restore(struct shim_live_block *block);
+
+/* ---- The process ---- */
+
+struct shim_lock {
+    atomic_uint state; /* 0 free, 1 taken, 2 taken and others wait */
+};
+
+void shim_lock(struct shim_lock *lock);
+bool shim_trylock(struct shim_lock *lock);
+void shim_unlock(struct shim_lock *lock);
+
+#define SHIM_SCRATCHES 8
+
+/* What one recording needs; not on the stack, which may be a small one.  */
+struct shim_scratch {
+    atomic_bool taken;
+    uint64_t stack[HEAP_MAX_FRAMES];
+    uint8_t message[HEAP_MAX_FRAMES * 8 + 256];
+};
+
+/* Zero in a child.  */
+struct shim_process {
+    _Atomic uint64_t epoch; /* 0 at first; then a number that no forebear had */
+    _Atomic bool connected;
+    _Atomic bool ended; /* there is no server any more: nothing is sampled */
+    struct shim_lock begin_lock;
+    struct shim_lock live_lock;
+    struct shim_lock module_lock;
+    struct shim_live_set live;
+
+    int fd; /* of the connection */
+    uint64_t fd_device, fd_inode;
+    _Atomic bool impatient; /* the server let us wait for nothing */
+    struct heap_losses *losses;
+    size_t modules_told; /* how many of the modules it was told of */
+
+    _Atomic uint32_t threads; /* seeded so far */
+    struct shim_scratch scratches[SHIM_SCRATCHES];
+    uint8_t info[HEAP_MAX_PACKET]; /* a SetProcessInfo being made; under module_lock */
+};
+
+struct shim_settings {
+    bool frame_pointers;
+    bool seeded;
+    uint64_t seed;
+    uint64_t interval;
+    char socket_path[108];
+    char names_path[108];
+    struct heap_loss_file *losses; /* NULL: there is nobody to count for */
+};
+
+extern struct shim_process *shim_process
+    __attribute__((visibility("hidden"))); /* NULL: no capture */
+extern struct shim_settings shim_settings __attribute__((visibility("hidden")));
+
+/* ---- Parts ---- */
+
+/* The program counters of the callers of the shim, innermost first; at most HEAP_MAX_FRAMES.  As
+ * everywhere in heap stacks each is a return address: one less lies in the call.  */
+size_t shim_unwind(uint64_t stack[HEAP_MAX_FRAMES]);
+
+/* Learn what is loaded.  */
+void shim_modules_read(void);
+/* Tell the server of modules that a stack is in and that it does not know yet.  */
+void shim_modules_check(const uint64_t *stack, size_t count);
+/* Tell all of them, with the name of the process.  */
+void shim_modules_tell(void);
+
+/* Connect to the server.  False: there is none.  */
+bool shim_connect(void);
+
+enum shim_sent {
+    SHIM_SENT,
+    SHIM_DROPPED, /* the server is too slow */
+    SHIM_CLOSED,  /* the program has closed our descriptor */
+    SHIM_GONE,    /* there is no server any more */
+};
+
+/* Send one message; waits at most SHIM_PATIENCE_MS for room.  */
+#define SHIM_PATIENCE_MS 200
+enum shim_sent shim_send(const uint8_t *message, size_t length);
+
+/* Add to one of the process's losses.  */
+void shim_count(_Atomic uint64_t *counter);
+
+#endif /* SHIM_SHIM_H */
