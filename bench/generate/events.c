@@ -1,4 +1,5 @@
-/* --kind events: records of 72 bytes, in the two shapes that producers choose between.  */
+/* --kind events: records of 72 bytes, in the two shapes that producers choose between; or, with
+ * --args, of one shape with so many arguments.  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,32 @@ static void put_inline_event(uint64_t ticks, uint32_t thread, uint32_t site)
     });
 }
 
+/* All by index, and numbers as arguments.  */
+static void put_plain_event(uint64_t ticks, uint32_t thread, uint32_t site)
+{
+    char name[NAME_SIZE];
+    struct fxt_arg args[FXT_MAX_ARGS];
+
+    for (uint32_t i = 0; i < wanted.arg_count; i++) {
+        args[i] = (struct fxt_arg){ .type = i % 2 ? FXT_ARG_INT32 : FXT_ARG_UINT64,
+                                    .name = { .index = (uint16_t)(1 + i) } };
+        if (i % 2)
+            args[i].value.int32 = (int32_t)below(100000);
+        else
+            args[i].value.uint64 = ticks * 3;
+    }
+    put((struct fxt_record){
+        .kind = FXT_RECORD_EVENT,
+        .ticks = ticks,
+        .thread = indexed_thread(thread),
+        .category = { .index = 1 },
+        .name = indexed_name(site, name),
+        .args = args,
+        .arg_count = wanted.arg_count,
+        .value.event = { .type = FXT_EVENT_DURATION_COMPLETE, .end_ticks = ticks + 500 },
+    });
+}
+
 static uint64_t *totals; /* events */
 
 void put_event(uint64_t ticks)
@@ -59,7 +86,9 @@ void put_event(uint64_t ticks)
     if (!totals)
         totals = new_totals();
     totals[total_index(thread / wanted.threads, node)]++;
-    if (has_index(site) && thread < 255 && below(2))
+    if (wanted.plain)
+        put_plain_event(ticks, thread, site);
+    else if (has_index(site) && thread < 255 && below(2))
         put_indexed_event(ticks, thread, site);
     else
         put_inline_event(ticks, thread, site);

@@ -44,6 +44,8 @@ struct wanted {
     uint32_t threads; /* of each process */
     uint32_t stacks;
     uint32_t depth;
+    bool plain; /* events: all by index, with so many arguments */
+    uint32_t arg_count;
     const char *truth; /* path or NULL */
 };
 

@@ -27,6 +27,7 @@ enum key {
     KEY_THREADS,
     KEY_STACKS,
     KEY_DEPTH,
+    KEY_ARGS,
     KEY_RATE,
     KEY_TRUTH,
 };
@@ -51,6 +52,9 @@ static const struct cli_option options[] = {
     { KEY_THREADS, 0, "threads", "N", "threads of each process (default 4)" },
     { KEY_STACKS, 0, "stacks", "N", "distinct stacks, or names of events (default 1000)" },
     { KEY_DEPTH, 0, "depth", "N", "frames of the deepest stack (default 20)" },
+    { KEY_ARGS, 0, "args", "N",
+      "events: instead of those of 72 bytes, ones with all strings and threads by index and\n"
+      "N numbers as arguments, of 16 and 8 bytes by turns: 24 bytes for 0, 48 for 2" },
     { KEY_RATE, 0, "rate", "N",
       "ticks a second (default 1000000000); times in the truth are ticks" },
     { KEY_TRUTH, 0, "truth", "FILE",
@@ -147,6 +151,10 @@ static void take_option(int key, const char *value)
         break;
     case KEY_DEPTH:
         wanted.depth = (uint32_t)cli_number("--depth", value, 1, MAX_FRAMES);
+        break;
+    case KEY_ARGS:
+        wanted.plain = true;
+        wanted.arg_count = (uint32_t)cli_number("--args", value, 0, FXT_MAX_ARGS);
         break;
     case KEY_RATE:
         wanted.rate = cli_number("--rate", value, 1, UINT64_MAX);
