@@ -115,6 +115,7 @@ static void save_spans(void)
             words[count++] = events[i].end;
     }
     save("fuzz_profile", "spans", words, 8 * count);
+    save("fuzz_profile_timeline", "spans", words, 8 * count);
 }
 
 /* A region of the kernel sampler: three samples of two frames, of which the middle one is damaged,
@@ -146,6 +147,7 @@ static void save_traces(void)
         save_vector("fuzz_fxt_reader", &fxt_vectors[i]);
     save("fuzz_fxt_reader", "every-kind", every_kind, every_kind_length);
     save("fuzz_profile", "every-kind", every_kind, every_kind_length);
+    save("fuzz_profile_timeline", "every-kind", every_kind, every_kind_length);
     save_vector("fuzz_profile", &fxt_vectors[24]); /* a kernel sampler's stack */
     save_vector("fuzz_profile", &fxt_vectors[35]); /* the smallest complete CPU profile */
     save_spans();
