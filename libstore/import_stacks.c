@@ -80,19 +80,6 @@ static enum store_status find_loaded(struct load *load, const struct loaded *loa
     return STORE_OK;
 }
 
-static unsigned digit_value(unsigned char digit)
-{
-    return digit <= '9' ? (unsigned)digit - '0' : (digit | 0x20u) - 'a' + 10;
-}
-
-static void parse_build_id(const unsigned char *text, struct profile_module *module)
-{
-    for (; text && text[0] && text[1] && module->build_id_length < sizeof module->build_id;
-         text += 2)
-        module->build_id[module->build_id_length++] = (uint8_t)(digit_value(text[0]) << 4 |
-                                                                (digit_value(text[1]) & 15));
-}
-
 static enum store_status intern(struct load *load, sqlite3_stmt *row, int column, profile_id *out)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
@@ -116,7 +103,8 @@ static enum store_status load_module(struct load *load, sqlite3_stmt *row)
 
     if (status != STORE_OK)
         return status;
-    parse_build_id(sqlite3_column_text(row, 2), &module);
+    module.build_id_length = (uint8_t)store_parse_build_id(
+        (const char *)sqlite3_column_text(row, 2), module.build_id, sizeof module.build_id);
     if (profile_stacks_module(load->import->stacks, &module, &stack, &error) != PROFILE_OK)
         return from_profile(&error, load->error);
     if (!set_id(&load->import->modules, stack, sqlite3_column_int64(row, 0)))

@@ -35,7 +35,7 @@ struct store {
     bool published;
     bool broken; /* an import into a new store failed: there is nothing to publish */
     bool importing;
-    bool in_wal; /* we switched it to WAL */
+    bool in_wal;         /* we switched it to WAL */
     char *temporary_dir; /* for sorting */
     volatile int interrupted;
 };
@@ -46,6 +46,10 @@ enum store_status store_run(struct store *store, const char *sql, struct store_e
 /* The first column of the first row as a number; 0 where there is none.  */
 enum store_status store_number(struct store *store, const char *sql, int64_t *out,
                                struct store_error *error);
+
+/* The bytes of a hexadecimal text (build_id.c), up to what is none; at most capacity.  text may be
+ * NULL.  Returns their number.  */
+size_t store_parse_build_id(const char *text, uint8_t *id, size_t capacity);
 
 /* ---- Migration (migrate.c) ---- */
 

@@ -180,6 +180,53 @@ STORE_API const struct profile_notices *store_import_notices(const struct store_
 /* Ends an import that was not finished without a trace of it.  Accepts NULL.  */
 STORE_API void store_import_close(struct store_import *import);
 
+/* ---- Symbols ---- */
+
+struct sym_session;
+struct sym_report;
+
+/* What looking up one module's frames gave.  */
+struct store_module_symbols {
+    int64_t module_id;
+    const char *name;                /* as the store has it */
+    const char *build_id;            /* hexadecimal; "" unknown */
+    uint64_t frames;                 /* that the store has of it */
+    uint64_t improved;               /* of these: have better symbols now */
+    uint64_t full;                   /* of these: have a line now */
+    const struct sym_report *report; /* libsymbolize/symbolize.h; valid during the call */
+};
+
+/* Return false to stop.  */
+typedef bool (*store_module_fn)(void *context, const struct store_module_symbols *module);
+
+/* Give frames the best symbols that session finds: those that have none, or none with a line
+ * (symbol.quality).  What is there is never made worse, and names that the capture brought along
+ * stay.  One transaction: others see the new symbols when all of them are there.  told may be
+ * NULL.  Returns STORE_OK, STORE_BUSY, STORE_STOPPED, STORE_CORRUPT, STORE_IO, STORE_LIMIT,
+ * STORE_INVALID (opened for reading) or STORE_NO_MEMORY; all but STORE_OK leave the store as it
+ * was.  */
+STORE_API enum store_status store_symbolize(struct store *store, struct sym_session *session,
+                                            store_module_fn told, void *context,
+                                            struct store_error *error);
+
+/* How many frames of samples have names: each sample counts for every frame of its stack.  */
+struct store_coverage {
+    int64_t module_id; /* 0: code in no module */
+    char *name;        /* of the module; "" for none */
+    char *build_id;    /* hexadecimal; "" unknown */
+    uint64_t frames;   /* occurrences in samples; in a store without samples, in allocations */
+    uint64_t named;    /* of these with a function */
+    uint64_t lined;    /* of these with a line */
+};
+
+/* A row for each module that samples are in, the one with most frames without a function first.
+ * Frames without an address (folded stacks) have their names and are left out.  rows and *count are
+ * the caller's until store_coverage_release().  Returns STORE_OK, STORE_CORRUPT, STORE_IO or
+ * STORE_NO_MEMORY.  */
+STORE_API enum store_status store_coverage(struct store *store, struct store_coverage **rows,
+                                           size_t *count, struct store_error *error);
+STORE_API void store_coverage_release(struct store_coverage *rows, size_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 #define CONVERT_H
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/symbols.h"
 #include "cmd/cli/select.h"
 #include "libprofile/profile.h"
 
@@ -23,14 +24,12 @@ struct settings {
     const char *at_option;   /* --at or --every as it was given, which need times; or NULL */
     uint64_t every_ns;       /* 0: one profile */
     struct cli_texts modules;
-    struct cli_texts symbols;
-    bool debuginfod;
+    struct cli_symbols symbols;
     struct cli_numbers pids;
     struct cli_numbers tids;
     size_t rows; /* of FORMAT_TOP */
     bool symbolize;
     bool inlines;
-    bool cache; /* of symbols */
     bool arm64;
     bool strict;
     bool force;

@@ -135,13 +135,13 @@ static void apply(struct settings *settings, int key, const char *value)
         settings->rows = (size_t)cli_number("--rows", value, 0, UINT32_MAX);
         break;
     case OPTION_SYMBOLS:
-        cli_texts_add(&settings->symbols, value);
+        cli_texts_add(&settings->symbols.paths, value);
         break;
     case OPTION_MODULES:
         cli_texts_add(&settings->modules, value);
         break;
     case OPTION_DEBUGINFOD:
-        settings->debuginfod = true;
+        settings->symbols.debuginfod = true;
         break;
     case OPTION_NO_SYMBOLIZE:
         settings->symbolize = false;
@@ -150,7 +150,7 @@ static void apply(struct settings *settings, int key, const char *value)
         settings->inlines = false;
         break;
     case OPTION_NO_CACHE:
-        settings->cache = false;
+        settings->symbols.no_cache = true;
         break;
     case OPTION_PID:
         cli_numbers_add(&settings->pids, cli_number("--pid", value, 0, UINT32_MAX));
@@ -195,20 +195,6 @@ static void parse(struct settings *settings, char **argv)
     check_heap_options(settings);
 }
 
-/* A mistyped --symbols would only show as missing names: say it before the work.  */
-static enum cli_exit check_symbol_paths(const struct settings *settings)
-{
-    for (size_t i = 0; i < settings->symbols.count; i++) {
-        const char *path = settings->symbols.items[i];
-
-        if (access(path, R_OK) != 0) {
-            cli_error("--symbols: %s: %s", path, strerror(errno));
-            return CLI_ENVIRONMENT;
-        }
-    }
-    return CLI_OK;
-}
-
 static enum profile_kind choose_kind(const struct settings *settings, const struct profile *profile)
 {
     int chosen = settings->kind;
@@ -228,52 +214,21 @@ static enum profile_kind choose_kind(const struct settings *settings, const stru
     return chosen < 0 ? PROFILE_CPU : (enum profile_kind)chosen;
 }
 
-/* Transfers of debug information, one after the other.  */
-struct transfers {
-    struct cli_progress progress;
-    char *name; /* of the one that runs; owned */
-};
-
-static bool show_transfer(void *context, const struct sym_progress *progress)
+static enum cli_exit symbolize(struct settings *settings, struct profile *profile)
 {
-    struct transfers *transfers = context;
-
-    if (!transfers->name || strcmp(transfers->name + strlen("fetching "), progress->name) != 0) {
-        cli_progress_end(&transfers->progress);
-        free(transfers->name);
-        transfers->name = cli_join("fetching ", progress->name);
-        cli_progress_start(&transfers->progress, transfers->name, 0);
-    }
-    cli_progress_show(&transfers->progress, progress->bytes);
-    return true;
-}
-
-static enum cli_exit symbolize(const struct settings *settings, struct profile *profile)
-{
-    struct transfers transfers = { .name = NULL };
-    struct sym_options options = { .size = sizeof options,
-                                   .symbol_paths = settings->symbols.items,
-                                   .symbol_path_count = settings->symbols.count,
-                                   .debuginfod = settings->debuginfod,
-                                   .progress = show_transfer,
-                                   .progress_context = &transfers,
-                                   .no_inlines = !settings->inlines,
-                                   .no_cache = !settings->cache };
     struct sym_session *session;
-    struct sym_error sym_error;
     struct profile_error error;
     enum profile_status status;
+    enum cli_exit exit_status;
 
     if (!settings->symbolize)
         return CLI_OK;
-    if (sym_session_open(&options, &session, &sym_error) != SYM_OK) {
-        cli_error("%s", sym_error.message);
-        return sym_error.status == SYM_INVALID ? CLI_USAGE : CLI_ENVIRONMENT;
-    }
+    settings->symbols.no_inlines = !settings->inlines;
+    exit_status = cli_symbols_open(&settings->symbols, &session);
+    if (exit_status != CLI_OK)
+        return exit_status;
     status = profile_symbolize(profile, session, &error);
-    sym_session_close(session);
-    cli_progress_end(&transfers.progress);
-    free(transfers.name);
+    cli_symbols_close(&settings->symbols);
     if (status == PROFILE_OK)
         return CLI_OK;
     cli_error("%s", error.message);
@@ -404,7 +359,7 @@ static void print_written(const struct settings *settings, const struct profile 
     free(first);
 }
 
-static enum cli_exit convert(const struct settings *settings, struct profile *profile)
+static enum cli_exit convert(struct settings *settings, struct profile *profile)
 {
     struct totals totals;
     enum profile_kind kind;
@@ -430,7 +385,7 @@ static enum cli_exit convert(const struct settings *settings, struct profile *pr
 int main(int argc, char **argv)
 {
     struct settings settings = {
-        .kind = -1, .rows = 20, .symbolize = true, .inlines = true, .cache = true
+        .kind = -1, .rows = 20, .symbolize = true, .inlines = true
     };
     struct profile *profile;
     struct profile_error error;
@@ -442,13 +397,13 @@ int main(int argc, char **argv)
         cli_error("%s", error.message);
         return CLI_ENVIRONMENT;
     }
-    status = cli_worse(check_symbol_paths(&settings), configure_heap(&settings, profile));
+    status = cli_worse(cli_symbols_check(&settings.symbols), configure_heap(&settings, profile));
     if (status == CLI_OK)
         status = convert(&settings, profile);
     profile_close(profile);
     free(settings.beside_input);
     free(settings.inputs.items);
-    free(settings.symbols.items);
+    cli_symbols_close(&settings.symbols);
     free(settings.pids.items);
     free(settings.tids.items);
     return (int)status;

@@ -12,8 +12,10 @@ struct fxtq_command {
     const char *summary; /* a phrase */
 };
 
-enum cli_exit fxtq_import(char **argv); /* import.c */
-enum cli_exit fxtq_schema(char **argv); /* schema.c */
+enum cli_exit fxtq_import(char **argv);    /* import.c */
+enum cli_exit fxtq_symbolize(char **argv); /* symbolize.c */
+enum cli_exit fxtq_coverage(char **argv);  /* symbolize.c */
+enum cli_exit fxtq_schema(char **argv);    /* schema.c */
 
 /* Say what went wrong with the store at path (or with a step, where it has no path), and the exit
  * status that stands for it.  */

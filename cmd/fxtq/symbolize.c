@@ -1,0 +1,296 @@
+/* fxtq symbolize and fxtq coverage: names for the frames of a store, and how many have them.  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/json.h"
+#include "cmd/cli/symbols.h"
+#include "cmd/fxtq/fxtq.h"
+
+enum key { KEY_SYMBOLS = 1, KEY_DEBUGINFOD, KEY_NO_CACHE, KEY_REQUIRE, KEY_JSON, KEY_QUIET };
+
+#define OPTION_REQUIRE                                                                \
+    {                                                                                 \
+        KEY_REQUIRE, 0, "require-symbols", "PERCENT",                                 \
+            "status 6 when fewer of the frames in samples have a\nfunction: 95, 99.9" \
+    }
+
+static const struct cli_option symbolize_options[] = {
+    { KEY_SYMBOLS, 's', "symbols", "PATH",
+      "look here first: a file, a .build-id tree, a directory of\nobjects; may be repeated" },
+    { KEY_DEBUGINFOD, 0, "debuginfod", NULL,
+      "ask the servers in DEBUGINFOD_URLS for what is not on this\nmachine" },
+    { KEY_NO_CACHE, 0, "no-cache", NULL,
+      "neither read nor write the symbol cache\n($XDG_CACHE_HOME/fxt/symbols)" },
+    OPTION_REQUIRE,
+    { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
+    { 0 },
+};
+
+static const char *const symbolize_examples[] = {
+    "names from the debug information of this machine",
+    "fxtq symbolize run.fxtq",
+    "from a directory of debug files, and from debuginfod servers",
+    "fxtq symbolize --symbols ./symbols --debuginfod run.fxtq",
+    NULL,
+};
+
+static const struct cli_command symbolize_command = {
+    .name = "fxtq symbolize",
+    .usage = "[OPTION]... STORE",
+    .summary = "Give the frames of a store better names; none becomes worse.",
+    .options = symbolize_options,
+    .examples = symbolize_examples,
+};
+
+static const struct cli_option coverage_options[] = {
+    OPTION_REQUIRE,
+    { KEY_JSON, 0, "json", NULL, "one JSON object a module" },
+    { 0 },
+};
+
+static const char *const coverage_examples[] = {
+    "which modules lack symbols, weighted by samples",
+    "fxtq coverage run.fxtq",
+    "fail a pipeline when names are missing",
+    "fxtq coverage --require-symbols 95 run.fxtq",
+    NULL,
+};
+
+static const struct cli_command coverage_command = {
+    .name = "fxtq coverage",
+    .usage = "[OPTION]... STORE",
+    .summary = "Tell how many of the frames in samples have a function and a line, by module.",
+    .options = coverage_options,
+    .examples = coverage_examples,
+};
+
+struct settings {
+    struct cli_symbols symbols;
+    const char *path;
+    double required; /* percent; negative: nothing is required */
+    bool json, quiet;
+};
+
+static double parse_percent(const char *text)
+{
+    char *end;
+    double percent = strtod(text, &end);
+
+    if (end == text || *end || !(percent >= 0 && percent <= 100))
+        cli_usage_error("--require-symbols: '%s' is no percentage from 0 to 100", text);
+    return percent;
+}
+
+static void take_option(struct settings *settings, int key, const char *value)
+{
+    switch (key) {
+    case KEY_SYMBOLS:
+        cli_texts_add(&settings->symbols.paths, value);
+        break;
+    case KEY_DEBUGINFOD:
+        settings->symbols.debuginfod = true;
+        break;
+    case KEY_NO_CACHE:
+        settings->symbols.no_cache = true;
+        break;
+    case KEY_REQUIRE:
+        settings->required = parse_percent(value);
+        break;
+    case KEY_JSON:
+        settings->json = true;
+        break;
+    case KEY_QUIET:
+        settings->quiet = true;
+        break;
+    default:
+        if (settings->path)
+            cli_usage_error("more than one store: '%s'", value);
+        settings->path = value;
+        break;
+    }
+}
+
+static void parse(struct settings *settings, const struct cli_command *command, char **argv)
+{
+    struct cli_parser parser;
+    int key;
+
+    settings->required = -1;
+    cli_start(&parser, command, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        take_option(settings, key, parser.value);
+    if (!settings->path)
+        cli_usage_error("no store given");
+}
+
+/* ---- Coverage ---- */
+
+struct sums {
+    uint64_t frames, named, lined;
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 100;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void print_row(const struct store_coverage *row, uint64_t frames)
+{
+    printf("%7.2f %%  %7.2f %%  %7.2f %%  %s", percent(row->frames, frames),
+           percent(row->named, row->frames), percent(row->lined, row->frames),
+           row->module_id == 0 ? "[anon]"
+           : *row->name        ? base_name(row->name)
+                               : "[no name]");
+    if (*row->build_id)
+        printf("  %s", row->build_id);
+    (void)putchar('\n');
+}
+
+static void print_json(const struct store_coverage *row, struct json *json)
+{
+    json_open(json, NULL, '{');
+    json_text(json, "module", row->name);
+    if (*row->build_id)
+        json_text(json, "build_id", row->build_id);
+    json_u64(json, "frames", row->frames);
+    json_u64(json, "named", row->named);
+    json_u64(json, "lined", row->lined);
+    json_close(json, '}');
+    json_end_line(json);
+}
+
+static struct sums add_up(const struct store_coverage *rows, size_t count)
+{
+    struct sums sums = { .frames = 0 };
+
+    for (size_t i = 0; i < count; i++) {
+        sums.frames += rows[i].frames;
+        sums.named += rows[i].named;
+        sums.lined += rows[i].lined;
+    }
+    return sums;
+}
+
+static enum cli_exit print_coverage(const struct settings *settings,
+                                    const struct store_coverage *rows, size_t count)
+{
+    struct sums sums = add_up(rows, count);
+    struct cli_output output;
+    struct json json = { .output = &output };
+
+    if (!settings->json) {
+        printf(" frames     function       line   module\n");
+        for (size_t i = 0; i < count; i++)
+            print_row(&rows[i], sums.frames);
+        printf("%7.2f %%  %7.2f %%  %7.2f %%  all\n", 100.0, percent(sums.named, sums.frames),
+               percent(sums.lined, sums.frames));
+        if (fflush(stdout) == 0)
+            return CLI_OK;
+        cli_error("cannot write to standard output");
+        return CLI_ENVIRONMENT;
+    }
+    if (cli_output_open(&output, "-") != CLI_OK)
+        return CLI_ENVIRONMENT;
+    for (size_t i = 0; i < count; i++)
+        print_json(&rows[i], &json);
+    return cli_output_commit(&output);
+}
+
+static enum cli_exit check_required(const struct settings *settings, const struct sums *sums)
+{
+    if (settings->required < 0 || percent(sums->named, sums->frames) >= settings->required)
+        return CLI_OK;
+    cli_error("%s: %.2f %% of the frames in samples have a function, %g %% are required",
+              settings->path, floor(percent(sums->named, sums->frames) * 100) / 100,
+              settings->required);
+    return CLI_POLICY;
+}
+
+/* What is there, printed or not, held against what is required.  */
+static enum cli_exit cover(const struct settings *settings, struct store *store, bool print)
+{
+    struct store_coverage *rows = NULL;
+    struct store_error error;
+    enum cli_exit status = CLI_OK;
+    struct sums sums;
+    size_t count = 0;
+
+    if (store_coverage(store, &rows, &count, &error) != STORE_OK)
+        return fxtq_complain(settings->path, &error);
+    sums = add_up(rows, count);
+    if (print)
+        status = print_coverage(settings, rows, count);
+    else if (!settings->quiet)
+        cli_note("symbols: %.1f %% of the frames in samples have a function, %.1f %% a line",
+                 percent(sums.named, sums.frames), percent(sums.lined, sums.frames));
+    store_coverage_release(rows, count);
+    return cli_worse(status, check_required(settings, &sums));
+}
+
+enum cli_exit fxtq_coverage(char **argv)
+{
+    struct store_options store_options = { .size = sizeof store_options, .mode = STORE_READ };
+    struct settings settings = { .path = NULL };
+    struct store *store = NULL;
+    struct store_error error;
+    enum cli_exit status;
+
+    parse(&settings, &coverage_command, argv);
+    status = store_open(settings.path, &store_options, &store, &error) == STORE_OK
+                 ? cover(&settings, store, true)
+                 : fxtq_complain(settings.path, &error);
+    store_close(store);
+    return status;
+}
+
+/* ---- Symbols ---- */
+
+/* A module that is not served in full: how much was found, why not more, and what would help.  */
+static bool tell_module(void *context, const struct store_module_symbols *module)
+{
+    const struct settings *settings = context;
+    const struct sym_report *report = module->report;
+    const char *name = *module->name ? base_name(module->name) : module->build_id;
+
+    if (settings->quiet)
+        return true;
+    if (module->improved)
+        cli_note("%s: %s of %s frames have better names", name, cli_grouped(module->improved),
+                 cli_grouped(module->frames));
+    if (*report->problem && module->full < module->frames)
+        cli_note("%s: %s%s%s", name, report->problem, *report->remedy ? "; " : "", report->remedy);
+    return true;
+}
+
+enum cli_exit fxtq_symbolize(char **argv)
+{
+    struct store_options store_options = { .size = sizeof store_options, .mode = STORE_APPEND };
+    struct settings settings = { .path = NULL };
+    struct sym_session *session;
+    struct store *store = NULL;
+    struct store_error error;
+    enum cli_exit status;
+
+    parse(&settings, &symbolize_command, argv);
+    status = cli_symbols_check(&settings.symbols);
+    if (status == CLI_OK && store_open(settings.path, &store_options, &store, &error) != STORE_OK)
+        status = fxtq_complain(settings.path, &error);
+    if (status == CLI_OK)
+        status = cli_symbols_open(&settings.symbols, &session);
+    if (status == CLI_OK &&
+        store_symbolize(store, session, tell_module, &settings, &error) != STORE_OK)
+        status = fxtq_complain(settings.path, &error);
+    if (status == CLI_OK)
+        status = cover(&settings, store, false);
+    cli_symbols_close(&settings.symbols);
+    store_close(store);
+    return status;
+}
