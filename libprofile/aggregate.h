@@ -58,7 +58,9 @@ struct profile_owner {
     uint64_t process; /* koid */
     uint64_t koid;
     uint32_t process_id; /* id of the process */
-    profile_id name;
+    uint32_t base;       /* id of the same thread without an age; 0: this has none */
+    uint8_t age;         /* 0: none; 1: below a microsecond; then ten times as much each */
+    profile_id name;     /* of the one without an age */
 };
 
 /* Where a module lies, for pprof's mappings.  The range of module-relative addresses covers all its
@@ -168,6 +170,17 @@ struct profile {
 /* The id of a thread that is met here (profile.c).  */
 enum profile_status profile_find_owner(struct profile *profile, uint64_t process, uint64_t thread,
                                        uint32_t *out);
+
+/* The thread's blocks of an age, of which there is no owner without the thread.  */
+enum profile_status profile_find_aged(struct profile *profile, uint32_t thread, uint64_t age_ns,
+                                      uint32_t *out);
+static inline profile_id profile_owner_name(const struct profile *profile,
+                                            const struct profile_owner *owner)
+{
+    return owner->base ? profile->threads[owner->base - 1].name : owner->name;
+}
+/* The least that an age stands for.  */
+uint64_t profile_age_ns(uint8_t age);
 
 /* The profile's part of heap sampling (heap.c).  */
 void profile_heap_take_sink(struct profile *profile, struct profile_sink *out);

@@ -26,6 +26,8 @@ enum profile_status profile_heap_configure(struct profile *profile,
     memcpy(chosen, options, options->size < sizeof *chosen ? options->size : sizeof *chosen);
     if (chosen->every_ns && chosen->at != PROFILE_HEAP_AT_END)
         return profile_fail(error, PROFILE_INVALID, "partial profiles have ends of their own");
+    if (chosen->ages && (chosen->every_ns || chosen->at > PROFILE_HEAP_AT_TIME))
+        return profile_fail(error, PROFILE_INVALID, "ages are known at the end, or at a time");
     profile->values[PROFILE_HEAP].types = chosen->types == PROFILE_HEAP_TYPES_FUCHSIA ? 6 : 4;
     profile->heap.until_ns = INT64_MAX;
     return PROFILE_OK;
@@ -137,35 +139,93 @@ static uint64_t to_units(double amount, uint32_t units)
     return amount < 0x1p60 ? (uint64_t)(amount + 0.5) : (uint64_t)1 << 60;
 }
 
+/* Whose a block is, or a release.  */
+struct place {
+    uint32_t thread, process; /* ids */
+    struct heap_level *level; /* of the process */
+};
+
+static enum profile_status find_place(struct profile *profile, uint64_t process, uint64_t thread,
+                                      struct place *out)
+{
+    enum profile_status status = profile_find_owner(profile, process, thread, &out->thread);
+
+    if (status != PROFILE_OK)
+        return status;
+    out->process = profile->threads[out->thread - 1].process_id;
+    return process_level(&profile->heap, out->process, &out->level);
+}
+
+/* The time from one event to another, for what goes by age.  */
+struct age {
+    bool known;
+    uint64_t ns;
+};
+
+static struct age age_of(const struct profile_heap *heap, bool has_time, int64_t ts_ns,
+                         const struct profile_allocation *allocation)
+{
+    bool known = heap->options.ages && has_time && allocation->has_time;
+
+    if (!known || ts_ns <= allocation->ts_ns)
+        return (struct age){ .known = known };
+    return (struct age){ true, (uint64_t)ts_ns - (uint64_t)allocation->ts_ns };
+}
+
+/* The value of a call site there, which is about to change.  */
+static enum profile_status find_aged_value(struct profile *profile, struct heap_table *table,
+                                           uint32_t callsite, const struct place *place,
+                                           struct age age, struct profile_value **out)
+{
+    uint32_t owner = place->thread;
+    enum profile_status status = PROFILE_OK;
+
+    if (age.known)
+        status = profile_find_aged(profile, place->thread, age.ns, &owner);
+    if (status != PROFILE_OK)
+        return status;
+    return find_value(table, callsite, owner, watched_level(&profile->heap, place->process), out);
+}
+
+static void add_amounts(uint64_t *amounts, const struct profile_allocation *allocation)
+{
+    amounts[0] = profile_add(amounts[0], to_units(allocation->objects, PROFILE_OBJECT_UNITS));
+    amounts[1] = profile_add(amounts[1], to_units(allocation->bytes, PROFILE_BYTE_UNITS));
+}
+
+/* The block is in use.  */
+static enum profile_status add_live(struct profile *profile, const struct place *place,
+                                    const struct profile_allocation *allocation, struct age age)
+{
+    struct profile_value *value;
+    enum profile_status status = find_aged_value(profile, &profile->heap.blocks,
+                                                 allocation->callsite, place, age, &value);
+
+    if (status == PROFILE_OK)
+        add_amounts(&value->amounts[LIVE_OBJECTS], allocation);
+    return status;
+}
+
+/* Where ages are asked for, a block is counted when its age is known.  */
 static enum profile_status take_allocation(void *context,
                                            const struct profile_allocation *allocation)
 {
     struct profile *profile = context;
     struct profile_heap *heap = &profile->heap;
     uint64_t bytes = to_units(allocation->bytes, PROFILE_BYTE_UNITS);
-    struct heap_level *level;
-    struct profile_value *value;
-    uint32_t thread, process;
+    struct place place;
     enum profile_status status;
 
     if (is_later(heap, allocation->has_time, allocation->ts_ns))
         return PROFILE_OK;
     status = profile_heap_advance(profile, allocation->has_time, allocation->ts_ns);
     if (status == PROFILE_OK)
-        status = profile_find_owner(profile, allocation->process, allocation->thread, &thread);
+        status = find_place(profile, allocation->process, allocation->thread, &place);
+    if (status == PROFILE_OK && !heap->options.ages)
+        status = add_live(profile, &place, allocation, (struct age){ .known = false });
     if (status != PROFILE_OK)
         return status;
-    process = profile->threads[thread - 1].process_id;
-    status = process_level(heap, process, &level);
-    if (status == PROFILE_OK)
-        status = find_value(&heap->blocks, allocation->callsite, thread,
-                            watched_level(heap, process), &value);
-    if (status != PROFILE_OK)
-        return status;
-    value->amounts[LIVE_OBJECTS] = profile_add(value->amounts[LIVE_OBJECTS],
-                                               to_units(allocation->objects, PROFILE_OBJECT_UNITS));
-    value->amounts[LIVE_BYTES] = profile_add(value->amounts[LIVE_BYTES], bytes);
-    raise(level, bytes, allocation->has_time, allocation->ts_ns);
+    raise(place.level, bytes, allocation->has_time, allocation->ts_ns);
     raise(&heap->total, bytes, allocation->has_time, allocation->ts_ns);
     heap->blocks.values.samples++;
     if (allocation->interval_bytes > heap->interval_bytes)
@@ -175,74 +235,95 @@ static enum profile_status take_allocation(void *context,
 
 /* The block leaves the stack that allocated it.  */
 static enum profile_status end_block(struct profile *profile,
-                                     const struct profile_allocation *allocation)
+                                     const struct profile_allocation *allocation, struct age age)
 {
     struct profile_heap *heap = &profile->heap;
-    uint64_t objects = to_units(allocation->objects, PROFILE_OBJECT_UNITS),
-             bytes = to_units(allocation->bytes, PROFILE_BYTE_UNITS);
-    struct heap_level *level;
+    uint64_t bytes = to_units(allocation->bytes, PROFILE_BYTE_UNITS);
     struct profile_value *value;
-    uint32_t thread, process;
-    enum profile_status status = profile_find_owner(profile, allocation->process,
-                                                    allocation->thread, &thread);
+    struct place place;
+    enum profile_status status = find_place(profile, allocation->process, allocation->thread,
+                                            &place);
 
-    if (status != PROFILE_OK)
-        return status;
-    process = profile->threads[thread - 1].process_id;
-    status = process_level(heap, process, &level);
     if (status == PROFILE_OK)
-        status = find_value(&heap->blocks, allocation->callsite, thread,
-                            watched_level(heap, process), &value);
+        status = find_aged_value(profile, &heap->blocks, allocation->callsite, &place, age, &value);
     if (status != PROFILE_OK)
         return status;
-    subtract(&value->amounts[LIVE_OBJECTS], objects);
-    subtract(&value->amounts[LIVE_BYTES], bytes);
-    value->amounts[GONE_OBJECTS] = profile_add(value->amounts[GONE_OBJECTS], objects);
-    value->amounts[GONE_BYTES] = profile_add(value->amounts[GONE_BYTES], bytes);
-    subtract(&level->live, bytes);
+    if (!heap->options.ages) {
+        subtract(&value->amounts[LIVE_OBJECTS],
+                 to_units(allocation->objects, PROFILE_OBJECT_UNITS));
+        subtract(&value->amounts[LIVE_BYTES], bytes);
+    }
+    add_amounts(&value->amounts[GONE_OBJECTS], allocation);
+    subtract(&place.level->live, bytes);
     subtract(&heap->total.live, bytes);
     return PROFILE_OK;
 }
 
 /* It is counted where it was released.  Where nobody told of that, nothing can be said.  */
 static enum profile_status count_release(struct profile *profile,
-                                         const struct profile_release *release)
+                                         const struct profile_release *release, struct age age)
 {
     struct profile_heap *heap = &profile->heap;
     struct profile_value *value;
-    uint32_t thread;
+    struct place place;
     enum profile_status status;
 
     if (release->assumed)
         return PROFILE_OK;
-    status = profile_find_owner(profile, release->process, release->thread, &thread);
+    status = find_place(profile, release->process, release->thread, &place);
     if (status == PROFILE_OK)
-        status = find_value(&heap->releases, release->callsite, thread,
-                            watched_level(heap, profile->threads[thread - 1].process_id), &value);
+        status = find_aged_value(profile, &heap->releases, release->callsite, &place, age, &value);
     if (status != PROFILE_OK)
         return status;
-    value->amounts[0] = profile_add(value->amounts[0],
-                                    to_units(release->allocation->objects, PROFILE_OBJECT_UNITS));
-    value->amounts[1] = profile_add(value->amounts[1],
-                                    to_units(release->allocation->bytes, PROFILE_BYTE_UNITS));
+    add_amounts(value->amounts, release->allocation);
     heap->releases.values.samples++;
     return PROFILE_OK;
+}
+
+/* In use at time ts_ns, when it ends: of those that count by age.  */
+static enum profile_status take_survivor(struct profile *profile, bool has_time, int64_t ts_ns,
+                                         const struct profile_allocation *allocation)
+{
+    struct profile_heap *heap = &profile->heap;
+    struct place place;
+    enum profile_status status;
+
+    if (heap->options.at == PROFILE_HEAP_AT_TIME && ts_ns > heap->until_ns)
+        ts_ns = heap->until_ns;
+    status = find_place(profile, allocation->process, allocation->thread, &place);
+    if (status != PROFILE_OK)
+        return status;
+    return add_live(profile, &place, allocation, age_of(heap, has_time, ts_ns, allocation));
 }
 
 static enum profile_status take_release(void *context, const struct profile_release *release)
 {
     const struct profile_allocation *allocation = release->allocation;
     struct profile *profile = context;
+    struct profile_heap *heap = &profile->heap;
+    struct age age = age_of(heap, release->has_time, release->ts_ns, allocation);
     enum profile_status status;
 
     /* Times need not be in order: a block may have been released before it counted.  */
-    if (is_later(&profile->heap, release->has_time, release->ts_ns) ||
-        is_later(&profile->heap, allocation->has_time, allocation->ts_ns))
+    if (is_later(heap, allocation->has_time, allocation->ts_ns))
         return PROFILE_OK;
+    if (is_later(heap, release->has_time, release->ts_ns))
+        return heap->options.ages
+                   ? take_survivor(profile, release->has_time, release->ts_ns, allocation)
+                   : PROFILE_OK;
     status = profile_heap_advance(profile, release->has_time, release->ts_ns);
     if (status == PROFILE_OK)
-        status = end_block(profile, allocation);
-    return status == PROFILE_OK ? count_release(profile, release) : status;
+        status = end_block(profile, allocation, age);
+    return status == PROFILE_OK ? count_release(profile, release, age) : status;
+}
+
+static enum profile_status take_in_use(void *context, const struct profile_in_use *in_use)
+{
+    struct profile *profile = context;
+
+    if (is_later(&profile->heap, in_use->allocation->has_time, in_use->allocation->ts_ns))
+        return PROFILE_OK;
+    return take_survivor(profile, in_use->has_time, in_use->ts_ns, in_use->allocation);
 }
 
 static void clear_table(struct heap_table *table)
@@ -269,6 +350,8 @@ void profile_heap_take_sink(struct profile *profile, struct profile_sink *out)
     profile_heap_forget_partials(&profile->heap);
     out->allocation = take_allocation;
     out->release = take_release;
+    if (profile->heap.options.ages)
+        out->in_use = take_in_use;
 }
 
 /* ---- The end of a trace ---- */

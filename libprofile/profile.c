@@ -104,42 +104,80 @@ static enum profile_status find_process(struct profile *profile, uint64_t koid, 
     return PROFILE_OK;
 }
 
-static bool is_thread(const struct profile_owner *thread, uint64_t process, uint64_t koid)
+static enum profile_status add_owner(struct profile *profile, const struct profile_owner *owner,
+                                     uint64_t hash, uint32_t *out)
 {
-    return thread->process == process && thread->koid == koid;
+    void *items = profile->threads;
+    enum profile_status status = reserve(&items, &profile->thread_capacity, profile->thread_count,
+                                         sizeof *profile->threads, &profile->thread_index);
+
+    profile->threads = items;
+    if (status != PROFILE_OK)
+        return status;
+    profile->threads[profile->thread_count++] = *owner;
+    *out = (uint32_t)profile->thread_count;
+    profile_index_add(&profile->thread_index, hash, *out);
+    return PROFILE_OK;
+}
+
+static bool is_owner(const struct profile_owner *owner, uint64_t process, uint64_t koid,
+                     uint8_t age)
+{
+    return owner->process == process && owner->koid == koid && owner->age == age;
 }
 
 enum profile_status profile_find_owner(struct profile *profile, uint64_t process, uint64_t koid,
                                        uint32_t *out)
 {
     uint64_t hash = profile_hash(process, koid);
-    struct profile_owner thread = { .process = process, .koid = koid };
+    struct profile_owner owner = { .process = process, .koid = koid };
     enum profile_status status;
     size_t probe;
 
     *out = profile->last_thread;
-    if (*out && is_thread(&profile->threads[*out - 1], process, koid))
+    if (*out && is_owner(&profile->threads[*out - 1], process, koid, 0))
         return PROFILE_OK;
     for (*out = profile_index_first(&profile->thread_index, hash, &probe); *out;
          *out = profile_index_next(&profile->thread_index, hash, &probe))
-        if (is_thread(&profile->threads[*out - 1], process, koid)) {
+        if (is_owner(&profile->threads[*out - 1], process, koid, 0)) {
             profile->last_thread = *out;
             return PROFILE_OK;
         }
-    status = find_process(profile, process, &thread.process_id);
-    if (status != PROFILE_OK)
-        return status;
-    void *items = profile->threads;
-    status = reserve(&items, &profile->thread_capacity, profile->thread_count,
-                     sizeof *profile->threads, &profile->thread_index);
-    profile->threads = items;
-    if (status != PROFILE_OK)
-        return status;
-    profile->threads[profile->thread_count++] = thread;
-    *out = (uint32_t)profile->thread_count;
-    profile_index_add(&profile->thread_index, hash, *out);
-    profile->last_thread = *out;
-    return PROFILE_OK;
+    status = find_process(profile, process, &owner.process_id);
+    if (status == PROFILE_OK)
+        status = add_owner(profile, &owner, hash, out);
+    if (status == PROFILE_OK)
+        profile->last_thread = *out;
+    return status;
+}
+
+uint64_t profile_age_ns(uint8_t age)
+{
+    uint64_t least_ns = 1000;
+
+    if (age <= 1)
+        return 0;
+    for (uint8_t i = 2; i < age; i++)
+        least_ns *= 10;
+    return least_ns;
+}
+
+enum profile_status profile_find_aged(struct profile *profile, uint32_t thread, uint64_t age_ns,
+                                      uint32_t *out)
+{
+    struct profile_owner owner = profile->threads[thread - 1];
+    uint64_t hash;
+    size_t probe;
+
+    for (owner.age = 1; age_ns >= 1000; age_ns /= 10) /* at most 18 times */
+        owner.age++;
+    owner.base = thread;
+    hash = profile_hash(profile_hash(owner.process, owner.koid), owner.age);
+    for (*out = profile_index_first(&profile->thread_index, hash, &probe); *out;
+         *out = profile_index_next(&profile->thread_index, hash, &probe))
+        if (is_owner(&profile->threads[*out - 1], owner.process, owner.koid, owner.age))
+            return PROFILE_OK;
+    return add_owner(profile, &owner, hash, out);
 }
 
 static size_t value_size(const struct profile_values *values)

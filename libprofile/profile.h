@@ -245,6 +245,13 @@ struct profile_release {
     const struct profile_allocation *allocation; /* what it ends, as it was told */
 };
 
+/* A block that is still in use when the trace ends.  */
+struct profile_in_use {
+    bool has_time; /* the trace has times, and so has the allocation */
+    int64_t ts_ns; /* the last of them */
+    const struct profile_allocation *allocation; /* as it was told */
+};
+
 /* One finished slice of a thread as the span profile counts it.  Told by profile_ingest_finish(),
  * those of one thread in the order in which they were closed: children before parents.  */
 struct profile_span {
@@ -460,6 +467,8 @@ struct profile_sink {
      * once.  Call sites of both are provisional, numbered together with those of samples.  */
     enum profile_status (*allocation)(void *context, const struct profile_allocation *allocation);
     enum profile_status (*release)(void *context, const struct profile_release *release);
+    /* By profile_ingest_finish(), before callsites: each block still in use, by its id.  */
+    enum profile_status (*in_use)(void *context, const struct profile_in_use *in_use);
 };
 
 /* What ingest noticed: counted, never an error.  */
@@ -585,6 +594,10 @@ struct profile_stack_value {
     profile_id callsite;
     uint64_t process; /* koid */
     uint64_t thread;  /* koid */
+    /* Of the heap with ages: so many nanoseconds or more, up to ten times that; 0, or a power of
+     * ten from a microsecond on.  */
+    bool has_age;
+    uint64_t age_ns;
     uint64_t values[PROFILE_MAX_TYPES];
 };
 PROFILE_API size_t profile_value_count(const struct profile *profile, enum profile_kind kind);
@@ -628,11 +641,15 @@ struct profile_heap_options {
     /* Not 0: a partial profile for each stretch of so many nanoseconds, counted from the first
      * event, in which there is any event; see profile_heap_partials().  At most 10,000.  */
     uint64_t every_ns;
+    /* Apart by age: of what is in use, how long it has been; of what was released, how long it was.
+     * See struct profile_stack_value.  */
+    bool ages;
     const char *temporary_dir; /* where partial profiles wait; NULL: $TMPDIR, else /tmp */
 };
 
-/* Before the first trace is taken in.  Returns PROFILE_OK or PROFILE_INVALID: at needs
- * PROFILE_HEAP_AT_END where there are partial profiles.  */
+/* Before the first trace is taken in.  Returns PROFILE_OK or PROFILE_INVALID: partial profiles have
+ * ends of their own, so at must be PROFILE_HEAP_AT_END; and how old blocks were at their ends, or
+ * at a peak, is not known.  */
 PROFILE_API enum profile_status profile_heap_configure(struct profile *profile,
                                                        const struct profile_heap_options *options,
                                                        struct profile_error *error);

@@ -27,7 +27,9 @@ struct profile_stack_value profile_get_value(const struct profile *profile, enum
     size_t count = profile_types(profile, kind, types);
     struct profile_stack_value out = { .callsite = value->callsite,
                                        .process = thread->process,
-                                       .thread = thread->koid };
+                                       .thread = thread->koid,
+                                       .has_age = thread->age > 0,
+                                       .age_ns = profile_age_ns(thread->age) };
 
     for (size_t i = 0; i < count; i++)
         out.values[i] = profile_rounded(&types[i], value->amounts[i]);

@@ -390,6 +390,7 @@ static void compare(const struct profile *profile, const struct state *expected)
 {
     struct state found = { .sums = { { { 0 } } } };
     double worst = 0;
+    double values = profile_get_value(profile, PROFILE_HEAP, 0).has_age ? 4 : 1; /* ages */
 
     for (size_t i = 0; i < profile_value_count(profile, PROFILE_HEAP); i++) {
         struct profile_stack_value value = profile_get_value(profile, PROFILE_HEAP, i);
@@ -415,7 +416,7 @@ static void compare(const struct profile *profile, const struct state *expected)
             for (size_t i = 0; i < sizeof(struct sums) / sizeof(double); i++)
                 worst = fmax(worst, fabs(is[i] - should[i]));
         }
-    ck_assert_double_lt(worst, 0.75); /* half of it rounding, a little for units of 1/1024 */
+    ck_assert_double_lt(worst, 0.75 * values); /* half of it rounding, a little for units */
 }
 
 /* The first event after which most is in use; 0: before all.  */
@@ -548,6 +549,123 @@ START_TEST(agrees_with_a_replay_in_parts)
 }
 END_TEST
 
+/* ---- Ages ---- */
+
+static void expect_age(const struct profile *profile, enum profile_kind kind, size_t index,
+                       uint64_t age_ns, size_t type, uint64_t amount)
+{
+    struct profile_stack_value value = profile_get_value(profile, kind, index);
+
+    ck_assert(value.has_age);
+    ck_assert_uint_eq(value.age_ns, age_ns);
+    ck_assert_uint_eq(value.values[type], amount);
+}
+
+/* Blocks of one stack, of 1 to 4 MiB.  */
+static void make_ages(void)
+{
+    for (unsigned i = 0; i < 4; i++)
+        heap_allocation(&records[i], &usual, 1000, 1, 16 * i, (uint64_t)(i + 1) << 20,
+                        HEAP_STACK(0x11));
+    heap_release(&records[4], &usual, 1999, 1, 0, HEAP_STACK(0x22));
+    heap_release(&records[5], &usual, 2000, 1, 16, HEAP_STACK(0x22));
+    heap_allocation(&records[6], &usual, 11001000 - 1, 1, 64, 5 << 20, HEAP_STACK(0x11));
+    heap_release(&records[7], &usual, 11001000, 1, 32, HEAP_STACK(0x22));
+}
+
+START_TEST(tells_ages_apart)
+{
+    const struct profile_heap_options options = { .size = sizeof options, .ages = true };
+    struct heap_profile heap;
+
+    make_ages();
+    heap = take(8, &options, 0);
+    /* As released: below 1 us, 1 us, 10 ms; still in use at the end: 10 ms and below 1 us.  */
+    ck_assert_uint_eq(profile_value_count(heap.profile, PROFILE_HEAP), 3);
+    expect_age(heap.profile, PROFILE_HEAP, 0, 0, 1, 6 << 20);
+    expect_age(heap.profile, PROFILE_HEAP, 0, 0, 3, 5 << 20);
+    expect_age(heap.profile, PROFILE_HEAP, 1, 1000, 1, 2 << 20);
+    expect_age(heap.profile, PROFILE_HEAP, 1, 1000, 3, 0);
+    expect_age(heap.profile, PROFILE_HEAP, 2, 10000000, 1, 7 << 20);
+    expect_age(heap.profile, PROFILE_HEAP, 2, 10000000, 3, 4 << 20);
+    ck_assert_uint_eq(profile_value_count(heap.profile, PROFILE_HEAP_FREE), 3);
+    expect_age(heap.profile, PROFILE_HEAP_FREE, 0, 0, 1, 1 << 20);
+    expect_age(heap.profile, PROFILE_HEAP_FREE, 1, 1000, 1, 2 << 20);
+    expect_age(heap.profile, PROFILE_HEAP_FREE, 2, 10000000, 1, 3 << 20);
+    release(&heap);
+}
+END_TEST
+
+/* At a time, those count that are released later, with the age they have then.  */
+START_TEST(tells_ages_at_a_time)
+{
+    const struct profile_heap_options options = { .size = sizeof options,
+                                                  .at = PROFILE_HEAP_AT_TIME,
+                                                  .ages = true };
+    struct heap_profile heap;
+
+    make_ages();
+    heap = take(8, &options, 1999);
+    ck_assert_uint_eq(profile_value_count(heap.profile, PROFILE_HEAP), 1);
+    expect_age(heap.profile, PROFILE_HEAP, 0, 0, 1, 10 << 20);
+    expect_age(heap.profile, PROFILE_HEAP, 0, 0, 3, 9 << 20);
+    release(&heap);
+    heap = take(8, &options, 2500);
+    ck_assert_uint_eq(profile_value_count(heap.profile, PROFILE_HEAP), 2);
+    expect_age(heap.profile, PROFILE_HEAP, 0, 0, 1, 1 << 20);
+    expect_age(heap.profile, PROFILE_HEAP, 1, 1000, 1, 9 << 20);
+    expect_age(heap.profile, PROFILE_HEAP, 1, 1000, 3, 7 << 20);
+    release(&heap);
+}
+END_TEST
+
+/* Over all ages it is the same.  */
+START_TEST(agrees_with_a_replay_by_age)
+{
+    const struct profile_heap_options at_end = { .size = sizeof at_end, .ages = true };
+    struct profile_heap_options at_time = at_end;
+    struct heap_profile heap;
+    size_t counted = 0;
+
+    make_events((uint64_t)_i, EVENTS);
+    heap = take(PROCESSES + EVENTS, &at_end, 0);
+    compare(heap.profile, &states[EVENTS]);
+    release(&heap);
+    at_time.at = PROFILE_HEAP_AT_TIME;
+    int64_t until_ns = events[EVENTS / SEEDS * _i].ts_ns;
+    while (counted < EVENTS && events[counted].ts_ns <= until_ns)
+        counted++;
+    heap = take(PROCESSES + EVENTS, &at_time, until_ns);
+    compare(heap.profile, &states[counted]);
+    release(&heap);
+}
+END_TEST
+
+START_TEST(knows_no_ages_where_there_are_none)
+{
+    static const struct profile_heap_options wrong[] = {
+        { .size = sizeof *wrong, .ages = true, .every_ns = 1 },
+        { .size = sizeof *wrong, .ages = true, .at = PROFILE_HEAP_AT_PEAK },
+        { .size = sizeof *wrong, .ages = true, .at = PROFILE_HEAP_AT_PROCESS_PEAK },
+    };
+    const struct profile_heap_options options = { .size = sizeof options, .ages = true };
+    const struct heap_maker stream = { .recorded_stream = true };
+    struct profile *profile;
+    struct heap_profile heap;
+
+    ck_assert_int_eq(profile_open(&profile, NULL), PROFILE_OK);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        ck_assert_int_eq(profile_heap_configure(profile, &wrong[i], NULL), PROFILE_INVALID);
+    profile_close(profile);
+    heap_allocation(&records[0], &stream, 0, 1, 0x10, 1 << 24, HEAP_STACK(0x11));
+    heap = take(1, &options, 0);
+    ck_assert_uint_eq(profile_value_count(heap.profile, PROFILE_HEAP), 1);
+    ck_assert(!profile_get_value(heap.profile, PROFILE_HEAP, 0).has_age);
+    ck_assert_uint_eq(profile_get_value(heap.profile, PROFILE_HEAP, 0).values[3], 1 << 24);
+    release(&heap);
+}
+END_TEST
+
 /* ---- Limits ---- */
 
 START_TEST(bounds_the_number_of_parts)
@@ -637,6 +755,7 @@ START_TEST(survives_failing_allocations)
     const struct profile_heap_options options[] = {
         { .size = sizeof *options, .at = PROFILE_HEAP_AT_PEAK },
         { .size = sizeof *options, .every_ns = 60, .types = PROFILE_HEAP_TYPES_FUCHSIA },
+        { .size = sizeof *options, .ages = true },
     };
     enum profile_status status = PROFILE_NO_MEMORY;
     unsigned long n, asked;
@@ -676,9 +795,13 @@ static Suite *suite(void)
     tcase_add_loop_test(tcase, agrees_with_a_replay_at_the_peak, 0, SEEDS);
     tcase_add_loop_test(tcase, agrees_with_a_replay_at_the_peak_of_each_process, 0, SEEDS);
     tcase_add_loop_test(tcase, agrees_with_a_replay_in_parts, 0, SEEDS);
+    tcase_add_test(tcase, tells_ages_apart);
+    tcase_add_test(tcase, tells_ages_at_a_time);
+    tcase_add_loop_test(tcase, agrees_with_a_replay_by_age, 0, SEEDS);
+    tcase_add_test(tcase, knows_no_ages_where_there_are_none);
     tcase_add_test(tcase, bounds_the_number_of_parts);
     tcase_add_test(tcase, survives_sizes_and_intervals_out_of_reason);
-    tcase_add_loop_test(tcase, survives_failing_allocations, 0, 2);
+    tcase_add_loop_test(tcase, survives_failing_allocations, 0, 3);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -22,7 +22,8 @@ struct settings {
     struct cli_time at_time; /* of PROFILE_HEAP_AT_TIME */
     bool heap_only;          /* an option was given that only heap profiles have */
     const char *at_option;   /* --at or --every as it was given, which need times; or NULL */
-    uint64_t every_ns;       /* 0: one profile */
+    bool ages;
+    uint64_t every_ns; /* 0: one profile */
     struct cli_texts modules;
     struct cli_symbols symbols;
     struct cli_numbers pids;

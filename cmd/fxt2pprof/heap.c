@@ -38,9 +38,13 @@ void check_heap_options(const struct settings *settings)
 {
     if (settings->heap_only && settings->kind >= 0 && settings->kind != PROFILE_HEAP &&
         settings->kind != PROFILE_HEAP_FREE)
-        cli_usage_error("--at, --every and --heap-types are for heap profiles");
+        cli_usage_error("--at, --every, --ages and --heap-types are for heap profiles");
     if (settings->heap_types == PROFILE_HEAP_TYPES_FUCHSIA && settings->kind == PROFILE_HEAP_FREE)
         cli_usage_error("with --heap-types fuchsia releases are in the heap profile");
+    if (settings->ages && settings->format != FORMAT_PPROF)
+        cli_usage_error("--ages are labels of a pprof profile");
+    if (settings->ages && (settings->every_ns || settings->at > PROFILE_HEAP_AT_TIME))
+        cli_usage_error("--ages are known at the end, or at a time");
     if (!settings->every_ns)
         return;
     if (settings->at != PROFILE_HEAP_AT_END)
@@ -56,6 +60,7 @@ enum cli_exit configure_heap(const struct settings *settings, struct profile *pr
     struct profile_heap_options options = { .size = sizeof options,
                                             .at = settings->at,
                                             .types = settings->heap_types,
+                                            .ages = settings->ages,
                                             .every_ns = settings->every_ns };
     struct profile_error error;
 

@@ -14,6 +14,7 @@ enum {
     OPTION_SAMPLE_TYPE,
     OPTION_AT,
     OPTION_EVERY,
+    OPTION_AGES,
     OPTION_HEAP_TYPES,
     OPTION_ROOT,
     OPTION_ROWS,
@@ -48,6 +49,9 @@ static const struct cli_option option_table[] = {
       "at its peak, at each process's own (process-peak), or at the\n"
       "end (default)" },
     { OPTION_EVERY, 0, "every", "DURATION", "heap: a profile for each such stretch of time" },
+    { OPTION_AGES, 0, "ages", NULL,
+      "heap: apart by how long blocks are in use, or were, as labels:\n"
+      "pprof -tagfocus=age=1s:" },
     { OPTION_HEAP_TYPES, 0, "heap-types", "TYPES",
       "pprof (default), or fuchsia: the six of its memory sampler" },
     { OPTION_ROOT, 0, "root", "ROOT", "root of folded stacks: process (default), thread or none" },
@@ -123,6 +127,11 @@ static void apply(struct settings *settings, int key, const char *value)
         break;
     case OPTION_EVERY:
         take_every(settings, value);
+        break;
+    case OPTION_AGES:
+        settings->ages = true;
+        settings->heap_only = true;
+        settings->at_option = "--ages";
         break;
     case OPTION_HEAP_TYPES:
         settings->heap_types = (enum profile_heap_types)cli_choice("--heap-types", value, types);

@@ -146,7 +146,8 @@ static enum profile_status add_root(struct folded *folded, uint32_t thread, prof
     status = add_owner(folded, 0, process->name, "pid", process->koid, out, error);
     if (status == PROFILE_OK && folded->root == PROFILE_ROOT_THREAD &&
         profile_knows_thread(folded->kind, owner))
-        status = add_owner(folded, *out, owner->name, "tid", owner->koid, out, error);
+        status = add_owner(folded, *out, profile_owner_name(folded->profile, owner), "tid",
+                           owner->koid, out, error);
     return status;
 }
 

@@ -116,6 +116,16 @@ static bool encode_number_label(pb_ostream_t *stream, const pb_field_t *field,
     return encode_message(stream, field, perftools_profiles_Label_fields, &label);
 }
 
+static bool encode_age(pb_ostream_t *stream, const pb_field_t *field, const struct pprof_plan *plan,
+                       uint8_t age)
+{
+    perftools_profiles_Label label = { .key = plan->texts[PPROF_AGE],
+                                       .num = to_int64(profile_age_ns(age)),
+                                       .num_unit = plan->texts[PPROF_NANOSECONDS] };
+
+    return age == 0 || encode_message(stream, field, perftools_profiles_Label_fields, &label);
+}
+
 static bool encode_labels(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
 {
     const struct entry *entry = *arg;
@@ -124,6 +134,7 @@ static bool encode_labels(pb_ostream_t *stream, const pb_field_t *field, void *c
 
     return encode_text_label(stream, field, plan, PPROF_PROCESS, labels->process) &&
            encode_text_label(stream, field, plan, PPROF_THREAD, labels->thread) &&
+           encode_age(stream, field, plan, labels->age) &&
            encode_number_label(stream, field, plan, PPROF_PID, labels->pid) &&
            (!labels->has_tid || encode_number_label(stream, field, plan, PPROF_TID, labels->tid));
 }

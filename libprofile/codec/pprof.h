@@ -19,6 +19,7 @@ struct pprof_labels {
     profile_id process, thread;
     uint32_t pid, tid;
     bool has_tid;
+    uint8_t age; /* of struct profile_owner */
 };
 
 struct pprof_location {
@@ -52,6 +53,8 @@ enum pprof_text {
     PPROF_TID,
     PPROF_ID,    /* the unit of pid and tid */
     PPROF_SPACE, /* the heap's period type */
+    PPROF_AGE,
+    PPROF_NANOSECONDS, /* the unit of ages */
     PPROF_TEXTS,
 };
 

@@ -7,8 +7,9 @@
 
 #include "libprofile/codec/pprof.h"
 
-static const char *const label_texts[PPROF_TEXTS] = { "process", "thread", "pid",
-                                                      "tid",     "id",     "space" };
+static const char *const label_texts[PPROF_TEXTS] = {
+    "process", "thread", "pid", "tid", "id", "space", "age", "nanoseconds",
+};
 
 /* ---- Strings ---- */
 
@@ -42,6 +43,16 @@ static enum profile_status add_text(struct pprof_plan *plan, const char *text, p
     return profile_stacks_string(plan->strings, text, strlen(text), out, error);
 }
 
+/* Texts that are not in use would only take room.  */
+static bool needs_text(const struct pprof_plan *plan, enum pprof_text text)
+{
+    bool heap = plan->kind == PROFILE_HEAP || plan->kind == PROFILE_HEAP_FREE;
+
+    if (text == PPROF_AGE || text == PPROF_NANOSECONDS)
+        return heap && plan->profile->heap.options.ages;
+    return text != PPROF_SPACE || heap;
+}
+
 static enum profile_status plan_texts(struct pprof_plan *plan, enum profile_kind kind,
                                       struct profile_error *error)
 {
@@ -57,7 +68,7 @@ static enum profile_status plan_texts(struct pprof_plan *plan, enum profile_kind
             status = add_text(plan, types[i].unit, &plan->types[i].unit, error);
     }
     for (size_t i = 0; i < PPROF_TEXTS && status == PROFILE_OK; i++)
-        if (i != PPROF_SPACE || kind == PROFILE_HEAP || kind == PROFILE_HEAP_FREE)
+        if (needs_text(plan, (enum pprof_text)i))
             status = add_text(plan, label_texts[i], &plan->texts[i], error);
     return status;
 }
@@ -67,7 +78,7 @@ static enum profile_status plan_texts(struct pprof_plan *plan, enum profile_kind
 static bool same_labels(const struct pprof_labels *a, const struct pprof_labels *b)
 {
     return a->process == b->process && a->thread == b->thread && a->pid == b->pid &&
-           a->tid == b->tid && a->has_tid == b->has_tid;
+           a->tid == b->tid && a->has_tid == b->has_tid && a->age == b->age;
 }
 
 /* Threads whose labels are equal share them: incarnations of one pid, for instance.  */
@@ -75,7 +86,8 @@ static enum profile_status find_labels(struct pprof_plan *plan, const struct ppr
                                        uint32_t *out, struct profile_error *error)
 {
     uint64_t hash = profile_hash((uint64_t)labels->pid << 32 | labels->tid,
-                                 (uint64_t)labels->process << 32 | labels->thread);
+                                 (uint64_t)labels->process << 32 | labels->thread) +
+                    labels->age;
     struct pprof_labels *bigger;
     size_t probe;
 
@@ -109,11 +121,12 @@ static enum profile_status plan_labels(struct pprof_plan *plan, struct profile_e
         const struct profile_owner_process *process = &profile->processes[thread->process_id - 1];
         struct pprof_labels labels = { .pid = (uint32_t)process->koid,
                                        .tid = (uint32_t)thread->koid,
-                                       .has_tid = profile_knows_thread(plan->kind, thread) };
+                                       .has_tid = profile_knows_thread(plan->kind, thread),
+                                       .age = thread->age };
 
         status = add_string(plan, process->name, &labels.process, error);
         if (status == PROFILE_OK)
-            status = add_string(plan, thread->name, &labels.thread, error);
+            status = add_string(plan, profile_owner_name(profile, thread), &labels.thread, error);
         if (status == PROFILE_OK)
             status = find_labels(plan, &labels, &plan->thread_labels[i], error);
     }

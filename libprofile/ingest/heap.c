@@ -4,6 +4,7 @@
  * section of that document.  Stacks consist of return addresses, the innermost frame included: the
  * allocator's own frames are not in them.  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "libfxt/fidl/fidl_sampler.h"
 #include "libprofile/ingest/ingest.h"
@@ -279,4 +280,54 @@ enum profile_status ingest_heap_message(struct profile_ingest *ingest,
         return take_deallocation(ingest, &sender, error);
     }
     return PROFILE_OK;
+}
+
+/* ---- The end ---- */
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const struct live_block *left = *(const struct live_block *const *)a;
+    const struct live_block *right = *(const struct live_block *const *)b;
+
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+/* Those that the sink was told of, by their ids.  *out is the caller's to free.  */
+static enum profile_status list_blocks(const struct live_set *live, const struct live_block ***out,
+                                       size_t *count, struct profile_error *error)
+{
+    const struct live_block **blocks = calloc(live->count + 1, sizeof(struct live_block *));
+
+    if (!blocks)
+        return profile_no_memory(error);
+    *count = 0;
+    for (size_t i = 0; live->slots && i <= live->mask; i++)
+        if (live->slots[i].process != 0 && live->slots[i].told)
+            blocks[(*count)++] = &live->slots[i];
+    qsort(blocks, *count, sizeof(struct live_block *), compare_blocks);
+    *out = blocks;
+    return PROFILE_OK;
+}
+
+enum profile_status ingest_heap_finish(struct profile_ingest *ingest, struct profile_error *error)
+{
+    const struct live_block **blocks = NULL;
+    enum profile_status status;
+    size_t count = 0;
+
+    if (!ingest->sink.in_use)
+        return PROFILE_OK;
+    status = list_blocks(&ingest->heap.live, &blocks, &count, error);
+    for (size_t i = 0; i < count && status == PROFILE_OK; i++) {
+        struct profile_allocation allocation = describe(ingest, blocks[i]);
+        struct profile_in_use call = {
+            .has_time = ingest->has_time && allocation.has_time,
+            .ts_ns = ingest->has_time ? ingest->last_ns : 0,
+            .allocation = &allocation,
+        };
+
+        status = ingest_sink_status(ingest->sink.in_use(ingest->sink.context, &call), error);
+    }
+    free(blocks);
+    return status;
 }

@@ -286,6 +286,8 @@ enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
     if (status == PROFILE_OK)
         status = ingest_entities_finish(ingest, error);
     if (status == PROFILE_OK)
+        status = ingest_heap_finish(ingest, error);
+    if (status == PROFILE_OK)
         status = ingest_sample_finish(ingest, error);
     if (status == PROFILE_OK)
         status = ingest_timeline_finish(ingest, error);

@@ -508,6 +508,9 @@ enum profile_status ingest_heap_message(struct profile_ingest *ingest,
                                         const struct fxt_record *record,
                                         struct profile_error *error);
 
+/* The trace is over: tell what is still in use.  */
+enum profile_status ingest_heap_finish(struct profile_ingest *ingest, struct profile_error *error);
+
 /* live.c */
 /* The block, or NULL.  Valid until the set changes.  */
 struct live_block *live_find(const struct live_set *live, uint32_t process, uint64_t address);

@@ -123,6 +123,21 @@ fxt2pprof -q --every 1us -o many.pb.gz in.fxt 2>err && fail "20,000 parts"
 grep -q 'give a longer --every' err || fail "$(cat err)"
 [ ! -e many.pb.gz ] || fail "a file of too many parts"
 
+# ---- Ages ----
+
+fxt2pprof -q --ages in.fxt -o ages.pb.gz
+go tool pprof -tags ages.pb.gz >tags 2>err || fail "$(cat err)"
+grep -q '^ *age: Total' tags || fail "$(cat tags)"
+in_use() { # in_use OPTION...: bytes in use
+    go tool pprof -top -unit=B "$@" ages.pb.gz 2>err | sed -n 's/^Showing nodes accounting for \([0-9]*\)B*,.*/\1/p'
+}
+# The trace has 0.1 s.  What is older and what is younger is all; rounding costs one a value.
+old=$(in_use -tagfocus=age=10ms:)
+young=$(in_use -tagignore=age=10ms:)
+difference=$((both - old - young))
+[ "${difference#-}" -le 3000 ] || fail "in use: $both, older than 10 ms $old, younger $young"
+[ "$old" -gt "$young" ] || fail "older than 10 ms $old, younger $young"
+
 # ---- Command lines that make no sense ----
 
 refuse() { # refuse MESSAGE OPTION...
@@ -140,6 +155,9 @@ refuse 'give -o FILE' --every 1s --format folded
 refuse 'one trace at a time' --every 1s -o x.pb.gz in.fxt
 refuse "'0s' is no duration" --every 0s -o x.pb.gz
 refuse "'+1s' is no duration" --every +1s -o x.pb.gz
+refuse 'are labels of a pprof profile' --ages --format folded
+refuse 'known at the end, or at a time' --ages --at peak
+refuse 'known at the end, or at a time' --ages --every 1s -o x.pb.gz
 refuse 'releases are in the heap profile' --profile heap-free --heap-types fuchsia
 refuse "has no 'cpu'" --sample-type cpu --format folded
 refuse '' --at never
@@ -175,7 +193,7 @@ fxt2pprof -q -f folded - <stream-0 >one
 grep -q '^process-0;' one || fail "$(head -n 1 one)"
 # Two streams are two processes, whatever they say: by their numbers among the inputs.
 [ "$(fxt2pprof -q -f folded --pid 2 stream-0 stream-1 | sed 's/;.*//' | sort -u)" = process-1 ] || fail "--pid 2"
-for option in "--at 1s" "--at peak" "--at end" "--every 1s -o x.pb.gz"; do
+for option in "--at 1s" "--at peak" "--at end" --ages "--every 1s -o x.pb.gz"; do
     status=0
     # shellcheck disable=SC2086
     fxt2pprof $option stream-0 >out 2>err || status=$?

@@ -6,6 +6,7 @@
  *
  * - Nothing is in use that was not allocated.
  * - What is in use at the peak is the peak, and never less than what is in use at the end.
+ * - Over all ages it is the same.
  * - The last of partial profiles has in use what is in use at the end; what they say was released
  *   adds up to what was.  */
 #include <stdlib.h>
@@ -144,6 +145,18 @@ static void check_parts(const uint8_t *data, size_t size, const struct sums *end
     profile_close(profile);
 }
 
+static void check_ages(const uint8_t *data, size_t size, const struct sums *end)
+{
+    const struct profile_heap_options options = { .size = sizeof options, .ages = true };
+    struct profile *profile = read_profile(data, size, &options);
+    struct sums sums = { .reasonable = true };
+
+    add(&sums, profile);
+    for (size_t type = 0; type < 4 && sums.reasonable && end->reasonable; type++)
+        HOLD(is_near(sums.amounts[type], end->amounts[type], sums.values + end->values));
+    profile_close(profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct profile_heap_options options = { .size = sizeof options };
@@ -157,5 +170,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     profile_close(profile);
     check_peak(data, size, &end);
     check_parts(data, size, &end);
+    check_ages(data, size, &end);
     return 0;
 }
