@@ -78,7 +78,7 @@ enum { STACKS = 5, PROCESSES = 3 };
 
 static uint64_t return_address(uint64_t process, unsigned stack)
 {
-    return 0x100000 * process + 16 * stack + 1;
+    return 0x100000 * process + 16 * (uint64_t)stack + 1;
 }
 
 static void put_modules(struct heap_record *out, uint64_t process)
@@ -122,9 +122,9 @@ START_TEST(has_nothing_in_use_when_all_is_released)
 {
     struct heap_profile heap;
 
-    for (unsigned i = 0; i < 300; i++) {
-        heap_allocation(&records[2 * i], &usual, i, 1, 0x10, 1 + 7 * i, HEAP_STACK(0x11));
-        heap_release(&records[2 * i + 1], &usual, i, 1, 0x10, HEAP_STACK(0x22));
+    for (size_t i = 0; i < 300; i++) {
+        heap_allocation(&records[2 * i], &usual, (int64_t)i, 1, 0x10, 1 + 7 * i, HEAP_STACK(0x11));
+        heap_release(&records[2 * i + 1], &usual, (int64_t)i, 1, 0x10, HEAP_STACK(0x22));
     }
     heap = take(600, NULL, 0);
     expect(&heap, PROFILE_HEAP, 2, "");
@@ -139,8 +139,8 @@ START_TEST(rounds_once)
 {
     struct heap_profile heap;
 
-    for (unsigned i = 0; i < 3; i++)
-        heap_allocation(&records[i], &usual, i, 1, 0x10 * i, 1024, HEAP_STACK(0x11));
+    for (size_t i = 0; i < 3; i++)
+        heap_allocation(&records[i], &usual, (int64_t)i, 1, 0x10 * i, 1024, HEAP_STACK(0x11));
     heap = take(3, NULL, 0);
     expect(&heap, PROFILE_HEAP, 0, "pid-1;[unknown] 5\n");
     release(&heap);
@@ -292,8 +292,8 @@ struct state {
 
 struct event {
     uint64_t process, address, size;
-    unsigned stack;
     int64_t ts_ns;
+    unsigned stack;
     bool is_release;
 };
 
@@ -378,15 +378,15 @@ static void make_events(uint64_t seed, size_t count)
 }
 
 /* Which stack a value is of.  */
-static unsigned stack_of(const struct profile *profile, profile_id callsite)
+static unsigned stack_of(struct profile *profile, profile_id callsite)
 {
-    const struct profile_stacks *stacks = profile_stacks_of((struct profile *)(uintptr_t)profile);
+    const struct profile_stacks *stacks = profile_stacks_of(profile);
     profile_id frame = profile_stacks_get_callsite(stacks, callsite).frame;
 
     return (unsigned)(profile_stacks_get_frame(stacks, frame).vaddr / 16);
 }
 
-static void compare(const struct profile *profile, const struct state *expected)
+static void compare(struct profile *profile, const struct state *expected)
 {
     struct state found = { .sums = { { { 0 } } } };
     double worst = 0;
@@ -451,7 +451,7 @@ START_TEST(agrees_with_a_replay_at_any_time)
     size_t counted = 0;
 
     make_events((uint64_t)_i, EVENTS);
-    int64_t until_ns = events[EVENTS / SEEDS * _i].ts_ns;
+    int64_t until_ns = events[(size_t)_i * (EVENTS / SEEDS)].ts_ns;
     while (counted < EVENTS && events[counted].ts_ns <= until_ns)
         counted++;
     heap = take(PROCESSES + EVENTS, &options, until_ns);
@@ -564,9 +564,8 @@ static void expect_age(const struct profile *profile, enum profile_kind kind, si
 /* Blocks of one stack, of 1 to 4 MiB.  */
 static void make_ages(void)
 {
-    for (unsigned i = 0; i < 4; i++)
-        heap_allocation(&records[i], &usual, 1000, 1, 16 * i, (uint64_t)(i + 1) << 20,
-                        HEAP_STACK(0x11));
+    for (uint64_t i = 0; i < 4; i++)
+        heap_allocation(&records[i], &usual, 1000, 1, 16 * i, (i + 1) << 20, HEAP_STACK(0x11));
     heap_release(&records[4], &usual, 1999, 1, 0, HEAP_STACK(0x22));
     heap_release(&records[5], &usual, 2000, 1, 16, HEAP_STACK(0x22));
     heap_allocation(&records[6], &usual, 11001000 - 1, 1, 64, 5 << 20, HEAP_STACK(0x11));
@@ -632,7 +631,7 @@ START_TEST(agrees_with_a_replay_by_age)
     compare(heap.profile, &states[EVENTS]);
     release(&heap);
     at_time.at = PROFILE_HEAP_AT_TIME;
-    int64_t until_ns = events[EVENTS / SEEDS * _i].ts_ns;
+    int64_t until_ns = events[(size_t)_i * (EVENTS / SEEDS)].ts_ns;
     while (counted < EVENTS && events[counted].ts_ns <= until_ns)
         counted++;
     heap = take(PROCESSES + EVENTS, &at_time, until_ns);
