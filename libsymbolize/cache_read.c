@@ -62,7 +62,8 @@ struct sym_cache {
 
     size_t group_count, node_count, function_count, file_count;
     struct function *functions;
-    const char **files; /* NULL until a frame shows it */
+    const char **files;  /* NULL until a frame shows it */
+    uint64_t name_bytes; /* that may still be interned: names may be shared, but not without end */
     struct group rows, nodes;
     size_t row_group, node_group; /* which ones those are; SIZE_MAX: none */
     uint64_t row_start;           /* the addresses that rows is about */
@@ -193,6 +194,8 @@ static enum sym_status read_sections(struct sym_cache *cache, const uint8_t *hea
     cache->function_count = (size_t)(cache->sections[SYM_CACHE_FUNCTIONS].size /
                                      SYM_CACHE_FUNCTION);
     cache->file_count = (size_t)(cache->sections[SYM_CACHE_FILES].size / 4);
+    cache->name_bytes = 1 + sym_cache_name_bytes(cache->sections[SYM_CACHE_STRINGS].size,
+                                                 cache->function_count, cache->file_count);
     return cache->sections[SYM_CACHE_PLACES].size / 8 == cache->group_count ? SYM_OK
                                                                             : SYM_MALFORMED;
 }
@@ -582,7 +585,11 @@ static enum sym_status intern(struct sym_cache *cache, uint32_t offset, const ch
         end = memchr(bytes, '\0', (size_t)(limit - from));
     }
     bytes = strings->bytes + offset;
-    *out = sym_strings_intern(cache->strings, (const char *)bytes, (size_t)(end - bytes));
+    size_t length = (size_t)(end - bytes);
+    if (length >= cache->name_bytes)
+        return SYM_MALFORMED;
+    cache->name_bytes -= offset ? length + 1 : 0;
+    *out = sym_strings_intern(cache->strings, (const char *)bytes, length);
     return *out ? SYM_OK : SYM_NO_MEMORY;
 }
 

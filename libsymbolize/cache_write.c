@@ -231,7 +231,8 @@ struct sym_cache_writer {
     uint32_t lowest_node, highest_node; /* in the current group of rows */
     uint32_t lowest_function;           /* in the current group of nodes */
     uint32_t node_count;
-    uint32_t root; /* function of the last range's real function + 1 */
+    uint32_t root;       /* function of the last range's real function + 1 */
+    uint64_t name_bytes; /* of all functions and files, each for itself */
 };
 
 struct sym_cache_writer *sym_cache_writer_new(void)
@@ -283,8 +284,9 @@ static enum sym_status put_string(struct sym_cache_writer *writer, const char *s
     if (status)
         return status;
     struct string_item *stored = set_item(&writer->strings, number);
+    size_t length = strlen(string) + 1;
+    writer->name_bytes += length;
     if (is_new) {
-        size_t length = strlen(string) + 1;
         if (length > UINT32_MAX - strings->size)
             return SYM_MALFORMED;
         stored->offset = (uint32_t)strings->size;
@@ -711,8 +713,12 @@ static enum sym_status write_guarded(struct sym_cache_writer *writer,
 enum sym_status sym_cache_writer_finish(struct sym_cache_writer *writer,
                                         const struct sym_cache_key *key, int fd, uint64_t *size)
 {
+    uint64_t strings = writer->sections[SYM_CACHE_STRINGS].size;
     enum sym_status status = flush_rows(writer);
 
+    if (writer->name_bytes >
+        sym_cache_name_bytes(strings, writer->functions.count, writer->files.count))
+        return SYM_MALFORMED; /* readers would refuse it */
     if (!status)
         status = flush_nodes(writer);
     if (!status)

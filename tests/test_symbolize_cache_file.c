@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
@@ -523,6 +524,110 @@ START_TEST(refuses_a_name_that_starts_inside_another)
 }
 END_TEST
 
+/* Frames of count functions that share a name of length bytes; each reads it.  */
+static enum sym_status add_sharing(uint32_t count, size_t length)
+{
+    char *name = malloc(length + 1);
+    enum sym_status status = SYM_OK;
+
+    ck_assert_ptr_nonnull(name);
+    memset(name, 'n', length);
+    name[length] = '\0';
+    const char *shared = intern(name);
+    free(name);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        struct sym_frame frame = {
+            .function = shared, .linkage_name = intern(""), .file = intern(""), .start_line = i + 1
+        };
+        status = add(16 + 16 * (uint64_t)i, 32 + 16 * (uint64_t)i, i == 0, &frame, 1);
+    }
+    return status;
+}
+
+START_TEST(makes_no_file_whose_names_are_read_without_end)
+{
+    int fd = memfd_create("cache", MFD_CLOEXEC);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(add_sharing(40, 100000), SYM_OK);
+    ck_assert_int_eq(sym_cache_writer_finish(writer, &key, fd, NULL), SYM_MALFORMED);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_END), 0);
+    (void)close(fd);
+}
+END_TEST
+
+/* The bytes of a section of one block, which is stored without packing from now on.  */
+static uint8_t *unpack_section(enum sym_cache_section which)
+{
+    size_t size = (size_t)load_u64(file + HEADER_SECTIONS + 8 * (size_t)which), block = 0;
+    size_t offset = SYM_CACHE_HEADER + load_u32(file + HEADER_BLOCKS) * (size_t)SYM_CACHE_ENTRY;
+
+    ck_assert_uint_le(size, SYM_CACHE_BLOCK);
+    for (unsigned i = 0; i < (unsigned)which; i++)
+        block += (size_t)((load_u64(file + HEADER_SECTIONS + 8 * (size_t)i) + SYM_CACHE_BLOCK - 1) /
+                          SYM_CACHE_BLOCK);
+    for (size_t i = 0; i < block; i++)
+        offset += load_u32(file + SYM_CACHE_HEADER + i * SYM_CACHE_ENTRY) & ~SYM_CACHE_PACKED;
+    uint8_t *entry = file + SYM_CACHE_HEADER + block * SYM_CACHE_ENTRY;
+    size_t stored = load_u32(entry) & ~SYM_CACHE_PACKED, behind = file_size - offset - stored;
+    uint8_t *whole = malloc(offset + size + behind);
+    ck_assert_ptr_nonnull(whole);
+    if (load_u32(entry) & SYM_CACHE_PACKED)
+        ck_assert_uint_eq(ZSTD_decompress(whole + offset, size, file + offset, stored), size);
+    else
+        memcpy(whole + offset, file + offset, size);
+    store_u32(entry, (uint32_t)size);
+    memcpy(whole, file, offset);
+    memcpy(whole + offset + size, file + offset + stored, behind);
+    free(file);
+    file = whole;
+    file_size = offset + size + behind;
+    return file + offset;
+}
+
+static enum sym_status read_functions(uint32_t count)
+{
+    struct sym_cache *cache = open_file();
+    struct sym_cache_place place = { 0 };
+    struct sym_frames frames = { 0 };
+    enum sym_status status = SYM_OK;
+
+    for (uint32_t i = 0; i < count && !status; i++) {
+        status = sym_cache_seek(cache, 16 + 16 * (uint64_t)i, &place);
+        if (!status)
+            status = sym_cache_frames(cache, &place, &frames);
+    }
+    free(frames.items);
+    sym_cache_close(cache);
+    return status;
+}
+
+/* The same from a file that somebody made: all functions are changed to share the longest name.  */
+START_TEST(reads_shared_names_only_so_often)
+{
+    enum { COUNT = 40, LENGTH = 60000 };
+    static char letters[LENGTH + 1];
+
+    memset(letters, 'l', LENGTH);
+    struct sym_frame last = { .function = intern(letters),
+                              .linkage_name = intern(""),
+                              .file = intern("") };
+    ck_assert_int_eq(add_sharing(COUNT, 5), SYM_OK);
+    ck_assert_int_eq(add(16 + 16 * COUNT, 32 + 16 * COUNT, false, &last, 1), SYM_OK);
+    finish();
+    ck_assert_int_eq(read_functions(COUNT + 1), SYM_OK);
+    uint8_t *functions = unpack_section(SYM_CACHE_FUNCTIONS);
+    for (size_t i = 0; i < COUNT; i++) {
+        uint8_t *name = functions + i * SYM_CACHE_FUNCTION;
+        ck_assert_uint_eq(load_u32(name), 1);
+        store_u32(name, 1 + 5 + 1);
+    }
+    sign(file, file_size);
+    ck_assert_int_eq(read_functions(10), SYM_OK);
+    ck_assert_int_eq(read_functions(COUNT), SYM_MALFORMED);
+}
+END_TEST
+
 /* ---- Without memory ---- */
 
 static enum sym_status write_and_read(int fd)
@@ -621,6 +726,8 @@ int main(void)
     tcase_add_loop_test(tcase, leaves_another_version_alone, 0, 2);
     tcase_add_test(tcase, bounds_what_a_small_file_may_claim);
     tcase_add_test(tcase, refuses_a_name_that_starts_inside_another);
+    tcase_add_test(tcase, makes_no_file_whose_names_are_read_without_end);
+    tcase_add_test(tcase, reads_shared_names_only_so_often);
     tcase_add_test(tcase, reports_every_failed_allocation);
     tcase_add_test(tcase, digests_differ_for_each_bit_and_length);
     suite_add_tcase(suite, tcase);
