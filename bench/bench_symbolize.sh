@@ -5,12 +5,15 @@
 #   VMLINUX=FILE    a kernel with debug information too: bench/run symbolize then takes some minutes
 #   RUNS=N          of each short command; the one with the least CPU time counts (3)
 #   SLOW=1          a million addresses with addr2line, and more than 1000 with eu-addr2line: many minutes
+#   LIMIT=SECONDS   what a peer may take (60); one that takes longer is shown as "> 60.00 s", and ratios are upper bounds then
 #
+# addr2line and eu-addr2line get no more addresses than they can answer in some seconds: 1000, and 100 of the kernel.
 # The C and C++ programs are made by bench/inputs; the Rust program is gimli's peer itself.
 set -eu
 . bench/lib.sh
 missed=0
 RUNS=${RUNS:-3}
+LIMIT=${LIMIT:-60}
 PATH=$PATH:${HOME:-/nonexistent}/.cargo/bin
 cd "$WORK"
 export XDG_CACHE_HOME="$WORK/cache"
@@ -39,23 +42,36 @@ text_addresses() { # text_addresses OBJECT COUNT: the upper half of an address i
 
 # ---- Measuring ----
 
-# cpu RUNS COMMAND: its seconds of CPU time, with addresses as standard input of each run.
+# cpu RUNS COMMAND: its seconds of CPU time, with addresses as standard input of each run.  ">LIMIT" when it took longer.
 cpu() {
     runs=$1
     shift
     # shellcheck disable=SC2016 # $0 and $@ are the inner shell's
-    meter --runs "$runs" figure sh -c 'exec "$0" "$@" <addresses >/dev/null 2>&1' "$@" || :
+    meter --runs "$runs" figure timeout "$LIMIT" sh -c 'exec "$0" "$@" <addresses >/dev/null 2>&1' "$@" || :
+    [ "$(field figure status)" != 124 ] || printf '>'
     field figure cpu_seconds
 }
 
 show() { # show NAME SECONDS OTHER_NAME OTHER_SECONDS [BOUND]: ratio of CPU times, held to BOUND when there is one
+    shown="$4 s $3"
+    other=${4#>}
+    [ "$other" = "$4" ] || shown="> $other s $3"
     if [ $# -gt 4 ]; then
-        line "$1" "$2 s" "$4 s $3" "$(ratio "$2" "$4")" "<= $5" "$2 <= $5 * $4"
+        line "$1" "$2 s" "$shown" "$(ratio "$2" "$other")" "<= $5" "$2 <= $5 * $other"
     else
-        line "$1" "$2 s" "$4 s $3" "$(ratio "$2" "$4")" - 1
+        line "$1" "$2 s" "$shown" "$(ratio "$2" "$other")" - 1
     fi
 }
 ratio() { awk "BEGIN { printf \"%.3f\", $1 / $2 }"; }
+
+slow_peers() { # slow_peers NAME OBJECT RUNS: as many addresses as they can take
+    count=1000
+    [ "$1" != kernel ] || count=100
+    text_addresses "$2" $count >addresses
+    ours=$(cpu "$3" fxtsym $no_cache -ife "$2")
+    show "$1, $count, cold" "$ours" addr2line "$(cpu 1 addr2line -ife "$2")"
+    show "$1, $count, cold" "$ours" eu-addr2line "$(cpu 1 eu-addr2line -ife "$2")"
+}
 
 cold() { # cold NAME OBJECT COUNT RUNS: every symbolizer
     text_addresses "$2" "$3" >addresses
@@ -68,8 +84,7 @@ cold() { # cold NAME OBJECT COUNT RUNS: every symbolizer
     fi
     llvm=$(cpu 1 llvm-symbolizer -e "$2")
     show "$1, $3, cold" "$ours" llvm-symbolizer "$llvm"
-    [ "$3" -gt 1000 ] || show "$1, $3, cold" "$ours" addr2line "$(cpu 1 addr2line -ife "$2")"
-    [ "$3" -gt 1000 ] || show "$1, $3, cold" "$ours" eu-addr2line "$(cpu 1 eu-addr2line -ife "$2")"
+    [ "$3" -gt 1000 ] || slow_peers "$1" "$2" "$4"
     if [ "$3" -gt 1000 ] && { [ "$3" -le 100000 ] || [ -n "${SLOW:-}" ]; } && [ "$1" != kernel ]; then
         show "$1, $3, cold" "$ours" addr2line "$(cpu 1 addr2line -ife "$2")"
         [ -z "${SLOW:-}" ] || show "$1, $3, cold" "$ours" eu-addr2line "$(cpu 1 eu-addr2line -ife "$2")"
@@ -104,6 +119,35 @@ memory() { # memory NAME OBJECT BOUND_MIB: anonymous memory for a million addres
     fi
 }
 
+# What a second core is good for: time beside that with one job, and how many cores are busy.
+jobs() { # jobs NAME COMMAND...: its input is addresses
+    name=$1
+    shift
+    # shellcheck disable=SC2016
+    meter --runs "$RUNS" figure sh -c 'exec "$0" --jobs 1 "$@" <addresses >/dev/null 2>&1' "$@" || :
+    alone=$(field figure seconds)
+    # shellcheck disable=SC2016
+    meter --runs "$RUNS" figure sh -c 'exec "$0" --jobs 2 "$@" <addresses >/dev/null 2>&1' "$@" || :
+    both=$(field figure seconds)
+    busy=$(calc "$(field figure cpu_seconds) / $both")
+    if [ "$(nproc)" -lt 2 ]; then
+        line "$name, time, two jobs" "$both s" "$alone s one job" "$(ratio "$both" "$alone")" - 1
+        return
+    fi
+    line "$name, time, two jobs" "$both s" "$alone s one job" "$(ratio "$both" "$alone")" "< 1" "$both < $alone"
+    line "$name, cores busy, two jobs" "$busy" - - ">= 1.3" "$busy >= 1.3"
+}
+
+# The programs above and those of the toolchain, 3000 addresses of each.
+many_modules() {
+    for program in "$O"/bin/* "$O"/lib/lib*.so.0 "$WORK"/large_*; do
+        case $program in *.c) continue ;; esac
+        text_addresses "$program" 3000 | sed "s|^|$program |"
+    done >requests
+    mv requests addresses
+    jobs 'programs' fxtsym $no_cache --style llvm
+}
+
 no_cache=
 fxtsym --help | grep -q -e --no-cache && no_cache=--no-cache
 
@@ -118,5 +162,9 @@ one() { # one NAME OBJECT MEMORY_BOUND
 one C large_c 0
 one C++ large_cpp 0
 one Rust large_rust 0
-[ -z "${VMLINUX:-}" ] || one kernel "$VMLINUX" 150
+many_modules
+if [ -n "${VMLINUX:-}" ]; then
+    one kernel "$VMLINUX" 143 # MiB: 150 MB
+    jobs 'kernel' fxtsym $no_cache -ife "$VMLINUX"
+fi
 exit "$missed"

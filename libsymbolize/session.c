@@ -116,6 +116,7 @@ static void module_free(struct sym_module *module)
     if (module->symbols != module->code && module->symbols != module->debug)
         sym_object_free(module->symbols);
     sym_object_free(module->code);
+    sym_symbols_release(&module->data);
     sym_strings_release(&module->strings);
     free(module->steps);
     free(module->build_id);

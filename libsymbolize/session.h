@@ -36,6 +36,8 @@ struct sym_module {
     struct sym_loaded loaded;
     struct sym_trail_step *steps; /* the trail; strings interned */
     size_t step_count, step_capacity;
+    struct sym_symbols data; /* names interned: they do not need the file any more */
+    bool data_read;
     struct sym_cache *cache; /* answers instead of loaded, or NULL; see cache.h */
     bool cache_tried;        /* no file of it is to be made (again) in this session */
 };

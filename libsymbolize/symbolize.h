@@ -307,6 +307,18 @@ SYM_API enum sym_status sym_module_resolve_next(struct sym_module *module, const
                                                 sym_answer_fn answer, void *context,
                                                 struct sym_error *error);
 
+/* What the symbol table calls the variable or constant at vaddr: its whole extent has the name, a
+ * gap has none.  Strings as in struct sym_frame.  */
+struct sym_datum {
+    const char *name;         /* demangled, or as written */
+    const char *linkage_name; /* as in the symbol table */
+};
+
+/* Returns SYM_OK, SYM_NOT_FOUND (no symbol with a size covers vaddr; *out is unchanged) or
+ * SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_data(struct sym_module *module, uint64_t vaddr,
+                                        struct sym_datum *out, struct sym_error *error);
+
 /* ---- Pieces of use elsewhere ---- */
 
 /* Which optional libraries serve here, for people: "liblzma; libdebuginfod".  */

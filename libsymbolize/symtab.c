@@ -52,6 +52,24 @@ static bool entry_from_symbol(const struct sym_object *object, const struct sym_
     return true;
 }
 
+/* The entry of a symbol that names data of a known size, but for its name; false: it does not.  */
+static bool entry_from_data(const struct sym_object *object, const struct sym_elf_symbol *symbol,
+                            struct sym_entry *out)
+{
+    uint64_t start = symbol->value;
+
+    if (symbol->type != STT_OBJECT || symbol->size == 0 || symbol->section == SHN_UNDEF ||
+        symbol->section == SHN_ABS || symbol->section == SHN_COMMON)
+        return false;
+    if (object->relocatable && symbol->section < object->section_count)
+        start += object->sections[symbol->section].vaddr;
+    *out = (struct sym_entry){ .start = start,
+                               .size = symbol->size,
+                               .limit = UINT64_MAX,
+                               .preference = preference_of(symbol->binding) };
+    return true;
+}
+
 enum sym_status sym_entries_add(struct sym_entries *entries, const struct sym_entry *entry)
 {
     struct sym_entry *items = sym_grow(entries->items, &entries->capacity, entries->count,
@@ -69,8 +87,12 @@ struct table {
     struct sym_bytes symbols, strings;
 };
 
+typedef bool (*entry_fn)(const struct sym_object *object, const struct sym_elf_symbol *symbol,
+                         struct sym_entry *out);
+
 static enum sym_status read_entries(const struct sym_object *object, const struct table *table,
-                                    enum sym_quality source, struct sym_entries *entries)
+                                    entry_fn fill, enum sym_quality source,
+                                    struct sym_entries *entries)
 {
     size_t size = sym_symbol_size(object);
     struct sym_bytes strings = table->strings;
@@ -79,8 +101,7 @@ static enum sym_status read_entries(const struct sym_object *object, const struc
 
     for (size_t i = 1; i < table->symbols.size / size && !status; i++) {
         struct sym_elf_symbol symbol = sym_object_symbol(object, table->symbols.data + i * size);
-        if (symbol.name == 0 || symbol.name >= strings.size ||
-            !entry_from_symbol(object, &symbol, &entry))
+        if (symbol.name == 0 || symbol.name >= strings.size || !fill(object, &symbol, &entry))
             continue;
         entry.name = (const char *)strings.data + symbol.name;
         entry.source = (uint8_t)source;
@@ -271,7 +292,8 @@ static enum sym_status read_debugdata(struct sym_symbols *symbols, const struct 
 
     if (status || !symbols->debugdata || !find_table(symbols->debugdata, SHT_SYMTAB, &table))
         return status == SYM_NO_MEMORY ? status : SYM_OK;
-    return read_entries(symbols->debugdata, &table, SYM_QUALITY_DEBUGDATA, entries);
+    return read_entries(symbols->debugdata, &table, entry_from_symbol, SYM_QUALITY_DEBUGDATA,
+                        entries);
 }
 
 static enum sym_status read_tables(struct sym_symbols *symbols, const struct sym_object *object,
@@ -282,10 +304,10 @@ static enum sym_status read_tables(struct sym_symbols *symbols, const struct sym
     if (object->kallsyms)
         return sym_kallsyms_read(object->image, object->kallsyms_module, entries);
     if (find_table(object, SHT_SYMTAB, &table))
-        return read_entries(object, &table, SYM_QUALITY_SYMTAB, entries);
+        return read_entries(object, &table, entry_from_symbol, SYM_QUALITY_SYMTAB, entries);
     enum sym_status status = read_debugdata(symbols, object, entries);
     if (!status && find_table(object, SHT_DYNSYM, &table))
-        status = read_entries(object, &table, SYM_QUALITY_DYNSYM, entries);
+        status = read_entries(object, &table, entry_from_symbol, SYM_QUALITY_DYNSYM, entries);
     return status;
 }
 
@@ -306,6 +328,24 @@ enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object 
         return sym_fail(error, status, "%s: %s", object ? object->path : code->path,
                         status == SYM_NO_MEMORY ? "out of memory" : "damaged symbol table");
     return SYM_OK;
+}
+
+enum sym_status sym_data_read(struct sym_symbols *symbols, const struct sym_object *object)
+{
+    struct sym_entries entries = { 0 };
+    enum sym_status status = SYM_OK;
+    struct table table;
+
+    if (object->kallsyms)
+        return SYM_OK; /* tells no sizes */
+    if (find_table(object, SHT_SYMTAB, &table))
+        status = read_entries(object, &table, entry_from_data, SYM_QUALITY_SYMTAB, &entries);
+    else if (find_table(object, SHT_DYNSYM, &table))
+        status = read_entries(object, &table, entry_from_data, SYM_QUALITY_DYNSYM, &entries);
+    if (!status && entries.count)
+        status = build_segments(symbols, &entries);
+    free(entries.items);
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
 
 void sym_symbols_release(struct sym_symbols *symbols)

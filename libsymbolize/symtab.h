@@ -26,6 +26,11 @@ struct sym_symbols {
  * object without any gives none.  SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
 enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object *object,
                                  struct sym_object *code, struct sym_error *error);
+
+/* Reads the names of data of known size instead, from .symtab, or .dynsym where there is no other.
+ * SYM_OK, also without any, or SYM_NO_MEMORY.  */
+enum sym_status sym_data_read(struct sym_symbols *symbols, const struct sym_object *object);
+
 void sym_symbols_release(struct sym_symbols *symbols); /* accepts a half-built one, or all zero */
 
 /* The function of a segment, as sym_segments_search() gives them, or NULL: a gap.  */

@@ -239,6 +239,58 @@ START_TEST(goes_on_counting_in_the_next_batch)
 }
 END_TEST
 
+/* ---- Data ---- */
+
+/* How, and where its names are then.  */
+static const char *const data_builds[] = { "-g", "-s" };
+
+START_TEST(names_data_by_its_extent)
+{
+    struct sym_options options = { .size = sizeof options, .debug_root = "", .no_cache = true };
+    struct sym_module_key key = { .path = build_path("data.so") };
+    struct sym_module *found;
+    struct sym_session *other;
+    struct sym_datum datum;
+    char *command;
+
+    build_write("data.c", "int array[4] = { 1, 2, 3, 4 };\n"
+                          "int named __asm__(\"_ZN1n5stateE\") = 7;\n"
+                          "int run(void) { return array[0] + named; }\n");
+    ck_assert_int_gt(asprintf(&command,
+                              "$CC %s -shared -fPIC -o data.so data.c && $CC -shared -fPIC -o "
+                              "named.so data.c",
+                              data_builds[_i]),
+                     0);
+    build_run(command);
+    free(command);
+    uint64_t array = build_symbol("named.so", "array"), run = build_symbol("named.so", "run");
+    uint64_t named = build_symbol("named.so", "_ZN1n5stateE");
+    ck_assert_int_eq(sym_session_open(&options, &other, &error), SYM_OK);
+    ck_assert_int_eq(sym_session_module(other, &key, &found, &error), SYM_OK);
+    for (int round = 0; round < 2; round++) { /* before and after a look-up of code */
+        struct built_answer answer = { 0 };
+        ck_assert_int_eq(sym_module_data(found, array, &datum, &error), SYM_OK);
+        ck_assert_str_eq(datum.name, "array");
+        ck_assert_int_eq(sym_module_data(found, array + 15, &datum, &error), SYM_OK);
+        ck_assert_str_eq(datum.linkage_name, "array");
+        ck_assert_int_eq(sym_module_data(found, named + 3, &datum, &error), SYM_OK);
+        ck_assert_str_eq(datum.name, "n::state");
+        ck_assert_str_eq(datum.linkage_name, "_ZN1n5stateE");
+        ck_assert_int_eq(sym_module_data(found, run, &datum, &error), SYM_NOT_FOUND);
+        ck_assert_str_eq(datum.name, "n::state");
+        ck_assert_int_eq(sym_module_resolve(found, &run, 1, built_keep, &answer, &error), SYM_OK);
+        ck_assert_str_eq(answer.frames[0].function, "run");
+    }
+    sym_session_close(other);
+    build_run("cp /bin/true data.so"); /* another file by now */
+    ck_assert_int_eq(sym_session_open(&options, &other, &error), SYM_OK);
+    ck_assert_int_eq(sym_session_module(other, &key, &found, &error), SYM_OK);
+    ck_assert_int_eq(sym_module_data(found, 0, &datum, &error), SYM_NOT_FOUND);
+    sym_session_close(other);
+    free((char *)key.path);
+}
+END_TEST
+
 static bool stop_at_second(void *context, size_t index, const struct sym_frame *frames,
                            size_t count)
 {
@@ -455,6 +507,7 @@ int main(void)
     tcase_add_test(tcase, answers_every_index_once_in_bulk);
     tcase_add_test(tcase, tells_each_answer_once_in_a_batch);
     tcase_add_test(tcase, goes_on_counting_in_the_next_batch);
+    tcase_add_loop_test(tcase, names_data_by_its_extent, 0, 2);
     tcase_add_test(tcase, stops_when_the_callback_says_so);
     tcase_add_loop_test(tcase, gives_no_frames_where_no_function_is, 0, ROWS(nowhere));
     tcase_add_loop_test(tcase, falls_back_to_symbols, 0, ROWS(symbols));

@@ -291,7 +291,23 @@ static void add_code(struct filter *filter, struct buffer *out, const struct sym
     }
 }
 
-/* The name of what lies there, or where it is.  */
+/* The name of the variable that lies there; false: none does.  */
+static bool add_variable(struct filter *filter, struct buffer *out,
+                         const struct sym_markup_place *place)
+{
+    uint32_t index = object_of(filter, place->module);
+    struct sym_module *module = index < filter->objects->count
+                                    ? filter->objects->items[index]->module
+                                    : NULL;
+    struct sym_datum datum;
+
+    if (!module || sym_module_data(module, place->vaddr, &datum, NULL) != SYM_OK)
+        return false;
+    add_text(out, filter->settings->demangle ? datum.name : datum.linkage_name);
+    return true;
+}
+
+/* The name of what lies there, data or code, or where it is.  */
 static void add_data(struct filter *filter, struct buffer *out, const struct sym_markup_node *node,
                      const struct outcome *outcome)
 {
@@ -299,6 +315,8 @@ static void add_data(struct filter *filter, struct buffer *out, const struct sym
 
     if (!outcome->found)
         buffer_add(out, node->text.bytes, node->text.length);
+    else if (add_variable(filter, out, &outcome->place))
+        return;
     else if (frames)
         add_text(out, frame_name(filter->settings, &frames[outcome->frame_count - 1]));
     else

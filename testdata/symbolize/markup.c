@@ -20,3 +20,6 @@ int outer(int value)
 {
     return middle(value);
 }
+
+const int table[2] = { 1, 2 };
+int state __asm__("_ZN1n5stateE") = 1;

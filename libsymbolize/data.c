@@ -1,0 +1,64 @@
+/* data.c - names of variables and constants, which only logs ask for. */
+#include "libsymbolize/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Lets the names outlive the file.  */
+static enum sym_status keep_names(struct sym_module *module)
+{
+    for (size_t i = 0; i < module->data.count; i++) {
+        struct sym_symbol *symbol = &module->data.items[i];
+        symbol->name = sym_strings_intern(&module->strings, symbol->name,
+                                          sym_symbol_length(symbol));
+        if (!symbol->name)
+            return SYM_NO_MEMORY;
+    }
+    return SYM_OK;
+}
+
+/* A file that cannot be read is no worse than one without names.  */
+static enum sym_status read_data(struct sym_module *module)
+{
+    struct sym_object *object = module->symbols;
+
+    if (module->data_read || !object)
+        return SYM_OK;
+    bool was_open = sym_object_is_open(object);
+    enum sym_status status = sym_object_reopen(object, NULL);
+    if (!status)
+        status = sym_data_read(&module->data, object);
+    if (!status)
+        status = keep_names(module);
+    if (status)
+        sym_symbols_release(&module->data);
+    module->data_read = status != SYM_NO_MEMORY;
+    if (!was_open)
+        sym_object_close(object);
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
+}
+
+enum sym_status sym_module_data(struct sym_module *module, uint64_t vaddr, struct sym_datum *out,
+                                struct sym_error *error)
+{
+    const struct sym_segments *segments = &module->data.segments;
+    char *readable = NULL;
+    enum sym_status status = read_data(module);
+
+    if (status)
+        return sym_fail(error, status, "out of memory");
+    const struct sym_symbol *symbol = sym_symbols_at(
+        &module->data, sym_segments_search(segments->items, segments->count, vaddr, -1));
+    if (!symbol)
+        return sym_fail(error, SYM_NOT_FOUND, "no data with a name");
+    status = sym_demangle_name(symbol->name, &readable);
+    if (status == SYM_NO_MEMORY)
+        return sym_fail(error, status, "out of memory");
+    const char *name = symbol->name;
+    if (readable)
+        name = sym_strings_intern(&module->strings, readable, strlen(readable));
+    free(readable);
+    if (!name)
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    *out = (struct sym_datum){ .name = name, .linkage_name = symbol->name };
+    return SYM_OK;
+}
