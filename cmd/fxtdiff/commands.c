@@ -2,5 +2,6 @@
 #include "cmd/fxtdiff/commands.h"
 
 const struct diff_command diff_commands[] = {
+    { "run", diff_run_command },
     { 0 },
 };

@@ -181,8 +181,8 @@ void diff_builder_close(struct diff_builder *builder); /* accepts NULL */
 
 enum diff_state {
     DIFF_BOTH = 0,
-    DIFF_NEW_FUNCTION = 1, /* no run of the base has it */
-    DIFF_GONE = 2,         /* no new run has it */
+    DIFF_NEW_FUNCTION = 1, /* no run of the base has it, though by its share they would */
+    DIFF_GONE = 2,         /* no new run has it, likewise */
     DIFF_RENAMED = 3,      /* another name, the same place */
 };
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/fxtdiff/commands.h"
+
 enum {
     OPTION_PROFILE = DIFF_OPTION_FIRST,
     OPTION_SAMPLE_TYPE,
@@ -73,7 +75,7 @@ static const struct cli_option compare_options[] = {
     { OPTION_MIN_TOTAL, 0, "min-total", "PART", "the same for the total (default 5%)" },
     { OPTION_METRIC, 0, "metric", "METRIC",
       "which costs of functions count: self, total (with callees),\nor both (default)" },
-    { OPTION_ROWS, 'n', "rows", "N",
+    { OPTION_ROWS, 0, "rows", "N",
       "rows of the table, if there are no more findings (default\n20, 0: all functions)" },
     { OPTION_QUIET, 'q', "quiet", NULL, "print nothing: the exit status tells" },
     { 0 },
@@ -264,6 +266,18 @@ void diff_settings_init(struct diff_settings *settings)
     profile_compare_defaults(&settings->compare);
     settings->outputs = cli_allocate(count_outputs(), sizeof *settings->outputs);
     settings->policies = cli_allocate(count_policies(), sizeof *settings->policies);
+}
+
+void diff_settings_release(struct diff_settings *settings)
+{
+    for (int side = 0; side < DIFF_SIDES; side++)
+        free(settings->inputs[side].items);
+    free(settings->reading.modules.items);
+    free(settings->reading.symbols.items);
+    free(settings->reading.pids.items);
+    free(settings->reading.tids.items);
+    free(settings->outputs);
+    free(settings->policies);
 }
 
 bool diff_option(struct diff_settings *settings, int key, const char *value)

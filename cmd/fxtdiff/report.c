@@ -95,13 +95,29 @@ double *diff_mean_stacks(const struct diff_set *set)
 
 /* ---- Rows ---- */
 
-static enum diff_state state_of(const struct diff_function *function)
+/* A function of one sample is missing on the other side by chance alone.  What the other side
+ * would have had of it, at the same share, is 5 samples or more before its absence says anything:
+ * the chance of none is then below 1 %.  */
+#define EXPECTED_SAMPLES 5
+
+static bool would_be_seen(const struct diff_report *report, double share, int side)
+{
+    return share * report->comparison->mean_samples[side] *
+               (double)report->comparison->runs[side] >=
+           EXPECTED_SAMPLES;
+}
+
+static enum diff_state state_of(const struct diff_report *report,
+                                const struct diff_function *function,
+                                const struct profile_change *total)
 {
     if (function->renamed)
         return DIFF_RENAMED;
-    if (!function->places[DIFF_BASE].name)
+    if (!function->places[DIFF_BASE].name && would_be_seen(report, total->new_share, DIFF_BASE))
         return DIFF_NEW_FUNCTION;
-    return function->places[DIFF_NEW].name ? DIFF_BOTH : DIFF_GONE;
+    if (!function->places[DIFF_NEW].name && would_be_seen(report, total->base_share, DIFF_NEW))
+        return DIFF_GONE;
+    return DIFF_BOTH;
 }
 
 /* The worse of two: dearer, moved, cheaper, none.  */
@@ -150,7 +166,7 @@ static void fill_rows(struct diff_report *report)
             continue; /* what it was is another's now */
         row->function = (uint32_t)f;
         row->names = function;
-        row->state = state_of(function);
+        row->state = state_of(report, function, &report->comparison->functions[f].total);
         row->self = report->comparison->functions[f].self;
         row->total = report->comparison->functions[f].total;
         fill_interval(report->comparison, &row->self, row->self_interval);

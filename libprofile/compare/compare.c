@@ -114,6 +114,9 @@ static enum profile_status fill(const struct profile_compare_input *input,
     comparison->q = options->q;
     if (status == PROFILE_OK)
         status = compare_functions(input, options, comparison, error);
+    comparison->t_95 = INFINITY;
+    if (status == PROFILE_OK && comparison->degrees_of_freedom > 0)
+        comparison->t_95 = compare_t_quantile(0.975, comparison->degrees_of_freedom);
     if (status == PROFILE_OK)
         status = compare_find_moved(input, comparison, error);
     if (status != PROFILE_OK)
@@ -194,8 +197,7 @@ void profile_comparison_interval(const struct profile_comparison *comparison,
                     (comparison->mean_samples[side] * (double)comparison->runs[side]);
     half = INFINITY;
     if (comparison->runs[0] + comparison->runs[1] > 2)
-        half = compare_t_quantile(0.975, comparison->degrees_of_freedom) *
-               sqrt(variance * change->dispersion);
+        half = comparison->t_95 * sqrt(variance * change->dispersion);
     *low = difference - half;
     *high = difference + half;
 }

@@ -147,6 +147,7 @@ struct profile_comparison {
     /* Dispersion as a function of size (section 3.2): 1 + trend * samples * share * (1 - share). */
     double trend;
     double degrees_of_freedom; /* of the functions' tests */
+    double t_95;               /* half width of their 95 % intervals in standard errors */
     double mean_samples[2];    /* of a run of each side */
     size_t runs[2];
     double q;

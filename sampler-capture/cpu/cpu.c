@@ -4,6 +4,7 @@
 #include "sampler-capture/command.h"
 #include "sampler-capture/cpu/background.h"
 #include "sampler-capture/cpu/options.h"
+#include "sampler-capture/cpu/repeat.h"
 #include "sampler-capture/cpu/session.h"
 #include "sampler-capture/cpu/stats.h"
 #include "sampler-capture/cpu/summary.h"
@@ -247,17 +248,6 @@ static bool is_over(struct run *run)
     return options->command[0] ? run->command.ended : !targets_live(run);
 }
 
-/* OUT.fxt becomes OUT.1.fxt, OUT.2.fxt, ...  */
-static void snapshot_name(const struct run *run, char *name, size_t size)
-{
-    const char *path = run->options.output;
-    const char *slash = strrchr(path, '/');
-    const char *dot = strchr(slash ? slash : path, '.');
-    int stem = dot ? (int)(dot - path) : (int)strlen(path);
-
-    (void)snprintf(name, size, "%.*s.%u%s", stem, path, run->dumps, dot ? dot : "");
-}
-
 /* A failed snapshot costs the snapshot, not the flight recorder.  */
 static void dump(struct run *run)
 {
@@ -270,7 +260,7 @@ static void dump(struct run *run)
         return;
     }
     run->dumps++;
-    snapshot_name(run, name, sizeof name);
+    repeat_name(run->options.output, run->dumps, 0, name, sizeof name);
     fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         cli_warning("%s: %s", name, strerror(errno));
@@ -392,14 +382,14 @@ static void release(struct run *run)
     free(run->options.tasks);
 }
 
-int cpu_main(char **argv)
+static int capture(const struct cpu_options *options)
 {
-    struct run run = { .command = { .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 },
+    struct run run = { .options = *options,
+                       .command = { .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 },
                        .output = { .fd = -1 },
                        .regions_fd = -1 };
     int status;
 
-    cpu_options_parse(&run.options, argv);
     if (run.options.background)
         background_begin(run.options.output ? run.options.output : run.options.regions);
     status = start(&run);
@@ -409,5 +399,18 @@ int cpu_main(char **argv)
     else
         background_ready(true);
     release(&run);
+    return status;
+}
+
+int cpu_main(char **argv)
+{
+    struct cpu_options options;
+    int status;
+
+    cpu_options_parse(&options, argv);
+    if (!options.repeat)
+        return capture(&options); /* which frees the tasks */
+    status = repeat_captures(&options, capture);
+    free(options.tasks);
     return status;
 }

@@ -15,6 +15,7 @@ enum key {
     KEY_ALL,
     KEY_COMM,
     KEY_DURATION,
+    KEY_REPEAT,
     KEY_BACKGROUND,
     KEY_FREQUENCY,
     KEY_PERIOD,
@@ -38,6 +39,9 @@ static const struct cli_option option_table[] = {
     { KEY_COMM, 0, "comm", "NAME",
       "processes of this name, such as ps shows; waits until\nthere is one" },
     { KEY_DURATION, 'd', "duration", "TIME", "end after this time: 10 (seconds), 1.5s, 300ms, 2m" },
+    { KEY_REPEAT, 0, "repeat", "N",
+      "capture N times, one after another, into OUT.1.fxt,\nOUT.2.fxt, ..., which fxtdiff "
+      "compares" },
     { KEY_BACKGROUND, 0, "background", NULL,
       "return at once; see sampler-capture status, stop, abort" },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
@@ -73,6 +77,8 @@ static const char *const examples[] = {
     "sampler-capture cpu -p 1234 -d 10 -o out.fxt",
     "What a server did before it got slow: kill -USR2 writes it down",
     "sampler-capture cpu --comm nginx --mode circular -o flight.fxt",
+    "Five runs to compare with those of another build",
+    "sampler-capture cpu --repeat 5 -o base.fxt -- ./program input",
     "What to do with the result",
     "fxt2pprof out.fxt -o profile.pb.gz",
     NULL,
@@ -171,6 +177,20 @@ static void check_output(const struct cpu_options *options)
         cli_usage_error("standard output is taken: --stats-json FILE");
 }
 
+static void check_repeat(const struct cpu_options *options)
+{
+    if (!options->repeat)
+        return;
+    if (!options->output || strcmp(options->output, "-") == 0)
+        cli_usage_error("--repeat writes files: -o OUT.fxt");
+    if (!options->command[0] && !options->duration_ns)
+        cli_usage_error("--repeat needs an end for each capture: -- COMMAND, or -d");
+    if (options->background || options->comm || options->mode == DRAIN_CIRCULAR)
+        cli_usage_error("--repeat goes with none of --background, --comm, --mode circular");
+    if (options->stats_json)
+        cli_usage_error("--stats-json is of one capture: no --repeat");
+}
+
 static void set_period(struct cpu_options *options, uint64_t period_ns)
 {
     if (options->period_ns)
@@ -206,6 +226,9 @@ static void take(struct cpu_options *options, enum key key, const char *value)
         break;
     case KEY_DURATION:
         options->duration_ns = duration_from(value);
+        break;
+    case KEY_REPEAT:
+        options->repeat = (unsigned)cli_number("--repeat", value, 1, MAX_REPEAT);
         break;
     case KEY_BACKGROUND:
         options->background = true;
@@ -257,4 +280,5 @@ void cpu_options_parse(struct cpu_options *options, char **argv)
     options->command = parser.argv;
     check_targets(options);
     check_output(options);
+    check_repeat(options);
 }

@@ -17,6 +17,8 @@
 
 #define DEFAULT_REGION_SIZE (4U << 20) /* as Zircon's */
 
+#define MAX_REPEAT 1000 /* as many runs as can be compared */
+
 struct cpu_options {
     uint64_t period_ns;
     size_t region_size;
@@ -26,6 +28,7 @@ struct cpu_options {
     size_t task_count;
     const char *comm;     /* wait for processes of this name; NULL: none */
     uint64_t duration_ns; /* 0: until the targets end or a signal comes */
+    unsigned repeat;      /* captures, one after another; 0: one, under the name as given */
     enum drain_mode mode;
     bool profiler; /* --layout profiler */
     bool compress;

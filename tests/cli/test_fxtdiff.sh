@@ -126,6 +126,48 @@ cat same1 | fxtdiff base? -- - same2 same3 same4 >out 2>err || status=$?
 [ $status -eq 0 ] || fail "standard input: status $status"
 prints '6 + 4 runs'
 
+# ---- JSON and Markdown ----
+
+valid() { # the JSON in out
+    python3 -W ignore - "$ROOT/schemas/fxtdiff.schema.json" out <<'END' || fail "not as the schema has it"
+import json, sys
+import jsonschema
+def closed(schema):  # so that a key that the schema lacks is found
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            schema["additionalProperties"] = False
+        for value in schema.values():
+            closed(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            closed(value)
+    return schema
+schema = closed(json.load(open(sys.argv[1])))
+jsonschema.Draft7Validator.check_schema(schema)
+lines = open(sys.argv[2]).readlines()
+assert len(lines) == 1
+jsonschema.Draft7Validator(schema).validate(json.loads(lines[0]))
+END
+}
+run 1 --json base? -- dear?
+valid
+prints '"verdict":"fail"'
+prints '"name":"hot","state":"both","flag":"dearer"'
+run 0 --json base? -- same?
+valid
+run 5 --json base1 dear1
+valid
+
+# More functions than fit.
+awk 'BEGIN { for (i = 0; i < 5000; i++) printf "main;very<long|name>_of_a_`function`_*number*_%d %d\n", i, 1000 + i % 7 }' >wide
+run 0 --markdown --rows 0 --floor 0% wide wide wide wide -- wide wide wide wide
+[ "$(wc -c <out)" -lt 65000 ] || fail "$(wc -c <out) bytes of Markdown"
+prints 'more functions'
+prints '&lt;long\|name&gt;\_of'
+run 1 --markdown base? -- dear?
+prints '### fxtdiff: FAIL'
+prints '| dearer | hot | self |'
+
 # ---- Names ----
 
 # Clones and hashes are no other functions; template arguments are, unless told otherwise.

@@ -1,0 +1,68 @@
+/* gate.c - read both sides, compare, write: what every command ends in.  */
+#include "cmd/fxtdiff/commands.h"
+#include "cmd/fxtdiff/options.h"
+#include "cmd/fxtdiff/outputs.h"
+
+static enum cli_exit apply_policies(const struct diff_settings *settings,
+                                    struct diff_report *report)
+{
+    enum cli_exit status = CLI_OK;
+
+    for (size_t i = 0; diff_policies[i].option && status == CLI_OK; i++)
+        if (settings->policies[i])
+            status = diff_policies[i].apply(report, settings->policies[i]);
+    return status;
+}
+
+static enum cli_exit write_outputs(const struct diff_settings *settings,
+                                   const struct diff_report *report)
+{
+    enum cli_exit status = CLI_OK;
+    bool text = !settings->quiet;
+
+    for (size_t i = 0; diff_outputs[i].option; i++) {
+        if (!settings->outputs[i])
+            continue;
+        text &= !diff_outputs[i].replaces_text;
+        status = cli_worse(status, diff_outputs[i].write(report, settings->outputs[i]));
+    }
+    return text ? cli_worse(status, diff_write_text(report, "-")) : status;
+}
+
+static enum cli_exit report_on(const struct diff_settings *settings, const struct diff_set *set,
+                               enum cli_exit input)
+{
+    struct diff_report *report = diff_report_open(set, settings);
+    enum cli_exit status;
+
+    if (!report)
+        return CLI_USAGE;
+    report->input_status = input;
+    status = apply_policies(settings, report);
+    if (status == CLI_OK) {
+        diff_report_judge(report);
+        status = cli_worse(diff_report_exit(report), write_outputs(settings, report));
+    }
+    diff_report_close(report);
+    return cli_worse(status, input);
+}
+
+enum cli_exit diff_main(const struct diff_settings *settings)
+{
+    struct diff_builder *builder;
+    struct diff_set *set;
+    enum cli_exit status = diff_check_symbol_paths(&settings->reading);
+
+    if (status != CLI_OK)
+        return status;
+    builder = diff_builder_open(&settings->reading);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        status = cli_worse(status,
+                           diff_read(builder, (enum diff_side)side, &settings->inputs[side]));
+    if (status == CLI_OK || status == CLI_DAMAGED) {
+        set = diff_builder_finish(builder);
+        status = set ? report_on(settings, set, status) : CLI_ENVIRONMENT;
+    }
+    diff_builder_close(builder);
+    return status;
+}

@@ -1,0 +1,337 @@
+/* run.c - fxtdiff run: capture both builds in turn, A B B A, then compare.
+ *
+ * Whatever drifts meanwhile - temperature, frequency, neighbours - falls on both alike, and what
+ * drifts steadily cancels out.  */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/fxtdiff/commands.h"
+#include "cmd/fxtdiff/options.h"
+
+enum { KEY_RUNS = 1, KEY_BASE, KEY_NEW, KEY_KEEP, KEY_FREQUENCY, KEY_WARM_UP };
+
+static const struct cli_option own_options[] = {
+    { KEY_RUNS, 'n', "runs", "N", "of each side (default 5)" },
+    { KEY_BASE, 0, "base", "CMD", "what runs the old build: a command of sh" },
+    { KEY_NEW, 0, "new", "CMD", "what runs the new build" },
+    { KEY_FREQUENCY, 'F', "frequency", "HZ",
+      "samples for each second of CPU time (default: that of\nsampler-capture)" },
+    { KEY_WARM_UP, 0, "warm-up", "N",
+      "run each N times before, so that caches are warm (default\n1)" },
+    { KEY_KEEP, 0, "keep", "DIR", "leave the captures there: base-1.fxt, new-1.fxt, ..." },
+    { 0 },
+};
+
+static const char *const examples[] = {
+    "Is the new build slower?",
+    "fxtdiff run -n 5 --base './old --bench' --new './new --bench'",
+    "Keep the captures, as for another look later",
+    "fxtdiff run --keep runs --base ./old --new ./new; fxtdiff runs/base-* -- runs/new-*",
+    NULL,
+};
+
+static struct cli_command command = {
+    .name = "fxtdiff run",
+    .usage = "[OPTION]... --base CMD --new CMD",
+    .summary = "Capture the CPU time of two builds in turn, base new new base, and compare them.\n"
+               "What the commands print goes nowhere; one that fails ends it.",
+    .libraries = sym_libraries,
+    .examples = examples,
+};
+
+#define MAX_RUNS 500u
+
+struct job {
+    struct diff_settings settings;
+    const char *commands[DIFF_SIDES];
+    unsigned runs, warm_up;
+    const char *keep;
+    const char *frequency;
+    char *dir;       /* of the captures; owned */
+    bool made;       /* dir is ours to remove */
+    char *sampler;   /* path of sampler-capture; owned */
+    char **captures; /* 2 * runs paths, base before new; owned */
+    int log;         /* what a command and its capture said; an unlinked file */
+};
+
+static const char *const side_names[DIFF_SIDES] = { "base", "new" };
+
+/* ---- Children ---- */
+
+static volatile pid_t child;
+static volatile sig_atomic_t interrupted;
+
+/* The terminal sends its signals to the child as well; others have to be passed on.  */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    interrupted = number;
+    if (info->si_code != SI_KERNEL && child > 0)
+        (void)kill(child, number);
+}
+
+static void watch_signals(void)
+{
+    struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGHUP, &action, NULL);
+}
+
+static void show_log(const struct job *job)
+{
+    char text[4096];
+    off_t end = lseek(job->log, 0, SEEK_END);
+    off_t start = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
+    ssize_t length = pread(job->log, text, sizeof text, start);
+
+    if (length > 0)
+        (void)!write(STDERR_FILENO, text, (size_t)length);
+}
+
+/* Run it to its end.  0, or the status a shell would give.  */
+static int run_child(const struct job *job, const char *const *argv)
+{
+    int status = 0, null;
+    pid_t pid;
+
+    (void)!ftruncate(job->log, 0);
+    (void)lseek(job->log, 0, SEEK_SET);
+    (void)fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        (void)dup2(null, STDIN_FILENO);
+        (void)dup2(null, STDOUT_FILENO);
+        (void)dup2(job->log, STDERR_FILENO);
+        (void)execvp(argv[0], (char *const *)(uintptr_t)argv);
+        (void)dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    if (pid < 0)
+        return 125;
+    child = pid;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- One run ---- */
+
+static enum cli_exit complain(const struct job *job, enum diff_side side, int status)
+{
+    if (interrupted) {
+        cli_error("interrupted");
+        return CLI_ENVIRONMENT;
+    }
+    show_log(job);
+    cli_error("the %s command ended with status %d: %s", side_names[side], status,
+              job->commands[side]);
+    return CLI_ENVIRONMENT;
+}
+
+static enum cli_exit warm_up(const struct job *job, enum diff_side side)
+{
+    const char *const argv[] = { "sh", "-c", job->commands[side], NULL };
+
+    for (unsigned i = 0; i < job->warm_up; i++) {
+        int status = run_child(job, argv);
+
+        if (status != 0 || interrupted)
+            return complain(job, side, status);
+    }
+    return CLI_OK;
+}
+
+static enum cli_exit capture(const struct job *job, enum diff_side side, unsigned number)
+{
+    const char *argv[16];
+    size_t count = 0;
+    int status;
+
+    argv[count++] = job->sampler;
+    argv[count++] = "cpu";
+    if (job->frequency) {
+        argv[count++] = "-F";
+        argv[count++] = job->frequency;
+    }
+    argv[count++] = "-o";
+    argv[count++] = job->captures[side * job->runs + number];
+    argv[count++] = "--";
+    argv[count++] = "sh";
+    argv[count++] = "-c";
+    argv[count++] = job->commands[side];
+    argv[count] = NULL;
+    status = run_child(job, argv);
+    return status == 0 && !interrupted ? CLI_OK : complain(job, side, status);
+}
+
+static enum cli_exit capture_all(const struct job *job)
+{
+    struct cli_progress progress;
+    enum cli_exit status = CLI_OK;
+
+    for (int side = 0; side < DIFF_SIDES && status == CLI_OK; side++)
+        status = warm_up(job, (enum diff_side)side);
+    cli_progress_start(&progress, "capturing", 2 * (uint64_t)job->runs);
+    for (unsigned i = 0; i < 2 * job->runs && status == CLI_OK; i++) {
+        unsigned number = i / 2;
+        unsigned side = (i + number) % 2; /* base new, new base, base new, ... */
+
+        status = capture(job, (enum diff_side)side, number);
+        cli_progress_show(&progress, i + 1);
+    }
+    cli_progress_end(&progress);
+    return status;
+}
+
+/* ---- Around it ---- */
+
+static char *find_sampler(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *slash, *beside;
+
+    if (length <= 0)
+        return cli_join("sampler-capture", "");
+    path[length] = '\0';
+    slash = strrchr(path, '/');
+    if (slash)
+        slash[1] = '\0';
+    beside = cli_join(path, "sampler-capture");
+    if (access(beside, X_OK) == 0)
+        return beside;
+    free(beside);
+    return cli_join("sampler-capture", ""); /* along PATH */
+}
+
+static enum cli_exit make_folder(struct job *job)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *template = cli_join(tmp && *tmp ? tmp : "/tmp", "/fxtdiff.XXXXXX");
+    char *log = cli_join(template, "");
+    bool ok;
+
+    job->log = mkostemp(log, O_CLOEXEC);
+    if (job->log >= 0)
+        (void)unlink(log);
+    free(log);
+    job->dir = job->keep ? cli_join(job->keep, "") : template;
+    if (job->keep) {
+        free(template);
+        ok = mkdir(job->dir, 0777) == 0 || errno == EEXIST;
+    } else {
+        ok = mkdtemp(job->dir) != NULL;
+        job->made = ok;
+    }
+    if (ok && job->log >= 0)
+        return CLI_OK;
+    cli_error("%s: %s", job->dir, strerror(errno));
+    return CLI_ENVIRONMENT;
+}
+
+static void name_captures(struct job *job)
+{
+    job->captures = cli_allocate((size_t)job->runs * DIFF_SIDES, sizeof *job->captures);
+    for (unsigned side = 0; side < DIFF_SIDES; side++)
+        for (unsigned i = 0; i < job->runs; i++) {
+            char **path = &job->captures[side * job->runs + i];
+
+            if (asprintf(path, "%s/%s-%u.fxt", job->dir, side_names[side], i + 1) < 0)
+                *path = cli_join(job->dir, "/capture.fxt");
+            cli_texts_add(&job->settings.inputs[side], *path);
+        }
+}
+
+static void release(struct job *job)
+{
+    for (size_t i = 0; job->captures && i < (size_t)job->runs * DIFF_SIDES; i++) {
+        if (job->made)
+            (void)unlink(job->captures[i]);
+        free(job->captures[i]);
+    }
+    if (job->made)
+        (void)rmdir(job->dir);
+    if (job->log >= 0)
+        (void)close(job->log);
+    free(job->captures);
+    free(job->dir);
+    free(job->sampler);
+    diff_settings_release(&job->settings);
+}
+
+static void take(struct job *job, int key, const char *value)
+{
+    switch (key) {
+    case KEY_RUNS:
+        job->runs = (unsigned)cli_number("--runs", value, 1, MAX_RUNS);
+        break;
+    case KEY_BASE:
+        job->commands[DIFF_BASE] = value;
+        break;
+    case KEY_NEW:
+        job->commands[DIFF_NEW] = value;
+        break;
+    case KEY_FREQUENCY:
+        (void)cli_number("-F", value, 1, 100000);
+        job->frequency = value;
+        break;
+    case KEY_WARM_UP:
+        job->warm_up = (unsigned)cli_number("--warm-up", value, 0, MAX_RUNS);
+        break;
+    case KEY_KEEP:
+        job->keep = value;
+        break;
+    default:
+        (void)diff_option(&job->settings, key, value);
+        break;
+    }
+}
+
+static void parse(struct job *job, char **argv)
+{
+    struct cli_parser parser;
+    int key;
+
+    cli_start(&parser, &command, argv);
+    while ((key = cli_next(&parser)) != CLI_END) {
+        if (key == CLI_OPERAND)
+            cli_usage_error("what is '%s'? Commands are one word each: --base 'CMD'", parser.value);
+        take(job, key, parser.value);
+    }
+    for (int side = 0; side < DIFF_SIDES; side++)
+        if (!job->commands[side])
+            cli_usage_error("no --%s CMD", side_names[side]);
+}
+
+enum cli_exit diff_run_command(char **argv)
+{
+    struct job job = { .runs = 5, .warm_up = 1, .log = -1 };
+    struct cli_option *options = diff_all_options(own_options);
+    enum cli_exit status;
+
+    command.options = options;
+    diff_settings_init(&job.settings);
+    parse(&job, argv);
+    job.sampler = find_sampler();
+    watch_signals();
+    status = make_folder(&job);
+    if (status == CLI_OK) {
+        name_captures(&job);
+        status = capture_all(&job);
+    }
+    if (status == CLI_OK)
+        status = diff_main(&job.settings);
+    release(&job);
+    free(options);
+    return status;
+}

@@ -1,0 +1,95 @@
+#!/bin/sh
+# sampler-capture cpu --repeat, and fxtdiff run: real captures, one after another and of two builds in turn.
+set -eu
+cd "$WORK"
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
+    grep -q perf_event err || fail "$(cat err)"
+    echo "SKIP: perf_event_open is not permitted here"
+    exit 0
+fi
+
+cat >spin.c <<'END'
+#include <time.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) static void step(unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++)
+        sink += i;
+}
+int main(void)
+{
+    do
+        step(100000);
+    while (clock() < CLOCKS_PER_SEC / 20);
+}
+END
+${CC:-cc} -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -o spin spin.c
+
+# ---- --repeat ----
+
+sampler-capture cpu --repeat 3 -o run.fxt -- ./spin 2>err || fail "--repeat: $(cat err)"
+for i in 1 2 3; do
+    fxtdump --verify "run.$i.fxt" 2>err || fail "run.$i.fxt: $(cat err)"
+done
+if [ -e run.fxt ] || [ -e run.4.fxt ]; then fail "more files than asked for"; fi
+sampler-capture cpu --repeat 10 -o many.fxt -- true 2>/dev/null
+if [ ! -e many.01.fxt ] || [ ! -e many.10.fxt ]; then fail "numbers do not sort"; fi
+
+# What fails ends the series, with its status.
+status=0
+sampler-capture cpu --repeat 3 -o broken.fxt -- sh -c 'exit 9' 2>/dev/null || status=$?
+[ $status -eq 9 ] || fail "status $status, not the command's"
+if [ ! -e broken.1.fxt ] || [ -e broken.2.fxt ]; then fail "went on after a failure"; fi
+# A signal ends it too.
+sampler-capture cpu --repeat 100 -o stopped.fxt -- sleep 0.3 2>/dev/null &
+pid=$!
+while [ ! -e stopped.002.fxt ]; do sleep 0.1; done
+kill -TERM $pid
+wait $pid || :
+count=$(find . -name 'stopped.*.fxt' | wc -l)
+[ "$count" -lt 20 ] || fail "$count captures in spite of SIGTERM"
+for options in '-o -' '--background -o a.fxt' '--stats-json s -o a.fxt' '-o a.fxt --repeat 0'; do
+    status=0
+    # shellcheck disable=SC2086 # options and their arguments
+    sampler-capture cpu --repeat 2 $options -- true >/dev/null 2>&1 || status=$?
+    [ $status -eq 2 ] || fail "--repeat $options: status $status"
+done
+
+# ---- fxtdiff run ----
+
+status=0
+fxtdiff run -n 4 -F 2000 --warm-up 0 --keep kept --base ./spin --new './spin' >out 2>err || status=$?
+[ $status -eq 0 ] || [ $status -eq 5 ] || fail "run: status $status: $(cat out err)"
+grep -q '4 + 4 runs' out || fail "not 4 + 4: $(cat out)"
+grep -q ' step ' out || fail "step is not named: $(cat out)"
+for side in base new; do
+    for i in 1 2 3 4; do
+        fxtdump --verify "kept/$side-$i.fxt" 2>err || fail "kept/$side-$i.fxt: $(cat err)"
+    done
+done
+fxtdiff kept/base-*.fxt -- kept/new-*.fxt >again 2>err || :
+cmp -s out again || fail "what was kept compares otherwise"
+
+# In turn: the one that comes first comes last the next time.
+mkdir turns
+TMPDIR=$PWD/turns
+export TMPDIR
+fxtdiff run -n 3 --warm-up 1 --base 'echo A >>order; ./spin' --new 'echo B >>order; ./spin' >out 2>err || :
+[ "$(tr -d '\n' <order)" = ABABBAAB ] || fail "order $(tr -d '\n' <order)"
+[ -z "$(ls turns)" ] || fail "temporary files are left: $(ls turns)"
+
+status=0
+fxtdiff run --base ./spin --new 'echo why >&2; exit 3' >out 2>err || status=$?
+[ $status -eq 4 ] || fail "a failing command: status $status"
+grep -q 'the new command ended with status 3' err || fail "not said: $(cat err)"
+grep -q '^why$' err || fail "what the command said is lost"
+[ -z "$(ls turns)" ] || fail "temporary files are left: $(ls turns)"
+status=0
+fxtdiff run --base ./spin 2>err || status=$?
+[ $status -eq 2 ] || fail "no --new: status $status"
