@@ -723,6 +723,11 @@ enum profile_root {
     PROFILE_ROOT_NONE = 2,
 };
 
+/* Clean a name of a frame in place, as it stands in folded stacks; it never grows.  ';' separates
+ * frames, a blank and digits at the end would read as a count, quotes disturb what draws the graph.
+ * Returns its length; 0: nothing is left.  */
+PROFILE_API size_t profile_folded_name(char *bytes, size_t length);
+
 struct profile_folded_options {
     size_t size; /* sizeof(struct profile_folded_options) */
     enum profile_root root;

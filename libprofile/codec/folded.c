@@ -37,40 +37,13 @@ struct folded {
 
 /* ---- Clean names ---- */
 
-static bool is_blank(char c)
-{
-    return (unsigned char)c <= ' ' || c == 0x7f;
-}
-
-/* Text from start on, cleaned in place: ';' separates frames, a blank and digits at the end would
- * read as a count, quotes disturb what draws the graph.  */
+/* The text, cleaned in place.  */
 static void clean(struct codec_text *text, bool blanks)
 {
-    size_t length = 0;
-    size_t digits;
-
-    for (size_t i = 0; i < text->length; i++) {
-        char c = text->bytes[i];
-
-        if (c == '"' || c == '\'')
-            continue;
-        if (is_blank(c))
-            c = ' ';
-        if (c == ' ' && length == 0)
-            continue;
-        text->bytes[length++] = c == ';' ? ':' : c;
-    }
-    while (length > 0 && text->bytes[length - 1] == ' ')
-        length--;
-    for (digits = length; digits > 0; digits--)
-        if (!strchr("0123456789.", text->bytes[digits - 1]))
-            break;
-    if (digits > 0 && digits < length && text->bytes[digits - 1] == ' ')
-        text->bytes[digits - 1] = '_';
-    for (size_t i = 0; blanks && i < length; i++)
+    text->length = profile_folded_name(text->bytes, text->length);
+    for (size_t i = 0; blanks && i < text->length; i++)
         if (text->bytes[i] == ' ')
             text->bytes[i] = '_';
-    text->length = length;
 }
 
 /* The tree node below parent named by the text, which is cleaned first.  */
