@@ -59,6 +59,11 @@ flags_libsymbolize := $(if $(HAVE_LZMA),-DSYM_HAVE_LZMA)
 libs_profile := -lprotobuf-nanopb -lz -lm
 libs_store := -lsqlite3 -lpthread -lm
 
+# Editing of typed lines.
+HAVE_EDIT := $(shell $(PKG_CONFIG) --exists libedit 2>/dev/null && echo 1)
+flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT)
+links_fxtq := $(if $(HAVE_EDIT),-ledit)
+
 libs_fxtdump := symbolize fxt
 libs_fxtcat := symbolize fxt
 libs_fxt2pprof := profile symbolize fxt
@@ -75,6 +80,7 @@ objects = $(patsubst %.c,$(O)/%.o,$(sources_$(1)))
 
 PROGRAM_FILES := $(addprefix $(O)/bin/,$(PROGRAMS))
 STATIC_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/lib$(l).a)
+EXTENSION := $(O)/lib/libfxtsql.so
 SHARED_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/lib$(l).so.$(SOVERSION))
 
 TEST_SOURCES := $(wildcard tests/test_*.c)
@@ -89,7 +95,7 @@ SHIM_FILE := $(O)/lib/fxt/libfxtheap.so
 GENERATE_OBJECTS := $(patsubst %.c,$(O)/%.o,$(wildcard bench/generate/*.c))
 
 .PHONY: all
-all: $(O)/.deps-build $(PROGRAM_FILES) $(STATIC_FILES) $(SHARED_FILES) $(SHIM_FILE)
+all: $(O)/.deps-build $(PROGRAM_FILES) $(STATIC_FILES) $(SHARED_FILES) $(SHIM_FILE) $(EXTENSION)
 
 .PHONY: help
 help:
@@ -169,7 +175,7 @@ define program_rules
 $(O)/bin/$(1): $(call objects,$(1)) $(O)/cli.a $(foreach l,$(libs_$(1)),$(O)/lib/lib$(l).a)
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(foreach l,$(libs_$(1)),$(libs_$(l)))
+	$$(Q)$$(CC) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(links_$(1)) $(foreach l,$(libs_$(1)),$(libs_$(l)))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(p))))
 
@@ -188,6 +194,19 @@ $(SHIM_FILE): $(SHIM_OBJECTS)
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,defs -Wl,-soname,libfxtheap.so $(LDFLAGS) -o $@ $^
+
+# The SQL functions as an extension of SQLite: the same sources, which call SQLite through its table.
+extension_objects := $(patsubst %.c,$(O)/extension/%.o,$(wildcard libstore/functions/*.c libstore/extension/*.c))
+
+$(O)/extension/%.o: %.c | $(O)/.deps-build
+	$(Q)mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_FLAGS) -DFXTSQL_EXTENSION $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call objects,symbolize)
+	$(Q)mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,--exclude-libs,ALL $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) -lm
 
 # ---- Tests ----
 
@@ -302,7 +321,7 @@ install: all
 	$(Q)install -m 644 $(SHIM_FILE) $(DESTDIR)$(LIBDIR)/fxt
 	$(Q)install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -m 755 $(PROGRAM_FILES) $(DESTDIR)$(BINDIR)
-	$(Q)install -m 644 $(STATIC_FILES) $(SHARED_FILES) $(DESTDIR)$(LIBDIR)
+	$(Q)install -m 644 $(STATIC_FILES) $(SHARED_FILES) $(EXTENSION) $(DESTDIR)$(LIBDIR)
 	$(Q)for l in $(LIBRARIES); do \
 	    ln -sf lib$$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/lib$$l.so; \
 	    sed 's,^#include "lib[a-z]*/\(.*\)",#include "\1",' lib$$l/$$l.h > $(DESTDIR)$(INCLUDEDIR)/fxt/$$l.h; \

@@ -120,6 +120,11 @@ STORE_API bool store_is_database(const char *path);
  * open.  */
 STORE_API struct sqlite3 *store_sqlite(struct store *store);
 
+/* Put the SQL functions (docs/sql.md: folded(), in_stack(), call_tree, flamegraph, ...) into a
+ * connection to a store, from store_sqlite() or another one.  Returns SQLite's code: SQLITE_OK, or
+ * SQLITE_NOMEM.  */
+STORE_API int store_add_functions(struct sqlite3 *connection);
+
 /* Make what runs end with STORE_STOPPED.  From any thread, or a signal handler.  */
 STORE_API void store_interrupt(struct store *store);
 

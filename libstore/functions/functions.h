@@ -1,0 +1,42 @@
+/* functions.h - the SQL functions of a store: what the files of libstore/functions share.
+ *
+ * docs/sql.md is their manual.  register.c puts them into a connection.  */
+#ifndef STORE_FUNCTIONS_FUNCTIONS_H
+#define STORE_FUNCTIONS_FUNCTIONS_H
+
+#include "libstore/functions/stacks.h"
+
+#define PATTERNS_KEPT 8u
+
+/* What the functions of one connection know.  Freed with the last of them.  */
+struct functions {
+    unsigned references;
+    sqlite3 *db;           /* borrowed: it outlives its functions */
+    struct stacks *stacks; /* NULL: not loaded yet */
+    /* Patterns of in_stack() that were asked for last.  */
+    struct pattern {
+        char *text;
+        uint8_t *bits; /* of match_callsites() */
+        unsigned version;
+    } patterns[PATTERNS_KEPT];
+    unsigned next_pattern; /* to be replaced */
+};
+
+/* Make functions->stacks current and give them their names.  SQLITE_OK or an error, with *error as
+ * in stacks.h.  */
+int functions_refresh(struct functions *functions, char **error);
+
+/* Hand an error to SQLite; *error is freed.  */
+void functions_fail(sqlite3_context *context, int code, char *error);
+
+struct functions *functions_hold(struct functions *functions);
+void functions_drop(void *functions);
+
+int scalar_register(sqlite3 *db, struct functions *functions);
+int percentile_register(sqlite3 *db);
+int tables_register(sqlite3 *db, struct functions *functions);
+
+/* All of them.  Returns SQLite's code.  */
+int functions_register(sqlite3 *db);
+
+#endif /* STORE_FUNCTIONS_FUNCTIONS_H */

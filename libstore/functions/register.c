@@ -1,0 +1,64 @@
+/* register.c - the SQL functions into a connection.  */
+#include <string.h>
+
+#include "libstore/functions/functions.h"
+#include "libstore/functions/selection.h"
+
+struct functions *functions_hold(struct functions *functions)
+{
+    functions->references++;
+    return functions;
+}
+
+void functions_drop(void *context)
+{
+    struct functions *functions = context;
+
+    if (--functions->references > 0)
+        return;
+    for (unsigned i = 0; i < PATTERNS_KEPT; i++) {
+        sqlite3_free(functions->patterns[i].text);
+        sqlite3_free(functions->patterns[i].bits);
+    }
+    stacks_drop(functions->stacks);
+    sqlite3_free(functions);
+}
+
+int functions_refresh(struct functions *functions, char **error)
+{
+    int code = stacks_refresh(functions->db, &functions->stacks, error);
+
+    return code == SQLITE_OK ? stacks_load_names(functions->db, functions->stacks, error) : code;
+}
+
+void functions_fail(sqlite3_context *context, int code, char *error)
+{
+    if (error)
+        sqlite3_result_error(context, error, -1);
+    if (code == SQLITE_NOMEM)
+        sqlite3_result_error_nomem(context);
+    else
+        sqlite3_result_error_code(context, code); /* keeps a text that is there */
+    sqlite3_free(error);
+}
+
+int functions_register(sqlite3 *db)
+{
+    struct functions *functions = sqlite3_malloc(sizeof *functions);
+    int code;
+
+    if (!functions)
+        return SQLITE_NOMEM;
+    memset(functions, 0, sizeof *functions);
+    functions->references = 1;
+    functions->db = db;
+    code = scalar_register(db, functions);
+    if (code == SQLITE_OK)
+        code = percentile_register(db);
+    if (code == SQLITE_OK)
+        code = selection_register(db);
+    if (code == SQLITE_OK)
+        code = tables_register(db, functions);
+    functions_drop(functions);
+    return code;
+}

@@ -1,0 +1,301 @@
+/* scalar.c - functions of one row: folded, in_stack, leaf, depth, demangle, hex, extract_arg.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libprofile/profile.h"
+#include "libstore/functions/functions.h"
+#include "libstore/functions/match.h"
+#include "libsymbolize/symbolize.h"
+
+/* The call site that the first argument names; 0 for NULL and for what is none: then the result is
+ * NULL, or an error was handed over.  */
+static uint32_t callsite_argument(sqlite3_context *context, sqlite3_value *value,
+                                  struct functions **out)
+{
+    struct functions *functions = sqlite3_user_data(context);
+    sqlite3_int64 id = sqlite3_value_int64(value);
+    char *error;
+    int code;
+
+    *out = functions;
+    if (sqlite3_value_type(value) == SQLITE_NULL)
+        return 0;
+    code = functions_refresh(functions, &error);
+    if (code != SQLITE_OK) {
+        functions_fail(context, code, error);
+        return 0;
+    }
+    return id >= 1 && id <= functions->stacks->callsite_count ? (uint32_t)id : 0;
+}
+
+/* ---- folded, leaf, depth ---- */
+
+struct folded {
+    char *bytes;
+    size_t length, capacity;
+};
+
+/* "name;" with what would end a frame or a line replaced, as in folded files.  */
+static bool add_folded(struct folded *folded, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (!stacks_grow(&folded->bytes, &folded->capacity, folded->length + length + 16, 1))
+        return false;
+    memcpy(folded->bytes + folded->length, name, length);
+    length = profile_folded_name(folded->bytes + folded->length, length);
+    if (length == 0) {
+        memcpy(folded->bytes + folded->length, "[unknown]", 9);
+        length = 9;
+    }
+    folded->length += length;
+    folded->bytes[folded->length++] = ';';
+    return true;
+}
+
+static bool fold(const struct stacks *stacks, uint32_t callsite, struct folded *folded)
+{
+    uint32_t depth = stacks->depths[callsite] + 1;
+    uint32_t *way = sqlite3_malloc64((size_t)depth * sizeof *way); /* root first */
+    bool ok = way != NULL;
+
+    for (uint32_t i = depth; ok && i-- > 0; callsite = stacks->parents[callsite])
+        way[i] = stacks->frames[callsite];
+    for (uint32_t i = 0; ok && i < depth; i++)
+        for (uint32_t k = stacks_function_count(stacks, way[i]); ok && k-- > 0;)
+            ok = add_folded(folded, stacks_function(stacks, way[i], k));
+    sqlite3_free(way);
+    return ok;
+}
+
+static void folded_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    struct functions *functions;
+    uint32_t callsite = callsite_argument(context, arguments[0], &functions);
+    struct folded folded = { .bytes = NULL };
+
+    (void)count;
+    if (callsite == 0)
+        return;
+    if (!fold(functions->stacks, callsite, &folded)) {
+        sqlite3_free(folded.bytes);
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    sqlite3_result_text64(context, folded.bytes, folded.length - 1, sqlite3_free, SQLITE_UTF8);
+}
+
+static void leaf_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    struct functions *functions;
+    uint32_t callsite = callsite_argument(context, arguments[0], &functions);
+
+    (void)count;
+    if (callsite != 0)
+        sqlite3_result_text(
+            context, stacks_function(functions->stacks, functions->stacks->frames[callsite], 0), -1,
+            SQLITE_TRANSIENT);
+}
+
+static void depth_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    struct functions *functions;
+    uint32_t callsite = callsite_argument(context, arguments[0], &functions);
+
+    (void)count;
+    if (callsite != 0)
+        sqlite3_result_int64(context, functions->stacks->depths[callsite]);
+}
+
+/* ---- in_stack ---- */
+
+static int new_pattern(struct functions *functions, const char *text, struct pattern **out,
+                       char **error)
+{
+    struct pattern *pattern = &functions->patterns[functions->next_pattern];
+    struct match match;
+    int code = match_open(&match, functions->stacks, text, error);
+
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_free(pattern->text);
+    sqlite3_free(pattern->bits);
+    pattern->text = sqlite3_mprintf("%s", text);
+    pattern->bits = match_callsites(&match);
+    pattern->version = functions->stacks->version;
+    match_release(&match);
+    if (!pattern->text || !pattern->bits) {
+        sqlite3_free(pattern->text);
+        sqlite3_free(pattern->bits);
+        *pattern = (struct pattern){ .text = NULL };
+        return SQLITE_NOMEM;
+    }
+    functions->next_pattern = (functions->next_pattern + 1) % PATTERNS_KEPT;
+    *out = pattern;
+    return SQLITE_OK;
+}
+
+/* The pattern's bits, made once as long as it is among the last that were asked for.  */
+static int find_pattern(struct functions *functions, const char *text, struct pattern **out,
+                        char **error)
+{
+    for (unsigned i = 0; i < PATTERNS_KEPT; i++) {
+        struct pattern *pattern = &functions->patterns[i];
+
+        if (pattern->text && pattern->version == functions->stacks->version &&
+            strcmp(pattern->text, text) == 0) {
+            *out = pattern;
+            return SQLITE_OK;
+        }
+    }
+    return new_pattern(functions, text, out, error);
+}
+
+static void in_stack_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    struct functions *functions;
+    uint32_t callsite = callsite_argument(context, arguments[0], &functions);
+    const char *text = (const char *)sqlite3_value_text(arguments[1]);
+    struct pattern *pattern = NULL;
+    char *error = NULL;
+    int code;
+
+    (void)count;
+    if (callsite == 0 || !text)
+        return;
+    code = find_pattern(functions, text, &pattern, &error);
+    if (code != SQLITE_OK)
+        functions_fail(context, code, error);
+    else
+        sqlite3_result_int(context, pattern->bits[callsite >> 3] >> (callsite & 7) & 1);
+}
+
+/* ---- demangle, hex ---- */
+
+static void demangle_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    const char *name = (const char *)sqlite3_value_text(arguments[0]);
+    char *readable;
+
+    (void)count;
+    if (!name)
+        return;
+    readable = sym_demangle(name);
+    if (readable)
+        sqlite3_result_text(context, readable, -1, SQLITE_TRANSIENT);
+    else
+        sqlite3_result_value(context, arguments[0]);
+    free(readable);
+}
+
+/* Of an integer "0x..." with the 64 bits as unsigned, as addresses and ids are written; of anything
+ * else the digits of its bytes, as SQLite's own hex() does, whose place this one takes.  */
+static void hex_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const unsigned char *bytes;
+    size_t size;
+    char *text;
+
+    (void)count;
+    if (sqlite3_value_type(arguments[0]) == SQLITE_INTEGER) {
+        text = sqlite3_mprintf("0x%llx", sqlite3_value_int64(arguments[0]));
+        if (text)
+            sqlite3_result_text(context, text, -1, sqlite3_free);
+        else
+            sqlite3_result_error_nomem(context);
+        return;
+    }
+    bytes = sqlite3_value_blob(arguments[0]);
+    size = (size_t)sqlite3_value_bytes(arguments[0]);
+    text = sqlite3_malloc64(2 * size + 1);
+    if (!text) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    for (size_t i = 0; i < size; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    sqlite3_result_text64(context, text, 2 * size, sqlite3_free, SQLITE_UTF8);
+}
+
+/* ---- extract_arg ---- */
+
+static void finalize(void *statement)
+{
+    (void)sqlite3_finalize(statement);
+}
+
+/* The statement, kept by SQLite with the constant key until the outer one ends.  *own: it was not
+ * kept, so it is the caller's.  */
+static int arg_statement(sqlite3_context *context, sqlite3_stmt **out)
+{
+    static const char sql[] =
+        "SELECT a.value FROM main.arg AS a JOIN main.string AS k ON k.id = a.key_id "
+        "WHERE a.arg_set_id IN (?1, (SELECT end_arg_set_id FROM main.arg_set_end "
+        "WHERE arg_set_id = ?1)) AND k.text = ?2 ORDER BY a.arg_set_id <> ?1, a.ordinal LIMIT 1";
+    struct functions *functions = sqlite3_user_data(context);
+    int code;
+
+    *out = sqlite3_get_auxdata(context, 1);
+    if (*out)
+        return SQLITE_OK;
+    code = sqlite3_prepare_v2(functions->db, sql, -1, out, NULL);
+    return code;
+}
+
+static void extract_arg_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    struct functions *functions = sqlite3_user_data(context);
+    bool kept = sqlite3_get_auxdata(context, 1) != NULL;
+    sqlite3_stmt *statement;
+    int code = arg_statement(context, &statement);
+
+    (void)count;
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_value(statement, 1, arguments[0]);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_value(statement, 2, arguments[1]);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        sqlite3_result_value(context, sqlite3_column_value(statement, 0));
+    else if (code != SQLITE_DONE)
+        functions_fail(context, code, sqlite3_mprintf("%s", sqlite3_errmsg(functions->db)));
+    (void)sqlite3_reset(statement);
+    if (!kept && statement)
+        sqlite3_set_auxdata(context, 1, statement, finalize); /* frees it if it cannot be kept */
+}
+
+/* ---- Registering ---- */
+
+int scalar_register(sqlite3 *db, struct functions *functions)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+        int flags;
+        void (*function)(sqlite3_context *context, int count, sqlite3_value **arguments);
+    } table[] = {
+        { "folded", 1, 0, folded_function },
+        { "leaf", 1, 0, leaf_function },
+        { "depth", 1, 0, depth_function },
+        { "in_stack", 2, 0, in_stack_function },
+        { "extract_arg", 2, 0, extract_arg_function },
+        { "demangle", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, demangle_function },
+        /* The store's own views call hex(), so it must be allowed there.  */
+        { "hex", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, hex_function },
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        /* SQLite calls functions_drop() also when it fails.  */
+        int code = sqlite3_create_function_v2(
+            db, table[i].name, table[i].arguments, SQLITE_UTF8 | table[i].flags,
+            functions_hold(functions), table[i].function, NULL, NULL, functions_drop);
+
+        if (code != SQLITE_OK)
+            return code;
+    }
+    return SQLITE_OK;
+}

@@ -1,0 +1,675 @@
+#include "libstore/functions/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libstore/functions/match.h"
+
+/* More rows than any store holds would only cost memory.  */
+#define OWNERS_MAX (1u << 28)
+
+void amount_add(struct amount *to, const struct amount *more)
+{
+    sqlite3_int64 sum;
+
+    if (__builtin_add_overflow(to->whole, more->whole, &sum))
+        to->real += (double)more->whole; /* beyond 63 bits sums are no longer exact */
+    else
+        to->whole = sum;
+    to->real += more->real;
+}
+
+bool amount_is_zero(const struct amount *amount)
+{
+    return amount->whole == 0 && !(amount->real < 0 || amount->real > 0);
+}
+
+double amount_number(const struct amount *amount)
+{
+    return (double)amount->whole + amount->real;
+}
+
+void sums_release(struct sums *sums)
+{
+    sqlite3_free(sums->n);
+    sqlite3_free(sums->values);
+    *sums = (struct sums){ .count = 0 };
+}
+
+/* ---- The counters ---- */
+
+#define POINTER_TYPE "fxt counters"
+
+/* Where the SQL function adds to.  */
+struct counters {
+    struct sums *sums;
+    enum sums_by by;
+    uint32_t callsite_count;
+    const uint8_t *keep; /* bits of the call sites that count; NULL: all */
+
+    bool owner_is_thread;      /* what the fifth argument is: thread.id, else process.id */
+    const uint8_t *owner_kept; /* [owner]: it counts; NULL: all do */
+    uint32_t owner_count;
+    const uint32_t *processes; /* [thread] */
+
+    const sqlite3_int64 *cpus; /* sorted; NULL: all */
+    size_t cpu_count;
+};
+
+static void add_value(struct amount *to, sqlite3_value *value, bool *is_real)
+{
+    struct amount more = { 0, 0 };
+
+    if (sqlite3_value_type(value) == SQLITE_FLOAT) {
+        more.real = sqlite3_value_double(value);
+        *is_real = true;
+    } else {
+        more.whole = sqlite3_value_int64(value); /* 0 for NULL: a weight that is not known */
+    }
+    amount_add(to, &more);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    sqlite3_int64 x = *(const sqlite3_int64 *)a, y = *(const sqlite3_int64 *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool cpu_counts(const struct counters *counters, sqlite3_value *cpu)
+{
+    sqlite3_int64 number = sqlite3_value_int64(cpu);
+
+    return !counters->cpus ||
+           (sqlite3_value_type(cpu) != SQLITE_NULL &&
+            bsearch(&number, counters->cpus, counters->cpu_count, sizeof number, compare_numbers));
+}
+
+/* The counter that a sample of owner and call site belongs to; false: none.  */
+static bool counter_of(const struct counters *counters, sqlite3_int64 callsite, sqlite3_int64 owner,
+                       uint32_t *counter)
+{
+    sqlite3_int64 index = callsite;
+
+    if (callsite < 0 || callsite > counters->callsite_count)
+        return false;
+    if (counters->keep && !(counters->keep[callsite >> 3] >> (callsite & 7) & 1))
+        return false;
+    if (counters->owner_kept &&
+        (owner < 0 || owner > counters->owner_count || !counters->owner_kept[owner]))
+        return false;
+    if (counters->by != SUMS_BY_CALLSITE)
+        index = owner;
+    if (counters->by == SUMS_BY_PROCESS && counters->owner_is_thread) {
+        if (owner < 0 || owner > counters->owner_count)
+            return false;
+        index = (sqlite3_int64)counters->processes[owner];
+    }
+    *counter = (uint32_t)index;
+    return index >= 0 && index <= counters->sums->count;
+}
+
+/* fxt_add(counters, callsite, n, value [, owner [, cpu]]), an aggregate.  */
+static void step_add(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct counters *counters = sqlite3_value_pointer(values[0], POINTER_TYPE);
+    sqlite3_int64 owner = count > 4 ? sqlite3_value_int64(values[4]) : 0;
+    uint32_t counter;
+
+    (void)context;
+    if (!counters || (count > 5 && !cpu_counts(counters, values[5])) ||
+        !counter_of(counters, sqlite3_value_int64(values[1]), owner, &counter))
+        return;
+    add_value(&counters->sums->n[counter], values[2], &counters->sums->n_is_real);
+    add_value(&counters->sums->values[counter], values[3], &counters->sums->values_are_real);
+}
+
+static void finish_add(sqlite3_context *context)
+{
+    sqlite3_result_null(context);
+}
+
+int selection_register(sqlite3 *db)
+{
+    int code = SQLITE_OK;
+
+    for (int arguments = 4; arguments <= 6 && code == SQLITE_OK; arguments++)
+        code = sqlite3_create_function_v2(db, "fxt_add", arguments, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                          NULL, NULL, step_add, finish_add, NULL);
+    return code;
+}
+
+/* ---- One selection ---- */
+
+struct job {
+    sqlite3 *db;
+    const struct stacks *stacks;
+    const struct selection *selection;
+    char **error;
+    struct counters counters;
+    sqlite3_int64 type_id;
+    char type[64];
+
+    uint8_t *keep;
+    uint8_t *threads_kept, *processes_kept;
+    uint32_t *thread_processes;
+    uint32_t thread_count, process_count;
+    sqlite3_int64 *cpus;
+};
+
+static int fail(const struct job *job, const char *format, const char *argument)
+{
+    *job->error = sqlite3_mprintf(format, argument);
+    return *job->error ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+static int sql_failed(const struct job *job, int code)
+{
+    if (code != SQLITE_OK && code != SQLITE_NOMEM && !*job->error)
+        *job->error = sqlite3_mprintf("%s", sqlite3_errmsg(job->db));
+    return code;
+}
+
+/* Run sql, whose ?1 is the counters and ?2.. are numbers.  */
+static int run(struct job *job, const char *sql, const sqlite3_int64 *numbers, int count)
+{
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(job->db, sql, -1, &statement, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_pointer(statement, 1, &job->counters, POINTER_TYPE, NULL);
+    for (int i = 0; i < count && code == SQLITE_OK; i++)
+        code = sqlite3_bind_int64(statement, i + 2, numbers[i]);
+    while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        code = SQLITE_OK;
+    code = sql_failed(job, code == SQLITE_DONE ? SQLITE_OK : code);
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+/* One number that sql finds for up to two numbers; fallback when there is no row, or NULL.  */
+static int ask(struct job *job, const char *sql, sqlite3_int64 first, sqlite3_int64 second,
+               sqlite3_int64 fallback, sqlite3_int64 *answer)
+{
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(job->db, sql, -1, &statement, NULL);
+
+    *answer = fallback;
+    if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
+        code = sqlite3_bind_int64(statement, 1, first);
+    if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 1)
+        code = sqlite3_bind_int64(statement, 2, second);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+        *answer = sqlite3_column_int64(statement, 0);
+    code = sql_failed(job, code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code);
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+/* ---- The sample type ---- */
+
+static bool has_sums(struct job *job, sqlite3_int64 type, int *code)
+{
+    sqlite3_int64 found;
+
+    *code = ask(
+        job,
+        "SELECT 1 FROM main.capture AS c WHERE (?2 = 0 OR c.id = ?2) AND EXISTS (SELECT 1 FROM "
+        "main.callsite_sum WHERE capture_id = c.id AND sample_type_id = ?1) LIMIT 1",
+        type, job->selection->capture, 0, &found);
+    return found == 1;
+}
+
+/* Whether wanted is "type" or "type/unit".  */
+static bool type_is(const char *wanted, const char *type, const char *unit)
+{
+    size_t length = strlen(type);
+
+    return strcmp(wanted, type) == 0 ||
+           (strncmp(wanted, type, length) == 0 && wanted[length] == '/' &&
+            strcmp(wanted + length + 1, unit) == 0);
+}
+
+/* Those of captures come before those of imported profiles, which have their own order.  */
+static const char TYPES[] =
+    "SELECT id, type, unit FROM main.sample_type ORDER BY CASE type WHEN 'cpu' THEN 0 WHEN "
+    "'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 "
+    "ELSE 5 END, id";
+
+static int choose_type(struct job *job)
+{
+    const char *wanted = job->selection->type;
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(job->db, TYPES, -1, &statement, NULL);
+    int found = code;
+
+    while (found == SQLITE_OK && job->type_id == 0 &&
+           (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *type = (const char *)sqlite3_column_text(statement, 1);
+        const char *unit = (const char *)sqlite3_column_text(statement, 2);
+        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+
+        if (!type || !unit) {
+            found = SQLITE_NOMEM;
+        } else if (wanted ? type_is(wanted, type, unit) : has_sums(job, id, &found)) {
+            job->type_id = id;
+            (void)sqlite3_snprintf((int)sizeof job->type, job->type, "%s", type);
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    if (found != SQLITE_OK || (code != SQLITE_ROW && code != SQLITE_DONE))
+        return sql_failed(job, found != SQLITE_OK ? found : code);
+    if (wanted && job->type_id == 0)
+        return fail(job, "there is no sample type '%s' in the store: see table sample_type",
+                    wanted);
+    return SQLITE_OK;
+}
+
+/* ---- Who counts ---- */
+
+/* Whether text is one of a list that commas separate.  */
+static bool list_has(const char *list, const char *text)
+{
+    size_t length = strlen(text);
+
+    for (const char *item = list;; item++) {
+        size_t size = strcspn(item, ",");
+
+        if (size == length && memcmp(item, text, size) == 0)
+            return true;
+        item += size;
+        if (*item == '\0')
+            return false;
+    }
+}
+
+static bool list_has_number(const char *list, sqlite3_int64 number)
+{
+    char text[32];
+
+    (void)sqlite3_snprintf((int)sizeof text, text, "%lld", number);
+    return list_has(list, text);
+}
+
+static const char *text_column(sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return text ? text : "";
+}
+
+/* Columns: id, capture, pid, process name, tid, thread name, upid; processes have the first 4.  */
+static bool owner_counts(const struct selection *selection, sqlite3_stmt *row, bool is_thread)
+{
+    if (selection->capture && sqlite3_column_int64(row, 1) != selection->capture)
+        return false;
+    if (selection->pids && !list_has_number(selection->pids, sqlite3_column_int64(row, 2)))
+        return false;
+    if (is_thread && selection->tids &&
+        !list_has_number(selection->tids, sqlite3_column_int64(row, 4)))
+        return false;
+    return !selection->comms || list_has(selection->comms, text_column(row, is_thread ? 5 : 3));
+}
+
+/* Which threads, or processes, count: kept[id].  */
+static int load_owners(struct job *job, bool threads, uint8_t **kept, uint32_t **processes,
+                       uint32_t *count)
+{
+    static const char *const sql[] = {
+        "SELECT id, capture_id, pid, name FROM main.process ORDER BY id",
+        "SELECT t.id, p.capture_id, p.pid, p.name, t.tid, t.name, t.upid FROM main.thread AS t "
+        "LEFT JOIN main.process AS p ON p.id = t.upid ORDER BY t.id"
+    };
+    sqlite3_stmt *statement;
+    size_t capacity = 0, process_capacity = 0;
+    int code = sqlite3_prepare_v2(job->db, sql[threads], -1, &statement, NULL);
+
+    *count = 0;
+    if (code == SQLITE_OK && (!stacks_grow(kept, &capacity, 1, 1) ||
+                              !stacks_grow(processes, &process_capacity, 1, sizeof(uint32_t))))
+        code = SQLITE_NOMEM;
+    if (code == SQLITE_OK)
+        **kept = 0;
+    while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+        sqlite3_int64 upid = threads ? sqlite3_column_int64(statement, 6) : id;
+
+        code = SQLITE_OK;
+        if (id != (sqlite3_int64)*count + 1 || id > OWNERS_MAX || upid < 0 || upid > OWNERS_MAX) {
+            code = SQLITE_CORRUPT;
+            *job->error = sqlite3_mprintf("the store is damaged: its %s have gaps",
+                                          threads ? "threads" : "processes");
+        } else if (!stacks_grow(kept, &capacity, (size_t)id + 1, 1) ||
+                   !stacks_grow(processes, &process_capacity, (size_t)id + 1, sizeof(uint32_t))) {
+            code = SQLITE_NOMEM;
+        } else {
+            (*kept)[id] = owner_counts(job->selection, statement, threads);
+            (*processes)[id] = (uint32_t)upid;
+            *count = (uint32_t)id;
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return sql_failed(job, code == SQLITE_DONE ? SQLITE_OK : code);
+}
+
+/* "0,3,5" to sorted numbers.  */
+static int parse_cpus(struct job *job)
+{
+    const char *list = job->selection->cpus;
+    size_t capacity = 0, count = 0;
+
+    for (const char *item = list; list;) {
+        char *end;
+        sqlite3_int64 number = strtoll(item, &end, 10);
+
+        if (end == item || (*end != ',' && *end != '\0'))
+            return fail(job, "cpu: '%s' is not a list of numbers", list);
+        if (!stacks_grow(&job->cpus, &capacity, count + 1, sizeof *job->cpus))
+            return SQLITE_NOMEM;
+        job->cpus[count++] = number;
+        if (*end == '\0')
+            break;
+        item = end + 1;
+    }
+    if (list)
+        qsort(job->cpus, count, sizeof *job->cpus, compare_numbers);
+    job->counters.cpus = job->cpus;
+    job->counters.cpu_count = count;
+    return SQLITE_OK;
+}
+
+/* ---- Which stacks count ---- */
+
+static int keep_matching(struct job *job, const char *pattern, bool wanted)
+{
+    size_t size = (size_t)job->stacks->callsite_count / 8 + 1;
+    struct match match;
+    uint8_t *bits;
+    int code = match_open(&match, job->stacks, pattern, job->error);
+
+    if (code != SQLITE_OK)
+        return code;
+    bits = match_callsites(&match);
+    match_release(&match);
+    if (!bits)
+        return SQLITE_NOMEM;
+    for (size_t i = 0; !wanted && i < size; i++)
+        bits[i] = (uint8_t)~bits[i];
+    for (size_t i = 0; job->keep && i < size; i++)
+        bits[i] &= job->keep[i];
+    sqlite3_free(job->keep);
+    job->keep = bits;
+    return SQLITE_OK;
+}
+
+static int choose_stacks(struct job *job)
+{
+    const struct selection *selection = job->selection;
+    int code = SQLITE_OK;
+
+    if (selection->focus)
+        code = keep_matching(job, selection->focus, true);
+    if (code == SQLITE_OK && selection->show_from)
+        code = keep_matching(job, selection->show_from, true);
+    if (code == SQLITE_OK && selection->ignore)
+        code = keep_matching(job, selection->ignore, false);
+    job->counters.keep = job->keep;
+    return code;
+}
+
+/* ---- Reading ---- */
+
+/* The number of the first sample of [first, limit) at or after ts.  */
+static int first_sample_at(struct job *job, sqlite3_int64 first, sqlite3_int64 limit,
+                           sqlite3_int64 ts, sqlite3_int64 *found)
+{
+    while (first < limit) {
+        sqlite3_int64 middle = first + (limit - first) / 2, at;
+        int code = ask(job, "SELECT ts FROM main.cpu_sample WHERE id = ?1", middle, 0, ts, &at);
+
+        if (code != SQLITE_OK)
+            return code;
+        if (at < ts)
+            first = middle + 1;
+        else
+            limit = middle;
+    }
+    *found = first;
+    return SQLITE_OK;
+}
+
+static int add_sample_range(struct job *job, sqlite3_int64 first, sqlite3_int64 limit)
+{
+    const struct selection *selection = job->selection;
+    bool all = !job->counters.owner_kept && job->counters.by == SUMS_BY_CALLSITE;
+    sqlite3_int64 range[2] = { first, limit };
+    int code = SQLITE_OK;
+
+    if (selection->has_from)
+        code = first_sample_at(job, first, limit, selection->from_ts, &range[0]);
+    if (code == SQLITE_OK && selection->has_limit)
+        code = first_sample_at(job, range[0], limit, selection->limit_ts, &range[1]);
+    if (code != SQLITE_OK)
+        return code;
+    return run(job,
+               selection->cpus ? "SELECT fxt_add(?1, callsite_id, 1, weight, utid, cpu) FROM "
+                                 "main.cpu_sample WHERE id >= ?2 AND id < ?3"
+               : all           ? "SELECT fxt_add(?1, callsite_id, 1, weight) FROM main.cpu_sample "
+                                 "WHERE id >= ?2 AND id < ?3"
+                     : "SELECT fxt_add(?1, callsite_id, 1, weight, utid) FROM main.cpu_sample "
+                       "WHERE id >= ?2 AND id < ?3",
+               range, 2);
+}
+
+static int add_cpu_samples(struct job *job)
+{
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(job->db,
+                                  "SELECT first_sample_id, sample_count FROM main.capture "
+                                  "WHERE (?1 = 0 OR id = ?1) AND sample_count > 0 ORDER BY id",
+                                  -1, &statement, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 1, job->selection->capture);
+    while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        sqlite3_int64 first = sqlite3_column_int64(statement, 0), limit;
+
+        if (__builtin_add_overflow(first, sqlite3_column_int64(statement, 1), &limit))
+            limit = INT64_MAX;
+        code = add_sample_range(job, first, limit);
+    }
+    (void)sqlite3_finalize(statement);
+    return sql_failed(job, code == SQLITE_DONE ? SQLITE_OK : code);
+}
+
+static int add_heap_events(struct job *job)
+{
+    static const char allocated[] =
+        "SELECT fxt_add(?1, callsite_id, objects, bytes, upid) FROM main.heap_event "
+        "WHERE ?4 OR (ts >= ?2 AND ts < ?3)";
+    static const char in_use[] =
+        "SELECT fxt_add(?1, callsite_id, objects, bytes, upid) FROM main.heap_event "
+        "WHERE freed = 0 AND (?4 OR (ts >= ?2 AND ts < ?3))";
+    static const char freed[] =
+        "SELECT fxt_add(?1, free_callsite_id, objects, bytes, upid) FROM main.heap_event "
+        "WHERE freed <> 0 AND (?4 OR (free_ts >= ?2 AND free_ts < ?3))";
+    const struct selection *selection = job->selection;
+    sqlite3_int64 numbers[3] = { selection->has_from ? selection->from_ts : INT64_MIN,
+                                 selection->has_limit ? selection->limit_ts : INT64_MAX,
+                                 !selection->has_from && !selection->has_limit };
+
+    return run(job,
+               strcmp(job->type, "alloc_space") == 0   ? allocated
+               : strcmp(job->type, "inuse_space") == 0 ? in_use
+                                                       : freed,
+               numbers, 3);
+}
+
+static int add_profile_samples(struct job *job)
+{
+    sqlite3_int64 numbers[2] = { job->type_id, job->selection->capture };
+
+    return run(
+        job,
+        job->counters.owner_is_thread
+            ? "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), 1, v.value, coalesce(s.utid, 0)) "
+              "FROM main.profile_sample AS s JOIN main.profile_value AS v "
+              "ON v.profile_sample_id = s.id "
+              "WHERE v.sample_type_id = ?2 AND (?3 = 0 OR s.capture_id = ?3)"
+            : "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), 1, v.value, coalesce(s.upid, 0)) "
+              "FROM main.profile_sample AS s JOIN main.profile_value AS v "
+              "ON v.profile_sample_id = s.id "
+              "WHERE v.sample_type_id = ?2 AND (?3 = 0 OR s.capture_id = ?3)",
+        numbers, 2);
+}
+
+static int add_stored_sums(struct job *job)
+{
+    sqlite3_int64 numbers[2] = { job->type_id, job->selection->capture };
+
+    return run(job,
+               "SELECT fxt_add(?1, callsite_id, n, value, upid) FROM main.callsite_sum "
+               "WHERE sample_type_id = ?2 AND (?3 = 0 OR capture_id = ?3)",
+               numbers, 2);
+}
+
+/* Owners that count, as the fifth argument will be.  */
+static int use_owners(struct job *job, bool threads)
+{
+    const struct selection *selection = job->selection;
+    bool filtered = selection->pids || selection->tids || selection->comms;
+    uint32_t **processes = threads ? &job->thread_processes : NULL;
+    uint32_t *unused = NULL;
+    int code = load_owners(job, threads, threads ? &job->threads_kept : &job->processes_kept,
+                           processes ? processes : &unused,
+                           threads ? &job->thread_count : &job->process_count);
+
+    sqlite3_free(unused);
+    job->counters.owner_is_thread = threads;
+    job->counters.owner_count = threads ? job->thread_count : job->process_count;
+    job->counters.processes = job->thread_processes;
+    job->counters.owner_kept = NULL;
+    if (filtered || (selection->capture && !threads))
+        job->counters.owner_kept = threads ? job->threads_kept : job->processes_kept;
+    return code;
+}
+
+static bool is_heap(const struct job *job)
+{
+    return strcmp(job->type, "alloc_space") == 0 || strcmp(job->type, "inuse_space") == 0 ||
+           strcmp(job->type, "free_space") == 0;
+}
+
+/* What has been asked for that samples of this type do not know.  */
+static const char *missing_filter(const struct job *job)
+{
+    const struct selection *selection = job->selection;
+    bool cpu = strcmp(job->type, "cpu") == 0;
+
+    if (selection->cpus && !cpu)
+        return "a CPU";
+    if ((selection->has_from || selection->has_limit) && !cpu && !is_heap(job))
+        return "a time";
+    if ((selection->tids || job->counters.by == SUMS_BY_THREAD) && is_heap(job))
+        return "a thread";
+    if ((selection->tids || job->counters.by == SUMS_BY_THREAD || selection->comms) &&
+        strcmp(job->type, "wall") == 0)
+        return "a thread";
+    return NULL;
+}
+
+/* The sums of the store know processes and nothing finer.  */
+static bool are_sums_enough(const struct job *job)
+{
+    const struct selection *selection = job->selection;
+
+    return !selection->has_from && !selection->has_limit && !selection->tids && !selection->cpus &&
+           !selection->comms && job->counters.by != SUMS_BY_THREAD;
+}
+
+static int add_samples(struct job *job)
+{
+    bool timed = job->selection->has_from || job->selection->has_limit;
+    int code;
+
+    if (is_heap(job)) {
+        code = use_owners(job, false);
+        if (code == SQLITE_OK)
+            code = add_heap_events(job);
+        return code == SQLITE_OK && !timed ? add_profile_samples(job) : code;
+    }
+    code = use_owners(job, true);
+    if (code == SQLITE_OK && strcmp(job->type, "cpu") == 0)
+        code = add_cpu_samples(job);
+    if (code != SQLITE_OK || timed || job->selection->cpus) /* profiles have neither */
+        return code;
+    return add_profile_samples(job);
+}
+
+static int allocate_sums(struct job *job, struct sums *sums, enum sums_by by)
+{
+    sqlite3_int64 count = job->stacks->callsite_count;
+    int code = SQLITE_OK;
+
+    if (by == SUMS_BY_THREAD)
+        code = ask(job, "SELECT max(id) FROM main.thread", 0, 0, 0, &count);
+    else if (by == SUMS_BY_PROCESS)
+        code = ask(job, "SELECT max(id) FROM main.process", 0, 0, 0, &count);
+    if (code != SQLITE_OK)
+        return code;
+    if (count < 0 || (by != SUMS_BY_CALLSITE && count > OWNERS_MAX))
+        return fail(job, "the store is damaged: %s", "its ids have gaps");
+    sums->count = (uint32_t)count;
+    sums->n = sqlite3_malloc64(((size_t)count + 1) * sizeof *sums->n);
+    sums->values = sqlite3_malloc64(((size_t)count + 1) * sizeof *sums->values);
+    if (!sums->n || !sums->values)
+        return SQLITE_NOMEM;
+    memset(sums->n, 0, ((size_t)count + 1) * sizeof *sums->n);
+    memset(sums->values, 0, ((size_t)count + 1) * sizeof *sums->values);
+    return SQLITE_OK;
+}
+
+static int add_up(struct job *job)
+{
+    const char *missing;
+    int code = choose_type(job);
+
+    if (code != SQLITE_OK || job->type_id == 0) /* an empty store */
+        return code;
+    missing = missing_filter(job);
+    if (missing) {
+        *job->error = sqlite3_mprintf("samples of type %s do not tell %s", job->type, missing);
+        return SQLITE_ERROR;
+    }
+    if ((code = choose_stacks(job)) != SQLITE_OK || (code = parse_cpus(job)) != SQLITE_OK)
+        return code;
+    if (!are_sums_enough(job))
+        return add_samples(job);
+    code = use_owners(job, false);
+    return code == SQLITE_OK ? add_stored_sums(job) : code;
+}
+
+int selection_add_up(sqlite3 *db, const struct stacks *stacks, const struct selection *selection,
+                     enum sums_by by, struct sums *sums, char **error)
+{
+    struct job job = { .db = db, .stacks = stacks, .selection = selection, .error = error };
+    int code;
+
+    *error = NULL;
+    *sums = (struct sums){ .count = 0 };
+    job.counters =
+        (struct counters){ .sums = sums, .by = by, .callsite_count = stacks->callsite_count };
+    code = allocate_sums(&job, sums, by);
+    if (code == SQLITE_OK)
+        code = add_up(&job);
+    sqlite3_free(job.keep);
+    sqlite3_free(job.threads_kept);
+    sqlite3_free(job.processes_kept);
+    sqlite3_free(job.thread_processes);
+    sqlite3_free(job.cpus);
+    if (code != SQLITE_OK)
+        sums_release(sums);
+    return code;
+}
