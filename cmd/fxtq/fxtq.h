@@ -17,6 +17,10 @@ enum cli_exit fxtq_symbolize(char **argv); /* symbolize.c */
 enum cli_exit fxtq_coverage(char **argv);  /* symbolize.c */
 enum cli_exit fxtq_schema(char **argv);    /* schema.c */
 
+/* Import one trace into a store of its own, without a summary.  *imported: the store has it, be it
+ * damaged.  (import.c)  */
+enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *imported);
+
 /* Say what went wrong with the store at path (or with a step, where it has no path), and the exit
  * status that stands for it.  */
 enum cli_exit fxtq_complain(const char *path, const struct store_error *error);

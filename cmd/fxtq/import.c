@@ -213,3 +213,15 @@ enum cli_exit fxtq_import(char **argv)
     free(settings.modules.items);
     return status;
 }
+
+enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *imported)
+{
+    struct settings settings = { .output = path, .quiet = true };
+    enum cli_exit status;
+
+    cli_texts_add(&settings.inputs, path);
+    status = import_all(&settings, store);
+    *imported = settings.imported > 0;
+    free(settings.inputs.items);
+    return status;
+}

@@ -3,29 +3,14 @@
 #include <string.h>
 
 #include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/query.h"
+#include "cmd/fxtq/text.h"
 
 static const struct fxtq_command commands[] = {
     { "import", fxtq_import, "write traces into a store" },
     { "symbolize", fxtq_symbolize, "give the frames of a store better names" },
     { "coverage", fxtq_coverage, "tell how many frames have names, by module" },
     { "schema", fxtq_schema, "print the tables of a store, and what they mean" },
-};
-
-static const struct cli_option options[] = { { 0 } };
-
-static const char *const examples[] = {
-    "what a store holds",
-    "fxtq schema",
-    NULL,
-};
-
-static const struct cli_command command = {
-    .name = "fxtq",
-    .usage = "COMMAND [ARGUMENT]...",
-    .summary = "Keep traces in an SQLite store, and ask it anything.",
-    .options = options,
-    .examples = examples,
-    .stop_at_operand = true,
 };
 
 enum cli_exit fxtq_complain(const char *path, const struct store_error *error)
@@ -51,28 +36,29 @@ static const struct fxtq_command *find_command(const char *name)
     return NULL;
 }
 
-static void print_commands(void)
+/* What --help says before the options.  From malloc().  */
+static char *make_summary(void)
 {
-    printf("Commands (each has a --help):\n");
+    struct text text = { .bytes = NULL };
+
+    text_adds(&text, "Ask a store of captures anything, in SQL or by a report's name.  A trace is "
+                     "imported into\nmemory.  Without SQL: a shell, or SQL from standard input.\n\n"
+                     "Commands (each has a --help):");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        printf("  %-12s %s\n", commands[i].name, commands[i].summary);
+        text_addf(&text, "\n  %-12s %s", commands[i].name, commands[i].summary);
+    return text.bytes;
 }
 
 int main(int argc, char **argv)
 {
-    const struct fxtq_command *chosen;
-    struct cli_parser parser;
-    int key;
+    const struct fxtq_command *chosen = argc > 1 ? find_command(argv[1]) : NULL;
+    enum cli_exit status;
+    char *summary;
 
-    cli_start(&parser, &command, argv + 1);
-    if (argc < 2 || strcmp(argv[1], "help") == 0) {
-        print_commands();
-        return argc < 2 ? CLI_USAGE : CLI_OK;
-    }
-    while ((key = cli_next(&parser)) != CLI_END && key != CLI_OPERAND)
-        ; /* options of its own are answered by the parser */
-    chosen = find_command(argv[1]);
-    if (!chosen)
-        cli_usage_error("there is no command '%s'", argv[1]);
-    return (int)chosen->run(argv + 2);
+    if (chosen)
+        return (int)chosen->run(argv + 2);
+    summary = make_summary();
+    status = fxtq_query(argv + (argc > 0), summary);
+    free(summary);
+    return (int)status;
 }

@@ -491,7 +491,7 @@ int graph_callees(const struct graph *graph, struct graph *callees)
 
 static int compare_children(const void *a, const void *b, void *context)
 {
-    const struct graph *graph = context;
+    const struct graph *graph = *(const struct graph *const *)context;
     const struct graph_node *x = &graph->nodes[*(const uint32_t *)a];
     const struct graph_node *y = &graph->nodes[*(const uint32_t *)b];
     double x_value = amount_number(&x->value), y_value = amount_number(&y->value);
@@ -526,7 +526,7 @@ static void sort_children(const struct graph *graph, uint32_t *firsts, uint32_t 
     for (uint32_t i = 0; i < count; i++)
         if (firsts[i + 1] - firsts[i] > 1)
             qsort_r(children + firsts[i], firsts[i + 1] - firsts[i], sizeof *children,
-                    compare_children, (void *)(uintptr_t)graph);
+                    compare_children, &graph);
 }
 
 /* Depth first without recursion: stacks may be as deep as they like.  next[node] is the child to

@@ -161,7 +161,8 @@ static int pool_add(struct load *load, const char *before, const char *text, siz
     memcpy(next, before, before_length);
     if (length > 0)
         memcpy(next + before_length, text, length);
-    memcpy(next + before_length + length, after, after_length + 1);
+    memcpy(next + before_length + length, after, after_length);
+    next[size - 1] = '\0';
     *place = stacks->pool_size;
     stacks->pool_size += size;
     return SQLITE_OK;

@@ -209,7 +209,7 @@ def per_table(per, filters):
 
 
 for filters in FILTERS:
-    for per in ("function", "file", "line", "module"):
+    for per in ("function", "file", "line", "module") if len(filters) != 1 else ("function", "line"):
         key = "name, file, line" if per == "line" else "name"
         got = ask("SELECT %s, self_count, count, self, total FROM call_top%s" % (key, where(dict(filters, per=per))))
         want = [(name if isinstance(name, tuple) else (name,)) + tuple(t) for name, t in per_table(per, filters).items()]

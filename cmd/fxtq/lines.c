@@ -1,0 +1,157 @@
+#include "cmd/fxtq/lines.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cli/cli.h"
+
+#ifdef FXTQ_HAVE_LIBEDIT
+
+#include <editline/readline.h>
+
+#define HISTORY_LINES 2000
+
+static lines_words complete_with;
+static char *history_path; /* NULL: there is no place for it */
+
+const char *lines_library(void)
+{
+    return "libedit";
+}
+
+/* ---- Completion ---- */
+
+/* libedit asks for the matches one after the other; state is 0 for the first.  */
+static char *next_match(const char *text, int state)
+{
+    static size_t index;
+    const char *word;
+    char *copy;
+
+    if (state == 0)
+        index = 0;
+    word = complete_with(text, index++, rl_line_buffer && strcmp(rl_line_buffer, text) == 0);
+    if (!word)
+        return NULL;
+    copy = strdup(word);
+    return copy;
+}
+
+static char **complete(const char *text, int start, int end)
+{
+    (void)start;
+    (void)end;
+    rl_attempted_completion_over = 1; /* never file names */
+    return rl_completion_matches(text, next_match);
+}
+
+/* ---- History ---- */
+
+/* $XDG_STATE_HOME/fxtq/history, whose folders are made.  */
+static char *find_history(void)
+{
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    char *path = NULL;
+
+    if (state && *state == '/')
+        path = cli_join(state, "/fxtq/history");
+    else if (home && *home == '/')
+        path = cli_join(home, "/.local/state/fxtq/history");
+    for (char *slash = path ? strchr(path + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+            free(path);
+            return NULL;
+        }
+        *slash = '/';
+    }
+    return path;
+}
+
+void lines_start(lines_words words)
+{
+    static char breaks[] = " \t\n\"\\'`@$><=;|&{(,*+-/%";
+
+    complete_with = words;
+    rl_readline_name = "fxtq";
+    rl_attempted_completion_function = complete;
+    rl_completion_append_character = 0; /* a bracket or comma may follow */
+    rl_completer_word_break_characters = breaks;
+    using_history();
+    stifle_history(HISTORY_LINES);
+    history_path = find_history();
+    if (history_path)
+        (void)read_history(history_path);
+}
+
+void lines_end(void)
+{
+    if (history_path && write_history(history_path) == 0)
+        (void)chmod(history_path, 0600); /* what somebody asked is nobody else's business */
+    free(history_path);
+    history_path = NULL;
+}
+
+char *lines_read(const char *prompt)
+{
+    return readline(prompt);
+}
+
+void lines_remember(const char *statement)
+{
+    char *line = strdup(statement);
+
+    for (char *c = line; c && *c; c++)
+        if (*c == '\n')
+            *c = ' ';
+    if (line)
+        (void)add_history(line);
+    free(line);
+}
+
+#else
+
+const char *lines_library(void)
+{
+    return "no libedit";
+}
+
+void lines_start(lines_words words)
+{
+    (void)words;
+}
+
+void lines_end(void)
+{
+}
+
+char *lines_read(const char *prompt)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+
+    (void)fputs(prompt, stdout);
+    (void)fflush(stdout);
+    length = getline(&line, &capacity, stdin);
+    if (length < 0) {
+        clearerr(stdin); /* SIGINT is no end */
+        free(line);
+        return NULL;
+    }
+    if (length > 0 && line[length - 1] == '\n')
+        line[length - 1] = '\0';
+    return line;
+}
+
+void lines_remember(const char *statement)
+{
+    (void)statement;
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* lines.h - lines that a user types: with editing, history and completion where libedit is there,
+ * plainly without.  */
+#ifndef FXTQ_LINES_H
+#define FXTQ_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "libedit" or "no libedit", for --version.  */
+const char *lines_library(void);
+
+/* words gives what text may become, one after the other from index 0, and NULL at the end.
+ * at_start: text begins the line.  Strings are borrowed for the call.  */
+typedef const char *(*lines_words)(const char *text, size_t index, bool at_start);
+
+void lines_start(lines_words words);
+void lines_end(void); /* keeps the history for the next time */
+
+/* The next line without its end, from malloc(); NULL at the end of input, and after SIGINT
+ * (interrupt_seen()).  */
+char *lines_read(const char *prompt);
+
+/* A whole statement, which may have several lines.  */
+void lines_remember(const char *statement);
+
+#endif /* FXTQ_LINES_H */

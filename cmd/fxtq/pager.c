@@ -1,0 +1,91 @@
+#include "cmd/fxtq/pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool is_in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    bool found = false;
+
+    for (const char *next = path; next && !found;) {
+        size_t length = strcspn(next, ":");
+        char file[4096];
+
+        found = length + strlen(program) + 2 < sizeof file &&
+                snprintf(file, sizeof file, "%.*s/%s", (int)length, next, program) > 0 &&
+                access(file, X_OK) == 0;
+        next = next[length] ? next + length + 1 : NULL;
+    }
+    return found;
+}
+
+/* "" for none.  */
+static const char *pager_command(void)
+{
+    const char *command = getenv("FXTQ_PAGER");
+
+    if (!command)
+        command = getenv("PAGER");
+    if (command)
+        return command;
+    return is_in_path("less") ? "less" : "";
+}
+
+static _Noreturn void run_pager(const char *command, const int pipe_fds[2])
+{
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)dup2(pipe_fds[0], STDIN_FILENO);
+    (void)close(pipe_fds[0]);
+    (void)close(pipe_fds[1]);
+    /* Quit when all fits the screen, chop long lines, leave the text there.  */
+    (void)setenv("LESS", "FRSX", 0);
+    (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+void pager_start(struct pager *pager, struct cli_output *output)
+{
+    const char *command = pager_command();
+    int fds[2];
+
+    *pager = (struct pager){ .pid = 0 };
+    if (!isatty(STDOUT_FILENO) || !*command || strcmp(command, "cat") == 0 ||
+        cli_output_flush(output) != 0 || pipe2(fds, O_CLOEXEC) != 0)
+        return;
+    pager->pid = fork();
+    if (pager->pid == 0)
+        run_pager(command, fds);
+    (void)close(fds[0]);
+    if (pager->pid < 0) {
+        (void)close(fds[1]);
+        pager->pid = 0;
+        return;
+    }
+    pager->saved_fd = output->fd;
+    output->fd = fds[1];
+}
+
+void pager_end(struct pager *pager, struct cli_output *output)
+{
+    int status = 0;
+
+    if (pager->pid == 0)
+        return;
+    (void)cli_output_flush(output);
+    (void)close(output->fd);
+    output->fd = pager->saved_fd;
+    if (output->failed == EPIPE) /* the user has seen enough */
+        output->failed = 0;
+    while (waitpid(pager->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        cli_warning("no pager '%s': .pager off", pager_command());
+    pager->pid = 0;
+}

@@ -1,0 +1,22 @@
+/* pager.h - output that is longer than the screen goes through $PAGER.  */
+#ifndef FXTQ_PAGER_H
+#define FXTQ_PAGER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "cmd/cli/cli.h"
+
+struct pager {
+    pid_t pid; /* 0: there is none, output goes where it went */
+    int saved_fd;
+};
+
+/* Start one and let output write to it: $FXTQ_PAGER, $PAGER, or less.  Does nothing if stdout is no
+ * terminal, or when the variable is empty or "cat".  */
+void pager_start(struct pager *pager, struct cli_output *output);
+
+/* Write what is buffered and wait until the user has seen it.  */
+void pager_end(struct pager *pager, struct cli_output *output);
+
+#endif /* FXTQ_PAGER_H */

@@ -1,0 +1,234 @@
+/* query.c - fxtq STORE [SQL]: SQL from the command line, a file, standard input or a shell.  */
+#include "cmd/fxtq/query.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/fxtq/files.h"
+#include "cmd/fxtq/lines.h"
+#include "cmd/fxtq/session.h"
+#include "cmd/fxtq/shell.h"
+#include "cmd/fxtq/source.h"
+
+enum {
+    OPTION_FORMAT = 1,
+    OPTION_FILE,
+    OPTION_PARAMETER,
+    OPTION_WRITE,
+    OPTION_TIMEOUT,
+    OPTION_NO_HEADER,
+    OPTION_NULL,
+    OPTION_TIMER,
+    OPTION_CACHE,
+};
+
+const struct cli_option fxtq_query_options[] = {
+    { OPTION_FORMAT, 'f', "format", "FORMAT",
+      "table, box, csv, tsv, json, jsonl, markdown or html;\n"
+      "default: box on a terminal, else tsv" },
+    { OPTION_FILE, 0, "file", "FILE", "run the SQL in FILE; - is standard input" },
+    { OPTION_PARAMETER, 'p', "parameter", "NAME=VALUE",
+      "what :NAME stands for in SQL; may be given more than once" },
+    { OPTION_WRITE, 'w', "write", NULL, "let SQL change the store" },
+    { OPTION_TIMEOUT, 0, "timeout", "SECONDS", "stop a statement that takes longer" },
+    { OPTION_NO_HEADER, 0, "no-header", NULL, "without the names of columns" },
+    { OPTION_NULL, 0, "null", "TEXT", "what stands for NULL (default: nothing; not in JSON)" },
+    { OPTION_TIMER, 0, "timer", NULL, "say how long each statement took" },
+    { OPTION_CACHE, 0, "cache", NULL,
+      "keep what a trace is imported to as TRACE.fxtq, and use it\nnext time" },
+    { 0 },
+};
+
+const char *const fxtq_query_examples[] = {
+    "the ten functions that took most time themselves",
+    "fxtq run.fxtq 'SELECT name, self FROM call_top ORDER BY self DESC LIMIT 10'",
+    "a trace, without a store",
+    "fxtq trace.fxt 'SELECT name, count(*), sum(dur) FROM slice GROUP BY 1'",
+    "SQL from a file, with a parameter, as CSV",
+    "fxtq run.fxtq --file query.sql -p pid=1512 --format csv > out.csv",
+    "a shell",
+    "fxtq run.fxtq",
+    "a report",
+    "fxtq report top run.fxtq",
+    NULL,
+};
+
+struct query {
+    struct session session;
+    struct cli_texts statements; /* SQL of the command line */
+    struct cli_texts files;
+    const char *path;
+    bool cache;
+    bool has_format;
+};
+
+static const char *libraries(void)
+{
+    static char text[200];
+
+    (void)snprintf(text, sizeof text, "SQLite %s, %s, %s", sqlite3_libversion(), lines_library(),
+                   sym_libraries());
+    return text;
+}
+
+static double parse_seconds(const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(seconds > 0 && seconds < 1e9))
+        cli_usage_error("--timeout: '%s' is not a number of seconds above 0", text);
+    return seconds;
+}
+
+static void take_operand(struct query *query, const char *text)
+{
+    if (!query->path)
+        query->path = text;
+    else
+        cli_texts_add(&query->statements, text);
+}
+
+static void apply(struct query *query, int key, const char *value)
+{
+    switch (key) {
+    case OPTION_FORMAT:
+        query->session.format.kind = (enum format_kind)cli_choice("--format", value, format_names);
+        query->has_format = true;
+        break;
+    case OPTION_FILE:
+        cli_texts_add(&query->files, value);
+        break;
+    case OPTION_PARAMETER:
+        if (!strchr(value, '=') || value[0] == '=')
+            cli_usage_error("-p: '%s' is not NAME=VALUE", value);
+        cli_texts_add(&query->session.parameters, value);
+        break;
+    case OPTION_WRITE:
+        query->session.write = true;
+        break;
+    case OPTION_TIMEOUT:
+        query->session.timeout_s = parse_seconds(value);
+        break;
+    case OPTION_NO_HEADER:
+        query->session.format.no_header = true;
+        break;
+    case OPTION_NULL:
+        query->session.format.null = value;
+        break;
+    case OPTION_TIMER:
+        query->session.timer = true;
+        break;
+    case OPTION_CACHE:
+        query->cache = true;
+        break;
+    default:
+        take_operand(query, value);
+        break;
+    }
+}
+
+/* Whether the terminal shows what is not ASCII.  */
+static bool is_utf8(void)
+{
+    (void)setlocale(LC_CTYPE, "");
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+static void choose_format(struct query *query)
+{
+    struct format_options *format = &query->session.format;
+    bool terminal = isatty(STDOUT_FILENO);
+
+    format->columns = cli_columns(stdout);
+    format->terminal = terminal;
+    if (!query->has_format)
+        format->kind = !terminal ? FORMAT_TSV : is_utf8() ? FORMAT_BOX : FORMAT_TABLE;
+}
+
+static enum cli_exit run_files(struct query *query)
+{
+    enum cli_exit status = CLI_OK;
+
+    for (size_t i = 0; i < query->files.count && status == CLI_OK; i++) {
+        char *sql = file_read_text(query->files.items[i]);
+        bool is_stdin = strcmp(query->files.items[i], "-") == 0;
+
+        status = sql ? script_run(&query->session, sql,
+                                  is_stdin ? "standard input" : query->files.items[i])
+                     : CLI_ENVIRONMENT;
+        free(sql);
+    }
+    return status;
+}
+
+/* What was asked for: files, then the command line; else a shell, or what stands in stdin.  */
+static enum cli_exit ask(struct query *query)
+{
+    enum cli_exit status;
+
+    if (query->files.count + query->statements.count == 0) {
+        if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+            return shell_run(&query->session, query->path);
+        cli_texts_add(&query->files, "-");
+    }
+    interrupt_catch();
+    status = run_files(query);
+    for (size_t i = 0; i < query->statements.count && status == CLI_OK; i++)
+        status = script_run(&query->session, query->statements.items[i], NULL);
+    if (status == CLI_OK)
+        status = script_check_parameters(&query->session);
+    return status;
+}
+
+static enum cli_exit ask_store(struct query *query, struct store *store)
+{
+    struct cli_output output;
+    enum cli_exit status = cli_output_open(&output, NULL);
+
+    query->session.db = store_sqlite(store);
+    query->session.output = &output;
+    if (status == CLI_OK)
+        status = session_start(&query->session);
+    if (status == CLI_OK) {
+        status = ask(query);
+        session_end(&query->session);
+    }
+    query->session.output = NULL;
+    return cli_worse(status, cli_output_commit(&output));
+}
+
+enum cli_exit fxtq_query(char **argv, const char *summary)
+{
+    struct cli_command command = { .name = "fxtq",
+                                   .usage = "[OPTION]... STORE|TRACE [SQL]...\n"
+                                            "       fxtq COMMAND [ARGUMENT]...",
+                                   .summary = summary,
+                                   .options = fxtq_query_options,
+                                   .libraries = libraries,
+                                   .examples = fxtq_query_examples };
+    struct query query = { .path = NULL };
+    struct cli_parser parser;
+    struct source source;
+    enum cli_exit status;
+    int key;
+
+    cli_start(&parser, &command, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        apply(&query, key, parser.value);
+    if (!query.path)
+        cli_usage_error("no store given");
+    choose_format(&query);
+    status = source_open(&source, query.path, query.session.write, query.cache);
+    if (source.store)
+        status = cli_worse(status, ask_store(&query, source.store));
+    source_close(&source);
+    free(query.statements.items);
+    free(query.files.items);
+    free(query.session.parameters.items);
+    interrupt_pass_on();
+    return status;
+}

@@ -1,0 +1,251 @@
+/* script.c - one statement after the other.  */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/cli/width.h"
+#include "cmd/fxtq/session.h"
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- Where it is wrong ---- */
+
+/* The line of sql that holds offset, and a mark below it.  */
+static void show_place(const char *sql, size_t offset)
+{
+    size_t start = offset, end = offset, from, column;
+
+    while (start > 0 && sql[start - 1] != '\n')
+        start--;
+    while (sql[end] && sql[end] != '\n')
+        end++;
+    from = offset - start > 60 ? offset - 60 : start;
+    if (end - from > 100)
+        end = from + 100;
+    column = width_text(sql + from, offset - from);
+    cli_note("  %.*s", (int)(end - from), sql + from);
+    cli_note("  %*s^", (int)column, "");
+}
+
+static enum cli_exit fail_at(const struct session *session, int code, const char *sql,
+                             const char *statement, const char *name)
+{
+    int within = sqlite3_error_offset(session->db); /* -1: SQLite does not say */
+    size_t offset = (size_t)(statement - sql);
+    unsigned line = 1;
+
+    if ((code & 0xff) != SQLITE_ERROR || (within < 0 && !name))
+        return session_fail(session, code);
+    offset += within >= 0 ? (size_t)within : strspn(statement, " \t\r\n");
+    for (size_t i = 0; i < offset; i++)
+        line += sql[i] == '\n';
+    if (name)
+        cli_error("%s:%u: %s", name, line, sqlite3_errmsg(session->db));
+    else
+        cli_error("%s", sqlite3_errmsg(session->db));
+    if (within >= 0)
+        show_place(sql, offset);
+    return CLI_USAGE;
+}
+
+/* ---- Parameters ---- */
+
+/* The value behind "NAME=" when its name is the given one.  */
+static const char *parameter_value(const struct session *session, const char *name)
+{
+    size_t length = strlen(name);
+    const char *value = NULL;
+
+    for (size_t i = 0; i < session->parameters.count; i++) {
+        const char *item = session->parameters.items[i];
+
+        if (strncmp(item, name, length) != 0 || item[length] != '=')
+            continue;
+        session->parameters_used[i] = true;
+        value = item + length + 1; /* the last one given counts */
+    }
+    return value;
+}
+
+/* Whole numbers and decimal ones as such, all else as text.  */
+static int bind_value(sqlite3_stmt *statement, int index, const char *value)
+{
+    char *end;
+    long long whole;
+    double real;
+
+    if (*value && !isspace((unsigned char)*value)) {
+        errno = 0;
+        whole = strtoll(value, &end, 10);
+        if (*end == '\0' && errno == 0)
+            return sqlite3_bind_int64(statement, index, whole);
+        errno = 0;
+        real = strtod(value, &end);
+        if (*end == '\0' && errno == 0 && strspn(value, "+-.0123456789eE") == strlen(value))
+            return sqlite3_bind_double(statement, index, real);
+    }
+    return sqlite3_bind_text(statement, index, value, -1, SQLITE_STATIC);
+}
+
+static enum cli_exit bind_all(struct session *session, sqlite3_stmt *statement)
+{
+    int count = sqlite3_bind_parameter_count(statement);
+
+    for (int i = 1; i <= count; i++) {
+        const char *name = sqlite3_bind_parameter_name(statement, i);
+        const char *value;
+
+        if (!name || name[0] == '?') {
+            cli_error("parameters need names: write :name, and give -p name=VALUE");
+            return CLI_USAGE;
+        }
+        value = parameter_value(session, name + 1);
+        if (!value) {
+            cli_error("%s has no value: give -p %s=VALUE", name, name + 1);
+            return CLI_USAGE;
+        }
+        if (bind_value(statement, i, value) != SQLITE_OK)
+            return session_fail(session, sqlite3_errcode(session->db));
+    }
+    return CLI_OK;
+}
+
+enum cli_exit script_check_parameters(const struct session *session)
+{
+    for (size_t i = 0; i < session->parameters.count; i++) {
+        const char *item = session->parameters.items[i];
+        int length = (int)strcspn(item, "=");
+
+        if (session->parameters_used[i])
+            continue;
+        cli_error("-p %.*s: no statement has :%.*s", length, item, length, item);
+        return CLI_USAGE;
+    }
+    return CLI_OK;
+}
+
+/* ---- Rows ---- */
+
+static void fetch_cell(sqlite3_stmt *statement, int column, struct format_cell *cell)
+{
+    *cell = (struct format_cell){ .type = FORMAT_NULL };
+    switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+        cell->type = FORMAT_INTEGER;
+        cell->integer = sqlite3_column_int64(statement, column);
+        break;
+    case SQLITE_FLOAT:
+        cell->type = FORMAT_REAL;
+        cell->real = sqlite3_column_double(statement, column);
+        break;
+    case SQLITE_TEXT:
+        cell->type = FORMAT_TEXT;
+        cell->bytes = (const char *)sqlite3_column_text(statement, column);
+        cell->length = (size_t)sqlite3_column_bytes(statement, column);
+        break;
+    case SQLITE_BLOB:
+        cell->type = FORMAT_BLOB;
+        cell->bytes = sqlite3_column_blob(statement, column);
+        cell->length = (size_t)sqlite3_column_bytes(statement, column);
+        break;
+    default:
+        break;
+    }
+    if (!cell->bytes) /* a blob of no bytes, or no memory: the next step says so */
+        cell->bytes = "";
+}
+
+/* Step to the end, printing rows.  SQLITE_DONE or what went wrong.  */
+static int print_rows(struct session *session, sqlite3_stmt *statement, struct format *format)
+{
+    size_t count = (size_t)sqlite3_column_count(statement);
+    struct format_cell *cells = cli_allocate(count, sizeof *cells);
+    int code;
+
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW && !session->output->failed) {
+        if (count == 0)
+            continue;
+        for (size_t i = 0; i < count; i++)
+            fetch_cell(statement, (int)i, &cells[i]);
+        format_row(format, cells);
+    }
+    free(cells);
+    return session->output->failed ? SQLITE_DONE : code;
+}
+
+static int run_statement(struct session *session, sqlite3_stmt *statement, struct format *format)
+{
+    size_t count = (size_t)sqlite3_column_count(statement);
+    struct format_column *columns = cli_allocate(count, sizeof *columns);
+    int64_t start = now_ns();
+    int code;
+
+    session->deadline_ns = session->timeout_s > 0 ? start + (int64_t)(session->timeout_s * 1e9) : 0;
+    session->timed_out = false;
+    for (size_t i = 0; i < count; i++) {
+        columns[i].name = sqlite3_column_name(statement, (int)i);
+        if (!columns[i].name)
+            columns[i].name = "";
+    }
+    if (count > 0)
+        format_begin(format, columns, count);
+    code = print_rows(session, statement, format);
+    if (count > 0)
+        format_end(format);
+    free(columns);
+    session->deadline_ns = 0;
+    if (session->timer && code == SQLITE_DONE)
+        cli_note("%.3f s", (double)(now_ns() - start) / 1e9);
+    return code;
+}
+
+static enum cli_exit run_prepared(struct session *session, sqlite3_stmt *statement,
+                                  struct format *format)
+{
+    enum cli_exit status = bind_all(session, statement);
+    int code;
+
+    if (status != CLI_OK)
+        return status;
+    code = run_statement(session, statement, format);
+    return code == SQLITE_DONE ? CLI_OK : session_fail(session, code);
+}
+
+static enum cli_exit run_next(struct session *session, const char *sql, const char **next,
+                              const char *name, struct format *format)
+{
+    const char *start = *next;
+    sqlite3_stmt *statement = NULL;
+    enum cli_exit status = CLI_OK;
+    int code;
+
+    session->denied[0] = '\0';
+    session->preparing = true;
+    code = sqlite3_prepare_v2(session->db, start, -1, &statement, next);
+    session->preparing = false;
+    if (code != SQLITE_OK)
+        status = fail_at(session, code, sql, start, name);
+    else if (statement)
+        status = run_prepared(session, statement, format);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+enum cli_exit script_run(struct session *session, const char *sql, const char *name)
+{
+    struct format *format = format_new(&session->format, session->output);
+    enum cli_exit status = CLI_OK;
+
+    for (const char *next = sql; *next && status == CLI_OK && !session->output->failed;)
+        status = run_next(session, sql, &next, name, format);
+    format_free(format);
+    return status;
+}

@@ -1,0 +1,100 @@
+#include "cmd/fxtq/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum cli_exit open_store(struct source *source, const char *path, bool write)
+{
+    struct store_options options = { .size = sizeof options,
+                                     .mode = write ? STORE_APPEND : STORE_READ };
+    struct store_error error;
+
+    if (store_open(path, &options, &source->store, &error) != STORE_OK)
+        return fxtq_complain(path, &error);
+    return CLI_OK;
+}
+
+/* Into a new store at path, or in memory.  What could not be imported leaves nothing.  */
+static enum cli_exit import(struct source *source, const char *trace, const char *path)
+{
+    struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
+    struct store_error error;
+    bool imported = false;
+    enum cli_exit status;
+
+    if (store_create(path, &options, &source->store, &error) != STORE_OK)
+        return fxtq_complain(path ? path : trace, &error);
+    status = fxtq_import_into(source->store, trace, &imported);
+    if (!imported)
+        source_close(source);
+    return status;
+}
+
+/* Whether the store at path was made after the trace was written.  */
+static bool is_newer(const char *path, const char *trace)
+{
+    struct stat store, source;
+
+    if (stat(path, &store) != 0 || stat(trace, &source) != 0)
+        return false;
+    return store.st_mtim.tv_sec > source.st_mtim.tv_sec ||
+           (store.st_mtim.tv_sec == source.st_mtim.tv_sec &&
+            store.st_mtim.tv_nsec >= source.st_mtim.tv_nsec);
+}
+
+/* PATH.fxtq, made if it is missing or out of date.  */
+static enum cli_exit open_cached(struct source *source, const char *trace, bool write)
+{
+    char *path = cli_join(trace, ".fxtq");
+    enum cli_exit status = CLI_OK;
+
+    if (access(path, F_OK) == 0 && !store_is_database(path)) {
+        cli_error("%s is in the way: it is no store", path);
+        free(path);
+        return CLI_ENVIRONMENT;
+    }
+    if (!is_newer(path, trace)) {
+        (void)unlink(path);
+        status = import(source, trace, path);
+        if (!source->store) {
+            free(path);
+            return status;
+        }
+        source_close(source); /* it was open for writing, and alone */
+    }
+    status = cli_worse(status, open_store(source, path, write));
+    free(path);
+    return status;
+}
+
+enum cli_exit source_open(struct source *source, const char *path, bool write, bool cache)
+{
+    enum cli_exit status;
+
+    *source = (struct source){ .store = NULL };
+    if (access(path, F_OK) != 0 && strcmp(path, "-") != 0) {
+        cli_error("%s: %s", path, strerror(errno));
+        return CLI_ENVIRONMENT;
+    }
+    if (store_is_database(path))
+        status = open_store(source, path, write);
+    else if (cache && strcmp(path, "-") != 0)
+        status = open_cached(source, path, write);
+    else
+        status = import(source, path, NULL);
+    if (source->store && store_add_functions(store_sqlite(source->store)) != 0) {
+        cli_error("out of memory");
+        source_close(source);
+        return CLI_ENVIRONMENT;
+    }
+    return status;
+}
+
+void source_close(struct source *source)
+{
+    store_close(source->store);
+    source->store = NULL;
+}

@@ -1,0 +1,106 @@
+#include "cmd/fxtq/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cmd/cli/cli.h"
+
+static void add(struct words *words, const char *text, size_t length)
+{
+    char *copy = cli_allocate(length + 1, 1);
+
+    memcpy(copy, text, length);
+    if (words->count == words->capacity) {
+        words->capacity = words->capacity ? 2 * words->capacity : 256;
+        words->items = reallocarray(words->items, words->capacity, sizeof *words->items);
+        if (!words->items) {
+            cli_error("out of memory");
+            exit(CLI_ENVIRONMENT);
+        }
+    }
+    words->items[words->count++] = copy;
+}
+
+static void add_column(struct words *words, sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+        return; /* completion is a help, not a promise */
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(statement, 0);
+
+        if (text && *text)
+            add(words, text, strlen(text));
+    }
+    (void)sqlite3_finalize(statement);
+}
+
+/* SQLite's keywords, in small letters: what is typed keeps its case.  */
+static void add_keywords(struct words *words)
+{
+    for (int i = 0; i < sqlite3_keyword_count(); i++) {
+        const char *name;
+        int length;
+        char text[64];
+
+        if (sqlite3_keyword_name(i, &name, &length) != SQLITE_OK || length >= (int)sizeof text)
+            continue;
+        for (int k = 0; k < length; k++)
+            text[k] = (char)(name[k] >= 'A' && name[k] <= 'Z' ? name[k] + 32 : name[k]);
+        add(words, text, (size_t)length);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    int order = strcasecmp(x, y);
+
+    return order ? order : strcmp(x, y);
+}
+
+void words_load(struct words *words, sqlite3 *db)
+{
+    size_t kept = 0;
+
+    words_release(words);
+    add_keywords(words);
+    add_column(words, db, "SELECT name FROM pragma_table_list");
+    add_column(words, db,
+               "SELECT c.name FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c "
+               "WHERE t.schema IN ('main', 'temp') AND t.name NOT LIKE 'sqlite_%'");
+    add_column(
+        words, db,
+        "SELECT name FROM pragma_function_list WHERE name GLOB '[a-z]*' AND name <> 'fxt_add'");
+    add_column(words, db, "SELECT name FROM pragma_module_list");
+    if (words->count == 0)
+        return;
+    qsort(words->items, words->count, sizeof *words->items, compare);
+    for (size_t i = 1; i < words->count; i++) {
+        if (strcasecmp(words->items[i], words->items[kept]) == 0)
+            free(words->items[i]);
+        else
+            words->items[++kept] = words->items[i];
+    }
+    words->count = kept + 1;
+}
+
+const char *words_match(const struct words *words, const char *text, size_t index)
+{
+    size_t length = strlen(text);
+
+    for (size_t i = 0; i < words->count; i++)
+        if (strncasecmp(words->items[i], text, length) == 0 && index-- == 0)
+            return words->items[i];
+    return NULL;
+}
+
+void words_release(struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->items[i]);
+    free(words->items);
+    *words = (struct words){ .items = NULL };
+}

@@ -1,0 +1,166 @@
+#!/bin/sh
+# The shell, on a terminal: statements of several lines, commands, completion, history, Control-C, a pager.
+set -eu
+
+fail() {
+    echo "FAIL: $1"
+    exit 1
+}
+
+cd "$WORK"
+python3 "$ROOT/tests/tools/query_store.py" "$ROOT/schemas/store.sql" run.fxtq 3 200
+printf 'SELECT 11 * 11;\nSELECT 12 * 12;\n' >some.sql
+cat >page.sh <<'EOF'
+#!/bin/sh
+echo "<page>"
+cat
+echo "</page>"
+EOF
+chmod +x page.sh
+python3 - "$PWD" <<'EOF' || fail "see above"
+import os, pty, re, select, signal, subprocess, sys, time
+work = sys.argv[1]
+has_libedit = "no libedit" not in subprocess.run(["fxtq", "--version"], capture_output=True, text=True).stdout
+
+
+class Shell:
+    def __init__(self, *options, **environment):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update({"LC_ALL": "C.UTF-8", "TERM": "xterm", "XDG_STATE_HOME": work + "/state", "PAGER": "cat", "COLUMNS": "120"})
+            os.environ.update(environment)
+            os.execvp("fxtq", ["fxtq", *options, "run.fxtq"])
+        self.seen = ""
+        self.wait("fxtq> ")
+
+    def wait(self, text, seconds=30):
+        """What came until text, which may be split by what moves the cursor."""
+        end = time.time() + seconds
+        while text not in self.clean():
+            ready = select.select([self.fd], [], [], max(0, end - time.time()))[0]
+            if not ready:
+                raise SystemExit("no %r in %r" % (text, self.seen))
+            try:
+                part = os.read(self.fd, 65536)
+            except OSError:
+                part = b""
+            if not part:
+                raise SystemExit("the shell ended without %r: %r" % (text, self.seen))
+            self.seen += part.decode("utf-8", "replace")
+        seen = self.clean()
+        self.seen = ""
+        return seen
+
+    def clean(self):
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|[\r\x07]", "", self.seen)
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def line(self, text, want, prompt="fxtq> "):
+        self.type(text + "\n")
+        seen = self.wait(want) if want else ""
+        if prompt not in (seen.split(want, 1)[1] if want else ""):
+            self.wait(prompt)
+
+    def end(self, text="\x04"):
+        self.type(text)
+        while True:
+            try:
+                if not os.read(self.fd, 65536):
+                    break
+            except OSError:
+                break
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+shell = Shell()
+shell.line("SELECT 6 * 7 AS answer;", "│     42 │")
+shell.type("SELECT 'over\n")
+shell.wait("...> ")
+shell.line("two' AS a, 99;", "│ over\\ntwo │ 99 │")
+shell.line("SELECT nowhere;", "no such column: nowhere")
+shell.line(".tables cpu%", "cpu_sample")
+shell.line(".schema frame_name", "CREATE VIEW frame_name AS")
+shell.line(".schema nowhere", "there is no table, view or index 'nowhere'")
+shell.line(".format csv", "")
+shell.line("SELECT 'a' AS x, 2 AS y;", "x,y")
+shell.line(".headers off", "")
+shell.line("SELECT 'b' AS z, 3 AS y;", "b,3")
+shell.line(".parameter pid 100", "")
+shell.line("SELECT name FROM process WHERE pid = :pid;", "server")
+shell.line(".read some.sql", "121\n144")
+shell.line(".timer on", "")
+shell.line("SELECT 5;", " s")
+shell.line(".timer off", "")
+shell.line(".timeout 0.2", "")
+endless = "WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r;"
+shell.line(endless, "stopped after 0.2 s")
+shell.line(".timeout 0", "")
+shell.line(".nothing", "there is no .nothing; .help lists")
+shell.line(".format", ".format FORMAT")
+shell.line(".format xml", "there are the formats")
+shell.line(".help", "Anything else is SQL")
+shell.line("DELETE FROM log;", "give --write")
+
+# Control-C stops a statement, and forgets a line.
+shell.type(endless + "\n")
+time.sleep(0.5)
+shell.type("\x03")
+shell.wait("interrupted")
+shell.wait("fxtq> ")
+shell.type("SELECT 1,")
+time.sleep(0.2)
+shell.type("\x03")
+shell.wait("fxtq> ")
+shell.line("SELECT 31337;", "31337")
+
+if has_libedit:
+    shell.type("SELECT max(callsite_i\t")
+    shell.wait("callsite_id")
+    shell.line(") FROM cpu_samp\t;", "fxtq> ", "") # the only table that begins so
+    shell.type("SELECT fold\t")
+    shell.wait("folded")
+    shell.line("(1);", ";", "")
+    shell.type("\x1b[A") # the statement before
+    shell.wait("SELECT folded(1);")
+    shell.type("\n")
+    shell.wait("fxtq> ")
+status = shell.end()
+assert status == 0, status
+
+if has_libedit:
+    assert "SELECT 31337;" in open(work + "/state/fxtq/history").read().replace("\\040", " ")
+    assert os.stat(work + "/state/fxtq/history").st_mode & 0o077 == 0
+    shell = Shell()
+    shell.type("\x1b[A")
+    shell.wait("folded(1);")
+    shell.type("\n")
+    shell.wait("fxtq> ")
+    assert shell.end(".quit\n") == 0
+
+shell = Shell(PAGER="./page.sh")
+shell.type("SELECT 77;\n")
+seen = shell.wait("</page>")
+assert "<page>" in seen and "77" in seen, seen
+shell.wait("fxtq> ")
+shell.line(".pager off", "")
+shell.type("SELECT 78;\n")
+seen = shell.wait("fxtq> ")
+seen += shell.wait("fxtq> ") if "78 │" not in seen else ""
+assert "<page>" not in seen, seen
+assert shell.end(".quit\n") == 0
+
+# A pager that ends early is no error.
+shell = Shell(FXTQ_PAGER="head -n 1")
+shell.type("WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 3000000) SELECT n FROM r;\n")
+shell.wait("fxtq> ")
+shell.line("SELECT 4;", "", "fxtq> ")
+assert shell.end(".quit\n") == 0
+
+shell = Shell("--write")
+shell.line("INSERT INTO meta VALUES (0, 'typed', 8);", "")
+shell.line("SELECT value FROM meta WHERE key = 'typed';", "│     8 │")
+assert shell.end(".quit\n") == 0
+EOF
+fxtq --version | grep -Eq '^with SQLite 3[0-9.]*, (no )?libedit, (no )?liblzma[;,] (no )?libdebuginfod$' || fail "--version: $(fxtq --version)"
