@@ -18,7 +18,9 @@ struct heard {
     struct profile_ingest *ingest;
     struct profile_notices notices;
     struct profile_allocation last;
+    char in_use[256];
     profile_id final[64];
+    profile_id last_final; /* of the call site with the highest number */
 };
 
 static void write_down(struct heard *heard, const char *format, ...)
@@ -75,8 +77,20 @@ static enum profile_status hear_callsites(void *context, const profile_id *final
 {
     struct heard *heard = context;
 
-    ck_assert_uint_lt(count, COUNT_OF(heard->final));
-    memcpy(heard->final, final, (count + 1) * sizeof *final);
+    heard->last_final = final[count];
+    if (count < COUNT_OF(heard->final))
+        memcpy(heard->final, final, (count + 1) * sizeof *final);
+    return PROFILE_OK;
+}
+
+static enum profile_status hear_in_use(void *context, const struct profile_in_use *in_use)
+{
+    struct heard *heard = context;
+    size_t used = strlen(heard->in_use);
+
+    (void)snprintf(heard->in_use + used, sizeof heard->in_use - used,
+                   "%" PRIu64 " for %" PRId64 "\n", in_use->allocation->id,
+                   in_use->ts_ns - in_use->allocation->ts_ns);
     return PROFILE_OK;
 }
 
@@ -91,6 +105,7 @@ static void hear(struct heard *heard, const struct heap_record *records, size_t 
         .callsites = hear_callsites,
         .allocation = hear_allocation,
         .release = hear_release,
+        .in_use = hear_in_use,
     };
 
     *heard = (struct heard){ .text = "" };
@@ -257,6 +272,121 @@ START_TEST(takes_a_recorded_stream_for_one_process_without_times)
 }
 END_TEST
 
+/* ---- What the capture says ---- */
+
+static struct fxt_record session(struct fxt_arg args[2], uint64_t interval_bytes,
+                                 uint64_t max_frames)
+{
+    args[0] = u64_arg("sampling_interval_bytes", interval_bytes);
+    args[1] = u64_arg("max_frames", max_frames);
+    return event_record(FXT_EVENT_INSTANT, "fxt.capture", "session", args, 2);
+}
+
+/* The record's own interval goes before the session's.  */
+START_TEST(takes_the_interval_of_the_session)
+{
+    struct heap_maker says_nothing = { .thread = 0 };
+    struct fxt_arg args[2];
+    struct heard heard;
+
+    records[0].record = session(args, 1024, 10);
+    heap_allocation(&records[1], &says_nothing, 10, 7, 0x1000, 1024, HEAP_STACK(0x11));
+    hear(&heard, records, 2, NULL);
+    ck_assert_uint_eq(heard.last.interval_bytes, 1024);
+    forget(&heard);
+    heap_allocation(&records[1], &usual, 10, 7, 0x1000, 1024, HEAP_STACK(0x11));
+    hear(&heard, records, 2, NULL);
+    ck_assert_uint_eq(heard.last.interval_bytes, 65536);
+    forget(&heard);
+}
+END_TEST
+
+/* Depth at which a stack is cut: the session's, else that of Fuchsia's client.  */
+static const struct {
+    uint64_t max_frames, frames;
+    bool cut;
+} depths[] = { { 0, 511, false }, { 0, 512, true }, { 20, 19, false }, { 20, 20, true } };
+
+START_TEST(knows_a_stack_that_was_cut)
+{
+    static uint64_t pcs[512];
+    const struct heap_stack stack = { pcs, depths[_i].frames };
+    struct fxt_arg args[2];
+    struct heard heard;
+    profile_id root;
+
+    for (size_t i = 0; i < COUNT_OF(pcs); i++)
+        pcs[i] = 0x1001; /* recursion: one frame, and a call site each */
+    records[0].record = session(args, 1024, depths[_i].max_frames);
+    heap_allocation(&records[1], &usual, 10, 7, 0x1000, 1024, stack);
+    hear(&heard, records, 2, NULL);
+    ck_assert_uint_eq(heard.notices.truncated_stacks, depths[_i].cut);
+    root = heard.last_final;
+    ck_assert_uint_eq(profile_stacks_get_callsite(heard.stacks, root).depth,
+                      depths[_i].frames + depths[_i].cut);
+    forget(&heard);
+}
+END_TEST
+
+/* A message holds some 430 modules: more come in others, and after dlopen().  */
+START_TEST(adds_modules_of_several_messages)
+{
+    const struct fidl_segment first = { 0x10000, 0x1000, 0, true, true, true };
+    const struct fidl_segment second = { 0x20000, 0x1000, 0x800, true, true, true };
+    const struct fidl_module_source modules[] = { { (const uint8_t *)"A", 1, &first, 1 },
+                                                  { (const uint8_t *)"B", 1, &second, 1 } };
+    struct heard heard;
+
+    heap_process_info(&records[0], &usual, 1, 7, "app", &modules[0], 1);
+    heap_process_info(&records[1], &usual, 2, 7, NULL, &modules[1], 1);
+    heap_process_info(&records[2], &usual, 3, 7, "app", modules, 2);
+    hear(&heard, records, 3, NULL);
+    ck_assert_str_eq(heard.text, "process 7 app\n"
+                                 "mapping 7 10000-11000 at 0\n"
+                                 "mapping 7 20000-21000 at 800\n"
+                                 "mapping 7 10000-11000 at 0\n"
+                                 "mapping 7 20000-21000 at 800\n");
+    forget(&heard);
+}
+END_TEST
+
+/* Any member of a table may be missing; segments that wrap around are none.  */
+START_TEST(passes_by_modules_that_make_no_sense)
+{
+    const struct fidl_segment segments[] = {
+        { 0x10000, 0x1000, 0, true, false, true }, { 0x10000, 0x1000, 0, false, true, true },
+        { 0x10000, 0, 0, true, true, true },       { UINT64_MAX - 10, 0x1000, 0, true, true, true },
+        { 0x30000, 0x1000, 0, true, true, true },
+    };
+    const struct fidl_module_source modules[] = { { (const uint8_t *)"A", 1, segments, 5 },
+                                                  { NULL, 0, segments + 4, 1 },
+                                                  { (const uint8_t *)"C", 1, NULL, 0 } };
+    struct heard heard;
+
+    heap_process_info(&records[0], &usual, 1, 7, NULL, modules, 3);
+    hear(&heard, records, 1, NULL);
+    ck_assert_str_eq(heard.text, "mapping 7 30000-31000 at 0\n");
+    ck_assert_uint_eq(heard.notices.bad_mappings, 4);
+    ck_assert_uint_eq(heard.notices.unknown_modules, 1);
+    forget(&heard);
+}
+END_TEST
+
+/* What is in use when the trace ends is told then, by the order of allocation.  */
+START_TEST(tells_what_is_in_use_at_the_end)
+{
+    struct heard heard;
+
+    for (unsigned i = 0; i < 4; i++)
+        heap_allocation(&records[i], &usual, 10 * i, 7, 0x9000 - 0x1000 * (uint64_t)i, 64 + i,
+                        HEAP_STACK(0x11));
+    heap_release(&records[4], &usual, 90, 7, 0x8000, HEAP_STACK(0x11));
+    hear(&heard, records, 5, NULL);
+    ck_assert_str_eq(heard.in_use, "1 for 90\n3 for 70\n4 for 60\n");
+    forget(&heard);
+}
+END_TEST
+
 /* ---- Filters ---- */
 
 START_TEST(passes_by_what_filters_leave_out)
@@ -403,6 +533,11 @@ static Suite *suite(void)
     tcase_add_test(tcase, looks_every_address_up_one_byte_before);
     tcase_add_test(tcase, takes_a_recorded_stream_for_one_process_without_times);
     tcase_add_test(tcase, passes_by_what_filters_leave_out);
+    tcase_add_test(tcase, takes_the_interval_of_the_session);
+    tcase_add_loop_test(tcase, knows_a_stack_that_was_cut, 0, COUNT_OF(depths));
+    tcase_add_test(tcase, adds_modules_of_several_messages);
+    tcase_add_test(tcase, passes_by_modules_that_make_no_sense);
+    tcase_add_test(tcase, tells_what_is_in_use_at_the_end);
     tcase_add_test(tcase, counts_messages_that_are_none);
     tcase_add_loop_test(tcase, counts_messages_that_lack_members, 0, 2);
     tcase_add_test(tcase, finds_every_block_among_many);

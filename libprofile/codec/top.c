@@ -137,6 +137,8 @@ static enum profile_status add_value(struct top *top, struct targets *targets, s
     profile_id at = value->callsite;
     bool leaf = true;
 
+    if (amount == 0) /* of this type: what was allocated need not be in use */
+        return PROFILE_OK;
     top->total = profile_add(top->total, amount);
     while (at) {
         struct profile_callsite callsite = profile_stacks_get_callsite(top->profile->stacks, at);
