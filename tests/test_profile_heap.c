@@ -377,8 +377,8 @@ START_TEST(tells_what_is_in_use_at_the_end)
 {
     struct heard heard;
 
-    for (unsigned i = 0; i < 4; i++)
-        heap_allocation(&records[i], &usual, 10 * i, 7, 0x9000 - 0x1000 * (uint64_t)i, 64 + i,
+    for (int64_t i = 0; i < 4; i++)
+        heap_allocation(&records[i], &usual, 10 * i, 7, (uint64_t)(0x9000 - 0x1000 * i), 64,
                         HEAP_STACK(0x11));
     heap_release(&records[4], &usual, 90, 7, 0x8000, HEAP_STACK(0x11));
     hear(&heard, records, 5, NULL);
