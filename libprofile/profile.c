@@ -6,7 +6,8 @@
 
 const char *profile_kind_name(enum profile_kind kind)
 {
-    static const char *const names[PROFILE_KINDS] = { "cpu", "heap", "heap-free", "span" };
+    static const char *const names[PROFILE_KINDS] = { "cpu", "heap", "heap-free", "span",
+                                                      "offcpu" };
 
     return (unsigned)kind < PROFILE_KINDS ? names[kind] : "unknown";
 }
@@ -396,6 +397,22 @@ static enum profile_status take_span(void *context, const struct profile_span *s
                               (const uint64_t[]){ 1, (uint64_t)span->self_ns }, NULL);
 }
 
+static enum profile_status take_off_cpu(void *context, const struct profile_off_cpu *wait)
+{
+    struct profile *profile = context;
+    struct profile_values *values = &profile->values[PROFILE_OFF_CPU];
+    uint64_t duration_ns = (uint64_t)wait->end_ns - (uint64_t)wait->start_ns;
+    uint32_t thread;
+    enum profile_status status = profile_find_owner(profile, wait->process, wait->thread, &thread);
+
+    if (status != PROFILE_OK)
+        return status;
+    profile_values_note_times(values, wait->start_ns, wait->end_ns);
+    values->samples++;
+    return profile_values_add(values, wait->callsite, thread, (const uint64_t[]){ 1, duration_ns },
+                              NULL);
+}
+
 static enum profile_status take_callsites(void *context, const profile_id *final, uint32_t count)
 {
     struct profile *profile = context;
@@ -501,6 +518,7 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
         .mapping = take_mapping,
         .sample = take_sample,
         .span = take_span,
+        .off_cpu = take_off_cpu,
         .loss = take_loss,
         .kernel_symbols = take_kernel_symbols,
         .callsites = take_callsites,
@@ -534,6 +552,8 @@ const struct profile_loss *profile_loss_of(const struct profile *profile)
 
 static const struct profile_type cpu_types[] = { { "samples", "count", 1 },
                                                  { "cpu", "nanoseconds", 1 } };
+static const struct profile_type off_cpu_types[] = { { "waits", "count", 1 },
+                                                     { "offcpu", "nanoseconds", 1 } };
 static const struct profile_type span_types[] = { { "spans", "count", 1 },
                                                   { "wall", "nanoseconds", 1 } };
 static const struct profile_type heap_types[] = {
@@ -562,6 +582,8 @@ size_t profile_types(const struct profile *profile, enum profile_kind kind,
 
     if (kind == PROFILE_SPAN)
         names = span_types;
+    else if (kind == PROFILE_OFF_CPU)
+        names = off_cpu_types;
     else if (kind == PROFILE_HEAP)
         names = values->types == 6 ? fuchsia_types : heap_types;
     else if (kind == PROFILE_HEAP_FREE)

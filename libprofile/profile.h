@@ -277,6 +277,20 @@ struct profile_span {
     bool unfinished;     /* no end was recorded */
 };
 
+/* A stretch of time in which a thread had no CPU, as the off-CPU profile counts it.  Told by
+ * profile_ingest_finish() in the order in which they end.  A wait that a wakeup ends and the wait
+ * for a CPU that follows are two.  */
+struct profile_off_cpu {
+    int64_t start_ns;
+    int64_t end_ns;   /* of what still waited, the last time of the trace */
+    uint64_t process; /* koid */
+    uint64_t thread;  /* koid */
+    /* Final: the slices that were open when it began, outermost first, and what it waited for:
+     * "[blocked]", "[runnable]", "[suspended]", "[state 9]".  Threads that are gone wait for
+     * nothing.  */
+    profile_id callsite;
+};
+
 /* ---- The timeline: everything, once, in final form ----
  *
  * Made for a receiver that writes rows: what is told once never changes, and refers only to what
@@ -458,6 +472,7 @@ struct profile_sink {
     enum profile_status (*mapping)(void *context, const struct profile_mapping *mapping);
     enum profile_status (*sample)(void *context, const struct profile_sample *sample);
     enum profile_status (*span)(void *context, const struct profile_span *span);
+    enum profile_status (*off_cpu)(void *context, const struct profile_off_cpu *wait);
     enum profile_status (*loss)(void *context, const struct profile_loss *loss);
     /* A piece of the kernel's symbols, text as in /proc/kallsyms (blobs "linux.kallsyms").  */
     enum profile_status (*kernel_symbols)(void *context, const char *text, size_t size);
@@ -562,7 +577,8 @@ enum profile_kind {
     PROFILE_HEAP = 1,
     PROFILE_HEAP_FREE = 2, /* what was released, by where: free_objects/count, free_space/bytes */
     PROFILE_SPAN = 3,      /* spans/count, wall/nanoseconds: self time per stack of slice names */
-    PROFILE_KINDS = 4,
+    PROFILE_OFF_CPU = 4,   /* waits/count, offcpu/nanoseconds: waits per stack of slice names */
+    PROFILE_KINDS = 5,
 };
 
 /* "cpu", "heap", "heap-free", "span".  */

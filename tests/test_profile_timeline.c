@@ -611,6 +611,37 @@ START_TEST(tells_objects_and_logs)
 }
 END_TEST
 
+/* ---- The off-CPU profile ---- */
+
+/* Thread 1 of process 1 leaves its CPU in a nest of slices, outside of all, and for good.  */
+START_TEST(counts_waits_by_open_slices)
+{
+    const struct fxt_record records[] = {
+        B(1, "a"),          X(2, 30, "b"),      SW(1, 0, 0, 1, 1),
+        SW(5, 0, 1, 3, 0), /* blocked in b ... */
+        WK(7, 1, 1),       /* ... and waiting for a CPU there */
+        SW(10, 0, 0, 1, 1), E(40, "a"),         SW(50, 0, 1, 9, 0), /* until 54 */
+        SW(54, 0, 0, 1, 1), SW(60, 0, 1, 4, 0),                     /* dies */
+        SW(60, 1, 0, 1, 2), SW(61, 1, 2, 2, 0), /* another thread, suspended to the end */
+        I(70, "i"),
+    };
+    struct taken taken;
+    char *text;
+
+    ck_assert_int_eq(take_records(records, COUNT_OF(records), NULL, &taken), PROFILE_OK);
+    text = folded_of(&taken, PROFILE_OFF_CPU, PROFILE_ROOT_NONE, 1);
+    ck_assert_str_eq(text, "[state 9] 4\n[suspended] 9\na;b;[blocked] 2\na;b;[runnable] 3\n");
+    free(text);
+    text = folded_of(&taken, PROFILE_OFF_CPU, PROFILE_ROOT_NONE, 0);
+    ck_assert_str_eq(text, "[state 9] 1\n[suspended] 1\na;b;[blocked] 1\na;b;[runnable] 1\n");
+    free(text);
+    text = folded_of(&taken, PROFILE_SPAN, PROFILE_ROOT_NONE, 1); /* which has no waits */
+    ck_assert_str_eq(text, "a 11\na;b 28\n");
+    free(text);
+    taken_release(&taken);
+}
+END_TEST
+
 /* ---- What is not wanted ---- */
 
 START_TEST(leaves_out_what_a_filter_leaves_out)
@@ -825,6 +856,7 @@ int main(void)
     tcase_add_test(tcase, tells_arguments_before_what_refers_to_them);
     tcase_add_test(tcase, tells_each_series_of_a_counter);
     tcase_add_test(tcase, tells_objects_and_logs);
+    tcase_add_test(tcase, counts_waits_by_open_slices);
     tcase_add_test(tcase, leaves_out_what_a_filter_leaves_out);
     tcase_add_test(tcase, does_nothing_for_a_sink_that_wants_nothing);
     tcase_add_test(tcase, keeps_at_most_a_million_flows_open);

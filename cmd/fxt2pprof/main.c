@@ -40,8 +40,9 @@ static const struct cli_option option_table[] = {
       "pprof (default), folded (for flamegraph.pl), or top (a table)" },
     { OPTION_PROFILE, 0, "profile", "KIND",
       "cpu (samples), heap (what was allocated, by where), heap-free\n"
-      "(what was released, by where) or span (time between begin\n"
-      "and end); default: the first of them that the trace has" },
+      "(what was released, by where), span (time between begin and\n"
+      "end) or offcpu (waits between context switches); default: the\n"
+      "first of them that the trace has" },
     { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
       "what folded and top show, and pprof at first: alloc_space, ..." },
     { OPTION_AT, 0, "at", "WHEN",
@@ -104,7 +105,7 @@ static const struct cli_command command = {
 static void apply(struct settings *settings, int key, const char *value)
 {
     static const char *const formats[] = { "pprof", "folded", "top", NULL };
-    static const char *const kinds[] = { "cpu", "heap", "heap-free", "span", NULL };
+    static const char *const kinds[] = { "cpu", "heap", "heap-free", "span", "offcpu", NULL };
     static const char *const types[] = { "pprof", "fuchsia", NULL };
     static const char *const roots[] = { "process", "thread", "none", NULL };
     static const char *const arches[] = { "x86_64", "arm64", NULL };
@@ -349,6 +350,7 @@ static const char *samples_of(enum profile_kind kind)
         [PROFILE_HEAP] = "allocations",
         [PROFILE_HEAP_FREE] = "releases",
         [PROFILE_SPAN] = "durations",
+        [PROFILE_OFF_CPU] = "waits between context switches",
     };
 
     return names[kind];
@@ -393,9 +395,7 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {
-        .kind = -1, .rows = 20, .symbolize = true, .inlines = true
-    };
+    struct settings settings = { .kind = -1, .rows = 20, .symbolize = true, .inlines = true };
     struct profile *profile;
     struct profile_error error;
     enum cli_exit status;

@@ -133,6 +133,7 @@ void print_summary(const struct settings *settings, struct profile *profile, enu
         [PROFILE_HEAP] = "sampled allocations",
         [PROFILE_HEAP_FREE] = "sampled releases",
         [PROFILE_SPAN] = "spans",
+        [PROFILE_OFF_CPU] = "waits",
     };
 
     cli_note("%s: %s %s, %s distinct stacks, from %s records", profile_kind_name(kind),
@@ -145,6 +146,6 @@ void print_summary(const struct settings *settings, struct profile *profile, enu
     print_notices(&totals->notices);
     if (kind == PROFILE_HEAP || kind == PROFILE_HEAP_FREE)
         print_heap(settings, profile);
-    if (settings->symbolize && kind != PROFILE_SPAN)
+    if (settings->symbolize && kind != PROFILE_SPAN && kind != PROFILE_OFF_CPU)
         print_coverage(profile, profile_stacks_of(profile));
 }

@@ -94,8 +94,10 @@ enum profile_status profile_ingest_open(const struct profile_sink *sink,
     memcpy(&ingest->sink, sink, sink->size < sizeof *sink ? sink->size : sizeof *sink);
     ingest->timeline.slices = ingest->sink.slice;
     ingest->timeline.flows = ingest->sink.flow;
-    ingest->timeline.sched = ingest->sink.sched || ingest->sink.thread_state;
-    ingest->timeline.nested = ingest->sink.span || ingest->sink.slice || ingest->sink.flow;
+    ingest->timeline.sched = ingest->sink.sched || ingest->sink.thread_state ||
+                             ingest->sink.off_cpu;
+    ingest->timeline.nested = ingest->sink.span || ingest->sink.slice || ingest->sink.flow ||
+                              ingest->sink.off_cpu;
     ingest->stacks = stacks;
     if (!copy_options(ingest, options)) {
         profile_ingest_close(ingest);

@@ -329,7 +329,8 @@ struct sched_thread {
     bool woken;
     unsigned state; /* enum profile_thread_state_kind */
     uint32_t waker;
-    uint32_t cpu; /* it runs there, or was woken from there */
+    uint32_t cpu;        /* it runs there, or was woken from there */
+    profile_id callsite; /* of a wait, for the off-CPU profile; 0: not wanted */
 };
 
 struct ingest_sched {
@@ -557,6 +558,10 @@ struct span_place {
 enum profile_status ingest_span_place(struct profile_ingest *ingest,
                                       const struct timeline_event *event, struct span_place *out,
                                       struct profile_error *error);
+/* The call site of the innermost slice that is open in a thread at that time, likewise; 0: none.  */
+enum profile_status ingest_span_callsite(struct profile_ingest *ingest, uint32_t thread,
+                                         int64_t ts_ns, profile_id *out,
+                                         struct profile_error *error);
 enum profile_status ingest_span_finish(struct profile_ingest *ingest, struct profile_error *error);
 void ingest_span_release(struct profile_ingest *ingest);
 

@@ -6,7 +6,9 @@
  *
  * A switch ends a stretch of the CPU and begins another.  The thread that leaves waits from then
  * on; the thread that comes has waited until then.  A wakeup ends one wait and begins another.  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "libprofile/ingest/ingest.h"
 
@@ -234,6 +236,62 @@ static enum profile_status tell_stretch(struct profile_ingest *ingest, uint32_t 
     return ingest_sink_status(ingest->sink.sched(ingest->sink.context, &call), error);
 }
 
+/* ---- The off-CPU profile ---- */
+
+static const char *name_of_state(unsigned state, char number[24])
+{
+    switch (state) {
+    case PROFILE_THREAD_RUNNABLE:
+        return "[runnable]";
+    case PROFILE_THREAD_BLOCKED:
+        return "[blocked]";
+    case PROFILE_THREAD_SUSPENDED:
+        return "[suspended]";
+    default:
+        (void)snprintf(number, 24, "[state %u]", state);
+        return number;
+    }
+}
+
+/* Where a wait begins: in the slices that are open then.  */
+static enum profile_status place_wait(struct profile_ingest *ingest, uint32_t thread,
+                                      struct sched_thread *wait, struct profile_error *error)
+{
+    char number[24];
+    const char *name = name_of_state(wait->state, number);
+    profile_id parent, frame;
+    enum profile_status status;
+
+    if (!ingest->sink.off_cpu || wait->state == PROFILE_THREAD_RUNNING ||
+        wait->state == PROFILE_THREAD_DYING || wait->state == PROFILE_THREAD_DEAD)
+        return PROFILE_OK;
+    status = ingest_span_callsite(ingest, thread, wait->since_ns, &parent, error);
+    if (status == PROFILE_OK)
+        status = profile_stacks_function_frame(ingest->stacks, name, strlen(name), &frame, error);
+    if (status == PROFILE_OK)
+        status = profile_stacks_callsite(ingest->stacks, parent, frame, &wait->callsite, error);
+    return status;
+}
+
+static enum profile_status tell_off_cpu(struct profile_ingest *ingest, uint32_t thread,
+                                        const struct sched_thread *wait, int64_t end_ns,
+                                        struct profile_error *error)
+{
+    struct profile_off_cpu call = {
+        .start_ns = wait->since_ns,
+        .end_ns = end_ns,
+        .process = ingest->threads[thread - 1].process,
+        .thread = ingest->threads[thread - 1].koid,
+        .callsite = wait->callsite,
+    };
+
+    if (call.callsite == 0)
+        return PROFILE_OK;
+    return ingest_sink_status(ingest->sink.off_cpu(ingest->sink.context, &call), error);
+}
+
+/* ---- Waits ---- */
+
 /* Tell of the thread's wait, if it is known to wait.  */
 static enum profile_status tell_wait(struct profile_ingest *ingest, uint32_t thread, int64_t end_ns,
                                      bool unfinished, struct profile_error *error)
@@ -250,9 +308,13 @@ static enum profile_status tell_wait(struct profile_ingest *ingest, uint32_t thr
         .waker_cpu = state->woken ? state->cpu : 0,
     };
 
-    if (!state->known || state->state == PROFILE_THREAD_RUNNING || !ingest->sink.thread_state ||
-        !is_wanted(ingest, thread))
+    enum profile_status status;
+
+    if (!state->known || state->state == PROFILE_THREAD_RUNNING || !is_wanted(ingest, thread))
         return PROFILE_OK;
+    status = tell_off_cpu(ingest, thread, state, end_ns, error);
+    if (status != PROFILE_OK || !ingest->sink.thread_state)
+        return status;
     return ingest_sink_status(ingest->sink.thread_state(ingest->sink.context, &call), error);
 }
 
@@ -265,6 +327,8 @@ static enum profile_status enter(struct profile_ingest *ingest, uint32_t thread,
 
     if (status == PROFILE_OK)
         status = tell_wait(ingest, thread, next.since_ns, false, error);
+    if (status == PROFILE_OK)
+        status = place_wait(ingest, thread, &next, error);
     if (status == PROFILE_OK)
         *state = next;
     return status;

@@ -340,14 +340,13 @@ static enum profile_status late_end(struct profile_ingest *ingest,
     return give_up_waiting(ingest, pair, error);
 }
 
-/* Close the completes of an event's thread that end before it.  */
+/* Close the completes of a thread that end before that time.  */
 static enum profile_status close_before(struct profile_ingest *ingest, uint32_t thread,
-                                        const struct timeline_event *event,
-                                        struct profile_error *error)
+                                        int64_t ts_ns, struct profile_error *error)
 {
-    if (event->key.ts_ns == INT64_MIN)
+    if (ts_ns == INT64_MIN)
         return PROFILE_OK;
-    return close_completes(ingest, thread, event->key.ts_ns - 1, error);
+    return close_completes(ingest, thread, ts_ns - 1, error);
 }
 
 static enum profile_status end_slice(struct profile_ingest *ingest, uint32_t thread,
@@ -357,7 +356,7 @@ static enum profile_status end_slice(struct profile_ingest *ingest, uint32_t thr
     struct span_stack *stack = ingest->threads[thread - 1].stack;
     /* A complete that ends now may be around this slice, so it is left for later; if it is inside,
      * it is closed with the slice.  */
-    enum profile_status status = close_before(ingest, thread, event, error);
+    enum profile_status status = close_before(ingest, thread, event->key.ts_ns, error);
     uint32_t open;
 
     if (status != PROFILE_OK)
@@ -394,13 +393,29 @@ enum profile_status ingest_span_place(struct profile_ingest *ingest,
     enum profile_status status = stack_of(ingest, event, &thread, error);
 
     if (status == PROFILE_OK)
-        status = close_before(ingest, thread, event, error);
+        status = close_before(ingest, thread, event->key.ts_ns, error);
     if (status != PROFILE_OK)
         return status;
     stack = ingest->threads[thread - 1].stack;
     out->depth = stack->count;
     out->id = stack->count > 0 ? stack->slices[stack->count - 1].id : 0;
     return PROFILE_OK;
+}
+
+enum profile_status ingest_span_callsite(struct profile_ingest *ingest, uint32_t thread,
+                                         int64_t ts_ns, profile_id *out,
+                                         struct profile_error *error)
+{
+    struct span_stack *stack = ingest->threads[thread - 1].stack;
+    enum profile_status status;
+
+    *out = 0;
+    if (!stack)
+        return PROFILE_OK;
+    status = close_before(ingest, thread, ts_ns, error);
+    if (status != PROFILE_OK || stack->count == 0)
+        return status;
+    return callsite_of(ingest, stack, stack->count - 1, out, error);
 }
 
 static enum profile_status take_instant(struct profile_ingest *ingest, uint32_t thread,

@@ -30,6 +30,20 @@ for kind in spans events sched; do
     check "$WORK/$kind.fxt"
 done
 
+# What the generator itself counted: how long each thread ran, and how long it waited for a CPU.
+"$fxtgen" --kind sched --count 5000 --seed 6 --truth "$WORK/truth" >"$WORK/sched.fxt" || fail "fxtgen --truth"
+rm -f "$WORK/store.fxtq"
+fxtq import -q "$WORK/sched.fxt" -o "$WORK/store.fxtq" || fail "sched.fxt"
+grep -v ';blocked' "$WORK/truth" | LC_ALL=C sort >"$WORK/expected"
+sqlite3 -separator ' ' "$WORK/store.fxtq" "
+    SELECT p.name || ';' || t.name || ';' || iif(state = 'R', 'ready', 'running'), sum(iif(dur = -1, (SELECT end_ts FROM trace_bounds) - ts, dur))
+    FROM thread_state JOIN thread AS t USING (utid) JOIN process AS p USING (upid) WHERE state IN ('R', 'Running') GROUP BY utid, state" |
+    LC_ALL=C sort >"$WORK/found"
+diff -u "$WORK/expected" "$WORK/found" || fail "other times than the generator's"
+grep ';ready' "$WORK/expected" >"$WORK/ready"
+fxt2pprof -q --profile offcpu --format folded --root thread "$WORK/sched.fxt" -o - | sed -n 's/;\[runnable\]/;ready/p' | LC_ALL=C sort >"$WORK/found"
+diff -u "$WORK/ready" "$WORK/found" || fail "other waits than the generator's"
+
 # Two captures in one store: each keeps its own, and what refers to rows refers to its own rows.
 rm -f "$WORK/store.fxtq"
 fxtq import "$WORK/random-1.fxt" "$WORK/scenario.fxt" -o "$WORK/store.fxtq" >"$WORK/log" 2>&1 || fail "$(cat "$WORK/log")"
