@@ -513,6 +513,7 @@ struct profile_notices {
     uint64_t bad_mappings;       /* empty ones, and ones that wrap around 2^64 */
     uint64_t stack_captures;     /* cpu_profiler/stack_sample blobs: raw stacks, not unwound */
     uint64_t unhandled_records;  /* of no meaning for the sink: logs, empty stacks, ... */
+    uint64_t untimed_messages;   /* allocations and releases without a time */
     uint64_t bad_messages;     /* of the memory sampler that break their format, or lack members */
     uint64_t repeated_blocks;  /* allocated at an address in use: a release was not told of */
     uint64_t unknown_frees;    /* released and not known: allocated before, or told too early */

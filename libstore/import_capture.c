@@ -253,6 +253,7 @@ static const struct {
     NOTICE(bad_mappings, "mappings that are empty or wrap around"),
     NOTICE(stack_captures, "raw stacks that were not unwound"),
     NOTICE(unhandled_records, "records of no meaning for the store"),
+    NOTICE(untimed_messages, "allocations and releases without a time"),
     NOTICE(bad_messages, "messages of the memory sampler that break their format"),
     NOTICE(repeated_blocks, "blocks allocated at an address in use"),
     NOTICE(unknown_frees, "releases of blocks that were not known"),

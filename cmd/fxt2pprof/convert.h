@@ -3,8 +3,8 @@
 #define CONVERT_H
 
 #include "cmd/cli/cli.h"
-#include "cmd/cli/symbols.h"
 #include "cmd/cli/select.h"
+#include "cmd/cli/symbols.h"
 #include "libprofile/profile.h"
 
 enum format { FORMAT_PPROF = 0, FORMAT_FOLDED = 1, FORMAT_TOP = 2 };
@@ -41,6 +41,8 @@ struct settings {
 struct totals {
     uint64_t records;
     uint64_t damage; /* places that were not understood */
+    bool has_start;  /* of the trace read last: its first time */
+    int64_t start_ns;
     struct profile_notices notices;
 };
 
@@ -60,7 +62,8 @@ enum cli_exit configure_heap(const struct settings *settings, struct profile *pr
  * is the last one's.  The caller frees it.  */
 char *partial_path(const char *path, size_t index, size_t count);
 /* What there is to say of a heap profile, for the summary.  */
-void print_heap(const struct settings *settings, const struct profile *profile);
+void print_heap(const struct settings *settings, const struct profile *profile,
+                const struct totals *totals);
 
 /* Print what was converted, what was lost and which modules lack symbols (summary.c).  kind is what
  * was written.  */

@@ -115,12 +115,18 @@ static void format_bytes(uint64_t bytes, char *text, size_t size)
     (void)snprintf(text, size, unit ? "%.2f %s" : "%.0f %s", amount, units[unit]);
 }
 
-static void print_peak(const struct profile_heap_peak *peak, const char *whose)
+/* When, as --at takes it.  */
+static void print_peak(const struct profile_heap_peak *peak, const char *whose,
+                       const struct totals *totals)
 {
+    uint64_t since_ns = (uint64_t)peak->ts_ns - (uint64_t)totals->start_ns;
     char bytes[32], time[48] = "";
 
     format_bytes(peak->bytes, bytes, sizeof bytes);
-    if (peak->has_time)
+    if (peak->has_time && totals->has_start && peak->ts_ns >= totals->start_ns)
+        (void)snprintf(time, sizeof time, " at +%" PRIu64 ".%09" PRIu64 "s", since_ns / 1000000000,
+                       since_ns % 1000000000);
+    else if (peak->has_time)
         (void)snprintf(time, sizeof time, " at %" PRId64, peak->ts_ns);
     cli_note("  peak%s: %s in use%s", whose, bytes, time);
 }
@@ -128,18 +134,19 @@ static void print_peak(const struct profile_heap_peak *peak, const char *whose)
 /* The peaks of as many processes as are worth a line each.  */
 #define SHOWN_PEAKS 5
 
-void print_heap(const struct settings *settings, const struct profile *profile)
+void print_heap(const struct settings *settings, const struct profile *profile,
+                const struct totals *totals)
 {
     size_t count;
     const struct profile_heap_peak *peaks = profile_heap_peaks(profile, &count);
 
     if (count > 0)
-        print_peak(&peaks[0], "");
+        print_peak(&peaks[0], "", totals);
     for (size_t i = 1; count > 2 && i < count && i <= SHOWN_PEAKS; i++) {
         char whose[48];
 
         (void)snprintf(whose, sizeof whose, " of process %" PRIu32, (uint32_t)peaks[i].process);
-        print_peak(&peaks[i], whose);
+        print_peak(&peaks[i], whose, totals);
     }
     if (count > SHOWN_PEAKS + 1)
         cli_note("  ... and %zu more processes", count - SHOWN_PEAKS - 1);

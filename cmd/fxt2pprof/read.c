@@ -19,28 +19,31 @@ static void add_notices(struct profile_notices *sum, const struct profile_notice
 
 /* --at +TIME counts from the first time of the trace.  */
 static void note_start(const struct settings *settings, const struct fxt_record *record,
-                       struct profile *profile)
+                       struct profile *profile, struct totals *totals)
 {
     int64_t ts_ns;
 
+    totals->has_start = true;
+    totals->start_ns = record->ts_ns;
+    if (!settings->at_time.relative)
+        return;
     if (__builtin_add_overflow(record->ts_ns, settings->at_time.ns, &ts_ns))
         ts_ns = settings->at_time.ns < 0 ? INT64_MIN : INT64_MAX;
     profile_heap_until(profile, ts_ns);
 }
 
 static enum cli_exit ingest_trace(const struct settings *settings, struct cli_trace *trace,
-                                  struct profile *profile, struct profile_ingest *ingest)
+                                  struct profile *profile, struct profile_ingest *ingest,
+                                  struct totals *totals)
 {
     const struct fxt_record *record;
     struct profile_error error;
     enum profile_status status = PROFILE_OK;
-    bool wants_start = settings->at_time.relative;
 
+    totals->has_start = false;
     while (status == PROFILE_OK && cli_trace_next(trace, &record)) {
-        if (wants_start && record->has_time) {
-            note_start(settings, record, profile);
-            wants_start = false;
-        }
+        if (!totals->has_start && record->has_time)
+            note_start(settings, record, profile, totals);
         status = profile_ingest_record(ingest, record, &error);
     }
     if (status == PROFILE_OK)
@@ -54,13 +57,17 @@ static enum cli_exit ingest_trace(const struct settings *settings, struct cli_tr
     return CLI_ENVIRONMENT;
 }
 
-/* What needs times makes no sense for messages that have none.  */
-static void refuse_times(const struct settings *settings, const struct cli_trace *trace)
+/* What needs times makes no sense for messages that have none: a recorded stream, or a trace that
+ * was made of one.  */
+static void refuse_untimed(const struct settings *settings, const struct cli_trace *trace,
+                           bool untimed)
 {
     enum fxt_format format;
 
-    if (settings->at_option && fxt_input_format(trace->input, &format, NULL) == FXT_OK &&
-        format == FXT_FORMAT_MESSAGES)
+    if (!settings->at_option)
+        return;
+    if (untimed ||
+        (fxt_input_format(trace->input, &format, NULL) == FXT_OK && format == FXT_FORMAT_MESSAGES))
         cli_usage_error("%s: %s: a recorded stream of messages has no times", settings->at_option,
                         trace->path);
 }
@@ -90,9 +97,10 @@ static enum cli_exit read_trace(const struct settings *settings,
         status = CLI_ENVIRONMENT;
     }
     if (status == CLI_OK)
-        refuse_times(settings, &trace);
+        refuse_untimed(settings, &trace, false);
     if (status == CLI_OK) {
-        status = ingest_trace(settings, &trace, profile, ingest);
+        status = ingest_trace(settings, &trace, profile, ingest, totals);
+        refuse_untimed(settings, &trace, profile_ingest_notices(ingest)->untimed_messages > 0);
         add_notices(&totals->notices, profile_ingest_notices(ingest));
         totals->records += trace.records;
         totals->damage += fxt_damage_total(fxt_reader_damage(trace.reader), false);

@@ -267,6 +267,8 @@ enum profile_status ingest_heap_message(struct profile_ingest *ingest,
     status = find_sender(ingest, &sender, error);
     if (status != PROFILE_OK || !ingest->processes[sender.process - 1].chosen)
         return status;
+    ingest->notices.untimed_messages += !record->has_time &&
+                                        sender.message.method != FIDL_SET_PROCESS_INFO;
     switch (sender.message.method) {
     case FIDL_SET_PROCESS_INFO:
         return take_process_info(ingest, &sender, error);

@@ -44,8 +44,8 @@ export HOME="$WORK" PPROF_TMPDIR="$WORK" PPROF_BINARY_PATH="$WORK/none" PPROF_TO
 fxt2pprof in.fxt -o heap.pb.gz 2>summary
 grep -q '^heap: [0-9,]* sampled allocations, ' summary || fail "$(cat summary)"
 grep -q '^There is a heap-free profile too: --profile heap-free$' summary || fail "$(cat summary)"
-grep -Eq '^  peak: [0-9.]+ MB in use at [0-9]+$' summary || fail "$(cat summary)"
-grep -Eq '^  peak of process [0-9]+: [0-9.]+ MB in use at [0-9]+$' summary || fail "$(cat summary)"
+grep -Eq '^  peak: [0-9.]+ MB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
+grep -Eq '^  peak of process [0-9]+: [0-9.]+ MB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
 decode() {
     gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/schemas" profile.proto
 }
@@ -91,7 +91,7 @@ peaks=$(total --at process-peak in.fxt)
 [ "$both" -lt "$peak" ] || fail "in use: $both, at the peak: $peak"
 [ "$peak" -le "$peaks" ] || fail "at the peak: $peak, at the processes' peaks: $peaks"
 # The summary says when; as it was then is as it was at the peak.
-when=$(sed -n 's/^  peak: .* at \([0-9]*\)$/\1/p' summary)
+when=$(sed -n 's/^  peak: .* at \(+.*\)$/\1/p' summary)
 fxt2pprof -q --format folded --at "$when" in.fxt >just-then
 fxt2pprof -q --format folded --at peak in.fxt | cmp - just-then || fail "--at $when is not --at peak"
 
@@ -201,6 +201,12 @@ for option in "--at 1s" "--at peak" "--at end" --ages "--every 1s -o x.pb.gz"; d
     grep -q 'a recorded stream of messages has no times' err || fail "$option: $(cat err)"
     if [ -s out ] || [ -e x.pb.gz ]; then fail "$option: output"; fi
 done
+# Nor do they get times from being in an archive.
+fxtcat recover -o archive.fxt stream-0 2>err || fail "$(cat err)"
+fxt2pprof -q -f folded archive.fxt | cmp - one || fail "a stream in an archive"
+status=0
+fxt2pprof --at +1s archive.fxt >out 2>err || status=$?
+[ $status -eq 2 ] || fail "--at of an archive of a stream: status $status"
 # Damage costs what it damages; the rest is there, and so is status 3.
 (head -c 100000 stream-0 && printf 'damage!!' && tail -c +100001 stream-0) >damaged
 status=0
