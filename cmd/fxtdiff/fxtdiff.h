@@ -227,7 +227,8 @@ struct diff_report {
     /* NULL where there is nothing to compare with: one side only, for budgets, or runs that cannot
      * be compared, for which problem gives the reason.  */
     struct profile_comparison *comparison;
-    const char *problem; /* a phrase; NULL: none */
+    const char *problem;          /* a phrase; NULL: none */
+    const char *total_suppressed; /* why a dearer total does not fail the gate; NULL: it does */
     struct diff_rule *rules;
     size_t rule_count;
 
@@ -252,6 +253,7 @@ struct diff_report *diff_report_open(const struct diff_set *set,
 void diff_report_judge(struct diff_report *report);
 enum cli_exit diff_report_exit(const struct diff_report *report); /* status of a verdict */
 void diff_report_close(struct diff_report *report);               /* accepts NULL */
+bool diff_total_is_dearer(const struct diff_report *report);      /* with a comparison */
 
 /* For policies.  Text is copied.  After any of them the verdict is made anew.  */
 void diff_report_reason(struct diff_report *report, const char *format, ...)

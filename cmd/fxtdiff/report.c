@@ -7,6 +7,7 @@
 #include "cmd/fxtdiff/arena.h"
 #include "cmd/fxtdiff/compare.h"
 #include "cmd/fxtdiff/format.h"
+#include "cmd/fxtdiff/policies.h"
 
 /* ---- Texts ---- */
 
@@ -324,7 +325,7 @@ static const char *make_power(struct diff_report *report)
 
 /* ---- Verdict ---- */
 
-static bool total_is_dearer(const struct diff_report *report)
+bool diff_total_is_dearer(const struct diff_report *report)
 {
     const struct profile_total_change *total = &report->comparison->total;
 
@@ -365,13 +366,16 @@ static enum profile_verdict judge_comparison(struct diff_report *report)
                            PROFILE_COMPARE_MIN_RUNS, wanted_runs(report));
         return PROFILE_VERDICT_INCONCLUSIVE;
     }
-    if (total_is_dearer(report))
+    if (diff_total_is_dearer(report) && report->total_suppressed)
+        diff_report_note(report, "the total is %.1f %% dearer, suppressed: %s",
+                         100 * total->relative, report->total_suppressed);
+    else if (diff_total_is_dearer(report))
         diff_report_reason(report, "the total is %.1f %% dearer (p %s%s)", 100 * total->relative,
                            total->p < 0.001 ? "" : "= ", diff_probability(total->p, p));
     if (report->dearer_count > 0)
         diff_report_reason(report, "%zu function%s dearer", report->dearer_count,
                            report->dearer_count == 1 ? " is" : "s are");
-    if (total_is_dearer(report) || report->dearer_count > 0)
+    if ((diff_total_is_dearer(report) && !report->total_suppressed) || report->dearer_count > 0)
         return PROFILE_VERDICT_FAIL;
     if (total->detectable > report->settings->compare.min_total) {
         diff_report_reason(report,
@@ -403,7 +407,8 @@ static void put_behind(struct diff_report *report, size_t before)
     size_t count = report->reason_count, own = count - before;
     const char **ordered = cli_allocate(count, sizeof *ordered);
 
-    memcpy(ordered, report->reasons + before, own * sizeof *ordered);
+    if (own > 0)
+        memcpy(ordered, report->reasons + before, own * sizeof *ordered);
     if (before > 0)
         memcpy(ordered + own, report->reasons, before * sizeof *ordered);
     if (count > 0)
@@ -470,6 +475,7 @@ static void add_notes(struct diff_report *report)
     if (assumed > 0 && assumed < set->run_count)
         diff_report_note(report, "%zu run%s no sample type: taken for %s in %s", assumed,
                          assumed == 1 ? " says" : "s say", set->type.type, set->type.unit);
+    diff_note_environment(report);
 }
 
 struct diff_report *diff_report_open(const struct diff_set *set,
