@@ -143,6 +143,9 @@ struct cli_output {
  * CLI_ENVIRONMENT.  */
 enum cli_exit cli_output_open(struct cli_output *output, const char *path);
 
+/* What is written goes behind what the file holds, at once.  */
+enum cli_exit cli_output_append(struct cli_output *output, const char *path);
+
 /* Fits the write callbacks of the libraries: 0 or errno.  */
 int cli_output_write(void *output, const void *bytes, size_t size);
 

@@ -60,6 +60,18 @@ enum cli_exit cli_output_open(struct cli_output *output, const char *path)
     return CLI_ENVIRONMENT;
 }
 
+enum cli_exit cli_output_append(struct cli_output *output, const char *path)
+{
+    *output = (struct cli_output){ .path = path };
+    output->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (output->fd < 0) {
+        cli_error("%s: %s", path, strerror(errno));
+        return CLI_ENVIRONMENT;
+    }
+    output->buffer = cli_allocate(1, CLI_OUTPUT_BYTES);
+    return CLI_OK;
+}
+
 static int write_all(struct cli_output *output, const unsigned char *bytes, size_t size)
 {
     while (size > 0 && !output->failed) {

@@ -144,7 +144,7 @@ static void put_rules(const struct diff_report *report, struct cli_output *outpu
         diff_print(output, "\n%zu more budgets.\n", report->rule_count - shown);
 }
 
-static void put_report(const struct diff_report *report, struct cli_output *output)
+void diff_print_markdown(const struct diff_report *report, struct cli_output *output)
 {
     diff_print(output, "### fxtdiff: %s\n\n", diff_verdict_name(report->verdict));
     for (size_t i = 0; i < report->reason_count && i < NOTES; i++)
@@ -164,5 +164,5 @@ static void put_report(const struct diff_report *report, struct cli_output *outp
 
 enum cli_exit diff_write_markdown(const struct diff_report *report, const char *path)
 {
-    return diff_write_whole(report, path, put_report);
+    return diff_write_whole(report, path, diff_print_markdown);
 }

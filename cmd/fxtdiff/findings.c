@@ -1,0 +1,209 @@
+/* findings.c - a report as a list of messages.  */
+#include "cmd/fxtdiff/findings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtdiff/format.h"
+
+const char *diff_source_path(const char *file)
+{
+    static const char *const variables[] = { "GITHUB_WORKSPACE", "CI_PROJECT_DIR" };
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *root = getenv(variables[i]);
+        size_t length = root ? strlen(root) : 0;
+
+        while (length > 0 && root[length - 1] == '/')
+            length--;
+        if (length > 0 && strncmp(file, root, length) == 0 && file[length] == '/')
+            return file + length + 1;
+    }
+    return file;
+}
+
+/* ---- Kinds ---- */
+
+const char *diff_finding_id(enum diff_finding_kind kind)
+{
+    static const char *const ids[] = {
+        [DIFF_FINDING_INCONCLUSIVE] = "inconclusive", [DIFF_FINDING_TOTAL] = "total-dearer",
+        [DIFF_FINDING_FUNCTION] = "function-dearer",  [DIFF_FINDING_MOVED] = "function-moved",
+        [DIFF_FINDING_BUDGET] = "budget-exceeded",
+    };
+
+    return ids[kind];
+}
+
+const char *diff_finding_help(enum diff_finding_kind kind)
+{
+    static const char *const helps[] = {
+        [DIFF_FINDING_INCONCLUSIVE] = "These runs cannot tell whether the new build is dearer.",
+        [DIFF_FINDING_TOTAL] = "The new build costs more in all.",
+        [DIFF_FINDING_FUNCTION] = "The function costs more in the new build.",
+        [DIFF_FINDING_MOVED] = "The function costs more, its file or its callers do not: moved.",
+        [DIFF_FINDING_BUDGET] = "The new build costs more than a budget allows.",
+    };
+
+    return helps[kind];
+}
+
+/* ---- Functions ---- */
+
+/* The family that carries the flag; the function's own cost when both do.  */
+static bool own_cost_says_it(const struct diff_row *row)
+{
+    return row->self.flag == row->flag || row->total.flag != row->flag;
+}
+
+const char *diff_describe_row(struct diff_report *report, const struct diff_row *row)
+{
+    bool own = own_cost_says_it(row);
+    const struct profile_change *change = own ? &row->self : &row->total;
+    char relative[32], q[32];
+
+    if (isinf(change->relative))
+        return diff_report_text(report, "%s %.2f%% of the total, none before (q %s)",
+                                own ? "own cost" : "cost with callees", 100 * change->new_share,
+                                diff_probability(change->q, q));
+    return diff_report_text(report, "%s %s (%.2f%% to %.2f%% of the total, q %s)%s%s",
+                            own ? "own cost" : "cost with callees",
+                            diff_relative(change->relative, relative), 100 * change->base_share,
+                            100 * change->new_share, diff_probability(change->q, q),
+                            row->state != DIFF_BOTH ? ", " : "",
+                            row->state != DIFF_BOTH ? diff_state_name(row->state) : "");
+}
+
+static struct diff_finding *add(struct diff_findings *findings, enum diff_finding_kind kind,
+                                enum diff_finding_level level, const char *name)
+{
+    struct diff_finding *finding = &findings->items[findings->count++];
+
+    findings->errors += level == DIFF_ERROR;
+    *finding = (struct diff_finding){ .kind = kind, .level = level, .name = name, .file = "" };
+    return finding;
+}
+
+static void add_row(struct diff_findings *findings, struct diff_report *report, uint32_t index)
+{
+    const struct diff_row *row = &report->rows[index];
+    bool moved = row->flag == PROFILE_CHANGE_MOVED;
+    /* With too few runs a change is worth a look, and no more.  */
+    enum diff_finding_level level = row->suppressed || moved                  ? DIFF_NOTE
+                                    : report->verdict == PROFILE_VERDICT_FAIL ? DIFF_ERROR
+                                                                              : DIFF_WARNING;
+    struct diff_finding *finding;
+
+    if (row->flag != PROFILE_CHANGE_DEARER && !moved)
+        return;
+    finding = add(findings, moved ? DIFF_FINDING_MOVED : DIFF_FINDING_FUNCTION, level,
+                  row->names->name);
+    finding->row = index;
+    finding->suppressed = row->suppressed;
+    finding->file = diff_source_path(diff_file_of(row->names, &finding->line));
+    finding->message = diff_report_text(
+        report, "%s %s: %s%s%s%s", row->names->name, moved ? "moved, not slower" : "got dearer",
+        diff_describe_row(report, row), row->suppressed ? " (suppressed: " : "",
+        row->suppressed ? row->suppressed : "", row->suppressed ? ")" : "");
+}
+
+/* ---- The others ---- */
+
+static void add_total(struct diff_findings *findings, struct diff_report *report)
+{
+    const struct profile_total_change *total = &report->comparison->total;
+    bool fails = report->verdict == PROFILE_VERDICT_FAIL && !report->total_suppressed;
+    struct diff_finding *finding;
+    char relative[32], p[32], base[32], now[32];
+
+    if (!diff_total_is_dearer(report))
+        return;
+    finding = add(findings, DIFF_FINDING_TOTAL,
+                  fails                      ? DIFF_ERROR
+                  : report->total_suppressed ? DIFF_NOTE
+                                             : DIFF_WARNING,
+                  "total");
+    finding->suppressed = report->total_suppressed;
+    finding->message = diff_report_text(
+        report, "the total got dearer: %s (95%% interval %+.1f%% to %+.1f%%, %s to %s, p %s)%s%s%s",
+        diff_relative(total->relative, relative), 100 * total->low, 100 * total->high,
+        diff_amount(report->set, total->base, base), diff_amount(report->set, total->new_cost, now),
+        diff_probability(total->p, p), report->total_suppressed ? " (suppressed: " : "",
+        report->total_suppressed ? report->total_suppressed : "",
+        report->total_suppressed ? ")" : "");
+}
+
+/* "budgets.txt:3" as a file and a line.  */
+static void place_rule(struct diff_report *report, const struct diff_rule *rule,
+                       struct diff_finding *finding)
+{
+    const char *colon = strrchr(rule->place, ':');
+
+    if (!colon)
+        return;
+    finding->file = diff_source_path(
+        diff_report_text(report, "%.*s", (int)(colon - rule->place), rule->place));
+    finding->line = (uint32_t)strtoul(colon + 1, NULL, 10);
+}
+
+static void add_rule(struct diff_findings *findings, struct diff_report *report, uint32_t index)
+{
+    const struct diff_rule *rule = &report->rules[index];
+    struct diff_finding *finding;
+
+    if (rule->outcome == DIFF_RULE_KEPT)
+        return;
+    finding = add(findings, DIFF_FINDING_BUDGET,
+                  rule->outcome == DIFF_RULE_BROKEN ? DIFF_ERROR : DIFF_WARNING, rule->text);
+    finding->row = index;
+    finding->message = diff_report_text(
+        report, "budget %s: %s (%s)",
+        rule->outcome == DIFF_RULE_BROKEN ? "exceeded" : "not checked", rule->text, rule->result);
+    if (*rule->file) {
+        finding->file = diff_source_path(rule->file);
+        finding->line = rule->line;
+    } else {
+        place_rule(report, rule, finding);
+    }
+}
+
+static void add_inconclusive(struct diff_findings *findings, struct diff_report *report)
+{
+    struct diff_finding *finding = add(findings, DIFF_FINDING_INCONCLUSIVE, DIFF_WARNING,
+                                       "conclusive");
+
+    finding->message = diff_report_text(report, "inconclusive: %s",
+                                        report->reason_count > 0 ? report->reasons[0] : "");
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const struct diff_finding *left = a, *right = b;
+
+    if (left->level != right->level)
+        return left->level > right->level ? -1 : 1;
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    return (left->row > right->row) - (left->row < right->row);
+}
+
+struct diff_findings diff_find(const struct diff_report *constant)
+{
+    struct diff_report *report = (struct diff_report *)constant; /* for its texts */
+    struct diff_findings findings = { .count = 0 };
+
+    findings.items = cli_allocate(report->row_count + report->rule_count + 2,
+                                  sizeof *findings.items);
+    if (report->verdict == PROFILE_VERDICT_INCONCLUSIVE)
+        add_inconclusive(&findings, report);
+    if (report->comparison)
+        add_total(&findings, report);
+    for (size_t i = 0; i < report->row_count; i++)
+        add_row(&findings, report, (uint32_t)i);
+    for (size_t i = 0; i < report->rule_count; i++)
+        add_rule(&findings, report, (uint32_t)i);
+    if (findings.count > 1)
+        qsort(findings.items, findings.count, sizeof *findings.items, worst_first);
+    return findings;
+}

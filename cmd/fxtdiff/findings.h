@@ -1,0 +1,50 @@
+/* findings.h - a report as a list of messages, for tools that show one at a place in the source:
+ * JUnit, SARIF, GitHub's annotations.  */
+#ifndef FXTDIFF_FINDINGS_H
+#define FXTDIFF_FINDINGS_H
+
+#include "cmd/fxtdiff/fxtdiff.h"
+
+enum diff_finding_kind {
+    DIFF_FINDING_INCONCLUSIVE = 0, /* why there is no verdict */
+    DIFF_FINDING_TOTAL = 1,
+    DIFF_FINDING_FUNCTION = 2,
+    DIFF_FINDING_MOVED = 3,
+    DIFF_FINDING_BUDGET = 4,
+    DIFF_FINDING_KINDS = 5,
+};
+
+enum diff_finding_level { DIFF_NOTE, DIFF_WARNING, DIFF_ERROR };
+
+struct diff_finding {
+    enum diff_finding_kind kind;
+    enum diff_finding_level level;
+    const char *name;       /* of the function, the budget, or "total" */
+    const char *message;    /* one line */
+    const char *file;       /* as it is written to others; "" unknown */
+    uint32_t line;          /* 0 unknown */
+    const char *suppressed; /* the reason not to mind, or NULL */
+    uint32_t row;           /* index of the report's rows or rules, for those kinds */
+};
+
+struct diff_findings {
+    struct diff_finding *items; /* the worst first, as in the report; free() */
+    size_t count;
+    size_t errors;
+};
+
+/* Texts belong to the report.  */
+struct diff_findings diff_find(const struct diff_report *report);
+
+/* What each kind is called: "function-dearer"; and what it means, a sentence.  */
+const char *diff_finding_id(enum diff_finding_kind kind);
+const char *diff_finding_help(enum diff_finding_kind kind);
+
+/* How a function's cost changed: "own cost +15.2% (4.00% to 4.55% of the total, q 0.003)".  */
+const char *diff_describe_row(struct diff_report *report, const struct diff_row *row);
+
+/* A path of the debug information as CI systems want it: relative to the checkout, which is
+ * $GITHUB_WORKSPACE or $CI_PROJECT_DIR, if it lies below.  */
+const char *diff_source_path(const char *file);
+
+#endif /* FXTDIFF_FINDINGS_H */

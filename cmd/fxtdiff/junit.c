@@ -1,0 +1,220 @@
+/* junit.c - a report as JUnit XML, as Jenkins, GitLab and others read it.
+ *
+ * A test case for whether there is a verdict, for the total, for each function that was tested, and
+ * for each budget.  What is inconclusive is an error, so that it never looks like a pass.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtdiff/findings.h"
+#include "cmd/fxtdiff/outputs.h"
+#include "cmd/fxtdiff/print.h"
+
+/* Points to one of findings.  */
+struct junit_place {
+    const struct diff_finding *finding;
+};
+
+struct junit {
+    const struct diff_report *report;
+    struct diff_findings findings;
+    struct cli_output output;
+    /* Finding of each row and rule; NULL: none.  */
+    struct junit_place *of_row, *of_rule;
+    const struct diff_finding *total, *inconclusive;
+};
+
+/* Bytes 0 to 31 are not there: texts of a report are clean.  */
+static void put_escaped(struct cli_output *output, const char *text)
+{
+    for (;;) {
+        size_t plain = strcspn(text, "&<>\"");
+
+        (void)cli_output_write(output, text, plain);
+        text += plain;
+        switch (*text++) {
+        case '&':
+            diff_print(output, "&amp;");
+            break;
+        case '<':
+            diff_print(output, "&lt;");
+            break;
+        case '>':
+            diff_print(output, "&gt;");
+            break;
+        case '"':
+            diff_print(output, "&quot;");
+            break;
+        default:
+            return;
+        }
+    }
+}
+
+static void put_attribute(struct cli_output *output, const char *name, const char *value)
+{
+    diff_print(output, " %s=\"", name);
+    put_escaped(output, value);
+    diff_print(output, "\"");
+}
+
+/* ---- Cases ---- */
+
+static const char *element_of(const struct diff_finding *finding)
+{
+    if (finding->suppressed)
+        return "skipped";
+    switch (finding->level) {
+    case DIFF_ERROR:
+        return "failure";
+    case DIFF_WARNING:
+        return "error";
+    case DIFF_NOTE:
+        break;
+    }
+    return NULL;
+}
+
+static void put_outcome(struct junit *junit, const struct diff_finding *finding)
+{
+    const char *element = element_of(finding);
+
+    if (!element) {
+        diff_print(&junit->output, "      <system-out>");
+        put_escaped(&junit->output, finding->message);
+        diff_print(&junit->output, "</system-out>\n");
+        return;
+    }
+    diff_print(&junit->output, "      <%s", element);
+    put_attribute(&junit->output, "message", finding->message);
+    if (!finding->suppressed)
+        put_attribute(&junit->output, "type", diff_finding_id(finding->kind));
+    diff_print(&junit->output, "/>\n");
+}
+
+static void put_case(struct junit *junit, const char *class, const char *name, const char *file,
+                     uint32_t line, const struct diff_finding *finding)
+{
+    struct cli_output *output = &junit->output;
+
+    diff_print(output, "    <testcase");
+    put_attribute(output, "name", name);
+    put_attribute(output, "classname", class);
+    if (*file)
+        put_attribute(output, "file", file);
+    if (*file && line > 0)
+        diff_print(output, " line=\"%u\"", line);
+    diff_print(output, " time=\"0\"%s>\n", finding ? "" : "/");
+    if (!finding)
+        return;
+    put_outcome(junit, finding);
+    diff_print(output, "    </testcase>\n");
+}
+
+static bool has_case(const struct junit *junit, size_t row)
+{
+    const struct diff_row *it = &junit->report->rows[row];
+
+    return it->self.tested || it->total.tested || junit->of_row[row].finding;
+}
+
+static void put_cases(struct junit *junit)
+{
+    const struct diff_report *report = junit->report;
+
+    put_case(junit, "fxtdiff", "conclusive", "", 0, junit->inconclusive);
+    if (report->comparison)
+        put_case(junit, "fxtdiff", "total", "", 0, junit->total);
+    for (size_t i = 0; i < report->rule_count; i++)
+        put_case(junit, "fxtdiff.budget", report->rules[i].text, "", 0, junit->of_rule[i].finding);
+    for (size_t i = 0; i < report->row_count; i++) {
+        uint32_t line = 0;
+        const char *file = diff_source_path(diff_file_of(report->rows[i].names, &line));
+
+        if (has_case(junit, i))
+            put_case(junit, "fxtdiff.function", report->rows[i].names->name, file, line,
+                     junit->of_row[i].finding);
+    }
+}
+
+/* ---- The file ---- */
+
+static void index_findings(struct junit *junit)
+{
+    const struct diff_report *report = junit->report;
+
+    junit->of_row = cli_allocate(report->row_count + 1, sizeof *junit->of_row);
+    junit->of_rule = cli_allocate(report->rule_count + 1, sizeof *junit->of_rule);
+    for (size_t i = 0; i < junit->findings.count; i++) {
+        const struct diff_finding *finding = &junit->findings.items[i];
+
+        switch (finding->kind) {
+        case DIFF_FINDING_INCONCLUSIVE:
+            junit->inconclusive = finding;
+            break;
+        case DIFF_FINDING_TOTAL:
+            junit->total = finding;
+            break;
+        case DIFF_FINDING_FUNCTION:
+        case DIFF_FINDING_MOVED:
+            junit->of_row[finding->row].finding = finding;
+            break;
+        default:
+            junit->of_rule[finding->row].finding = finding;
+            break;
+        }
+    }
+}
+
+static size_t count_elements(const struct junit *junit, const char *element)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < junit->findings.count; i++) {
+        const char *of = element_of(&junit->findings.items[i]);
+
+        count += of && strcmp(of, element) == 0;
+    }
+    return count;
+}
+
+static void put_suite(struct junit *junit)
+{
+    const struct diff_report *report = junit->report;
+    struct cli_output *output = &junit->output;
+    size_t cases = (report->comparison ? 2 : 1) + report->rule_count;
+    char counts[200];
+
+    for (size_t i = 0; i < report->row_count; i++)
+        cases += has_case(junit, i);
+    (void)snprintf(counts, sizeof counts,
+                   "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"0\"",
+                   cases, count_elements(junit, "failure"), count_elements(junit, "error"),
+                   count_elements(junit, "skipped"));
+    diff_print(output,
+               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites %s>\n"
+               "  <testsuite name=\"fxtdiff\" %s>\n    <properties>\n",
+               counts, counts);
+    diff_print(output, "      <property name=\"verdict\" value=\"%s\"/>\n",
+               diff_verdict_name(report->verdict));
+    diff_print(output, "      <property name=\"power\"");
+    put_attribute(output, "value", report->power);
+    diff_print(output, "/>\n    </properties>\n");
+    put_cases(junit);
+    diff_print(output, "  </testsuite>\n</testsuites>\n");
+}
+
+enum cli_exit diff_write_junit(const struct diff_report *report, const char *path)
+{
+    struct junit junit = { .report = report };
+    enum cli_exit status = cli_output_open(&junit.output, path);
+
+    if (status != CLI_OK)
+        return status;
+    junit.findings = diff_find(report);
+    index_findings(&junit);
+    put_suite(&junit);
+    free(junit.findings.items);
+    free(junit.of_row);
+    free(junit.of_rule);
+    return cli_output_commit(&junit.output);
+}

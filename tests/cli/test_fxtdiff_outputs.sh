@@ -1,0 +1,246 @@
+#!/bin/sh
+# fxtdiff's outputs, as those who read them do: junitparser, the schema of SARIF, GitHub's runner, flamegraph.pl, Go's pprof.
+set -eu
+
+cd "$WORK"
+HOME=$WORK
+PPROF_TMPDIR=$WORK
+export HOME PPROF_TMPDIR
+unset GITHUB_WORKSPACE GITHUB_STEP_SUMMARY CI_PROJECT_DIR
+failed=0
+fail() {
+    echo "$*"
+    failed=1
+}
+run() { # run STATUS OPTION...
+    expected=$1
+    shift
+    status=0
+    fxtdiff "$@" >out 2>err || status=$?
+    [ $status -eq "$expected" ] || {
+        fail "fxtdiff $*: status $status, not $expected"
+        cat out err
+    }
+}
+same() { # same WHAT: expected is actual
+    cmp -s expected actual || {
+        fail "$1:"
+        diff -u expected actual
+    }
+}
+
+# encode NAME HOT COLD: a pprof profile whose functions have places; names that are hard to write down
+encode() {
+    protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >"$1" <<END
+sample_type { type: 1 unit: 2 }
+sample { location_id: 2 location_id: 1 value: $2 } sample { location_id: 3 location_id: 1 value: $3 } sample { location_id: 1 value: 4000 }
+mapping { id: 1 filename: 10 has_functions: true }
+location { id: 1 mapping_id: 1 line { function_id: 1 line: 12 } } location { id: 2 mapping_id: 1 line { function_id: 2 line: 34 } }
+location { id: 3 mapping_id: 1 line { function_id: 3 line: 56 } }
+function { id: 1 name: 3 filename: 4 start_line: 10 } function { id: 2 name: 5 filename: 6 start_line: 30 }
+function { id: 3 name: 7 filename: 8 start_line: 50 }
+string_table: "" string_table: "samples" string_table: "count" string_table: "main" string_table: "/home/ci/app/src/main.cc"
+string_table: "std::map<a, b>::operator[](\"x\" & 'y')" string_table: "/home/ci/app/src/hot, 100%:path.cc" string_table: "cold;er 3"
+string_table: "src/cold.cc" string_table: "unused" string_table: "/home/ci/app/app"
+END
+}
+for i in 1 2 3 4 5; do
+    encode base$i $((3000 + 10 * i)) $((2900 - 10 * i))
+    encode dear$i $((4000 + 10 * i)) $((2900 - 10 * i))
+    encode same$i $((3060 - 10 * i)) $((2840 + 10 * i))
+done
+cat >budgets <<'END'
+function main self < 90%
+function *operator* self < 5%
+cpu < 3s
+END
+
+# Packages of the distribution are its own Python's.
+with() { # with MODULE: a Python that has it
+    for python in python3 /usr/bin/python3; do
+        ! "$python" -W ignore -c "import $1" 2>/dev/null || {
+            echo "$python"
+            return
+        }
+    done
+    echo python3
+}
+
+# ---- JUnit ----
+
+cat >junit.py <<'END'
+import sys
+from junitparser import JUnitXml, Failure, Error, Skipped
+xml = JUnitXml.fromfile(sys.argv[1])
+for suite in xml:
+    counts = {Failure: 0, Error: 0, Skipped: 0}
+    for case in suite:
+        for result in case.result:
+            if type(result) in counts:
+                counts[type(result)] += 1
+        print(case.classname, case.name, case._elem.get("file") or "-", case._elem.get("line") or "-",
+              [(type(r).__name__, r.type) for r in case.result if type(r) in counts], sep="|")
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == \
+        (len(list(suite)), counts[Failure], counts[Error], counts[Skipped]), "counts"
+END
+run 1 base? -- dear? --junit junit.xml --budget budgets -q
+"$(with junitparser)" junit.py junit.xml >actual || fail "junitparser does not read it"
+cat >expected <<'END'
+fxtdiff|conclusive|-|-|[]
+fxtdiff|total|-|-|[('Failure', 'total-dearer')]
+fxtdiff.budget|function main self < 90%|-|-|[]
+fxtdiff.budget|function *operator* self < 5%|-|-|[('Failure', 'budget-exceeded')]
+fxtdiff.budget|cpu < 3s|-|-|[('Error', 'budget-exceeded')]
+fxtdiff.function|std::map<a, b>::operator[]("x" & 'y')|/home/ci/app/src/hot, 100%:path.cc|30|[('Failure', 'function-dearer')]
+fxtdiff.function|cold;er 3|src/cold.cc|50|[]
+fxtdiff.function|main|/home/ci/app/src/main.cc|10|[]
+END
+sort expected >sorted && mv sorted expected
+sort actual >sorted && mv sorted actual
+same "JUnit"
+python3 -c 'import sys, xml.dom.minidom as m; m.parse("junit.xml")'
+GITHUB_WORKSPACE=/home/ci/app/ fxtdiff base? -- dear? --junit junit.xml -q || true
+grep -q 'file="src/hot, 100%:path.cc" line="30"' junit.xml || fail "GITHUB_WORKSPACE is not taken off"
+CI_PROJECT_DIR=/home/ci fxtdiff base? -- dear? --junit junit.xml -q || true
+grep -q 'file="app/src/hot' junit.xml || fail "CI_PROJECT_DIR is not taken off"
+run 0 base? -- same? --junit junit.xml -q
+grep -q '<testsuites tests="5" failures="0" errors="0" skipped="0"' junit.xml || fail "a pass fails: $(cat junit.xml)"
+run 5 base1 -- same1 --junit junit.xml -q
+grep -q 'failures="0" errors="1"' junit.xml || fail "what is inconclusive passes"
+run 1 base? -- dear? --junit - -q
+head -n 1 out | grep -q '^<?xml' || fail "- is not standard output"
+
+# ---- SARIF ----
+
+cat >sarif.py <<'END'
+import json, sys, urllib.parse
+import jsonschema
+log = json.load(open(sys.argv[2]))
+jsonschema.Draft4Validator(json.load(open(sys.argv[1]))).validate(log)
+(run,) = log["runs"]
+rules = run["tool"]["driver"]["rules"]
+for result in run["results"]:
+    assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+    (location,) = result["locations"]
+    place = location["physicalLocation"]
+    print(result["level"], result["ruleId"], urllib.parse.unquote(place["artifactLocation"]["uri"]), place["region"]["startLine"],
+          [s["justification"] for s in result.get("suppressions", [])], sep="|")
+print(run["properties"]["verdict"], run["invocations"][0]["exitCode"])
+END
+sarif() { # sarif FILE: to actual
+    "$(with jsonschema)" -W ignore sarif.py "$ROOT/testdata/fxtdiff/sarif-2.1.0-trimmed.json" "$1" >actual || fail "$1 is not SARIF"
+}
+cat >suppressions <<'END'
+# known
+function *operator* until 2030-01-01: the cure: worse than the illness
+END
+run 1 base? -- dear? --sarif log.sarif --budget budgets -q
+sarif log.sarif
+cat >expected <<'END'
+error|total-dearer|dear1|1|[]
+error|function-dearer|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
+error|budget-exceeded|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
+warning|budget-exceeded|budgets|3|[]
+FAIL 1
+END
+same "SARIF"
+grep -q 'hot,%20100%25%3Apath.cc' log.sarif || fail "the URI is not one"
+run 1 base? -- dear? --sarif log.sarif --suppressions suppressions --today 2029-12-31 -q
+sarif log.sarif
+cat >expected <<'END'
+error|total-dearer|dear1|1|[]
+note|function-dearer|file:///home/ci/app/src/hot, 100%:path.cc|30|['the cure: worse than the illness, until 2030-01-01']
+FAIL 1
+END
+same "SARIF with suppressions"
+run 5 base1 -- same1 --sarif log.sarif -q
+sarif log.sarif
+grep -q '^warning|inconclusive|same1|1' actual || fail "SARIF of nothing conclusive: $(cat actual)"
+run 0 base? -- same? --sarif log.sarif -q
+sarif log.sarif
+echo 'PASS 0' >expected
+same "SARIF of a pass"
+
+# ---- GitHub: as actions/runner takes a command apart ----
+
+cat >github.py <<'END'
+import re, sys
+for line in open(sys.argv[1]):
+    found = re.fullmatch(r"::(\w+)(?: (.*?))?::(.*)\n", line)
+    if not found:
+        continue
+    def plain(text, more=()):
+        for code, character in (*more, ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
+            text = text.replace(code, character)
+        return text
+    properties = dict(pair.split("=", 1) for pair in (found[2] or "").split(","))
+    print(found[1], *(plain(properties.get(k, "-"), (("%3A", ":"), ("%2C", ","))) for k in ("file", "line", "title")), plain(found[3]), sep="|")
+END
+echo 'from an earlier command' >summary.md
+GITHUB_WORKSPACE=/home/ci/app GITHUB_STEP_SUMMARY=$WORK/summary.md fxtdiff base? -- dear? --github >out || true
+python3 github.py out >actual
+grep -q "^error|src/hot, 100%:path.cc|30|fxtdiff function-dearer|std::map<a, b>::operator\[\](\"x\" & 'y') got dearer: own cost +33" actual ||
+    fail "no annotation at the function: $(cat actual)"
+grep -q '^error|-|-|fxtdiff total-dearer|the total got dearer: +10' actual || fail "no annotation of the total: $(cat actual)"
+[ "$(head -n 1 summary.md)" = 'from an earlier command' ] || fail "the summary was not appended to"
+fxtdiff base? -- dear? --markdown >markdown || true
+tail -n +2 summary.md | cmp -s - markdown || fail "the summary is not the report"
+run 0 base? -- same? --github
+grep -q '^::notice title=fxtdiff PASS::5 + 5 runs' out || fail "no notice of a pass: $(cat out)"
+run 5 base1 -- same1 --github
+grep -q '^::warning title=fxtdiff inconclusive::inconclusive: 1 + 1 runs' out || fail "no warning: $(cat out)"
+GITHUB_STEP_SUMMARY=/nowhere/summary run 4 base? -- same? --github
+grep -q '^fxtdiff: /nowhere/summary: ' err || fail "$(cat err)"
+
+# ---- Folded stacks, two columns ----
+
+run 1 base? -- dear? --folded two -q
+cat >expected <<'END'
+main 4000 4000
+main;cold:er_3 2870 2870
+main;std::map<a, b>::operator[](x & y) 3030 4030
+END
+cp two actual
+same "folded stacks"
+flamegraph=$(command -v flamegraph.pl || echo /usr/share/perl5/Devel/NYTProf/flamegraph.pl)
+perl "$flamegraph" --hash two >svg 2>err
+[ ! -s err ] || fail "flamegraph.pl: $(cat err)"
+grep -q 'operator\[\](x &amp; y) (4,030 samples, 36.97%; +9.17%)' svg || fail "flamegraph.pl draws: $(grep '<title>' svg)"
+# Of one run a side, what difffolded.pl gives: the union of both, sorted here.
+for seed in 1 2; do
+    "$O/bench/fxtgen" --kind spans --stacks 40 --depth 6 --count 2000 --seed $seed >spans$seed.fxt
+    fxt2pprof -q --format folded --root none -o spans$seed.folded spans$seed.fxt
+    fxt2pprof -q -o spans$seed.pb.gz spans$seed.fxt
+done
+awk '{ n = $NF; sub(/ [0-9]+$/, ""); all[$0]; if (FNR == NR) a[$0] += n; else b[$0] += n }
+    END { for (s in all) print s, a[s] + 0, b[s] + 0 }' spans1.folded spans2.folded | LC_ALL=C sort >expected
+run 5 spans1.folded spans2.folded --folded actual -q
+LC_ALL=C sort actual >sorted && mv sorted actual
+same "difffolded"
+
+# ---- pprof: what pprof -diff_base shows of the same two ----
+
+top() { # top PPROF-OPTION...: the table alone, sorted
+    go tool pprof -top "$@" 2>err | sed '1,/flat%/d' | sed 's/  *[^ ]*%//2' | sort
+    [ ! -s err ] || fail "pprof complains: $(cat err)"
+}
+run 5 spans1.pb.gz spans2.pb.gz --pprof diff.pb.gz -q
+top -diff_base spans1.pb.gz spans2.pb.gz >expected
+top diff.pb.gz >actual
+[ "$(wc -l <expected)" -gt 10 ] || fail "pprof shows nothing: $(cat expected)"
+same "pprof -diff_base"
+run 1 base? -- dear? --pprof diff.pb.gz -q
+go tool pprof -top -lines diff.pb.gz >actual
+grep -q '1000 10.10% .* /home/ci/app/src/hot, 100%:path.cc:30' actual || fail "pprof of several runs: $(cat actual)"
+grep -q 'of 9900 total' actual || fail "percentages are not of the base: $(cat actual)"
+go tool pprof -raw diff.pb.gz >actual
+grep -q 'pprof::base:\[true\]' actual || fail "no label of the base"
+
+# ---- A file that cannot be written is one message and status 4; what it was stays ----
+
+for option in junit sarif folded pprof; do
+    run 4 base? -- same? --$option /nowhere/file -q
+    grep -q '^fxtdiff: /nowhere/file: No such file or directory' err || fail "--$option /nowhere/file: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "--$option says more than one thing: $(cat err)"
+done
+exit $failed
