@@ -208,7 +208,18 @@ struct profile_sample {
     uint64_t thread;    /* koid */
     uint32_t thread_id; /* of struct profile_thread */
     uint32_t callsite;  /* provisional: 1..count */
+    profile_id final;   /* what it will become; 0: not known yet, because a mapping is missing */
     uint64_t weight_ns; /* the capture's period; 0 unknown */
+};
+
+/* How many samples there were of one stack in one process: told by profile_ingest_finish() before
+ * the call sites, and when the period changes.  Several may be of one process and call site; their
+ * sum is that of all samples.  */
+struct profile_sample_sum {
+    uint32_t process_id; /* of struct profile_process */
+    uint32_t callsite;   /* provisional */
+    uint64_t count;
+    uint64_t weight_ns; /* of all together; 0 unknown */
 };
 
 /* One sampled allocation (docs/formats/memory-sampler.md sections 4 and 6).  A sampler of the mean
@@ -484,6 +495,7 @@ struct profile_sink {
     enum profile_status (*release)(void *context, const struct profile_release *release);
     /* By profile_ingest_finish(), before callsites: each block still in use, by its id.  */
     enum profile_status (*in_use)(void *context, const struct profile_in_use *in_use);
+    enum profile_status (*sample_sum)(void *context, const struct profile_sample_sum *sum);
 };
 
 /* What ingest noticed: counted, never an error.  */

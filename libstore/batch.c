@@ -233,13 +233,22 @@ void store_batch_unregister(sqlite3 *db)
     }
 }
 
+/* SQLite gives ids itself, counting on from the largest as the writer does: that is faster than
+ * looking whether one that is given is free.  */
 int store_batch_prepare(sqlite3 *db, enum store_table table, sqlite3_stmt **out)
 {
     const struct store_table_info *info = &store_tables[table];
-    char *sql = sqlite3_mprintf("INSERT INTO main.\"%w\" (%s) SELECT * FROM store_batch_%u",
-                                info->name, info->columns, info->column_count);
+    const char *columns = info->has_id ? info->columns + strlen("id, ") : info->columns;
+    char cells[6 * STORE_MOST_COLUMNS] = "";
+    size_t length = 0;
+    char *sql;
     int code;
 
+    for (unsigned i = info->has_id; i < info->column_count; i++)
+        length += (size_t)snprintf(cells + length, sizeof cells - length, "%sc%u",
+                                   i > info->has_id ? ", " : "", i);
+    sql = sqlite3_mprintf("INSERT INTO main.\"%w\" (%s) SELECT %s FROM store_batch_%u", info->name,
+                          columns, cells, info->column_count);
     if (!sql)
         return SQLITE_NOMEM;
     code = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);

@@ -72,8 +72,9 @@ static enum profile_status take_callsites(void *context, const profile_id *final
 {
     struct store_import *import = context;
 
+    (void)count;
     return store_import_sink_status(store_import_write_stacks(import) &&
-                                    store_import_write_samples(import, final, count) &&
+                                    store_import_write_samples(import, final) &&
                                     store_import_write_heap(import, final));
 }
 
@@ -177,7 +178,7 @@ void store_import_close(struct store_import *import)
     roll_back(import);
     profile_ingest_close(import->ingest);
     profile_stacks_close(import->stacks);
-    store_sorter_close(import->samples);
+    store_import_samples_release(import);
     store_sorter_close(import->heap);
     store_import_entities_release(import);
     store_import_stacks_release(import);

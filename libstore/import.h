@@ -28,6 +28,7 @@
 #include "libstore/writer.h"
 
 struct store_timeline; /* timeline.c */
+struct import_samples; /* import_samples.c */
 
 /* sample_type.id of store.sql.  */
 enum { STORE_TYPE_CPU = 1, STORE_TYPE_ALLOC = 2, STORE_TYPE_INUSE = 3, STORE_TYPE_FREE = 4 };
@@ -100,6 +101,7 @@ struct store_import {
     int64_t start_ns, end_ns;
     uint64_t period_ns;
     uint32_t max_frames;
+    bool has_session; /* it is one of ours, so merged by time over all CPUs */
     bool has_clock;
     int64_t realtime_ns, monotonic_ns;
     uint32_t command, arch, kernel, cpu_model; /* in names */
@@ -124,7 +126,8 @@ struct store_import {
     struct import_ids modules, frames, callsites;
 
     /* import_samples.c, import_heap.c */
-    struct store_sorter *samples;
+    struct import_samples *samples;
+    bool samples_ordered; /* rows are in the order of their times */
     int64_t first_sample_id;
     struct store_sorter *heap;
     int64_t first_slice_id;
@@ -195,8 +198,9 @@ static inline int64_t store_import_callsite(const struct store_import *import, p
 /* import_samples.c */
 enum store_status store_import_samples_open(struct store_import *import, struct profile_sink *sink,
                                             struct store_error *error);
-bool store_import_write_samples(struct store_import *import, const profile_id *final,
-                                uint32_t count);
+bool store_import_write_samples(struct store_import *import, const profile_id *final);
+
+void store_import_samples_release(struct store_import *import);
 
 /* import_heap.c */
 enum store_status store_import_heap_open(struct store_import *import, struct profile_sink *sink,

@@ -16,6 +16,7 @@ static enum profile_status take_capture(void *context, const struct profile_capt
 {
     struct store_import *import = context;
 
+    import->has_session |= capture->period_ns != 0 || capture->max_frames != 0;
     if (capture->period_ns)
         import->period_ns = capture->period_ns;
     if (capture->max_frames)
@@ -128,8 +129,9 @@ static bool write_capture(struct store_import *import,
         return false;
     store_int(&cells[14], import->first_sample_id);
     store_unsigned(&cells[15], import->counts.samples);
-    store_int(&cells[16], import->first_slice_id);
-    store_int(&cells[17], slice_end - import->first_slice_id);
+    store_int(&cells[16], import->samples_ordered);
+    store_int(&cells[17], import->first_slice_id);
+    store_int(&cells[18], slice_end - import->first_slice_id);
     return true;
 }
 

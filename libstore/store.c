@@ -114,8 +114,8 @@ struct sqlite3 *store_sqlite(struct store *store)
     return store->db;
 }
 
-/* A store in WAL mode cannot be read where nobody may write beside it: what an append switched on is
- * switched off, unless somebody reads right now.  */
+/* A store in WAL mode cannot be read where nobody may write beside it: what an append switched on
+ * is switched off, unless somebody reads right now.  */
 static void leave_wal(struct store *store)
 {
     (void)sqlite3_busy_timeout(store->db, 0);

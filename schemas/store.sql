@@ -37,7 +37,8 @@ CREATE TABLE capture (
     command         TEXT,             -- what was captured; NULL: unknown
     arch            TEXT,             -- 'x86_64', 'aarch64', ...; NULL: unknown
     first_sample_id INTEGER NOT NULL, -- its cpu_sample rows are [first_sample_id, + sample_count),
-    sample_count    INTEGER NOT NULL, -- in the order of their times
+    sample_count    INTEGER NOT NULL,
+    samples_ordered INTEGER NOT NULL, -- 1: and they are in the order of their times
     first_slice_id  INTEGER NOT NULL, -- likewise its rows of slice_data
     slice_count     INTEGER NOT NULL
 ) STRICT;
@@ -176,8 +177,9 @@ LEFT JOIN string AS file ON file.id = s.file;
 
 ---- Samples ----
 
--- One CPU sample.  Those of a capture follow each other in the order of their times (capture.first_sample_id),
--- so a range of times is a range of ids.  There is no index: samples are read in ranges.
+-- One CPU sample.  Those of a capture follow each other (capture.first_sample_id), nearly always in the
+-- order of their times (capture.samples_ordered): a range of times is a range of ids then.  There is no
+-- index: samples are read in ranges.
 CREATE TABLE cpu_sample (
     id          INTEGER PRIMARY KEY,
     ts          INTEGER NOT NULL,

@@ -90,6 +90,10 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
     if (ingest_argument_u64(record, "sampling_interval_bytes", &ingest->heap.interval_bytes)) {
         ingest->heap.max_frames = capture.max_frames; /* a heap's: it says nothing of samples */
     } else {
+        enum profile_status status = ingest_sample_tell(ingest, error); /* with the old period */
+
+        if (status != PROFILE_OK)
+            return status;
         ingest->period_ns = capture.period_ns;
         ingest->max_frames = capture.max_frames;
     }

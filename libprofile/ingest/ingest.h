@@ -107,11 +107,14 @@ struct sample_space {
 struct raw_frame {
     uint64_t address; /* lookup address */
     uint32_t space;   /* 0 for frame 1 */
+    profile_id final; /* 0: its module was not known when it was first met */
 };
 
 struct raw_callsite {
     uint32_t parent; /* 0: root */
     uint32_t frame;
+    uint64_t hits;    /* samples that ended there; counted at the end */
+    profile_id final; /* 0: its frame or one of its callers' was not known */
 };
 
 #define RAW_TRUNCATED 1u
@@ -123,8 +126,7 @@ struct ingest_samples {
     size_t frame_count, frame_capacity;
     struct profile_index frame_index;
     struct raw_callsite *callsites;
-    uint64_t *hits; /* per call site: samples that ended there */
-    size_t callsite_count, callsite_capacity, hit_capacity;
+    size_t callsite_count, callsite_capacity;
     struct profile_index callsite_index;
     struct seen_stacks seen; /* from whole stacks to their call sites */
 };
@@ -476,6 +478,11 @@ enum profile_status ingest_map_mapping(struct profile_ingest *ingest,
 enum profile_status ingest_map_segment(struct profile_ingest *ingest, uint32_t process,
                                        profile_id module, uint64_t start, uint64_t length,
                                        uint64_t vaddr, struct profile_error *error);
+/* The module that has an address now, which it will have for the whole epoch: only a mapping of
+ * another module could take it, and would begin a new one.  False: none has it yet.  */
+bool ingest_map_find(const struct profile_ingest *ingest, uint32_t process, uint64_t address,
+                     profile_id *module, uint64_t *vaddr);
+
 /* Which module an address of an epoch belonged to.  */
 struct map_query {
     uint32_t process; /* entity id */
@@ -499,6 +506,9 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
 enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t process,
                                         struct fxt_words pcs, bool cut, uint32_t *out,
                                         struct profile_error *error);
+/* Tell how often each stack was sampled since the last time: before the period changes, and at the
+ * end.  */
+enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct profile_error *error);
 enum profile_status ingest_sample_finish(struct profile_ingest *ingest,
                                          struct profile_error *error);
 void ingest_sample_release(struct profile_ingest *ingest);

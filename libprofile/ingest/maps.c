@@ -441,6 +441,17 @@ static void answer(void *const *map, struct map_query *query)
     query->vaddr = segment->vaddr + (query->address - segment->start);
 }
 
+bool ingest_map_find(const struct profile_ingest *ingest, uint32_t process, uint64_t address,
+                     profile_id *module, uint64_t *vaddr)
+{
+    struct map_query query = { .address = address };
+
+    answer(&ingest->processes[process - 1].map, &query);
+    *module = query.module;
+    *vaddr = query.vaddr;
+    return query.module != 0;
+}
+
 /* Answer the queries of one process, which are sorted by epoch.  */
 static enum profile_status resolve_process(struct ingest_process *process,
                                            struct map_query *queries, size_t count,

@@ -17,6 +17,7 @@
 struct stack {
     struct fxt_words pcs;
     bool cut;        /* reached the capture's depth */
+    bool is_sample;  /* counted by process, not a stack of the heap */
     size_t exact;    /* so many entries are looked up as they are, the others less 1 */
     uint32_t space;  /* of the process, in its present epoch */
     uint32_t kernel; /* of process 0; 0 while no address needed it */
@@ -60,6 +61,24 @@ static enum profile_status find_space(struct profile_ingest *ingest, uint32_t pr
     return PROFILE_OK;
 }
 
+/* Its final frame, if the module is known already, and by name: the modules of messages get theirs
+ * later.  Modules come first in our captures and last in Fuchsia's.  */
+static enum profile_status finish_frame(struct profile_ingest *ingest, struct raw_frame *frame,
+                                        struct profile_error *error)
+{
+    profile_id module;
+    uint64_t vaddr;
+
+    if (frame->space == 0)
+        return profile_stacks_function_frame(ingest->stacks, PROFILE_TRUNCATED,
+                                             strlen(PROFILE_TRUNCATED), &frame->final, error);
+    if (!ingest_map_find(ingest, ingest->samples.spaces[frame->space - 1].process, frame->address,
+                         &module, &vaddr) ||
+        profile_stacks_get_module(ingest->stacks, module).name == 0)
+        return PROFILE_OK;
+    return profile_stacks_address_frame(ingest->stacks, module, vaddr, &frame->final, error);
+}
+
 static enum profile_status find_frame(struct profile_ingest *ingest, uint32_t space,
                                       uint64_t address, uint32_t *out, struct profile_error *error)
 {
@@ -81,10 +100,28 @@ static enum profile_status find_frame(struct profile_ingest *ingest, uint32_t sp
     samples->frames = items;
     if (status != PROFILE_OK)
         return status;
-    samples->frames[samples->frame_count++] = (struct raw_frame){ address, space };
+    struct raw_frame raw = { .address = address, .space = space };
+    status = finish_frame(ingest, &raw, error);
+    if (status != PROFILE_OK)
+        return status;
+    samples->frames[samples->frame_count++] = raw;
     *out = (uint32_t)samples->frame_count;
     profile_index_add(&samples->frame_index, hash, *out);
     return PROFILE_OK;
+}
+
+/* Its final call site, if all its frames are final.  */
+static enum profile_status finish_callsite(struct profile_ingest *ingest,
+                                           struct raw_callsite *callsite,
+                                           struct profile_error *error)
+{
+    const struct ingest_samples *samples = &ingest->samples;
+    profile_id frame = samples->frames[callsite->frame - 1].final;
+    profile_id parent = callsite->parent ? samples->callsites[callsite->parent - 1].final : 0;
+
+    if (frame == 0 || (callsite->parent && parent == 0))
+        return PROFILE_OK;
+    return profile_stacks_callsite(ingest->stacks, parent, frame, &callsite->final, error);
 }
 
 static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t parent,
@@ -102,19 +139,17 @@ static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t
         if (callsite->parent == parent && callsite->frame == frame)
             return PROFILE_OK;
     }
-    uint64_t *hits = profile_grow(samples->hits, &samples->hit_capacity,
-                                  samples->callsite_count + 1, sizeof *hits);
-    if (!hits)
-        return profile_no_memory(error);
-    samples->hits = hits;
     void *items = samples->callsites;
     status = ingest_reserve(&items, &samples->callsite_capacity, samples->callsite_count,
                             sizeof *samples->callsites, &samples->callsite_index, error);
     samples->callsites = items;
     if (status != PROFILE_OK)
         return status;
-    samples->hits[samples->callsite_count] = 0;
-    samples->callsites[samples->callsite_count++] = (struct raw_callsite){ parent, frame };
+    struct raw_callsite callsite = { .parent = parent, .frame = frame };
+    status = finish_callsite(ingest, &callsite, error);
+    if (status != PROFILE_OK)
+        return status;
+    samples->callsites[samples->callsite_count++] = callsite;
     *out = (uint32_t)samples->callsite_count;
     profile_index_add(&samples->callsite_index, hash, *out);
     return PROFILE_OK;
@@ -129,6 +164,7 @@ static struct seen_print print_of(struct seen_stacks *seen, const struct stack *
     seen_start(seen, &print);
     seen_add(seen, &print, (uint64_t)stack->space << 32 | stack->kernel);
     seen_add(seen, &print, (uint64_t)stack->pcs.count << 3 | stack->exact << 1 | stack->cut);
+    /* Those of samples have exact > 0.  */
     for (size_t i = 0; i < stack->pcs.count; i++)
         seen_add(seen, &print, fxt_word(stack->pcs, i));
     return print;
@@ -153,20 +189,27 @@ static enum profile_status add_stack(struct profile_ingest *ingest, const struct
     return status;
 }
 
+/* Its place among the stacks that were met, made if need be; and one more hit.  */
 static enum profile_status find_stack(struct profile_ingest *ingest, const struct stack *stack,
-                                      uint32_t *out, struct profile_error *error)
+                                      struct seen_slot **out, struct profile_error *error)
 {
     struct ingest_samples *samples = &ingest->samples;
     struct seen_print print = print_of(&samples->seen, stack);
+    struct seen_slot slot = { .space = stack->is_sample ? stack->space : 0 };
     enum profile_status status;
 
     *out = seen_find(&samples->seen, &print);
-    if (*out)
-        return PROFILE_OK;
-    status = add_stack(ingest, stack, out, error);
-    if (status == PROFILE_OK && !seen_remember(&samples->seen, &print, *out))
-        return profile_no_memory(error);
-    return status;
+    if (!*out) {
+        status = add_stack(ingest, stack, &slot.callsite, error);
+        if (status != PROFILE_OK)
+            return status;
+        slot.final = samples->callsites[slot.callsite - 1].final;
+        *out = seen_remember(&samples->seen, &print, &slot);
+        if (!*out)
+            return profile_no_memory(error);
+    }
+    (*out)->hits++;
+    return PROFILE_OK;
 }
 
 /* ---- Samples ---- */
@@ -226,7 +269,9 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
                                         bool kernel_sampler, struct profile_error *error)
 {
     uint32_t depth = kernel_sampler ? KERNEL_SAMPLER_FRAMES : BACKTRACE_FRAMES;
-    struct stack stack = { .pcs = pcs, .exact = kernel_sampler && ingest->arm64 ? 2 : 1 };
+    struct stack stack = { .pcs = pcs,
+                           .is_sample = true,
+                           .exact = kernel_sampler && ingest->arm64 ? 2 : 1 };
     struct profile_sample sample = {
         .ts_ns = record->ts_ns,
         .cpu = cpu_of(record->provider),
@@ -234,6 +279,7 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
         .thread = record->thread.thread,
         .weight_ns = ingest->period_ns,
     };
+    struct seen_slot *seen = NULL;
     enum profile_status status;
     uint32_t thread;
 
@@ -250,11 +296,12 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     ingest->notices.truncated_stacks += stack.cut;
     status = find_spaces(ingest, sample.process, &stack, error);
     if (status == PROFILE_OK)
-        status = find_stack(ingest, &stack, &sample.callsite, error);
+        status = find_stack(ingest, &stack, &seen, error);
     if (status != PROFILE_OK)
         return status;
     sample.thread_id = thread;
-    ingest->samples.hits[sample.callsite - 1]++;
+    sample.callsite = seen->callsite;
+    sample.final = seen->final;
     return ingest_sink_status(ingest->sink.sample(ingest->sink.context, &sample), error);
 }
 
@@ -263,6 +310,7 @@ enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t 
                                         struct profile_error *error)
 {
     struct stack stack = { .pcs = pcs, .cut = cut };
+    struct seen_slot *seen = NULL;
     enum profile_status status;
 
     *out = 0;
@@ -271,9 +319,9 @@ enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t 
     ingest->notices.truncated_stacks += cut;
     status = find_spaces(ingest, process, &stack, error);
     if (status == PROFILE_OK)
-        status = find_stack(ingest, &stack, out, error);
+        status = find_stack(ingest, &stack, &seen, error);
     if (status == PROFILE_OK)
-        ingest->samples.hits[*out - 1]++;
+        *out = seen->callsite;
     return status;
 }
 
@@ -284,8 +332,6 @@ enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t 
  * address, which would differ from run to run.  */
 static const char *name_of_nowhere(const struct profile_ingest *ingest, uint32_t space)
 {
-    if (space == 0)
-        return PROFILE_TRUNCATED;
     uint32_t process = ingest->samples.spaces[space - 1].process;
     return ingest->processes[process - 1].segments ? PROFILE_ANONYMOUS : PROFILE_UNKNOWN;
 }
@@ -298,24 +344,31 @@ static enum profile_status make_frames(struct profile_ingest *ingest, profile_id
     struct map_query *queries = calloc(samples->frame_count, sizeof *queries);
     struct map_query *by_frame = calloc(samples->frame_count, sizeof *by_frame);
     enum profile_status status = queries && by_frame ? PROFILE_OK : profile_no_memory(error);
+    size_t count = 0;
 
-    /* Raw frame 1 is in no process.  */
-    for (size_t i = 1; i < samples->frame_count && status == PROFILE_OK; i++) {
-        const struct sample_space *space = &samples->spaces[samples->frames[i].space - 1];
+    for (size_t i = 0; i < samples->frame_count && status == PROFILE_OK; i++) {
+        const struct sample_space *space;
 
-        queries[i] = (struct map_query){ .process = space->process,
-                                         .epoch = space->epoch,
-                                         .address = samples->frames[i].address,
-                                         .frame = (uint32_t)i };
+        if (samples->frames[i].final)
+            continue;
+        space = &samples->spaces[samples->frames[i].space - 1];
+        queries[count++] = (struct map_query){ .process = space->process,
+                                               .epoch = space->epoch,
+                                               .address = samples->frames[i].address,
+                                               .frame = (uint32_t)i };
     }
     if (status == PROFILE_OK)
-        status = ingest_map_resolve(ingest, queries + 1, samples->frame_count - 1, error);
-    for (size_t i = 1; i < samples->frame_count && status == PROFILE_OK; i++)
+        status = ingest_map_resolve(ingest, queries, count, error);
+    for (size_t i = 0; i < count && status == PROFILE_OK; i++)
         by_frame[queries[i].frame] = queries[i];
     /* In the order of the raw frames: ids must not depend on how queries were sorted.  */
     for (size_t i = 0; i < samples->frame_count && status == PROFILE_OK; i++) {
-        const char *name = name_of_nowhere(ingest, samples->frames[i].space);
+        const char *name;
 
+        final_frames[i] = samples->frames[i].final;
+        if (final_frames[i])
+            continue;
+        name = name_of_nowhere(ingest, samples->frames[i].space);
         anonymous[i] = by_frame[i].module == 0 && strcmp(name, PROFILE_ANONYMOUS) == 0;
         if (by_frame[i].module)
             status = profile_stacks_address_frame(ingest->stacks, by_frame[i].module,
@@ -340,8 +393,10 @@ static enum profile_status make_callsites(struct profile_ingest *ingest,
     for (size_t i = 0; i < samples->callsite_count && status == PROFILE_OK; i++) {
         const struct raw_callsite *raw = &samples->callsites[i];
 
-        status = profile_stacks_callsite(ingest->stacks, final[raw->parent],
-                                         final_frames[raw->frame - 1], &final[i + 1], error);
+        final[i + 1] = raw->final;
+        if (raw->final == 0)
+            status = profile_stacks_callsite(ingest->stacks, final[raw->parent],
+                                             final_frames[raw->frame - 1], &final[i + 1], error);
     }
     return status;
 }
@@ -357,9 +412,9 @@ static void count_anonymous(struct profile_ingest *ingest, const bool *anonymous
         const struct raw_callsite *raw = &samples->callsites[i];
 
         if (anonymous[raw->frame - 1])
-            *count = profile_add(*count, samples->hits[i]);
+            *count = profile_add(*count, samples->callsites[i].hits);
         if (raw->parent)
-            samples->hits[raw->parent - 1] += samples->hits[i];
+            samples->callsites[raw->parent - 1].hits += samples->callsites[i].hits;
     }
 }
 
@@ -368,6 +423,29 @@ static void count_unmapped(struct profile_ingest *ingest)
     for (size_t i = 0; i < ingest->process_count; i++)
         if (ingest->processes[i].sampled && !ingest->processes[i].segments)
             ingest->notices.unmapped_processes++;
+}
+
+enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct profile_error *error)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    enum profile_status status = PROFILE_OK;
+
+    for (size_t i = 0; samples->seen.slots && i <= samples->seen.mask && status == PROFILE_OK;
+         i++) {
+        struct seen_slot *slot = &samples->seen.slots[i];
+        struct profile_sample_sum sum = { .callsite = slot->callsite, .count = slot->hits };
+
+        if (slot->hits == 0)
+            continue;
+        samples->callsites[slot->callsite - 1].hits += slot->hits;
+        slot->hits = 0;
+        if (slot->space == 0 || !ingest->sink.sample_sum)
+            continue;
+        sum.process_id = samples->spaces[slot->space - 1].process;
+        sum.weight_ns = profile_multiply(sum.count, ingest->period_ns);
+        status = ingest_sink_status(ingest->sink.sample_sum(ingest->sink.context, &sum), error);
+    }
+    return status;
 }
 
 enum profile_status ingest_sample_finish(struct profile_ingest *ingest, struct profile_error *error)
@@ -379,6 +457,8 @@ enum profile_status ingest_sample_finish(struct profile_ingest *ingest, struct p
     enum profile_status status = final_frames && final && anonymous ? PROFILE_OK
                                                                     : profile_no_memory(error);
 
+    if (status == PROFILE_OK)
+        status = ingest_sample_tell(ingest, error);
     if (status == PROFILE_OK && samples->frame_count > 0)
         status = make_frames(ingest, final_frames, anonymous, error);
     if (status == PROFILE_OK)
@@ -404,7 +484,6 @@ void ingest_sample_release(struct profile_ingest *ingest)
     free(samples->spaces);
     free(samples->frames);
     free(samples->callsites);
-    free(samples->hits);
     profile_index_release(&samples->frame_index);
     profile_index_release(&samples->callsite_index);
     seen_release(&samples->seen);

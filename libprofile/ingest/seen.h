@@ -18,7 +18,10 @@ struct seen_print {
 struct seen_slot {
     uint64_t half;
     uint32_t quarter;  /* lower half of the other half */
-    uint32_t callsite; /* 0: free */
+    uint32_t callsite; /* raw; 0: free */
+    uint32_t final;    /* of the call site, which is 0 or known from the beginning */
+    uint32_t space;    /* of the process; 0: not of samples */
+    uint64_t hits;     /* with this stack, not told yet */
 };
 
 struct seen_stacks {
@@ -43,22 +46,26 @@ static inline void seen_add(const struct seen_stacks *seen, struct seen_print *p
     print->halves[1] = seen_mix(print->halves[1], word, seen->secret[3]);
 }
 
-/* The call site of a stack of that fingerprint; 0: it was not met.  */
-static inline uint32_t seen_find(const struct seen_stacks *seen, const struct seen_print *print)
+/* The stack of that fingerprint; NULL: it was not met.  Until the next seen_remember().  */
+static inline struct seen_slot *seen_find(const struct seen_stacks *seen,
+                                          const struct seen_print *print)
 {
     if (!seen->slots)
-        return 0;
+        return NULL;
     for (size_t i = print->halves[0] & seen->mask;; i = (i + 1) & seen->mask) {
-        const struct seen_slot *slot = &seen->slots[i];
+        struct seen_slot *slot = &seen->slots[i];
 
-        if (slot->callsite == 0 ||
-            (slot->half == print->halves[0] && slot->quarter == (uint32_t)print->halves[1]))
-            return slot->callsite;
+        if (slot->callsite == 0)
+            return NULL;
+        if (slot->half == print->halves[0] && slot->quarter == (uint32_t)print->halves[1])
+            return slot;
     }
 }
 
-/* Remember a stack that is not there; false when memory is short.  */
-bool seen_remember(struct seen_stacks *seen, const struct seen_print *print, uint32_t callsite);
+/* Remember a stack that is not there: the members from callsite on are more's.  NULL when memory is
+ * short.  */
+struct seen_slot *seen_remember(struct seen_stacks *seen, const struct seen_print *print,
+                                const struct seen_slot *more);
 void seen_release(struct seen_stacks *seen);
 
 #endif /* PROFILE_INGEST_SEEN_H */

@@ -70,23 +70,23 @@ echo 'not a trace at all, just some text' >text
 status=0
 "$fxtq" import -q text -o none.fxtq 2>message || status=$?
 [ "$status" = 3 ] || fail "no trace: status $status"
-[ ! -e none.fxtq ] && [ ! -e none.fxtq.part ] || fail "a store was made of no trace"
+{ [ ! -e none.fxtq ] && [ ! -e none.fxtq.part ]; } || fail "a store was made of no trace"
 cp text kept
 status=0
 "$fxtq" import -q one.fxt -o kept 2>message || status=$?
-[ "$status" = 3 ] && cmp -s text kept || fail "a file that is no store: status $status"
+{ [ "$status" = 3 ] && cmp -s text kept; } || fail "a file that is no store: status $status"
 grep -q 'not a store' message || fail "no sentence about it: $(cat message)"
 sql other.db 'CREATE TABLE x (y)'
 status=0
 "$fxtq" import -q one.fxt -o other.db 2>message || status=$?
-[ "$status" = 3 ] && grep -q 'not a store of fxtq' message || fail "a database of others: status $status, $(cat message)"
+{ [ "$status" = 3 ] && grep -q 'not a store of fxtq' message; } || fail "a database of others: status $status, $(cat message)"
 
 # A store of a later version is refused with a sentence.
 cp one.fxtq later.fxtq
 sql later.fxtq 'PRAGMA user_version = 99'
 status=0
 "$fxtq" import -q two.fxt -o later.fxtq 2>message || status=$?
-[ "$status" = 4 ] && grep -q 'version 99, made by a later fxtq' message || fail "a later store: status $status, $(cat message)"
+{ [ "$status" = 4 ] && grep -q 'version 99, made by a later fxtq' message; } || fail "a later store: status $status, $(cat message)"
 
 # Raw regions, of several CPUs: in the order of times too.
 mkdir regions
