@@ -36,15 +36,15 @@ CREATE TABLE capture (
     monotonic_ns    INTEGER,
     command         TEXT,             -- what was captured; NULL: unknown
     arch            TEXT,             -- 'x86_64', 'aarch64', ...; NULL: unknown
-    first_sample_id INTEGER NOT NULL, -- its cpu_sample rows are [first_sample_id, + sample_count),
+    first_sample_id INTEGER NOT NULL, -- its cpu_sample rows are sample_count from here on
     sample_count    INTEGER NOT NULL,
-    samples_ordered INTEGER NOT NULL, -- 1: and they are in the order of their times
+    samples_ordered INTEGER NOT NULL, -- 1: they are in the order of their times; 0: nearly
     first_slice_id  INTEGER NOT NULL, -- likewise its rows of slice_data
     slice_count     INTEGER NOT NULL
 ) STRICT;
 
 -- Facts about a capture or, with capture_id 0, about the store: what no other table has a place for.
--- Of a session: kernel, cpu_model, tool_version; of pprof: comment.0, comment.1, drop_frames,
+-- Of a session: kernel, cpu_model; of pprof: comment.0, comment.1, drop_frames,
 -- keep_frames, default_sample_type, ...
 CREATE TABLE meta (
     capture_id INTEGER NOT NULL, -- 0: the store
