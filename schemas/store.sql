@@ -164,13 +164,16 @@ CREATE TABLE callsite (
 -- Serves walks from callers to callees: ... FROM callsite WHERE parent_id = ?, as call_tree() does.
 CREATE INDEX callsite_by_parent ON callsite (parent_id, frame_id);
 
--- Frames with the names people read: of the innermost function, or '[module]' where there is none.
+-- Frames with the names people read: of the innermost function, or '[module]' where there is none, or
+-- '[build ID]' of a module without a name.
 CREATE VIEW frame_name AS
 SELECT f.id, f.module_id, m.name AS module, f.vaddr,
-       coalesce(fn.text, '[' || replace(m.name, rtrim(m.name, replace(m.name, '/', '')), '') || ']', '[unknown]') AS name,
+       coalesce(fn.text, CASE WHEN b.name LIKE '[%' THEN b.name WHEN b.name <> '' THEN '[' || b.name || ']' END, '[unknown]') AS name,
        file.text AS file, s.line
 FROM frame AS f
 LEFT JOIN module AS m ON m.id = f.module_id
+LEFT JOIN (SELECT id, iif(name = '', build_id, replace(name, rtrim(name, replace(name, '/', '')), '')) AS name
+           FROM module) AS b ON b.id = f.module_id
 LEFT JOIN symbol AS s ON s.frame_id = f.id AND s.inline_depth = 0
 LEFT JOIN string AS fn ON fn.id = s.function
 LEFT JOIN string AS file ON file.id = s.file;

@@ -148,9 +148,13 @@ void flame_page_begin(struct flame_page *page, size_t column)
 bool flame_page_row(struct flame_page *page, uint64_t level, const char *function,
                     const char *module, double self)
 {
-    if (level == 0 || level > page->level + 1)
+    if (level > page->level + 1)
         return false;
     page->level = level;
+    if (level == 0) {
+        page->values[page->column] += self;
+        return true;
+    }
     if (level <= LEVELS_MOST)
         page->path[level] = find_node(page, page->path[level - 1],
                                       find_name(page, *function ? function : "[unknown]", module));

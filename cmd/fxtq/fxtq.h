@@ -12,13 +12,14 @@ struct fxtq_command {
     const char *summary; /* a phrase */
 };
 
-enum cli_exit fxtq_import(char **argv);    /* import.c */
-enum cli_exit fxtq_symbolize(char **argv); /* symbolize.c */
-enum cli_exit fxtq_coverage(char **argv);  /* symbolize.c */
-enum cli_exit fxtq_schema(char **argv);    /* schema.c */
+enum cli_exit fxtq_import(char **argv);     /* import.c */
+enum cli_exit fxtq_symbolize(char **argv);  /* symbolize.c */
+enum cli_exit fxtq_coverage(char **argv);   /* symbolize.c */
+enum cli_exit fxtq_flamegraph(char **argv); /* flamegraph.c */
+enum cli_exit fxtq_schema(char **argv);     /* schema.c */
 
-/* Import one trace into a store of its own, without a summary.  *imported: the store has it, be it
- * damaged.  (import.c)  */
+/* Import one trace into a new store, which is not published yet, without a summary.  *imported: the
+ * store has it, be it damaged.  (import.c)  */
 enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *imported);
 
 /* Say what went wrong with the store at path (or with a step, where it has no path), and the exit

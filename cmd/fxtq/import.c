@@ -186,15 +186,11 @@ static enum cli_exit import_all(struct settings *settings, struct store *store)
     struct cli_trace_options trace_options = { .reader = &reader, .modules = &settings->modules };
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
-    struct store_error error;
 
     cli_traces_find(&traces, &settings->inputs, &trace_options);
     for (size_t i = 0; i < traces.count && status != CLI_ENVIRONMENT; i++)
         status = cli_worse(status, import_trace(settings, store, &traces.items[i]));
     cli_traces_release(&traces);
-    if (status != CLI_ENVIRONMENT && settings->imported > 0 &&
-        store_publish(store, &error) != STORE_OK)
-        status = fxtq_complain(settings->output, &error);
     return status;
 }
 
@@ -202,12 +198,16 @@ enum cli_exit fxtq_import(char **argv)
 {
     struct settings settings = { .output = NULL };
     struct store *store = NULL;
+    struct store_error error;
     enum cli_exit status;
 
     parse(&settings, argv);
     status = open_store(&settings, &store);
     if (status == CLI_OK)
         status = import_all(&settings, store);
+    if (status != CLI_ENVIRONMENT && settings.imported > 0 &&
+        store_publish(store, &error) != STORE_OK)
+        status = fxtq_complain(settings.output, &error);
     store_close(store);
     free(settings.inputs.items);
     free(settings.modules.items);
@@ -221,7 +221,7 @@ enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *impo
 
     cli_texts_add(&settings.inputs, path);
     status = import_all(&settings, store);
-    *imported = settings.imported > 0;
+    *imported = status != CLI_ENVIRONMENT && settings.imported > 0;
     free(settings.inputs.items);
     return status;
 }

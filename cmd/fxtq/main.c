@@ -10,6 +10,7 @@ static const struct fxtq_command commands[] = {
     { "import", fxtq_import, "write traces into a store" },
     { "symbolize", fxtq_symbolize, "give the frames of a store better names" },
     { "coverage", fxtq_coverage, "tell how many frames have names, by module" },
+    { "flamegraph", fxtq_flamegraph, "write a page that shows the stacks" },
     { "schema", fxtq_schema, "print the tables of a store, and what they mean" },
 };
 

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/cli/symbols.h"
+
 static enum cli_exit open_store(struct source *source, const char *path, bool write)
 {
     struct store_options options = { .size = sizeof options,
@@ -17,7 +19,22 @@ static enum cli_exit open_store(struct source *source, const char *path, bool wr
     return CLI_OK;
 }
 
-/* Into a new store at path, or in memory.  What could not be imported leaves nothing.  */
+/* Names from what this machine has.  None that is found is no failure.  */
+static enum cli_exit symbolize(struct store *store, const char *trace)
+{
+    struct cli_symbols symbols = { .debuginfod = false };
+    struct sym_session *session;
+    struct store_error error;
+    enum cli_exit status = cli_symbols_open(&symbols, &session);
+
+    if (status == CLI_OK && store_symbolize(store, session, NULL, NULL, &error) != STORE_OK)
+        status = fxtq_complain(trace, &error);
+    cli_symbols_close(&symbols);
+    return status;
+}
+
+/* Into a new store at path, or in memory, with names.  What could not be imported leaves nothing.
+ */
 static enum cli_exit import(struct source *source, const char *trace, const char *path)
 {
     struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
@@ -28,6 +45,12 @@ static enum cli_exit import(struct source *source, const char *trace, const char
     if (store_create(path, &options, &source->store, &error) != STORE_OK)
         return fxtq_complain(path ? path : trace, &error);
     status = fxtq_import_into(source->store, trace, &imported);
+    if (imported)
+        status = cli_worse(status, symbolize(source->store, trace));
+    if (imported && store_publish(source->store, &error) != STORE_OK) {
+        status = fxtq_complain(path, &error);
+        imported = false;
+    }
     if (!imported)
         source_close(source);
     return status;

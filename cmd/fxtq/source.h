@@ -8,9 +8,10 @@ struct source {
     struct store *store; /* NULL: there is none, and a message said why */
 };
 
-/* Open the store at path, with the SQL functions.  A trace is imported into memory; with cache into
- * PATH.fxtq, which is used instead as long as it is newer than the trace.  The status may be
- * CLI_DAMAGED although there is a store: what was readable is in it.  */
+/* Open the store at path, with the SQL functions.  A trace is imported into memory and gets the
+ * names that this machine has for it; with cache into PATH.fxtq, which is used instead as long as
+ * it is newer than the trace.  The status may be CLI_DAMAGED although there is a store: what was
+ * readable is in it.  */
 enum cli_exit source_open(struct source *source, const char *path, bool write, bool cache);
 void source_close(struct source *source);
 

@@ -208,6 +208,10 @@ static int take_module(struct load *load, sqlite3_stmt *row)
     code = pool_add(load, "", name, strlen(name), "", &stacks->module_names[next]);
     if (code != SQLITE_OK)
         return code;
+    if (*base == '\0' && sqlite3_column_bytes(row, 2) > 0)
+        base = (const char *)sqlite3_column_text(row, 2);
+    if (!base)
+        return SQLITE_NOMEM;
     if (*base == '\0')
         return pool_add(load, "", "[unknown]", 9, "", &stacks->module_labels[next]);
     return pool_add(load, *base == '[' ? "" : "[", base, strlen(base), *base == '[' ? "" : "]",
@@ -328,7 +332,7 @@ int stacks_load_names(sqlite3 *db, struct stacks *stacks, char **error)
     if (code == SQLITE_OK)
         code = each_row(&load, "SELECT id, text FROM main.string ORDER BY id", take_string);
     if (code == SQLITE_OK)
-        code = each_row(&load, "SELECT id, name FROM main.module ORDER BY id", take_module);
+        code = each_row(&load, "SELECT id, name, build_id FROM main.module ORDER BY id", take_module);
     if (code == SQLITE_OK)
         code = each_row(&load, "SELECT id, module_id FROM main.frame ORDER BY id", take_frame);
     if (code == SQLITE_OK)

@@ -1,0 +1,82 @@
+#!/bin/sh
+# fxtq flamegraph draws what fxt2pprof counts: from stores and traces, filtered, and two beside each other.
+set -eu
+
+failed=0
+fail() {
+    echo "FAIL: $*"
+    failed=1
+}
+run() { # run STATUS COMMAND...
+    expected=$1
+    shift
+    status=0
+    "$@" >out 2>err || status=$?
+    [ $status -eq "$expected" ] || fail "$*: status $status, not $expected: $(cat err)"
+}
+says() {
+    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
+}
+# The page's stacks are those of fxt2pprof.
+same() { # same PAGE COLUMN WHAT OPTION...: options of fxt2pprof
+    page=$1 column=$2 what=$3
+    shift 3
+    python3 "$ROOT/tests/tools/flame_folded.py" "$page" "$column" >drawn
+    fxt2pprof -q --format folded --root none "$@" | awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (s in sum) print s, sum[s] }' |
+        LC_ALL=C sort -t' ' >counted
+    LC_ALL=C sort drawn >sorted
+    LC_ALL=C sort counted >wanted
+    [ -s wanted ] || fail "$what: nothing to compare"
+    cmp -s sorted wanted || {
+        fail "$what:"
+        diff sorted wanted | head -5 || :
+    }
+}
+
+cd "$WORK"
+HOME=$WORK
+export HOME
+unset XDG_CACHE_HOME DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
+"$O/bench/fxtgen" --count=4000 --stacks=300 --seed=1 >one.fxt
+"$O/bench/fxtgen" --count=4000 --stacks=300 --seed=2 >two.fxt
+"$O/bench/fxtgen" --kind=heap --count=3000 --seed=3 >heap.fxt
+fxtq import -q one.fxt -o one.fxtq
+fxtq import -q heap.fxt -o heap.fxtq
+
+run 0 fxtq flamegraph one.fxtq -o one.html
+says 'one.html: '
+same one.html 0 'a store' one.fxt
+run 0 fxtq flamegraph -o - one.fxt
+cp out trace.html
+same trace.html 0 'a trace' one.fxt
+run 0 fxtq flamegraph --pid 1000 one.fxtq -o pid.html
+same pid.html 0 'a process' --pid 1000 one.fxt
+run 0 fxtq flamegraph heap.fxtq -o heap.html
+same heap.html 0 'allocated bytes' --profile heap --sample-type alloc_space heap.fxt
+
+# Two: before in the even columns, after in the odd.
+run 0 fxtq flamegraph --diff one.fxtq two.fxt -o diff.html
+same diff.html 0 before one.fxt
+same diff.html 1 after two.fxt
+
+# Titles are texts, whatever they hold.
+run 0 fxtq flamegraph --title '</script><b>&"x' one.fxtq -o title.html
+grep -q '<title>&lt;/script>&lt;b>&amp;"x</title>' title.html || fail "title: $(grep '<title>' title.html)"
+[ "$(grep -c '</script>' title.html)" = "$(grep -c '</script>' one.html)" ] || fail 'a title ends the script'
+# No reference to another place.
+if grep -oE '(src|href)="[^"]*"' one.html | grep -v '="data:'; then fail 'the page refers to something'; fi
+
+run 2 fxtq flamegraph one.fxtq
+says 'no page given: -o FILE.html'
+run 2 fxtq flamegraph -o x.html
+says 'no store given'
+run 2 fxtq flamegraph --sample-type inuse_space one.fxtq -o x.html
+says "there is no 'inuse_space' in one.fxtq"
+run 2 fxtq flamegraph --focus '(' one.fxtq -o x.html
+run 2 fxtq flamegraph --diff heap.fxtq one.fxtq -o x.html
+says 'no samples of a type that the other has too'
+run 4 fxtq flamegraph absent.fxtq -o x.html
+says 'absent.fxtq: No such file or directory'
+run 4 fxtq flamegraph one.fxtq -o nowhere/x.html
+[ ! -e x.html ] || fail 'a page that failed is there'
+exit $failed
