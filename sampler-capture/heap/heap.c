@@ -170,8 +170,9 @@ static void summarize(const struct run *run, bool fine, size_t running)
                  counted(allocations, lost->allocations, "allocation", "allocations"),
                  counted(frees, lost->frees, "free", "frees"));
     if (lost->rejected)
-        cli_note("%s of this capture's socket sent what is no message",
-                 counted(processes, lost->rejected, "user", "users"));
+        cli_note(
+            "%s, since they sent what is no message",
+            counted(processes, lost->rejected, "connection was closed", "connections were closed"));
     if (running)
         cli_note("%s still running: what they do from here on is not captured",
                  counted(processes, running, "process is", "processes are"));

@@ -1,0 +1,207 @@
+#!/bin/sh
+# A heap capture never hurts what it captures, and whatever kills it or its target, the file can be read.
+#
+# FXT_KILLS: how many times each is killed (default 100 and 100).  FXT_SOAK_MS: how long everything at once goes on (default 30000,
+# by hand 600000).
+set -eu
+cd "$WORK"
+mkdir tmp
+TMPDIR=$PWD/tmp
+export TMPDIR
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+number() { # number NAME: of the last heap_check
+    sed -n "s/^$1=//p" checked
+}
+# Nothing is freed before it was allocated; allocated twice only where messages were dropped, which is said.
+ordered() { # ordered TRACE
+    heap_check "$1" >checked 2>notices || fail "$1: $(cat notices)"
+    for count in early_frees bad first own_frames backwards; do
+        [ "$(number $count)" = 0 ] || fail "$1: $count: $(cat checked)"
+    done
+    [ "$(number doubled)" = 0 ] || [ "$(number lost)" != 0 ] || fail "$1: doubled: $(cat checked)"
+}
+
+# The program itself: what stands in PATH may be a script.
+python=$(python3 -c 'import sys; print(sys.executable)')
+"${CC:-cc}" -O1 -g -pthread -o heapwork "$ROOT/testdata/capture/heapwork.c"
+c++ -O1 -g -std=c++17 -faligned-new -fPIC -shared -o plugin.so "$ROOT/testdata/capture/heapnew.cc"
+
+# ---- Real programs at work ----
+
+# same NAME COMMAND...: the same output and status under a capture, and samples.
+same() {
+    name=$1
+    shift
+    plain=0
+    "$@" >plain.out 2>plain.err </dev/null || plain=$?
+    for unwind in cfi fp; do
+        captured=0
+        sampler-capture heap --interval 8192 --unwind $unwind -o "$name.fxt" -- "$@" >captured.out 2>captured.err </dev/null ||
+            captured=$?
+        [ $plain -eq $captured ] || fail "$name: status $captured, not $plain: $(cat captured.err)"
+        cmp -s plain.out captured.out || fail "$name: other output"
+        ordered "$name.fxt"
+        [ "$(number allocations)" -gt 20 ] || fail "$name: $(cat checked)"
+        [ "$(number unplaced)" = 0 ] || fail "$name: $(cat checked)"
+    done
+}
+
+# shellcheck disable=SC2016 # what is expanded is bash's
+same bash bash -c 'for ((i = 0; i < 3000; i++)); do a[i]="text $i"; done; for ((i = 0; i < 40; i++)); do (b=${a[@]}; echo ${#b}) | cat; done; exit 3'
+same python3 "$python" -c '
+import json, subprocess, threading
+text = json.dumps([{"n": i, "s": str(i)} for i in range(30000)])
+t = threading.Thread(target=lambda: print(len(json.loads(text))))
+t.start()
+t.join()
+print(subprocess.run(["sh", "-c", "exit 5"]).returncode, sum(len(x["s"]) for x in json.loads(text)))'
+if command -v sqlite3 >/dev/null; then
+    same sqlite3 sqlite3 :memory: 'CREATE TABLE t(a, b);
+        WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 30000)
+        INSERT INTO t SELECT i, i * 7919 % 100003 FROM c;
+        CREATE INDEX x ON t(b); SELECT count(*), sum(a), max(b) FROM t WHERE b > 500;'
+fi
+awk 'BEGIN { for (i = 0; i < 60; i++) print "int f" i "(int x) { for (int i = 0; i < x; i++) x ^= i * " i " + (x >> 3); return x; }" }' >many.c
+same gcc gcc -O2 -S -o - many.c
+awk 'BEGIN { for (i = 0; i < 14000; i++) print (i * 7919) % 1000, i % 3 }' >old.txt
+awk 'BEGIN { for (i = 0; i < 14000; i++) print (i * 7919 + i % 11) % 1000, i % 3 }' >new.txt
+# The status of git diff says that the files differ.
+same git git --no-pager diff --no-index --minimal --stat old.txt new.txt
+
+# ---- A server that is stopped, and one that is gone ----
+
+# The capture stops for a while, with the target's socket full: the target waits for it once, a fraction of a second, and goes on.
+# shellcheck disable=SC2016 # what is expanded is the inner shell's
+sampler-capture heap --interval 64 -o stopped.fxt -- sh -c 'kill -STOP $PPID; ./heapwork leak 20000; echo $? >status; kill -CONT $PPID' \
+    >out 2>err || fail "stopped: $(cat err)"
+[ "$(cat status)" = 0 ] || fail "stopped: the target's status"
+ordered stopped.fxt
+[ "$(number lost)" -gt 1000 ] || fail "stopped: nothing lost: $(cat checked)"
+grep -q '^lost: ' err || fail "stopped: $(cat err)"
+
+# shellcheck disable=SC2016 # what is expanded is the inner shell's
+sampler-capture heap --interval 64 -o gone.fxt -- sh -c 'kill -KILL $PPID; ./heapwork threads 4; echo $? >status; touch finished' \
+    >out 2>err || :
+i=0
+while [ ! -e finished ] && [ $i -lt 300 ]; do
+    sleep 0.1
+    i=$((i + 1))
+done
+[ "$(cat status)" = 0 ] || fail "gone: the target's status is $(cat status)"
+rm -rf tmp/*
+
+# ---- Messages of others ----
+
+# Foreign clients send both generations, and what is no message: which ends their connection and no other.
+cat >send.py <<'EOF2'
+import os, socket, sys
+sent = {}
+def hex_of(name, text):
+    sent[name] = bytes.fromhex("".join(text.split()))
+hex_of("allocation_1", "00000000 02000001 4d826977 9fdd0a6b 22110000 00000000 01000000 00000000 ffffffff ffffffff 40000000 00000000 20000000 00000000 02000000 00000000 ffffffff ffffffff aaaa0000 00000000 bbbb0000 00000000")
+hex_of("allocation_2", "00000000 02008001 4d826977 9fdd0a6b 03000000 00000000 ffffffff ffffffff 08000000 00000000 38000000 00000000 08000000 00000000 22110000 00000000 01000000 00000000 ffffffff ffffffff 20000000 00000000 02000000 00000000 ffffffff ffffffff aaaa0000 00000000 bbbb0000 00000000 40000000 00000000")
+hex_of("free_1", "00000000 02000001 ebbe4dc3 5eff3b50 22110000 00000000 01000000 00000000 ffffffff ffffffff 18000000 00000000 01000000 00000000 ffffffff ffffffff cccc0000 00000000")
+hex_of("info", "00000000 02000001 8317e506 7155a068 00000000 00000000 ffffffff ffffffff")
+hex_of("flexible", "00000000 02008001 01020304 05060708")
+hex_of("strict", "00000000 02000001 01020304 05060708")
+sent["magic"] = sent["free_1"][:7] + b"\2" + sent["free_1"][8:]
+sent["trailing"] = sent["free_1"] + bytes(8)
+sent["large"] = bytes(70000)
+sent["text"] = b"GET / HTTP/1.1\r\n\r\n"
+def run(names):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    s.connect(os.environ["FXT_HEAP_FOLDER"] + "/socket")
+    for name in names:
+        s.send(sent[name])
+    s.settimeout(0.3)
+    try:
+        return "closed" if s.recv(1) == b"" else "?"
+    except socket.timeout:
+        return "open"
+    except ConnectionResetError:
+        return "closed"
+good = ["info", "allocation_1", "free_1", "allocation_2", "free_1", "flexible", "free_1"]
+print(run(good))
+for bad in ("strict", "magic", "trailing", "large", "text"):
+    print(bad, run(["allocation_1", bad]))
+EOF2
+sampler-capture heap -o foreign.fxt -- "$python" send.py >out 2>err || fail "foreign: $(cat err)"
+cat >expected <<'EOF2'
+open
+strict closed
+magic closed
+trailing closed
+large closed
+text closed
+EOF2
+cmp -s expected out || fail "foreign: $(cat out err)"
+grep -q '5 connections were closed, since they sent what is no message' err || fail "foreign: $(cat err)"
+heap_check foreign.fxt >checked
+# The third free is of what is not in use: kept as it came.
+[ "$(number bad) $(number early_frees) $(number processes)" = "0 1 7" ] || fail "foreign: $(cat checked)"
+
+# ---- kill -9 at random moments ----
+
+# Damage but a cut tail is a failure.
+readable() { # readable TRACE
+    status=0
+    fxtdump --stats --json "$1" >stats 2>err || status=$?
+    python3 - "$status" <<'EOF2'
+import json, sys
+stats = json.load(open("stats"))
+damage = {kind for kind, entry in stats["damage"].items() if (entry["count"] if isinstance(entry, dict) else entry)}
+damage -= {"provider_loss"}
+assert damage <= {"truncated_tail"}, stats
+assert sys.argv[1] == ("3" if damage else "0"), (sys.argv[1], stats)
+EOF2
+}
+
+kills=${FXT_KILLS:-100}
+seed=1
+i=0
+while [ $i -lt "$kills" ]; do
+    seed=$(((seed * 1103515245 + 12345) % 2147483648))
+    delay=$(awk -v r=$seed 'BEGIN { printf "%.3f", 0.002 + r / 2147483648 * 0.06 }')
+    set -- --interval 2000
+    [ $((i % 2)) -eq 1 ] && set -- --interval 2000 --compress
+    rm -f status
+    sampler-capture heap "$@" -o killed.fxt -- sh -c './heapwork leak 20000; echo $? >status' >/dev/null 2>&1 &
+    capturing=$!
+    sleep "$delay"
+    kill -9 $capturing 2>/dev/null || true
+    wait $capturing 2>/dev/null || true
+    if [ -s killed.fxt ]; then
+        readable killed.fxt || fail "killed after $delay s: $(cat stats err)"
+    fi
+    # The target: the trace is whole, and the status is the target's.
+    status=0
+    sampler-capture heap "$@" -o target.fxt -- sh -c "(sleep $delay; kill -9 \$\$) & exec ./heapwork threads 40" \
+        >/dev/null 2>err || status=$?
+    case $status in 0 | 137) ;; *) fail "status $status of a target that was killed: $(cat err)" ;; esac
+    fxtdump --verify target.fxt >damage || fail "target killed after $delay s: $(cat damage)"
+    # What the capture left behind went on, to the end.
+    k=0
+    while [ -s killed.fxt ] && [ ! -e status ] && [ $k -lt 100 ]; do
+        sleep 0.05
+        k=$((k + 1))
+    done
+    if [ -s killed.fxt ] && [ "$(cat status)" != 0 ]; then
+        fail "a target whose capture was killed after $delay s"
+    fi
+    rm -rf killed.fxt target.fxt tmp/*
+    i=$((i + 1))
+done
+
+# ---- All at once ----
+
+soak=${FXT_SOAK_MS:-30000}
+sampler-capture heap --interval 100000 --compress -o soak.fxt -- ./heapwork soak "$soak" "$PWD/plugin.so" >out 2>err ||
+    fail "soak: $(cat out err)"
+ordered soak.fxt
+[ "$(number allocations)" -gt 1000 ] || fail "soak: $(cat checked)"
+[ "$(number unplaced)" = 0 ] || fail "soak: $(cat checked)"
