@@ -11,6 +11,8 @@ BLOCKS=${BLOCKS:-100}
 ROUNDS=${ROUNDS:-400}
 CPU=$(($(nproc) - 1))
 cd "$WORK"
+# shellcheck source=bench/lib.sh
+. "$ROOT/bench/lib.sh"
 
 if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
     echo "capture: $(cat err)"
@@ -38,20 +40,6 @@ while [ $i -lt "$BLOCKS" ]; do
     i=$((i + 1))
 done
 
-# Mean and upper end of the 95 % interval of a column of numbers, a fifth at each end left out (Yuen 1974): other guests of the machine
-# make single runs dear.  t(0.975) is well described by 1.96 + 2.37 / df + 2.8 / df^2 from 5 degrees of freedom on.
-trimmed() {
-    sort -g | awk '
-        { x[NR] = $1 }
-        END {
-            g = int(NR * 0.2); h = NR - 2 * g; df = h - 1
-            for (i = g + 1; i <= NR - g; i++) mean += x[i] / h
-            for (i = 1; i <= NR; i++) { w[i] = x[i < g + 1 ? g + 1 : i > NR - g ? NR - g : i]; all += w[i] / NR }
-            for (i = 1; i <= NR; i++) squares += (w[i] - all) ^ 2
-            error = sqrt(squares / (h * (h - 1)))
-            printf "%.2f %.2f\n", mean, mean + (1.96 + 2.37 / df + 2.8 / df / df) * error
-        }'
-}
 verdict() { # verdict FIGURE BOUND
     awk -v figure="$1" -v bound="$2" 'BEGIN { print (figure + 0 > bound + 0 ? "MISSED" : "ok") }'
 }

@@ -54,8 +54,8 @@ struct site {
 struct range {
     struct range *next;
     uint64_t process, start, limit, vaddr;
-    uint16_t module;
-    bool named; /* by a mapping record */
+    bool named;       /* by a mapping record */
+    bool wanted, own; /* of a module with such a name */
 };
 
 struct module {
@@ -77,7 +77,7 @@ static struct {
     struct block *blocks[BUCKETS];
     struct site *sites[BUCKETS];
     struct range *ranges[BUCKETS]; /* by process; the newest first */
-    struct module *modules;
+    struct module *modules[BUCKETS];
     struct owner *owners[BUCKETS];
     uint64_t processes, allocations, frees, infos, live, early_frees, doubled, bad, first;
     uint64_t own_frames, unplaced, nameless, empty, deepest, largest, backwards;
@@ -115,13 +115,23 @@ static bool ends_with(const struct fxt_string *name, const char *end)
 static void visit_module(const struct fxt_record *record)
 {
     struct module *module = zeroed(sizeof *module);
+    size_t bucket = bucket_of(record->thread.process, 2);
 
     module->process = record->thread.process;
     module->id = record->value.module.id;
     module->wanted = state.wanted && ends_with(&record->name, state.wanted);
     module->own = ends_with(&record->name, "/libfxtheap.so");
-    module->next = state.modules;
-    state.modules = module;
+    module->next = state.modules[bucket];
+    state.modules[bucket] = module;
+}
+
+static const struct module *find_module(uint64_t process, uint16_t id)
+{
+    for (const struct module *module = state.modules[bucket_of(process, 2)]; module;
+         module = module->next)
+        if (module->process == process && module->id == id)
+            return module;
+    return NULL;
 }
 
 static void add_range(const struct range *range)
@@ -136,13 +146,17 @@ static void add_range(const struct range *range)
 
 static void visit_mapping(const struct fxt_record *record)
 {
+    const struct module *module = find_module(record->thread.process,
+                                              record->value.mapping.module_id);
+
     add_range(&(struct range){
         .process = record->thread.process,
         .start = record->value.mapping.start,
         .limit = record->value.mapping.start + record->value.mapping.length,
         .vaddr = record->value.mapping.vaddr,
-        .module = record->value.mapping.module_id,
         .named = true,
+        .wanted = module && module->wanted,
+        .own = module && module->own,
     });
 }
 
@@ -153,14 +167,6 @@ static const struct range *find_range(uint64_t process, uint64_t pc, bool named)
         if (range->process == process && range->start <= pc && pc < range->limit &&
             range->named == named)
             return range;
-    return NULL;
-}
-
-static const struct module *find_module(const struct range *range)
-{
-    for (const struct module *module = state.modules; module; module = module->next)
-        if (module->process == range->process && module->id == range->module)
-            return module;
     return NULL;
 }
 
@@ -202,7 +208,6 @@ static struct site *site_of(uint64_t process, uint64_t vaddr)
 static uint64_t take_stack(uint64_t process, struct fidl_words stack)
 {
     const struct range *range;
-    const struct module *module;
     uint64_t pc;
 
     state.empty += stack.count == 0;
@@ -212,15 +217,13 @@ static uint64_t take_stack(uint64_t process, struct fidl_words stack)
         return 0;
     for (uint64_t i = 0; i < stack.count; i++) {
         range = find_range(process, fidl_word(stack, i) - 1, true);
-        module = range ? find_module(range) : NULL;
-        state.own_frames += module && module->own;
+        state.own_frames += range && range->own;
     }
     pc = fidl_word(stack, 0) - 1;
     state.unplaced += !find_range(process, pc, false);
     range = find_range(process, pc, true);
     state.nameless += !range;
-    module = range ? find_module(range) : NULL;
-    return module && module->wanted ? pc - range->start + range->vaddr : 0;
+    return range && range->wanted ? pc - range->start + range->vaddr : 0;
 }
 
 /* ---- Blocks ---- */

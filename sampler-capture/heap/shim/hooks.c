@@ -61,6 +61,31 @@ static struct {
     .free = first_free,
 };
 
+/* What moves and frees where some of the blocks may be early ones, which seldom is.  */
+static struct {
+    void *(*realloc)(void *, size_t);
+    void (*free)(void *);
+} later;
+
+static void *realloc_early_too(void *address, size_t size)
+{
+    size_t most = sizeof early.bytes - ((uintptr_t)address - (uintptr_t)early.bytes);
+    void *moved;
+
+    if (!is_early(address))
+        return later.realloc(address, size);
+    moved = real.malloc(size);
+    if (moved)
+        memcpy(moved, address, size < most ? size : most);
+    return moved;
+}
+
+static void free_early_too(void *address)
+{
+    if (!is_early(address))
+        later.free(address);
+}
+
 /* C++'s, by where they are in this table; all NULL where the program has no C++ library at its
  * start.  */
 enum operator_index {
@@ -117,7 +142,8 @@ static void *real_operators[OPERATORS];
 static void find_real(void)
 {
     static bool finding;
-    void *found;
+    void *(*found_malloc)(size_t);
+    void *(*found_calloc)(size_t, size_t);
 
     if (finding)
         return;
@@ -127,18 +153,16 @@ static void find_real(void)
     real.aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
     real.valloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "valloc");
     real.pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc");
-    found = dlsym(RTLD_NEXT, "calloc");
-    if (found)
-        real.calloc = (void *(*)(size_t, size_t))found;
-    found = dlsym(RTLD_NEXT, "realloc");
-    if (found)
-        real.realloc = (void *(*)(void *, size_t))found;
-    found = dlsym(RTLD_NEXT, "free");
-    if (found)
-        real.free = (void (*)(void *))found;
-    found = dlsym(RTLD_NEXT, "malloc");
-    if (found)
-        real.malloc = (void *(*)(size_t))found;
+    later.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+    later.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+    found_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+    found_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+    if (!found_malloc || !found_calloc || !later.realloc || !later.free)
+        abort(); /* no C library is without them */
+    real.malloc = found_malloc;
+    real.calloc = found_calloc;
+    real.realloc = early.used ? realloc_early_too : later.realloc;
+    real.free = early.used ? free_early_too : later.free;
     for (size_t i = 0; i < OPERATORS && (i == 0 || real_operators[0]); i++)
         real_operators[i] = dlsym(RTLD_NEXT, operator_names[i]);
 }
@@ -198,24 +222,34 @@ static inline void *counted(struct moment before, void *address, size_t size)
     return address;
 }
 
-static __attribute__((noinline)) void *record(void *address, size_t size)
+/* No call before it becomes a jump: frame pointers lead through here to the caller.  */
+static inline void *keep_frame(void *address)
 {
-    if (address)
-        shim_record_allocation(address, size);
+    __asm__ volatile("" : "+r"(address));
     return address;
+}
+
+/* Apart, so that malloc needs no frame.  */
+static __attribute__((noinline)) void *malloc_slowly(size_t size)
+{
+    bool sampled = shim_decide(size);
+    void *address = real.malloc(size);
+
+    if (sampled && address)
+        shim_record_allocation(address, size);
+    return keep_frame(address);
 }
 
 HOOK void *malloc(size_t size)
 {
-    if (!shim_due(size))
-        return real.malloc(size);
-    return record(real.malloc(size), size);
+    if (__builtin_expect(shim_thread.left <= size, 0))
+        return malloc_slowly(size);
+    shim_thread.left -= size;
+    return real.malloc(size);
 }
 
 HOOK void free(void *address)
 {
-    if (__builtin_expect(is_early(address), 0))
-        return;
     if (__builtin_expect(shim_live_maybe(address), 0))
         shim_record_free(address);
     real.free(address);
@@ -243,23 +277,10 @@ static void *reallocate_sampled(void *address, size_t size)
     return counted(before, moved, size);
 }
 
-/* Out of the memory that the loader got before there was an allocator.  */
-static void *move_early(const void *address, size_t size)
-{
-    size_t most = sizeof early.bytes - ((uintptr_t)address - (uintptr_t)early.bytes);
-    void *moved = malloc(size);
-
-    if (moved)
-        memcpy(moved, address, size < most ? size : most);
-    return moved;
-}
-
 HOOK void *realloc(void *address, size_t size)
 {
     struct moment before;
 
-    if (__builtin_expect(is_early(address), 0))
-        return move_early(address, size);
     if (__builtin_expect(shim_live_maybe(address), 0))
         return reallocate_sampled(address, size);
     before = now();

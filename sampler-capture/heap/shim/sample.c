@@ -187,8 +187,12 @@ bool shim_decide(uint64_t size)
     uint64_t epoch;
 
     shim_thread.decisions++;
-    if (!shim_process || shim_thread.inside)
+    if (shim_thread.inside)
         return false;
+    if (!shim_process) { /* not yet begun, or never to be */
+        shim_thread.left = shim_settings.idle ? NEVER : 0;
+        return false;
+    }
     if (atomic_load_explicit(&shim_process->ended, memory_order_relaxed)) {
         shim_thread.left = NEVER;
         return false;

@@ -102,6 +102,7 @@ struct shim_process {
 };
 
 struct shim_settings {
+    bool idle; /* nobody captures this program */
     bool frame_pointers;
     bool seeded;
     uint64_t seed;

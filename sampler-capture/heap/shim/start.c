@@ -66,8 +66,10 @@ __attribute__((constructor)) static void start(void)
 
     if (!folder ||
         !join(settings->socket_path, sizeof settings->socket_path, folder, HEAP_SOCKET_NAME) ||
-        !join(settings->names_path, sizeof settings->names_path, folder, HEAP_NAMES_NAME))
+        !join(settings->names_path, sizeof settings->names_path, folder, HEAP_NAMES_NAME)) {
+        settings->idle = true;
         return;
+    }
     settings->losses = map_losses(folder);
     settings->interval = number(HEAP_ENV_INTERVAL, HEAP_DEFAULT_INTERVAL);
     if (settings->interval < HEAP_MIN_INTERVAL || settings->interval > HEAP_MAX_INTERVAL)

@@ -16,7 +16,9 @@ extern const char etext[] __attribute__((visibility("hidden")));
 
 static bool is_own(uint64_t pc)
 {
-    return pc - (uint64_t)(uintptr_t)__ehdr_start < (uint64_t)(etext - __ehdr_start);
+    uint64_t start = (uint64_t)(uintptr_t)__ehdr_start;
+
+    return pc - start < (uint64_t)(uintptr_t)etext - start;
 }
 
 struct walk {

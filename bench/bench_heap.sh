@@ -1,0 +1,115 @@
+#!/bin/sh
+# What a heap capture costs the program: the CPU time of the same work alone (A) and captured (B), in blocks A B B A so that drift falls
+# on all alike, pinned to a CPU of its own where there are two.  Differences are taken within blocks; bounds hold for the upper end of
+# their 95 % interval.  heaptrack, which records every allocation, does the same work beside it.
+#
+#   BLOCKS (default 24) blocks.
+set -eu
+
+BLOCKS=${BLOCKS:-24}
+cd "$WORK"
+# shellcheck source=bench/lib.sh
+. "$ROOT/bench/lib.sh"
+missed=
+
+if [ "$(getconf _NPROCESSORS_ONLN)" -gt 1 ]; then
+    target="taskset -c 0" server="taskset -c 1"
+else
+    target="" server=""
+fi
+
+# Each of these runs the work once and prints its cost.
+alone() { $target "$@"; }
+# shellcheck disable=SC2086 # two words or none
+captured() { $server sampler-capture heap --interval "$interval" -o heap.fxt -- $target "$@" 2>messages; }
+
+# blocks NAME COMMAND...: $BLOCKS lines of A B B A.
+blocks() {
+    name=$1
+    shift
+    alone "$@" >/dev/null # warm
+    i=0
+    : >"$name"
+    while [ $i -lt "$BLOCKS" ]; do
+        echo "$(alone "$@") $(captured "$@") $(captured "$@") $(alone "$@")" >>"$name"
+        i=$((i + 1))
+    done
+}
+
+# ---- What is not sampled ----
+
+# 10,000 blocks stay in use that are sampled; of what is measured, one allocation in ten thousand or less is.
+interval=4m
+for threads in 1 2; do
+    if [ $threads = 2 ]; then target="" server=""; fi
+    blocks pairs heappair pairs $threads 10000 2000000
+    read -r mean upper <<EOF2
+$(awk '{ print ($2 + $3 - $1 - $4) / 2 }' pairs | trimmed)
+EOF2
+    line "malloc and free, $threads threads, 10,000 live" "+$mean ns" "upper $upper ns" - "3 ns" "$upper <= 3"
+    if [ $threads = 1 ]; then
+        blocks batch heappair batch 1 10000 1000000
+        read -r mean upper <<EOF2
+$(awk '{ print 100 * (($2 + $3) / ($1 + $4) - 1) }' batch | trimmed)
+EOF2
+        line "batches freed in random order" "+$mean %" "upper $upper %" - "10 %" "$upper <= 10"
+    fi
+done
+if [ "$(getconf _NPROCESSORS_ONLN)" -gt 1 ]; then
+    target="taskset -c 0" server="taskset -c 1"
+fi
+
+# ---- Programs, with all that a capture does to them ----
+
+interval=128k
+cat >parse.py <<'EOF2'
+import json
+text = json.dumps([{"n": i, "s": str(i), "values": [i, i / 7, None]} for i in range(60000)])
+print(sum(sum(len(x["s"]) for x in json.loads(text)) for _ in range(5)))
+EOF2
+cat >index.sql <<'EOF2'
+CREATE TABLE t(a, b, c);
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 250000) INSERT INTO t SELECT i, i * 7919 % 100003, 'row ' || i FROM c;
+CREATE INDEX x ON t(b);
+CREATE INDEX y ON t(c);
+SELECT count(*), sum(a), max(b) FROM t WHERE b > 500;
+EOF2
+
+# cpu COMMAND...: its CPU time in seconds.
+cat >cpu <<'EOF2'
+#!/bin/sh
+meter taken "$@" >/dev/null 2>cpu.err
+tr ' ' '\n' <taken | sed -n 's/^cpu_seconds=//p'
+EOF2
+chmod +x cpu
+
+heaptrack=$(find /usr/lib /usr/local/lib -name libheaptrack_preload.so 2>/dev/null | head -n 1)
+
+program() { # program NAME COMMAND...
+    label=$1
+    shift
+    blocks program ./cpu "$@"
+    read -r mean upper <<EOF2
+$(awk '{ print 100 * (($2 + $3) / ($1 + $4) - 1) }' program | trimmed)
+EOF2
+    peer=-
+    if [ -n "$heaptrack" ]; then
+        # Its recording alone; who reads what it wrote is another process.
+        i=0
+        : >tracked
+        while [ $i -lt 3 ]; do
+            # shellcheck disable=SC2016 # what is expanded is the inner shell's
+            echo "$(alone ./cpu "$@") $(alone ./cpu sh -c 'preload=$1; shift; LD_PRELOAD=$preload DUMP_HEAPTRACK_OUTPUT=track.raw exec "$@"' sh \
+                "$heaptrack" "$@")" >>tracked
+            i=$((i + 1))
+        done
+        peer="heaptrack +$(awk '{ print 100 * ($2 / $1 - 1) }' tracked | sort -g | sed -n 2p | xargs printf '%.0f') %"
+    fi
+    line "$label" "+$mean %, upper $upper" "$peer" - "2 %" "$upper <= 2"
+}
+
+if command -v sqlite3 >/dev/null; then
+    program "sqlite3, indexes in memory" sqlite3 :memory: ".read index.sql"
+fi
+program "python3, parsing JSON" "$(python3 -c 'import sys; print(sys.executable)')" parse.py
+[ -z "$missed" ]
