@@ -239,7 +239,7 @@ static enum sym_status consider_session_kallsyms(struct search *search)
     struct sym_object *object = NULL;
 
     search->place = SYM_PLACE_KALLSYMS;
-    if (!session->kallsyms || search->done || !sym_path_kind(search->module->path) != SYM_PATH_FILE)
+    if (!session->kallsyms || search->done || sym_path_kind(search->module->path) == SYM_PATH_FILE)
         return SYM_OK;
     enum sym_status status = sym_object_open_lent("kallsyms", text, &object, NULL);
     return object ? accept_kallsyms(search, object) : status;

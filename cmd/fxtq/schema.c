@@ -66,7 +66,7 @@ static bool print_table(const char *name)
 
 enum cli_exit fxtq_schema(char **argv)
 {
-    struct cli_texts names = { NULL };
+    struct cli_texts names = { .items = NULL };
     struct cli_parser parser;
 
     cli_start(&parser, &command, argv);
