@@ -543,6 +543,12 @@ struct profile_origin profile_origin_of(const struct profile *profile)
     return profile->origin;
 }
 
+const char *profile_kernel_symbols_of(const struct profile *profile, size_t *size)
+{
+    *size = profile->kernel_symbols_size;
+    return profile->kernel_symbols_size > 0 ? profile->kernel_symbols : "";
+}
+
 const struct profile_loss *profile_loss_of(const struct profile *profile)
 {
     return &profile->loss;

@@ -643,6 +643,10 @@ struct profile_origin {
 };
 PROFILE_API struct profile_origin profile_origin_of(const struct profile *profile);
 
+/* The kernel's symbols that the traces brought, text as in /proc/kallsyms, which profile_symbolize()
+ * uses; size 0 without any.  Lives until another trace is taken in.  */
+PROFILE_API const char *profile_kernel_symbols_of(const struct profile *profile, size_t *size);
+
 /* ---- The heap ---- */
 
 /* Of when a heap profile tells.  Up to there, everything that was allocated counts as such, and so

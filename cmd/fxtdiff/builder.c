@@ -34,6 +34,7 @@ void diff_builder_close(struct diff_builder *builder)
     free(builder->set.functions);
     free(builder->set.nodes);
     free(builder->key);
+    free(builder->kernel_symbols);
     diff_texts_release(&builder->keys);
     diff_texts_release(&builder->strings);
     profile_close(builder->profile);
@@ -276,6 +277,9 @@ static bool symbolize(struct diff_builder *builder)
         cli_error("%s", sym_error.message);
         return false;
     }
+    if (builder->kernel_symbols) /* without them kernel frames have no names: no failure */
+        (void)sym_session_kallsyms(session, builder->kernel_symbols, builder->kernel_symbols_size,
+                                   NULL);
     status = profile_symbolize(builder->profile, session, &error);
     sym_session_close(session);
     if (status != PROFILE_OK)

@@ -29,8 +29,10 @@ struct diff_builder {
 
     struct profile *profile;            /* stacks of all runs */
     const struct diff_reading *reading; /* how to symbolize them; NULL: nothing to symbolize */
-    int kind;                           /* enum profile_kind of the traces; -1: none read yet */
-    const char *type_label;             /* of the run that said the type first */
+    char *kernel_symbols;               /* of the first trace that has any; owned */
+    size_t kernel_symbols_size;
+    int kind;               /* enum profile_kind of the traces; -1: none read yet */
+    const char *type_label; /* of the run that said the type first */
 };
 
 /* A value of a stack of the current run.  The call site belongs to builder->profile.  */

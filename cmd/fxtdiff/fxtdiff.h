@@ -142,6 +142,7 @@ struct diff_reading {
     bool strict;
     bool force;
     bool ignore_templates;
+    unsigned jobs; /* traces read at once; 0: as many as there are CPUs */
 };
 
 /* Rows of an option table, and what takes them.  Keys from DIFF_OPTION_FIRST on are theirs.  */

@@ -24,6 +24,7 @@ enum {
     OPTION_STRICT,
     OPTION_FORCE,
     OPTION_IGNORE_TEMPLATES,
+    OPTION_JOBS,
     OPTION_Q = 200,
     OPTION_FLOOR,
     OPTION_MIN_SHARE,
@@ -62,6 +63,7 @@ const struct cli_option diff_reading_options[] = {
     { OPTION_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" },
     { OPTION_IGNORE_TEMPLATES, 0, "ignore-templates", NULL,
       "sort<int> and sort<long> are one function" },
+    { OPTION_JOBS, 'j', "jobs", "N", "read N traces at once (default: one a CPU, at most 8)" },
     { 0 },
 };
 
@@ -163,6 +165,9 @@ bool diff_reading_option(struct diff_reading *reading, int key, const char *valu
         return true;
     case OPTION_NO_CACHE:
         reading->no_cache = true;
+        return true;
+    case OPTION_JOBS:
+        reading->jobs = (unsigned)cli_number("--jobs", value, 1, 64);
         return true;
     default:
         return reading_filter(reading, key, value);

@@ -140,12 +140,14 @@ const char *diff_row_mark(const struct diff_row *row)
         { "cheaper", "cheaper", "cheaper GONE", "cheaper RENAMED" },
         { "moved", "moved NEW", "moved", "moved RENAMED" },
     };
+    const char *family;
+    const double *interval;
 
     if (row->suppressed)
         return "suppressed";
     if (row->flag != PROFILE_CHANGE_NONE || row->state != DIFF_BOTH)
         return marks[row->flag][row->state];
-    return row->self.tested || row->total.tested ? "~" : "";
+    return diff_row_family(row, &family, &interval)->tested ? "~" : "";
 }
 
 size_t diff_shown_rows(const struct diff_report *report)

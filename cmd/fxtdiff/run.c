@@ -111,7 +111,7 @@ static int run_child(const struct job *job, const char *const *argv)
         (void)dup2(null, STDIN_FILENO);
         (void)dup2(null, STDOUT_FILENO);
         (void)dup2(job->log, STDERR_FILENO);
-        (void)execvp(argv[0], (char *const *)(uintptr_t)argv);
+        (void)execvp(argv[0], (char *const *)argv);
         (void)dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
         _exit(errno == ENOENT ? 127 : 126);
     }
