@@ -39,7 +39,8 @@ enum {
 
 const struct cli_option diff_reading_options[] = {
     { OPTION_PROFILE, 0, "profile", "KIND",
-      "of traces: cpu, heap, heap-free, span or offcpu; default: the\nfirst of them that the trace has" },
+      "of traces: cpu, heap, heap-free, span or offcpu; default: the\nfirst of them that the trace "
+      "has" },
     { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
       "what is compared: cpu, samples, alloc_space, ...; default:\nnanoseconds or bytes, if the "
       "input has any" },
