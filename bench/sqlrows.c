@@ -1,8 +1,8 @@
-/* sqlrows - how fast bare SQLite takes rows of the timeline: the peer of fxtq import.
+/* sqlrows - how fast bare SQLite takes rows of samples and the timeline: the peer of fxtq import.
  *
- *   sqlrows FILE slices|sched COUNT ARGS
+ *   sqlrows FILE samples|slices|sched COUNT ARGS
  *
- * Writes COUNT slices with ARGS arguments each, or COUNT scheduling records (a stretch on a CPU and
+ * Writes COUNT samples, COUNT slices with ARGS arguments each, or COUNT scheduling records (a stretch on a CPU and
  * a wait), into tables as in schemas/store.sql, one prepared statement a row, one transaction, no
  * journal.  Nothing is decoded, sorted or nested.  Prints seconds=S rows=N.  */
 #include <errno.h>
@@ -28,6 +28,8 @@ static const char tables[] =
     " cpu INTEGER NOT NULL, utid INTEGER NOT NULL, end_state TEXT, priority INTEGER) STRICT;"
     "CREATE TABLE thread_wait (id INTEGER PRIMARY KEY, ts INTEGER NOT NULL, dur INTEGER NOT NULL,"
     " utid INTEGER NOT NULL, state TEXT NOT NULL, waker_utid INTEGER) STRICT;"
+    "CREATE TABLE cpu_sample (id INTEGER PRIMARY KEY, ts INTEGER NOT NULL, cpu INTEGER,"
+    " utid INTEGER NOT NULL, callsite_id INTEGER NOT NULL, weight INTEGER) STRICT;"
     "BEGIN";
 
 static sqlite3 *db;
@@ -96,6 +98,19 @@ static uint64_t put_sched(int64_t count)
     return (uint64_t)count * 2;
 }
 
+static uint64_t put_samples(int64_t count)
+{
+    sqlite3_stmt *sample = prepare("INSERT INTO cpu_sample VALUES (?, ?, ?, ?, ?, ?)");
+
+    for (int64_t i = 1; i <= count; i++)
+        put(sample,
+            (const int64_t[]){ i, 5000000000 + i * 250, i % 4, 1 + i % 12, 1 + (i * 7919) % 100000,
+                               1000000 },
+            6);
+    (void)sqlite3_finalize(sample);
+    return (uint64_t)count;
+}
+
 static double now(void)
 {
     struct timespec time;
@@ -112,7 +127,7 @@ int main(int argc, char **argv)
     uint64_t rows;
 
     if (argc < 4 || count <= 0 || args < 0) {
-        (void)fprintf(stderr, "usage: sqlrows FILE slices|sched COUNT ARGS\n");
+        (void)fprintf(stderr, "usage: sqlrows FILE samples|slices|sched COUNT ARGS\n");
         return CLI_USAGE;
     }
     (void)remove(argv[1]);
@@ -120,7 +135,9 @@ int main(int argc, char **argv)
     if (sqlite3_open(argv[1], &db) != SQLITE_OK)
         fail();
     run(tables);
-    rows = strcmp(argv[2], "sched") == 0 ? put_sched(count) : put_slices(count, args);
+    rows = strcmp(argv[2], "sched") == 0     ? put_sched(count)
+           : strcmp(argv[2], "samples") == 0 ? put_samples(count)
+                                             : put_slices(count, args);
     run("COMMIT");
     (void)sqlite3_close(db);
     (void)printf("seconds=%.4f rows=%" PRIu64 "\n", now() - start, rows);

@@ -65,7 +65,7 @@ enum store_status store_fail_sqlite(struct store_error *error, sqlite3 *db, int 
     case STORE_NO_MEMORY:
         return store_no_memory(error);
     case STORE_BUSY:
-        return store_fail(error, status, "another program is writing to the store");
+        return store_fail(error, status, "another program is using the store");
     case STORE_NOT_STORE:
         return store_fail(error, status, "not a store: no SQLite database");
     case STORE_STOPPED:

@@ -235,6 +235,17 @@ static enum store_status sync_directory(const char *path, struct store_error *er
     return status;
 }
 
+/* Rename unless target is there; some file systems can only do it with two names for a moment.
+ * Returns 0, or -1 with errno set.  */
+static int rename_new(const char *source, const char *target)
+{
+    if (renameat2(AT_FDCWD, source, AT_FDCWD, target, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    return link(source, target) == 0 ? unlink(source) : -1;
+}
+
 enum store_status store_publish(struct store *store, struct store_error *error)
 {
     if (!store->is_new || !store->path || store->published)
@@ -243,7 +254,7 @@ enum store_status store_publish(struct store *store, struct store_error *error)
         return store_fail(error, STORE_INVALID, "an import into the store did not end well");
     if (fsync(store->lock_fd) != 0)
         return store_fail_errno(error, errno, "cannot write the store");
-    if (renameat2(AT_FDCWD, store->partial, AT_FDCWD, store->path, RENAME_NOREPLACE) != 0)
+    if (rename_new(store->partial, store->path) != 0)
         return errno == EEXIST
                    ? store_fail(error, STORE_EXISTS, "there is a file of that name already")
                    : store_fail_errno(error, errno, "cannot name the store");
