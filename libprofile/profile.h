@@ -738,9 +738,13 @@ struct profile_coverage {
     profile_id remedy;
 };
 
-/* Coverage of the modules with PROFILE_CPU samples or, in a profile without any, of those in heap
- * stacks, weighted by bytes allocated; the least covered frames first.  Valid until the profile
- * changes.  Before profile_symbolize() the count is 0.  */
+/* Which kind's stacks profile_symbolize() is to say the coverage of; else those of PROFILE_CPU or,
+ * where that has none, of PROFILE_HEAP.  */
+PROFILE_API void profile_cover(struct profile *profile, enum profile_kind kind);
+
+/* Coverage of the modules in that kind's stacks, of the heap weighted by bytes allocated; the least
+ * covered frames first.  Valid until the profile changes.  Before profile_symbolize() the count is
+ * 0.  */
 PROFILE_API const struct profile_coverage *profile_coverage_of(const struct profile *profile,
                                                                size_t *count);
 

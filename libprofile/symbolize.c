@@ -187,18 +187,18 @@ static void cover_frame(struct profile *profile, profile_id id, uint64_t count)
     coverage->lined = profile_add(coverage->lined, lined ? count : 0);
 }
 
-/* CPU samples count; of the heap, bytes allocated, which are sampled evenly.  */
+/* The kind that is covered, and its type that weighs: CPU samples count; of the heap, it is bytes
+ * allocated, which are sampled evenly.  Spans have no addresses.  */
 static enum profile_kind covered_kind(const struct profile *profile, size_t *type)
 {
-    *type = 0;
-    if (profile->values[PROFILE_CPU].count > 0)
-        return PROFILE_CPU;
-    *type = 1;
-    if (profile->values[PROFILE_HEAP].count == 0)
-        return PROFILE_HEAP_FREE;
-    if (profile->values[PROFILE_HEAP].types == 6) /* Fuchsia's types begin with what is in use */
-        *type = 3;
-    return PROFILE_HEAP;
+    enum profile_kind kind = profile->covered_kind;
+
+    if (kind == PROFILE_CPU && profile->values[PROFILE_CPU].count == 0)
+        kind = PROFILE_HEAP;
+    *type = kind == PROFILE_HEAP || kind == PROFILE_HEAP_FREE;
+    if (kind == PROFILE_HEAP && profile->values[PROFILE_HEAP].types == 6)
+        *type = 3; /* Fuchsia's types begin with what is in use */
+    return kind;
 }
 
 /* Every frame of every stack, a recursive one once a stack.  */
@@ -251,6 +251,11 @@ static void sort_coverage(struct profile *profile, size_t modules)
         if (profile->coverage[i].frames > 0)
             profile->coverage[profile->coverage_count++] = profile->coverage[i];
     qsort(profile->coverage, profile->coverage_count, sizeof *profile->coverage, compare_coverage);
+}
+
+void profile_cover(struct profile *profile, enum profile_kind kind)
+{
+    profile->covered_kind = kind;
 }
 
 const struct profile_coverage *profile_coverage_of(const struct profile *profile, size_t *count)

@@ -278,6 +278,39 @@ START_TEST(follows_modules_that_change)
 }
 END_TEST
 
+/* Which module lacks names is told of the kind that is shown, by what weighs there.  */
+START_TEST(covers_the_stacks_of_the_heap)
+{
+    static const uint64_t nowhere = 0x10;
+    const struct sym_options options = { .size = sizeof options, .no_cache = true };
+    const struct profile_coverage *coverage;
+    struct sym_session *session;
+    struct heap_profile heap;
+    size_t count;
+
+    put_modules(&records[0], 1);
+    heap_allocation(&records[1], &usual, 1, 1, 0x10, 1 << 20, HEAP_STACK(return_address(1, 1)));
+    heap_allocation(&records[2], &usual, 2, 1, 0x20, 3 << 20, HEAP_STACK(0x10));
+    records[3].record = backtrace_record(3, 1, 1, &nowhere, 1);
+    heap = take(4, NULL, 0);
+    ck_assert_int_eq(sym_session_open(&options, &session, NULL), SYM_OK);
+    ck_assert_int_eq(profile_symbolize(heap.profile, session, NULL), PROFILE_OK);
+    coverage = profile_coverage_of(heap.profile, &count);
+    ck_assert_uint_eq(count, 1); /* of CPU samples */
+    ck_assert_uint_eq(coverage[0].module, 0);
+    profile_cover(heap.profile, PROFILE_HEAP);
+    ck_assert_int_eq(profile_symbolize(heap.profile, session, NULL), PROFILE_OK);
+    coverage = profile_coverage_of(heap.profile, &count);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_uint_eq(coverage[0].module, 0);
+    ck_assert_uint_eq(coverage[1].module, 1);
+    ck_assert_uint_eq(coverage[0].frames, 3 * coverage[1].frames);
+    ck_assert_uint_gt(coverage[1].frames, 0);
+    sym_session_close(session);
+    release(&heap);
+}
+END_TEST
+
 /* ---- Against a replay ---- */
 
 /* Sums of a stack of a process.  */
@@ -789,6 +822,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, has_the_six_types_of_fuchsia);
     tcase_add_loop_test(tcase, names_modules_of_messages, 0, 3);
     tcase_add_test(tcase, follows_modules_that_change);
+    tcase_add_test(tcase, covers_the_stacks_of_the_heap);
     tcase_add_loop_test(tcase, agrees_with_a_replay_at_the_end, 0, SEEDS);
     tcase_add_loop_test(tcase, agrees_with_a_replay_at_any_time, 0, SEEDS);
     tcase_add_loop_test(tcase, agrees_with_a_replay_at_the_peak, 0, SEEDS);

@@ -383,6 +383,7 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
     if (totals.records > 0 && profile_sample_count(profile, kind) == 0)
         cli_warning("no %s in the input%s: the profile is empty", samples_of(kind),
                     settings->pids.count + settings->tids.count ? " for these filters" : "");
+    profile_cover(profile, kind);
     status = cli_worse(status, symbolize(settings, profile));
     written = write_output(settings, profile, kind);
     if (written == CLI_OK && !settings->quiet) {
