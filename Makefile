@@ -214,7 +214,7 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call ob
 TEST_OBJECTS := $(foreach l,$(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
 # Of the preloaded library, what replaces nothing.
-TEST_OBJECTS += $(O)/sampler-capture/heap/shim/poisson.o $(O)/sampler-capture/heap/shim/live.o
+TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
 # libdwarf is what the decoder of DWARF is compared with.
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.

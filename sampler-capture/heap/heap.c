@@ -28,7 +28,7 @@ enum {
 /* After a round with few messages the senders are left alone for a moment, so that not each of
  * their messages wakes us up; a socket holds some hundred.  */
 #define FEW      64
-#define PAUSE_NS 2000000
+#define PAUSE_NS 5000000
 
 struct run {
     struct heap_options options;

@@ -1,7 +1,9 @@
 /* unwind.c - who called the allocator.
  *
+ * By unwind tables, read by ourselves where they are simple (cfi.h), else by an unwinder.
  * The unwinder is the compiler's, linked into the shim: a private copy shares no lock with the
  * program's, which may hold one of its own while it allocates, and nothing needs to be loaded.  */
+#include "sampler-capture/heap/shim/cfi.h"
 #include "sampler-capture/heap/shim/shim.h"
 
 #include <pthread.h>
@@ -35,6 +37,11 @@ static bool add(struct walk *walk, uint64_t pc)
     else
         walk->stack[walk->count++] = pc;
     return walk->count < HEAP_MAX_FRAMES;
+}
+
+static bool take_caller(void *walk, uint64_t pc)
+{
+    return add(walk, pc);
 }
 
 static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *argument)
@@ -126,9 +133,11 @@ size_t shim_unwind(uint64_t stack[HEAP_MAX_FRAMES])
 {
     struct walk walk = { .stack = stack };
 
-    if (shim_settings.frame_pointers)
+    if (shim_settings.frame_pointers) {
         follow_frames(&walk);
-    else
+    } else if (!shim_cfi_walk((uintptr_t)__builtin_frame_address(0), take_caller, &walk)) {
+        walk.count = 0;
         (void)_Unwind_Backtrace(take_frame, &walk);
+    }
     return walk.count;
 }

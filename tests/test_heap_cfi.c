@@ -1,0 +1,168 @@
+/* The fast reader of unwind tables, against the compiler's unwinder: the same callers, whatever shape
+ * their frames have.  */
+#include "sampler-capture/heap/shim/cfi.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unwind.h>
+
+#define MAX_FRAMES 4096
+
+struct stack {
+    uint64_t frames[MAX_FRAMES];
+    size_t count;
+};
+
+static struct stack fast, sure;
+static bool was_simple;
+
+static bool take(void *context, uint64_t pc)
+{
+    struct stack *stack = context;
+
+    stack->frames[stack->count++] = pc;
+    return stack->count < MAX_FRAMES;
+}
+
+static _Unwind_Reason_Code take_sure(struct _Unwind_Context *context, void *argument)
+{
+    return take(argument, _Unwind_GetIP(context)) ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+__attribute__((noinline)) static int look(void)
+{
+    fast.count = sure.count = 0;
+    was_simple = shim_cfi_walk((uintptr_t)__builtin_frame_address(0), take, &fast);
+    (void)_Unwind_Backtrace(take_sure, &sure);
+    return (int)fast.count;
+}
+
+/* The compiler's unwinder begins with look() itself, and may end with a 0.  */
+static void compare(void)
+{
+#ifdef __x86_64__
+    ck_assert(was_simple);
+#else
+    ck_assert(!was_simple);
+    return;
+#endif
+    while (sure.count > 0 && sure.frames[sure.count - 1] == 0)
+        sure.count--;
+    ck_assert_uint_eq(fast.count, sure.count - 1);
+    ck_assert_mem_eq(fast.frames, sure.frames + 1, fast.count * sizeof *fast.frames);
+}
+
+START_TEST(walks_plain_frames)
+{
+    ck_assert_int_ge(look(), 3);
+    compare();
+    ck_assert_int_ge(look(), 3); /* by the rules it has kept */
+    compare();
+}
+END_TEST
+
+__attribute__((noinline)) static int recurse(int depth)
+{
+    volatile char room[40];
+    int result;
+
+    room[depth % 40] = 1;
+    result = depth > 0 ? recurse(depth - 1) : look();
+    return result + room[depth % 40];
+}
+
+START_TEST(walks_deep_recursion)
+{
+    (void)recurse(1000);
+    compare();
+    ck_assert_uint_gt(fast.count, 1000);
+}
+END_TEST
+
+/* Frames whose size is known when they run: found by rbp.  */
+__attribute__((noinline)) static int with_alloca(size_t size)
+{
+    volatile char *room = __builtin_alloca(size);
+    int result;
+
+    room[0] = 1;
+    result = size > 16 ? with_alloca(size / 2) : look();
+    return result + room[0];
+}
+
+START_TEST(walks_frames_of_variable_size)
+{
+    (void)with_alloca(5000);
+    compare();
+}
+END_TEST
+
+static int compare_looking(const void *a, const void *b)
+{
+    (void)look();
+    return *(const int *)a - *(const int *)b;
+}
+
+START_TEST(walks_through_libraries)
+{
+    int numbers[] = { 5, 3, 9, 1, 7 };
+
+    qsort(numbers, 5, sizeof *numbers, compare_looking);
+    compare();
+}
+END_TEST
+
+static void *look_in_thread(void *argument)
+{
+    (void)recurse(10);
+    return argument;
+}
+
+START_TEST(ends_where_a_thread_begins)
+{
+    pthread_t id;
+
+    ck_assert_int_eq(pthread_create(&id, NULL, look_in_thread, NULL), 0);
+    ck_assert_int_eq(pthread_join(id, NULL), 0);
+    compare();
+}
+END_TEST
+
+static void on_signal(int number)
+{
+    (void)number;
+    (void)look();
+}
+
+/* Their table restores registers by expressions.  */
+START_TEST(leaves_signal_frames_to_others)
+{
+    ck_assert(signal(SIGUSR1, on_signal) != SIG_ERR); // NOLINT(bugprone-signal-handler)
+    ck_assert_int_eq(raise(SIGUSR1), 0);
+    ck_assert(!was_simple);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("heap_cfi");
+    TCase *tcase = tcase_create("cfi");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tcase, walks_plain_frames);
+    tcase_add_test(tcase, walks_deep_recursion);
+    tcase_add_test(tcase, walks_frames_of_variable_size);
+    tcase_add_test(tcase, walks_through_libraries);
+    tcase_add_test(tcase, ends_where_a_thread_begins);
+    tcase_add_test(tcase, leaves_signal_frames_to_others);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
