@@ -11,7 +11,7 @@ enum {
 struct batch {
     struct sym_module *module;
     struct sym_order order;
-    struct sym_scratch scratch; /* the session's, until the batch ends */
+    struct sym_scratch scratch; /* the seat's, until the batch ends */
     sym_answer_fn answer;
     void *context;
 
@@ -27,10 +27,10 @@ struct batch {
 
 static enum sym_status batch_init(struct batch *batch, const uint64_t *vaddrs, size_t count)
 {
-    struct sym_session *session = batch->module->session;
+    struct sym_seat *seat = batch->module->seat;
 
-    batch->scratch = session->scratch;
-    session->scratch = (struct sym_scratch){ .bytes = NULL };
+    batch->scratch = seat->scratch;
+    seat->scratch = (struct sym_scratch){ .bytes = NULL };
     return sym_order_init(&batch->order, vaddrs, count, &batch->scratch);
 }
 
@@ -38,8 +38,8 @@ static void batch_release(struct batch *batch)
 {
     if (batch->scratch.size > SCRATCH_KEPT_MAX)
         sym_scratch_release(&batch->scratch);
-    sym_scratch_release(&batch->module->session->scratch);
-    batch->module->session->scratch = batch->scratch;
+    sym_scratch_release(&batch->module->seat->scratch);
+    batch->module->seat->scratch = batch->scratch;
     free(batch->frames[0].items);
     free(batch->frames[1].items);
 }
@@ -250,7 +250,7 @@ static enum sym_status resolve(struct batch *batch, const uint64_t *vaddrs, size
     if (!status)
         status = prepare(batch);
     if (!status && count && module->loaded.has_dwarf)
-        status = sym_ahead_start(&module->loaded.dwarf, &batch->order, module->session->jobs);
+        status = sym_ahead_start(&module->loaded.dwarf, &batch->order, module->seat->jobs);
     if (!status)
         status = ids ? answer_once(batch, ids) : answer_each(batch);
     sym_ahead_end(&module->loaded.dwarf);

@@ -77,23 +77,34 @@ static enum sym_status report_text(struct sym_module *module, const char **field
     return interned ? SYM_OK : SYM_NO_MEMORY;
 }
 
+/* SYM_OK, whether it is there or not, or SYM_NO_MEMORY.  */
+static enum sym_status open_cache_dir(struct sym_session *session)
+{
+    struct sym_error error = { .status = SYM_OK };
+    enum sym_status status = SYM_OK;
+
+    (void)pthread_mutex_lock(&session->lock);
+    if (!session->cache_dir.path && !session->cache_failed[0]) {
+        status = sym_cache_dir_open(&session->cache_dir, session->cache_path,
+                                    session->cache_limit_bytes, &error);
+        if (status != SYM_NO_MEMORY)
+            memcpy(session->cache_failed, error.message, sizeof session->cache_failed);
+    }
+    (void)pthread_mutex_unlock(&session->lock);
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
+}
+
 /* The session's directory; *out becomes NULL where there is none to use.  */
 static enum sym_status cache_dir(struct sym_module *module, struct sym_cache_dir **out)
 {
     struct sym_session *session = module->session;
-    struct sym_error error = { .status = SYM_OK };
-    enum sym_status status = SYM_OK;
 
     *out = NULL;
     if (session->no_cache)
         return SYM_OK;
-    if (!session->cache_dir.path && !session->cache_failed[0]) {
-        status = sym_cache_dir_open(&session->cache_dir, session->cache_path,
-                                    session->cache_limit_bytes, &error);
-        if (status == SYM_NO_MEMORY)
-            return status;
-        memcpy(session->cache_failed, error.message, sizeof session->cache_failed);
-    }
+    enum sym_status status = open_cache_dir(session);
+    if (status)
+        return status;
     if (session->cache_dir.path)
         *out = session->cache_dir.limit ? &session->cache_dir : NULL;
     else
@@ -127,7 +138,6 @@ static enum sym_status open_file(struct sym_module *module, const struct sym_cac
 
 enum sym_status sym_module_open_cache(struct sym_module *module, bool *wanted)
 {
-    struct sym_session *session = module->session;
     struct sym_cache_dir *dir;
     struct sym_cache_key key;
     struct sym_cache *cache = NULL;
@@ -147,9 +157,9 @@ enum sym_status sym_module_open_cache(struct sym_module *module, bool *wanted)
         sym_cache_close(cache);
         return SYM_OK;
     }
-    if (session->loaded && session->loaded != module)
-        sym_module_unload(session->loaded);
-    session->loaded = module;
+    if (module->seat->loaded && module->seat->loaded != module)
+        sym_module_unload(module->seat->loaded);
+    module->seat->loaded = module;
     module->cache = cache;
     return report_text(module, &module->report.cache_path, sym_cache_dir_path(dir, &key));
 }

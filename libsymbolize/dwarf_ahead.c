@@ -6,12 +6,10 @@
  * on the number of threads. */
 #include "libsymbolize/internal.h"
 #include "libsymbolize/order.h"
-#include <signal.h>
+#include "libsymbolize/threads.h"
 #include <stdlib.h>
-#include <unistd.h>
 
 enum {
-    JOBS_MAX = 256,
     WAITING_TASKS_MAX = 1024,
     OPEN_AHEAD = 64, /* units whose .dwo files are open before their turn */
 };
@@ -52,7 +50,7 @@ struct sym_ahead {
     size_t waiting_count; /* done or busy, not taken */
     size_t waiting_bytes;
     bool stop;
-    pthread_t threads[JOBS_MAX];
+    pthread_t threads[SYM_JOBS_MAX];
     unsigned thread_count;
 };
 
@@ -212,24 +210,6 @@ static void *run_worker(void *context)
     return NULL;
 }
 
-/* Workers take no signals but those that they cause: the program's handlers expect its threads.  */
-static void start_workers(struct sym_ahead *ahead, unsigned count)
-{
-    sigset_t all, before;
-
-    (void)sigfillset(&all);
-    (void)sigdelset(&all, SIGBUS); /* map.c mends what a file that was cut does */
-    (void)sigdelset(&all, SIGSEGV);
-    (void)sigdelset(&all, SIGFPE);
-    (void)sigdelset(&all, SIGILL);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-        return;
-    while (ahead->thread_count < count &&
-           pthread_create(&ahead->threads[ahead->thread_count], NULL, run_worker, ahead) == 0)
-        ahead->thread_count++; /* those that did not start are not missed */
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 /* ---- For who answers ---- */
 
 /* Opens the split units of some tasks from number on: looking for files is not for workers.  */
@@ -249,17 +229,10 @@ static enum sym_status open_splits(struct sym_ahead *ahead, size_t number)
     return status;
 }
 
-static unsigned job_count(unsigned jobs)
-{
-    long online = jobs ? (long)jobs : sysconf(_SC_NPROCESSORS_ONLN);
-
-    return online < 1 ? 1 : online > JOBS_MAX ? JOBS_MAX : (unsigned)online;
-}
-
 enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const struct sym_order *order,
                                 unsigned jobs)
 {
-    unsigned workers = job_count(jobs) - 1;
+    unsigned workers = sym_job_count(jobs) - 1;
 
     if (workers == 0 || dwarf->unit_count < 2 || dwarf->ahead)
         return SYM_OK;
@@ -283,7 +256,7 @@ enum sym_status sym_ahead_start(struct sym_dwarf *dwarf, const struct sym_order 
         sym_ahead_end(dwarf);
         return status;
     }
-    start_workers(ahead, workers);
+    ahead->thread_count = sym_threads_start(ahead->threads, workers, run_worker, ahead);
     return SYM_OK;
 }
 
@@ -325,8 +298,7 @@ void sym_ahead_end(struct sym_dwarf *dwarf)
     ahead->stop = true;
     (void)pthread_cond_broadcast(&ahead->changed);
     (void)pthread_mutex_unlock(&ahead->lock);
-    for (unsigned i = 0; i < ahead->thread_count; i++)
-        (void)pthread_join(ahead->threads[i], NULL);
+    sym_threads_join(ahead->threads, ahead->thread_count);
     dwarf->ahead = NULL;
     for (size_t i = 0; i < ahead->task_count; i++) {
         struct task *task = &ahead->tasks[i];

@@ -541,6 +541,7 @@ static enum sym_status unpack_file(struct sym_object *object, struct sym_error *
 static enum sym_status finish_open(struct sym_object *object, enum sym_status status,
                                    struct sym_object **out, struct sym_error *error)
 {
+    object->file_bytes = object->image.size;
     if (!status)
         status = read_facts(object, error);
     if (status)

@@ -88,6 +88,7 @@ struct sym_object {
     bool has_alt;              /* names a supplement: .gnu_debugaltlink or .debug_sup */
     const char *debug_problem; /* why debug information that is there cannot be read, or NULL */
     const char *debug_remedy;
+    uint64_t file_bytes;                   /* of the ELF file */
     uint64_t dynamic_offset, dynamic_size; /* of PT_DYNAMIC in the file; 0: none */
     char *debuglink;                       /* owned; the file name in .gnu_debuglink, or NULL */
     uint32_t debuglink_crc;

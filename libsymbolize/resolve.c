@@ -9,19 +9,34 @@ static enum sym_status find_dwo(void *context, const struct sym_unit *skeleton, 
                                 void *fits_context, struct sym_object **out,
                                 struct sym_error *error)
 {
-    return sym_find_dwo(context, skeleton->comp_dir, skeleton->dwo_name, fits, fits_context, out,
-                        error);
+    struct sym_module *module = context;
+
+    (void)pthread_mutex_lock(&module->session->lock);
+    enum sym_status status = sym_find_dwo(module, skeleton->comp_dir, skeleton->dwo_name, fits,
+                                          fits_context, out, error);
+    (void)pthread_mutex_unlock(&module->session->lock);
+    return status;
 }
 
 static enum sym_status find_dwp(void *context, sym_fits_fn fits, void *fits_context,
                                 struct sym_object **out, struct sym_error *error)
 {
-    return sym_find_dwp(context, fits, fits_context, out, error);
+    struct sym_module *module = context;
+
+    (void)pthread_mutex_lock(&module->session->lock);
+    enum sym_status status = sym_find_dwp(module, fits, fits_context, out, error);
+    (void)pthread_mutex_unlock(&module->session->lock);
+    return status;
 }
 
 static enum sym_status find_alt(void *context, struct sym_object **out, struct sym_error *error)
 {
-    return sym_find_alt(context, out, error);
+    struct sym_module *module = context;
+
+    (void)pthread_mutex_lock(&module->session->lock);
+    enum sym_status status = sym_find_alt(module, out, error);
+    (void)pthread_mutex_unlock(&module->session->lock);
+    return status;
 }
 
 static enum sym_status load_dwarf(struct sym_module *module)
@@ -111,19 +126,19 @@ static enum sym_status load_symbols(struct sym_module *module)
  * take gigabytes, and callers look each module up once.  */
 enum sym_status sym_module_load(struct sym_module *module)
 {
-    struct sym_session *session = module->session;
+    struct sym_seat *seat = module->seat;
 
     if (module->loaded.done)
         return SYM_OK;
-    if (session->loaded)
-        sym_module_unload(session->loaded);
-    session->loaded = module;
+    if (seat->loaded)
+        sym_module_unload(seat->loaded);
+    seat->loaded = module;
     enum sym_status status = load_dwarf(module);
     if (!status)
         status = load_symbols(module);
     if (status) {
         sym_module_unload(module);
-        session->loaded = NULL;
+        seat->loaded = NULL;
         return status;
     }
     module->loaded.done = true;

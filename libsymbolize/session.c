@@ -23,7 +23,7 @@ static enum sym_status copy_options(struct sym_session *session, const struct sy
     enum sym_status status;
 
     session->no_inlines = options->no_inlines;
-    session->jobs = options->jobs;
+    session->seat.jobs = options->jobs;
     session->debug_root = sym_format("%s", root);
     session->debuginfod_cache = cache ? sym_format("%s", cache) : sym_debuginfod_default_cache();
     if (!session->debug_root || !session->debuginfod_cache)
@@ -57,7 +57,8 @@ enum sym_status sym_session_open(const struct sym_options *options, struct sym_s
     struct sym_session *session = calloc(1, sizeof *session);
     if (!session)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
-    enum sym_status status = copy_options(session, options);
+    session->has_lock = pthread_mutex_init(&session->lock, NULL) == 0;
+    enum sym_status status = session->has_lock ? copy_options(session, options) : SYM_NO_MEMORY;
     if (status) {
         sym_session_close(session);
         return sym_fail(error, status, "out of memory");
@@ -140,7 +141,9 @@ void sym_session_close(struct sym_session *session)
     free(session->kallsyms);
     free(session->cache_path);
     sym_cache_dir_close(&session->cache_dir);
-    sym_scratch_release(&session->scratch);
+    sym_scratch_release(&session->seat.scratch);
+    if (session->has_lock)
+        (void)pthread_mutex_destroy(&session->lock);
     free(session);
 }
 
@@ -162,6 +165,7 @@ static enum sym_status module_new(struct sym_session *session, const struct sym_
         return SYM_NO_MEMORY;
     *out = module;
     module->session = session;
+    module->seat = &session->seat;
     module->report = (struct sym_report){ .code_path = "",
                                           .debug_path = "",
                                           .problem = "",

@@ -6,6 +6,7 @@
 #include "libsymbolize/dwarf.h"
 #include "libsymbolize/order.h"
 #include "libsymbolize/symtab.h"
+#include <pthread.h>
 
 /* ---- Modules ---- */
 
@@ -38,6 +39,7 @@ struct sym_module {
     size_t step_count, step_capacity;
     struct sym_symbols data; /* names interned: they do not need the file any more */
     bool data_read;
+    struct sym_seat *seat;   /* where it is read; the session's but in sym_session_resolve() */
     struct sym_cache *cache; /* answers instead of loaded, or NULL; see cache.h */
     bool cache_tried;        /* no file of it is to be made (again) in this session */
 };
@@ -49,7 +51,17 @@ struct sym_cache_dir {
     uint64_t limit; /* bytes of all files */
 };
 
+/* A thread that reads modules, one after the other.  */
+struct sym_seat {
+    struct sym_module *loaded;  /* at most one module's debug information is in memory */
+    struct sym_scratch scratch; /* for sorting addresses */
+    unsigned jobs;              /* threads that read its units */
+};
+
 struct sym_session {
+    pthread_mutex_t lock; /* of what modules share, while several are read at once: sources,
+                                 * debuginfod, cache_dir, cache_failed */
+    bool has_lock;
     struct sym_source *sources; /* symbol_paths */
     size_t source_count;
     char *debug_root;                  /* "": none */
@@ -57,11 +69,9 @@ struct sym_session {
     struct sym_debuginfod *debuginfod; /* NULL: servers are not to be asked */
     char *kallsyms;                    /* text, or NULL */
     size_t kallsyms_size;
-    unsigned jobs;
     bool no_inlines;
     struct sym_module *modules;
-    struct sym_module *loaded;  /* at most one module's debug information is in memory */
-    struct sym_scratch scratch; /* for sorting addresses */
+    struct sym_seat seat;
 
     bool no_cache;
     char *cache_path; /* NULL: the user's */

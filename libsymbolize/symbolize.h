@@ -307,6 +307,27 @@ SYM_API enum sym_status sym_module_resolve_next(struct sym_module *module, const
                                                 sym_answer_fn answer, void *context,
                                                 struct sym_error *error);
 
+/* Addresses of one module among several.  */
+struct sym_query {
+    struct sym_module *module; /* each but once */
+    const uint64_t *vaddrs;
+    size_t count;  /* below UINT32_MAX */
+    uint32_t *ids; /* room for count numbers */
+};
+
+/* As sym_answer_fn, for number index of queries[query].  Never called twice at once, but perhaps
+ * from threads of the library.  */
+typedef bool (*sym_query_fn)(void *context, size_t query, size_t index,
+                             const struct sym_frame *frames, size_t count);
+
+/* sym_module_resolve_batch() for several modules of a session, of which as many are read at once as
+ * there are jobs (struct sym_options): answers of different modules come mixed.  Returns SYM_OK,
+ * SYM_STOPPED, SYM_INVALID or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_session_resolve(struct sym_session *session,
+                                            const struct sym_query *queries, size_t count,
+                                            sym_query_fn answer, void *context,
+                                            struct sym_error *error);
+
 /* What the symbol table calls the variable or constant at vaddr: its whole extent has the name, a
  * gap has none.  Strings as in struct sym_frame.  */
 struct sym_datum {

@@ -123,7 +123,7 @@ enum sym_status sym_module_walk(struct sym_module *module, sym_walk_fn visit, vo
     if (!status)
         status = order_pieces(&pieces, dwarf->unit_count);
     if (!status && module->loaded.has_dwarf)
-        status = sym_ahead_start(dwarf, NULL, module->session->jobs);
+        status = sym_ahead_start(dwarf, NULL, module->seat->jobs);
     for (size_t i = 0; i < pieces.count && !status; i++)
         status = walk_piece(module, &pieces.items[i], &frames, visit, context);
     sym_ahead_end(dwarf);

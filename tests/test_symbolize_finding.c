@@ -599,6 +599,117 @@ START_TEST(refuses_a_cache_limit_that_is_no_number)
 }
 END_TEST
 
+/* ---- Several modules at once ---- */
+
+enum { MANY = 9, MANY_ADDRESSES = 3000 };
+
+/* What became of each address of each module.  */
+struct many_answers {
+    size_t calls, stop_after;
+    struct sym_frame told[MANY][MANY_ADDRESSES];
+    size_t told_count[MANY];
+};
+
+static bool keep_many(void *context, size_t query, size_t index, const struct sym_frame *frames,
+                      size_t count)
+{
+    struct many_answers *answers = context;
+
+    ck_assert_uint_lt(query, MANY);
+    ck_assert_uint_eq(index, answers->told_count[query]++);
+    answers->told[query][index] = count ? frames[0] : (struct sym_frame){ .line = 0 };
+    return ++answers->calls != answers->stop_after;
+}
+
+static bool keep_innermost(void *context, size_t index, const struct sym_frame *frames,
+                           size_t count)
+{
+    (void)index;
+    *(struct sym_frame *)context = count ? frames[0] : (struct sym_frame){ .line = 0 };
+    return true;
+}
+
+/* Modules of their own, three each with one unit, with two, and without debug information.  */
+static void build_many(struct sym_session *other, struct sym_query *queries, uint64_t *vaddrs)
+{
+    static uint32_t ids[MANY][MANY_ADDRESSES];
+
+    build_write("more.c", "int more(int x) { return x * 3 + 1; }\n");
+    build_run("$CC -O1 -g -shared -fPIC -o m0 more.c && $CC -O1 -g -shared -fPIC -o m1 more.c "
+              "source.c && $CC -O1 -shared -fPIC -o m2 more.c && for i in 3 4 5 6 7 8; do cp "
+              "m$((i % 3)) m$i; done");
+    for (size_t i = 0; i < MANY_ADDRESSES; i++)
+        vaddrs[i] = 0x1000 + i * 7919 % 0x300;
+    for (size_t m = 0; m < MANY; m++) {
+        char name[] = { 'm', (char)('0' + m), '\0' };
+        struct sym_module_key key = { .path = build_path(name) };
+        queries[m] = (struct sym_query){ .vaddrs = vaddrs, .count = MANY_ADDRESSES, .ids = ids[m] };
+        ck_assert_int_eq(sym_session_module(other, &key, &queries[m].module, &error), SYM_OK);
+        free((char *)key.path);
+    }
+}
+
+START_TEST(reads_several_modules_at_once)
+{
+    struct sym_options options = { .size = sizeof options, .debug_root = "", .no_cache = true };
+    static struct many_answers answers;
+    static uint64_t vaddrs[MANY_ADDRESSES];
+    struct sym_query queries[MANY];
+    struct sym_session *other;
+    size_t named = 0;
+
+    options.jobs = (unsigned)_i + 1;
+    ck_assert_int_eq(sym_session_open(&options, &other, &error), SYM_OK);
+    build_many(other, queries, vaddrs);
+    memset(&answers, 0, sizeof answers);
+    ck_assert_int_eq(sym_session_resolve(other, queries, MANY, keep_many, &answers, &error),
+                     SYM_OK);
+    for (size_t m = 0; m < MANY; m++)
+        for (size_t i = 0; i < MANY_ADDRESSES; i += 7) {
+            struct sym_frame alone;
+            ck_assert_int_eq(sym_module_resolve(queries[m].module, &vaddrs[i], 1, keep_innermost,
+                                                &alone, &error),
+                             SYM_OK);
+            ck_assert_uint_lt(queries[m].ids[i], answers.told_count[m]);
+            const struct sym_frame *told = &answers.told[m][queries[m].ids[i]];
+            ck_assert_ptr_eq(told->function, alone.function);
+            ck_assert_ptr_eq(told->file, alone.file);
+            ck_assert_uint_eq(told->line, alone.line);
+            named += told->function && told->function[0];
+        }
+    ck_assert_uint_gt(named, 100);
+    sym_session_close(other);
+}
+END_TEST
+
+START_TEST(stops_several_modules_when_asked)
+{
+    struct sym_options options = {
+        .size = sizeof options, .debug_root = "", .no_cache = true, .jobs = 3
+    };
+    static struct many_answers answers;
+    static uint64_t vaddrs[MANY_ADDRESSES];
+    struct sym_query queries[MANY];
+    struct sym_session *other;
+
+    ck_assert_int_eq(sym_session_open(&options, &other, &error), SYM_OK);
+    build_many(other, queries, vaddrs);
+    memset(&answers, 0, sizeof answers);
+    answers.stop_after = 5;
+    ck_assert_int_eq(sym_session_resolve(other, queries, MANY, keep_many, &answers, &error),
+                     SYM_STOPPED);
+    ck_assert_uint_eq(answers.calls, 5);
+    queries[1].ids = NULL;
+    ck_assert_int_eq(sym_session_resolve(other, queries, MANY, keep_many, &answers, &error),
+                     SYM_INVALID);
+    queries[0].module = module;
+    ck_assert_int_eq(sym_session_resolve(other, queries, 1, keep_many, &answers, &error),
+                     SYM_INVALID);
+    ck_assert_int_eq(sym_session_resolve(other, NULL, 0, keep_many, &answers, &error), SYM_OK);
+    sym_session_close(other);
+}
+END_TEST
+
 /* ---- sym_build_id ---- */
 
 static const struct {
@@ -675,6 +786,8 @@ int main(void)
     tcase_add_test(tcase, knows_no_offset_in_a_debug_file);
     tcase_add_test(tcase, notices_a_file_that_was_replaced);
     tcase_add_test(tcase, says_which_dwo_files_are_missing);
+    tcase_add_loop_test(tcase, reads_several_modules_at_once, 0, 4);
+    tcase_add_test(tcase, stops_several_modules_when_asked);
     tcase_add_loop_test(tcase, says_what_to_do_about_what_has_no_file, 0, ROWS(bracketed));
     tcase_add_loop_test(tcase, refuses_a_cache_limit_that_is_no_number, 0, 5);
     tcase_add_loop_test(tcase, reads_the_build_id_of_a_path, 0, ROWS(files));

@@ -59,6 +59,7 @@ void batch_close(struct batch *batch)
     free(batch->gathered.vaddrs);
     free(batch->gathered.requests);
     free(batch->gathered.numbers);
+    free(batch->gathered.answers);
 }
 
 void batch_forget(struct batch *batch)
@@ -103,28 +104,10 @@ static bool keep_answer(void *context, size_t index, const struct sym_frame *fra
     return true;
 }
 
-/* The numbers of the answers for count addresses: from *next on, which goes on with them, or, with
- * next NULL, from 0 on.  False: the answers do not fit.  */
-static bool resolve_object(struct batch *batch, uint32_t object, const uint64_t *vaddrs,
-                           size_t count, uint32_t *numbers, uint32_t *next)
+static _Noreturn void fail(const struct sym_error *error)
 {
-    struct filling filling = { .batch = batch, .only_one = count == 1 };
-    struct sym_module *module = batch->objects->items[object]->module;
-    struct sym_error error;
-    enum sym_status status;
-
-    status = next ? sym_module_resolve_next(module, vaddrs, count, numbers, next, keep_answer,
-                                            &filling, &error)
-                  : sym_module_resolve_batch(module, vaddrs, count, numbers, keep_answer, &filling,
-                                             &error);
-    if (filling.overflow)
-        return false;
-    if (status != SYM_OK) {
-        cli_error("%s: %s", batch->objects->items[object]->name, error.message);
-        exit(CLI_ENVIRONMENT);
-    }
-    objects_report(batch->objects, object);
-    return true;
+    cli_error("%s", error->message);
+    exit(CLI_ENVIRONMENT);
 }
 
 static bool has_module(const struct batch *batch, size_t request)
@@ -136,13 +119,20 @@ static bool has_module(const struct batch *batch, size_t request)
 
 /* ---- All objects ---- */
 
-static int compare_objects(const void *a, const void *b, void *context)
+/* A number of the module of a request, which has one.  */
+static uint32_t module_of(const struct batch *batch, uint32_t request)
+{
+    return batch->objects->items[batch->objects_of[request]]->first;
+}
+
+static int compare_modules(const void *a, const void *b, void *context)
 {
     const struct batch *batch = context;
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    uint32_t left_module = module_of(batch, left), right_module = module_of(batch, right);
 
-    if (batch->objects_of[left] != batch->objects_of[right])
-        return batch->objects_of[left] < batch->objects_of[right] ? -1 : 1;
+    if (left_module != right_module)
+        return left_module < right_module ? -1 : 1;
     return (left > right) - (left < right);
 }
 
@@ -157,6 +147,7 @@ static size_t gather(struct batch *batch, size_t first, size_t limit)
         gathered->vaddrs = cli_allocate(REQUESTS_MAX, sizeof *gathered->vaddrs);
         gathered->requests = cli_allocate(REQUESTS_MAX, sizeof *gathered->requests);
         gathered->numbers = cli_allocate(REQUESTS_MAX, sizeof *gathered->numbers);
+        gathered->answers = cli_allocate(REQUESTS_MAX, sizeof *gathered->answers);
     }
     for (size_t i = first; i < limit; i++) {
         if (has_module(batch, i))
@@ -164,33 +155,121 @@ static size_t gather(struct batch *batch, size_t first, size_t limit)
         else if (batch->objects_of[i] != OBJECT_ECHO)
             batch->answers[i] = 0;
     }
-    qsort_r(gathered->requests, count, sizeof *gathered->requests, compare_objects, batch);
+    qsort_r(gathered->requests, count, sizeof *gathered->requests, compare_modules, batch);
     for (size_t i = 0; i < count; i++)
         gathered->vaddrs[i] = batch->vaddrs[gathered->requests[i]];
     return count;
 }
 
+/* The requests of one module, side by side from the first-th that were gathered.  */
+struct group {
+    size_t first, count;
+};
+
+struct groups {
+    struct filling filling;
+    struct group *items;
+    struct sym_query *queries;
+    size_t count;
+};
+
+static struct groups group_requests(struct batch *batch, size_t count)
+{
+    const struct gathered *gathered = &batch->gathered;
+    struct groups groups = { .filling = { .batch = batch } };
+
+    groups.items = cli_allocate(batch->objects->count + 1, sizeof *groups.items);
+    groups.queries = cli_allocate(batch->objects->count + 1, sizeof *groups.queries);
+    for (size_t first = 0, next; first < count; first = next) {
+        uint32_t module = module_of(batch, gathered->requests[first]);
+
+        next = first + 1;
+        while (next < count && module_of(batch, gathered->requests[next]) == module)
+            next++;
+        groups.items[groups.count] = (struct group){ .first = first, .count = next - first };
+        groups.queries[groups.count++] =
+            (struct sym_query){ .module = batch->objects->items[module]->module,
+                                .vaddrs = gathered->vaddrs + first,
+                                .count = next - first,
+                                .ids = gathered->numbers + first };
+    }
+    return groups;
+}
+
+static bool keep_group_answer(void *context, size_t query, size_t index,
+                              const struct sym_frame *frames, size_t count)
+{
+    struct groups *groups = context;
+    struct batch *batch = groups->filling.batch;
+
+    if (!keep_answer(&groups->filling, index, frames, count))
+        return false;
+    batch->gathered.answers[groups->items[query].first + index] = batch->answer_count - 1;
+    return true;
+}
+
+/* The answers of a group to its requests; says what is wrong with its objects.  */
+static void spread_answers(struct batch *batch, const struct group *group)
+{
+    const struct gathered *gathered = &batch->gathered;
+    uint32_t reported = OBJECT_NONE;
+
+    for (size_t i = group->first; i < group->first + group->count; i++) {
+        uint32_t request = gathered->requests[i], object = batch->objects_of[request];
+
+        batch->answers[request] = gathered->answers[group->first + gathered->numbers[i]];
+        if (object != reported)
+            objects_report(batch->objects, object);
+        reported = object;
+    }
+}
+
+/* False: the answers do not fit.  */
+static bool resolve_groups(struct batch *batch, struct groups *groups)
+{
+    struct sym_error error;
+    enum sym_status status = sym_session_resolve(batch->objects->session, groups->queries,
+                                                 groups->count, keep_group_answer, groups, &error);
+
+    if (groups->filling.overflow)
+        return false;
+    if (status != SYM_OK)
+        fail(&error);
+    for (size_t i = 0; i < groups->count; i++)
+        spread_answers(batch, &groups->items[i]);
+    return true;
+}
+
 /* False: the answers of [first, limit) do not fit.  */
 static bool resolve_mixed(struct batch *batch, size_t first, size_t limit)
 {
-    struct gathered *gathered = &batch->gathered;
-    size_t count = gather(batch, first, limit), next;
+    struct groups groups = group_requests(batch, gather(batch, first, limit));
 
+    groups.filling.only_one = limit - first == 1;
     batch_forget(batch);
     add_answer(batch, NULL, 0); /* number 0: what is not looked up */
-    for (size_t group = 0; group < count; group = next) {
-        uint32_t object = batch->objects_of[gathered->requests[group]];
-        uint32_t before = batch->answer_count;
+    bool complete = resolve_groups(batch, &groups);
+    free(groups.items);
+    free(groups.queries);
+    return complete;
+}
 
-        next = group + 1;
-        while (next < count && batch->objects_of[gathered->requests[next]] == object)
-            next++;
-        if (!resolve_object(batch, object, gathered->vaddrs + group, next - group,
-                            gathered->numbers + group, NULL))
-            return false;
-        for (size_t i = group; i < next; i++)
-            batch->answers[gathered->requests[i]] = before + gathered->numbers[i];
-    }
+/* False: as above.  */
+static bool resolve_object(struct batch *batch, uint32_t object, size_t first, size_t limit)
+{
+    struct filling filling = { .batch = batch, .only_one = limit - first == 1 };
+    struct sym_module *module = batch->objects->items[object]->module;
+    uint32_t next = batch->answer_count;
+    struct sym_error error;
+
+    enum sym_status status = sym_module_resolve_next(module, batch->vaddrs + first, limit - first,
+                                                     batch->answers + first, &next, keep_answer,
+                                                     &filling, &error);
+    if (filling.overflow)
+        return false;
+    if (status != SYM_OK)
+        fail(&error);
+    objects_report(batch->objects, object);
     return true;
 }
 
@@ -201,9 +280,7 @@ static bool resolve_same(struct batch *batch, uint32_t object, size_t first, siz
         batch->answer_count > ANSWERS_KEPT)
         batch_forget(batch);
     bool kept = batch->answer_count > 0;
-    uint32_t next = batch->answer_count;
-    if (resolve_object(batch, object, batch->vaddrs + first, limit - first, batch->answers + first,
-                       &next)) {
+    if (resolve_object(batch, object, first, limit)) {
         batch->kept_object = object;
         return true;
     }

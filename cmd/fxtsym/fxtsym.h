@@ -68,9 +68,10 @@ struct object {
     char *name; /* a path, a build ID as hex digits, or both, for messages and JSON */
     struct sym_module *module;
     uint32_t index;
-    bool narrow;   /* 32-bit: addresses have 8 digits and wrap there */
-    bool has_path; /* not only a build ID */
-    bool reported; /* its problem was said */
+    uint32_t first; /* index of the first object that has this module */
+    bool narrow;    /* 32-bit: addresses have 8 digits and wrap there */
+    bool has_path;  /* not only a build ID */
+    bool reported;  /* its problem was said */
 };
 
 struct objects {
@@ -137,11 +138,12 @@ typedef void (*append_fn)(const struct settings *settings, struct buffer *out,
 /* Called with all requests [first, limit) of a batch, or with one part after the other.  */
 typedef void (*print_fn)(void *context, const struct batch *batch, size_t first, size_t limit);
 
-/* Those of several objects, with the requests of one object side by side.  */
+/* Those of several objects, with the requests of one module side by side.  */
 struct gathered {
     uint64_t *vaddrs;
     uint32_t *requests; /* the number of each one's request */
-    uint32_t *numbers;  /* what the library counts their answers as */
+    uint32_t *numbers;  /* what the library counts their answers as, for each module from 0, */
+    uint32_t *answers;  /* and which answer of the batch each number of a module is */
 };
 
 struct batch {

@@ -117,6 +117,8 @@ static void find_module(struct objects *objects, struct object *object, const ch
     }
     if (sym_session_module(objects->session, &key, &object->module, &error) != SYM_OK)
         fail(&error);
+    while (objects->items[object->first]->module != object->module)
+        object->first++; /* at most to itself */
     const struct sym_report *report = sym_module_report(object->module);
     object->narrow = is_narrow(report->code_path[0] ? report->code_path : report->debug_path);
 }
