@@ -410,7 +410,7 @@ function tellMatches() {
             frames++;
             i = tree.end[i];
         } else i++;
-    $("matched").textContent = `${percent(sum, value.total[0])} matched, ${frames.toLocaleString("en")} stacks`;
+    $("matched").textContent = `${percent(sum, value.total[0])} matched, ${frames.toLocaleString("en")} ${frames === 1 ? "stack" : "stacks"}`;
 }
 
 // ---- The table of functions ----
