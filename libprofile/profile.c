@@ -467,6 +467,10 @@ static enum profile_status take_loss(void *context, const struct profile_loss *l
     sum->unreadable = profile_add(sum->unreadable, loss->unreadable);
     sum->exited = profile_add(sum->exited, loss->exited);
     sum->provider_events = profile_add(sum->provider_events, loss->provider_events);
+    sum->heap_allocations = profile_add(sum->heap_allocations, loss->heap_allocations);
+    sum->heap_frees = profile_add(sum->heap_frees, loss->heap_frees);
+    sum->heap_infos = profile_add(sum->heap_infos, loss->heap_infos);
+    sum->heap_rejected = profile_add(sum->heap_rejected, loss->heap_rejected);
     for (int kind = 0; kind < PROFILE_KINDS && status == PROFILE_OK; kind++) {
         close_times(profile, &profile->values[kind]);
         status = count_stacks(profile, &profile->values[kind]);

@@ -449,7 +449,8 @@ struct profile_object {
     uint64_t args; /* set; 0 none */
 };
 
-/* Records that were lost before the trace was written (counter fxt.capture/lost, provider events).
+/* Records that were lost before the trace was written (counters fxt.capture/lost and heap_lost,
+ * provider events).
  * Totals, given once by profile_ingest_finish().  */
 struct profile_loss {
     uint64_t ring;            /* the kernel's ring buffer overran */
@@ -458,6 +459,11 @@ struct profile_loss {
     uint64_t unreadable;      /* the stack could not be read */
     uint64_t exited;          /* the process was gone before its maps were read */
     uint64_t provider_events; /* "a buffer filled up" marks of any provider */
+    /* Messages of the memory sampler that the capture did not get (counter fxt.capture/heap_lost).  */
+    uint64_t heap_allocations;
+    uint64_t heap_frees;
+    uint64_t heap_infos;    /* modules of a process */
+    uint64_t heap_rejected; /* broken ones */
 };
 
 /* Who listens.  NULL members are not called, and what only they need is not computed.  Whatever a

@@ -179,6 +179,10 @@ static bool write_losses(struct store_import *import)
         { "unreadable", import->loss.unreadable },
         { "exited", import->loss.exited },
         { "provider_events", import->loss.provider_events },
+        { "heap_allocations", import->loss.heap_allocations },
+        { "heap_frees", import->loss.heap_frees },
+        { "heap_infos", import->loss.heap_infos },
+        { "heap_rejected", import->loss.heap_rejected },
     };
 
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {

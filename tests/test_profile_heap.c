@@ -387,6 +387,35 @@ START_TEST(tells_what_is_in_use_at_the_end)
 }
 END_TEST
 
+/* Counted from the start, by process: the last counts.  A CPU of that number is another.  */
+START_TEST(adds_up_what_the_capture_lost)
+{
+    const struct fxt_arg early[] = { u64_arg("allocations", 1), u64_arg("frees", 1) };
+    const struct fxt_arg late[] = { u64_arg("allocations", 5), u64_arg("frees", 2),
+                                    u64_arg("infos", 3), u64_arg("rejected", 4) };
+    const struct fxt_arg ring[] = { u64_arg("ring", 9) };
+    struct fxt_record lost[] = {
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "heap_lost", early, 2),
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", ring, 1),
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "heap_lost", early, 2),
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "heap_lost", late, 4),
+    };
+    const struct profile_loss *loss;
+    struct taken taken;
+
+    lost[0].value.event.id = lost[1].value.event.id = lost[3].value.event.id = 7;
+    lost[2].value.event.id = 8;
+    ck_assert_int_eq(take_records(lost, COUNT_OF(lost), NULL, &taken), PROFILE_OK);
+    loss = profile_loss_of(taken.profile);
+    ck_assert_uint_eq(loss->heap_allocations, 6);
+    ck_assert_uint_eq(loss->heap_frees, 3);
+    ck_assert_uint_eq(loss->heap_infos, 3);
+    ck_assert_uint_eq(loss->heap_rejected, 4);
+    ck_assert_uint_eq(loss->ring, 9);
+    taken_release(&taken);
+}
+END_TEST
+
 /* ---- Filters ---- */
 
 START_TEST(passes_by_what_filters_leave_out)
@@ -538,6 +567,7 @@ static Suite *suite(void)
     tcase_add_test(tcase, adds_modules_of_several_messages);
     tcase_add_test(tcase, passes_by_modules_that_make_no_sense);
     tcase_add_test(tcase, tells_what_is_in_use_at_the_end);
+    tcase_add_test(tcase, adds_up_what_the_capture_lost);
     tcase_add_test(tcase, counts_messages_that_are_none);
     tcase_add_loop_test(tcase, counts_messages_that_lack_members, 0, 2);
     tcase_add_test(tcase, finds_every_block_among_many);

@@ -29,6 +29,11 @@ static void print_losses(const struct profile_loss *loss)
         { loss->exited, "samples, the process was gone before its maps were read" },
         { loss->throttled, "times the kernel throttled sampling: lower -F" },
         { loss->provider_events, "marks of providers that lost records" },
+        { loss->heap_allocations,
+          "sampled allocations: too little memory is shown; raise --interval" },
+        { loss->heap_frees, "releases: blocks look in use that are not; raise --interval" },
+        { loss->heap_infos, "messages of where modules are" },
+        { loss->heap_rejected, "broken messages of a captured process" },
     };
 
     print_lines("lost", causes, sizeof causes / sizeof *causes);

@@ -126,35 +126,50 @@ enum profile_status ingest_capture_init(struct profile_ingest *ingest,
 
 /* ---- Losses ---- */
 
-/* Counter fxt.capture/lost: its id is the CPU, its values have been counted from the start.  So the
- * last of each CPU is what counts.  */
-enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
-                                        const struct fxt_record *record,
-                                        struct profile_error *error)
+static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id, bool heap,
+                                     struct profile_loss **out, struct profile_error *error)
 {
-    uint64_t id = record->value.event.id;
-    uint64_t hash = profile_hash(id, 0);
+    uint64_t hash = profile_hash(id, heap);
     enum profile_status status;
-    struct profile_loss *last;
     size_t probe;
     uint32_t at;
 
     for (at = profile_index_first(&ingest->lost_index, hash, &probe); at;
-         at = profile_index_next(&ingest->lost_index, hash, &probe))
-        if (ingest->lost[at - 1].id == id)
-            break;
-    if (!at) {
-        void *items = ingest->lost;
-        status = ingest_reserve(&items, &ingest->lost_capacity, ingest->lost_count,
-                                sizeof *ingest->lost, &ingest->lost_index, error);
-        ingest->lost = items;
-        if (status != PROFILE_OK)
-            return status;
-        ingest->lost[ingest->lost_count++] = (struct lost_counter){ .id = id };
-        at = (uint32_t)ingest->lost_count;
-        profile_index_add(&ingest->lost_index, hash, at);
+         at = profile_index_next(&ingest->lost_index, hash, &probe)) {
+        *out = &ingest->lost[at - 1].last;
+        if (ingest->lost[at - 1].id == id && ingest->lost[at - 1].heap == heap)
+            return PROFILE_OK;
     }
-    last = &ingest->lost[at - 1].last;
+    void *items = ingest->lost;
+    status = ingest_reserve(&items, &ingest->lost_capacity, ingest->lost_count,
+                            sizeof *ingest->lost, &ingest->lost_index, error);
+    ingest->lost = items;
+    if (status != PROFILE_OK)
+        return status;
+    *out = &ingest->lost[ingest->lost_count].last;
+    ingest->lost[ingest->lost_count++] = (struct lost_counter){ .id = id, .heap = heap };
+    profile_index_add(&ingest->lost_index, hash, (uint32_t)ingest->lost_count);
+    return PROFILE_OK;
+}
+
+/* Counter fxt.capture/lost: its id is the CPU, its values have been counted from the start.  So the
+ * last of each CPU is what counts.  Counter heap_lost is the same of processes.  */
+enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
+                                        const struct fxt_record *record, bool heap,
+                                        struct profile_error *error)
+{
+    struct profile_loss *last;
+    enum profile_status status = find_lost(ingest, record->value.event.id, heap, &last, error);
+
+    if (status != PROFILE_OK)
+        return status;
+    if (heap) {
+        (void)ingest_argument_u64(record, "allocations", &last->heap_allocations);
+        (void)ingest_argument_u64(record, "frees", &last->heap_frees);
+        (void)ingest_argument_u64(record, "infos", &last->heap_infos);
+        (void)ingest_argument_u64(record, "rejected", &last->heap_rejected);
+        return PROFILE_OK;
+    }
     (void)ingest_argument_u64(record, "ring", &last->ring);
     (void)ingest_argument_u64(record, "throttled", &last->throttled);
     (void)ingest_argument_u64(record, "region_full", &last->region_full);
@@ -178,6 +193,10 @@ enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
         total.region_full = profile_add(total.region_full, last->region_full);
         total.unreadable = profile_add(total.unreadable, last->unreadable);
         total.exited = profile_add(total.exited, last->exited);
+        total.heap_allocations = profile_add(total.heap_allocations, last->heap_allocations);
+        total.heap_frees = profile_add(total.heap_frees, last->heap_frees);
+        total.heap_infos = profile_add(total.heap_infos, last->heap_infos);
+        total.heap_rejected = profile_add(total.heap_rejected, last->heap_rejected);
     }
     return ingest_sink_status(ingest->sink.loss(ingest->sink.context, &total), error);
 }

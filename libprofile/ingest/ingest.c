@@ -150,7 +150,9 @@ static enum profile_status ingest_event(struct profile_ingest *ingest,
         break;
     case FXT_EVENT_COUNTER:
         if (ours && ingest_string_is(&record->name, "lost"))
-            return ingest_capture_lost(ingest, record, error);
+            return ingest_capture_lost(ingest, record, false, error);
+        if (ours && ingest_string_is(&record->name, "heap_lost"))
+            return ingest_capture_lost(ingest, record, true, error);
         return ingest_counter(ingest, record, error);
     default:
         break;

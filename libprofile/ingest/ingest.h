@@ -370,6 +370,7 @@ struct ingest_slices {
 /* Cumulative counts of one CPU (counter fxt.capture/lost).  */
 struct lost_counter {
     uint64_t id;
+    bool heap; /* of a process (heap_lost), not of a CPU */
     struct profile_loss last;
 };
 
@@ -440,7 +441,7 @@ enum profile_status ingest_capture_init(struct profile_ingest *ingest,
                                         const struct fxt_record *record,
                                         struct profile_error *error);
 enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
-                                        const struct fxt_record *record,
+                                        const struct fxt_record *record, bool heap,
                                         struct profile_error *error);
 enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
                                           struct profile_error *error);
