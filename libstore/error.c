@@ -78,6 +78,9 @@ enum store_status store_fail_sqlite(struct store_error *error, sqlite3 *db, int 
     }
     if ((code & 0xff) == SQLITE_FULL && system_errno == 0)
         system_errno = ENOSPC;
+    if ((code & 0xff) == SQLITE_IOERR && system_errno == 0)
+        return store_fail(error, status,
+                          "the store cannot be read or written (disk full or broken)");
     (void)store_fail(error, status, "%s",
                      system_errno ? strerror(system_errno)
                      : db         ? sqlite3_errmsg(db)

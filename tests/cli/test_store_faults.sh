@@ -1,0 +1,202 @@
+#!/bin/sh
+# fxtq import when things go wrong: killed at any moment, a full disk at any step, no right to write, a locked store, a broken one. What
+# was there before is there afterwards, what is new is whole or absent, and one sentence says why.
+set -eu
+KILLS=${KILLS:-200} # half of them of new stores, half of appends
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+cd "$WORK"
+fxtq=$O/bin/fxtq
+"$O/bench/fxtgen" --count 30000 --stacks 3000 >one.fxt
+"$O/bench/fxtgen" --count 30000 --stacks 3000 --seed 2 >two.fxt
+"$fxtq" import -q one.fxt -o base.fxtq
+"$fxtq" import -q one.fxt two.fxt -o both.fxtq
+sqlite3 base.fxtq .dump >base.sql
+sqlite3 both.fxtq .dump >both.sql
+
+# ---- Killed ----
+
+# The sleeps cover the time a whole import takes, and some more.
+start=$(date +%s%N)
+"$fxtq" import -q two.fxt -o timed.fxtq
+whole_us=$(($(($(date +%s%N) - start)) / 1000))
+killed=0
+kill_after() { # kill_after MICROSECONDS COMMAND...
+    wait_us=$1
+    shift
+    "$@" 2>/dev/null &
+    pid=$!
+    sleep "$(awk "BEGIN { print $wait_us / 1e6 }")"
+    if kill -9 "$pid" 2>/dev/null; then killed=$((killed + 1)); fi
+    wait "$pid" 2>/dev/null || :
+}
+for i in $(seq $((KILLS / 2))); do
+    rm -f new.fxtq
+    kill_after $((i * whole_us * 5 / 4 / (KILLS / 2))) "$fxtq" import -q two.fxt -o new.fxtq
+    [ ! -e new.fxtq ] || [ "$(sqlite3 new.fxtq 'PRAGMA integrity_check; SELECT count(*) FROM cpu_sample')" = "ok
+30000" ] || fail "kill $i: a new store that is not whole"
+done
+"$fxtq" import -q two.fxt -o new2.fxtq || fail "what a killed import left is in the way"
+cp base.fxtq grown.fxtq
+for i in $(seq $((KILLS / 2))); do
+    kill_after $((i * whole_us * 5 / 4 / (KILLS / 2))) "$fxtq" import -q two.fxt -o grown.fxtq
+    captures=$(sqlite3 grown.fxtq 'SELECT count(*) FROM capture') || fail "kill $i: the store does not open"
+    case $captures in
+    1) sqlite3 grown.fxtq .dump | cmp -s - base.sql || fail "kill $i: half an append" ;;
+    2)
+        sqlite3 grown.fxtq .dump | cmp -s - both.sql || fail "kill $i: an append that is not whole"
+        rm -f grown.fxtq-wal grown.fxtq-shm
+        cp base.fxtq grown.fxtq
+        ;;
+    *) fail "kill $i: $captures captures" ;;
+    esac
+done
+[ "$(sqlite3 grown.fxtq 'PRAGMA integrity_check')" = ok ] || fail "the store is not sound after all kills"
+[ "$killed" -ge $((KILLS / 4)) ] || fail "only $killed of $KILLS imports were killed before their end"
+rm -f ./*.part grown.fxtq*
+
+# ---- No space ----
+
+# The n-th call that takes space fails, and all after it.
+cat >full.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+static long calls;
+static int is_full(int fd)
+{
+    const char *at = getenv("FULL_AT");
+    return fd > 2 && at && __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) >= atol(at);
+}
+#define WRAP(type, name, parameters, arguments)                     \
+    type name parameters                                            \
+    {                                                               \
+        static type (*real) parameters;                             \
+        if (!real)                                                  \
+            real = (type (*) parameters)dlsym(RTLD_NEXT, #name);    \
+        if (is_full(fd)) {                                          \
+            errno = ENOSPC;                                         \
+            return -1;                                              \
+        }                                                           \
+        return real arguments;                                      \
+    }
+WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n))
+WRAP(ssize_t, pwrite, (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
+WRAP(ssize_t, pwrite64, (int fd, const void *b, size_t n, off64_t o), (fd, b, n, o))
+WRAP(int, ftruncate, (int fd, off_t n), (fd, n))
+WRAP(int, ftruncate64, (int fd, off64_t n), (fd, n))
+WRAP(int, fallocate, (int fd, int m, off_t o, off_t n), (fd, m, o, n))
+WRAP(int, fsync, (int fd), (fd))
+WRAP(int, fdatasync, (int fd), (fd))
+SOURCE
+${CC:-cc} -shared -fPIC -o full.so full.c -ldl
+"$O/bench/fxtgen" --count 3000 --stacks 300 --processes 1 >small.fxt
+"$O/bench/fxtgen" --count 3000 --stacks 300 --processes 1 --seed 2 >small2.fxt
+fill() { # fill STORE: import small2.fxt with less and less room, checking with $check after each
+    step=1
+    while :; do
+        prepare
+        status=0
+        FULL_AT=$step LD_PRELOAD=$PWD/full.so "$fxtq" import -q small2.fxt -o "$1" 2>message || status=$?
+        [ "$status" != 0 ] || break
+        [ "$status" = 4 ] || fail "no space at step $step: status $status, $(cat message)"
+        # SQLite does not always say which error it was.
+        grep -q 'No space left on device\|disk full or broken' message || fail "no space at step $step: $(cat message)"
+        [ "$(wc -l <message)" = 1 ] || fail "no space at step $step: more than a sentence: $(cat message)"
+        check
+        step=$((step + 1 + step / 20))
+    done
+    [ "$step" -gt 20 ] || fail "only $step steps took space"
+}
+prepare() { rm -f new.fxtq; }
+check() { [ ! -e new.fxtq ] || fail "no space at step $step: half a store"; }
+fill new.fxtq
+"$fxtq" import -q small.fxt -o small.fxtq
+sqlite3 small.fxtq .dump >small.sql
+prepare() { rm -f grown.fxtq*; cp small.fxtq grown.fxtq; }
+check() { sqlite3 grown.fxtq .dump | cmp -s - small.sql || fail "no space at step $step: the store changed"; }
+fill grown.fxtq
+[ "$(sqlite3 grown.fxtq 'SELECT count(*) FROM capture')" = 2 ] || fail "with space enough the capture is missing"
+
+# ---- No right, no chance ----
+
+sentence() { # sentence STATUS PATTERN COMMAND...
+    expected=$1 pattern=$2
+    shift 2
+    status=0
+    "$@" >/dev/null 2>message || status=$?
+    [ "$status" = "$expected" ] || fail "$*: status $status, $(cat message)"
+    if ! grep -q "$pattern" message || [ "$(wc -l <message)" != 1 ]; then fail "$*: $(cat message)"; fi
+}
+sentence 4 'No such file or directory' "$fxtq" import -q one.fxt -o nowhere/new.fxtq
+if [ "$(id -u)" = 0 ]; then
+    as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+else
+    as_nobody() { "$@"; }
+fi
+mkdir closed
+cp base.fxtq closed/base.fxtq
+chmod a-w closed closed/base.fxtq
+# Nobody must get there at all.
+if as_nobody test -r closed/base.fxtq -a -x "$fxtq"; then
+    sentence 4 'Permission denied' as_nobody "$fxtq" import -q one.fxt -o closed/new.fxtq
+    sentence 4 'attempt to write a readonly database\|Permission denied\|read-only' as_nobody "$fxtq" import -q two.fxt -o closed/base.fxtq
+    sqlite3 closed/base.fxtq .dump | cmp -s - base.sql || fail "a store that may not be written was"
+fi
+chmod u+w closed
+
+# Somebody else writes, and does not end; readers go on.
+cp base.fxtq locked.fxtq
+mkfifo go
+{ echo 'BEGIN EXCLUSIVE;'; cat go; } | sqlite3 locked.fxtq &
+holder=$!
+exec 9>go
+sleep 0.2
+sentence 4 'another program is using the store' "$fxtq" import -q two.fxt -o locked.fxtq
+exec 9>&-
+wait "$holder"
+"$fxtq" import -q two.fxt -o locked.fxtq
+sqlite3 locked.fxtq .dump | cmp -s - both.sql || fail "after the lock: not what both captures give"
+
+# Two readers while a writer appends: they see the store before or after.
+cp base.fxtq shared.fxtq
+reader() {
+    for _ in $(seq 40); do
+        count=$(sqlite3 -cmd '.timeout 5000' shared.fxtq 'SELECT count(*) FROM cpu_sample') || return 1
+        case $count in 30000 | 60000) ;; *) return 1 ;; esac
+    done
+}
+reader &
+first=$!
+reader &
+second=$!
+"$fxtq" import -q two.fxt -o shared.fxtq || fail "a writer beside readers: status $?"
+wait "$first" || fail "a reader beside a writer saw something else"
+wait "$second" || fail "a reader beside a writer saw something else"
+
+# ---- Broken stores: a sentence, or the rest of the store; never a crash ----
+
+size=$(wc -c <base.fxtq)
+for i in $(seq 60); do
+    cp base.fxtq broken.fxtq
+    rm -f broken.fxtq-wal broken.fxtq-shm
+    offset=$((i * 7919 * 31 % size))
+    [ "$i" -gt 20 ] || offset=$((i * 5)) # the header
+    printf '\377\000\377\125\252\001\376' | dd of=broken.fxtq bs=1 seek="$offset" conv=notrunc 2>/dev/null
+    status=0
+    "$fxtq" import -q two.fxt -o broken.fxtq 2>message || status=$?
+    case $status in 0 | 3 | 4) ;; *) fail "bytes at $offset: status $status, $(cat message)" ;; esac
+    [ "$(wc -l <message)" -le 1 ] || fail "bytes at $offset: $(cat message)"
+done
+for length in 1 99 100 4096 5000 100000; do
+    head -c "$length" base.fxtq >broken.fxtq
+    status=0
+    "$fxtq" import -q two.fxt -o broken.fxtq 2>message || status=$?
+    case $status in 3 | 4) ;; *) fail "cut at $length: status $status, $(cat message)" ;; esac
+done
