@@ -2,7 +2,7 @@
  *
  * The fields of Profile are walked here, one entry in memory at a time, because samples stand
  * before what they refer to, and because a bad entry must not take the rest of the file with it.
- * The entries themselves are decoded by nanopb (pprof_decode.c).  */
+ * pprof_decode.c decodes the entries themselves.  */
 #include <pb_decode.h>
 #include <stdlib.h>
 #include <string.h>

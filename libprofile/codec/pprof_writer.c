@@ -24,6 +24,8 @@ struct profile_pprof_writer {
     uint32_t *string_numbers;       /* of its string id at [id - 1] */
     size_t string_capacity;
     struct id_list mappings, functions, locations;
+    uint8_t *sample; /* scratch: one that is encoded */
+    size_t sample_capacity;
     bool has_header;
 };
 
@@ -233,11 +235,10 @@ static enum profile_status put_function(void *context, const struct profile_ppro
                                   perftools_profiles_Function_fields, &function));
 }
 
-/* The writer and one entry of it.  */
+/* The writer and one location.  */
 struct told {
     const struct profile_pprof_writer *writer;
     const struct profile_pprof_location *location;
-    const struct profile_pprof_sample *sample;
 };
 
 static bool encode_lines(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
@@ -284,73 +285,111 @@ static enum profile_status put_location(void *context, const struct profile_ppro
                                   perftools_profiles_Location_fields, &location));
 }
 
-/* ---- Samples ---- */
+/* ---- Samples ----
+ *
+ * By hand, as they are read (pprof_decode.c): nanopb encodes each message twice.  */
 
-static bool encode_stack(pb_ostream_t *stream, const struct told *told)
+enum {
+    VARINT_BYTES = 10,              /* at most */
+    FIELD_BYTES = 1 + VARINT_BYTES, /* a tag of one byte, and a number */
+    LABEL_BYTES = 5 * FIELD_BYTES,  /* with its head */
+};
+
+static uint8_t *put_varint(uint8_t *to, uint64_t number)
 {
-    bool ok = true;
-
-    for (size_t i = 0; i < told->sample->location_count && ok; i++) {
-        uint32_t number = told->sample->locations[i];
-
-        if (number != 0)
-            ok = pb_encode_varint(stream, told->writer->locations.items[number - 1]);
-    }
-    return ok;
+    for (; number >= 0x80; number >>= 7)
+        *to++ = (uint8_t)(number | 0x80);
+    *to++ = (uint8_t)number;
+    return to;
 }
 
-static bool encode_location_ids(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+/* Zeros are left out, as everywhere in proto3.  */
+static uint8_t *put_number(uint8_t *to, uint32_t field, uint64_t number)
 {
-    pb_ostream_t sizing = PB_OSTREAM_SIZING;
-
-    if (!encode_stack(&sizing, *arg))
-        return false;
-    return sizing.bytes_written == 0 ||
-           (pb_encode_tag(stream, PB_WT_STRING, field->tag) &&
-            pb_encode_varint(stream, sizing.bytes_written) && encode_stack(stream, *arg));
+    if (number == 0)
+        return to;
+    *to++ = (uint8_t)(field << 3 | PB_WT_VARINT);
+    return put_varint(to, number);
 }
 
-static bool encode_values(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+/* The head of length bytes that stand behind room for it at start; they move up to it.  Returns
+ * their new end.  */
+static uint8_t *put_head(uint8_t *start, uint32_t field, uint8_t *bytes, size_t length)
 {
-    const struct told *told = *arg;
-    bool ok = true;
+    uint8_t *to = start;
 
-    for (size_t i = 0; i < told->sample->value_count && ok; i++)
-        ok = pb_encode_tag(stream, PB_WT_VARINT, field->tag) &&
-             pb_encode_varint(stream, (uint64_t)told->sample->values[i]);
-    return ok;
+    *to++ = (uint8_t)(field << 3 | PB_WT_STRING);
+    to = put_varint(to, length);
+    memmove(to, bytes, length);
+    return to + length;
 }
 
-static bool encode_labels(pb_ostream_t *stream, const pb_field_t *field, void *const *arg)
+static uint8_t *put_stack(const struct profile_pprof_writer *writer, uint8_t *to,
+                          const struct profile_pprof_sample *sample)
 {
-    const struct told *told = *arg;
-    bool ok = true;
+    uint8_t *ids = to + FIELD_BYTES, *end = ids;
 
-    for (size_t i = 0; i < told->sample->label_count && ok; i++) {
-        const struct profile_pprof_label *from = &told->sample->labels[i];
-        perftools_profiles_Label label = { from->key, from->str, from->num, from->num_unit };
+    for (size_t i = 0; i < sample->location_count; i++)
+        if (sample->locations[i] != 0)
+            end = put_varint(end, writer->locations.items[sample->locations[i] - 1]);
+    if (end == ids)
+        return to;
+    return put_head(to, perftools_profiles_Sample_location_id_tag, ids, (size_t)(end - ids));
+}
 
-        ok = pb_encode_tag_for_field(stream, field) &&
-             pb_encode_submessage(stream, perftools_profiles_Label_fields, &label);
-    }
-    return ok;
+static uint8_t *put_label(uint8_t *to, const struct profile_pprof_label *label)
+{
+    uint8_t *fields = to + FIELD_BYTES, *end = fields;
+
+    end = put_number(end, perftools_profiles_Label_key_tag, label->key);
+    end = put_number(end, perftools_profiles_Label_str_tag, label->str);
+    end = put_number(end, perftools_profiles_Label_num_tag, (uint64_t)label->num);
+    end = put_number(end, perftools_profiles_Label_num_unit_tag, label->num_unit);
+    return put_head(to, perftools_profiles_Sample_label_tag, fields, (size_t)(end - fields));
+}
+
+/* Room for a sample of that shape, or NULL after filling in the error.  */
+static uint8_t *make_sample_room(struct profile_pprof_writer *writer,
+                                 const struct profile_pprof_sample *sample)
+{
+    size_t numbers, labels, size;
+    uint8_t *bigger = NULL;
+
+    if (!__builtin_add_overflow(sample->location_count, sample->value_count, &numbers) &&
+        !__builtin_mul_overflow(numbers, (size_t)FIELD_BYTES, &numbers) &&
+        !__builtin_mul_overflow(sample->label_count, (size_t)LABEL_BYTES, &labels) &&
+        !__builtin_add_overflow(numbers, labels, &size) &&
+        size < SIZE_MAX - 2 * (size_t)FIELD_BYTES)
+        bigger = profile_grow(writer->sample, &writer->sample_capacity,
+                              size + 2 * (size_t)FIELD_BYTES, 1);
+    if (bigger)
+        writer->sample = bigger;
+    else
+        (void)profile_no_memory(writer->error);
+    return bigger;
 }
 
 static enum profile_status put_sample(void *context, const struct profile_pprof_sample *from)
 {
     struct profile_pprof_writer *writer = context;
-    struct told told = { .writer = writer, .sample = from };
-    perftools_profiles_Sample sample = {
-        .location_id = callback(encode_location_ids, &told),
-        .value = callback(encode_values, &told),
-        .label = callback(encode_labels, &told),
-    };
+    uint8_t *bytes, *start, *end;
 
     for (size_t i = 0; i < from->location_count; i++)
         if (from->locations[i] > writer->locations.count)
             return refuse(writer, "a sample of a location that was not written");
-    return outcome(writer, encode(writer, perftools_profiles_Profile_sample_tag,
-                                  perftools_profiles_Sample_fields, &sample));
+    bytes = make_sample_room(writer, from);
+    if (!bytes)
+        return PROFILE_NO_MEMORY;
+    start = bytes + FIELD_BYTES;
+    end = put_stack(writer, start, from);
+    for (size_t i = 0; i < from->value_count; i++) { /* zeros count here */
+        *end++ = perftools_profiles_Sample_value_tag << 3 | PB_WT_VARINT;
+        end = put_varint(end, (uint64_t)from->values[i]);
+    }
+    for (size_t i = 0; i < from->label_count; i++)
+        end = put_label(end, &from->labels[i]);
+    end = put_head(bytes, perftools_profiles_Profile_sample_tag, start, (size_t)(end - start));
+    return outcome(writer, pb_write(&writer->stream, bytes, (size_t)(end - bytes)));
 }
 
 /* ---- From first to last ---- */
@@ -425,5 +464,6 @@ void profile_pprof_writer_close(struct profile_pprof_writer *writer)
     free(writer->mappings.items);
     free(writer->functions.items);
     free(writer->locations.items);
+    free(writer->sample);
     free(writer);
 }
