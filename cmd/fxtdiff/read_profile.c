@@ -30,6 +30,12 @@ struct job {
     size_t location_count, location_capacity;
     struct profile_line *lines; /* scratch */
     size_t line_capacity;
+    /* Stacks as they stand in samples, which repeat them (other labels, other threads), and the
+     * call site of each: one look-up, and not one for each of its frames.  */
+    struct diff_arena *arena;
+    struct diff_texts stacks_seen;
+    profile_id *callsites;
+    size_t callsite_count, callsite_capacity;
 
     size_t value;       /* index of the sample type */
     size_t count_value; /* index of samples/count; SIZE_MAX: none */
@@ -268,24 +274,43 @@ static enum profile_status refuse_negative(struct job *job)
     return PROFILE_STOPPED;
 }
 
+static enum profile_status find_callsite(struct job *job, const struct profile_pprof_sample *sample,
+                                         profile_id *out)
+{
+    uint32_t seen = diff_texts_add(&job->stacks_seen, (const char *)sample->locations,
+                                   sample->location_count * sizeof *sample->locations);
+    enum profile_status status = PROFILE_OK;
+
+    *out = 0;
+    if (seen < job->callsite_count) {
+        *out = job->callsites[seen];
+        return PROFILE_OK;
+    }
+    for (size_t i = sample->location_count; i-- > 0 && status == PROFILE_OK;) {
+        uint32_t number = sample->locations[i];
+
+        if (number > 0 && number <= job->location_count)
+            status = profile_stacks_callsite(job->stacks, *out, job->locations[number - 1], out,
+                                             &job->error);
+    }
+    job->callsites = diff_grow(job->callsites, &job->callsite_capacity, job->callsite_count + 1,
+                               sizeof *job->callsites);
+    job->callsites[job->callsite_count++] = *out;
+    return status;
+}
+
 static enum profile_status take_sample(void *context, const struct profile_pprof_sample *sample)
 {
     struct job *job = context;
-    enum profile_status status = PROFILE_OK;
-    profile_id callsite = 0;
+    enum profile_status status;
+    profile_id callsite;
     int64_t value = sample->values[job->value];
 
     if (value < 0)
         return refuse_negative(job);
     if (value == 0)
         return PROFILE_OK;
-    for (size_t i = sample->location_count; i-- > 0 && status == PROFILE_OK;) {
-        uint32_t number = sample->locations[i];
-
-        if (number > 0 && number <= job->location_count)
-            status = profile_stacks_callsite(job->stacks, callsite, job->locations[number - 1],
-                                             &callsite, &job->error);
-    }
+    status = find_callsite(job, sample, &callsite);
     if (status != PROFILE_OK)
         return status;
     job->cost += (double)value;
@@ -301,6 +326,9 @@ static void release(struct job *job)
     free(job->functions);
     free(job->locations);
     free(job->lines);
+    free(job->callsites);
+    diff_texts_release(&job->stacks_seen);
+    diff_arena_close(job->arena);
 }
 
 /* From how many samples the cost was estimated: as the profile says, or by its period - bytes
@@ -318,7 +346,8 @@ enum cli_exit diff_read_pprof(struct diff_builder *builder, enum diff_side side,
 {
     struct job job = { .builder = builder,
                        .stacks = profile_stacks_of(builder->profile),
-                       .label = label };
+                       .label = label,
+                       .arena = diff_arena_open() };
     struct profile_pprof_sink sink = { .size = sizeof sink,
                                        .context = &job,
                                        .strings = take_strings,
@@ -332,6 +361,7 @@ enum cli_exit diff_read_pprof(struct diff_builder *builder, enum diff_side side,
     int fd;
     enum cli_exit status = open_input(path, label, &fd, &input);
 
+    job.stacks_seen.arena = job.arena;
     (void)diff_begin_run(builder, side, label);
     if (status == CLI_OK) {
         struct diff_run *run;
