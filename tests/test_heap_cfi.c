@@ -1,5 +1,5 @@
-/* The fast reader of unwind tables, against the compiler's unwinder: the same callers, whatever shape
- * their frames have.  */
+/* The fast reader of unwind tables, against the compiler's unwinder: the same callers, whatever
+ * shape their frames have.  */
 #include "sampler-capture/heap/shim/cfi.h"
 
 #include <check.h>
@@ -32,6 +32,7 @@ static _Unwind_Reason_Code take_sure(struct _Unwind_Context *context, void *argu
     return take(argument, _Unwind_GetIP(context)) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
+// NOLINTBEGIN(bugprone-signal-handler): that it may be called there is what one test is about
 __attribute__((noinline)) static int look(void)
 {
     fast.count = sure.count = 0;
@@ -39,6 +40,7 @@ __attribute__((noinline)) static int look(void)
     (void)_Unwind_Backtrace(take_sure, &sure);
     return (int)fast.count;
 }
+// NOLINTEND(bugprone-signal-handler)
 
 /* The compiler's unwinder begins with look() itself, and may end with a 0.  */
 static void compare(void)
@@ -140,7 +142,7 @@ static void on_signal(int number)
 /* Their table restores registers by expressions.  */
 START_TEST(leaves_signal_frames_to_others)
 {
-    ck_assert(signal(SIGUSR1, on_signal) != SIG_ERR); // NOLINT(bugprone-signal-handler)
+    ck_assert(signal(SIGUSR1, on_signal) != SIG_ERR);
     ck_assert_int_eq(raise(SIGUSR1), 0);
     ck_assert(!was_simple);
 }
