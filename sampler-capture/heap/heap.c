@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,12 +201,26 @@ static void report_failure(const struct run *run)
                   strerror(cause));
 }
 
+/* Each process that is captured takes a descriptor of ours; the command has its limit already.  */
+static void allow_connections(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int finish(struct run *run)
 {
-    bool fine = recorder_begin(&run->recorder, &run->about, run->options.frame_pointers) &&
-                work(run) && server_round(&run->server, true);
-    size_t running = run->server.open_connections;
+    size_t running;
+    bool fine;
 
+    allow_connections();
+    fine = recorder_begin(&run->recorder, &run->about, run->options.frame_pointers) && work(run) &&
+           server_round(&run->server, true);
+    running = run->server.open_connections;
     server_release(&run->server); /* processes that still run find nobody listening */
     fine = fine && stream_flush(run->stream, true);
     if (!fine)

@@ -6,6 +6,7 @@
  *   heapwork again PATH       closes all descriptors but the first three, allocates, then runs PATH
  *   heapwork soak MS PLUGIN   all at once, with checks of every block, loading and unloading PLUGIN
  *   heapwork deep N           an allocation below N calls
+ *   heapwork fail             a block of 1000 bytes whose realloc fails, and which stays
  *   heapwork leak N           N blocks of 1000 bytes from each of two callers, half of them freed
  *
  * Exits 0 when all is well.  */
@@ -377,6 +378,13 @@ __attribute__((noinline)) static void *second_caller(void)
     return keep(malloc(1000));
 }
 
+static void fail(void)
+{
+    void *block = first_caller();
+
+    check(keep(realloc(block, half)) == NULL, "realloc of too much");
+}
+
 static void leak(int count)
 {
     for (int i = 0; i < count; i++) {
@@ -407,6 +415,8 @@ int main(int argc, char **argv)
         soak(number);
     } else if (strcmp(mode, "deep") == 0)
         free(deep(number));
+    else if (strcmp(mode, "fail") == 0)
+        fail();
     else if (strcmp(mode, "leak") == 0)
         leak(number);
     else

@@ -87,6 +87,11 @@ for unwind in cfi fp; do
         fail "operators ($unwind): $(cat checked)"
 done
 
+# A realloc that fails: given back, and in use again by the stack that allocated it.
+expect 0 sampler-capture heap --interval 1 -o fail.fxt -- ./heapwork fail
+sound fail.fxt heapwork
+[ "$(grep '^site' checked | cut -d' ' -f4-)" = "2 2 2000 1 1 1000" ] || fail "failed realloc: $(cat checked)"
+
 # Threads that free each other's blocks, and children that free their parent's.
 for what in "threads 8" "forks 40"; do
     # shellcheck disable=SC2086 # two words

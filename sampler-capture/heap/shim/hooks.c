@@ -148,6 +148,7 @@ static void find_real(void)
     if (finding)
         return;
     finding = true;
+    shim_thread.inside = true; /* what the loader allocates for its answers is not sampled */
     real.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
     real.posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
     real.aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
@@ -165,6 +166,13 @@ static void find_real(void)
     real.free = early.used ? free_early_too : later.free;
     for (size_t i = 0; i < OPERATORS && (i == 0 || real_operators[0]); i++)
         real_operators[i] = dlsym(RTLD_NEXT, operator_names[i]);
+    (void)dlerror(); /* what was not found is no business of the program's */
+    shim_thread.inside = false;
+}
+
+__attribute__((constructor(101))) static void begin(void)
+{
+    find_real(); /* if nothing was allocated so far */
 }
 
 static void *first_malloc(size_t size)

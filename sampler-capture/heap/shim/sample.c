@@ -349,8 +349,10 @@ void shim_begin(void)
 {
     struct shim_process *process = shim_live_map(sizeof *process);
 
-    if (!process)
+    if (!process) { /* a kernel before Linux 4.14, or no memory */
+        shim_settings.idle = true;
         return;
+    }
     process->fd = -1;
     if (!shim_settings.seeded &&
         getrandom(&shim_settings.seed, sizeof shim_settings.seed, GRND_NONBLOCK) < 0)
