@@ -69,7 +69,7 @@ print(sum(sum(len(x["s"]) for x in json.loads(text)) for _ in range(5)))
 EOF2
 cat >index.sql <<'EOF2'
 CREATE TABLE t(a, b, c);
-WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 400000) INSERT INTO t SELECT i, i * 7919 % 100003, 'row ' || i FROM c;
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300000) INSERT INTO t SELECT i, i * 7919 % 100003, 'row ' || i FROM c;
 CREATE INDEX x ON t(b);
 CREATE INDEX y ON t(c);
 SELECT count(*), sum(a), max(b) FROM t WHERE b > 500;

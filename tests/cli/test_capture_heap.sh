@@ -124,6 +124,8 @@ expect 0 env FXT_HEAP_SEED=5 sampler-capture heap --interval 2000 -o leak.fxt --
 sound leak.fxt heapwork
 grep '^site' checked | awk '{ n++; if ($6 < 4.6e6 || $6 > 5.4e6 || $9 < 2.2e6 || $9 > 2.8e6) exit 1 } END { exit n != 2 }' ||
     fail "leak: $(cat checked)"
+# Any reader takes it.
+python3 "$ROOT/tests/fxt_rules.py" --allow 14-id leak.fxt new.fxt plugin.fxt >rules || fail "rules for writers: $(head -n 3 rules)"
 # A seed makes the samples the same.
 cp checked before
 expect 0 env FXT_HEAP_SEED=5 sampler-capture heap --interval 2000 --compress -o leak.fxt -- ./heapwork leak 5000

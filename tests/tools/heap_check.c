@@ -70,6 +70,7 @@ struct owner {
     uint64_t koid;
     int64_t last_ns;
     uint64_t lost;
+    bool sent; /* a message */
 };
 
 static struct {
@@ -305,16 +306,14 @@ static void take_free(uint64_t process, const struct fidl_message *message)
 
 /* ---- Records ---- */
 
-static struct owner *owner_of(uint64_t koid, bool *is_new)
+static struct owner *owner_of(uint64_t koid)
 {
     struct owner **head = &state.owners[bucket_of(koid, 1)];
     struct owner *owner;
 
-    *is_new = false;
     for (owner = *head; owner; owner = owner->next)
         if (owner->koid == koid)
             return owner;
-    *is_new = true;
     owner = zeroed(sizeof *owner);
     owner->koid = koid;
     owner->next = *head;
@@ -345,7 +344,9 @@ static void visit_blob(const struct fxt_record *record)
     }
     if (payload.length > state.largest)
         state.largest = payload.length;
-    owner = owner_of(process, &is_new);
+    owner = owner_of(process);
+    is_new = !owner->sent;
+    owner->sent = true;
     state.processes += is_new;
     state.first += is_new && (message.method != FIDL_SET_PROCESS_INFO || !message.has_name);
     state.backwards += record->ts_ns < owner->last_ns;
@@ -361,12 +362,11 @@ static void visit_blob(const struct fxt_record *record)
 static void visit_event(const struct fxt_record *record)
 {
     static const char *const causes[] = { "allocations", "frees", "infos", "rejected" };
-    bool is_new;
     struct owner *owner;
 
     if (!is_text(&record->name, "heap_lost"))
         return;
-    owner = owner_of(record->value.event.id, &is_new);
+    owner = owner_of(record->value.event.id);
     owner->lost = 0;
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         const struct fxt_arg *arg = fxt_record_arg(record, causes[i]);
