@@ -111,6 +111,26 @@ mkdir legacy
 cp -R named legacy/.debuginfod_client_cache
 (unset DEBUGINFOD_URLS; HOME=$WORK/legacy symbolize_cli -r bare.plain) | grep -q '^quality 4' || fail "no cache where it used to be"
 
+# fxtsym asks when it is told to, and only then.
+DEBUGINFOD_CACHE_PATH=$WORK/fxtsym-cache
+export DEBUGINFOD_CACHE_PATH
+before=$(requests)
+fxtsym --no-cache -ife bare.plain "$address" >out 2>err
+grep -q '^??$' out || fail "fxtsym has names without the server: $(cat out)"
+[ "$(requests)" -eq "$before" ] || fail "fxtsym asked the server without leave"
+fxtsym --no-cache --explain bare.plain >out || :
+grep -q 'skipped *debuginfod-servers asking servers was not allowed' out || fail "fxtsym does not say that nobody was asked: $(cat out)"
+fxtsym --no-cache --debuginfod -ife bare.plain "$address" >out 2>err || fail "fxtsym --debuginfod: $(cat err)"
+printf '%s\n' inner "$WORK/program.c:1" outer "$WORK/program.c:4" | cmp -s - out || fail "fxtsym --debuginfod: $(cat out err)"
+[ "$(requests)" -gt "$before" ] || fail "fxtsym --debuginfod did not ask"
+[ ! -s err ] || fail "fxtsym --debuginfod says: $(cat err)"
+rm -rf "$DEBUGINFOD_CACHE_PATH"
+fxtsym --no-cache --debuginfod --build-id "$(id_of full.packed)" -f "$address" >out 2>err || fail "fxtsym --debuginfod --build-id: $(cat err)"
+grep -q '^inner$' out || fail "fxtsym --debuginfod --build-id: $(cat out err)"
+fxtsym --no-cache --debuginfod --explain bare.packed >out || :
+grep -q "used *debuginfod-cache .*$(id_of full.packed)/" out || fail "fxtsym --explain behind --debuginfod: $(cat out)"
+unset DEBUGINFOD_CACHE_PATH
+
 # What no server has is said, and the budget kept.
 symbolize_cli -D -t -i 00112233445566778899aabbccddeeff00112233 '' >out
 grep -q '^debuginfod-server absent .*the servers do not have it' out || fail "a miss: $(cat out)"

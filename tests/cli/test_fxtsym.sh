@@ -236,6 +236,19 @@ awk '{ printf "program.c%s 0x%s\n", (NR - 1) % 3 == 1 ? "" : "c", $0 } NR % 7 ==
 run 3 fxtsym --style llvm --no-inlines -p <turns
 cmp out expected || fail 'objects that take turns are not answered as each is'
 
+# Whatever reads debug information, the answers are the same: units of one object, and objects at once.
+for jobs in 1 2 5; do
+    fxtsym --no-cache --jobs $jobs -ife program.cc <many | cksum >answers
+    [ $jobs != 1 ] || cp answers expected
+    cmp answers expected || fail "--jobs $jobs gives other answers"
+    fxtsym --no-cache --jobs=$jobs --style llvm --no-inlines -p <turns 2>err | cksum >answers
+    [ $jobs != 1 ] || cp answers turned
+    cmp answers turned || fail "--jobs $jobs gives other answers about two objects"
+done
+rm answers
+run 2 fxtsym --jobs 0 -e program.c "$main"
+run 2 fxtsym --jobs many -e program.c "$main"
+
 mkfifo questions answers
 timeout 20 fxtsym -e program.c <questions >answers &
 exec 3>questions 4<answers
