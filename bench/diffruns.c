@@ -1,6 +1,7 @@
 /* diffruns - a run for fxtdiff to compare: a trace of samples in a program of many functions.
  *
- *   diffruns [--seed N] [--samples N] [--functions N] [--stacks N] [--dearer PERMILLE] > RUN.fxt
+ *   diffruns [--seed N] [--samples N] [--functions N] [--stacks N] [--dearer PERMILLE]
+ *            [--period NS] > RUN.fxt
  *   diffruns --symbols [--functions N] > kallsyms
  *
  * Every seed samples the same program: the same tree of stacks, from which it draws others.  The
@@ -17,9 +18,8 @@
 #define FUNCTION_SIZE 64u
 #define DEPTH         16u
 #define DEARER        3u /* this function */
-#define PERIOD_NS     1000000u
 
-enum { KEY_SEED = 1, KEY_SAMPLES, KEY_FUNCTIONS, KEY_STACKS, KEY_DEARER, KEY_SYMBOLS };
+enum { KEY_SEED = 1, KEY_SAMPLES, KEY_FUNCTIONS, KEY_STACKS, KEY_DEARER, KEY_PERIOD, KEY_SYMBOLS };
 
 static const struct cli_option options[] = {
     { KEY_SEED, 0, "seed", "N", "what is drawn (default 1)" },
@@ -28,6 +28,7 @@ static const struct cli_option options[] = {
     { KEY_STACKS, 0, "stacks", "N", "distinct ones of the program (default 200000)" },
     { KEY_DEARER, 0, "dearer", "PERMILLE",
       "so many samples of a thousand are of function 3 (default 0)" },
+    { KEY_PERIOD, 0, "period", "NS", "between samples (default 1000000); 0: do not say" },
     { KEY_SYMBOLS, 0, "symbols", NULL, "write names of the functions instead" },
     { 0 },
 };
@@ -44,9 +45,9 @@ struct node {
 };
 
 static struct wanted {
-    uint64_t seed, samples, functions, stacks, dearer;
+    uint64_t seed, samples, functions, stacks, dearer, period_ns;
     bool symbols;
-} wanted = { 1, 1000000, 50000, 200000, 0, false };
+} wanted = { 1, 1000000, 50000, 200000, 0, 1000000, false };
 
 static struct node *nodes; /* from 1 */
 static struct cli_output output;
@@ -99,20 +100,25 @@ static void put_start(void)
 {
     static const uint8_t build_id[20] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     struct fxt_arg args[] = {
-        { .type = FXT_ARG_UINT64, .name = fxt_inline("period_ns"), .value.uint64 = PERIOD_NS },
+        { .type = FXT_ARG_UINT64,
+          .name = fxt_inline("period_ns"),
+          .value.uint64 = wanted.period_ns },
         { .type = FXT_ARG_UINT64, .name = fxt_inline("max_frames"), .value.uint64 = DEPTH + 1 },
     };
 
     put((struct fxt_record){ .kind = FXT_RECORD_MAGIC, .value.magic.number = 0x16547846 });
     put((struct fxt_record){ .kind = FXT_RECORD_INIT, .value.init.ticks_per_second = 1000000000 });
-    put((struct fxt_record){
-        .kind = FXT_RECORD_EVENT,
-        .category = fxt_inline("fxt.capture"),
-        .name = fxt_inline("session"),
-        .args = args,
-        .arg_count = 2,
-        .value.event = { .type = FXT_EVENT_INSTANT, .has_scope = true, .scope = FXT_SCOPE_GLOBAL },
-    });
+    if (wanted.period_ns > 0)
+        put((struct fxt_record){
+            .kind = FXT_RECORD_EVENT,
+            .category = fxt_inline("fxt.capture"),
+            .name = fxt_inline("session"),
+            .args = args,
+            .arg_count = 2,
+            .value.event = { .type = FXT_EVENT_INSTANT,
+                             .has_scope = true,
+                             .scope = FXT_SCOPE_GLOBAL },
+        });
     put((struct fxt_record){
         .kind = FXT_RECORD_MODULE,
         .name = fxt_inline("[kernel]"),
@@ -151,7 +157,7 @@ static void put_samples(void)
             length += 8;
         }
         put((struct fxt_record){ .kind = FXT_RECORD_LARGE_BLOB,
-                                 .ticks = i * PERIOD_NS,
+                                 .ticks = i * 1000000,
                                  .thread = { .process = 100, .thread = 100 },
                                  .value.large_blob.payload = { pcs, length } });
     }
@@ -180,6 +186,9 @@ static void take(int key, const char *value)
         break;
     case KEY_DEARER:
         wanted.dearer = cli_number("--dearer", value, 0, 1000);
+        break;
+    case KEY_PERIOD:
+        wanted.period_ns = cli_number("--period", value, 0, 1000000000);
         break;
     case KEY_SYMBOLS:
         wanted.symbols = true;

@@ -84,7 +84,7 @@ bool diff_check_runs(struct diff_report *report, const char **problem)
     char a[32], b[32];
 
     if (other) {
-        cli_error("%s was sampled every %s, %s every %s: capture both with the same period",
+        cli_error("%s was sampled every %s ns, %s every %s ns: capture both with the same period",
                   first->label, cli_grouped(first->environment.period_ns), other->label,
                   cli_grouped(other->environment.period_ns));
         return false;

@@ -41,6 +41,7 @@ struct job {
     size_t count_value; /* index of samples/count; SIZE_MAX: none */
     int64_t period;     /* of values of the sample type; 0 unknown */
     double cost, samples;
+    uint64_t divisor; /* greatest common one of all folded counts; 0 without any */
 };
 
 /* ---- Opening ---- */
@@ -381,6 +382,24 @@ enum cli_exit diff_read_pprof(struct diff_builder *builder, enum diff_side side,
 
 /* ---- Folded stacks ---- */
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b > 0) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Nanoseconds of samples are multiples of the period, counts are not of anything: what divides all
+ * of them is what a sample stands for.  */
+static void take_count(struct job *job, const struct profile_folded_count *count)
+{
+    job->divisor = count->is_integer ? common_divisor(count->integer, job->divisor) : 1;
+}
+
 static enum profile_status take_line(void *context, const struct profile_folded_line *line)
 {
     struct job *job = context;
@@ -405,6 +424,7 @@ static enum profile_status take_line(void *context, const struct profile_folded_
     }
     if (status == PROFILE_OK && line->counts[0].number > 0) {
         job->cost += line->counts[0].number;
+        take_count(job, &line->counts[0]);
         diff_add_stack(job->builder, callsite, line->counts[0].number);
     }
     return status;
@@ -430,7 +450,8 @@ enum cli_exit diff_read_folded(struct diff_builder *builder, enum diff_side side
         status = finish(&job, profile_read_folded(input, &sink, NULL, &notices, &job.error),
                         &notices);
         run = &builder->set.runs[builder->set.run_count - 1];
-        run->cost = run->samples = job.cost;
+        run->cost = job.cost;
+        run->samples = job.divisor > 0 ? job.cost / (double)job.divisor : job.cost;
     }
     fxt_input_close(input);
     if (fd >= 0)

@@ -385,8 +385,9 @@ static enum profile_verdict judge_comparison(struct diff_report *report)
         return PROFILE_VERDICT_INCONCLUSIVE;
     }
     if (comparison->test_count == 0) {
-        diff_report_reason(report, "no function has a share of %.3g %%: nothing was tested",
-                           100 * report->settings->compare.floor);
+        diff_report_reason(
+            report, "no function has a share from %.3g %% to below 100 %%: nothing was tested",
+            100 * report->settings->compare.floor);
         return PROFILE_VERDICT_INCONCLUSIVE;
     }
     return PROFILE_VERDICT_PASS;

@@ -235,6 +235,54 @@ static void take_stacks(const struct tree *tree, const struct diff_raw *raw, str
     }
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const char *build_text(struct diff_builder *builder, const struct profile_module *module)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *name = base_name(
+        profile_stacks_text(profile_stacks_of(builder->profile), module->name, NULL));
+    char text[2 * sizeof module->build_id + 300];
+    size_t used = 0;
+    int length;
+
+    for (size_t i = 0; i < module->build_id_length; i++) {
+        text[used++] = digits[module->build_id[i] >> 4];
+        text[used++] = digits[module->build_id[i] & 15];
+    }
+    length = snprintf(text + used, sizeof text - used, " %.290s", name);
+    return diff_copy(builder, text, used + (length > 0 ? (size_t)length : 0));
+}
+
+/* "BUILDID name" of the modules whose code was sampled.  */
+static void take_builds(struct diff_builder *builder, const struct diff_raw *raw,
+                        struct diff_environment *environment)
+{
+    const struct profile_stacks *stacks = profile_stacks_of(builder->profile);
+    profile_id count = profile_stacks_module_count(stacks);
+    uint8_t *sampled = cli_allocate((size_t)count + 1, 1);
+
+    for (size_t i = 0; i < raw->count; i++) {
+        profile_id frame = profile_stacks_get_callsite(stacks, raw->callsites[i]).frame;
+
+        sampled[frame ? profile_stacks_get_frame(stacks, frame).module : 0] = 1;
+    }
+    environment->builds = diff_arena_take(builder->set.arena,
+                                          ((size_t)count + 1) * sizeof *environment->builds);
+    for (profile_id id = 1; id <= count; id++) {
+        struct profile_module module = profile_stacks_get_module(stacks, id);
+
+        if (sampled[id] && module.build_id_length > 0)
+            environment->builds[environment->build_count++] = build_text(builder, &module);
+    }
+    if (environment->build_count > 0)
+        qsort(environment->builds, environment->build_count, sizeof *environment->builds, by_text);
+    free(sampled);
+}
+
 static void take_functions(const struct diff_set *set, struct sums *sums, struct diff_run *run)
 {
     size_t count = 0;
@@ -281,6 +329,7 @@ void diff_build_stacks(struct diff_builder *builder, const struct diff_frames *f
         if (raw->count == 0)
             continue;
         take_stacks(&tree, raw, &sums, &set->runs[i]);
+        take_builds(builder, raw, &set->runs[i].environment);
         free(raw->callsites);
         free(raw->values);
         *raw = (struct diff_raw){ .count = 0 };

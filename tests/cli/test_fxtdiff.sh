@@ -87,7 +87,7 @@ grep -q ' + [0-9]* would do to find +5 % in total$' out || fail "not said how ma
 
 # Nothing large enough to be tested.
 run 5 base? -- same? --floor 100%
-prints 'no function has a share of 100 %'
+prints 'no function has a share from 100 % to below 100 %'
 
 # ---- Options ----
 

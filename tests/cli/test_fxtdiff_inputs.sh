@@ -1,0 +1,136 @@
+#!/bin/sh
+# Every kind of input as a run of fxtdiff: traces, pprof profiles and folded stacks of one program say the same, and mix; what is not
+# alike is refused in a sentence.  The traces are generated, so that it is known what is dearer.
+set -eu
+PATH=$O/bench:$PATH
+cd "$WORK"
+failed=0
+fail() {
+    echo "$*"
+    failed=1
+}
+run() { # run STATUS OPTION...: standard output to out, standard error to err
+    expected=$1
+    shift
+    status=0
+    fxtdiff --no-cache --symbols kallsyms "$@" >out 2>err || status=$?
+    [ $status -eq "$expected" ] || {
+        fail "fxtdiff $*: status $status, not $expected"
+        cat out err
+    }
+}
+prints() { # prints TEXT: on standard output
+    grep -qF -e "$1" out || {
+        fail "not on standard output: $1"
+        cat out
+    }
+}
+says() { # says TEXT: on standard error
+    grep -qF -e "$1" err || {
+        fail "not on standard error: $1"
+        cat err
+    }
+}
+
+small='--functions 200 --stacks 2000 --samples 20000'
+# shellcheck disable=SC2086 # options
+{
+    diffruns --symbols $small >kallsyms
+    for i in 1 2 3 4 5; do
+        diffruns $small --seed $i >base$i.fxt
+        diffruns $small --seed 10$i --dearer 30 >new$i.fxt
+    done
+    diffruns $small --period 2000000 >other_period.fxt
+    diffruns $small --period 0 >no_period.fxt
+}
+
+# ---- Traces ----
+
+run 1 base?.fxt -- new?.fxt
+prints 'FAIL: 1 function is dearer'
+grep -q 'self  *dearer  *function_number_3$' out || fail "function 3 is not named"
+prints 'cpu per run: 20.00 s -> 20.00 s'
+run 0 base1.fxt base2.fxt base3.fxt base4.fxt base5.fxt -- base5.fxt base4.fxt base3.fxt base2.fxt base1.fxt
+run 1 --sample-type samples base?.fxt -- new?.fxt
+prints 'samples per run: 20,000 -> 20,000'
+# However many are read at once, the report is the same.
+run 1 -j 1 base?.fxt -- new?.fxt
+cp out one
+run 1 -j 3 base?.fxt -- new?.fxt
+cmp -s out one || fail "--jobs changes the report"
+run 1 --json -j 1 base?.fxt -- new?.fxt
+cp out one
+run 1 --json -j 3 base?.fxt -- new?.fxt
+cmp -s out one || fail "--jobs changes the JSON"
+grep -q '"builds":\["0102030405060708000000000000000000000000 \[kernel\]"\]' out || fail "no build ID in the environment"
+grep -q '"period_ns":"1000000"' out || fail "no period in the environment"
+
+# ---- The same as pprof and as folded stacks ----
+
+for i in 1 2 3 4 5; do
+    for side in base new; do
+        fxt2pprof -q --no-cache --symbols kallsyms -o $side$i.pb.gz $side$i.fxt
+        fxt2pprof -q --no-cache --symbols kallsyms --format folded --root none -o $side$i.folded $side$i.fxt
+    done
+done
+run 1 base?.fxt -- new?.fxt
+grep function_number_3 out >expected
+for kind in pb.gz folded; do
+    run 1 base?.$kind -- new?.$kind
+    grep function_number_3 out | cmp -s - expected || {
+        fail "$kind says otherwise"
+        grep function_number_3 out | diff expected - || :
+    }
+done
+run 1 base1.fxt base2.pb.gz base3.folded base4.fxt base5.pb.gz -- new1.folded new2.fxt new3.pb.gz new4.fxt new5.fxt
+prints 'FAIL: 1 function is dearer'
+prints 'note: 2 runs say no sample type: taken for cpu in nanoseconds'
+run 1 --sample-type samples base?.pb.gz -- new?.fxt
+gzip -k base1.folded
+gzip -dc base1.pb.gz >raw.pb
+run 0 base1.folded.gz base2.folded base3.folded base4.folded -- base5.folded base1.folded base2.folded base3.folded
+run 5 base1.pb.gz raw.pb
+# Through pipes.
+gzip -dc base1.pb.gz | run 5 - base2.fxt
+prints 'INCONCLUSIVE: 1 + 1 runs'
+
+# ---- What is not alike ----
+
+run 2 base?.fxt -- other_period.fxt
+says 'base1.fxt was sampled every 1,000,000 ns, other_period.fxt every 2,000,000'
+run 2 base?.fxt -- no_period.fxt
+says 'base1.fxt has cpu/nanoseconds, no_period.fxt has samples/count'
+run 5 --sample-type samples base?.fxt -- no_period.fxt
+run 2 --sample-type alloc_space base?.fxt -- new?.fxt
+says 'base1.fxt: no sample type alloc_space in its cpu profile, only cpu, samples'
+run 2 --sample-type alloc_space base?.pb.gz -- new?.pb.gz
+says 'no sample type alloc_space, only samples, cpu'
+# Counts beside nanoseconds.
+sed 's/000000$//' base1.folded >counts.folded
+run 2 base?.pb.gz -- counts.folded
+says 'they cannot be of one sample type'
+run 5 --profile heap base?.fxt -- new?.fxt
+prints 'the base run base1.fxt has no samples'
+run 5 --pid 1 base?.fxt -- new?.fxt
+prints 'has no samples'
+
+# Cut in the middle: what is readable is compared, and said.
+head -c 100001 new1.fxt >cut.fxt
+run 3 base?.fxt -- cut.fxt new2.fxt new3.fxt new4.fxt
+prints 'the input is damaged'
+head -c 3000 new1.pb.gz >cut.pb.gz
+run 3 base?.pb.gz -- cut.pb.gz new2.pb.gz new3.pb.gz new4.pb.gz
+says 'cut.pb.gz: '
+grep -q PASS out && fail "damaged, and PASS"
+
+# ---- The heap ----
+
+for i in 1 2 3 4; do
+    fxtgen --kind heap --count 20000 --processes 1 --seed 5 >heap$i.fxt
+done
+status=0
+fxtdiff --sample-type alloc_space heap1.fxt heap2.fxt heap3.fxt heap4.fxt -- heap4.fxt heap3.fxt heap2.fxt heap1.fxt >out 2>err || status=$?
+[ $status -eq 5 ] || fail "heap: status $status: $(cat out err)" # its frames have no names: all is one function
+grep -q '^alloc_space per run: .* [KMG]iB -> ' out || fail "no bytes: $(head -n 3 out)"
+
+exit $failed
