@@ -393,8 +393,10 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Nanoseconds of samples are multiples of the period, counts are not of anything: what divides all
- * of them is what a sample stands for.  */
+/* Nanoseconds of samples are multiples of the period: a large number that divides all of them is
+ * what a sample stands for.  A small one may be chance.  */
+#define LEAST_PERIOD 1000
+
 static void take_count(struct job *job, const struct profile_folded_count *count)
 {
     job->divisor = count->is_integer ? common_divisor(count->integer, job->divisor) : 1;
@@ -451,7 +453,7 @@ enum cli_exit diff_read_folded(struct diff_builder *builder, enum diff_side side
                         &notices);
         run = &builder->set.runs[builder->set.run_count - 1];
         run->cost = job.cost;
-        run->samples = job.divisor > 0 ? job.cost / (double)job.divisor : job.cost;
+        run->samples = job.divisor >= LEAST_PERIOD ? job.cost / (double)job.divisor : job.cost;
     }
     fxt_input_close(input);
     if (fd >= 0)
