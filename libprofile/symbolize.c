@@ -90,15 +90,6 @@ static enum profile_status resolve(struct profile_stacks *stacks, struct sym_mod
 
 /* ---- One module ---- */
 
-#define KERNEL_CODE "code that the kernel brings along, in no file"
-
-/* "[vdso]" and its like: no package has them.  */
-static bool is_brought_along(const char *path)
-{
-    return strncmp(path, "[vdso", 5) == 0 || strncmp(path, "[vsyscall", 9) == 0 ||
-           strncmp(path, "[uprobes", 8) == 0;
-}
-
 /* What the session says of a module, for reports.  */
 static enum profile_status copy_report(struct profile *profile, const struct sym_report *report,
                                        struct profile_coverage *coverage,
@@ -149,8 +140,6 @@ static enum profile_status symbolize_module(struct profile *profile, struct sym_
     status = from_symbols(sym_session_module(session, &key, &found, &sym_error), &sym_error, error);
     if (status == PROFILE_OK)
         status = copy_report(profile, sym_module_report(found), coverage, error);
-    if (status == PROFILE_OK && is_brought_along(path) && coverage->quality == SYM_QUALITY_NONE)
-        status = report_instead(profile, KERNEL_CODE, coverage, error);
     if (status == PROFILE_OK)
         status = resolve(profile->stacks, found, frames, count, error);
     if (status == PROFILE_OK && place)

@@ -99,6 +99,13 @@ static const struct sym_object *unusable(const struct sym_findings *findings)
     return NULL;
 }
 
+/* "[vdso]" and its like: no package has them.  */
+static bool is_brought_along(const char *path)
+{
+    return path && (strncmp(path, "[vdso", 5) == 0 || strncmp(path, "[vsyscall", 9) == 0 ||
+                    strncmp(path, "[uprobes", 8) == 0);
+}
+
 static char *missing_text(const struct sym_module *module, const struct sym_findings *findings,
                           const char *hex)
 {
@@ -106,6 +113,8 @@ static char *missing_text(const struct sym_module *module, const struct sym_find
 
     if (findings->refusal)
         return sym_format("%s", findings->refusal);
+    if (is_brought_along(path))
+        return sym_format("code that the kernel brings along, in no file");
     if (findings->build_id_length == 0 && sym_path_kind(path) == SYM_PATH_MEMORY)
         return sym_format("%s is memory without a file, and no build ID is known", path);
     if (findings->build_id_length == 0 && sym_path_kind(path) != SYM_PATH_FILE)
@@ -173,6 +182,8 @@ static char *remedy_text(const struct sym_module *module, const struct sym_findi
 
     if (packed)
         return sym_format("%s", packed->debug_remedy);
+    if (findings->count == 0 && is_brought_along(module->path))
+        return sym_format("%s", "");
     if (kind != SYM_PATH_FILE && findings->build_id_length == 0)
         return bracketed_remedy(kind, findings);
     if (kind == SYM_PATH_KERNEL || kind == SYM_PATH_KERNEL_MODULE)
