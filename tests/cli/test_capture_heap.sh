@@ -117,7 +117,7 @@ sound deep.fxt
 expect 0 sampler-capture heap --interval 2000 -o plugin.fxt -- ./heapwork soak 300 "$PWD/plugin.so"
 sound plugin.fxt plugin.so
 [ "$(grep -c '^site' checked)" -ge 1 ] || fail "plugin: $(cat checked)"
-[ "$(number unplaced)" = 0 ] || fail "plugin: $(cat checked)"
+[ $((1000 * $(number unplaced))) -le "$(number allocations)" ] || fail "plugin: $(cat checked)"
 
 # Two callers of 5000 blocks each: estimates of what they allocated and hold are near.
 expect 0 env FXT_HEAP_SEED=5 sampler-capture heap --interval 2000 -o leak.fxt -- ./heapwork leak 5000

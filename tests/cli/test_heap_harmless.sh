@@ -204,4 +204,5 @@ sampler-capture heap --interval 100000 --compress -o soak.fxt -- ./heapwork soak
     fail "soak: $(cat out err)"
 ordered soak.fxt
 [ "$(number allocations)" -gt 1000 ] || fail "soak: $(cat checked)"
-[ "$(number unplaced)" = 0 ] || fail "soak: $(cat checked)"
+# Where a thread finds another one looking at what is loaded, a module may be told after a stack that it is in.
+[ $((1000 * $(number unplaced))) -le "$(number allocations)" ] || fail "soak: $(cat checked)"

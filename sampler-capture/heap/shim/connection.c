@@ -23,7 +23,7 @@ void shim_count(_Atomic uint64_t *counter)
     (void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-static bool is_ours(void)
+bool shim_is_open(void)
 {
     struct stat status;
 
@@ -50,7 +50,7 @@ static int move_up(int fd)
 
 static void close_own(void)
 {
-    if (shim_process->fd > 0 && is_ours())
+    if (shim_process->fd > 0 && shim_is_open())
         (void)syscall(SYS_close, shim_process->fd);
     shim_process->fd = -1;
 }
@@ -146,7 +146,7 @@ enum shim_sent shim_send(const uint8_t *message, size_t length)
     uint64_t deadline_ns = 0;
 
     for (;;) {
-        if (!is_ours())
+        if (!shim_is_open())
             return SHIM_CLOSED;
         if (syscall(SYS_sendto, shim_process->fd, message, length, MSG_DONTWAIT | MSG_NOSIGNAL,
                     NULL, 0) >= 0) {

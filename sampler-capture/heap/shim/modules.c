@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -21,6 +22,7 @@
 #define MAX_MODULES  4096
 #define MAX_SEGMENTS 4 /* executable ones; linkers make one or two */
 #define SEEN         512
+#define ATTEMPTS     100 /* at module_lock */
 
 struct loaded {
     uint64_t low, high; /* of all its segments */
@@ -223,6 +225,19 @@ void shim_modules_read(void)
 
 /* ---- Telling ---- */
 
+/* Whoever finds the lock taken for long goes on: to wait could be for ever, inside a callback of
+ * dl_iterate_phdr().  Somebody is just looking then, and what is told later gives addresses their
+ * meaning too.  */
+bool shim_modules_lock(void)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        if (shim_trylock(&shim_process->module_lock))
+            return true;
+        (void)sched_yield();
+    }
+    return false;
+}
+
 /* As many modules as fit into one message; 0: not even one could be sent.  */
 static size_t tell_some(const char *name)
 {
@@ -316,12 +331,9 @@ static bool is_changed(const uint64_t *stack, size_t count)
 
 #endif
 
-/* Whoever finds the lock taken goes on: somebody is just looking, and addresses get their meaning
- * from what is told later too.  To wait could be for ever, inside a callback of
- * dl_iterate_phdr().  */
 void shim_modules_check(const uint64_t *stack, size_t count)
 {
-    if (!shim_trylock(&shim_process->module_lock))
+    if (!shim_modules_lock())
         return;
     if (is_changed(stack, count))
         shim_modules_read();

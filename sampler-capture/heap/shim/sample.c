@@ -76,16 +76,15 @@ static bool is_connected(void)
     if (atomic_load_explicit(&process->connected, memory_order_acquire))
         return true;
     shim_lock(&process->begin_lock);
-    if (!atomic_load(&process->connected) && !atomic_load(&process->ended)) {
+    if (!atomic_load(&process->connected) && !atomic_load(&process->ended) && shim_modules_lock()) {
         process->modules_told = 0;
         if (shim_connect()) {
-            shim_lock(&process->module_lock);
             shim_modules_tell();
-            shim_unlock(&process->module_lock);
             atomic_store_explicit(&process->connected, true, memory_order_release);
         } else {
             atomic_store(&process->ended, true);
         }
+        shim_unlock(&process->module_lock);
     }
     shim_unlock(&process->begin_lock);
     return atomic_load(&process->connected);
@@ -98,11 +97,13 @@ static void begin_again(void)
     struct shim_process *process = shim_process;
 
     shim_lock(&process->begin_lock);
-    shim_lock(&process->live_lock);
-    shim_live_clear(&process->live);
-    shim_unlock(&process->live_lock);
-    process->fd = -1;
-    atomic_store(&process->connected, false);
+    if (!shim_is_open()) { /* otherwise another thread has begun again */
+        shim_lock(&process->live_lock);
+        shim_live_clear(&process->live);
+        shim_unlock(&process->live_lock);
+        process->fd = -1;
+        atomic_store(&process->connected, false);
+    }
     shim_unlock(&process->begin_lock);
 }
 

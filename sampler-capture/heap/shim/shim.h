@@ -126,11 +126,16 @@ size_t shim_unwind(uint64_t stack[HEAP_MAX_FRAMES]);
 void shim_modules_read(void);
 /* Tell the server of modules that a stack is in and that it does not know yet.  */
 void shim_modules_check(const uint64_t *stack, size_t count);
-/* Tell all of them, with the name of the process.  */
+/* Take module_lock, or give up after a while.  */
+bool shim_modules_lock(void);
+/* Tell all of them, with the name of the process; under module_lock.  */
 void shim_modules_tell(void);
 
 /* Connect to the server.  False: there is none.  */
 bool shim_connect(void);
+
+/* Whether the descriptor is still the connection.  */
+bool shim_is_open(void);
 
 enum shim_sent {
     SHIM_SENT,

@@ -107,22 +107,29 @@ static uintptr_t skip_library(uintptr_t frame)
     return words[1] == shim_thread.outer_return ? outer : frame;
 }
 
-/* Only what lies in the thread's own stack, above what was read before: code without frame pointers
- * leaves anything in the register.  */
+static bool is_in_stack(uintptr_t frame)
+{
+    return frame % sizeof(uintptr_t) == 0 && frame >= bounds.low && frame < bounds.high &&
+           bounds.high - frame >= 2 * sizeof(uintptr_t);
+}
+
+/* Our own functions have frame pointers.  Behind them only what lies in the thread's own stack is
+ * read, above what was read before: code without frame pointers leaves anything in the register,
+ * and handlers and coroutines have stacks that we do not know.  */
 static void follow_frames(struct walk *walk)
 {
     uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-    const uintptr_t *words;
+    bool own = true;
 
     if (bounds.high == 0)
         find_stack();
-    if (frame < bounds.low)
-        return;
-    frame = skip_library(frame);
-    while (frame % sizeof *words == 0 && frame < bounds.high &&
-           bounds.high - frame >= 2 * sizeof *words) {
+    if (is_in_stack(frame))
+        frame = skip_library(frame);
+    while (own || is_in_stack(frame)) {
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
-        words = (const uintptr_t *)frame;
+        const uintptr_t *words = (const uintptr_t *)frame;
+
+        own = is_own(words[1]);
         if (words[1] == 0 || !add(walk, words[1]) || words[0] <= frame)
             break;
         frame = words[0];
