@@ -553,7 +553,8 @@ static const struct {
       "copy /proc/kallsyms as root while the module is loaded" },
     { "[kernel]", "ffffffff81000100 t run\n", "kallsyms tells no lines", "found by build ID" },
     { "[disk]", "ffffffffc0000000 t probe\t[disk]\n", "kallsyms tells no lines", "linux-image-" },
-    { "[vdso]", NULL, "memory without a file", "" },
+    { "[vdso]", NULL, "code that the kernel brings along, in no file", "" },
+    { "[heap]", NULL, "memory without a file", "" },
     { "[anon:heap]", "ffffffff81000100 t run\n", "it has no symbols of [anon:heap]", "" },
 };
 
