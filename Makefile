@@ -40,7 +40,7 @@ PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff fxtq sampler-capture
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
-sources_store := $(wildcard libstore/*.c libstore/functions/*.c)
+sources_store := $(wildcard libstore/*.c libstore/functions/*.c) libstore/store_sql.c
 sources_cli := $(wildcard cmd/cli/*.c)
 sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
 sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
@@ -130,20 +130,13 @@ $(O)/%.o: %.c | $(O)/.deps-build
 $(O)/schemas/%.o: BASE_FLAGS += -Wno-conversion -Wno-undef
 
 # The schema, each line as a C string.
-$(O)/libstore/store_sql.inc: schemas/store.sql
+$(O)/libstore/store_sql.c: schemas/store.sql
 	$(Q)mkdir -p $(@D)
-	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
+	$(Q){ echo 'extern const char store_sql[]; const char store_sql[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
 
-$(O)/libstore/schema.o: $(O)/libstore/store_sql.inc
-
-# The parts of the flame graph's page, likewise.
-PAGE_PARTS := $(patsubst %,$(O)/cmd/fxtq/flamegraph_%.inc,html css js)
-$(PAGE_PARTS): $(O)/cmd/fxtq/flamegraph_%.inc: cmd/fxtq/page/flamegraph.%
-	$(Q)mkdir -p $(@D)
-	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
-
-$(O)/cmd/fxtq/flame_write.o: $(PAGE_PARTS)
-$(O)/cmd/fxtq/flame_write.o: BASE_FLAGS += -Wno-overlength-strings
+$(O)/libstore/store_sql.o: $(O)/libstore/store_sql.c
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
 define library_rules

@@ -204,7 +204,7 @@ static size_t keep_used(struct store_coverage *rows, size_t count)
 enum store_status store_coverage(struct store *store, struct store_coverage **rows, size_t *count,
                                  struct store_error *error)
 {
-    struct store_error own_error;
+    struct store_error own_error = { .status = STORE_OK };
     struct covering work = { .store = store, .error = error ? error : &own_error };
 
     if (gather(&work)) {

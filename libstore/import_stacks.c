@@ -99,7 +99,7 @@ static enum store_status load_module(struct load *load, sqlite3_stmt *row)
     struct profile_module module = { .name = 0 };
     struct profile_error error;
     enum store_status status = intern(load, row, 1, &module.name);
-    profile_id stack;
+    profile_id stack = 0;
 
     if (status != STORE_OK)
         return status;
@@ -163,7 +163,7 @@ static enum store_status load_frame(struct load *load, sqlite3_stmt *row)
 {
     int64_t id = sqlite3_column_int64(row, 0);
     struct profile_error error;
-    profile_id module, stack;
+    profile_id module, stack = 0;
     enum store_status status = find_loaded(load, &load->modules, row, 1, &module);
 
     if (status != STORE_OK)

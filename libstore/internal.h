@@ -23,6 +23,9 @@ static inline enum store_status store_no_memory(struct store_error *error)
     return store_fail(error, STORE_NO_MEMORY, "out of memory");
 }
 
+/* schemas/store.sql; the Makefile makes it.  */
+extern const char store_sql[];
+
 /* ---- Stores (store.c) ---- */
 
 struct store {

@@ -400,7 +400,7 @@ static void release(struct symbolizer *work)
 enum store_status store_symbolize(struct store *store, struct sym_session *session,
                                   store_module_fn told, void *context, struct store_error *error)
 {
-    struct store_error own_error;
+    struct store_error own_error = { .status = STORE_OK };
     struct symbolizer work = { .store = store,
                                .session = session,
                                .error = error ? error : &own_error };

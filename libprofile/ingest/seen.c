@@ -49,7 +49,7 @@ static void ask_for_huge_pages(void *items, size_t size)
     uintptr_t limit = ((uintptr_t)items + size) & ~(HUGE_PAGE - 1);
 
     if (start < limit)
-        (void)madvise((void *)start, limit - start, MADV_HUGEPAGE);
+        (void)madvise((char *)items + (start - (uintptr_t)items), limit - start, MADV_HUGEPAGE);
 }
 
 /* At most three quarters are used.  */
