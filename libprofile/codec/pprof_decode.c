@@ -82,22 +82,26 @@ static bool add_number(struct pprof_tables *tables, struct numbers *numbers, uin
 
 /* ---- Ids ---- */
 
-/* Most writers number from 1 in the order of the file; others are looked up.  */
-#define DEFINE_FIND(kind)                                                                \
-    uint32_t pprof_find_##kind(const struct pprof_tables *tables, uint64_t id)           \
-    {                                                                                    \
-        uint64_t hash = profile_hash(id, 0);                                             \
-        size_t probe = 0;                                                                \
-                                                                                         \
-        if (id == 0)                                                                     \
-            return 0;                                                                    \
-        if (id <= tables->kind##_count && tables->kind##s[id - 1].id == id)              \
-            return (uint32_t)id;                                                         \
-        for (uint32_t at = profile_index_first(&tables->kind##_index, hash, &probe); at; \
-             at = profile_index_next(&tables->kind##_index, hash, &probe))               \
-            if (tables->kind##s[at - 1].id == id)                                        \
-                return at;                                                               \
-        return 0;                                                                        \
+/* Most writers number from 1 in the order of the file: then ids are numbers and not in the index.  */
+#define DEFINE_FIND(kind)                                                      \
+    uint32_t pprof_find_##kind(const struct pprof_tables *tables, uint64_t id) \
+    {                                                                          \
+        const struct profile_index *index = &tables->kind##_index;             \
+        uint64_t hash;                                                         \
+        size_t probe = 0;                                                      \
+                                                                               \
+        if (!index->slots)                                                     \
+            return id <= tables->kind##_count ? (uint32_t)id : 0;              \
+        if (id == 0)                                                           \
+            return 0;                                                          \
+        if (id <= tables->kind##_count && tables->kind##s[id - 1].id == id)    \
+            return (uint32_t)id;                                               \
+        hash = profile_hash(id, 0);                                            \
+        for (uint32_t at = profile_index_first(index, hash, &probe); at;       \
+             at = profile_index_next(index, hash, &probe))                     \
+            if (tables->kind##s[at - 1].id == id)                              \
+                return at;                                                     \
+        return 0;                                                              \
     }
 
 DEFINE_FIND(mapping)
@@ -108,6 +112,8 @@ DEFINE_FIND(location)
 static bool enter(struct pprof_tables *tables, struct profile_index *index, uint64_t id,
                   size_t number)
 {
+    if (id == number)
+        return true;
     if (!profile_index_reserve(index))
         return fail_memory(tables);
     profile_index_add(index, profile_hash(id, 0), (uint32_t)number);
@@ -382,14 +388,20 @@ static bool take_numbers(struct pprof_tables *tables, struct cursor *cursor, pb_
                          struct numbers *numbers)
 {
     struct cursor part = *cursor;
-    uint64_t number;
+    uint64_t number, *items;
 
     if (type == PB_WT_VARINT)
         return take_varint(cursor, &number) && add_number(tables, numbers, number);
     if (type != PB_WT_STRING || !take_part(cursor, &part))
         return false;
+    /* A number takes at least a byte, and a part is no longer than an entry may be.  */
+    items = profile_grow(numbers->items, &numbers->capacity,
+                         numbers->count + (size_t)(part.limit - part.next), sizeof *items);
+    if (!items)
+        return fail_memory(tables);
+    numbers->items = items;
     while (part.next < part.limit)
-        if (!take_varint(&part, &number) || !add_number(tables, numbers, number))
+        if (!take_varint(&part, &items[numbers->count++]))
             return false;
     return true;
 }
