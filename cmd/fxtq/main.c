@@ -11,6 +11,7 @@ static const struct fxtq_command commands[] = {
     { "symbolize", fxtq_symbolize, "give the frames of a store better names" },
     { "coverage", fxtq_coverage, "tell how many frames have names, by module" },
     { "flamegraph", fxtq_flamegraph, "write a page that shows the stacks" },
+    { "report", fxtq_report, "answer a question that has a name: top, tree, heap, ..." },
     { "schema", fxtq_schema, "print the tables of a store, and what they mean" },
 };
 

@@ -188,8 +188,7 @@ static int run_statement(struct session *session, sqlite3_stmt *statement, struc
     int64_t start = now_ns();
     int code;
 
-    session->deadline_ns = session->timeout_s > 0 ? start + (int64_t)(session->timeout_s * 1e9) : 0;
-    session->timed_out = false;
+    session_begin_statement(session);
     for (size_t i = 0; i < count; i++) {
         columns[i].name = sqlite3_column_name(statement, (int)i);
         if (!columns[i].name)

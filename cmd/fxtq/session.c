@@ -250,6 +250,13 @@ enum cli_exit session_start(struct session *session)
     return CLI_OK;
 }
 
+void session_begin_statement(struct session *session)
+{
+    session->timed_out = false;
+    session->deadline_ns = session->timeout_s > 0 ? now_ns() + (int64_t)(session->timeout_s * 1e9)
+                                                  : 0;
+}
+
 void session_end(struct session *session)
 {
     sqlite3_progress_handler(session->db, 0, NULL, NULL);

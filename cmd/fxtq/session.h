@@ -37,6 +37,9 @@ struct session {
 enum cli_exit session_start(struct session *session);
 void session_end(struct session *session); /* frees what it owns, not db */
 
+/* The time limit counts from now.  */
+void session_begin_statement(struct session *session);
+
 /* Run all statements of sql (NUL-terminated) and print their rows.  name is what messages call it:
  * a file, or NULL for the command line.  The first failure ends it, with a message that shows
  * where: CLI_USAGE for what is wrong with the SQL, CLI_DAMAGED for a damaged store, CLI_ENVIRONMENT

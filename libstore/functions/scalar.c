@@ -220,6 +220,53 @@ static void hex_function(sqlite3_context *context, int count, sqlite3_value **ar
     sqlite3_result_text64(context, text, 2 * size, sqlite3_free, SQLITE_UTF8);
 }
 
+/* ---- regexp ---- */
+
+static void release_regex(void *regex)
+{
+    regfree(regex);
+    sqlite3_free(regex);
+}
+
+/* The compiled pattern, kept by SQLite as long as it is the same constant.  NULL: an error was
+ * handed over.  */
+static regex_t *compile(sqlite3_context *context, const char *pattern)
+{
+    regex_t *regex = sqlite3_malloc(sizeof *regex);
+    char *error;
+
+    if (!regex) {
+        sqlite3_result_error_nomem(context);
+        return NULL;
+    }
+    if (regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB) == 0)
+        return regex;
+    sqlite3_free(regex);
+    error = sqlite3_mprintf("'%s' is not a regular expression", pattern);
+    functions_fail(context, SQLITE_ERROR, error);
+    return NULL;
+}
+
+/* regexp(pattern, text), which is what "text REGEXP pattern" calls.  */
+static void regexp_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    const char *pattern = (const char *)sqlite3_value_text(arguments[0]);
+    const char *text = (const char *)sqlite3_value_text(arguments[1]);
+    regex_t *regex = sqlite3_get_auxdata(context, 0);
+    bool kept = regex != NULL;
+
+    (void)count;
+    if (!pattern || !text)
+        return;
+    if (!kept)
+        regex = compile(context, pattern);
+    if (!regex)
+        return;
+    sqlite3_result_int(context, regexec(regex, text, 0, NULL, 0) == 0);
+    if (!kept)
+        sqlite3_set_auxdata(context, 0, regex, release_regex); /* frees it if it cannot be kept */
+}
+
 /* ---- extract_arg ---- */
 
 static void finalize(void *statement)
@@ -282,6 +329,7 @@ int scalar_register(sqlite3 *db, struct functions *functions)
         { "leaf", 1, 0, leaf_function },
         { "depth", 1, 0, depth_function },
         { "in_stack", 2, 0, in_stack_function },
+        { "regexp", 2, SQLITE_DETERMINISTIC, regexp_function },
         { "extract_arg", 2, 0, extract_arg_function },
         { "demangle", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, demangle_function },
         /* The store's own views call hex(), so it must be allowed there.  */

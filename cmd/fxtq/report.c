@@ -1,0 +1,710 @@
+/* report.c - fxtq report NAME STORE: options, the query, its rows.  */
+#include "cmd/fxtq/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/fxtq/format.h"
+#include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/session.h"
+#include "cmd/fxtq/source.h"
+
+enum {
+    OPTION_BY = 1,
+    OPTION_TYPE,
+    OPTION_ROWS,
+    OPTION_MINIMUM,
+    OPTION_BINS,
+    OPTION_FOCUS,
+    OPTION_IGNORE,
+    OPTION_HIDE,
+    OPTION_SHOW_FROM,
+    OPTION_TIME,
+    OPTION_PID,
+    OPTION_TID,
+    OPTION_COMM,
+    OPTION_CPU,
+    OPTION_CAPTURE,
+    OPTION_JSON,
+    OPTION_MARKDOWN,
+    OPTION_SQL,
+    OPTION_TIMEOUT,
+    OPTION_CACHE,
+};
+
+static const struct report *const reports[] = {
+    &report_top,     &report_tree, &report_callers, &report_callees,  &report_heap,
+    &report_threads, &report_cpu,  &report_slices,  &report_timeline, &report_damage, NULL };
+
+const struct cli_option fxtq_report_options[] = {
+    { OPTION_BY, 0, "by", "WHAT",
+      "what rows stand for.  top: function (default), file, line, module,\n"
+      "thread, process; tree, callers, callees: function, file, line,\n"
+      "module; heap: kind, function, file, module; cpu: cpu, thread,\n"
+      "wait; timeline: thread, cpu, process, all" },
+    { OPTION_TYPE, 0, "type", "TYPE",
+      "sample type, as in table sample_type: cpu, alloc_space, ...;\n"
+      "default: the first of cpu, inuse_space, ... that there is" },
+    { OPTION_ROWS, 'n', "rows", "N", "no more rows than that; 0: all" },
+    { OPTION_MINIMUM, 0, "min", "PERCENT",
+      "leave out parts of trees that cost less (default 0.5)" },
+    { OPTION_BINS, 0, "bins", "N", "columns of the timeline (default: what fits the terminal)" },
+    { OPTION_FOCUS, 0, "focus", "REGEX", "only stacks that hold a match; only slices called so" },
+    { OPTION_IGNORE, 0, "ignore", "REGEX", "not those" },
+    { OPTION_HIDE, 0, "hide", "REGEX", "take matching functions out of stacks" },
+    { OPTION_SHOW_FROM, 0, "show-from", "REGEX",
+      "let stacks begin at the outermost match; leave out the others" },
+    { OPTION_TIME, 0, "time", "FROM,TO",
+      "only that time: +1.5s counts from the capture's start, a bare\n"
+      "number is absolute; one of them may be missing" },
+    { OPTION_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more" },
+    { OPTION_TID, 't', "tid", "TID", "only this thread" },
+    { OPTION_COMM, 0, "comm", "NAME", "only threads called so; of what has no thread, processes" },
+    { OPTION_CPU, 0, "cpu", "CPU", "only this CPU" },
+    { OPTION_CAPTURE, 0, "capture", "ID", "only this capture of the store (default: all)" },
+    { OPTION_JSON, 0, "json", NULL, "an object a row" },
+    { OPTION_MARKDOWN, 0, "markdown", NULL, "a Markdown table" },
+    { OPTION_SQL, 0, "sql", NULL, "print a query of the same rows, in place of them" },
+    { OPTION_TIMEOUT, 0, "timeout", "SECONDS", "give up after that time" },
+    { OPTION_CACHE, 0, "cache", NULL, "keep what a trace is imported to as TRACE.fxtq" },
+    { 0 },
+};
+
+const char *const fxtq_report_examples[] = {
+    "the hottest functions",
+    "fxtq report top run.fxtq",
+    "files instead, of one thread, in the second second",
+    "fxtq report top --by file --tid 1514 --time +1s,+2s run.fxtq",
+    "who allocates what is never released",
+    "fxtq report heap --by function run.fxtq",
+    "who calls memcpy, of the server's threads",
+    "fxtq report callers '^memcpy$' --comm server run.fxtq",
+    "the query behind it",
+    "fxtq report top --sql run.fxtq",
+    NULL,
+};
+
+enum output_kind { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_MARKDOWN, OUTPUT_SQL };
+
+struct settings {
+    const struct report *report;
+    const char *path;
+    struct request request;
+    enum output_kind output;
+    double timeout_s;
+    bool cache;
+    bool has_rows;
+    unsigned filters;            /* that were given */
+    struct cli_time from, limit; /* as given */
+    struct cli_texts operands;
+    char *type, *unit; /* of the store; owned */
+};
+
+/* ---- Options ---- */
+
+static double parse_double(const char *option, const char *text, double least, double most)
+{
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(number >= least && number <= most))
+        cli_usage_error("%s: '%s' is not a number between %g and %g", option, text, least, most);
+    return number;
+}
+
+/* "1,2" to "1, 2".  */
+static void add_numbers(struct text *list, const char *option, const char *value)
+{
+    while (true) {
+        size_t length = strcspn(value, ",");
+        char item[32];
+
+        (void)snprintf(item, sizeof item, "%.*s", (int)(length < 31 ? length : 31), value);
+        text_addf(list, "%s%" PRIu64, list->length ? ", " : "",
+                  cli_number(option, item, 0, UINT32_MAX));
+        if (value[length] == '\0')
+            return;
+        value += length + 1;
+    }
+}
+
+static void add_names(struct text *list, const char *value)
+{
+    while (true) {
+        size_t length = strcspn(value, ",");
+        char *name = strndup(value, length);
+
+        if (list->length)
+            text_adds(list, ", ");
+        text_add_literal(list, name ? name : "");
+        free(name);
+        if (value[length] == '\0')
+            return;
+        value += length + 1;
+    }
+}
+
+static void parse_time(struct settings *settings, const char *value)
+{
+    struct cli_select select = { .kinds = 0 };
+
+    cli_select_time(&select, "--time", value);
+    settings->from = select.from;
+    settings->limit = select.limit;
+    cli_select_release(&select);
+}
+
+static void apply_filter(struct settings *settings, int key, const char *value)
+{
+    struct request *request = &settings->request;
+
+    switch (key) {
+    case OPTION_FOCUS:
+        request->focus = value;
+        settings->filters |= FILTER_STACK;
+        break;
+    case OPTION_IGNORE:
+        request->ignore = value;
+        settings->filters |= FILTER_STACK;
+        break;
+    case OPTION_HIDE:
+        request->hide = value;
+        settings->filters |= FILTER_SHAPE;
+        break;
+    case OPTION_SHOW_FROM:
+        request->show_from = value;
+        settings->filters |= FILTER_SHAPE;
+        break;
+    case OPTION_TIME:
+        parse_time(settings, value);
+        settings->filters |= FILTER_TIME;
+        break;
+    case OPTION_PID:
+        add_numbers(&request->pids, "--pid", value);
+        settings->filters |= FILTER_PROCESS;
+        break;
+    case OPTION_TID:
+        add_numbers(&request->tids, "--tid", value);
+        settings->filters |= FILTER_THREAD;
+        break;
+    case OPTION_COMM:
+        add_names(&request->comms, value);
+        settings->filters |= FILTER_COMM;
+        break;
+    default:
+        add_numbers(&request->cpus, "--cpu", value);
+        settings->filters |= FILTER_CPU;
+        break;
+    }
+}
+
+static void apply(struct settings *settings, int key, const char *value)
+{
+    struct request *request = &settings->request;
+
+    switch (key) {
+    case OPTION_BY:
+        request->by = value;
+        break;
+    case OPTION_TYPE:
+        request->type = value;
+        break;
+    case OPTION_ROWS:
+        request->rows = cli_number("--rows", value, 0, UINT32_MAX);
+        settings->has_rows = true;
+        break;
+    case OPTION_MINIMUM:
+        request->least = parse_double("--min", value, 0, 100);
+        break;
+    case OPTION_BINS:
+        request->bins = (size_t)cli_number("--bins", value, 1, 10000);
+        break;
+    case OPTION_CAPTURE:
+        request->capture = (int64_t)cli_number("--capture", value, 1, INT64_MAX);
+        break;
+    case OPTION_JSON:
+        settings->output = OUTPUT_JSON;
+        break;
+    case OPTION_MARKDOWN:
+        settings->output = OUTPUT_MARKDOWN;
+        break;
+    case OPTION_SQL:
+        settings->output = OUTPUT_SQL;
+        break;
+    case OPTION_TIMEOUT:
+        settings->timeout_s = parse_double("--timeout", value, 1e-3, 1e9);
+        break;
+    case OPTION_CACHE:
+        settings->cache = true;
+        break;
+    case CLI_OPERAND:
+        cli_texts_add(&settings->operands, value);
+        break;
+    default:
+        apply_filter(settings, key, value);
+        break;
+    }
+}
+
+static const struct report *find_report(const char *name)
+{
+    struct text names = { .bytes = NULL };
+
+    for (size_t i = 0; reports[i]; i++) {
+        if (strcmp(reports[i]->name, name) == 0) {
+            free(names.bytes);
+            return reports[i];
+        }
+        text_addf(&names, "%s%s", i ? ", " : "", reports[i]->name);
+    }
+    cli_usage_error("there is no report '%s'. There are: %s", name, names.bytes);
+}
+
+/* NAME STORE, or NAME FUNCTION STORE; the last two either way round where only one is a file.  */
+static void take_operands(struct settings *settings)
+{
+    const struct cli_texts *operands = &settings->operands;
+    bool function;
+
+    if (operands->count == 0)
+        cli_usage_error("which report? 'fxtq report --help' lists them");
+    settings->report = find_report(operands->items[0]);
+    function = settings->report->takes_function;
+    if (operands->count != (function ? 3u : 2u))
+        cli_usage_error(function ? "report %s takes a pattern and a store"
+                                 : "report %s takes one store",
+                        settings->report->name);
+    settings->path = operands->items[operands->count - 1];
+    if (!function)
+        return;
+    settings->request.function = operands->items[1];
+    if (access(settings->path, F_OK) != 0 && access(operands->items[1], F_OK) == 0) {
+        settings->request.function = settings->path;
+        settings->path = operands->items[1];
+    }
+}
+
+static void check_options(struct settings *settings)
+{
+    static const char *const names[] = { "--focus and --ignore",
+                                         "--hide and --show-from",
+                                         "--time",
+                                         "--pid",
+                                         "--tid",
+                                         "--comm",
+                                         "--cpu" };
+    const struct report *report = settings->report;
+    unsigned refused = settings->filters & ~report->filters;
+
+    for (unsigned i = 0; i < 7; i++)
+        if (refused >> i & 1)
+            cli_usage_error("report %s has nothing that %s could choose by", report->name,
+                            names[i]);
+    if (settings->request.type && !report->has_type)
+        cli_usage_error("report %s has no sample types", report->name);
+    if (settings->request.by && !report->by)
+        cli_usage_error("report %s has no --by", report->name);
+    if (settings->request.by)
+        (void)cli_choice("--by", settings->request.by, report->by);
+    else if (report->by)
+        settings->request.by = report->by[0];
+    if (!settings->has_rows)
+        settings->request.rows = report->rows;
+}
+
+/* ---- What the store tells before ---- */
+
+static enum cli_exit ask_numbers(struct request *request, const char *sql, int64_t *out, int count)
+{
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(request->db, sql, -1, &statement, NULL);
+
+    if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
+        code = sqlite3_bind_int64(statement, 1, request->capture);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    for (int i = 0; code == SQLITE_ROW && i < count; i++)
+        out[i] = sqlite3_column_int64(statement, i);
+    (void)sqlite3_finalize(statement);
+    if (code == SQLITE_ROW)
+        return CLI_OK;
+    cli_error("%s", sqlite3_errmsg(request->db));
+    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
+}
+
+static int64_t resolve(const struct request *request, const struct cli_time *time)
+{
+    int64_t ts;
+
+    if (!time->relative)
+        return time->ns;
+    return __builtin_add_overflow(request->start_ts, time->ns, &ts) ? INT64_MAX : ts;
+}
+
+static enum cli_exit learn_times(struct settings *settings)
+{
+    struct request *request = &settings->request;
+    int64_t numbers[3];
+    enum cli_exit status = ask_numbers(request,
+                                       "SELECT min(start_ts), max(end_ts), count(*) FROM capture "
+                                       "WHERE ?1 IN (0, id)",
+                                       numbers, 3);
+
+    if (status != CLI_OK)
+        return status;
+    if (request->capture && numbers[2] == 0)
+        cli_usage_error("--capture: the store has no capture %" PRId64, request->capture);
+    if ((settings->from.relative || settings->limit.relative) && numbers[2] > 1)
+        cli_usage_error("--time: which of the %" PRId64 " captures? Give --capture ID", numbers[2]);
+    request->start_ts = numbers[0];
+    request->end_ts = numbers[1];
+    request->has_from = settings->from.given;
+    request->has_limit = settings->limit.given;
+    request->from_ts = resolve(request, &settings->from);
+    request->limit_ts = resolve(request, &settings->limit);
+    return CLI_OK;
+}
+
+static const char TYPES[] =
+    "SELECT t.type, t.unit, EXISTS (SELECT 1 FROM callsite_sum WHERE sample_type_id = t.id AND "
+    "value "
+    "IS NOT NULL) FROM sample_type AS t WHERE (?1 IS NULL AND EXISTS (SELECT 1 FROM capture AS c "
+    "WHERE ?2 IN (0, c.id) AND EXISTS (SELECT 1 FROM callsite_sum WHERE capture_id = c.id AND "
+    "sample_type_id = t.id))) OR t.type = ?1 OR t.type || '/' || t.unit = ?1 ORDER BY CASE type "
+    "WHEN "
+    "'cpu' THEN 0 WHEN 'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 "
+    "WHEN "
+    "'wall' THEN 4 ELSE 5 END, id LIMIT 1";
+
+/* The sample type: what was asked for, or the first there is.  */
+static enum cli_exit learn_type(struct settings *settings)
+{
+    struct request *request = &settings->request;
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(request->db, TYPES, -1, &statement, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, request->type, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 2, request->capture);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        const char *type = (const char *)sqlite3_column_text(statement, 0);
+        const char *unit = (const char *)sqlite3_column_text(statement, 1);
+
+        request->type = settings->type = cli_join(type ? type : "", "");
+        request->unit = settings->unit = cli_join(unit ? unit : "", "");
+        request->counts = sqlite3_column_int(statement, 2) == 0;
+    } else if (request->type && code == SQLITE_DONE) {
+        cli_usage_error("--type: there is no sample type '%s' in the store", request->type);
+    }
+    (void)sqlite3_finalize(statement);
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        return CLI_OK;
+    cli_error("%s", sqlite3_errmsg(request->db));
+    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
+}
+
+/* ---- Rows ---- */
+
+static double number_of(const struct format_cell *cell)
+{
+    return cell->type == FORMAT_REAL ? cell->real : (double)cell->integer;
+}
+
+static void print_grouped(struct text *text, const struct format_cell *cell)
+{
+    double number = number_of(cell);
+
+    if (number < 0 || number > 1e18)
+        text_addf(text, "%.0f", number);
+    else
+        text_adds(text, cli_grouped((uint64_t)llround(number)));
+}
+
+static enum report_kind value_kind(const struct request *request)
+{
+    if (request->counts || !request->unit)
+        return REPORT_COUNT;
+    if (strcmp(request->unit, "nanoseconds") == 0)
+        return REPORT_NS;
+    return strcmp(request->unit, "bytes") == 0 ? REPORT_BYTES : REPORT_COUNT;
+}
+
+/* A number with its unit, in place of the cell.  */
+static void humanize(const struct request *request, enum report_kind kind, struct format_cell *cell,
+                     struct text *text)
+{
+    if (cell->type != FORMAT_INTEGER && cell->type != FORMAT_REAL)
+        return;
+    text->length = 0;
+    text_add(text, "", 0);
+    switch (kind == REPORT_VALUE ? value_kind(request) : kind) {
+    case REPORT_NS:
+        print_duration(text, number_of(cell));
+        break;
+    case REPORT_BYTES:
+        print_bytes(text, number_of(cell));
+        break;
+    case REPORT_PERCENT:
+        text_addf(text, "%.2f%%", number_of(cell));
+        break;
+    case REPORT_COUNT:
+        print_grouped(text, cell);
+        break;
+    case REPORT_TIME:
+        text_addf(text, "%+.6fs", (number_of(cell) - (double)request->start_ts) / 1e9);
+        break;
+    default:
+        return;
+    }
+    *cell =
+        (struct format_cell){ .type = FORMAT_TEXT, .bytes = text->bytes, .length = text->length };
+}
+
+/* JSON has times, ids and values that may need 64 bits as strings (docs/architecture.md).  */
+static void stringify(enum report_kind kind, struct format_cell *cell, struct text *text)
+{
+    bool wide = kind == REPORT_NS || kind == REPORT_BYTES || kind == REPORT_VALUE ||
+                kind == REPORT_TIME || kind == REPORT_ID;
+
+    if (cell->type != FORMAT_INTEGER || !wide)
+        return;
+    text->length = 0;
+    text_addf(text, "%" PRId64, cell->integer);
+    *cell =
+        (struct format_cell){ .type = FORMAT_TEXT, .bytes = text->bytes, .length = text->length };
+}
+
+static void fetch(sqlite3_stmt *row, int column, struct format_cell *cell)
+{
+    int type = sqlite3_column_type(row, column);
+
+    *cell = (struct format_cell){ .type = FORMAT_NULL, .bytes = "" };
+    if (type == SQLITE_INTEGER) {
+        cell->type = FORMAT_INTEGER;
+        cell->integer = sqlite3_column_int64(row, column);
+    } else if (type == SQLITE_FLOAT) {
+        cell->type = FORMAT_REAL;
+        cell->real = sqlite3_column_double(row, column);
+    } else if (type == SQLITE_TEXT && sqlite3_column_text(row, column)) {
+        cell->type = FORMAT_TEXT;
+        cell->bytes = (const char *)sqlite3_column_text(row, column);
+        cell->length = (size_t)sqlite3_column_bytes(row, column);
+    }
+}
+
+#define COLUMNS_MAX 16u
+
+struct printer {
+    const struct settings *settings;
+    const struct report_column *columns;
+    struct format *format;
+    size_t count;             /* that are printed */
+    int sources[COLUMNS_MAX]; /* which of the query's each one is */
+    struct format_column format_columns[COLUMNS_MAX];
+    struct text scratch[COLUMNS_MAX];
+    int depth_column; /* -1: none */
+};
+
+/* columns: of the terminal, 0 for none.  */
+static void choose_columns(struct printer *printer, size_t columns)
+{
+    bool json = printer->settings->output == OUTPUT_JSON;
+
+    printer->depth_column = -1;
+    for (int i = 0; printer->columns[i].name; i++) {
+        enum report_kind kind = printer->columns[i].kind;
+        struct format_column *column = &printer->format_columns[printer->count];
+
+        if (kind == REPORT_DEPTH)
+            printer->depth_column = i;
+        if (!json && (kind == REPORT_DEPTH || kind == REPORT_HIDDEN))
+            continue;
+        if (columns > 0 && columns < printer->columns[i].least)
+            continue;
+        column->name = printer->columns[i].name;
+        column->align = kind == REPORT_TEXT || kind == REPORT_LABEL ? FORMAT_LEFT : FORMAT_RIGHT;
+        column->whole = kind != REPORT_TEXT;
+        printer->sources[printer->count++] = i;
+    }
+}
+
+static void print_row(struct printer *printer, sqlite3_stmt *row)
+{
+    bool json = printer->settings->output == OUTPUT_JSON;
+    struct format_cell cells[COLUMNS_MAX];
+
+    for (size_t i = 0; i < printer->count; i++) {
+        enum report_kind kind = printer->columns[printer->sources[i]].kind;
+        int64_t depth;
+
+        fetch(row, printer->sources[i], &cells[i]);
+        if (json) {
+            stringify(kind, &cells[i], &printer->scratch[i]);
+            continue;
+        }
+        humanize(&printer->settings->request, kind, &cells[i], &printer->scratch[i]);
+        if (printer->depth_column < 0 || kind != REPORT_TEXT || cells[i].type != FORMAT_TEXT)
+            continue;
+        depth = sqlite3_column_int64(row, printer->depth_column);
+        printer->scratch[i].length = 0;
+        for (int64_t k = 0; k < depth; k++) /* a terminal has no room for more */
+            text_adds(&printer->scratch[i], k < 40 ? "  " : "");
+        text_add(&printer->scratch[i], cells[i].bytes, cells[i].length);
+        cells[i].bytes = printer->scratch[i].bytes;
+        cells[i].length = printer->scratch[i].length;
+    }
+    format_row(printer->format, cells);
+}
+
+static enum cli_exit print_table(struct settings *settings, struct session *session,
+                                 sqlite3_stmt *rows, const struct report_column *columns)
+{
+    struct printer printer = { .settings = settings, .columns = columns };
+    struct format_options options = { .kind = settings->output == OUTPUT_JSON ? FORMAT_JSONL
+                                              : settings->output == OUTPUT_MARKDOWN
+                                                  ? FORMAT_MARKDOWN
+                                                  : FORMAT_PLAIN,
+                                      .terminal = isatty(STDOUT_FILENO) };
+    int code;
+
+    if (settings->output == OUTPUT_TEXT)
+        options.columns = cli_columns(stdout);
+    choose_columns(&printer, options.columns);
+    printer.format = format_new(&options, session->output);
+    format_begin(printer.format, printer.format_columns, printer.count);
+    while ((code = sqlite3_step(rows)) == SQLITE_ROW && !session->output->failed)
+        print_row(&printer, rows);
+    format_end(printer.format);
+    format_free(printer.format);
+    for (size_t i = 0; i < printer.count; i++)
+        free(printer.scratch[i].bytes);
+    return code == SQLITE_DONE || session->output->failed ? CLI_OK : session_fail(session, code);
+}
+
+/* ---- Running ---- */
+
+static enum cli_exit print_sql(struct settings *settings, struct cli_output *output)
+{
+    struct text sql = { .bytes = NULL };
+
+    settings->request.plain = true;
+    (void)settings->report->write(&settings->request, &sql);
+    text_adds(&sql, ";\n");
+    (void)cli_output_write(output, sql.bytes, sql.length);
+    free(sql.bytes);
+    return CLI_OK;
+}
+
+static enum cli_exit run_query(struct settings *settings, struct session *session)
+{
+    const struct report *report = settings->report;
+    struct text sql = { .bytes = NULL };
+    const struct report_column *columns = report->write(&settings->request, &sql);
+    sqlite3_stmt *rows = NULL;
+    int code;
+    enum cli_exit status;
+
+    session->preparing = true;
+    code = sqlite3_prepare_v2(session->db, sql.bytes, -1, &rows, NULL);
+    session->preparing = false;
+    if (code != SQLITE_OK)
+        status = session_fail(session, code);
+    else if (settings->output == OUTPUT_TEXT && report->show)
+        status = report->show(&settings->request, rows, session->output, cli_columns(stdout));
+    else
+        status = print_table(settings, session, rows, columns);
+    (void)sqlite3_finalize(rows);
+    free(sql.bytes);
+    return status;
+}
+
+static enum cli_exit run(struct settings *settings, struct session *session)
+{
+    enum cli_exit status = learn_times(settings);
+    size_t columns = cli_columns(stdout);
+
+    if (status == CLI_OK && (settings->report->has_type || settings->report == &report_threads))
+        status = learn_type(settings);
+    if (status != CLI_OK)
+        return status;
+    if (settings->request.bins == 0) /* the names of lanes need room too */
+        settings->request.bins = columns > 60 ? columns - 30 : 80;
+    return settings->output == OUTPUT_SQL ? print_sql(settings, session->output)
+                                          : run_query(settings, session);
+}
+
+static enum cli_exit run_on_store(struct settings *settings, struct store *store)
+{
+    struct cli_output output;
+    struct session session = { .db = store_sqlite(store),
+                               .timeout_s = settings->timeout_s,
+                               .output = &output };
+    enum cli_exit status = cli_output_open(&output, NULL);
+
+    settings->request.db = session.db;
+    if (status == CLI_OK)
+        status = session_start(&session);
+    if (status == CLI_OK) {
+        session_begin_statement(&session);
+        interrupt_catch();
+        status = run(settings, &session);
+        session_end(&session);
+    }
+    return cli_worse(status, cli_output_commit(&output));
+}
+
+static void release(struct settings *settings)
+{
+    free(settings->operands.items);
+    free(settings->request.pids.bytes);
+    free(settings->request.tids.bytes);
+    free(settings->request.comms.bytes);
+    free(settings->request.cpus.bytes);
+    free(settings->type);
+    free(settings->unit);
+}
+
+static char *make_summary(void)
+{
+    struct text text = { .bytes = NULL };
+
+    text_adds(&text, "Print a report on a store, or on a trace.\n\nReports:");
+    for (size_t i = 0; reports[i]; i++)
+        text_addf(&text, "\n  %-17s %s", reports[i]->name, reports[i]->summary);
+    return text.bytes;
+}
+
+enum cli_exit fxtq_report(char **argv)
+{
+    char *summary = make_summary();
+    struct cli_command command = { .name = "fxtq report",
+                                   .usage = "[OPTION]... NAME [FUNCTION] STORE|TRACE",
+                                   .summary = summary,
+                                   .options = fxtq_report_options,
+                                   .examples = fxtq_report_examples };
+    struct settings settings = { .request = { .least = 0.5 } };
+    struct cli_parser parser;
+    struct source source;
+    enum cli_exit status;
+    int key;
+
+    cli_start(&parser, &command, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        apply(&settings, key, parser.value);
+    take_operands(&settings);
+    check_options(&settings);
+    status = source_open(&source, settings.path, false, settings.cache);
+    if (source.store)
+        status = cli_worse(status, run_on_store(&settings, source.store));
+    source_close(&source);
+    release(&settings);
+    free(summary);
+    interrupt_pass_on();
+    return status;
+}

@@ -1,0 +1,268 @@
+/* report_events.c - slices, the timeline, and what is wrong with captures.  */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/fxtq/report.h"
+
+/* ---- slices ---- */
+
+static void add_pattern(struct text *sql, const char *prefix, const char *pattern)
+{
+    if (!pattern)
+        return;
+    text_addf(sql, " AND n.name %sREGEXP ", prefix);
+    text_add_literal(sql, pattern);
+}
+
+/* Slices that are, or lie in, one that matches.  */
+static void add_show_from(struct text *sql, const char *pattern)
+{
+    if (!pattern)
+        return;
+    text_adds(sql,
+              " AND s.id IN (WITH RECURSIVE below(id) AS (SELECT s.id FROM slice_data AS s JOIN "
+              "event_name AS n ON n.id = s.name_id WHERE n.name REGEXP ");
+    text_add_literal(sql, pattern);
+    text_adds(sql, " UNION SELECT s.id FROM below JOIN slice_data AS s ON s.parent_id = below.id) "
+                   "SELECT id FROM below)");
+}
+
+static const struct report_column *write_slices(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "count", REPORT_COUNT, 0 }, { "total", REPORT_NS, 0 },   { "min", REPORT_NS, 0 },
+        { "p50", REPORT_NS, 0 },      { "p90", REPORT_NS, 0 },     { "p99", REPORT_NS, 0 },
+        { "max", REPORT_NS, 0 },      { "open", REPORT_COUNT, 0 }, { "category", REPORT_TEXT, 0 },
+        { "name", REPORT_TEXT, 0 },   { NULL, REPORT_TEXT, 0 }
+    };
+
+    if (request->plain)
+        text_adds(sql, "-- Needs libfxtsql.so, or fxtq: percentile().\n");
+    text_adds(sql,
+              "WITH picked AS (\n"
+              "  SELECT n.category, n.name, iif(s.dur < 0, NULL, s.dur) AS dur\n"
+              "  FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id\n"
+              "  JOIN track AS t ON t.id = s.track_id LEFT JOIN thread AS th ON th.id = t.utid\n"
+              "  LEFT JOIN process AS p ON p.id = coalesce(t.upid, th.upid)\n"
+              "  WHERE s.instant = 0");
+    request_add_conditions(request, sql, FILTER_TIME | FILTER_PROCESS | FILTER_THREAD | FILTER_COMM,
+                           "s.ts");
+    add_pattern(sql, "", request->focus);
+    add_pattern(sql, "NOT ", request->ignore);
+    add_pattern(sql, "NOT ", request->hide);
+    add_show_from(sql, request->show_from);
+    text_adds(sql, ")\nSELECT count(*) AS count, coalesce(sum(dur), 0) AS total, min(dur) AS min,\n"
+                   "       percentile(dur, 50) AS p50, percentile(dur, 90) AS p90,\n"
+                   "       percentile(dur, 99) AS p99, max(dur) AS max,\n"
+                   "       count(*) - count(dur) AS open, category, name\n"
+                   "FROM picked GROUP BY category, name ORDER BY total DESC, count DESC, category, "
+                   "name");
+    request_add_limit(request, sql);
+    return columns;
+}
+
+const struct report report_slices = {
+    .name = "slices",
+    .summary = "durations by name: how many, how long in all, percentiles",
+    .filters = FILTER_ALL & ~(unsigned)FILTER_CPU,
+    .rows = 50,
+    .write = write_slices,
+};
+
+/* ---- timeline ---- */
+
+static const char *const timeline_by[] = { "thread", "cpu", "process", "all", NULL };
+
+static int64_t from_of(const struct request *request)
+{
+    return request->has_from && request->from_ts > request->start_ts ? request->from_ts
+                                                                     : request->start_ts;
+}
+
+static int64_t limit_of(const struct request *request)
+{
+    int64_t behind = request->end_ts < INT64_MAX ? request->end_ts + 1 : INT64_MAX;
+
+    return request->has_limit && request->limit_ts < behind ? request->limit_ts : behind;
+}
+
+/* At least 1.  */
+static int64_t bin_ns(const struct request *request)
+{
+    int64_t from = from_of(request), limit = limit_of(request);
+    uint64_t span = limit > from ? (uint64_t)limit - (uint64_t)from : 1;
+    uint64_t bins = request->bins;
+
+    return (int64_t)((span + bins - 1) / bins);
+}
+
+static const struct report_column *write_timeline(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = { { "lane", REPORT_TEXT, 0 },
+                                                    { "bin", REPORT_COUNT, 0 },
+                                                    { "ts", REPORT_TIME, 0 },
+                                                    { "samples", REPORT_COUNT, 0 },
+                                                    { NULL, REPORT_TEXT, 0 } };
+    struct request bounded = *request;
+    const char *lane = "printf('%s %d/%d', coalesce(th.name, p.name, ''), p.pid, th.tid)";
+
+    if (strcmp(request->by, "cpu") == 0)
+        lane = "printf('cpu %s', coalesce(s.cpu, 'unknown'))";
+    else if (strcmp(request->by, "process") == 0)
+        lane = "printf('%s %d', coalesce(p.name, ''), p.pid)";
+    else if (strcmp(request->by, "all") == 0)
+        lane = "'all'";
+    if (request->plain && request_needs_functions(request))
+        text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
+    bounded.has_from = bounded.has_limit = true;
+    bounded.from_ts = from_of(request);
+    bounded.limit_ts = limit_of(request);
+    text_addf(sql,
+              "WITH counted(lane, bin, samples) AS MATERIALIZED (\n"
+              "  SELECT %s, (s.ts - %" PRId64 ") / %" PRId64 ", count(*)\n"
+              "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
+              "  LEFT JOIN process AS p ON p.id = th.upid WHERE 1",
+              lane, bounded.from_ts, bin_ns(request));
+    request_add_conditions(&bounded, sql, FILTER_ALL & ~(unsigned)FILTER_SHAPE, "s.ts");
+    text_addf(sql, "\n  GROUP BY 1, 2),\n"
+                   "lanes(lane, total) AS (SELECT lane, sum(samples) FROM counted GROUP BY 1 ORDER "
+                   "BY 2 DESC, 1");
+    request_add_limit(request, sql);
+    text_addf(sql,
+              ")\nSELECT lane, bin, %" PRId64 " + bin * %" PRId64 " AS ts, samples\n"
+              "FROM lanes JOIN counted USING (lane) ORDER BY total DESC, lane, bin",
+              bounded.from_ts, bin_ns(request));
+    return columns;
+}
+
+/* Eight heights, and nothing for nothing.  */
+static const char *shade(int64_t samples, int64_t most)
+{
+    static const char *const shades[] = { " ", "▁", "▂", "▃", "▄",
+                                         "▅", "▆", "▇", "█" };
+
+    if (samples <= 0 || most <= 0)
+        return shades[0];
+    return shades[1 + (samples - 1) * 8 / most];
+}
+
+/* One line of the heat map.  */
+static void put_lane(struct cli_output *output, const char *lane, const int64_t *bins, size_t count,
+                     int64_t most)
+{
+    struct text line = { .bytes = NULL };
+
+    for (size_t i = 0; i < count; i++)
+        text_adds(&line, shade(bins[i], most));
+    text_adds(&line, "│ ");
+    text_add_visible(&line, lane, strlen(lane));
+    text_adds(&line, "\n");
+    (void)cli_output_write(output, line.bytes, line.length);
+    free(line.bytes);
+}
+
+struct lanes {
+    struct text names; /* NUL after each */
+    int64_t *bins;     /* bin_count of each */
+    size_t count;
+    int64_t most;
+};
+
+static int collect(const struct request *request, sqlite3_stmt *rows, struct lanes *lanes)
+{
+    size_t last = 0; /* where the last name begins */
+    int code;
+
+    while ((code = sqlite3_step(rows)) == SQLITE_ROW) {
+        const char *lane = (const char *)sqlite3_column_text(rows, 0);
+        int64_t bin = sqlite3_column_int64(rows, 1), samples = sqlite3_column_int64(rows, 3);
+
+        lane = lane ? lane : "";
+        if (lanes->count == 0 || strcmp(lanes->names.bytes + last, lane) != 0) {
+            last = lanes->names.length;
+            text_add(&lanes->names, lane, strlen(lane) + 1);
+            lanes->count++;
+            lanes->bins = reallocarray(lanes->bins, lanes->count, request->bins * sizeof(int64_t));
+            if (!lanes->bins)
+                return SQLITE_NOMEM;
+            memset(lanes->bins + (lanes->count - 1) * request->bins, 0,
+                   request->bins * sizeof(int64_t));
+        }
+        if (bin >= 0 && (uint64_t)bin < request->bins)
+            lanes->bins[(lanes->count - 1) * request->bins + (size_t)bin] = samples;
+        if (samples > lanes->most)
+            lanes->most = samples;
+    }
+    return code;
+}
+
+static enum cli_exit show_timeline(const struct request *request, sqlite3_stmt *rows,
+                                   struct cli_output *output, size_t columns)
+{
+    struct lanes lanes = { .count = 0 };
+    struct text foot = { .bytes = NULL };
+    int code = collect(request, rows, &lanes);
+    const char *name = lanes.names.bytes;
+
+    (void)columns;
+    for (size_t i = 0; i < lanes.count && code == SQLITE_DONE; i++) {
+        put_lane(output, name, lanes.bins + i * request->bins, request->bins, lanes.most);
+        name += strlen(name) + 1;
+    }
+    if (code == SQLITE_DONE) {
+        text_addf(&foot, "each column ");
+        print_duration(&foot, (double)bin_ns(request));
+        text_addf(&foot, ", █ up to %s samples\n", cli_grouped((uint64_t)lanes.most));
+        (void)cli_output_write(output, foot.bytes, foot.length);
+    }
+    free(foot.bytes);
+    free(lanes.names.bytes);
+    free(lanes.bins);
+    if (code == SQLITE_DONE)
+        return CLI_OK;
+    cli_error("%s", sqlite3_errmsg(request->db));
+    return CLI_ENVIRONMENT;
+}
+
+const struct report report_timeline = {
+    .name = "timeline",
+    .summary = "when samples were taken, as a heat map",
+    .by = timeline_by,
+    .filters = FILTER_ALL & ~(unsigned)FILTER_SHAPE,
+    .rows = 40,
+    .write = write_timeline,
+    .show = show_timeline,
+};
+
+/* ---- damage ---- */
+
+static const struct report_column *write_damage(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "capture", REPORT_TEXT, 0 },     { "severity", REPORT_LABEL, 0 },
+        { "kind", REPORT_LABEL, 0 },       { "count", REPORT_COUNT, 0 },
+        { "bytes", REPORT_BYTES, 0 },      { "first_offset", REPORT_NUMBER, 0 },
+        { "description", REPORT_TEXT, 0 }, { NULL, REPORT_TEXT, 0 }
+    };
+
+    text_addf(
+        sql,
+        "SELECT c.name AS capture, severity, kind, count, bytes, first_offset, description FROM (\n"
+        "  SELECT capture_id, iif(is_loss, 'damage', 'notice') AS severity, kind, count, bytes, "
+        "first_offset, description,\n         2 - is_loss AS place FROM damage\n  UNION ALL\n"
+        "  SELECT capture_id, 'lost', name, count, NULL, NULL,\n"
+        "         'records lost before the trace was written', 0 FROM loss\n  UNION ALL\n"
+        "  SELECT capture_id, 'lost', 'provider ' || provider_id, lost, NULL, NULL,\n"
+        "         'times that a buffer of ' || name || ' filled up', 0 FROM provider WHERE lost > "
+        "0)\nJOIN capture AS c ON c.id = capture_id WHERE %" PRId64 " IN (0, c.id)\n"
+        "ORDER BY c.id, place, kind",
+        request->capture);
+    request_add_limit(request, sql);
+    return columns;
+}
+
+const struct report report_damage = {
+    .name = "damage",
+    .summary = "what is missing from captures, and what was odd about them",
+    .write = write_damage,
+};

@@ -1,0 +1,216 @@
+/* report_sched.c - threads and CPUs: who ran, who waited, and for whom.  */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/fxtq/report.h"
+
+#define SCHED_FILTERS (FILTER_TIME | FILTER_PROCESS | FILTER_THREAD | FILTER_COMM | FILTER_CPU)
+
+/* name(utid, cpu, state, waker, dur): the rows of a table, cut to the time that is looked at.  */
+static void add_intervals(const struct request *request, struct text *sql, const char *name,
+                          const char *table, const char *columns, bool has_cpu)
+{
+    struct text start = { .bytes = NULL }, end = { .bytes = NULL };
+
+    text_adds(&start, "s.ts");
+    text_adds(&end, "iif(s.dur < 0, c.end_ts, s.ts + s.dur)");
+    if (request->has_from)
+        text_addf(&start, ", %" PRId64, request->from_ts);
+    if (request->has_limit)
+        text_addf(&end, ", %" PRId64, request->limit_ts);
+    text_addf(sql,
+              "%s AS (\n  SELECT * FROM (\n    SELECT %s, %s%s%s - %s%s%s AS dur\n"
+              "    FROM %s AS s LEFT JOIN thread AS th ON th.id = s.utid\n"
+              "    LEFT JOIN process AS p ON p.id = th.upid\n"
+              "    LEFT JOIN capture AS c ON c.id = coalesce(p.capture_id, %" PRId64
+              ")\n    WHERE 1",
+              name, columns, request->has_limit ? "min(" : "", end.bytes,
+              request->has_limit ? ")" : "", request->has_from ? "max(" : "", start.bytes,
+              request->has_from ? ")" : "", table, request->capture ? request->capture : 1);
+    request_add_conditions(
+        request, sql, FILTER_PROCESS | FILTER_THREAD | FILTER_COMM | (has_cpu ? FILTER_CPU : 0),
+        "");
+    text_adds(sql, ")\n  WHERE dur > 0)");
+    free(start.bytes);
+    free(end.bytes);
+}
+
+/* ---- threads ---- */
+
+static const struct report_column *write_threads(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "pid", REPORT_ID, 0 },        { "process", REPORT_TEXT, 0 },
+        { "tid", REPORT_ID, 0 },        { "thread", REPORT_TEXT, 0 },
+        { "samples", REPORT_COUNT, 0 }, { "cpu_ns", REPORT_NS, 0 },
+        { "running", REPORT_NS, 0 },    { "runnable", REPORT_NS, 0 },
+        { "blocked", REPORT_NS, 0 },    { "switches", REPORT_COUNT, 0 },
+        { NULL, REPORT_TEXT, 0 }
+    };
+
+    if (request->plain && request_needs_functions(request))
+        text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
+    text_adds(sql, "WITH ");
+    add_intervals(request, sql, "run", "sched_slice", "s.utid", true);
+    text_adds(sql, ",\n");
+    add_intervals(request, sql, "wait", "thread_wait", "s.utid, s.state", false);
+    text_adds(sql, ",\nsampled(utid, samples, ns) AS (\n");
+    if (request->plain || !request->type || strcmp(request->type, "cpu") != 0) {
+        text_adds(sql,
+                  "  SELECT s.utid, count(*), sum(coalesce(s.weight, 0)) FROM cpu_sample AS s\n"
+                  "  JOIN thread AS th ON th.id = s.utid LEFT JOIN process AS p ON p.id = "
+                  "th.upid\n  WHERE 1");
+        request_add_conditions(request, sql, FILTER_ALL & ~(unsigned)FILTER_SHAPE, "s.ts");
+        text_adds(sql, "\n  GROUP BY 1)");
+    } else {
+        struct request samples = *request;
+
+        samples.by = "thread";
+        text_adds(sql, "  SELECT owner, count, total FROM call_top");
+        request_add_arguments(&samples, sql);
+        text_adds(sql, ")");
+    }
+    text_adds(sql,
+              ",\nruns(utid, running, switches) AS (SELECT utid, sum(dur), count(*) FROM run GROUP "
+              "BY 1),\n"
+              "waits(utid, runnable, blocked) AS (\n"
+              "  SELECT utid, sum(dur) FILTER (WHERE state = 'R'), sum(dur) FILTER (WHERE state <> "
+              "'R')\n  FROM wait GROUP BY 1)\n"
+              "SELECT p.pid, p.name AS process, th.tid, th.name AS thread,\n"
+              "       coalesce(samples, 0) AS samples, coalesce(ns, 0) AS cpu_ns,\n"
+              "       coalesce(running, 0) AS running, coalesce(runnable, 0) AS runnable,\n"
+              "       coalesce(blocked, 0) AS blocked, coalesce(switches, 0) AS switches\n"
+              "FROM thread AS th LEFT JOIN process AS p ON p.id = th.upid\n"
+              "LEFT JOIN sampled ON sampled.utid = th.id LEFT JOIN runs ON runs.utid = th.id\n"
+              "LEFT JOIN waits ON waits.utid = th.id\n"
+              "WHERE (samples > 0 OR running > 0 OR runnable > 0 OR blocked > 0)");
+    request_add_conditions(request, sql, FILTER_PROCESS | FILTER_THREAD | FILTER_COMM, "");
+    text_adds(sql, "\nORDER BY cpu_ns DESC, samples DESC, running DESC, th.id");
+    request_add_limit(request, sql);
+    return columns;
+}
+
+const struct report report_threads = {
+    .name = "threads",
+    .summary = "each thread: samples, time on a CPU, runnable and blocked",
+    .filters = SCHED_FILTERS | FILTER_STACK,
+    .rows = 50,
+    .write = write_threads,
+};
+
+/* ---- cpu ---- */
+
+static const char *const cpu_by[] = { "cpu", "thread", "wait", NULL };
+
+/* The time that is looked at, in nanoseconds.  */
+static int64_t span_ns(const struct request *request)
+{
+    int64_t from = request->has_from && request->from_ts > request->start_ts ? request->from_ts
+                                                                             : request->start_ts;
+    int64_t limit = request->has_limit && request->limit_ts < request->end_ts ? request->limit_ts
+                                                                              : request->end_ts;
+    int64_t span;
+
+    return __builtin_sub_overflow(limit, from, &span) || span < 1 ? 1 : span;
+}
+
+static const struct report_column *write_by_cpu(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = { { "cpu", REPORT_NUMBER, 0 },
+                                                    { "running", REPORT_NS, 0 },
+                                                    { "utilisation", REPORT_PERCENT, 0 },
+                                                    { "switches", REPORT_COUNT, 0 },
+                                                    { "threads", REPORT_COUNT, 0 },
+                                                    { "samples", REPORT_COUNT, 0 },
+                                                    { NULL, REPORT_TEXT, 0 } };
+
+    text_adds(sql, "WITH ");
+    add_intervals(request, sql, "run", "sched_slice", "s.cpu, s.utid", true);
+    text_adds(sql,
+              ",\nsampled(cpu, samples) AS (\n"
+              "  SELECT s.cpu, count(*) FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
+              "  LEFT JOIN process AS p ON p.id = th.upid WHERE s.cpu IS NOT NULL");
+    request_add_conditions(request, sql, SCHED_FILTERS, "s.ts");
+    text_addf(
+        sql,
+        "\n  GROUP BY 1),\n"
+        "runs(cpu, running, switches, threads) AS (\n"
+        "  SELECT cpu, sum(dur), count(*), count(DISTINCT utid) FROM run WHERE utid <> 0 GROUP "
+        "BY 1),\n"
+        "cpus(cpu) AS (SELECT cpu FROM runs UNION SELECT cpu FROM sampled)\n"
+        "SELECT cpu, coalesce(running, 0) AS running,\n"
+        "       coalesce(round(100.0 * running / %" PRId64 ", 2), 0.0) AS utilisation,\n"
+        "       coalesce(switches, 0) AS switches, coalesce(threads, 0) AS threads,\n"
+        "       coalesce(samples, 0) AS samples\n"
+        "FROM cpus LEFT JOIN runs USING (cpu) LEFT JOIN sampled USING (cpu)\nORDER BY cpu",
+        span_ns(request));
+    request_add_limit(request, sql);
+    return columns;
+}
+
+static const struct report_column *write_by_thread(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "running", REPORT_NS, 0 },     { "utilisation", REPORT_PERCENT, 0 },
+        { "switches", REPORT_COUNT, 0 }, { "cpus", REPORT_COUNT, 0 },
+        { "pid", REPORT_ID, 0 },         { "process", REPORT_TEXT, 0 },
+        { "tid", REPORT_ID, 0 },         { "thread", REPORT_TEXT, 0 },
+        { NULL, REPORT_TEXT, 0 }
+    };
+
+    text_adds(sql, "WITH ");
+    add_intervals(request, sql, "run", "sched_slice", "s.cpu, s.utid", true);
+    text_addf(
+        sql,
+        "\nSELECT sum(dur) AS running, round(100.0 * sum(dur) / %" PRId64 ", 2) AS utilisation,\n"
+        "       count(*) AS switches, count(DISTINCT cpu) AS cpus, p.pid, p.name AS process,\n"
+        "       th.tid, th.name AS thread\n"
+        "FROM run JOIN thread AS th ON th.id = run.utid LEFT JOIN process AS p ON p.id = th.upid\n"
+        "GROUP BY run.utid ORDER BY running DESC, run.utid",
+        span_ns(request));
+    request_add_limit(request, sql);
+    return columns;
+}
+
+static const struct report_column *write_by_wait(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "waited", REPORT_NS, 0 },    { "times", REPORT_COUNT, 0 }, { "longest", REPORT_NS, 0 },
+        { "state", REPORT_LABEL, 0 },  { "waker", REPORT_TEXT, 0 },  { "pid", REPORT_ID, 0 },
+        { "process", REPORT_TEXT, 0 }, { "tid", REPORT_ID, 0 },      { "thread", REPORT_TEXT, 0 },
+        { NULL, REPORT_TEXT, 0 }
+    };
+
+    text_adds(sql, "WITH ");
+    add_intervals(request, sql, "wait", "thread_wait", "s.utid, s.state, s.waker_utid", false);
+    text_adds(
+        sql,
+        "\nSELECT sum(dur) AS waited, count(*) AS times, max(dur) AS longest,\n"
+        "       CASE state WHEN 'R' THEN 'runnable' WHEN 'S' THEN 'blocked' WHEN 'T' THEN "
+        "'suspended'\n"
+        "                  WHEN 'Z' THEN 'dying' WHEN 'X' THEN 'dead' ELSE state END AS state,\n"
+        "       w.name AS waker, p.pid, p.name AS process, th.tid, th.name AS thread\n"
+        "FROM wait JOIN thread AS th ON th.id = wait.utid\n"
+        "LEFT JOIN process AS p ON p.id = th.upid LEFT JOIN thread AS w ON w.id = wait.waker_utid\n"
+        "GROUP BY wait.utid, wait.state, wait.waker_utid\n"
+        "ORDER BY waited DESC, wait.utid, wait.state, wait.waker_utid");
+    request_add_limit(request, sql);
+    return columns;
+}
+
+static const struct report_column *write_cpu(const struct request *request, struct text *sql)
+{
+    if (strcmp(request->by, "thread") == 0)
+        return write_by_thread(request, sql);
+    return strcmp(request->by, "wait") == 0 ? write_by_wait(request, sql)
+                                            : write_by_cpu(request, sql);
+}
+
+const struct report report_cpu = {
+    .name = "cpu",
+    .summary = "how busy each CPU or thread was; for whom threads waited (--by wait)",
+    .by = cpu_by,
+    .filters = SCHED_FILTERS,
+    .rows = 50,
+    .write = write_cpu,
+};

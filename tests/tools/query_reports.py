@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Check fxtq's reports on a store: query_reports.py FXTQ STORE.
+
+The rows of each report are those of the query that --sql prints, put to the stock sqlite3 shell (with libfxtsql.so where the query says
+that it needs it); and they are what Python makes of the store's tables, row by row."""
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections import defaultdict
+
+fxtq, path = sys.argv[1:3]
+extension = os.environ["O"] + "/lib/libfxtsql"
+db = sqlite3.connect(path)
+rows = lambda sql: db.execute(sql).fetchall()
+failures = 0
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit("FAIL: %s: %s" % (" ".join(command), done.stderr))
+    return done.stdout
+
+
+def report(*options):
+    return [json.loads(line) for line in run(fxtq, "report", *options, "--json", path).splitlines()]
+
+
+def plain(rows_):
+    """JSON has 64-bit numbers as strings; sums of reals depend on their order."""
+    return [{k: None if v is None else round(float(v), 2) if isinstance(v, (int, float)) or re.fullmatch(r"-?[0-9]+", v) else v for k, v in r.items()}
+            for r in rows_]
+
+
+def check(what, got, want):
+    global failures
+    if got != want:
+        failures += 1
+        print("FAIL: %s: %d rows, not %d" % (what, len(got), len(want)))
+        for g, w in list(zip(got, want)):
+            if g != w:
+                print("   got ", g, "\n   want", w)
+                break
+
+
+start, end = rows("SELECT min(start_ts), max(end_ts) FROM capture WHERE id = 1")[0]
+COMMON = [[], ["--capture", "1"], ["--pid", "100"], ["--pid", "100,200", "--pid", "300"], ["--comm", "io"], ["--tid", "101"],
+          ["--time", "%d,%d" % (start + (end - start) // 4, end - (end - start) // 4)], ["--time", "+50ms,", "--capture", "1"], ["--cpu", "0,1"], ["--focus", "decode"],
+          ["--ignore", "main", "--focus", "libc"], ["--hide", "std::", "--show-from", "walk|Frame"]]
+REPORTS = {
+    "top": (0, [[], ["--by", "file"], ["--by", "line"], ["--by", "module"], ["--by", "thread"], ["--by", "process"], ["--type", "alloc_space"],
+                ["--type", "inuse_space", "--by", "module"], ["--type", "free_space"]]),
+    "tree": (0, [["--min", "2"], ["--by", "module", "--min", "5"], ["--type", "alloc_space", "--min", "5"]]),
+    "callers memcpy": (0, [["--min", "3"]]),
+    "callees ^decode": (0, [["--min", "3"]]),
+    "heap": (0, [[], ["--by", "function"], ["--by", "file"], ["--by", "module"]]),
+    "threads": (0, [[]]),
+    "cpu": (0, [[], ["--by", "thread"], ["--by", "wait"]]),
+    "slices": (0, [[]]),
+    "timeline": (0, [["--bins", "7"], ["--by", "cpu"], ["--by", "process"], ["--by", "all", "--bins", "100"]]),
+    "damage": (0, [[]]),
+}
+asked = refused = needing = 0
+for name, (_, variants) in REPORTS.items():
+    for variant in variants:
+        for filters in COMMON:
+            if variant and filters and (len(variant) > 1 or variant[0] != "--bins") and COMMON.index(filters) % 3: # a part of all pairs
+                continue
+            options = name.split() + variant + filters + ["-n", "40"]
+            done = subprocess.run([fxtq, "report", *options, "--sql", path], capture_output=True, text=True)
+            if done.returncode == 2 and "nothing that --" in done.stderr:
+                refused += 1
+                continue
+            if done.returncode:
+                raise SystemExit("FAIL: %s: %s" % (options, done.stderr))
+            command = ["sqlite3", "-json", path]
+            if done.stdout.startswith("-- Needs"):
+                needing += 1
+                command[1:1] = ["-cmd", ".load " + extension]
+            got = subprocess.run([fxtq, "report", *options, "--json", path], capture_output=True, text=True)
+            want = subprocess.run(command, capture_output=True, text=True, input=done.stdout)
+            if got.returncode and "do not tell" in got.stderr:
+                refused += 1
+                continue
+            if got.returncode or want.returncode:
+                raise SystemExit("FAIL: %s: %s%s\n%s" % (options, got.stderr, want.stderr, done.stdout))
+            asked += 1
+            a, b = plain(json.loads(line) for line in got.stdout.splitlines()), plain(json.loads(want.stdout or "[]"))
+            key = lambda r: json.dumps(r, sort_keys=True)
+            if "--type" in variant or name == "heap": # equal sums of reals may change places
+                a, b = sorted(a, key=key), sorted(b, key=key)
+            check("%s and its SQL" % options, a, b)
+if asked < 60 or refused < 10 or needing < 20:
+    raise SystemExit("FAIL: %d reports were compared, %d refused, %d need functions" % (asked, refused, needing))
+
+# ---- What Python makes of the tables ----
+
+threads = {i: (u, k & 0xFFFFFFFF, n) for i, u, k, n in rows("SELECT id, upid, koid, name FROM thread")}
+processes = {i: (k & 0xFFFFFFFF, n) for i, k, n in rows("SELECT id, koid, name FROM process")}
+samples = rows("SELECT ts, cpu, utid, weight FROM cpu_sample")
+
+got = {(r["pid"], r["tid"]): r for r in report("threads", "-n", "0")}
+for utid, (upid, tid, name) in threads.items():
+    r = got[str(processes[upid][0]), str(tid)]
+    mine = [s for s in samples if s[2] == utid]
+    waits = rows("SELECT state, dur FROM thread_wait WHERE utid = %d" % utid)
+    want = [name, len(mine), str(sum(s[3] for s in mine)), str(sum(d for (d,) in rows("SELECT dur FROM sched_slice WHERE utid = %d" % utid))),
+            str(sum(d for s, d in waits if s == "R")), str(sum(d for s, d in waits if s != "R"))]
+    check("threads", [r["thread"], r["samples"], r["cpu_ns"], r["running"], r["runnable"], r["blocked"]], want)
+
+for r in report("cpu", "-n", "0"):
+    on = [s for s in rows("SELECT cpu, dur, utid FROM sched_slice") if s[0] == r["cpu"]]
+    check("cpu", [r["running"], r["switches"], r["threads"], r["samples"]],
+          [str(sum(s[1] for s in on)), len(on), len({s[2] for s in on}), sum(s[1] == r["cpu"] for s in samples)])
+# Half of an interval counts where the time that is looked at ends in it.
+ts, dur, cpu = rows("SELECT ts, dur, cpu FROM sched_slice WHERE dur > 1000 ORDER BY id LIMIT 1")[0]
+got = report("cpu", "--time", "%d,%d" % (ts + dur // 2, ts + dur), "-n", "0")
+check("cpu, cut", [r["running"] for r in got if r["cpu"] == cpu], [str(dur - dur // 2)])
+
+slices = defaultdict(list)
+for category, name, dur in rows("SELECT category, name, dur FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id"):
+    slices[category, name].append(dur)
+got = report("slices", "-n", "0")
+check("slices, names", sorted((r["category"], r["name"]) for r in got), sorted(slices))
+for r in got:
+    all_ = slices[r["category"], r["name"]]
+    closed = sorted(d for d in all_ if d >= 0)
+    part = lambda p: closed[int(p)] + (closed[min(int(p) + 1, len(closed) - 1)] - closed[int(p)]) * (p - int(p))
+    check("slices", [r["count"], r["total"], r["min"], r["max"], r["open"], round(r["p50"], 3), round(r["p99"], 3)],
+          [len(all_), str(sum(closed)), str(closed[0]), str(closed[-1]), len(all_) - len(closed), round(part((len(closed) - 1) * .5), 3),
+           round(part((len(closed) - 1) * .99), 3)])
+
+heap = rows("SELECT ts, freed, free_ts, objects, bytes FROM heap_event")
+changes = defaultdict(float)
+for t, freed, f, objects, size in heap:
+    changes[t] += size
+    if freed:
+        changes[f] -= size
+height = peak = 0
+for t in sorted(changes):
+    height += changes[t]
+    if height > peak * 1.000000001:
+        peak, peak_ts = height, t
+live = [h for h in heap if h[0] <= peak_ts and (not h[1] or h[2] > peak_ts)]
+kinds = {
+    "allocated": heap, "temporary": [h for h in heap if h[1] and h[2] - h[0] < 1000000], "at the peak": live, "in use at the end": [h for h in heap if not h[1]],
+    "  for less than 1 ms": [h for h in heap if not h[1] and end - h[0] < 10**6],
+    "  1 ms to 100 ms": [h for h in heap if not h[1] and 10**6 <= end - h[0] < 10**8],
+    "  100 ms to 10 s": [h for h in heap if not h[1] and 10**8 <= end - h[0] < 10**10],
+    "  10 s and longer": [h for h in heap if not h[1] and end - h[0] >= 10**10],
+}
+got = report("heap")
+check("heap", [(r["what"], r["sampled"], round(r["bytes"]), round(r["objects"])) for r in got],
+      [(what, len(some), round(sum(h[4] for h in some)), round(sum(h[3] for h in some))) for what, some in kinds.items()])
+check("heap, peak", [abs(int(got[2]["ts"]) - peak_ts) < 10**9 and abs(got[2]["bytes"] - peak) < 1 for _ in (0,)], [True])
+
+bins = defaultdict(int)
+width = -(-(end + 1 - start) // 50)
+for ts, cpu, utid, weight in samples:
+    if threads[utid][0] != 3:
+        bins["%s %d" % (processes[threads[utid][0]][1], processes[threads[utid][0]][0]), (ts - start) // width] += 1
+got = report("timeline", "--by", "process", "--bins", "50", "--capture", "1", "-n", "0")
+check("timeline", sorted((r["lane"], r["bin"], r["samples"]) for r in got), sorted((lane, b, n) for (lane, b), n in bins.items()))
+check("damage", [(r["severity"], r["kind"], r["count"]) for r in report("damage")],
+      [("lost", "ring", 12), ("damage", "truncated_tail", 1), ("notice", "stray_ends", 3)])
+print("%d reports compared with their SQL, %d refused, %d failures" % (asked, refused, failures))
+sys.exit(1 if failures else 0)
