@@ -6,8 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/fxtq/session.h"
 
 #ifdef FXTQ_HAVE_LIBEDIT
 
@@ -73,11 +75,35 @@ static char *find_history(void)
     return path;
 }
 
+/* The next character from the terminal.  libedit's own goes on reading after a signal; this one
+ * gives up, so that Control-C leaves the line.  */
+static int read_character(FILE *stream)
+{
+    mbstate_t state = { 0 };
+    wchar_t character;
+    size_t size = (size_t)-2;
+
+    while (size == (size_t)-2) {
+        char byte;
+        ssize_t got = read(fileno(stream), &byte, 1);
+
+        if (got < 0 && errno == EINTR && !interrupt_seen())
+            continue;
+        if (got != 1)
+            return EOF;
+        size = mbrtowc(&character, &byte, 1, &state);
+        if (size == (size_t)-1) /* not of the locale's encoding */
+            return '?';
+    }
+    return (int)character;
+}
+
 void lines_start(lines_words words)
 {
     static char breaks[] = " \t\n\"\\'`@$><=;|&{(,*+-/%";
 
     complete_with = words;
+    rl_getc_function = read_character;
     rl_readline_name = "fxtq";
     rl_attempted_completion_function = complete;
     rl_completion_append_character = 0; /* a bracket or comma may follow */
