@@ -2,7 +2,8 @@
 # fxtdiff on real captures: a program against itself never fails; against a build in which one function does 15 % more work, that
 # function is found and named, and no other.
 #
-# FXT_TEST_FULL=1: ten comparisons of each kind, of longer runs, instead of one.
+# FXT_TEST_LONG=1: ten comparisons of each kind, of longer runs, instead of one, which may be tried again: a verdict is wrong with a
+# probability of a few percent, and a machine shared with others errs more often.
 set -eu
 cd "$WORK"
 
@@ -98,7 +99,8 @@ ${CC:-cc} $flags -o same program.c
 ${CC:-cc} $flags -DDEARER=115 -o dearer program.c
 
 times=1 rounds=5500 frequency=20000
-if [ -n "${FXT_TEST_FULL:-}" ]; then times=10 rounds=20000; fi
+again=1
+if [ -n "${FXT_TEST_LONG:-}" ]; then times=10 rounds=20000 again=0; fi
 
 # The total of a shared machine says little: what is looked at here are the functions.
 compare() { # compare NEW: the status of a comparison with ./same
@@ -109,6 +111,11 @@ compare() { # compare NEW: the status of a comparison with ./same
 
 for i in $(seq $times); do
     compare ./same
+    if [ $status -eq 1 ] && [ $again -eq 1 ]; then
+        cat out
+        again=0
+        compare ./same
+    fi
     [ $status -ne 1 ] || fail "a program against itself, comparison $i: $(cat out)"
 done
 
@@ -118,6 +125,7 @@ while [ $tried -lt $times ] || { [ $found -eq 0 ] && [ $tried -lt 2 ]; }; do
     tried=$((tried + 1))
     compare ./dearer
     [ $status -eq 1 ] || continue
+    if [ $times -eq 1 ] && [ $tried -eq 1 ] && [ "$(grep -c ' self  *dearer ' out)" -ne 1 ]; then continue; fi
     grep -q ' self  *dearer  *checksum ' out || fail "comparison $tried does not name checksum: $(cat out)"
     [ "$(grep -c ' self  *dearer ' out)" -eq 1 ] || fail "comparison $tried blames others: $(cat out)"
     grep -q 'checksum  *[^ ]*program\.c:[0-9]' out || fail "comparison $tried does not say where: $(cat out)"
