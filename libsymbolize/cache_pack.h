@@ -74,8 +74,8 @@ static inline uint32_t unzigzag(uint32_t value)
     return value >> 1 ^ (0U - (value & 1));
 }
 
-/* Many functions may share a name, and each reads it: how many bytes that may be all together, for a
- * file of so many bytes of names.  A few times each of them, or short names alone.  */
+/* Many functions may share a name, and each reads it: how many bytes that may be all together, for
+ * a file of so many bytes of names.  A few times each of them, or short names alone.  */
 static inline uint64_t sym_cache_name_bytes(uint64_t strings, uint64_t functions, uint64_t files)
 {
     return 16 * strings + 256 * (2 * functions + files);
