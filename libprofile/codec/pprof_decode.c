@@ -82,7 +82,7 @@ static bool add_number(struct pprof_tables *tables, struct numbers *numbers, uin
 
 /* ---- Ids ---- */
 
-/* Most writers number from 1 in the order of the file: then ids are numbers and not in the index.  */
+/* Most writers number from 1 in the order of the file: such ids are numbers, and not indexed.  */
 #define DEFINE_FIND(kind)                                                      \
     uint32_t pprof_find_##kind(const struct pprof_tables *tables, uint64_t id) \
     {                                                                          \
@@ -313,8 +313,8 @@ static bool add_location(struct pprof_tables *tables, const uint8_t *bytes, size
 
 /* ---- Samples ----
  *
- * Taken apart by hand: a profile is little else than samples, and nanopb, which looks every field up
- * in its description and calls back for every number, takes nearly four times as long.  */
+ * Taken apart by hand: a profile is little else than samples, and nanopb, which looks every field
+ * up in its description and calls back for every number, takes nearly four times as long.  */
 
 struct cursor {
     const uint8_t *next, *limit;
