@@ -138,6 +138,15 @@ $(O)/libstore/store_sql.o: $(O)/libstore/store_sql.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# The parts of the flame graph's page, likewise.
+PAGE_PARTS := $(patsubst %,$(O)/cmd/fxtq/flamegraph_%.inc,html css js)
+$(PAGE_PARTS): $(O)/cmd/fxtq/flamegraph_%.inc: cmd/fxtq/page/flamegraph.%
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
+
+$(O)/cmd/fxtq/flame_write.o: $(PAGE_PARTS)
+$(O)/cmd/fxtq/flame_write.o: BASE_FLAGS += -Wno-overlength-strings
+
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
 define library_rules
 $(O)/lib/lib$(1).o: $(call objects,$(1))
