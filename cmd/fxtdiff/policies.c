@@ -11,7 +11,7 @@ const struct diff_policy diff_policies[] = {
     { "suppressions", "FILE",
       "findings not to fail for: \"function parse_* until 2026-12-31: reason\"",
       diff_apply_suppressions },
-    { "strict-env", NULL, "refuse to compare runs of different machines, kernels or compilers",
+    { "strict-env", NULL, "refuse to compare runs of different machines, kernels or periods",
       diff_require_environment },
     { 0 },
 };
