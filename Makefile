@@ -319,9 +319,10 @@ MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h libprofi
 .PHONY: install
 install: all
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/fxt \
-	    $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(LIBDIR)/fxt
+	    $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(LIBDIR)/fxt
 	$(Q)install -m 644 $(SHIM_FILE) $(DESTDIR)$(LIBDIR)/fxt
 	$(Q)install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
+	$(Q)install -m 644 $(wildcard man/*.5) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 755 $(PROGRAM_FILES) $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 $(STATIC_FILES) $(SHARED_FILES) $(EXTENSION) $(DESTDIR)$(LIBDIR)
 	$(Q)for l in $(LIBRARIES); do \

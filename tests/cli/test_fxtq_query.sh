@@ -85,6 +85,18 @@ refuse 2 'may not be modified\|defensive' --write write.fxtq "PRAGMA writable_sc
 give "200,200" "two stores" run.fxtq "ATTACH 'write.fxtq' AS other" "SELECT (SELECT count(*) FROM cpu_sample), (SELECT count(*) FROM other.cpu_sample)"
 refuse 2 'give --write' run.fxtq "ATTACH 'write.fxtq' AS other; DELETE FROM other.log"
 
+# Topics of help name what there is.
+fxtq help | grep -q '^sql  ' || fail "help: $(fxtq help)"
+refuse 2 "there is no topic 'weather'" help weather
+functions=$(fxtq help sql | sed -n 's/^  \([a-z_]*\)(.*/\1/p')
+[ "$(echo "$functions" | wc -l)" -ge 11 ] || fail "help sql: $functions"
+for function in $functions; do
+    [ "$(fxtq --no-header run.fxtq "SELECT count(*) > 0 FROM (SELECT name FROM pragma_function_list UNION ALL SELECT name FROM pragma_module_list)
+        WHERE name = '$function'")" = 1 ] || fail "help sql: there is no $function"
+done
+fxtq help formats | grep -q markdown || fail "help formats"
+fxtq help filters | grep -q show_from || fail "help filters"
+
 # Time runs out; SIGINT.
 endless="WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r"
 refuse 4 'stopped after 0.3 s (--timeout)' --timeout 0.3 run.fxtq "$endless"
