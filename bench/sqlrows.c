@@ -2,9 +2,10 @@
  *
  *   sqlrows FILE samples|slices|sched COUNT ARGS
  *
- * Writes COUNT samples, COUNT slices with ARGS arguments each, or COUNT scheduling records (a stretch on a CPU and
- * a wait), into tables as in schemas/store.sql, one prepared statement a row, one transaction, no
- * journal.  Nothing is decoded, sorted or nested.  Prints seconds=S rows=N.  */
+ * Writes COUNT samples, COUNT slices with ARGS arguments each, or COUNT scheduling records (a
+ * stretch on a CPU and a wait), into tables as in schemas/store.sql, one prepared statement a row,
+ * one transaction, no journal.  Nothing is decoded, sorted or nested.  Prints seconds=S rows=N.
+ * */
 #include <errno.h>
 #include <inttypes.h>
 #include <sqlite3.h>

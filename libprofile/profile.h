@@ -459,7 +459,8 @@ struct profile_loss {
     uint64_t unreadable;      /* the stack could not be read */
     uint64_t exited;          /* the process was gone before its maps were read */
     uint64_t provider_events; /* "a buffer filled up" marks of any provider */
-    /* Messages of the memory sampler that the capture did not get (counter fxt.capture/heap_lost).  */
+    /* Messages of the memory sampler that the capture did not get (counter fxt.capture/heap_lost).
+     * */
     uint64_t heap_allocations;
     uint64_t heap_frees;
     uint64_t heap_infos;    /* modules of a process */
@@ -649,8 +650,8 @@ struct profile_origin {
 };
 PROFILE_API struct profile_origin profile_origin_of(const struct profile *profile);
 
-/* The kernel's symbols that the traces brought, text as in /proc/kallsyms, which profile_symbolize()
- * uses; size 0 without any.  Lives until another trace is taken in.  */
+/* The kernel's symbols that the traces brought, text as in /proc/kallsyms, which
+ * profile_symbolize() uses; size 0 without any.  Lives until another trace is taken in.  */
 PROFILE_API const char *profile_kernel_symbols_of(const struct profile *profile, size_t *size);
 
 /* ---- The heap ---- */

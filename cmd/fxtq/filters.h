@@ -55,7 +55,8 @@ struct filters {
 /* Take an option of SELECT_OPTIONS.  False: key is none of them.  */
 bool filters_take(struct filters *filters, int key, const char *value);
 
-/* The arguments of flamegraph(), call_tree() and their like behind a pattern, as SQL parameters.  */
+/* The arguments of flamegraph(), call_tree() and their like behind a pattern, as SQL parameters.
+ * */
 #define SELECT_ARGUMENTS                                                                        \
     ":type, :per, :focus, :ignore, :hide, :show_from, :from_ts, :limit_ts, :pid, :tid, :comm, " \
     ":cpu, :capture"

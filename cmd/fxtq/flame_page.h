@@ -25,9 +25,9 @@ struct flame_page *flame_page_open(size_t columns);
 /* Begin a walk whose values belong to this column.  */
 void flame_page_begin(struct flame_page *page, size_t column);
 
-/* One row of it: a function at a level, 0 for the root, 1 for those without caller, at most one more than the
- * level of the row before; what is deeper than 65,535 is added to its caller.  Texts are copied.
- * False: the level is none of these.  */
+/* One row of it: a function at a level, 0 for the root, 1 for those without caller, at most one
+ * more than the level of the row before; what is deeper than 65,535 is added to its caller.  Texts
+ * are copied. False: the level is none of these.  */
 bool flame_page_row(struct flame_page *page, uint64_t level, const char *function,
                     const char *module, double self);
 

@@ -36,8 +36,9 @@ enum {
 };
 
 static const struct report *const reports[] = {
-    &report_top,     &report_tree, &report_callers, &report_callees,  &report_heap,
-    &report_threads, &report_cpu,  &report_slices,  &report_timeline, &report_damage, NULL };
+    &report_top, &report_tree,   &report_callers,  &report_callees, &report_heap, &report_threads,
+    &report_cpu, &report_slices, &report_timeline, &report_damage,  NULL
+};
 
 const struct cli_option fxtq_report_options[] = {
     { OPTION_BY, 0, "by", "WHAT",

@@ -138,8 +138,7 @@ static const struct report_column *write_timeline(const struct request *request,
 /* Eight heights, and nothing for nothing.  */
 static const char *shade(int64_t samples, int64_t most)
 {
-    static const char *const shades[] = { " ", "▁", "▂", "▃", "▄",
-                                         "▅", "▆", "▇", "█" };
+    static const char *const shades[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
     if (samples <= 0 || most <= 0)
         return shades[0];

@@ -559,7 +559,8 @@ struct span_place {
 enum profile_status ingest_span_place(struct profile_ingest *ingest,
                                       const struct timeline_event *event, struct span_place *out,
                                       struct profile_error *error);
-/* The call site of the innermost slice that is open in a thread at that time, likewise; 0: none.  */
+/* The call site of the innermost slice that is open in a thread at that time, likewise; 0: none.
+ * */
 enum profile_status ingest_span_callsite(struct profile_ingest *ingest, uint32_t thread,
                                          int64_t ts_ns, profile_id *out,
                                          struct profile_error *error);

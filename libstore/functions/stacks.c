@@ -332,7 +332,8 @@ int stacks_load_names(sqlite3 *db, struct stacks *stacks, char **error)
     if (code == SQLITE_OK)
         code = each_row(&load, "SELECT id, text FROM main.string ORDER BY id", take_string);
     if (code == SQLITE_OK)
-        code = each_row(&load, "SELECT id, name, build_id FROM main.module ORDER BY id", take_module);
+        code = each_row(&load, "SELECT id, name, build_id FROM main.module ORDER BY id",
+                        take_module);
     if (code == SQLITE_OK)
         code = each_row(&load, "SELECT id, module_id FROM main.frame ORDER BY id", take_frame);
     if (code == SQLITE_OK)
