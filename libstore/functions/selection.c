@@ -440,27 +440,57 @@ static int first_sample_at(struct job *job, sqlite3_int64 first, sqlite3_int64 l
     return SQLITE_OK;
 }
 
+/* The owners that count lie in [*least, *most]: two comparisons spare calls for most of the others.
+ */
+static void find_owner_range(const struct job *job, sqlite3_int64 *least, sqlite3_int64 *most)
+{
+    *least = INT64_MIN;
+    *most = INT64_MAX;
+    if (!job->counters.owner_kept)
+        return;
+    *least = job->counters.owner_count + (sqlite3_int64)1;
+    *most = 0;
+    for (uint32_t i = 1; i <= job->counters.owner_count; i++) {
+        if (!job->counters.owner_kept[i])
+            continue;
+        *most = i;
+        if (i < *least)
+            *least = i;
+    }
+}
+
 static int add_sample_range(struct job *job, sqlite3_int64 first, sqlite3_int64 limit)
 {
     const struct selection *selection = job->selection;
     bool all = !job->counters.owner_kept && job->counters.by == SUMS_BY_CALLSITE;
-    sqlite3_int64 range[2] = { first, limit };
+    sqlite3_int64 numbers[6] = { first, limit };
     int code = SQLITE_OK;
 
     if (selection->has_from)
-        code = first_sample_at(job, first, limit, selection->from_ts, &range[0]);
+        code = first_sample_at(job, first, limit, selection->from_ts, &numbers[0]);
     if (code == SQLITE_OK && selection->has_limit)
-        code = first_sample_at(job, range[0], limit, selection->limit_ts, &range[1]);
+        code = first_sample_at(job, numbers[0], limit, selection->limit_ts, &numbers[1]);
     if (code != SQLITE_OK)
         return code;
+    find_owner_range(job, &numbers[2], &numbers[3]);
+    if (selection->cpus) {
+        numbers[4] = job->cpus[0];
+        numbers[5] = job->cpus[job->counters.cpu_count - 1];
+        return run(job,
+                   "SELECT fxt_add(?1, callsite_id, 1, weight, utid, cpu) FROM main.cpu_sample "
+                   "WHERE id >= ?2 AND id < ?3 AND utid BETWEEN ?4 AND ?5 "
+                   "AND cpu BETWEEN ?6 AND ?7",
+                   numbers, 6);
+    }
+    if (all)
+        return run(job,
+                   "SELECT fxt_add(?1, callsite_id, 1, weight) FROM main.cpu_sample "
+                   "WHERE id >= ?2 AND id < ?3",
+                   numbers, 2);
     return run(job,
-               selection->cpus ? "SELECT fxt_add(?1, callsite_id, 1, weight, utid, cpu) FROM "
-                                 "main.cpu_sample WHERE id >= ?2 AND id < ?3"
-               : all           ? "SELECT fxt_add(?1, callsite_id, 1, weight) FROM main.cpu_sample "
-                                 "WHERE id >= ?2 AND id < ?3"
-                     : "SELECT fxt_add(?1, callsite_id, 1, weight, utid) FROM main.cpu_sample "
-                       "WHERE id >= ?2 AND id < ?3",
-               range, 2);
+               "SELECT fxt_add(?1, callsite_id, 1, weight, utid) FROM main.cpu_sample "
+               "WHERE id >= ?2 AND id < ?3 AND utid BETWEEN ?4 AND ?5",
+               numbers, 4);
 }
 
 static int add_cpu_samples(struct job *job)
