@@ -540,7 +540,8 @@ static void walk(const struct graph *graph, uint32_t *next, const uint32_t *ends
     for (;;) {
         if (next[at] < ends[at]) {
             at = children[next[at]++];
-            places[count++] = (struct graph_place){ .node = at, .depth = ++depth };
+            depth++;
+            places[count++] = (struct graph_place){ .node = at, .depth = depth };
         } else if (at == 0) {
             return;
         } else {
