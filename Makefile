@@ -68,7 +68,7 @@ libs_fxtdump := symbolize fxt
 libs_fxtcat := symbolize fxt
 libs_fxt2pprof := profile symbolize fxt
 libs_fxtsym := symbolize fxt
-libs_fxtdiff := profile symbolize fxt
+libs_fxtdiff := store profile symbolize fxt
 libs_fxtq := store profile symbolize fxt
 libs_sampler-capture := fxt
 

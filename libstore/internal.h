@@ -50,10 +50,6 @@ enum store_status store_run(struct store *store, const char *sql, struct store_e
 enum store_status store_number(struct store *store, const char *sql, int64_t *out,
                                struct store_error *error);
 
-/* The bytes of a hexadecimal text (build_id.c), up to what is none; at most capacity.  text may be
- * NULL.  Returns their number.  */
-size_t store_parse_build_id(const char *text, uint8_t *id, size_t capacity);
-
 /* ---- Migration (migrate.c) ---- */
 
 /* What makes a store of version from + index one of the next.  */

@@ -131,6 +131,10 @@ STORE_API void store_interrupt(struct store *store);
 /* Accepts NULL.  */
 STORE_API void store_close(struct store *store);
 
+/* The bytes of module.build_id, a hexadecimal text, up to what is none; at most capacity.  text
+ * may be NULL.  Returns their number.  */
+STORE_API size_t store_parse_build_id(const char *text, uint8_t *id, size_t capacity);
+
 /* ---- Import of traces ---- */
 
 struct store_import;

@@ -23,8 +23,9 @@ static struct cli_command command = {
              "       fxtdiff COMMAND [OPTION]...",
     .summary =
         "Compare runs of two builds and say PASS, FAIL or INCONCLUSIVE: which functions got\n"
-        "dearer beyond what runs vary by.  Inputs are FXT traces, pprof profiles and folded\n"
-        "stacks; a directory stands for the files in it, - is standard input.  Commands:\n"
+        "dearer beyond what runs vary by.  Inputs are FXT traces, pprof profiles, folded\n"
+        "stacks and stores, whose captures are runs (STORE#N: capture N alone); a directory\n"
+        "stands for the files in it, - is standard input.  Commands:\n"
         "run (capture both builds in turn), baseline (keep runs as a small file in a\n"
         "repository); see fxtdiff COMMAND --help.",
     .libraries = sym_libraries,

@@ -8,6 +8,7 @@
 
 #include "cmd/cli/trace.h"
 #include "cmd/fxtdiff/builder.h"
+#include "cmd/fxtdiff/readers.h"
 #include "cmd/fxtdiff/traces.h"
 #include "libprofile/codec/files.h"
 
@@ -204,16 +205,19 @@ enum cli_exit diff_read(struct diff_builder *builder, enum diff_side side,
     if (!open_profile(builder))
         return CLI_ENVIRONMENT;
     for (size_t i = 0; i < paths->count; i++) {
-        bool once = is_once(paths->items[i]);
+        bool capture = diff_is_capture(paths->items[i]);
+        bool once = !capture && is_once(paths->items[i]);
 
-        if (!once)
+        if (!once && !capture)
             cli_texts_add(&group, paths->items[i]);
-        if (group.count > 0 && (once || i + 1 == paths->count)) {
+        if (group.count > 0 && (once || capture || i + 1 == paths->count)) {
             status = cli_worse(status, read_group(builder, side, &group, NULL));
             group.count = 0;
         }
         if (once)
             status = cli_worse(status, read_once(builder, side, paths->items[i]));
+        if (capture)
+            status = cli_worse(status, diff_read_capture(builder, side, paths->items[i]));
     }
     free(group.items);
     return status;

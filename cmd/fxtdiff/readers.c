@@ -1,6 +1,8 @@
 /* readers.c - kinds of input beside traces, most particular first.  */
 #include "cmd/fxtdiff/readers.h"
 
+#include <string.h>
+
 #include "cmd/fxtdiff/baseline.h"
 
 #include "libprofile/codec/files.h"
@@ -15,9 +17,14 @@ static bool is_folded(const unsigned char *start, size_t length)
     return profile_is_folded(start, length);
 }
 
+static bool is_store(const unsigned char *start, size_t length)
+{
+    static const char magic[16] = "SQLite format 3";
+
+    return length >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
+}
+
 const struct diff_reader diff_readers[] = {
-    { diff_is_baseline, diff_read_baseline }, /* its first line would do as folded stacks */
-    { is_pprof, diff_read_pprof },
-    { is_folded, diff_read_folded },
-    { 0 },
+    { is_store, diff_read_store }, { diff_is_baseline, diff_read_baseline }, /* its first line would do as folded stacks */
+    { is_pprof, diff_read_pprof }, { is_folded, diff_read_folded },          { 0 },
 };

@@ -8,5 +8,13 @@ enum cli_exit diff_read_pprof(struct diff_builder *builder, enum diff_side side,
                               const char *label);
 enum cli_exit diff_read_folded(struct diff_builder *builder, enum diff_side side, const char *path,
                                const char *label);
+/* read_store.c: every capture of a store is a run.  */
+enum cli_exit diff_read_store(struct diff_builder *builder, enum diff_side side, const char *path,
+                              const char *label);
+
+/* Whether an operand is STORE#CAPTURE; and that capture as a run.  */
+bool diff_is_capture(const char *operand);
+enum cli_exit diff_read_capture(struct diff_builder *builder, enum diff_side side,
+                                const char *operand);
 
 #endif /* FXTDIFF_READERS_H */

@@ -90,6 +90,32 @@ gzip -k base1.folded
 gzip -dc base1.pb.gz >raw.pb
 run 0 base1.folded.gz base2.folded base3.folded base4.folded -- base5.folded base1.folded base2.folded base3.folded
 run 5 base1.pb.gz raw.pb
+# Captures of a store: all of them, or one each.
+for side in base new; do
+    for i in 1 2 3 4 5; do
+        fxtq import -q $side$i.fxt -o $side.fxtq
+    done
+done
+run 1 base.fxtq -- new.fxtq
+grep function_number_3 out | cmp -s - expected || {
+    fail "stores say otherwise"
+    grep function_number_3 out | diff expected - || :
+}
+run 1 'base.fxtq#1' base2.fxt base3.pb.gz 'base.fxtq#4' 'base.fxtq#5' -- 'new.fxtq#5' 'new.fxtq#4' 'new.fxtq#3' 'new.fxtq#2' new1.fxt
+grep function_number_3 out | cmp -s - expected || fail "captures of stores say otherwise"
+run 5 --no-symbolize --sample-type samples base.fxtq -- new.fxtq
+prints 'samples per run: 20,000 -> 20,000'
+cp base.fxtq named.fxtq
+fxtq symbolize -q --no-cache --symbols kallsyms named.fxtq
+run 0 --no-symbolize named.fxtq -- named.fxtq
+grep -q function_number_3 out || fail "names of a store are not used"
+run 2 'base.fxtq#6' -- new.fxtq
+says 'base.fxtq: the store has no such capture'
+run 2 --sample-type alloc_space base.fxtq -- new.fxtq
+says 'base.fxtq: has no such sample type'
+sqlite3 named.fxtq 'UPDATE callsite SET frame_id = 99999'
+run 3 named.fxtq -- new.fxtq
+says 'named.fxtq: the store is corrupt: a row refers to what is not there'
 # Through pipes.
 gzip -dc base1.pb.gz | run 5 - base2.fxt
 prints 'INCONCLUSIVE: 1 + 1 runs'
