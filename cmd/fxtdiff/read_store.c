@@ -218,6 +218,7 @@ static bool choose_type(struct job *job, sqlite3_int64 capture, sqlite3_int64 *t
     bool ok = false;
 
     wanted = wanted ? wanted : known;
+    *type = 0; /* without samples: the report says so */
     *counts = false;
     if (sqlite3_prepare_v2(
             job->db,
@@ -242,7 +243,6 @@ static bool choose_type(struct job *job, sqlite3_int64 capture, sqlite3_int64 *t
     } else if (wanted && job->builder->reading->sample_type) {
         (void)fail(job, CLI_USAGE, "has no such sample type");
     } else {
-        *type = 0; /* without samples: the report says so */
         ok = true;
     }
     (void)sqlite3_finalize(row);

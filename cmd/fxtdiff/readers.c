@@ -25,6 +25,9 @@ static bool is_store(const unsigned char *start, size_t length)
 }
 
 const struct diff_reader diff_readers[] = {
-    { is_store, diff_read_store }, { diff_is_baseline, diff_read_baseline }, /* its first line would do as folded stacks */
-    { is_pprof, diff_read_pprof }, { is_folded, diff_read_folded },          { 0 },
+    { is_store, diff_read_store }, /* Before folded stacks: its first line would do as one.  */
+    { diff_is_baseline, diff_read_baseline },
+    { is_pprof, diff_read_pprof },
+    { is_folded, diff_read_folded },
+    { 0 },
 };
