@@ -352,6 +352,13 @@ SYM_API const char *sym_libraries(void);
 SYM_API enum sym_status sym_build_id(const char *path, uint8_t *id, size_t capacity, size_t *length,
                                      struct sym_error *error);
 
+/* What the ELF file at path was compiled with, as compilers and linkers note it in .comment: their
+ * texts, each once, in the file's order, separated by "; ".  What does not fit into size bytes with
+ * its NUL is left out as a whole.  Returns SYM_OK, SYM_NOT_FOUND (no such file, or it says nothing;
+ * text is ""), SYM_IO, SYM_MALFORMED, SYM_INVALID or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_compiler(const char *path, char *text, size_t size,
+                                     struct sym_error *error);
+
 /* The readable form of a C++ (Itanium) or Rust (legacy and v0) name in memory from malloc(), which
  * the caller frees; NULL when the name is not a mangled one or is too complex to take apart (more
  * than 64 KiB, or nested deeper than the demangler's limit, which is always on).  */

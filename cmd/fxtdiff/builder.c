@@ -257,6 +257,69 @@ static void forget_raws(struct diff_builder *builder)
     builder->profile = NULL;
 }
 
+/* The module in whose code most of a run's cost was; 0: none.  */
+static profile_id heaviest_module(struct diff_builder *builder, const struct diff_raw *raw)
+{
+    const struct profile_stacks *stacks = profile_stacks_of(builder->profile);
+    profile_id count = profile_stacks_module_count(stacks), best = 0;
+    double *costs = cli_allocate((size_t)count + 1, sizeof *costs);
+
+    for (size_t i = 0; i < raw->count; i++) {
+        profile_id frame = profile_stacks_get_callsite(stacks, raw->callsites[i]).frame;
+        profile_id module = frame ? profile_stacks_get_frame(stacks, frame).module : 0;
+
+        costs[module] += raw->values[i];
+        if (module && costs[module] > (best ? costs[best] : 0))
+            best = module;
+    }
+    free(costs);
+    return best;
+}
+
+/* What a module's file, as far as it was found, says of its compiler; NULL: nothing.  */
+static const char *compiler_of(struct diff_builder *builder, struct sym_session *session,
+                               profile_id id)
+{
+    const struct profile_stacks *stacks = profile_stacks_of(builder->profile);
+    struct profile_module module = profile_stacks_get_module(stacks, id);
+    const char *path = profile_stacks_text(stacks, module.name, NULL);
+    struct sym_module_key key = { .build_id = module.build_id,
+                                  .build_id_length = module.build_id_length,
+                                  .path = path[0] == '/' ? path : NULL };
+    const struct sym_report *report;
+    struct sym_module *found;
+    char text[400];
+
+    if (!key.path && key.build_id_length == 0)
+        return NULL;
+    if (sym_session_module(session, &key, &found, NULL) != SYM_OK)
+        return NULL;
+    report = sym_module_report(found);
+    path = *report->code_path ? report->code_path : report->debug_path;
+    if (!*path || sym_compiler(path, text, sizeof text, NULL) != SYM_OK)
+        return NULL;
+    return copy_text(builder, text);
+}
+
+/* The compiler of each run: of the module with most of its samples.  */
+static void take_compilers(struct diff_builder *builder, struct sym_session *session)
+{
+    const char *known = NULL;
+    profile_id last = 0;
+
+    for (size_t i = 0; i < builder->set.run_count; i++) {
+        profile_id module = builder->raws[i].count ? heaviest_module(builder, &builder->raws[i])
+                                                   : 0;
+
+        if (!module || builder->set.runs[i].environment.compiler)
+            continue;
+        if (module != last)
+            known = compiler_of(builder, session, module);
+        last = module;
+        builder->set.runs[i].environment.compiler = known;
+    }
+}
+
 static bool symbolize(struct diff_builder *builder)
 {
     const struct diff_reading *reading = builder->reading;
@@ -281,6 +344,8 @@ static bool symbolize(struct diff_builder *builder)
         (void)sym_session_kallsyms(session, builder->kernel_symbols, builder->kernel_symbols_size,
                                    NULL);
     status = profile_symbolize(builder->profile, session, &error);
+    if (status == PROFILE_OK)
+        take_compilers(builder, session);
     sym_session_close(session);
     if (status != PROFILE_OK)
         cli_error("%s", error.message);

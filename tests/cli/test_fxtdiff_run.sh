@@ -76,6 +76,10 @@ done
 fxtdiff kept/base-*.fxt -- kept/new-*.fxt >again 2>err || :
 cmp -s out again || fail "what was kept compares otherwise"
 
+# The environment of a run has what its program was compiled with.
+fxtdiff --json kept/base-*.fxt -- kept/new-*.fxt >out 2>err || :
+grep -q '"compiler":"[^"]*\(GCC\|clang\)' out || fail "no compiler in the environment: $(grep -o '"compiler":[^,]*' out | head -1)"
+
 # In turn: the one that comes first comes last the next time.
 mkdir turns
 TMPDIR=$PWD/turns
