@@ -26,7 +26,7 @@ static const char sql_text[] =
 
 static const char filters_text[] =
     "Filters of table functions, as WHERE name = value, and the options of reports:\n\n"
-    "  type                --type       the sample type: cpu, alloc_space, inuse_space, "
+    "  type                --sample-type  the sample type: cpu, alloc_space, inuse_space, "
     "free_space\n"
     "  per                 --by         function, file, line, module; call_top: thread, process\n"
     "  focus, ignore       --focus      stacks that hold a match; --ignore: that hold none\n"

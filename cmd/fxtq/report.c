@@ -46,7 +46,7 @@ const struct cli_option fxtq_report_options[] = {
       "thread, process; tree, callers, callees: function, file, line,\n"
       "module; heap: kind, function, file, module; cpu: cpu, thread,\n"
       "wait; timeline: thread, cpu, process, all" },
-    { OPTION_TYPE, 0, "type", "TYPE",
+    { OPTION_TYPE, 0, "sample-type", "TYPE",
       "sample type, as in table sample_type: cpu, alloc_space, ...;\n"
       "default: the first of cpu, inuse_space, ... that there is" },
     { OPTION_ROWS, 'n', "rows", "N", "no more rows than that; 0: all" },
@@ -401,7 +401,7 @@ static enum cli_exit learn_type(struct settings *settings)
         request->unit = settings->unit = cli_join(unit ? unit : "", "");
         request->counts = sqlite3_column_int(statement, 2) == 0;
     } else if (request->type && code == SQLITE_DONE) {
-        cli_usage_error("--type: there is no sample type '%s' in the store", request->type);
+        cli_usage_error("--sample-type: there is no sample type '%s' in the store", request->type);
     }
     (void)sqlite3_finalize(statement);
     if (code == SQLITE_ROW || code == SQLITE_DONE)

@@ -74,7 +74,7 @@ struct report {
     const char *summary;
     const char *const *by; /* what --by takes, the default first; NULL: nothing */
     unsigned filters;      /* of --by's default; more may be refused by the sample type */
-    bool has_type;         /* --type */
+    bool has_type;         /* --sample-type */
     bool takes_function;
     uint64_t rows; /* default of --rows */
     /* Append the query.  Returns its columns, which end with name NULL.  */

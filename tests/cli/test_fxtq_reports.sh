@@ -105,11 +105,11 @@ refuse 2 "--by: 'planet' is not one of function" top --by planet run.fxtq
 refuse 2 "report damage has no --by" damage --by function run.fxtq
 refuse 2 "report damage has nothing that --pid could choose by" damage --pid 1 run.fxtq
 refuse 2 "report cpu has nothing that --hide and --show-from could choose by" cpu --hide x run.fxtq
-refuse 2 "there is no sample type 'gold'" top --type gold run.fxtq
+refuse 2 "there is no sample type 'gold'" top --sample-type gold run.fxtq
 refuse 2 "the store has no capture 7" top --capture 7 run.fxtq
 refuse 2 "which of the 2 captures? Give --capture ID" top --time +1s, drawn.fxtq
 refuse 2 "'(' is not a regular expression" top --focus '(' run.fxtq
-refuse 2 "do not tell a CPU" top --type alloc_space --cpu 1 drawn.fxtq
+refuse 2 "do not tell a CPU" top --sample-type alloc_space --cpu 1 drawn.fxtq
 refuse 2 "--pid: 'x' is not a number" top --pid 1,x run.fxtq
 refuse 4 "nowhere" top nowhere
 # The operands of callers stand either way round.

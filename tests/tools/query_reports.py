@@ -51,9 +51,9 @@ COMMON = [[], ["--capture", "1"], ["--pid", "100"], ["--pid", "100,200", "--pid"
           ["--time", "%d,%d" % (start + (end - start) // 4, end - (end - start) // 4)], ["--time", "+50ms,", "--capture", "1"], ["--cpu", "0,1"], ["--focus", "decode"],
           ["--ignore", "main", "--focus", "libc"], ["--hide", "std::", "--show-from", "walk|Frame"]]
 REPORTS = {
-    "top": (0, [[], ["--by", "file"], ["--by", "line"], ["--by", "module"], ["--by", "thread"], ["--by", "process"], ["--type", "alloc_space"],
-                ["--type", "inuse_space", "--by", "module"], ["--type", "free_space"]]),
-    "tree": (0, [["--min", "2"], ["--by", "module", "--min", "5"], ["--type", "alloc_space", "--min", "5"]]),
+    "top": (0, [[], ["--by", "file"], ["--by", "line"], ["--by", "module"], ["--by", "thread"], ["--by", "process"], ["--sample-type", "alloc_space"],
+                ["--sample-type", "inuse_space", "--by", "module"], ["--sample-type", "free_space"]]),
+    "tree": (0, [["--min", "2"], ["--by", "module", "--min", "5"], ["--sample-type", "alloc_space", "--min", "5"]]),
     "callers memcpy": (0, [["--min", "3"]]),
     "callees ^decode": (0, [["--min", "3"]]),
     "heap": (0, [[], ["--by", "function"], ["--by", "file"], ["--by", "module"]]),
@@ -90,7 +90,7 @@ for name, (_, variants) in REPORTS.items():
             asked += 1
             a, b = plain(json.loads(line) for line in got.stdout.splitlines()), plain(json.loads(want.stdout or "[]"))
             key = lambda r: json.dumps(r, sort_keys=True)
-            if "--type" in variant or name == "heap": # equal sums of reals may change places
+            if "--sample-type" in variant or name == "heap": # equal sums of reals may change places
                 a, b = sorted(a, key=key), sorted(b, key=key)
             check("%s and its SQL" % options, a, b)
 if asked < 60 or refused < 10 or needing < 20:
