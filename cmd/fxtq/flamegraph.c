@@ -108,7 +108,7 @@ static enum cli_exit find_types(const struct filters *filters, sqlite3 *db, cons
         db,
         "SELECT type, unit FROM main.sample_type AS t WHERE EXISTS (SELECT 1 FROM "
         "main.callsite_sum AS s WHERE s.sample_type_id = t.id AND (:capture IS NULL OR "
-        "s.capture_id = :capture)) ORDER BY id",
+        "s.capture_id = :capture)) ORDER BY type = 'cpu' DESC, type = 'inuse_space' DESC, id",
         -1, &row, NULL);
 
     if (code == SQLITE_OK) {

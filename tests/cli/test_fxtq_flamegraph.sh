@@ -52,7 +52,8 @@ same trace.html 0 'a trace' one.fxt
 run 0 fxtq flamegraph --pid 1000 one.fxtq -o pid.html
 same pid.html 0 'a process' --pid 1000 one.fxt
 run 0 fxtq flamegraph heap.fxtq -o heap.html
-same heap.html 0 'allocated bytes' --profile heap --sample-type alloc_space heap.fxt
+same heap.html 0 'bytes in use' --profile heap heap.fxt
+same heap.html 1 'allocated bytes' --profile heap --sample-type alloc_space heap.fxt
 
 # Two: before in the even columns, after in the odd.
 run 0 fxtq flamegraph --diff one.fxtq two.fxt -o diff.html
