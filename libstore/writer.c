@@ -214,7 +214,7 @@ bool store_writer_text(struct store_writer *writer, enum store_table table, stru
     /* A byte can become the three of U+FFFD.  */
     if (!store_batch_reserve(batch, 3 * length))
         return fail(writer, STORE_NO_MEMORY, "out of memory");
-    size = store_utf8_clean(bytes, length, batch->bytes + batch->used);
+    size = length ? store_utf8_clean(bytes, length, batch->bytes + batch->used) : 0;
     cell->value.offset = (uint32_t)batch->used;
     cell->length = (uint32_t)size;
     cell->type = STORE_TEXT;

@@ -79,7 +79,8 @@ static void expect_key(const char *name, bool ignore_templates, const char *key)
 
     ck_assert_ptr_nonnull(exact);
     ck_assert_ptr_nonnull(out);
-    memcpy(exact, name, length);
+    for (size_t i = 0; i < length; i++)
+        exact[i] = name[i];
     used = diff_name_key(exact, length, ignore_templates, out);
     ck_assert_msg(used == strlen(key) && memcmp(out, key, used) == 0, "%s: %.*s", name, (int)used,
                   out);

@@ -257,8 +257,8 @@ START_TEST(names_states_with_letters)
     struct store *store;
 
     for (unsigned state = 0; state < 7; state++) {
-        records[count++] = switch_record(10 * state, 3, 0, 1, 7);
-        records[count++] = switch_record(10 * state + 4, 3, 7, state, 0);
+        records[count++] = switch_record(INT64_C(10) * state, 3, 0, 1, 7);
+        records[count++] = switch_record(INT64_C(10) * state + 4, 3, 7, state, 0);
     }
     store = store_with(records, count);
     ck_assert_str_eq(
