@@ -47,7 +47,7 @@ sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
 sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
 sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
-sources_fxtq := $(wildcard cmd/fxtq/*.c)
+sources_fxtq := $(wildcard cmd/fxtq/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c)
 
 libs_fxt := -lz -lzstd
@@ -139,13 +139,14 @@ $(O)/libstore/store_sql.o: $(O)/libstore/store_sql.c
 	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The parts of the flame graph's page, likewise.
-PAGE_PARTS := $(patsubst %,$(O)/cmd/fxtq/flamegraph_%.inc,html css js)
-$(PAGE_PARTS): $(O)/cmd/fxtq/flamegraph_%.inc: cmd/fxtq/page/flamegraph.%
+PAGE_PARTS := $(O)/cmd/fxtq/page_html.c $(O)/cmd/fxtq/page_css.c $(O)/cmd/fxtq/page_js.c
+$(PAGE_PARTS): $(O)/cmd/fxtq/page_%.c: cmd/fxtq/page/flamegraph.%
 	$(Q)mkdir -p $(@D)
-	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $< > $@
+	$(Q){ echo 'extern const char page_$*[]; const char page_$*[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
 
-$(O)/cmd/fxtq/flame_write.o: $(PAGE_PARTS)
-$(O)/cmd/fxtq/flame_write.o: BASE_FLAGS += -Wno-overlength-strings
+$(PAGE_PARTS:.c=.o): %.o: %.c
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -Wno-overlength-strings -c -o $@ $<
 
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
 define library_rules
@@ -231,7 +232,7 @@ $(TOOL_FILES): $(O)/tests/tools/%: $(O)/tests/tools/%.o $(TEST_OBJECTS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(TEST_LIBS) -lm
 
-$(O)/tests/tools/flame_page: $(filter $(O)/cmd/fxtq/flame_%,$(call objects,fxtq))
+$(O)/tests/tools/flame_page: $(filter $(O)/cmd/fxtq/flame_% $(O)/cmd/fxtq/page_%,$(call objects,fxtq))
 
 $(O)/tests/%.o: | $(O)/.deps-check
 

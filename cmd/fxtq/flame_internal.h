@@ -11,6 +11,9 @@
 
 #define LEVELS_MOST 65535u
 
+/* The files of cmd/fxtq/page, built in.  */
+extern const char page_html[], page_css[], page_js[];
+
 /* A function of a module.  */
 struct name {
     uint32_t function, module; /* in texts */

@@ -5,16 +5,6 @@
 
 #include "cmd/fxtq/flame_internal.h"
 
-static const char page_html[] =
-#include "cmd/fxtq/flamegraph_html.inc"
-    ;
-static const char page_css[] =
-#include "cmd/fxtq/flamegraph_css.inc"
-    ;
-static const char page_js[] =
-#include "cmd/fxtq/flamegraph_js.inc"
-    ;
-
 /* ---- Columns ---- */
 
 /* Bytes on their way through deflate and base64 to the output.  */
