@@ -59,6 +59,7 @@ enum store_status {
     STORE_KNOWN = 11,    /* the capture is in the store already; nothing was changed */
     STORE_LIMIT = 12,    /* a limit named above was reached */
     STORE_STOPPED = 13,  /* store_interrupt() was called */
+    STORE_MALFORMED = 14, /* the input is not what it was said to be */
 };
 
 /* What went wrong, for people.  Belongs to the caller, may be NULL; written on every status but
@@ -188,6 +189,37 @@ STORE_API const struct profile_notices *store_import_notices(const struct store_
 
 /* Ends an import that was not finished without a trace of it.  Accepts NULL.  */
 STORE_API void store_import_close(struct store_import *import);
+
+/* ---- Import of profiles ---- */
+
+/* Values are part of the interface and never reused.  */
+enum store_profile_format {
+    STORE_PROFILE_PPROF = 1,  /* libprofile/codec/files.h tells it by profile_is_pprof() */
+    STORE_PROFILE_FOLDED = 2, /* profile_is_folded(); one or two columns of numbers */
+};
+
+/* What store_import_profile() tells.  */
+struct store_profile_result {
+    int64_t capture_id;
+    uint64_t samples;   /* rows of profile_sample */
+    uint64_t callsites; /* that the store did not know */
+    bool is_damaged;    /* the file says what its format does not allow: table damage has it all */
+    char damage[400];   /* as a phrase, NUL-terminated; "" without any */
+};
+
+/* Import a profile, which has samples without times, from input to its end: read as a stream of
+ * bytes (fxt_input_options.as_stream), whatever its compression.  It becomes a capture with rows
+ * of profile_sample and profile_value; frames, call sites, symbols and callsite_sum are those that
+ * traces have too.  All in one transaction, as the import of a trace; nothing needs to be opened
+ * or closed.  options->arm64 is not looked at.  *out (may be NULL) is filled in on STORE_OK and
+ * STORE_KNOWN, which gives capture_id alone.  The input stays the caller's.
+ *
+ * Returns STORE_OK, also for a damaged profile, whose readable part is imported; STORE_KNOWN;
+ * STORE_MALFORMED: nothing of the profile can be read, and nothing was changed; STORE_LIMIT,
+ * STORE_STOPPED, STORE_BUSY, STORE_CORRUPT, STORE_IO, STORE_INVALID or STORE_NO_MEMORY.  */
+STORE_API enum store_status store_import_profile(
+    struct store *store, const struct store_import_options *options, struct fxt_input *input,
+    enum store_profile_format format, struct store_profile_result *out, struct store_error *error);
 
 /* ---- Symbols ---- */
 
