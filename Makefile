@@ -40,7 +40,7 @@ PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff fxtq sampler-capture
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
-sources_store := $(wildcard libstore/*.c libstore/functions/*.c) libstore/store_sql.c
+sources_store := $(wildcard libstore/*.c libstore/functions/*.c libstore/export/*.c) libstore/store_sql.c
 sources_cli := $(wildcard cmd/cli/*.c)
 sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
 sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
@@ -315,7 +315,7 @@ format:
 # ---- Installing ----
 
 # Public headers of a library beside its main one.
-MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h libprofile/codec/files.h
+MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h libprofile/codec/files.h libstore/export.h
 
 .PHONY: install
 install: all
