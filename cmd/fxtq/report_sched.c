@@ -35,6 +35,16 @@ static void add_intervals(const struct request *request, struct text *sql, const
     free(end.bytes);
 }
 
+/* scheduled(id): the captures that have context switches.  What the others tell of running is the
+ * time of their samples.  */
+static void add_scheduled(struct text *sql)
+{
+    text_adds(sql, "scheduled(id) AS MATERIALIZED (\n"
+                   "  SELECT c.id FROM capture AS c WHERE EXISTS (\n"
+                   "    SELECT 1 FROM sched_slice AS s JOIN thread AS th ON th.id = s.utid\n"
+                   "    JOIN process AS p ON p.id = th.upid WHERE p.capture_id = c.id))");
+}
+
 /* ---- threads ---- */
 
 static const struct report_column *write_threads(const struct request *request, struct text *sql)
@@ -51,6 +61,8 @@ static const struct report_column *write_threads(const struct request *request, 
     if (request->plain && request_needs_functions(request))
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
     text_adds(sql, "WITH ");
+    add_scheduled(sql);
+    text_adds(sql, ",\n");
     add_intervals(request, sql, "run", "sched_slice", "s.utid", true);
     text_adds(sql, ",\n");
     add_intervals(request, sql, "wait", "thread_wait", "s.utid, s.state", false);
@@ -77,10 +89,14 @@ static const struct report_column *write_threads(const struct request *request, 
               "  SELECT utid, sum(dur) FILTER (WHERE state = 'R'), sum(dur) FILTER (WHERE state <> "
               "'R')\n  FROM wait GROUP BY 1)\n"
               "SELECT p.pid, p.name AS process, th.tid, th.name AS thread,\n"
-              "       coalesce(samples, 0) AS samples, coalesce(ns, 0) AS cpu_ns,\n"
-              "       coalesce(running, 0) AS running, coalesce(runnable, 0) AS runnable,\n"
-              "       coalesce(blocked, 0) AS blocked, coalesce(switches, 0) AS switches\n"
+              "       coalesce(samples, 0) AS samples,\n"
+              "       iif(samples > 0, nullif(ns, 0), 0) AS cpu_ns,\n"
+              "       coalesce(running, iif(scheduled.id, 0, NULL)) AS running,\n"
+              "       coalesce(runnable, iif(scheduled.id, 0, NULL)) AS runnable,\n"
+              "       coalesce(blocked, iif(scheduled.id, 0, NULL)) AS blocked,\n"
+              "       coalesce(switches, iif(scheduled.id, 0, NULL)) AS switches\n"
               "FROM thread AS th LEFT JOIN process AS p ON p.id = th.upid\n"
+              "LEFT JOIN scheduled ON scheduled.id = p.capture_id\n"
               "LEFT JOIN sampled ON sampled.utid = th.id LEFT JOIN runs ON runs.utid = th.id\n"
               "LEFT JOIN waits ON waits.utid = th.id\n"
               "WHERE (samples > 0 OR running > 0 OR runnable > 0 OR blocked > 0)");
@@ -102,48 +118,76 @@ const struct report report_threads = {
 
 static const char *const cpu_by[] = { "cpu", "thread", "wait", NULL };
 
-/* The time that is looked at, in nanoseconds.  */
-static int64_t span_ns(const struct request *request)
+/* span(capture_id, ns): how long each capture that knows of CPUs lasted, of what is looked at.  */
+static void add_span(const struct request *request, struct text *sql)
 {
-    int64_t from = request->has_from && request->from_ts > request->start_ts ? request->from_ts
-                                                                             : request->start_ts;
-    int64_t limit = request->has_limit && request->limit_ts < request->end_ts ? request->limit_ts
-                                                                              : request->end_ts;
-    int64_t span;
+    text_adds(sql, "span(capture_id, ns) AS (\n  SELECT id, max(");
+    if (request->has_limit)
+        text_addf(sql, "min(end_ts, %" PRId64 ")", request->limit_ts);
+    else
+        text_adds(sql, "end_ts");
+    if (request->has_from)
+        text_addf(sql, " - max(start_ts, %" PRId64 "), 0)", request->from_ts);
+    else
+        text_adds(sql, " - start_ts, 0)");
+    text_adds(sql, " FROM capture\n  WHERE (sample_count > 0 OR id IN scheduled)");
+    if (request->capture)
+        text_addf(sql, " AND id = %" PRId64, request->capture);
+    text_adds(sql, ")");
+}
 
-    return __builtin_sub_overflow(limit, from, &span) || span < 1 ? 1 : span;
+/* ran(cpu, utid, ns, switches, samples, is_sampled): who ran where for how long, by the context
+ * switches, or by the samples of a capture that has none of those.  */
+static void add_ran(const struct request *request, struct text *sql)
+{
+    text_adds(sql, "WITH ");
+    add_scheduled(sql);
+    text_adds(sql, ",\n");
+    add_span(request, sql);
+    text_adds(sql, ",\n");
+    add_intervals(request, sql, "run", "sched_slice", "s.cpu, s.utid", true);
+    text_adds(sql, ",\nsampled(cpu, utid, capture_id, samples, ns) AS (\n"
+                   "  SELECT s.cpu, s.utid, p.capture_id, count(*), sum(s.weight)\n"
+                   "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
+                   "  LEFT JOIN process AS p ON p.id = th.upid WHERE 1");
+    request_add_conditions(request, sql, SCHED_FILTERS, "s.ts");
+    text_adds(
+        sql, "\n  GROUP BY 1, 2),\n"
+             "ran(cpu, utid, ns, switches, samples, is_sampled) AS (\n"
+             "  SELECT cpu, utid, sum(dur), count(*), 0, 0 FROM run WHERE utid <> 0 GROUP BY 1, 2\n"
+             "  UNION ALL\n"
+             "  SELECT cpu, utid, iif(capture_id IN scheduled, 0, ns),\n"
+             "         iif(capture_id IN scheduled, 0, NULL), samples,\n"
+             "         iif(capture_id IN scheduled, 0, 1)\n"
+             "  FROM sampled)\n");
+}
+
+/* The columns that both ways to add rows of ran up have, key among them; span is SQL.  */
+static void add_running_columns(struct text *sql, const char *span, const char *key)
+{
+    text_addf(
+        sql,
+        "sum(ran.ns) AS running,\n"
+        "       round(100.0 * sum(ran.ns) / nullif((%s), 0), 2) AS utilisation,\n"
+        "       sum(switches) AS switches, sum(samples) AS samples, %s,\n"
+        "       iif(max(is_sampled), iif(min(is_sampled), 'samples', 'switches and samples'),\n"
+        "           'switches') AS source",
+        span, key);
 }
 
 static const struct report_column *write_by_cpu(const struct request *request, struct text *sql)
 {
-    static const struct report_column columns[] = { { "cpu", REPORT_NUMBER, 0 },
-                                                    { "running", REPORT_NS, 0 },
-                                                    { "utilisation", REPORT_PERCENT, 0 },
-                                                    { "switches", REPORT_COUNT, 0 },
-                                                    { "threads", REPORT_COUNT, 0 },
-                                                    { "samples", REPORT_COUNT, 0 },
-                                                    { NULL, REPORT_TEXT, 0 } };
+    static const struct report_column columns[] = {
+        { "cpu", REPORT_NUMBER, 0 },          { "running", REPORT_NS, 0 },
+        { "utilisation", REPORT_PERCENT, 0 }, { "switches", REPORT_COUNT, 0 },
+        { "samples", REPORT_COUNT, 0 },       { "threads", REPORT_COUNT, 0 },
+        { "source", REPORT_LABEL, 0 },        { NULL, REPORT_TEXT, 0 }
+    };
 
-    text_adds(sql, "WITH ");
-    add_intervals(request, sql, "run", "sched_slice", "s.cpu, s.utid", true);
-    text_adds(sql,
-              ",\nsampled(cpu, samples) AS (\n"
-              "  SELECT s.cpu, count(*) FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
-              "  LEFT JOIN process AS p ON p.id = th.upid WHERE s.cpu IS NOT NULL");
-    request_add_conditions(request, sql, SCHED_FILTERS, "s.ts");
-    text_addf(
-        sql,
-        "\n  GROUP BY 1),\n"
-        "runs(cpu, running, switches, threads) AS (\n"
-        "  SELECT cpu, sum(dur), count(*), count(DISTINCT utid) FROM run WHERE utid <> 0 GROUP "
-        "BY 1),\n"
-        "cpus(cpu) AS (SELECT cpu FROM runs UNION SELECT cpu FROM sampled)\n"
-        "SELECT cpu, coalesce(running, 0) AS running,\n"
-        "       coalesce(round(100.0 * running / %" PRId64 ", 2), 0.0) AS utilisation,\n"
-        "       coalesce(switches, 0) AS switches, coalesce(threads, 0) AS threads,\n"
-        "       coalesce(samples, 0) AS samples\n"
-        "FROM cpus LEFT JOIN runs USING (cpu) LEFT JOIN sampled USING (cpu)\nORDER BY cpu",
-        span_ns(request));
+    add_ran(request, sql);
+    text_adds(sql, "SELECT cpu, ");
+    add_running_columns(sql, "SELECT sum(ns) FROM span", "count(DISTINCT utid) AS threads");
+    text_adds(sql, "\nFROM ran WHERE cpu IS NOT NULL GROUP BY cpu ORDER BY cpu");
     request_add_limit(request, sql);
     return columns;
 }
@@ -152,22 +196,21 @@ static const struct report_column *write_by_thread(const struct request *request
 {
     static const struct report_column columns[] = {
         { "running", REPORT_NS, 0 },     { "utilisation", REPORT_PERCENT, 0 },
-        { "switches", REPORT_COUNT, 0 }, { "cpus", REPORT_COUNT, 0 },
+        { "switches", REPORT_COUNT, 0 }, { "samples", REPORT_COUNT, 0 },
+        { "cpus", REPORT_COUNT, 0 },     { "source", REPORT_LABEL, 0 },
         { "pid", REPORT_ID, 0 },         { "process", REPORT_TEXT, 0 },
         { "tid", REPORT_ID, 0 },         { "thread", REPORT_TEXT, 0 },
         { NULL, REPORT_TEXT, 0 }
     };
 
-    text_adds(sql, "WITH ");
-    add_intervals(request, sql, "run", "sched_slice", "s.cpu, s.utid", true);
-    text_addf(
-        sql,
-        "\nSELECT sum(dur) AS running, round(100.0 * sum(dur) / %" PRId64 ", 2) AS utilisation,\n"
-        "       count(*) AS switches, count(DISTINCT cpu) AS cpus, p.pid, p.name AS process,\n"
-        "       th.tid, th.name AS thread\n"
-        "FROM run JOIN thread AS th ON th.id = run.utid LEFT JOIN process AS p ON p.id = th.upid\n"
-        "GROUP BY run.utid ORDER BY running DESC, run.utid",
-        span_ns(request));
+    add_ran(request, sql);
+    text_adds(sql, "SELECT ");
+    add_running_columns(sql, "SELECT ns FROM span WHERE capture_id = p.capture_id",
+                        "count(DISTINCT cpu) AS cpus");
+    text_adds(sql, ",\n       p.pid, p.name AS process, th.tid, th.name AS thread\n"
+                   "FROM ran JOIN thread AS th ON th.id = ran.utid\n"
+                   "LEFT JOIN process AS p ON p.id = th.upid\n"
+                   "GROUP BY ran.utid ORDER BY running DESC, samples DESC, ran.utid");
     request_add_limit(request, sql);
     return columns;
 }

@@ -102,23 +102,49 @@ threads = {i: (u, k & 0xFFFFFFFF, n) for i, u, k, n in rows("SELECT id, upid, ko
 processes = {i: (k & 0xFFFFFFFF, n) for i, k, n in rows("SELECT id, koid, name FROM process")}
 samples = rows("SELECT ts, cpu, utid, weight FROM cpu_sample")
 
+captures = {i: c for i, c in rows("SELECT id, capture_id FROM process")}
+spans = {i: e - s for i, s, e in rows("SELECT id, start_ts, end_ts FROM capture")}
+capture_of = lambda utid: captures[threads[utid][0]]
+runs = rows("SELECT cpu, dur, utid FROM sched_slice")
+scheduled = {capture_of(utid) for _, _, utid in runs if utid}
+assert scheduled and set(spans) - scheduled # with context switches, and without: the samples tell
+
 got = {(r["pid"], r["tid"]): r for r in report("threads", "-n", "0")}
 for utid, (upid, tid, name) in threads.items():
     r = got[str(processes[upid][0]), str(tid)]
     mine = [s for s in samples if s[2] == utid]
     waits = rows("SELECT state, dur FROM thread_wait WHERE utid = %d" % utid)
-    want = [name, len(mine), str(sum(s[3] for s in mine)), str(sum(d for (d,) in rows("SELECT dur FROM sched_slice WHERE utid = %d" % utid))),
-            str(sum(d for s, d in waits if s == "R")), str(sum(d for s, d in waits if s != "R"))]
+    known = lambda n: str(n) if capture_of(utid) in scheduled else None
+    want = [name, len(mine), str(sum(s[3] for s in mine)), known(sum(r[1] for r in runs if r[2] == utid)),
+            known(sum(d for s, d in waits if s == "R")), known(sum(d for s, d in waits if s != "R"))]
     check("threads", [r["thread"], r["samples"], r["cpu_ns"], r["running"], r["runnable"], r["blocked"]], want)
 
-for r in report("cpu", "-n", "0"):
-    on = [s for s in rows("SELECT cpu, dur, utid FROM sched_slice") if s[0] == r["cpu"]]
-    check("cpu", [r["running"], r["switches"], r["threads"], r["samples"]],
-          [str(sum(s[1] for s in on)), len(on), len({s[2] for s in on}), sum(s[1] == r["cpu"] for s in samples)])
+
+def running(on, sampled, span):
+    """What is known of some context switches and samples: nanoseconds, percent, switches, samples, source."""
+    alone = [s for s in sampled if capture_of(s[2]) not in scheduled]
+    ns = sum(r[1] for r in on) + sum(s[3] for s in alone)
+    switches = len(on) if len(alone) < len(sampled) or on else None
+    source = "switches" if not alone else "switches and samples" if len(alone) < len(sampled) or on else "samples"
+    return [str(ns), round(100.0 * ns / span, 2), switches, len(sampled), source]
+
+
+got = report("cpu", "-n", "0")
+check("cpus", [r["cpu"] for r in got], sorted({r[0] for r in runs} | {s[1] for s in samples if s[1] is not None}))
+for r in got:
+    on, sampled = [x for x in runs if x[0] == r["cpu"]], [s for s in samples if s[1] == r["cpu"]]
+    check("cpu", [r["running"], r["utilisation"], r["switches"], r["samples"], r["source"], r["threads"]],
+          running(on, sampled, sum(spans.values())) + [len({x[2] for x in on} | {s[2] for s in sampled})])
+got = {(r["pid"], r["tid"]): r for r in report("cpu", "--by", "thread", "-n", "0")}
+for utid, (upid, tid, name) in threads.items():
+    r = got[str(processes[upid][0]), str(tid)]
+    on, sampled = [x for x in runs if x[2] == utid], [s for s in samples if s[2] == utid]
+    check("cpu --by thread", [r["running"], r["utilisation"], r["switches"], r["samples"], r["source"], r["cpus"]],
+          running(on, sampled, spans[capture_of(utid)]) + [len({x[0] for x in on} | {s[1] for s in sampled if s[1] is not None})])
 # Half of an interval counts where the time that is looked at ends in it.
 ts, dur, cpu = rows("SELECT ts, dur, cpu FROM sched_slice WHERE dur > 1000 ORDER BY id LIMIT 1")[0]
-got = report("cpu", "--time", "%d,%d" % (ts + dur // 2, ts + dur), "-n", "0")
-check("cpu, cut", [r["running"] for r in got if r["cpu"] == cpu], [str(dur - dur // 2)])
+got = report("cpu", "--time", "%d,%d" % (ts + dur // 2, ts + dur), "-n", "0", "--capture", "1")
+check("cpu, cut", [(r["running"], r["utilisation"]) for r in got if r["cpu"] == cpu], [(str(dur - dur // 2), 100.0)])
 
 slices = defaultdict(list)
 for category, name, dur in rows("SELECT category, name, dur FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id"):
