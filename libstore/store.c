@@ -122,6 +122,17 @@ static void leave_wal(struct store *store)
     (void)store_run(store, "PRAGMA journal_mode = DELETE", NULL);
 }
 
+/* SQLite keeps the journal of an exclusive connection, empty: it would outlive PATH.part.  */
+static void remove_journal(const struct store *store)
+{
+    char *journal;
+
+    if (asprintf(&journal, "%s-journal", store->partial) < 0)
+        return;
+    (void)unlink(journal);
+    free(journal);
+}
+
 void store_close(struct store *store)
 {
     if (!store)
@@ -129,8 +140,10 @@ void store_close(struct store *store)
     if (store->in_wal)
         leave_wal(store);
     (void)sqlite3_close(store->db);
-    if (store->partial && store->lock_fd >= 0 && !store->published)
+    if (store->partial && store->lock_fd >= 0 && !store->published) {
+        remove_journal(store);
         (void)unlink(store->partial);
+    }
     if (store->lock_fd >= 0)
         (void)close(store->lock_fd); /* behind SQLite's: it would drop SQLite's locks */
     free(store->path);
@@ -254,6 +267,7 @@ enum store_status store_publish(struct store *store, struct store_error *error)
         return store_fail(error, STORE_INVALID, "an import into the store did not end well");
     if (fsync(store->lock_fd) != 0)
         return store_fail_errno(error, errno, "cannot write the store");
+    remove_journal(store); /* while the name is ours */
     if (rename_new(store->partial, store->path) != 0)
         return errno == EEXIST
                    ? store_fail(error, STORE_EXISTS, "there is a file of that name already")

@@ -54,6 +54,7 @@ sql one.fxtq .dump >one.sql
 sql both.fxtq .dump >both.sql
 cmp one.sql both.sql || fail "an appended capture differs from one imported with the first"
 [ "$(sql both.fxtq 'PRAGMA integrity_check')" = ok ] || fail "a store of two is not sound"
+[ "$(echo both.fxtq*)" = both.fxtq ] || fail "files are left: $(echo both.fxtq*)"
 [ "$(sql both.fxtq 'SELECT count(*), count(DISTINCT parent_id || "." || frame_id) FROM callsite WHERE parent_id IS NOT NULL' | tr '|' ' ' | awk '{ print $1 - $2 }')" = 0 ] ||
     fail "a call site is there twice"
 
