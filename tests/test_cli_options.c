@@ -111,6 +111,7 @@ static const struct line lines[] = {
     { "a name = nothing", { "--output=", "a" }, false, 0, "2= -1=a |", "" },
     { "options behind operands", { "a", "-v", "b" }, false, 0, "-1=a 1 -1=b |", "" },
     { "- is an operand", { "-", "-v" }, false, 0, "-1=- 1 |", "" },
+    { "a comment is an operand", { "-- SELECT", "-v" }, false, 0, "-1=-- SELECT 1 |", "" },
     { "an empty operand", { "" }, false, 0, "-1= |", "" },
     { "-- ends the options",
       { "-v", "--", "-v", "--", "a" },

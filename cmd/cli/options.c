@@ -118,6 +118,12 @@ static int short_option(struct cli_parser *parser)
     cli_usage_error("unknown option -%c", letter);
 }
 
+/* "-" is a file, and "-- text" SQL that begins with a comment.  */
+static bool is_option(const char *argument)
+{
+    return argument[0] == '-' && argument[1] != '\0' && strncmp(argument, "-- ", 3) != 0;
+}
+
 int cli_next(struct cli_parser *parser)
 {
     const char *argument;
@@ -133,7 +139,7 @@ int cli_next(struct cli_parser *parser)
         parser->argv++;
         return parser->command->stop_at_operand ? CLI_END : cli_next(parser);
     }
-    if (parser->only_operands || argument[0] != '-' || argument[1] == '\0') {
+    if (parser->only_operands || !is_option(argument)) {
         if (parser->command->stop_at_operand)
             return CLI_END;
         parser->argv++;

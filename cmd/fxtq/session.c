@@ -176,7 +176,8 @@ static int authorize(void *context, int action, const char *first, const char *s
                      const char *schema, const char *inside)
 {
     struct session *session = context;
-    const char *object = first && strncmp(first, "sqlite_", 7) != 0 ? first : "";
+    bool names_schema = first && strncmp(first, "sqlite_", 7) == 0;
+    const char *object = first && !names_schema ? first : "";
 
     (void)inside;
     if (action == SQLITE_FUNCTION && second && strcasecmp(second, "load_extension") == 0) {
@@ -187,7 +188,9 @@ static int authorize(void *context, int action, const char *first, const char *s
     if (session->write || is_reading(session, action, first, second, schema))
         return SQLITE_OK;
     (void)snprintf(session->denied, sizeof session->denied,
-                   "%s%s%.100s would change the store: give --write", action_name(action),
+                   "%s%s%.100s would change the store: give --write",
+                   /* the first thing that CREATE asks for is a row of sqlite_master */
+                   names_schema && action == SQLITE_INSERT ? "CREATE" : action_name(action),
                    *object ? " " : "", object);
     return SQLITE_DENY;
 }

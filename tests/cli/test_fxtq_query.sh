@@ -83,6 +83,7 @@ give "3" "--write" --write write.fxtq "INSERT INTO meta VALUES (0, 'note', 3)" "
 give "3" "what was written" write.fxtq "SELECT value FROM meta WHERE key = 'note'"
 refuse 2 'may not be modified\|defensive' --write write.fxtq "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = 'x'"
 give "200,200" "two stores" run.fxtq "ATTACH 'write.fxtq' AS other" "SELECT (SELECT count(*) FROM cpu_sample), (SELECT count(*) FROM other.cpu_sample)"
+refuse 2 '^fxtq: CREATE would change the store' run.fxtq 'CREATE TABLE made (a)'
 refuse 2 'give --write' run.fxtq "ATTACH 'write.fxtq' AS other; DELETE FROM other.log"
 
 # Topics of help name what there is.
