@@ -131,29 +131,48 @@ static bool read_mmap(const struct fields *fields, struct sym_markup_node *out)
            parse_pointer(fields->items[6], &out->vaddr);
 }
 
-/* The address in field index, and :ra or :pc behind it.  */
-static bool read_code_address(const struct fields *fields, size_t index,
-                              struct sym_markup_node *out)
+/* The address in field index, and :ra or :pc behind it.  Returns how many fields that makes; 0: it
+ * is no address.  */
+static size_t read_code_address(const struct fields *fields, size_t index,
+                                struct sym_markup_node *out)
 {
     out->is_return = true;
-    if (fields->count == index + 2) {
-        out->is_return = is_text(fields->items[index + 1], "ra");
-        if (!out->is_return && !is_text(fields->items[index + 1], "pc"))
-            return false;
-    }
-    return fields->count > index && fields->count <= index + 2 &&
-           parse_pointer(fields->items[index], &out->address);
+    if (fields->count <= index || !parse_pointer(fields->items[index], &out->address))
+        return 0;
+    if (fields->count == index + 1)
+        return 1;
+    if (is_text(fields->items[index + 1], "ra"))
+        return 2;
+    out->is_return = !is_text(fields->items[index + 1], "pc");
+    return out->is_return ? 1 : 2;
+}
+
+/* "sp 0x3f540e65ef0", which Fuchsia's unwinder puts at the end of its frames.  */
+static bool is_stack_pointer(struct sym_markup_text field)
+{
+    uint64_t address;
+
+    return field.length > 3 && memcmp(field.bytes, "sp ", 3) == 0 && has_0x(without(field, 3)) &&
+           parse_pointer(without(field, 3), &address);
 }
 
 static bool read_bt(const struct fields *fields, struct sym_markup_node *out)
 {
-    return fields->count > 1 && parse_digits(fields->items[1], 10, &out->frame) &&
-           read_code_address(fields, 2, out);
+    size_t used;
+
+    if (fields->count < 2 || !parse_digits(fields->items[1], 10, &out->frame))
+        return false;
+    used = read_code_address(fields, 2, out);
+    if (used && fields->count == used + 3 && is_stack_pointer(fields->items[used + 2]))
+        out->message = fields->items[used++ + 2];
+    return used && fields->count == used + 2;
 }
 
 static bool read_pc(const struct fields *fields, struct sym_markup_node *out)
 {
-    return read_code_address(fields, 1, out);
+    size_t used = read_code_address(fields, 1, out);
+
+    return used && fields->count == used + 1;
 }
 
 static bool read_data(const struct fields *fields, struct sym_markup_node *out)
@@ -441,6 +460,17 @@ static bool lay_over(struct sym_markup_context *context, const struct mapping *a
     return first < limit;
 }
 
+/* Whether just this mapping is there.  */
+static bool has_mapping(const struct sym_markup_context *context, const struct mapping *mapping)
+{
+    size_t place = mapping_place(context, mapping->start);
+    const struct mapping *there = &context->mappings[place];
+
+    return place < context->mapping_count && there->start == mapping->start &&
+           there->last == mapping->last && there->vaddr == mapping->vaddr &&
+           there->module == mapping->module;
+}
+
 static enum sym_markup_effect add_mapping(struct sym_markup_context *context,
                                           const struct sym_markup_node *node)
 {
@@ -453,6 +483,8 @@ static enum sym_markup_effect add_mapping(struct sym_markup_context *context,
     if (node->size_bytes == 0 ||
         __builtin_add_overflow(node->address, node->size_bytes - 1, &added.last))
         return SYM_MARKUP_BAD_RANGE;
+    if (context->mapping_count > 0 && has_mapping(context, &added))
+        return SYM_MARKUP_REPEATED;
     if (context->mapping_count + 2 > CONTEXT_MAX)
         return SYM_MARKUP_TOO_MANY;
     /* One more may split an old one: two more in the end.  */

@@ -33,7 +33,7 @@ enum sym_markup_kind {
     SYM_MARKUP_RESET_END = 3, /* {{{reset:end}}}: nothing to do */
     SYM_MARKUP_MODULE = 4,    /* {{{module:ID:NAME:elf:BUILDID}}}, or of another type */
     SYM_MARKUP_MMAP = 5,      /* {{{mmap:START:SIZE:load:ID:FLAGS:VADDR}}} */
-    SYM_MARKUP_BT = 6,        /* {{{bt:N:ADDRESS}}} with or without :ra or :pc */
+    SYM_MARKUP_BT = 6,        /* {{{bt:N:ADDRESS}}} with or without :ra or :pc, and :sp 0x... */
     SYM_MARKUP_PC = 7,        /* {{{pc:ADDRESS}}} with or without :ra or :pc */
     SYM_MARKUP_DATA = 8,      /* {{{data:ADDRESS}}} */
     SYM_MARKUP_SYMBOL = 9,    /* {{{symbol:MANGLED}}} */
@@ -52,18 +52,19 @@ struct sym_markup_node {
     enum sym_markup_kind kind;
     struct sym_markup_text text; /* all of it, braces included */
 
-    uint64_t id;                   /* MODULE, MMAP: the module's */
-    struct sym_markup_text name;   /* MODULE: what it is called, may be empty; SYMBOL: the mangled
+    uint64_t id;                    /* MODULE, MMAP: the module's */
+    struct sym_markup_text name;    /* MODULE: what it is called, may be empty; SYMBOL: the mangled
                                     * name; DUMPFILE: the dump's */
-    struct sym_markup_text type;   /* MODULE: "elf" or another; DUMPFILE: of what it is */
-    uint8_t build_id[64];          /* MODULE of type elf */
-    size_t build_id_length;        /* bytes; 0: none */
-    uint64_t address, size_bytes;  /* MMAP: where it is in the process; BT, PC, DATA: address, as
+    struct sym_markup_text type;    /* MODULE: "elf" or another; DUMPFILE: of what it is */
+    uint8_t build_id[64];           /* MODULE of type elf */
+    size_t build_id_length;         /* bytes; 0: none */
+    uint64_t address, size_bytes;   /* MMAP: where it is in the process; BT, PC, DATA: address, as
                                     * written */
-    uint64_t vaddr;                /* MMAP: of its first byte */
-    struct sym_markup_text access; /* MMAP: of "rwx" those that it allows */
-    uint64_t frame;                /* BT: its number, 0 innermost */
-    bool is_return;                /* BT, PC: a return address (:ra, or neither): one less is looked
+    uint64_t vaddr;                 /* MMAP: of its first byte */
+    struct sym_markup_text access;  /* MMAP: of "rwx" those that it allows */
+    uint64_t frame;                 /* BT: its number, 0 innermost */
+    struct sym_markup_text message; /* BT: "sp 0x3f540e65ef0", or none */
+    bool is_return; /* BT, PC: a return address (:ra, or neither): one less is looked
                                     * up (section 2) */
 };
 
@@ -91,7 +92,7 @@ struct sym_markup_module {
 /* What an element did to the context.  */
 enum sym_markup_effect {
     SYM_MARKUP_DONE = 0,
-    SYM_MARKUP_REPEATED = 1,  /* the module was defined just so: nothing to do */
+    SYM_MARKUP_REPEATED = 1,  /* the module or mapping was told just so: nothing to do */
     SYM_MARKUP_CONFLICT = 2,  /* a module of that ID is another one: the first one stays */
     SYM_MARKUP_OVERLAP = 3,   /* it lies over an earlier mapping: the later one counts */
     SYM_MARKUP_NO_MODULE = 4, /* a mapping of no module that is known: left out */

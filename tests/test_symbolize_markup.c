@@ -56,6 +56,8 @@ static void describe(char *out, size_t size, const struct sym_markup_node *node)
     case SYM_MARKUP_BT:
         add(out, size, "bt #%" PRIu64 " 0x%" PRIx64 " %s", node->frame, node->address,
             node->is_return ? "ra" : "pc");
+        if (node->message.length)
+            add(out, size, " '%.*s'", TEXT(node->message));
         break;
     case SYM_MARKUP_PC:
         add(out, size, "pc 0x%" PRIx64 " %s", node->address, node->is_return ? "ra" : "pc");
@@ -96,6 +98,9 @@ static const struct {
     { "{{{bt:0:0x12345678:pc}}}", "bt #0 0x12345678 pc" },
     { "{{{bt:12:0x12345678:ra}}}", "bt #12 0x12345678 ra" },
     { "{{{bt:1:0x12345678}}}", "bt #1 0x12345678 ra" },
+    { "{{{bt:1:0x10:sp 0x7f0}}}", "bt #1 0x10 ra 'sp 0x7f0'" },
+    { "{{{bt:1:0x10:pc:sp 0x7f0}}}", "bt #1 0x10 pc 'sp 0x7f0'" },
+    { "{{{bt:1:0x10:ra:sp 0x0}}}", "bt #1 0x10 ra 'sp 0x0'" },
     { "{{{pc:0x12345678}}}", "pc 0x12345678 ra" },
     { "{{{pc:0x12345678:pc}}}", "pc 0x12345678 pc" },
     { "{{{data:0x12345678}}}", "data 0x12345678" },
@@ -121,6 +126,14 @@ static const struct {
     { "{{{bt:0}}}", "malformed" },
     { "{{{bt:0:0x10:ra:}}}", "malformed" },
     { "{{{bt:0:0x10:xx}}}", "malformed" },
+    { "{{{bt:0:0x10:sp 7f0}}}", "malformed" },
+    { "{{{bt:0:0x10:sp 0x}}}", "malformed" },
+    { "{{{bt:0:0x10:sp 0x10:pc}}}", "malformed" },
+    { "{{{bt:0:0x10:pc:sp 0x10:more}}}", "malformed" },
+    { "{{{bt:0:0x10:pc:ra}}}", "malformed" },
+    { "{{{bt:0:10:pc}}}", "malformed" },
+    { "{{{pc:0x10:sp 0x10}}}", "malformed" },
+    { "{{{pc:0x10:pc:ra}}}", "malformed" },
     { "{{{pc}}}", "malformed" },
     { "{{{data}}}", "malformed" },
     { "{{{symbol}}}", "malformed" },
@@ -306,6 +319,23 @@ START_TEST(lets_the_later_of_two_mappings_count)
 }
 END_TEST
 
+START_TEST(takes_a_mapping_that_is_there_for_repeated)
+{
+    struct sym_markup_context *context = sym_markup_context_new();
+
+    (void)apply(context, "{{{module:0:a:elf:01}}}");
+    (void)apply(context, "{{{module:1:b:elf:02}}}");
+    ck_assert_int_eq(apply(context, "{{{mmap:0x1000:0x1000:load:0:r:0x0}}}"), SYM_MARKUP_DONE);
+    ck_assert_int_eq(apply(context, "{{{mmap:0x1000:0x1000:load:0:rw:0x0}}}"), SYM_MARKUP_REPEATED);
+    ck_assert_int_eq(apply(context, "{{{mmap:0x1000:0x1000:load:0:r:0x10}}}"), SYM_MARKUP_OVERLAP);
+    ck_assert_int_eq(apply(context, "{{{mmap:0x1000:0x1000:load:1:r:0x10}}}"), SYM_MARKUP_OVERLAP);
+    ck_assert_int_eq(apply(context, "{{{mmap:0x1000:0x1001:load:1:r:0x10}}}"), SYM_MARKUP_OVERLAP);
+    ck_assert_int_eq(apply(context, "{{{mmap:0x1001:0x1000:load:1:r:0x11}}}"), SYM_MARKUP_OVERLAP);
+    assert_place(context, 0x1800, "b+0x810");
+    sym_markup_context_free(context);
+}
+END_TEST
+
 START_TEST(leaves_out_mappings_that_cannot_be)
 {
     struct sym_markup_context *context = sym_markup_context_new();
@@ -384,6 +414,7 @@ int main(void)
     tcase_add_test(context, maps_addresses_to_modules);
     tcase_add_test(context, keeps_the_first_of_two_modules_with_one_number);
     tcase_add_loop_test(context, lets_the_later_of_two_mappings_count, 0, ROWS(overlaps));
+    tcase_add_test(context, takes_a_mapping_that_is_there_for_repeated);
     tcase_add_test(context, leaves_out_mappings_that_cannot_be);
     tcase_add_test(context, remembers_a_bounded_number);
     tcase_add_test(context, survives_every_failing_allocation);

@@ -240,8 +240,8 @@ static const struct sym_frame *frames_of(const struct filter *filter, const stru
     return outcome->frame_count ? frames + outcome->first_frame : NULL;
 }
 
-/* "   #1.2  0x0000000000001139 in f() src/f.c:12 <libc.so>+0x1139": frame index of those of an
- * element; the real function has no ".2".  */
+/* "   #1.2  0x0000000000001139 in f() src/f.c:12 <libc.so>+0x1139 sp 0x7ff0": frame index of those
+ * of an element; the real function has no ".2".  */
 static void add_backtrace_frame(struct filter *filter, struct buffer *out,
                                 const struct sym_markup_node *node, const struct outcome *outcome,
                                 size_t index)
@@ -255,11 +255,7 @@ static void add_backtrace_frame(struct filter *filter, struct buffer *out,
     while (out->length - start < 9)
         add_text(out, " ");
     add_format(out, "0x%016" PRIx64, node->address);
-    if (!outcome->found) {
-        add_text(out, " is not covered by any module");
-        return;
-    }
-    add_text(out, " in ");
+    add_text(out, outcome->found ? " in " : " is not covered by any module");
     if (frames) {
         add_text(out, frame_name(filter->settings, &frames[index]));
         add_text(out, " ");
@@ -268,7 +264,12 @@ static void add_backtrace_frame(struct filter *filter, struct buffer *out,
             add_format(out, ":%" PRIu32 " ", frames[index].line);
         }
     }
-    add_place(out, &outcome->place);
+    if (outcome->found)
+        add_place(out, &outcome->place);
+    if (node->message.length) {
+        add_text(out, " ");
+        buffer_add(out, node->message.bytes, node->message.length);
+    }
 }
 
 /* "f()[src/f.c:12]", or where it is.  */

@@ -78,9 +78,10 @@ static void check_mapping(const struct sym_markup_node *node, enum sym_markup_ef
     bool wraps = node->size_bytes == 0 || node->address + (node->size_bytes - 1) < node->address;
 
     HOLD(effect == SYM_MARKUP_DONE || effect == SYM_MARKUP_OVERLAP ||
-         effect == SYM_MARKUP_NO_MODULE || effect == SYM_MARKUP_BAD_RANGE);
+         effect == SYM_MARKUP_REPEATED || effect == SYM_MARKUP_NO_MODULE ||
+         effect == SYM_MARKUP_BAD_RANGE);
     HOLD(!wraps || effect == SYM_MARKUP_BAD_RANGE || effect == SYM_MARKUP_NO_MODULE);
-    if (effect == SYM_MARKUP_DONE || effect == SYM_MARKUP_OVERLAP)
+    if (effect != SYM_MARKUP_NO_MODULE && effect != SYM_MARKUP_BAD_RANGE)
         remember(node);
 }
 
