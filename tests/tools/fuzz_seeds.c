@@ -253,7 +253,17 @@ static void save_markup(void)
         "{{{data:0}}}{{{symbol:_Z3foov}}}{{{dumpfile:llvm-profdata:x}}}{{{bt:x}}}{{{unknown}}}{{{\n"
         "{{{reset:end}}}{{{reset}}}{{{mmap:0xffffffffffffffff:1:load:0:x:0}}}\n";
 
+    static const char log[] =
+        "{{{reset}}}\n{{{module:0:a:elf:0123}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n"
+        "10\n11\n{{{bt:0:0x1010:pc}}}\n{{{bt:1:0x1020:ra}}}\n{{{bt:4:0x3000}}}\n"
+        "[1.0][10][11][tag] INFO: {{{module:0:a:elf:0123}}}\n"
+        "[1.0][10][11][tag] INFO: {{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n"
+        "[1.0][10][11][tag] INFO: {{{bt:0:0x1010:pc}}}\n"
+        "[1.0] 10:12> {{{bt:0:0x1010:pc}}} {{{bt:1:0x1011:sp 0x10}}}\n"
+        "[1.0][10][11][tag] INFO: {{{bt:1:0x1010}}}\n{{{reset}}}\n{{{bt:1:x}}}\n";
+
     save("fuzz_symbolize_markup", "elements", text, sizeof text - 1);
+    save("fuzz_profile_markup", "log", log, sizeof log - 1);
 }
 
 /* ---- Profiles of other tools ---- */
