@@ -10,9 +10,11 @@
 
 #include "libstore/internal.h"
 
-#define DEFAULT_BUSY_MS     5000
-#define DEFAULT_CACHE_BYTES ((size_t)32 << 20)
-#define LARGEST_VALUE       (64 << 20) /* bytes of a text or blob that we look at */
+#define DEFAULT_BUSY_MS 5000
+/* SQLite also sorts this much at a time; what lies in a CPU's cache sorts three times as fast.  */
+#define READ_CACHE_BYTES  ((size_t)4 << 20)
+#define WRITE_CACHE_BYTES ((size_t)32 << 20)
+#define LARGEST_VALUE     (64 << 20) /* bytes of a text or blob that we look at */
 
 /* ---- SQL ---- */
 
@@ -49,7 +51,10 @@ enum store_status store_number(struct store *store, const char *sql, int64_t *ou
 static enum store_status configure(struct store *store, const struct store_options *options,
                                    struct store_error *error)
 {
-    size_t cache = options && options->cache_bytes ? options->cache_bytes : DEFAULT_CACHE_BYTES;
+    bool writes = store->mode == STORE_APPEND && store->path;
+    size_t cache = options && options->cache_bytes ? options->cache_bytes
+                   : writes                        ? WRITE_CACHE_BYTES
+                                                   : READ_CACHE_BYTES;
     unsigned busy = options && options->busy_ms ? options->busy_ms : DEFAULT_BUSY_MS;
     char pragma[160];
 
@@ -63,7 +68,7 @@ static enum store_status configure(struct store *store, const struct store_optio
     (void)sqlite3_busy_timeout(store->db, (int)busy);
     (void)snprintf(pragma, sizeof pragma,
                    "PRAGMA mmap_size = 0; PRAGMA cell_size_check = 1; PRAGMA cache_size = -%zu;"
-                   "PRAGMA temp_store = MEMORY",
+                   "PRAGMA temp_store = FILE",
                    cache / 1024);
     return store_run(store, pragma, error);
 }

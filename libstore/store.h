@@ -88,7 +88,7 @@ struct store_options {
     size_t size;               /* sizeof(struct store_options) */
     enum store_mode mode;      /* of store_open() */
     unsigned busy_ms;          /* how long to wait for another writer; 0: 5000 */
-    size_t cache_bytes;        /* pages that SQLite keeps; 0: 32 MiB */
+    size_t cache_bytes;        /* pages that SQLite keeps; 0: 32 MiB to write a file, else 4 MiB */
     const char *temporary_dir; /* for sorting; NULL: $TMPDIR, else /tmp.  Borrowed */
 };
 

@@ -108,7 +108,12 @@ CREATE TABLE thread (
 CREATE TABLE module (
     id       INTEGER PRIMARY KEY,
     name     TEXT NOT NULL, -- its path, or '[vdso]', ...
-    build_id TEXT           -- hexadecimal; NULL: unknown
+    build_id TEXT,          -- hexadecimal; NULL: unknown
+    -- What its frames are called that have no other name: '[libc.so.6]', of a module without a name
+    -- '[build ID]'; NULL: neither.  Stored, since views ask for it once a sample.
+    label    TEXT GENERATED ALWAYS AS (
+        '[' || nullif(iif(name = '', build_id, trim(replace(name, rtrim(name, replace(name, '/', '')), ''), '[]')), '')
+            || ']') STORED
 ) STRICT;
 
 -- Where a process has a module: addresses [address, address + size).
@@ -168,12 +173,10 @@ CREATE INDEX callsite_by_parent ON callsite (parent_id, frame_id);
 -- '[build ID]' of a module without a name.
 CREATE VIEW frame_name AS
 SELECT f.id, f.module_id, m.name AS module, f.vaddr,
-       coalesce(fn.text, CASE WHEN b.name LIKE '[%' THEN b.name WHEN b.name <> '' THEN '[' || b.name || ']' END, '[unknown]') AS name,
+       coalesce(fn.text, m.label, '[unknown]') AS name,
        file.text AS file, s.line
 FROM frame AS f
 LEFT JOIN module AS m ON m.id = f.module_id
-LEFT JOIN (SELECT id, iif(name = '', build_id, replace(name, rtrim(name, replace(name, '/', '')), '')) AS name
-           FROM module) AS b ON b.id = f.module_id
 LEFT JOIN symbol AS s ON s.frame_id = f.id AND s.inline_depth = 0
 LEFT JOIN string AS fn ON fn.id = s.function
 LEFT JOIN string AS file ON file.id = s.file;

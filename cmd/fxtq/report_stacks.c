@@ -155,12 +155,7 @@ static void add_picked(const struct request *request, struct text *sql)
 static void add_named(const struct request *request, struct text *sql)
 {
     static const char function[] =
-        "coalesce(nullif(fn.text, ''),\n"
-        "           CASE WHEN m.name LIKE '[%' THEN m.name\n"
-        "                WHEN m.name IS NOT NULL AND m.name NOT LIKE '%/' AND m.name <> ''\n"
-        "                THEN '[' || replace(m.name, rtrim(m.name, replace(m.name, '/', '')), '') "
-        "|| ']' END,\n"
-        "           '[unknown]')";
+        "coalesce(nullif(fn.text, ''), m.label, '[unknown]')";
     bool lines = is_by(request, "line");
     const char *name = is_by(request, "file")     ? "coalesce(nullif(file.text, ''), '[unknown]')"
                        : is_by(request, "module") ? "coalesce(nullif(m.name, ''), '[unknown]')"
