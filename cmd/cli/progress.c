@@ -1,4 +1,6 @@
 /* How far a long job is, for people who watch.  */
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,10 +17,18 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* A terminal that cannot clear a line, as editors and the consoles of pipelines have them.  */
+static bool is_dumb(void)
+{
+    const char *terminal = getenv("TERM");
+
+    return terminal && strcmp(terminal, "dumb") == 0;
+}
+
 void cli_progress_start(struct cli_progress *progress, const char *what, uint64_t total)
 {
     *progress = (struct cli_progress){ .what = what, .total = total };
-    if (isatty(STDERR_FILENO))
+    if (isatty(STDERR_FILENO) && !is_dumb())
         progress->started_ns = now_ns();
 }
 
