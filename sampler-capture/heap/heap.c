@@ -158,14 +158,15 @@ static void summarize(const struct run *run, bool fine, size_t running)
     const struct recorder *recorder = &run->recorder;
     const struct record_loss *lost = &run->server.lost;
     char allocations[64], frees[64], processes[64];
+    double kib = (double)stream_bytes(run->stream) / 1024;
 
     cli_note(
-        "%s: %s and %s of %s in %.2f s; %.1f KiB", run->output.name,
+        "%s: %s and %s of %s in %.2f s; %.1f %s", run->output.name,
         counted(allocations, recorder->allocations, "sampled allocation", "sampled allocations"),
         counted(frees, recorder->frees, "free", "frees"),
         counted(processes, recorder->processes, "process", "processes"),
         (double)(host_clock_ns(CLOCK_MONOTONIC) - run->about.monotonic_ns) / 1e9,
-        (double)stream_bytes(run->stream) / 1024);
+        kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
     if (lost->allocations + lost->frees)
         cli_note("lost: %s and %s, since the capture could not keep up: take a larger --interval",
                  counted(allocations, lost->allocations, "allocation", "allocations"),
