@@ -1,0 +1,33 @@
+#!/bin/sh
+# The tutorial: its commands run, one after another, and print what the page says.
+set -eu
+
+fail() {
+    echo "FAIL: $1"
+    exit 1
+}
+
+cd "$WORK"
+# What the page is checked with tells a wrong page from a right one.
+page() { printf "# A page\n\n\`\`\`console\n%s\n\`\`\`\n" "$1" >page.md; }
+page '$ printf "found 17 of %s\\n" words
+found 3 of words'
+"$ROOT/scripts/tutorial" --check page.md >out || fail "a right page: $(cat out)"
+page '$ printf "found 17 of %s\\n" words
+found 17 of them'
+! "$ROOT/scripts/tutorial" --check page.md >out || fail "a wrong page passes"
+grep -q 'found 17 of them' out || fail "a wrong page: $(cat out)"
+page '$ false'
+! "$ROOT/scripts/tutorial" --check page.md >out || fail "a command that fails passes"
+
+if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
+    grep -q perf_event err || fail "$(cat err)"
+    echo "SKIP: perf_event_open is not permitted here"
+    exit 0
+fi
+"$ROOT/scripts/tutorial" --check >out || fail "$(cat out)"
+# Links of the page lead somewhere.
+grep -o '](\([^)]*\))' "$ROOT/docs/tutorial.md" | tr -d '()]' | while read -r link; do
+    [ -e "$ROOT/docs/$link" ] || fail "no $link"
+done
+grep -q 'docs/tutorial.md' "$ROOT/README.md" || fail "the README does not link it"
