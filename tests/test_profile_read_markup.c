@@ -181,7 +181,7 @@ static const struct {
     { "one number alone, or two and other text, say nothing",
       "7\n{{{bt:0:0x1}}}\n1\n2\ntext\n{{{bt:0:0x1}}}\n1\n\n2\n{{{bt:0:0x1}}}\n1\n2x\n{{{bt:0:0x1}}}"
       "\n"
-      "18446744073709551616\n2\n{{{bt:0:0x1}}}\n",
+      "9223372036854775808\n2\n{{{bt:0:0x1}}}\n",
       "bt: unknown\nbt: unknown\nbt 1/2: unknown\nbt: unknown\nbt: unknown\n", "" },
     { "what only looks like a prefix is none",
       "[12][1][2] {{{bt:0:0x1}}}\n[1.][1][2] {{{bt:0:0x1}}}\n[.1][1][2] {{{bt:0:0x1}}}\n"

@@ -147,7 +147,7 @@ static void note(struct reader *reader, enum profile_markup_kind kind)
 
 /* ---- Lines that say whose they are ---- */
 
-/* Passes digits; NULL: there are none, or not such that *number can hold them.  */
+/* Passes the digits of a koid; NULL: there are none, or of no koid.  */
 static const char *take_number(const char *at, const char *limit, uint64_t *number)
 {
     const char *start = at;
@@ -157,7 +157,7 @@ static const char *take_number(const char *at, const char *limit, uint64_t *numb
         if (__builtin_mul_overflow(*number, UINT64_C(10), number) ||
             __builtin_add_overflow(*number, (uint64_t)(*at - '0'), number))
             return NULL;
-    return at > start ? at : NULL;
+    return at > start && *number <= INT64_MAX ? at : NULL; /* bit 63 is clear */
 }
 
 static const char *take_byte(const char *at, const char *limit, char byte)
