@@ -11,28 +11,10 @@
 #include "libstore/internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/profile_records.h"
+#include "tests/support/stores.h"
 
 static const uint64_t deep[] = { 0x1000, 0x1801, 0x9001, 0xffffffff80000001 };
 static const uint64_t other[] = { 0x1800, 0x5001 };
-
-static struct store *new_store(const char *path)
-{
-    struct store_error error = { .status = STORE_OK };
-    struct store *store = NULL;
-
-    ck_assert_msg(store_create(path, NULL, &store, &error) == STORE_OK, "%s", error.message);
-    return store;
-}
-
-static struct store *reopen(const char *path, enum store_mode mode)
-{
-    struct store_options options = { .size = sizeof options, .mode = mode };
-    struct store_error error = { .status = STORE_OK };
-    struct store *store = NULL;
-
-    ck_assert_msg(store_open(path, &options, &store, &error) == STORE_OK, "%s", error.message);
-    return store;
-}
 
 /* Import records as the trace whose only bytes are those of text: no assertions inside.  */
 static enum store_status import(struct store *store, const char *text,
@@ -60,43 +42,6 @@ static void import_well(struct store *store, const char *text, const struct fxt_
     ck_assert_msg(import(store, text, records, count, &error) == STORE_OK, "%s", error.message);
 }
 
-static int64_t number(struct store *store, const char *sql)
-{
-    struct store_error error = { .status = STORE_OK };
-    int64_t value = 0;
-
-    ck_assert_msg(store_number(store, sql, &value, &error) == STORE_OK, "%s: %s", sql,
-                  error.message);
-    return value;
-}
-
-/* The first column of all rows, each with a ';' behind it.  From malloc().  */
-static char *texts(struct store *store, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    char *out = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&out, &size);
-
-    ck_assert_msg(sqlite3_prepare_v2(store_sqlite(store), sql, -1, &statement, NULL) == SQLITE_OK,
-                  "%s", sqlite3_errmsg(store_sqlite(store)));
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-        const unsigned char *text = sqlite3_column_text(statement, 0);
-
-        (void)fprintf(stream, "%s;", text ? (const char *)text : "NULL");
-    }
-    (void)sqlite3_finalize(statement);
-    (void)fclose(stream);
-    return out;
-}
-
-#define ck_assert_rows(store, sql, expected) \
-    do {                                     \
-        char *rows_ = texts((store), (sql)); \
-        ck_assert_str_eq(rows_, (expected)); \
-        free(rows_);                         \
-    } while (0)
-
 /* ---- Samples ---- */
 
 /* The root first.  */
@@ -121,7 +66,7 @@ START_TEST(names_modules_that_come_after_their_samples)
     import_well(store, "late", records, COUNT_OF(records));
     ck_assert_rows(store, "SELECT ts FROM cpu_sample ORDER BY id", "10;20;30;");
     ck_assert_rows(store, STACK_OF(""), "[lib.so]>[app];[app]>[app];[app]>[app];");
-    ck_assert_int_eq(number(store, "SELECT samples_ordered FROM capture"), 1);
+    ck_assert_int_eq(row_number(store, "SELECT samples_ordered FROM capture"), 1);
     ck_assert_rows(store, "SELECT n || ' ' || typeof(value) FROM callsite_sum ORDER BY n",
                    "1 null;2 null;");
     ck_assert_rows(store,
@@ -155,7 +100,7 @@ START_TEST(writes_early_what_is_known_early)
     ck_assert_rows(store, "SELECT ts || ' ' || weight FROM cpu_sample ORDER BY id",
                    "10 7;20 7;25 7;30 7;40 7;");
     ck_assert_rows(store, STACK_OF("AND n > 3"), "[late.so]>[app];[late.so]>[app];");
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM callsite"), 4);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM callsite"), 4);
     ck_assert_rows(store, "SELECT n || ' ' || value FROM callsite_sum ORDER BY n", "2 14;3 21;");
     store_close(store);
 }
@@ -180,9 +125,9 @@ START_TEST(stores_a_stack_once_whoever_had_it)
 
     import_well(store, "first", first, COUNT_OF(first));
     import_well(store, "second", second, COUNT_OF(second));
-    ck_assert_int_eq(number(store, "SELECT count(DISTINCT callsite_id) FROM cpu_sample"), 1);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM callsite"), 2);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM module"), 1);
+    ck_assert_int_eq(row_number(store, "SELECT count(DISTINCT callsite_id) FROM cpu_sample"), 1);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM callsite"), 2);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM module"), 1);
     ck_assert_rows(store,
                    "SELECT capture_id || ' ' || pid || ' ' || coalesce(name, '-') FROM "
                    "process ORDER BY id",
@@ -212,8 +157,8 @@ START_TEST(takes_a_capture_once)
     import_well(store, "others", sample(), 1);
     ck_assert_int_eq(import(store, "bytes", sample(), 1, &error), STORE_KNOWN);
     ck_assert_str_eq(error.message, "the store has this capture already");
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM capture"), 2);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM cpu_sample"), 2);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM capture"), 2);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM cpu_sample"), 2);
     store_close(store);
 }
 END_TEST
@@ -253,13 +198,13 @@ START_TEST(leaves_nothing_of_an_import_that_was_given_up)
 
     enter_folder();
     make_file();
-    store = reopen("s", STORE_APPEND);
+    store = reopen_store("s", STORE_APPEND);
     ck_assert_int_eq(store_import_open(store, NULL, &in, NULL), STORE_OK);
     ck_assert_int_eq(store_import_record(in, sample(), (struct fxt_bytes){ NULL, 0 }, NULL),
                      STORE_OK);
     store_import_close(in);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM process"), 1);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM cpu_sample"), 1);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM process"), 1);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM cpu_sample"), 1);
     store_close(store);
     leave_folder();
 }
@@ -311,7 +256,7 @@ START_TEST(writes_nothing_to_a_store_that_is_read)
 
     enter_folder();
     make_file();
-    store = reopen("s", STORE_READ);
+    store = reopen_store("s", STORE_READ);
     ck_assert_int_eq(store_import_open(store, NULL, &in, NULL), STORE_INVALID);
     ck_assert_int_ne(sqlite3_exec(store_sqlite(store), "DELETE FROM capture", NULL, NULL, NULL),
                      SQLITE_OK);
@@ -355,11 +300,12 @@ START_TEST(trusts_no_store)
     ck_assert_msg(sqlite3_exec(db, changes[_i].sql, NULL, NULL, NULL) == SQLITE_OK, "%s",
                   sqlite3_errmsg(db));
     (void)sqlite3_close(db);
-    store = reopen("s", STORE_APPEND);
+    store = reopen_store("s", STORE_APPEND);
     ck_assert_int_eq(import(store, "more", records, COUNT_OF(records), &error),
                      changes[_i].message[0] ? STORE_CORRUPT : STORE_OK);
     ck_assert_str_eq(error.message, changes[_i].message);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM capture"), changes[_i].message[0] ? 1 : 2);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM capture"),
+                     changes[_i].message[0] ? 1 : 2);
     store_close(store);
     leave_folder();
 }
@@ -382,7 +328,7 @@ START_TEST(brings_an_old_store_up_to_date_step_by_step)
 
     ck_assert_int_eq(store_run(store, "PRAGMA user_version = 1", NULL), STORE_OK);
     ck_assert_int_eq(store_migrate(store, steps, 2, NULL), STORE_OK);
-    ck_assert_int_eq(number(store, "PRAGMA user_version"), 3);
+    ck_assert_int_eq(row_number(store, "PRAGMA user_version"), 3);
     ck_assert_rows(store, "SELECT x FROM added_by_2", "by 3;");
     ck_assert_int_eq(store_migrate(store, steps, 2, NULL), STORE_OK); /* nothing to do */
     ck_assert_rows(store, "SELECT x FROM added_by_2", "by 3;");
@@ -396,9 +342,9 @@ START_TEST(leaves_an_old_store_as_it_is_when_a_step_fails)
 
     ck_assert_int_eq(store_run(store, "PRAGMA user_version = 1", NULL), STORE_OK);
     ck_assert_int_eq(store_migrate(store, broken, 2, NULL), STORE_CORRUPT);
-    ck_assert_int_eq(number(store, "PRAGMA user_version"), 1);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'added_by_2'"),
-                     0);
+    ck_assert_int_eq(row_number(store, "PRAGMA user_version"), 1);
+    ck_assert_int_eq(
+        row_number(store, "SELECT count(*) FROM sqlite_schema WHERE name = 'added_by_2'"), 0);
     store_close(store);
 }
 END_TEST
@@ -464,12 +410,12 @@ START_TEST(survives_every_failed_allocation)
             break;
         ck_assert_msg(status == STORE_NO_MEMORY, "allocation %lu: status %d, %s", n, (int)status,
                       error.message);
-        ck_assert_int_eq(number(store, "SELECT count(*) FROM capture"), 1);
-        ck_assert_int_eq(number(store, "SELECT count(*) FROM cpu_sample"), 1);
+        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM capture"), 1);
+        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM cpu_sample"), 1);
         failures++;
     }
     ck_assert_uint_gt(failures, 50);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM cpu_sample"), 3);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM cpu_sample"), 3);
     store_close(store);
 }
 END_TEST

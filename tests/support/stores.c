@@ -1,0 +1,54 @@
+#include "tests/support/stores.h"
+
+#include <check.h>
+#include <stdio.h>
+
+#include "libstore/internal.h"
+
+struct store *new_store(const char *path)
+{
+    struct store_error error = { .status = STORE_OK };
+    struct store *store = NULL;
+
+    ck_assert_msg(store_create(path, NULL, &store, &error) == STORE_OK, "%s", error.message);
+    return store;
+}
+
+struct store *reopen_store(const char *path, enum store_mode mode)
+{
+    struct store_options options = { .size = sizeof options, .mode = mode };
+    struct store_error error = { .status = STORE_OK };
+    struct store *store = NULL;
+
+    ck_assert_msg(store_open(path, &options, &store, &error) == STORE_OK, "%s", error.message);
+    return store;
+}
+
+int64_t row_number(struct store *store, const char *sql)
+{
+    struct store_error error = { .status = STORE_OK };
+    int64_t value = 0;
+
+    ck_assert_msg(store_number(store, sql, &value, &error) == STORE_OK, "%s: %s", sql,
+                  error.message);
+    return value;
+}
+
+char *row_texts(struct store *store, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    char *out = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&out, &size);
+
+    ck_assert_msg(sqlite3_prepare_v2(store_sqlite(store), sql, -1, &statement, NULL) == SQLITE_OK,
+                  "%s", sqlite3_errmsg(store_sqlite(store)));
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(statement, 0);
+
+        (void)fprintf(stream, "%s;", text ? (const char *)text : "NULL");
+    }
+    (void)sqlite3_finalize(statement);
+    (void)fclose(stream);
+    return out;
+}

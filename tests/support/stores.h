@@ -1,0 +1,27 @@
+/* stores.h - stores for tests, and what is in them.  The running test fails where something does
+ * not succeed.  */
+#ifndef TESTS_STORES_H
+#define TESTS_STORES_H
+
+#include <stdlib.h>
+
+#include "libstore/store.h"
+
+/* What store_create() and store_open() give.  */
+struct store *new_store(const char *path);
+struct store *reopen_store(const char *path, enum store_mode mode);
+
+/* The first column of the first row.  */
+int64_t row_number(struct store *store, const char *sql);
+
+/* The first column of all rows, each with a ';' behind it.  From malloc().  */
+char *row_texts(struct store *store, const char *sql);
+
+#define ck_assert_rows(store, sql, expected)     \
+    do {                                         \
+        char *rows_ = row_texts((store), (sql)); \
+        ck_assert_str_eq(rows_, (expected));     \
+        free(rows_);                             \
+    } while (0)
+
+#endif /* TESTS_STORES_H */
