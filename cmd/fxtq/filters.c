@@ -1,30 +1,172 @@
 #include "cmd/fxtq/filters.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Options ---- */
+
+/* "1,2", each a number.  */
+static void add_numbers(struct text *list, const char *option, const char *value)
+{
+    while (true) {
+        size_t length = strcspn(value, ",");
+        char item[32];
+
+        (void)snprintf(item, sizeof item, "%.*s", (int)(length < 31 ? length : 31), value);
+        text_addf(list, "%s%" PRIu64, list->length ? "," : "",
+                  cli_number(option, item, 0, UINT32_MAX));
+        if (value[length] == '\0')
+            return;
+        value += length + 1;
+    }
+}
+
+static void add_names(struct text *list, const char *value)
+{
+    text_adds(list, list->bytes ? "," : "");
+    text_adds(list, value);
+}
+
+static void take_time(struct filters *filters, const char *value)
+{
+    struct cli_select select = { .kinds = 0 };
+
+    cli_select_time(&select, "--time", value);
+    filters->from = select.from;
+    filters->limit = select.limit;
+    cli_select_release(&select);
+    filters->given |= FILTER_TIME;
+}
+
+static void take_text(struct filters *filters, const char **text, unsigned bit, const char *value)
+{
+    *text = value;
+    filters->given |= bit;
+}
+
 bool filters_take(struct filters *filters, int key, const char *value)
 {
-    const char **const texts[] = {
-        [SELECT_TYPE - SELECT_FIRST] = &filters->type,
-        [SELECT_FOCUS - SELECT_FIRST] = &filters->focus,
-        [SELECT_IGNORE - SELECT_FIRST] = &filters->ignore,
-        [SELECT_HIDE - SELECT_FIRST] = &filters->hide,
-        [SELECT_SHOW_FROM - SELECT_FIRST] = &filters->show_from,
-        [SELECT_TIME - SELECT_FIRST] = NULL,
-        [SELECT_PID - SELECT_FIRST] = &filters->pids,
-        [SELECT_TID - SELECT_FIRST] = &filters->tids,
-        [SELECT_COMM - SELECT_FIRST] = &filters->comms,
-        [SELECT_CPU - SELECT_FIRST] = &filters->cpus,
-    };
-
-    if (key < SELECT_FIRST || key > SELECT_CAPTURE)
-        return false;
-    if (key == SELECT_CAPTURE)
+    switch (key) {
+    case SELECT_TYPE:
+        take_text(filters, &filters->type, 0, value);
+        return true;
+    case SELECT_FOCUS:
+        take_text(filters, &filters->focus, FILTER_STACK, value);
+        return true;
+    case SELECT_IGNORE:
+        take_text(filters, &filters->ignore, FILTER_STACK, value);
+        return true;
+    case SELECT_HIDE:
+        take_text(filters, &filters->hide, FILTER_SHAPE, value);
+        return true;
+    case SELECT_SHOW_FROM:
+        take_text(filters, &filters->show_from, FILTER_SHAPE, value);
+        return true;
+    case SELECT_TIME:
+        take_time(filters, value);
+        return true;
+    case SELECT_PID:
+        add_numbers(&filters->pids, "--pid", value);
+        filters->given |= FILTER_PROCESS;
+        return true;
+    case SELECT_TID:
+        add_numbers(&filters->tids, "--tid", value);
+        filters->given |= FILTER_THREAD;
+        return true;
+    case SELECT_COMM:
+        add_names(&filters->comms, value);
+        filters->given |= FILTER_COMM;
+        return true;
+    case SELECT_CPU:
+        add_numbers(&filters->cpus, "--cpu", value);
+        filters->given |= FILTER_CPU;
+        return true;
+    case SELECT_CAPTURE:
         filters->capture = (int64_t)cli_number("--capture", value, 1, INT64_MAX);
-    else if (key == SELECT_TIME)
-        cli_select_time(&filters->time, "--time", value);
-    else
-        *texts[key - SELECT_FIRST] = value;
-    return true;
+        return true;
+    default:
+        return false;
+    }
 }
+
+const char *filters_name(unsigned bit)
+{
+    switch (bit) {
+    case FILTER_STACK:
+        return "--focus and --ignore";
+    case FILTER_SHAPE:
+        return "--hide and --show-from";
+    case FILTER_TIME:
+        return "--time";
+    case FILTER_PROCESS:
+        return "--pid";
+    case FILTER_THREAD:
+        return "--tid";
+    case FILTER_COMM:
+        return "--comm";
+    default:
+        return "--cpu";
+    }
+}
+
+void filters_release(struct filters *filters)
+{
+    free(filters->pids.bytes);
+    free(filters->tids.bytes);
+    free(filters->comms.bytes);
+    free(filters->cpus.bytes);
+}
+
+/* ---- Times ---- */
+
+static int64_t resolve(const struct filters *filters, const struct cli_time *time)
+{
+    int64_t ts;
+
+    if (!time->relative)
+        return time->ns;
+    if (!__builtin_add_overflow(filters->start_ts, time->ns, &ts))
+        return ts;
+    return time->ns < 0 ? INT64_MIN : INT64_MAX;
+}
+
+enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
+{
+    sqlite3_stmt *row = NULL;
+    int64_t count = 0;
+    int code = sqlite3_prepare_v2(db,
+                                  "SELECT min(start_ts), max(end_ts), count(*) FROM main.capture "
+                                  "WHERE ?1 IN (0, id)",
+                                  -1, &row, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(row, 1, filters->capture);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(row);
+    if (code == SQLITE_ROW) {
+        filters->start_ts = sqlite3_column_int64(row, 0);
+        filters->end_ts = sqlite3_column_int64(row, 1);
+        count = sqlite3_column_int64(row, 2);
+    }
+    (void)sqlite3_finalize(row);
+    if (code != SQLITE_ROW) {
+        cli_error("%s", sqlite3_errmsg(db));
+        return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
+    }
+    if (filters->capture && count == 0)
+        cli_usage_error("--capture: the store has no capture %" PRId64, filters->capture);
+    if ((filters->from.relative || filters->limit.relative) && count > 1)
+        cli_usage_error("--time: which of the %" PRId64 " captures? Give --capture ID", count);
+    filters->has_from = filters->from.given;
+    filters->has_limit = filters->limit.given;
+    filters->from_ts = resolve(filters, &filters->from);
+    filters->limit_ts = resolve(filters, &filters->limit);
+    return CLI_OK;
+}
+
+/* ---- As parameters ---- */
 
 static void bind_text(sqlite3_stmt *statement, const char *name, const char *text)
 {
@@ -34,58 +176,113 @@ static void bind_text(sqlite3_stmt *statement, const char *name, const char *tex
         (void)sqlite3_bind_text(statement, place, text, -1, SQLITE_STATIC);
 }
 
-static void bind_number(sqlite3_stmt *statement, const char *name, int64_t number)
+static void bind_number(sqlite3_stmt *statement, const char *name, bool given, int64_t number)
 {
     int place = sqlite3_bind_parameter_index(statement, name);
 
-    if (place)
+    if (place && given)
         (void)sqlite3_bind_int64(statement, place, number);
 }
 
-static void bind_time(sqlite3_stmt *statement, const char *name, const struct cli_time *time,
-                      int64_t first_ts)
-{
-    int64_t ns = time->ns;
-
-    if (!time->given)
-        return;
-    if (time->relative && __builtin_add_overflow(ns, first_ts, &ns))
-        ns = time->ns < 0 ? INT64_MIN : INT64_MAX;
-    bind_number(statement, name, ns);
-}
-
-void filters_bind(const struct filters *filters, sqlite3_stmt *statement, int64_t first_ts)
+void filters_bind(const struct filters *filters, sqlite3_stmt *statement)
 {
     bind_text(statement, ":type", filters->type);
     bind_text(statement, ":focus", filters->focus);
     bind_text(statement, ":ignore", filters->ignore);
     bind_text(statement, ":hide", filters->hide);
     bind_text(statement, ":show_from", filters->show_from);
-    bind_text(statement, ":pid", filters->pids);
-    bind_text(statement, ":tid", filters->tids);
-    bind_text(statement, ":comm", filters->comms);
-    bind_text(statement, ":cpu", filters->cpus);
-    bind_time(statement, ":from_ts", &filters->time.from, first_ts);
-    bind_time(statement, ":limit_ts", &filters->time.limit, first_ts);
-    if (filters->capture)
-        bind_number(statement, ":capture", filters->capture);
+    bind_text(statement, ":pid", filters->pids.bytes);
+    bind_text(statement, ":tid", filters->tids.bytes);
+    bind_text(statement, ":comm", filters->comms.bytes);
+    bind_text(statement, ":cpu", filters->cpus.bytes);
+    bind_number(statement, ":from_ts", filters->has_from, filters->from_ts);
+    bind_number(statement, ":limit_ts", filters->has_limit, filters->limit_ts);
+    bind_number(statement, ":capture", filters->capture != 0, filters->capture);
 }
 
-int filters_first_ts(const struct filters *filters, sqlite3 *db, int64_t *out)
-{
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(
-        db, "SELECT min(start_ts) FROM main.capture WHERE :capture IS NULL OR id = :capture", -1,
-        &statement, NULL);
+/* ---- As SQL ---- */
 
-    *out = 0;
-    if (code == SQLITE_OK) {
-        if (filters->capture)
-            bind_number(statement, ":capture", filters->capture);
-        code = sqlite3_step(statement);
-        if (code == SQLITE_ROW)
-            *out = sqlite3_column_int64(statement, 0);
+static void add_argument(struct text *sql, const char **separator, const char *name,
+                         const char *value)
+{
+    if (!value)
+        return;
+    text_addf(sql, "%s%s = ", *separator, name);
+    text_add_literal(sql, value);
+    *separator = " AND ";
+}
+
+static void add_number(struct text *sql, const char **separator, const char *name, bool given,
+                       int64_t value)
+{
+    if (!given)
+        return;
+    text_addf(sql, "%s%s = %" PRId64, *separator, name, value);
+    *separator = " AND ";
+}
+
+void filters_add_arguments(const struct filters *filters, const char *type, const char *per,
+                           struct text *sql)
+{
+    const char *separator = " WHERE ";
+
+    add_argument(sql, &separator, "type", type);
+    add_argument(sql, &separator, "per", per);
+    add_argument(sql, &separator, "focus", filters->focus);
+    add_argument(sql, &separator, "ignore", filters->ignore);
+    add_argument(sql, &separator, "hide", filters->hide);
+    add_argument(sql, &separator, "show_from", filters->show_from);
+    add_number(sql, &separator, "from_ts", filters->has_from, filters->from_ts);
+    add_number(sql, &separator, "limit_ts", filters->has_limit, filters->limit_ts);
+    add_argument(sql, &separator, "pid", filters->pids.bytes);
+    add_argument(sql, &separator, "tid", filters->tids.bytes);
+    add_argument(sql, &separator, "comm", filters->comms.bytes);
+    add_argument(sql, &separator, "cpu", filters->cpus.bytes);
+    add_number(sql, &separator, "capture", filters->capture != 0, filters->capture);
+}
+
+void filters_add_in(struct text *sql, const char *expression, const struct text *list, bool names)
+{
+    if (!list->bytes)
+        return;
+    text_addf(sql, " AND %s IN (", expression);
+    for (const char *item = list->bytes;;) {
+        size_t length = strcspn(item, ",");
+        char *copy = cli_allocate(length + 1, 1);
+
+        memcpy(copy, item, length);
+        if (names)
+            text_add_literal(sql, copy);
+        else
+            text_adds(sql, copy);
+        free(copy);
+        if (item[length] == '\0')
+            break;
+        text_adds(sql, ", ");
+        item += length + 1;
     }
-    (void)sqlite3_finalize(statement);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+    text_adds(sql, ")");
+}
+
+/* ---- For libstore ---- */
+
+void filters_to_store(const struct filters *filters, struct store_filter *out)
+{
+    *out = (struct store_filter){
+        .size = sizeof *out,
+        .sample_type = filters->type,
+        .focus = filters->focus,
+        .ignore = filters->ignore,
+        .hide = filters->hide,
+        .show_from = filters->show_from,
+        .has_from = filters->has_from,
+        .has_limit = filters->has_limit,
+        .from_ts = filters->from_ts,
+        .limit_ts = filters->limit_ts,
+        .pids = filters->pids.bytes,
+        .tids = filters->tids.bytes,
+        .comms = filters->comms.bytes,
+        .cpus = filters->cpus.bytes,
+        .capture = filters->capture,
+    };
 }

@@ -1,5 +1,14 @@
-/* filters.h - which samples are meant: the options of reports and flame graphs, by the names that
- * pprof and perf have for them, and the arguments of the SQL functions they become.  */
+/* filters.h - which samples and events are meant: the options of reports, flame graphs and exports,
+ * by the names that pprof and perf have for them; read once, then told to whoever asks as SQL, as
+ * arguments of the SQL functions, or as struct store_filter.
+ *
+ *     struct filters filters = { .type = NULL };
+ *     while ((key = cli_next(&parser)) != CLI_END)
+ *         if (!filters_take(&filters, key, parser.value))
+ *             ...
+ *     filters_resolve(&filters, db);              once there is a store
+ *     filters_bind(&filters, statement);          or one of the others
+ *     filters_release(&filters);  */
 #ifndef FXTQ_FILTERS_H
 #define FXTQ_FILTERS_H
 
@@ -7,6 +16,8 @@
 
 #include "cmd/cli/select.h"
 #include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/text.h"
+#include "libstore/export.h"
 
 /* Keys of the options, behind those of the command.  */
 enum {
@@ -25,35 +36,62 @@ enum {
 };
 
 /* Rows for the option table of a command.  */
-#define SELECT_OPTIONS                                                                         \
-    { SELECT_TYPE, 0, "sample-type", "TYPE",                                                   \
-      "what is added up: cpu, alloc_space, inuse_space,\nfree_space, ...; default: the first " \
-      "there is" },                                                                            \
-        { SELECT_FOCUS, 0, "focus", "REGEX", "only stacks with a function that matches" },     \
-        { SELECT_IGNORE, 0, "ignore", "REGEX", "no stacks with a function that matches" },     \
-        { SELECT_HIDE, 0, "hide", "REGEX", "leave functions that match out of stacks" },       \
-        { SELECT_SHOW_FROM, 0, "show-from", "REGEX",                                           \
-          "begin stacks at the outermost function that matches" },                             \
-        { SELECT_TIME, 0, "time", "FROM,TO",                                                   \
-          "only this time: +1.5s,+2s counts from the beginning" },                             \
-        { SELECT_PID, 0, "pid", "PID,...", "only these processes" },                           \
-        { SELECT_TID, 0, "tid", "TID,...", "only these threads" },                             \
-        { SELECT_COMM, 0, "comm", "NAME,...", "only threads of these names" },                 \
-        { SELECT_CPU, 0, "cpu", "CPU,...", "only what these CPUs ran" },                       \
-    {                                                                                          \
-        SELECT_CAPTURE, 0, "capture", "ID", "only this capture of the store; default: all"     \
+#define SELECT_OPTIONS                                                                      \
+    { SELECT_TYPE, 0, "sample-type", "TYPE",                                                \
+      "sample type, as in table sample_type: cpu, alloc_space,\n"                           \
+      "inuse_space, ...; default: the first of cpu, inuse_space, ...\nthat there is" },     \
+        { SELECT_FOCUS, 0, "focus", "REGEX", "only stacks that hold a match" },             \
+        { SELECT_IGNORE, 0, "ignore", "REGEX", "not those" },                               \
+        { SELECT_HIDE, 0, "hide", "REGEX", "take matching functions out of stacks" },       \
+        { SELECT_SHOW_FROM, 0, "show-from", "REGEX",                                        \
+          "let stacks begin at the outermost match; leave out the others" },                \
+        { SELECT_TIME, 0, "time", "FROM,TO",                                                \
+          "only that time: +1.5s counts from the capture's start, a bare\n"                 \
+          "number is absolute; one of them may be missing" },                               \
+        { SELECT_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more" },  \
+        { SELECT_TID, 't', "tid", "TID", "only this thread" },                              \
+        { SELECT_COMM, 0, "comm", "NAME",                                                   \
+          "only threads called so; of what has no thread, processes" },                     \
+        { SELECT_CPU, 0, "cpu", "CPU", "only this CPU" },                                   \
+    {                                                                                       \
+        SELECT_CAPTURE, 0, "capture", "ID", "only this capture of the store (default: all)" \
     }
+
+/* Bits of what was asked for.  */
+enum {
+    FILTER_STACK = 1,   /* --focus, --ignore */
+    FILTER_SHAPE = 2,   /* --hide, --show-from */
+    FILTER_TIME = 4,    /* --time */
+    FILTER_PROCESS = 8, /* --pid */
+    FILTER_THREAD = 16, /* --tid */
+    FILTER_COMM = 32,   /* --comm */
+    FILTER_CPU = 64,    /* --cpu */
+    FILTER_ALL = 127,
+};
 
 struct filters {
     const char *type; /* NULL: the first there is */
     const char *focus, *ignore, *hide, *show_from;
-    const char *pids, *tids, *comms, *cpus;
-    int64_t capture; /* 0: all */
-    struct cli_select time;
+    struct text pids, tids, comms, cpus; /* "1,2", "a,b"; bytes NULL: no such filter */
+    int64_t capture;                     /* 0: all */
+    struct cli_time from, limit;         /* as given */
+    unsigned given;                      /* FILTER_... */
+
+    /* By filters_resolve().  */
+    bool has_from, has_limit;
+    int64_t from_ts, limit_ts;
+    int64_t start_ts, end_ts; /* of what is looked at; 0 if there are no times */
 };
 
 /* Take an option of SELECT_OPTIONS.  False: key is none of them.  */
 bool filters_take(struct filters *filters, int key, const char *value);
+
+/* What FILTER_... is called, of one bit: "--focus and --ignore".  */
+const char *filters_name(unsigned bit);
+
+/* Learn from the store what times mean.  A capture that is not there, and times that count from the
+ * start of several captures, end the program with CLI_USAGE.  CLI_OK, or a message.  */
+enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db);
 
 /* The arguments of flamegraph(), call_tree() and their like behind a pattern, as SQL parameters.
  * */
@@ -61,10 +99,21 @@ bool filters_take(struct filters *filters, int key, const char *value);
     ":type, :per, :focus, :ignore, :hide, :show_from, :from_ts, :limit_ts, :pid, :tid, :comm, " \
     ":cpu, :capture"
 
-/* Bind them; those that were not asked for are NULL.  first_ts is where +TIME counts from.  */
-void filters_bind(const struct filters *filters, sqlite3_stmt *statement, int64_t first_ts);
+/* Bind them; those that were not asked for are NULL.  */
+void filters_bind(const struct filters *filters, sqlite3_stmt *statement);
 
-/* Where +TIME counts from: the earliest time of the capture, or of all.  SQLite's code.  */
-int filters_first_ts(const struct filters *filters, sqlite3 *db, int64_t *out);
+/* Append the same as " WHERE type = 'cpu' AND per = ... AND pid = '1,2'"; type and per may be NULL.
+ */
+void filters_add_arguments(const struct filters *filters, const char *type, const char *per,
+                           struct text *sql);
+
+/* Append " AND expression IN (1, 2)", or ('a', 'b') where it is names that the list has; nothing
+ * for no list.  */
+void filters_add_in(struct text *sql, const char *expression, const struct text *list, bool names);
+
+/* The same for libstore.  Borrows from filters.  */
+void filters_to_store(const struct filters *filters, struct store_filter *out);
+
+void filters_release(struct filters *filters);
 
 #endif /* FXTQ_FILTERS_H */

@@ -112,7 +112,7 @@ static enum cli_exit find_types(const struct filters *filters, sqlite3 *db, cons
         -1, &row, NULL);
 
     if (code == SQLITE_OK) {
-        filters_bind(filters, row, 0);
+        filters_bind(filters, row);
         while ((code = sqlite3_step(row)) == SQLITE_ROW && types->count < MOST_TYPES)
             types->items[types->count++] = (struct type){ copy_column(row, 0),
                                                           copy_column(row, 1) };
@@ -185,17 +185,18 @@ static enum cli_exit take_walk(const struct settings *settings, sqlite3 *db, con
                                const char *type, struct flame_page *page, size_t column)
 {
     struct filters filters = settings->filters;
+    enum cli_exit resolved = filters_resolve(&filters, db);
     sqlite3_stmt *row = NULL;
-    int64_t first_ts;
-    int code = filters_first_ts(&filters, db, &first_ts);
+    int code;
 
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(
-            db, "SELECT depth, name, module, self FROM call_tree(" SELECT_ARGUMENTS ")", -1, &row,
-            NULL);
+    if (resolved != CLI_OK)
+        return resolved;
+    code = sqlite3_prepare_v2(
+        db, "SELECT depth, name, module, self FROM call_tree(" SELECT_ARGUMENTS ")", -1, &row,
+        NULL);
     if (code == SQLITE_OK) {
         filters.type = type;
-        filters_bind(&filters, row, first_ts);
+        filters_bind(&filters, row);
         flame_page_begin(page, column);
         while ((code = sqlite3_step(row)) == SQLITE_ROW && take_row(page, row))
             ;
@@ -234,7 +235,7 @@ static char *find_command(const struct filters *filters, sqlite3 *db)
                            "SELECT coalesce(command, name) FROM main.capture WHERE :capture IS "
                            "NULL OR id = :capture ORDER BY id LIMIT 1",
                            -1, &row, NULL) == SQLITE_OK) {
-        filters_bind(filters, row, 0);
+        filters_bind(filters, row);
         if (sqlite3_step(row) == SQLITE_ROW)
             result = copy_column(row, 0);
     }
@@ -319,6 +320,6 @@ enum cli_exit fxtq_flamegraph(char **argv)
                                         before.store ? store_sqlite(before.store) : NULL));
     source_close(&source);
     source_close(&before);
-    cli_select_release(&settings.filters.time);
+    filters_release(&settings.filters);
     return status;
 }

@@ -17,6 +17,7 @@ enum cli_exit fxtq_symbolize(char **argv);  /* symbolize.c */
 enum cli_exit fxtq_coverage(char **argv);   /* symbolize.c */
 enum cli_exit fxtq_flamegraph(char **argv); /* flamegraph.c */
 enum cli_exit fxtq_report(char **argv);     /* report.c */
+enum cli_exit fxtq_export(char **argv);     /* export.c */
 enum cli_exit fxtq_help(char **argv);       /* help.c */
 enum cli_exit fxtq_schema(char **argv);     /* schema.c */
 

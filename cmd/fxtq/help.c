@@ -25,7 +25,8 @@ static const char sql_text[] =
     "'fxtq help filters' tells how they are filtered.\n";
 
 static const char filters_text[] =
-    "Filters of table functions, as WHERE name = value, and the options of reports:\n\n"
+    "Filters of table functions, as WHERE name = value, and the options of reports, flame graphs "
+    "and\nexports:\n\n"
     "  type                --sample-type  the sample type: cpu, alloc_space, inuse_space, "
     "free_space\n"
     "  per                 --by         function, file, line, module; call_top: thread, process\n"

@@ -12,6 +12,7 @@ static const struct fxtq_command commands[] = {
     { "coverage", fxtq_coverage, "tell how many frames have names, by module" },
     { "flamegraph", fxtq_flamegraph, "write a page that shows the stacks" },
     { "report", fxtq_report, "answer a question that has a name: top, tree, heap, ..." },
+    { "export", fxtq_export, "write captures as folded stacks or CSV" },
     { "help", fxtq_help, "explain SQL functions, filters or formats" },
     { "schema", fxtq_schema, "print the tables of a store, and what they mean" },
 };

@@ -14,20 +14,9 @@
 
 enum {
     OPTION_BY = 1,
-    OPTION_TYPE,
     OPTION_ROWS,
     OPTION_MINIMUM,
     OPTION_BINS,
-    OPTION_FOCUS,
-    OPTION_IGNORE,
-    OPTION_HIDE,
-    OPTION_SHOW_FROM,
-    OPTION_TIME,
-    OPTION_PID,
-    OPTION_TID,
-    OPTION_COMM,
-    OPTION_CPU,
-    OPTION_CAPTURE,
     OPTION_JSON,
     OPTION_MARKDOWN,
     OPTION_SQL,
@@ -46,26 +35,11 @@ const struct cli_option fxtq_report_options[] = {
       "thread, process; tree, callers, callees: function, file, line,\n"
       "module; heap: kind, function, file, module; cpu: cpu, thread,\n"
       "wait; timeline: thread, cpu, process, all" },
-    { OPTION_TYPE, 0, "sample-type", "TYPE",
-      "sample type, as in table sample_type: cpu, alloc_space, ...;\n"
-      "default: the first of cpu, inuse_space, ... that there is" },
     { OPTION_ROWS, 'n', "rows", "N", "no more rows than that; 0: all" },
     { OPTION_MINIMUM, 0, "min", "PERCENT",
       "leave out parts of trees that cost less (default 0.5)" },
     { OPTION_BINS, 0, "bins", "N", "columns of the timeline (default: what fits the terminal)" },
-    { OPTION_FOCUS, 0, "focus", "REGEX", "only stacks that hold a match; only slices called so" },
-    { OPTION_IGNORE, 0, "ignore", "REGEX", "not those" },
-    { OPTION_HIDE, 0, "hide", "REGEX", "take matching functions out of stacks" },
-    { OPTION_SHOW_FROM, 0, "show-from", "REGEX",
-      "let stacks begin at the outermost match; leave out the others" },
-    { OPTION_TIME, 0, "time", "FROM,TO",
-      "only that time: +1.5s counts from the capture's start, a bare\n"
-      "number is absolute; one of them may be missing" },
-    { OPTION_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more" },
-    { OPTION_TID, 't', "tid", "TID", "only this thread" },
-    { OPTION_COMM, 0, "comm", "NAME", "only threads called so; of what has no thread, processes" },
-    { OPTION_CPU, 0, "cpu", "CPU", "only this CPU" },
-    { OPTION_CAPTURE, 0, "capture", "ID", "only this capture of the store (default: all)" },
+    SELECT_OPTIONS,
     { OPTION_JSON, 0, "json", NULL, "an object a row" },
     { OPTION_MARKDOWN, 0, "markdown", NULL, "a Markdown table" },
     { OPTION_SQL, 0, "sql", NULL, "print a query of the same rows, in place of them" },
@@ -98,8 +72,6 @@ struct settings {
     double timeout_s;
     bool cache;
     bool has_rows;
-    unsigned filters;            /* that were given */
-    struct cli_time from, limit; /* as given */
     struct cli_texts operands;
     char *type, *unit; /* of the store; owned */
 };
@@ -116,92 +88,6 @@ static double parse_double(const char *option, const char *text, double least, d
     return number;
 }
 
-/* "1,2" to "1, 2".  */
-static void add_numbers(struct text *list, const char *option, const char *value)
-{
-    while (true) {
-        size_t length = strcspn(value, ",");
-        char item[32];
-
-        (void)snprintf(item, sizeof item, "%.*s", (int)(length < 31 ? length : 31), value);
-        text_addf(list, "%s%" PRIu64, list->length ? ", " : "",
-                  cli_number(option, item, 0, UINT32_MAX));
-        if (value[length] == '\0')
-            return;
-        value += length + 1;
-    }
-}
-
-static void add_names(struct text *list, const char *value)
-{
-    while (true) {
-        size_t length = strcspn(value, ",");
-        char *name = strndup(value, length);
-
-        if (list->length)
-            text_adds(list, ", ");
-        text_add_literal(list, name ? name : "");
-        free(name);
-        if (value[length] == '\0')
-            return;
-        value += length + 1;
-    }
-}
-
-static void parse_time(struct settings *settings, const char *value)
-{
-    struct cli_select select = { .kinds = 0 };
-
-    cli_select_time(&select, "--time", value);
-    settings->from = select.from;
-    settings->limit = select.limit;
-    cli_select_release(&select);
-}
-
-static void apply_filter(struct settings *settings, int key, const char *value)
-{
-    struct request *request = &settings->request;
-
-    switch (key) {
-    case OPTION_FOCUS:
-        request->focus = value;
-        settings->filters |= FILTER_STACK;
-        break;
-    case OPTION_IGNORE:
-        request->ignore = value;
-        settings->filters |= FILTER_STACK;
-        break;
-    case OPTION_HIDE:
-        request->hide = value;
-        settings->filters |= FILTER_SHAPE;
-        break;
-    case OPTION_SHOW_FROM:
-        request->show_from = value;
-        settings->filters |= FILTER_SHAPE;
-        break;
-    case OPTION_TIME:
-        parse_time(settings, value);
-        settings->filters |= FILTER_TIME;
-        break;
-    case OPTION_PID:
-        add_numbers(&request->pids, "--pid", value);
-        settings->filters |= FILTER_PROCESS;
-        break;
-    case OPTION_TID:
-        add_numbers(&request->tids, "--tid", value);
-        settings->filters |= FILTER_THREAD;
-        break;
-    case OPTION_COMM:
-        add_names(&request->comms, value);
-        settings->filters |= FILTER_COMM;
-        break;
-    default:
-        add_numbers(&request->cpus, "--cpu", value);
-        settings->filters |= FILTER_CPU;
-        break;
-    }
-}
-
 static void apply(struct settings *settings, int key, const char *value)
 {
     struct request *request = &settings->request;
@@ -209,9 +95,6 @@ static void apply(struct settings *settings, int key, const char *value)
     switch (key) {
     case OPTION_BY:
         request->by = value;
-        break;
-    case OPTION_TYPE:
-        request->type = value;
         break;
     case OPTION_ROWS:
         request->rows = cli_number("--rows", value, 0, UINT32_MAX);
@@ -222,9 +105,6 @@ static void apply(struct settings *settings, int key, const char *value)
         break;
     case OPTION_BINS:
         request->bins = (size_t)cli_number("--bins", value, 1, 10000);
-        break;
-    case OPTION_CAPTURE:
-        request->capture = (int64_t)cli_number("--capture", value, 1, INT64_MAX);
         break;
     case OPTION_JSON:
         settings->output = OUTPUT_JSON;
@@ -245,7 +125,7 @@ static void apply(struct settings *settings, int key, const char *value)
         cli_texts_add(&settings->operands, value);
         break;
     default:
-        apply_filter(settings, key, value);
+        (void)filters_take(&request->filters, key, value);
         break;
     }
 }
@@ -290,20 +170,13 @@ static void take_operands(struct settings *settings)
 
 static void check_options(struct settings *settings)
 {
-    static const char *const names[] = { "--focus and --ignore",
-                                         "--hide and --show-from",
-                                         "--time",
-                                         "--pid",
-                                         "--tid",
-                                         "--comm",
-                                         "--cpu" };
     const struct report *report = settings->report;
-    unsigned refused = settings->filters & ~report->filters;
+    unsigned refused = settings->request.filters.given & ~report->filters;
 
-    for (unsigned i = 0; i < 7; i++)
-        if (refused >> i & 1)
-            cli_usage_error("report %s has nothing that %s could choose by", report->name,
-                            names[i]);
+    if (refused)
+        cli_usage_error("report %s has nothing that %s could choose by", report->name,
+                        filters_name(refused & -refused));
+    settings->request.type = settings->request.filters.type;
     if (settings->request.type && !report->has_type)
         cli_usage_error("report %s has no sample types", report->name);
     if (settings->request.by && !report->by)
@@ -317,57 +190,6 @@ static void check_options(struct settings *settings)
 }
 
 /* ---- What the store tells before ---- */
-
-static enum cli_exit ask_numbers(struct request *request, const char *sql, int64_t *out, int count)
-{
-    sqlite3_stmt *statement;
-    int code = sqlite3_prepare_v2(request->db, sql, -1, &statement, NULL);
-
-    if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
-        code = sqlite3_bind_int64(statement, 1, request->capture);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(statement);
-    for (int i = 0; code == SQLITE_ROW && i < count; i++)
-        out[i] = sqlite3_column_int64(statement, i);
-    (void)sqlite3_finalize(statement);
-    if (code == SQLITE_ROW)
-        return CLI_OK;
-    cli_error("%s", sqlite3_errmsg(request->db));
-    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
-}
-
-static int64_t resolve(const struct request *request, const struct cli_time *time)
-{
-    int64_t ts;
-
-    if (!time->relative)
-        return time->ns;
-    return __builtin_add_overflow(request->start_ts, time->ns, &ts) ? INT64_MAX : ts;
-}
-
-static enum cli_exit learn_times(struct settings *settings)
-{
-    struct request *request = &settings->request;
-    int64_t numbers[3];
-    enum cli_exit status = ask_numbers(request,
-                                       "SELECT min(start_ts), max(end_ts), count(*) FROM capture "
-                                       "WHERE ?1 IN (0, id)",
-                                       numbers, 3);
-
-    if (status != CLI_OK)
-        return status;
-    if (request->capture && numbers[2] == 0)
-        cli_usage_error("--capture: the store has no capture %" PRId64, request->capture);
-    if ((settings->from.relative || settings->limit.relative) && numbers[2] > 1)
-        cli_usage_error("--time: which of the %" PRId64 " captures? Give --capture ID", numbers[2]);
-    request->start_ts = numbers[0];
-    request->end_ts = numbers[1];
-    request->has_from = settings->from.given;
-    request->has_limit = settings->limit.given;
-    request->from_ts = resolve(request, &settings->from);
-    request->limit_ts = resolve(request, &settings->limit);
-    return CLI_OK;
-}
 
 static const char TYPES[] =
     "SELECT t.type, t.unit, EXISTS (SELECT 1 FROM callsite_sum WHERE sample_type_id = t.id AND "
@@ -390,7 +212,7 @@ static enum cli_exit learn_type(struct settings *settings)
     if (code == SQLITE_OK)
         code = sqlite3_bind_text(statement, 1, request->type, -1, SQLITE_STATIC);
     if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(statement, 2, request->capture);
+        code = sqlite3_bind_int64(statement, 2, request->filters.capture);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
     if (code == SQLITE_ROW) {
@@ -458,7 +280,7 @@ static void humanize(const struct request *request, enum report_kind kind, struc
         print_grouped(text, cell);
         break;
     case REPORT_TIME:
-        text_addf(text, "%+.6fs", (number_of(cell) - (double)request->start_ts) / 1e9);
+        text_addf(text, "%+.6fs", (number_of(cell) - (double)request->filters.start_ts) / 1e9);
         break;
     default:
         return;
@@ -627,7 +449,7 @@ static enum cli_exit run_query(struct settings *settings, struct session *sessio
 
 static enum cli_exit run(struct settings *settings, struct session *session)
 {
-    enum cli_exit status = learn_times(settings);
+    enum cli_exit status = filters_resolve(&settings->request.filters, settings->request.db);
     size_t columns = cli_columns(stdout);
 
     if (status == CLI_OK && (settings->report->has_type || settings->report == &report_threads))
@@ -663,10 +485,7 @@ static enum cli_exit run_on_store(struct settings *settings, struct store *store
 static void release(struct settings *settings)
 {
     free(settings->operands.items);
-    free(settings->request.pids.bytes);
-    free(settings->request.tids.bytes);
-    free(settings->request.comms.bytes);
-    free(settings->request.cpus.bytes);
+    filters_release(&settings->request.filters);
     free(settings->type);
     free(settings->unit);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/cli/select.h"
+#include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/text.h"
 
 /* What a column holds, and so how it is printed.  */
@@ -36,19 +36,7 @@ struct report_column {
     size_t least; /* a terminal with fewer columns does without it; files and JSON have all */
 };
 
-/* Bits of the filters that a report takes.  */
-enum {
-    FILTER_STACK = 1,   /* --focus, --ignore */
-    FILTER_SHAPE = 2,   /* --hide, --show-from */
-    FILTER_TIME = 4,    /* --time */
-    FILTER_PROCESS = 8, /* --pid */
-    FILTER_THREAD = 16, /* --tid */
-    FILTER_COMM = 32,   /* --comm */
-    FILTER_CPU = 64,    /* --cpu */
-    FILTER_ALL = 127,
-};
-
-/* What was asked.  Lists are SQL: "1, 2", "'a', 'b'"; bytes NULL: no such filter.  */
+/* What was asked.  */
 struct request {
     sqlite3 *db;
     const char *function; /* of callers and callees */
@@ -56,13 +44,7 @@ struct request {
     const char *type; /* sample type; NULL for reports that have none, or an empty store */
     const char *unit;
     bool counts; /* nothing but counts is known of it */
-    const char *focus, *ignore, *hide, *show_from;
-    struct text pids, tids, comms, cpus;
-    bool has_from, has_limit;
-    int64_t from_ts, limit_ts;
-    int64_t capture;  /* 0: all */
-    int64_t start_ts; /* of what is looked at; 0 if there are no times */
-    int64_t end_ts;
+    struct filters filters;
     uint64_t rows; /* 0: all */
     double least;  /* percent that a line of a tree must have */
     size_t bins;   /* of the timeline */
@@ -73,7 +55,7 @@ struct report {
     const char *name;
     const char *summary;
     const char *const *by; /* what --by takes, the default first; NULL: nothing */
-    unsigned filters;      /* of --by's default; more may be refused by the sample type */
+    unsigned filters;      /* FILTER_... of --by's default; the sample type may refuse more */
     bool has_type;         /* --sample-type */
     bool takes_function;
     uint64_t rows; /* default of --rows */

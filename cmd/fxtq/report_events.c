@@ -47,10 +47,10 @@ static const struct report_column *write_slices(const struct request *request, s
               "  WHERE s.instant = 0");
     request_add_conditions(request, sql, FILTER_TIME | FILTER_PROCESS | FILTER_THREAD | FILTER_COMM,
                            "s.ts");
-    add_pattern(sql, "", request->focus);
-    add_pattern(sql, "NOT ", request->ignore);
-    add_pattern(sql, "NOT ", request->hide);
-    add_show_from(sql, request->show_from);
+    add_pattern(sql, "", request->filters.focus);
+    add_pattern(sql, "NOT ", request->filters.ignore);
+    add_pattern(sql, "NOT ", request->filters.hide);
+    add_show_from(sql, request->filters.show_from);
     text_adds(sql, ")\nSELECT count(*) AS count, coalesce(sum(dur), 0) AS total, min(dur) AS min,\n"
                    "       percentile(dur, 50) AS p50, percentile(dur, 90) AS p90,\n"
                    "       percentile(dur, 99) AS p99, max(dur) AS max,\n"
@@ -75,15 +75,18 @@ static const char *const timeline_by[] = { "thread", "cpu", "process", "all", NU
 
 static int64_t from_of(const struct request *request)
 {
-    return request->has_from && request->from_ts > request->start_ts ? request->from_ts
-                                                                     : request->start_ts;
+    return request->filters.has_from && request->filters.from_ts > request->filters.start_ts
+               ? request->filters.from_ts
+               : request->filters.start_ts;
 }
 
 static int64_t limit_of(const struct request *request)
 {
-    int64_t behind = request->end_ts < INT64_MAX ? request->end_ts + 1 : INT64_MAX;
+    int64_t behind = request->filters.end_ts < INT64_MAX ? request->filters.end_ts + 1 : INT64_MAX;
 
-    return request->has_limit && request->limit_ts < behind ? request->limit_ts : behind;
+    return request->filters.has_limit && request->filters.limit_ts < behind
+               ? request->filters.limit_ts
+               : behind;
 }
 
 /* At least 1.  */
@@ -114,15 +117,15 @@ static const struct report_column *write_timeline(const struct request *request,
         lane = "'all'";
     if (request->plain && request_needs_functions(request))
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
-    bounded.has_from = bounded.has_limit = true;
-    bounded.from_ts = from_of(request);
-    bounded.limit_ts = limit_of(request);
+    bounded.filters.has_from = bounded.filters.has_limit = true;
+    bounded.filters.from_ts = from_of(request);
+    bounded.filters.limit_ts = limit_of(request);
     text_addf(sql,
               "WITH counted(lane, bin, samples) AS MATERIALIZED (\n"
               "  SELECT %s, (s.ts - %" PRId64 ") / %" PRId64 ", count(*)\n"
               "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
               "  LEFT JOIN process AS p ON p.id = th.upid WHERE 1",
-              lane, bounded.from_ts, bin_ns(request));
+              lane, bounded.filters.from_ts, bin_ns(request));
     request_add_conditions(&bounded, sql, FILTER_ALL & ~(unsigned)FILTER_SHAPE, "s.ts");
     text_addf(sql, "\n  GROUP BY 1, 2),\n"
                    "lanes(lane, total) AS (SELECT lane, sum(samples) FROM counted GROUP BY 1 ORDER "
@@ -131,7 +134,7 @@ static const struct report_column *write_timeline(const struct request *request,
     text_addf(sql,
               ")\nSELECT lane, bin, %" PRId64 " + bin * %" PRId64 " AS ts, samples\n"
               "FROM lanes JOIN counted USING (lane) ORDER BY total DESC, lane, bin",
-              bounded.from_ts, bin_ns(request));
+              bounded.filters.from_ts, bin_ns(request));
     return columns;
 }
 
@@ -255,7 +258,7 @@ static const struct report_column *write_damage(const struct request *request, s
         "         'times that a buffer of ' || name || ' filled up', 0 FROM provider WHERE lost > "
         "0)\nJOIN capture AS c ON c.id = capture_id WHERE %" PRId64 " IN (0, c.id)\n"
         "ORDER BY c.id, place, kind",
-        request->capture);
+        request->filters.capture);
     request_add_limit(request, sql);
     return columns;
 }

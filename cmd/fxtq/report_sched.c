@@ -14,19 +14,20 @@ static void add_intervals(const struct request *request, struct text *sql, const
 
     text_adds(&start, "s.ts");
     text_adds(&end, "iif(s.dur < 0, c.end_ts, s.ts + s.dur)");
-    if (request->has_from)
-        text_addf(&start, ", %" PRId64, request->from_ts);
-    if (request->has_limit)
-        text_addf(&end, ", %" PRId64, request->limit_ts);
+    if (request->filters.has_from)
+        text_addf(&start, ", %" PRId64, request->filters.from_ts);
+    if (request->filters.has_limit)
+        text_addf(&end, ", %" PRId64, request->filters.limit_ts);
     text_addf(sql,
               "%s AS (\n  SELECT * FROM (\n    SELECT %s, %s%s%s - %s%s%s AS dur\n"
               "    FROM %s AS s LEFT JOIN thread AS th ON th.id = s.utid\n"
               "    LEFT JOIN process AS p ON p.id = th.upid\n"
               "    LEFT JOIN capture AS c ON c.id = coalesce(p.capture_id, %" PRId64
               ")\n    WHERE 1",
-              name, columns, request->has_limit ? "min(" : "", end.bytes,
-              request->has_limit ? ")" : "", request->has_from ? "max(" : "", start.bytes,
-              request->has_from ? ")" : "", table, request->capture ? request->capture : 1);
+              name, columns, request->filters.has_limit ? "min(" : "", end.bytes,
+              request->filters.has_limit ? ")" : "", request->filters.has_from ? "max(" : "",
+              start.bytes, request->filters.has_from ? ")" : "", table,
+              request->filters.capture ? request->filters.capture : 1);
     request_add_conditions(
         request, sql, FILTER_PROCESS | FILTER_THREAD | FILTER_COMM | (has_cpu ? FILTER_CPU : 0),
         "");
@@ -122,17 +123,17 @@ static const char *const cpu_by[] = { "cpu", "thread", "wait", NULL };
 static void add_span(const struct request *request, struct text *sql)
 {
     text_adds(sql, "span(capture_id, ns) AS (\n  SELECT id, max(");
-    if (request->has_limit)
-        text_addf(sql, "min(end_ts, %" PRId64 ")", request->limit_ts);
+    if (request->filters.has_limit)
+        text_addf(sql, "min(end_ts, %" PRId64 ")", request->filters.limit_ts);
     else
         text_adds(sql, "end_ts");
-    if (request->has_from)
-        text_addf(sql, " - max(start_ts, %" PRId64 "), 0)", request->from_ts);
+    if (request->filters.has_from)
+        text_addf(sql, " - max(start_ts, %" PRId64 "), 0)", request->filters.from_ts);
     else
         text_adds(sql, " - start_ts, 0)");
     text_adds(sql, " FROM capture\n  WHERE (sample_count > 0 OR id IN scheduled)");
-    if (request->capture)
-        text_addf(sql, " AND id = %" PRId64, request->capture);
+    if (request->filters.capture)
+        text_addf(sql, " AND id = %" PRId64, request->filters.capture);
     text_adds(sql, ")");
 }
 

@@ -154,8 +154,7 @@ static void add_picked(const struct request *request, struct text *sql)
 /* named: the functions of frames, and the key that tells rows apart.  */
 static void add_named(const struct request *request, struct text *sql)
 {
-    static const char function[] =
-        "coalesce(nullif(fn.text, ''), m.label, '[unknown]')";
+    static const char function[] = "coalesce(nullif(fn.text, ''), m.label, '[unknown]')";
     bool lines = is_by(request, "line");
     const char *name = is_by(request, "file")     ? "coalesce(nullif(file.text, ''), '[unknown]')"
                        : is_by(request, "module") ? "coalesce(nullif(m.name, ''), '[unknown]')"

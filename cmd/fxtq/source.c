@@ -116,6 +116,43 @@ enum cli_exit source_open(struct source *source, const char *path, bool write, b
     return status;
 }
 
+static enum cli_exit import_each(struct source *source, const struct cli_texts *paths)
+{
+    enum cli_exit status = CLI_OK;
+    bool imported = false;
+
+    for (size_t i = 0; i < paths->count && status != CLI_ENVIRONMENT; i++) {
+        bool one = false;
+
+        if (store_is_database(paths->items[i])) {
+            cli_error("%s is a store: of several inputs all must be traces", paths->items[i]);
+            return CLI_USAGE;
+        }
+        status = cli_worse(status, fxtq_import_into(source->store, paths->items[i], &one));
+        imported |= one;
+    }
+    if (!imported)
+        return cli_worse(status, CLI_ENVIRONMENT);
+    return cli_worse(status, symbolize(source->store, paths->items[0]));
+}
+
+enum cli_exit source_open_all(struct source *source, const struct cli_texts *paths)
+{
+    struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
+    struct store_error error;
+    enum cli_exit status;
+
+    if (paths->count == 1)
+        return source_open(source, paths->items[0], false, false);
+    *source = (struct source){ .store = NULL };
+    if (store_create(NULL, &options, &source->store, &error) != STORE_OK)
+        return fxtq_complain(paths->items[0], &error);
+    status = import_each(source, paths);
+    if (status == CLI_ENVIRONMENT || status == CLI_USAGE)
+        source_close(source);
+    return status;
+}
+
 void source_close(struct source *source)
 {
     store_close(source->store);

@@ -13,6 +13,10 @@ struct source {
  * it is newer than the trace.  The status may be CLI_DAMAGED although there is a store: what was
  * readable is in it.  */
 enum cli_exit source_open(struct source *source, const char *path, bool write, bool cache);
+
+/* The same for several traces, in one store in memory; or for one store, or one trace.  */
+enum cli_exit source_open_all(struct source *source, const struct cli_texts *paths);
+
 void source_close(struct source *source);
 
 #endif /* FXTQ_SOURCE_H */

@@ -1,0 +1,233 @@
+/* fxtq export: what a store holds, as other programs read it.  */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/fxtq/filters.h"
+#include "cmd/fxtq/session.h"
+#include "cmd/fxtq/source.h"
+#include "libstore/export.h"
+
+enum { KEY_OUTPUT = 1, KEY_ROOT, KEY_TABLE, KEY_QUIET };
+
+static const struct cli_option options[] = {
+    { KEY_OUTPUT, 'o', "output", "FILE", "where to write; default and -: standard output" },
+    { KEY_ROOT, 0, "root", "ROOT", "folded: root of stacks: process (default), thread or none" },
+    { KEY_TABLE, 0, "table", "TABLE",
+      "csv: cpu (a row a sample), heap (a row an allocation) or profile\n"
+      "(a row a sample of an imported profile); default: the first\n"
+      "there is, or that --sample-type is of" },
+    SELECT_OPTIONS,
+    { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
+    { 0 },
+};
+
+static const char *const examples[] = {
+    "a flame graph by other means",
+    "fxtq export folded run.fxtq | flamegraph.pl > run.svg",
+    "what was still in use in the end",
+    "fxtq export folded --sample-type inuse_space run.fxtq",
+    "the samples of half a second for a data frame",
+    "fxtq export csv --time +1s,+1.5s run.fxtq -o half.csv",
+    NULL,
+};
+
+static const struct format {
+    const char *name;
+    bool binary;
+    enum store_status (*write)(struct store *store, const struct store_filter *filter,
+                               const struct store_export_options *options, store_write_fn write,
+                               void *context, struct store_export_counts *counts,
+                               struct store_error *error);
+} formats[] = {
+    { "folded", false, store_export_folded },
+    { "csv", false, store_export_csv },
+};
+
+#define FORMATS (sizeof formats / sizeof *formats)
+
+struct settings {
+    const struct format *format;
+    struct cli_texts inputs;
+    const char *output;
+    struct store_export_options options;
+    struct filters filters;
+    bool quiet;
+};
+
+/* ---- Options ---- */
+
+static const struct format *find_format(const char *name)
+{
+    const char *names[FORMATS + 1] = { NULL };
+
+    for (size_t i = 0; i < FORMATS; i++)
+        names[i] = formats[i].name;
+    return &formats[cli_choice("the format", name, names)];
+}
+
+static void apply(struct settings *settings, int key, const char *value)
+{
+    static const char *const roots[] = { "process", "thread", "none", NULL };
+    static const char *const tables[] = { "cpu", "heap", "profile", NULL };
+
+    if (filters_take(&settings->filters, key, value))
+        return;
+    switch (key) {
+    case KEY_OUTPUT:
+        settings->output = value;
+        break;
+    case KEY_ROOT:
+        settings->options.root = (enum profile_root)cli_choice("--root", value, roots);
+        break;
+    case KEY_TABLE:
+        settings->options.table = (enum store_csv_table)(STORE_CSV_CPU +
+                                                         cli_choice("--table", value, tables));
+        break;
+    case KEY_QUIET:
+        settings->quiet = true;
+        break;
+    default:
+        if (settings->format)
+            cli_texts_add(&settings->inputs, value);
+        else
+            settings->format = find_format(value);
+        break;
+    }
+}
+
+/* Options that would do nothing.  */
+static void check(const struct settings *settings)
+{
+    const char *name;
+
+    if (!settings->format)
+        cli_usage_error("which format? folded or csv");
+    name = settings->format->name;
+    if (settings->inputs.count == 0)
+        cli_usage_error("no store given");
+    if (settings->options.root != PROFILE_ROOT_PROCESS && strcmp(name, "folded") != 0)
+        cli_usage_error("--root is for folded stacks");
+    if (settings->options.table != STORE_CSV_ANY && strcmp(name, "csv") != 0)
+        cli_usage_error("--table is for csv");
+    if (settings->format->binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
+        isatty(STDOUT_FILENO))
+        cli_usage_error("%s is nothing for a terminal: give -o FILE", name);
+}
+
+/* ---- Writing ---- */
+
+static bool show_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct cli_progress *progress = context;
+
+    progress->total = total;
+    cli_progress_show(progress, done);
+    return !interrupt_seen();
+}
+
+/* Sorting takes its time too.  */
+static int on_steps(void *context)
+{
+    (void)context;
+    return interrupt_seen();
+}
+
+static void summarize(const struct settings *settings, const struct store_export_counts *counts)
+{
+    cli_note("%s: %s %s of %s samples",
+             settings->output && strcmp(settings->output, "-") != 0 ? settings->output
+                                                                    : "standard output",
+             cli_grouped(counts->rows),
+             strcmp(settings->format->name, "csv") == 0 ? "rows" : "stacks",
+             cli_grouped(counts->samples));
+}
+
+static enum cli_exit complain(const struct settings *settings, const struct store_error *error,
+                              const struct cli_output *output)
+{
+    if (error->status == STORE_STOPPED)
+        return CLI_ENVIRONMENT; /* who interrupts knows */
+    if (output->failed)
+        return CLI_ENVIRONMENT; /* cli_output_commit() says it */
+    if (error->status == STORE_INVALID) {
+        cli_error("%s: %s", settings->inputs.items[0], error->message);
+        return CLI_USAGE;
+    }
+    return fxtq_complain(settings->inputs.items[0], error);
+}
+
+static enum cli_exit write_format(struct settings *settings, struct store *store,
+                                  struct cli_output *output)
+{
+    struct store_export_counts counts;
+    struct cli_progress progress;
+    struct store_filter filter;
+    struct store_error error;
+    enum store_status status;
+
+    filters_to_store(&settings->filters, &filter);
+    cli_progress_start(&progress, "exporting", 0);
+    settings->options.size = sizeof settings->options;
+    settings->options.progress = show_progress;
+    settings->options.progress_context = &progress;
+    sqlite3_progress_handler(store_sqlite(store), 10000, on_steps, NULL);
+    status = settings->format->write(store, &filter, &settings->options, cli_output_write, output,
+                                     &counts, &error);
+    sqlite3_progress_handler(store_sqlite(store), 0, NULL, NULL);
+    cli_progress_end(&progress);
+    if (status != STORE_OK)
+        return complain(settings, &error, output);
+    if (!settings->quiet)
+        summarize(settings, &counts);
+    return CLI_OK;
+}
+
+static enum cli_exit export(struct settings *settings, struct store *store) {
+    struct cli_output output;
+    enum cli_exit status = filters_resolve(&settings->filters, store_sqlite(store));
+
+    if (status == CLI_OK) status = cli_output_open(&output, settings->output);
+    if (status != CLI_OK) return status;
+    interrupt_catch();
+    status = write_format(settings, store, &output);
+    if (status == CLI_OK || output.failed) return cli_worse(status, cli_output_commit(&output));
+    cli_output_abort(&output);
+    return status;
+}
+
+static char *make_summary(void)
+{
+    return cli_join("Write captures as other programs read them.\n\nFormats:\n"
+                    "  folded   a line a stack, for flamegraph.pl and speedscope\n",
+                    "  csv      a row a sample, for spreadsheets and data frames");
+}
+
+enum cli_exit fxtq_export(char **argv)
+{
+    char *summary = make_summary();
+    struct cli_command command = { .name = "fxtq export",
+                                   .usage = "[OPTION]... FORMAT STORE|TRACE...",
+                                   .summary = summary,
+                                   .options = options,
+                                   .examples = examples };
+    struct settings settings = { .format = NULL };
+    struct source source = { .store = NULL };
+    struct cli_parser parser;
+    enum cli_exit status;
+    int key;
+
+    cli_start(&parser, &command, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        apply(&settings, key, parser.value);
+    check(&settings);
+    status = source_open_all(&source, &settings.inputs);
+    if (source.store)
+        status = cli_worse(status, export(&settings, source.store));
+    source_close(&source);
+    filters_release(&settings.filters);
+    free(settings.inputs.items);
+    free(summary);
+    interrupt_pass_on();
+    return status;
+}

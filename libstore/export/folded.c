@@ -1,0 +1,238 @@
+/* folded.c - folded stacks (docs/formats/pprof.md section 5), as profile_write_folded() writes
+ * them: stacks whose text is equal are one line, lines are in the order of their bytes, and what
+ * rounds to nothing is left out.  */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libstore/export/export.h"
+#include "libstore/keys.h"
+
+/* Sums of the heap are kept in these parts of an object or a byte, as libprofile does: sums then do
+ * not depend on their order.  */
+#define OBJECT_UNITS (1u << 20)
+#define BYTE_UNITS   (1u << 10)
+
+struct line {
+    char *text;
+    size_t length;
+    uint64_t amount;
+};
+
+struct folded {
+    struct export_type type;
+    uint32_t units;
+    enum profile_root root;
+    struct store_keys keys; /* (owner, call site) */
+    uint64_t *amounts;      /* [key - 1] */
+    size_t capacity;
+    struct line *lines; /* by keys.count */
+};
+
+/* ---- Adding up ---- */
+
+/* Who a line begins with: a process, or a thread where there is one.  */
+static uint64_t owner_of(const struct folded *folded, const struct export_row *row)
+{
+    if (folded->root == PROFILE_ROOT_NONE)
+        return 0;
+    if (folded->root == PROFILE_ROOT_THREAD && row->thread)
+        return (uint64_t)row->thread << 32 | row->process;
+    return row->process;
+}
+
+static enum store_status add(struct export *export, struct folded *folded, uint64_t owner,
+                             uint32_t callsite, uint64_t amount)
+{
+    bool is_new;
+    uint32_t number = store_keys_add(&folded->keys, owner, callsite, &is_new);
+    void *items = folded->amounts;
+
+    if (number == 0 || !store_grow(&items, &folded->capacity, number, sizeof *folded->amounts))
+        return store_no_memory(export->error);
+    folded->amounts = items;
+    if (is_new)
+        folded->amounts[number - 1] = 0;
+    if (__builtin_add_overflow(folded->amounts[number - 1], amount, &folded->amounts[number - 1]))
+        folded->amounts[number - 1] = UINT64_MAX;
+    return STORE_OK;
+}
+
+static uint64_t to_units(double amount, uint32_t units)
+{
+    amount *= units;
+    return amount < 0x1p60 ? (uint64_t)(amount + 0.5) : (uint64_t)1 << 60;
+}
+
+static enum store_status take_cpu(struct export *export, const struct export_row *row,
+                                  void *context)
+{
+    struct folded *folded = context;
+    uint64_t amount = folded->type.counts ? 1 : row->value > 0 ? (uint64_t)row->value : 0;
+
+    export->counts->samples++;
+    return row->callsite ? add(export, folded, owner_of(folded, row), row->callsite, amount)
+                         : STORE_OK;
+}
+
+static enum store_status take_heap(struct export *export, const struct export_row *row,
+                                   void *context)
+{
+    struct folded *folded = context;
+    uint32_t callsite = folded->type.source == EXPORT_RELEASED ? row->free_callsite : row->callsite;
+    uint64_t amount = folded->type.counts ? to_units(row->objects, OBJECT_UNITS)
+                                          : to_units(row->bytes, BYTE_UNITS);
+
+    if (folded->type.source == EXPORT_IN_USE && row->freed != 0)
+        return STORE_OK;
+    export->counts->samples++;
+    return callsite ? add(export, folded, owner_of(folded, row), callsite, amount) : STORE_OK;
+}
+
+static enum store_status take_profile(struct export *export, const struct export_row *row,
+                                      void *context)
+{
+    struct folded *folded = context;
+    uint64_t value = row->value > 0 ? (uint64_t)row->value : 0;
+
+    export->counts->samples++;
+    if (!row->callsite)
+        return STORE_OK;
+    if (__builtin_mul_overflow(value, folded->units, &value))
+        value = UINT64_MAX;
+    return add(export, folded, owner_of(folded, row), row->callsite, value);
+}
+
+static enum store_status add_up(struct export *export, struct folded *folded)
+{
+    bool heap = folded->type.source >= EXPORT_IN_USE && folded->type.source <= EXPORT_RELEASED;
+    enum store_status status = STORE_OK;
+
+    folded->units = !heap ? 1 : folded->type.counts ? OBJECT_UNITS : BYTE_UNITS;
+    if (folded->type.from_trace && heap)
+        status = export_each_heap(export, folded->type.source == EXPORT_RELEASED, take_heap,
+                                  folded);
+    else if (folded->type.from_trace)
+        status = export_each_cpu(export, take_cpu, folded);
+    if (status == STORE_OK && folded->type.id)
+        status = export_each_profile(export, folded->type.id, take_profile, folded);
+    return status;
+}
+
+/* ---- Lines ---- */
+
+static enum store_status make_line(struct export *export, const struct folded *folded, size_t key,
+                                   struct export_text *text, struct line *line)
+{
+    uint64_t owner = folded->keys.items[key].a;
+    struct export_row row = { .process = (uint32_t)owner, .thread = (uint32_t)(owner >> 32) };
+    enum store_status status;
+    size_t root;
+
+    text->length = 0;
+    status = export_add_root(export, text, folded->root, &row);
+    root = text->length;
+    if (status == STORE_OK && root > 0 && !export_text_add(text, ";", 1))
+        status = store_no_memory(export->error);
+    if (status == STORE_OK)
+        status = export_add_stack(export, text, (uint32_t)folded->keys.items[key].b);
+    if (status != STORE_OK || text->length <= root + (root > 0)) /* nothing is left of the stack */
+        return status;
+    line->text = malloc(text->length);
+    if (!line->text)
+        return store_no_memory(export->error);
+    memcpy(line->text, text->bytes, text->length);
+    line->length = text->length;
+    line->amount = folded->amounts[key];
+    return STORE_OK;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct line *left = a, *right = b;
+    size_t shorter = left->length < right->length ? left->length : right->length;
+    int order = shorter > 0 ? memcmp(left->text, right->text, shorter) : 0;
+
+    return order ? order : (left->length > right->length) - (left->length < right->length);
+}
+
+static void write_line(struct export *export, const struct folded *folded, const struct line *line,
+                       uint64_t amount)
+{
+    uint64_t value = amount / folded->units +
+                     (amount % folded->units >= folded->units - folded->units / 2);
+    char number[32];
+
+    if (value == 0)
+        return;
+    export_put(export, line->text, line->length);
+    export_put(export, number, (size_t)snprintf(number, sizeof number, " %" PRIu64 "\n", value));
+    export->counts->rows++;
+}
+
+static void write_lines(struct export *export, const struct folded *folded)
+{
+    size_t count = folded->keys.count;
+
+    for (size_t i = 0; i < count;) {
+        const struct line *line = &folded->lines[i];
+        uint64_t amount = 0;
+
+        for (; i < count && compare_lines(line, &folded->lines[i]) == 0; i++)
+            if (__builtin_add_overflow(amount, folded->lines[i].amount, &amount))
+                amount = UINT64_MAX;
+        if (line->length > 0)
+            write_line(export, folded, line, amount);
+    }
+}
+
+static enum store_status make_lines(struct export *export, struct folded *folded)
+{
+    struct export_text text = { .bytes = NULL };
+    enum store_status status = STORE_OK;
+
+    folded->lines = calloc(folded->keys.count + 1, sizeof *folded->lines);
+    if (!folded->lines)
+        return store_no_memory(export->error);
+    for (size_t i = 0; i < folded->keys.count && status == STORE_OK; i++) {
+        status = make_line(export, folded, i, &text, &folded->lines[i]);
+        if (status == STORE_OK && i % 4096 == 0 && export->store->interrupted)
+            status = store_fail(export->error, STORE_STOPPED, "interrupted");
+    }
+    free(text.bytes);
+    if (status == STORE_OK)
+        qsort(folded->lines, folded->keys.count, sizeof *folded->lines, compare_lines);
+    return status;
+}
+
+static void release(struct folded *folded)
+{
+    for (size_t i = 0; folded->lines && i < folded->keys.count; i++)
+        free(folded->lines[i].text);
+    free(folded->lines);
+    free(folded->amounts);
+    store_keys_release(&folded->keys);
+}
+
+enum store_status store_export_folded(struct store *store, const struct store_filter *filter,
+                                      const struct store_export_options *options,
+                                      store_write_fn write, void *context,
+                                      struct store_export_counts *counts, struct store_error *error)
+{
+    struct export export;
+    struct folded folded = { .root = options ? options->root : PROFILE_ROOT_PROCESS };
+    enum store_status status = export_begin(&export, store, filter, options, write, context, counts,
+                                            error);
+
+    if (status == STORE_OK)
+        status = export_choose_type(&export, false, &folded.type);
+    if (status == STORE_OK)
+        status = add_up(&export, &folded);
+    if (status == STORE_OK)
+        status = make_lines(&export, &folded);
+    if (status == STORE_OK)
+        write_lines(&export, &folded);
+    release(&folded);
+    return export_end(&export, status);
+}

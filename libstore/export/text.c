@@ -1,0 +1,189 @@
+/* text.c - stacks as text, and text on its way out.  */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libstore/export/export.h"
+
+/* ---- Growing text ---- */
+
+bool export_text_add(struct export_text *text, const char *bytes, size_t length)
+{
+    size_t needed, capacity = text->capacity ? text->capacity : 128;
+    char *bigger;
+
+    if (__builtin_add_overflow(text->length, length, &needed))
+        return false;
+    while (capacity < needed)
+        if (__builtin_mul_overflow(capacity, 2, &capacity))
+            return false;
+    if (capacity != text->capacity) {
+        bigger = realloc(text->bytes, capacity);
+        if (!bigger)
+            return false;
+        text->bytes = bigger;
+        text->capacity = capacity;
+    }
+    if (length > 0)
+        memcpy(text->bytes + text->length, bytes, length);
+    text->length = needed;
+    return true;
+}
+
+bool export_text_adds(struct export_text *text, const char *string)
+{
+    return export_text_add(text, string, strlen(string));
+}
+
+/* ---- Output ---- */
+
+static void flush(struct export_output *output)
+{
+    if (output->used > 0 && output->system_errno == 0)
+        output->system_errno = output->write(output->context, output->buffer, output->used);
+    output->used = 0;
+}
+
+void export_put(struct export *export, const char *bytes, size_t length)
+{
+    struct export_output *output = &export->output;
+
+    while (length > 0 && output->system_errno == 0) {
+        size_t room = sizeof output->buffer - output->used;
+        size_t part = length < room ? length : room;
+
+        memcpy(output->buffer + output->used, bytes, part);
+        output->used += part;
+        bytes += part;
+        length -= part;
+        if (output->used == sizeof output->buffer)
+            flush(output);
+    }
+}
+
+enum store_status export_written(struct export *export)
+{
+    flush(&export->output);
+    if (export->output.system_errno == 0)
+        return STORE_OK;
+    return store_fail_errno(export->error, export->output.system_errno, "writing");
+}
+
+/* ---- Frames ---- */
+
+/* What was added behind start, as one frame's name (profile_folded_name()).  */
+static bool clean(struct export_text *text, size_t start, bool blanks)
+{
+    size_t length = text->length > start
+                        ? profile_folded_name(text->bytes + start, text->length - start)
+                        : 0;
+
+    text->length = start + length;
+    for (size_t i = start; blanks && i < text->length; i++)
+        if (text->bytes[i] == ' ')
+            text->bytes[i] = '_';
+    return length > 0 || export_text_adds(text, "[unknown]");
+}
+
+static bool separate(struct export_text *text, size_t beginning)
+{
+    return text->length == beginning || export_text_add(text, ";", 1);
+}
+
+/* The functions of a frame, outermost first.  *begun: show_from was met.  */
+static bool add_frame(struct export *export, struct export_text *text, size_t beginning,
+                      uint32_t frame, bool *begun)
+{
+    for (uint32_t i = stacks_function_count(export->stacks, frame); i-- > 0;) {
+        size_t start;
+
+        if (!*begun)
+            *begun = match_function(&export->show_from, frame, i);
+        if (!*begun || (export->has_hide && match_function(&export->hide, frame, i)))
+            continue;
+        if (!separate(text, beginning))
+            return false;
+        start = text->length;
+        if (!export_text_adds(text, stacks_function(export->stacks, frame, i)) ||
+            !clean(text, start, false))
+            return false;
+    }
+    return true;
+}
+
+enum store_status export_add_stack(struct export *export, struct export_text *text,
+                                   uint32_t callsite)
+{
+    const struct stacks *stacks = export->stacks;
+    size_t depth = 0, beginning = text->length;
+    bool begun = !export->has_show_from;
+
+    if (callsite == 0)
+        return STORE_OK;
+    for (uint32_t at = callsite; at; at = stacks->parents[at]) { /* parents are smaller */
+        if (depth == export->path_capacity) {
+            void *items = export->path;
+
+            if (!stacks_grow(&items, &export->path_capacity, depth + 1, sizeof *export->path))
+                return store_no_memory(export->error);
+            export->path = items;
+        }
+        export->path[depth++] = at;
+    }
+    while (depth-- > 0)
+        if (!add_frame(export, text, beginning, stacks->frames[export->path[depth]], &begun))
+            return store_no_memory(export->error);
+    return STORE_OK;
+}
+
+enum store_status export_stack(struct export *export, uint32_t callsite,
+                               const struct export_text **out)
+{
+    struct export_cached *cached;
+    enum store_status status = STORE_OK;
+
+    if (!export->cached)
+        export->cached = calloc(EXPORT_CACHE, sizeof *export->cached);
+    if (!export->cached)
+        return store_no_memory(export->error);
+    cached = &export->cached[callsite % EXPORT_CACHE];
+    if (cached->callsite != callsite) {
+        cached->callsite = 0;
+        cached->text.length = 0;
+        status = export_add_stack(export, &cached->text, callsite);
+        if (status == STORE_OK)
+            cached->callsite = callsite;
+    }
+    *out = &cached->text;
+    return status;
+}
+
+/* ---- Roots ---- */
+
+static bool add_owner(struct export_text *text, const char *name, const char *prefix, uint64_t koid)
+{
+    char number[32];
+    size_t start = text->length;
+
+    if (name && *name)
+        return export_text_adds(text, name) && clean(text, start, true);
+    (void)snprintf(number, sizeof number, "%s-%" PRIu32, prefix, (uint32_t)koid);
+    return export_text_adds(text, number);
+}
+
+enum store_status export_add_root(struct export *export, struct export_text *text,
+                                  enum profile_root root, const struct export_row *row)
+{
+    const struct export_process *process = &export->processes[row->process];
+    const struct export_thread *thread = &export->threads[row->thread];
+
+    if (root == PROFILE_ROOT_NONE || row->process == 0)
+        return STORE_OK;
+    if (!add_owner(text, process->name, "pid", process->koid))
+        return store_no_memory(export->error);
+    if (root == PROFILE_ROOT_THREAD && row->thread != 0 &&
+        (!export_text_add(text, ";", 1) || !add_owner(text, thread->name, "tid", thread->koid)))
+        return store_no_memory(export->error);
+    return STORE_OK;
+}
