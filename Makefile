@@ -26,6 +26,8 @@ say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
 
 BASE_FLAGS := -std=c17 -D_GNU_SOURCE -I. -I$(O) -fPIC -fvisibility=hidden -Wall -Wextra -Wconversion
 BASE_FLAGS += -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wundef
+# Rows of option tables end where they have nothing more to say (cmd/cli/cli.h).
+BASE_FLAGS += -Wno-missing-field-initializers
 BASE_FLAGS += -DFXT_TOOLCHAIN_VERSION='"$(VERSION)"'
 BASE_FLAGS += $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 BASE_FLAGS += $(if $(WERROR),-Werror)

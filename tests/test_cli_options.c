@@ -55,12 +55,25 @@ static void run(void (*function)(const void *), const void *argument)
 
 static const struct cli_option options[] = {
     { 1, 'v', "verbose", NULL, "say more" },
-    { 2, 'o', "output", "FILE", "write to FILE\ninstead of standard output" },
+    { 2, 'o', "output", "FILE",
+      "write to FILE instead of standard output; - is standard output too", CLI_FILE },
     { 3, 0, "size", "BYTES", "a long name alone" },
     { 4, 'x', NULL, NULL, "a letter alone" },
     { 5, 0, "a-name-that-is-too-long-for-the-column", NULL, "help on the next line" },
     { 0 },
 };
+
+/* Rows that several commands have.  */
+static const char *const colours[] = { "red", "green", NULL };
+static const char *const sizes[] = { "small", NULL };
+static const struct cli_option shared[] = {
+    { 6, 'v', "values", NULL, "a letter that is taken" },
+    { 7, 'c', "colour", "COLOUR", "red or green", .choices = colours },
+    { 8, 0, "about", "SIZE", "small, or any number", CLI_HINT, sizes },
+    { 0 },
+};
+static const struct cli_option more[] = { { 9, 0, "last", NULL, "the last one" }, { 0 } };
+static const struct cli_option *const groups[] = { shared, more, NULL };
 
 static const char *const examples[] = { "Do it", "tool --verbose file", NULL };
 
@@ -74,6 +87,7 @@ static const struct cli_command command = {
     .usage = "[OPTION]... FILE...",
     .summary = "Do something.",
     .options = options,
+    .groups = groups,
     .examples = examples,
     .libraries = libraries,
 };
@@ -123,6 +137,27 @@ static const struct line lines[] = {
     { "the first operand ends all", { "-v", "a", "-v" }, true, 0, "1 |a -v", "" },
     { "-- before a command", { "-v", "--", "-x", "b" }, true, 0, "1 |-x b", "" },
     { "-- and nothing", { "-v", "--" }, true, 0, "1 |", "" },
+    { "options of a group", { "--last", "--about=7", "a" }, false, 0, "9 8=7 -1=a |", "" },
+    { "a letter is the first row's", { "-v", "--values" }, false, 0, "1 6 |", "" },
+    { "a choice", { "--colour", "green", "-cred" }, false, 0, "7=green#1 7=red#0 |", "" },
+    { "no such choice",
+      { "-c", "blue" },
+      false,
+      2,
+      "",
+      "tool: --colour: 'blue' is not one of red, green\n" TRY },
+    { "no shell",
+      { "--completion=csh" },
+      false,
+      2,
+      "",
+      "tool: --completion: 'csh' is not one of bash, zsh, fish\n" TRY },
+    { "completion for what",
+      { "--completion" },
+      false,
+      2,
+      "",
+      "tool: --completion needs a value: --completion=SHELL\n" TRY },
     { "unknown letter", { "-q" }, false, 2, "", "tool: unknown option -q\n" TRY },
     { "unknown letter in a group", { "-vq" }, false, 2, "1 ", "tool: unknown option -q\n" TRY },
     { "unknown name", { "--quiet" }, false, 2, "", "tool: unknown option --quiet\n" TRY },
@@ -174,8 +209,12 @@ static void parse(const void *argument)
     words[8] = NULL;
     own.stop_at_operand = line->stop_at_operand;
     cli_start(&parser, &own, words);
-    while ((key = cli_next(&parser)) != CLI_END)
-        printf("%d%s%s ", key, parser.value ? "=" : "", parser.value ? parser.value : "");
+    while ((key = cli_next(&parser)) != CLI_END) {
+        if (key == 7)
+            printf("7=%s#%zu ", parser.value, parser.choice);
+        else
+            printf("%d%s%s ", key, parser.value ? "=" : "", parser.value ? parser.value : "");
+    }
     printf("|");
     for (char **rest = parser.argv; *rest; rest++)
         printf("%s%s", rest == parser.argv ? "" : " ", *rest);
@@ -192,24 +231,31 @@ START_TEST(parses_a_command_line)
 }
 END_TEST
 
-static const char help[] = "Usage: tool [OPTION]... FILE...\n"
-                           "\n"
-                           "Do something.\n"
-                           "\n"
-                           "Options:\n"
-                           "  -v, --verbose             say more\n"
-                           "  -o, --output=FILE         write to FILE\n"
-                           "                            instead of standard output\n"
-                           "      --size=BYTES          a long name alone\n"
-                           "  -x                        a letter alone\n"
-                           "      --a-name-that-is-too-long-for-the-column\n"
-                           "                            help on the next line\n"
-                           "  -h, --help                show this help\n"
-                           "      --version             show the version\n"
-                           "\n"
-                           "Examples:\n"
-                           "  Do it\n"
-                           "      tool --verbose file\n";
+static const char help[] =
+    "Usage: tool [OPTION]... FILE...\n"
+    "\n"
+    "Do something.\n"
+    "\n"
+    "Options:\n"
+    "  -v, --verbose             say more\n"
+    "  -o, --output=FILE         write to FILE instead of standard output; - is\n"
+    "                            standard output too\n"
+    "      --size=BYTES          a long name alone\n"
+    "  -x                        a letter alone\n"
+    "      --a-name-that-is-too-long-for-the-column\n"
+    "                            help on the next line\n"
+    "      --values              a letter that is taken\n"
+    "  -c, --colour=COLOUR       red or green\n"
+    "      --about=SIZE          small, or any number\n"
+    "      --last                the last one\n"
+    "      --completion=SHELL    print what completes this program's command line in\n"
+    "                            bash, zsh or fish\n"
+    "  -h, --help                show this help\n"
+    "      --version             show the version\n"
+    "\n"
+    "Examples:\n"
+    "  Do it\n"
+    "      tool --verbose file\n";
 
 static const char version[] = "tool (FXT toolchain) " FXT_TOOLCHAIN_VERSION "\n"
                               "with libnothing 1.0\n";
@@ -233,6 +279,131 @@ START_TEST(answers_on_standard_output)
     ck_assert_ptr_nonnull(answer);
     ck_assert_str_eq(answer, answers[_i].out);
     ck_assert_str_eq(child.err, "");
+}
+END_TEST
+
+/* ---- Programs and their commands ---- */
+
+static int run_tool(char **argv)
+{
+    printf("tool %s\n", argv[0] ? argv[0] : "");
+    return 7;
+}
+
+static int run_mend(char **argv)
+{
+    printf("mend %s\n", argv[0] ? argv[0] : "");
+    return 8;
+}
+
+static const char *colour_word(size_t i, const char **brief)
+{
+    *brief = "a colour\nof paint";
+    return colours[i];
+}
+
+static const struct cli_command mend = {
+    .name = "tool mend",
+    .usage = "COLOUR",
+    .summary =
+        "Mend a thing.\n\nIt does not hold as long as a new one would, and one has to wait until "
+        "it is dry.",
+    .word = colour_word,
+    .word_title = "Colours",
+    .run = run_mend,
+    .brief = "mend a thing",
+};
+
+static const struct cli_command *const commands[] = { &mend, NULL };
+
+/* argv: its own word, or what follows it.  */
+struct call {
+    const char *name;
+    const char *words[4];
+    bool works_alone; /* the program has something to do without a command */
+    int status;
+    const char *out, *err;
+};
+
+static const struct call calls[] = {
+    { "a command", { "tool", "mend", "red" }, false, 8, "mend red\n", "" },
+    { "a command without a word", { "tool", "mend" }, true, 8, "mend \n", "" },
+    { "no command", { "tool", "other" }, true, 7, "tool other\n", "" },
+    { "nothing at all", { "tool" }, true, 7, "tool \n", "" },
+    { "not even a name", { NULL }, true, 7, "tool \n", "" },
+    { "one is needed", { "tool" }, false, 2, "", "tool: which command? There are: mend\n" TRY },
+    { "another is needed",
+      { "tool", "men" },
+      false,
+      2,
+      "",
+      "tool: no command 'men'. There are: mend\n" TRY },
+    { "an option of the program",
+      { "tool", "--new" },
+      false,
+      2,
+      "",
+      "tool: unknown option --new\n" TRY },
+    { "its help",
+      { "tool", "--help" },
+      false,
+      0,
+      "Usage: tool COMMAND\n\nDo things.\n\nCommands (each has a --help):\n  mend  mend a "
+      "thing\n\nOptions:\n      --completion=SHELL    print what completes this program's command "
+      "line in\n                            bash, zsh or fish\n  -h, --help                show "
+      "this "
+      "help\n      --version             show the version\n",
+      "" },
+};
+
+static void call_program(const void *argument)
+{
+    const struct call *call = argument;
+    struct cli_command program = { .name = "tool",
+                                   .usage = "COMMAND",
+                                   .summary = "Do things.",
+                                   .stop_at_operand = true,
+                                   .run = call->works_alone ? run_tool : NULL,
+                                   .commands = commands };
+    char *words[5] = { NULL };
+
+    for (size_t i = 0; i < 4 && call->words[i]; i++)
+        words[i] = strdup(call->words[i]);
+    exit(cli_main(&program, words));
+}
+
+START_TEST(finds_the_command_that_is_meant)
+{
+    run(call_program, &calls[_i]);
+    ck_assert_msg(child.status == calls[_i].status, "%s: %d", calls[_i].name, child.status);
+    ck_assert_str_eq(child.out, calls[_i].out);
+    ck_assert_str_eq(child.err, calls[_i].err);
+}
+END_TEST
+
+static void ask_mend(const void *argument)
+{
+    static char word[] = "--help";
+    char *words[] = { word, NULL };
+    struct cli_parser parser;
+
+    (void)argument;
+    cli_start(&parser, &mend, words);
+    (void)cli_next(&parser);
+}
+
+START_TEST(lists_words_in_help)
+{
+    run(ask_mend, NULL);
+    ck_assert_int_eq(child.status, 0);
+    ck_assert_str_eq(
+        child.out, "Usage: tool mend COLOUR\n\nMend a thing.\n\n"
+                   "It does not hold as long as a new one would, and one has to wait until it is\n"
+                   "dry.\n\n"
+                   "Colours:\n  red    a colour of paint\n  green  a colour of paint\n\n"
+                   "Options:\n"
+                   "  -h, --help                show this help\n"
+                   "      --version             show the version\n");
 }
 END_TEST
 
@@ -384,6 +555,8 @@ int main(void)
 
     tcase_add_loop_test(tcase, parses_a_command_line, 0, ROWS(lines));
     tcase_add_loop_test(tcase, answers_on_standard_output, 0, ROWS(answers));
+    tcase_add_loop_test(tcase, finds_the_command_that_is_meant, 0, ROWS(calls));
+    tcase_add_test(tcase, lists_words_in_help);
     tcase_add_loop_test(tcase, takes_numbers_and_sizes, 0, ROWS(values));
     tcase_add_test(tcase, takes_one_of_some_names);
     tcase_add_test(tcase, keeps_what_is_added_to_a_list);

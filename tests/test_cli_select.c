@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "cmd/cli/hexdump.h"
+#include "cmd/cli/profiles.h"
 #include "cmd/cli/select.h"
+#include "libprofile/profile.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 
@@ -258,6 +260,17 @@ START_TEST(shows_bytes_as_hexdump_does)
 }
 END_TEST
 
+START_TEST(knows_all_names)
+{
+    for (enum fxt_record_kind kind = 0; kind < FXT_RECORD_KINDS; kind++)
+        ck_assert_str_eq(cli_record_kinds[kind], fxt_record_kind_name(kind));
+    ck_assert_ptr_null(cli_record_kinds[FXT_RECORD_KINDS]);
+    for (enum profile_kind kind = 0; kind < PROFILE_KINDS; kind++)
+        ck_assert_str_eq(cli_profile_kinds[kind], profile_kind_name(kind));
+    ck_assert_ptr_null(cli_profile_kinds[PROFILE_KINDS]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cli_select");
@@ -268,6 +281,7 @@ int main(void)
     tcase_add_loop_test(tcase, reads_times_to_the_nanosecond, 0, ROWS(times));
     tcase_add_loop_test(tcase, refuses_what_is_no_time_range, 0, ROWS(bad_ranges));
     tcase_add_loop_test(tcase, chooses_records, 0, ROWS(selections));
+    tcase_add_test(tcase, knows_all_names);
     tcase_add_loop_test(tcase, shows_bytes_as_hexdump_does, 0, ROWS(dumps));
     suite_add_tcase(suite, tcase);
 

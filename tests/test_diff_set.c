@@ -12,7 +12,8 @@ static struct diff_builder *builder;
 
 static void set_up(void)
 {
-    reading = (struct diff_reading){ .profile = -1, .no_symbolize = true };
+    reading = (struct diff_reading){ .profiles = { .kind = -1,
+                                                   .symbols = { .no_symbolize = true } } };
     builder = diff_builder_open(&reading);
     ck_assert_int_eq(profile_open(&builder->profile, NULL), PROFILE_OK);
 }

@@ -28,25 +28,80 @@ enum cli_exit cli_worse(enum cli_exit a, enum cli_exit b);
 
 /* ---- Options ---- */
 
-/* One option.  The same table parses the command line and prints the help.  */
+/* What an option's argument or an operand is, and so what completion offers for it.  */
+enum cli_value {
+    CLI_TEXT = 0, /* one of the choices; without any, a text or number that nobody can know */
+    CLI_HINT,     /* one of the choices, or something else */
+    CLI_LIST,     /* some of the choices, with commas between */
+    CLI_FILE,
+    CLI_FOLDER,
+    CLI_TRACE,   /* a trace, or a folder of regions */
+    CLI_STORE,   /* a store, or a trace */
+    CLI_RUN,     /* a trace, profile, store or capture of one, STORE#ID */
+    CLI_PROCESS, /* the pid of a process that runs */
+    CLI_COMMAND, /* a program, and its arguments */
+    CLI_WORD,    /* of operands: one of the command's words */
+};
+
+/* One option.  The same table parses the command line, prints the help and completes: rows end
+ * where they have nothing more to say.  */
 struct cli_option {
     int key;              /* what cli_next() returns; from 1 */
     char letter;          /* 'o' for -o; 0: none */
     const char *name;     /* "output" for --output */
     const char *argument; /* "FILE"; NULL: takes none */
-    const char *help;     /* a phrase; '\n' starts a new line */
+    const char *help;     /* a phrase; it is broken into lines where it is printed */
+    enum cli_value value;
+    const char *const *choices; /* NULL at the end.  CLI_TEXT: others are refused */
+};
+
+/* Tables that several commands have begin their keys here, far from those of any command.  */
+enum {
+    CLI_READING_KEYS = 10000,  /* trace.h */
+    CLI_SELECT_KEYS = 10100,   /* select.h */
+    CLI_SYMBOLS_KEYS = 10200,  /* symbols.h */
+    CLI_PROFILES_KEYS = 10300, /* profiles.h */
 };
 
 struct cli_command {
     const char *name;                 /* "fxtdump", "sampler-capture cpu" */
     const char *usage;                /* what follows the name: "[OPTION]... FILE..." */
-    const char *summary;              /* one sentence */
-    const struct cli_option *options; /* ends with key 0 */
-    const char *const *examples;      /* pairs: what it does, the command line; ends with NULL */
+    const char *summary;              /* one sentence, or paragraphs with an empty line between */
+    const struct cli_option *options; /* ends with key 0; may be NULL */
+    /* Tables that several commands have, behind the own one; NULL at the end; may be NULL.  A
+     * letter is the first row's that has it.  */
+    const struct cli_option *const *groups;
+    const char *const *examples; /* pairs: what it does, the command line; ends with NULL */
     /* For --version, which alone calls it: optional libraries that serve; may be NULL.  */
     const char *(*libraries)(void);
     bool stop_at_operand; /* the first operand ends the options, as for "-- COMMAND" */
+
+    /* What the first operand can be: word i with a phrase about it, NULL behind the last one.  NULL:
+     * anything.  --help lists them if there is a title.  */
+    const char *(*word)(size_t i, const char **brief);
+    const char *word_title; /* "Reports" */
+    enum cli_value first;   /* what the first operand is, unless it is a word or a command */
+    enum cli_value rest;    /* what all others are */
+
+    /* Does the work.  argv is what stands behind the command's name; the result is the exit
+     * status.  A program with commands may have none: it needs one of them.  */
+    int (*run)(char **argv);
+    /* The commands of a program, NULL at the end; each one's name begins with the program's.  */
+    const struct cli_command *const *commands;
+    const char *brief; /* of such a command: a phrase for the program's --help */
 };
+
+/* The main() of a program: runs the command that argv[1] names, or the program itself.  */
+int cli_main(const struct cli_command *program, char **argv);
+
+/* Row i of the command's tables together; NULL behind the last one.  */
+const struct cli_option *cli_command_option(const struct cli_command *command, size_t i);
+
+/* Whether the row's letter is its own: no row above has it.  */
+bool cli_option_has_letter(const struct cli_command *command, const struct cli_option *option);
+
+/* "cut" for "fxtcat cut".  */
+const char *cli_command_word(const struct cli_command *command);
 
 enum {
     CLI_END = 0,      /* no more arguments */
@@ -57,6 +112,7 @@ struct cli_parser {
     const struct cli_command *command;
     char **argv; /* the next argument; the operands' rest after CLI_END with stop_at_operand */
     const char *value;   /* the argument of the option, or the operand */
+    size_t choice;       /* CLI_TEXT: which of the option's choices it is */
     const char *letters; /* rest of a group of letters; for the parser only */
     bool only_operands;  /* "--" was seen; for the parser only */
 };
@@ -65,8 +121,9 @@ struct cli_parser {
  * messages.  */
 void cli_start(struct cli_parser *parser, const struct cli_command *command, char **argv);
 
-/* The key of the next option, CLI_OPERAND or CLI_END.  --help and --version are answered here and
- * end the program with status 0; an unknown or incomplete option ends it with CLI_USAGE.  */
+/* The key of the next option, CLI_OPERAND or CLI_END.  --help, --version and, of a program,
+ * --completion are answered here and end the program with status 0; an unknown or incomplete option
+ * and an argument that is not one of the choices end it with CLI_USAGE.  */
 int cli_next(struct cli_parser *parser);
 
 /* Print "NAME: message", a pointer to --help, and end the program with CLI_USAGE.  */

@@ -1,4 +1,4 @@
-/* Command lines: one option table parses them and prints their help.  */
+/* Command lines: option tables parse them.  */
 #include "cmd/cli/cli.h"
 
 #include <errno.h>
@@ -13,56 +13,40 @@ void cli_start(struct cli_parser *parser, const struct cli_command *command, cha
     cli_name = command->name;
 }
 
-/* "-o, --output=FILE" and its help, which may have several lines.  */
-static void print_option(const struct cli_option *option)
+const struct cli_option *cli_command_option(const struct cli_command *command, size_t i)
 {
-    char left[64];
-    const char *line = option->help;
-    int letter_width;
+    for (size_t group = 0;; group++) {
+        const struct cli_option *table = group == 0        ? command->options
+                                         : command->groups ? command->groups[group - 1]
+                                                           : NULL;
 
-    letter_width = option->letter ? snprintf(left, sizeof left, "  -%c%s", option->letter,
-                                             option->name ? ", " : "")
-                                  : snprintf(left, sizeof left, "      ");
-    if (letter_width < 0)
+        if (!table && group > 0)
+            return NULL;
+        for (; table && table->key; table++, i--)
+            if (i == 0)
+                return table;
+    }
+}
+
+bool cli_option_has_letter(const struct cli_command *command, const struct cli_option *option)
+{
+    const struct cli_option *first;
+
+    for (size_t i = 0; (first = cli_command_option(command, i)) != NULL; i++)
+        if (first->letter == option->letter)
+            return first == option && option->letter != 0;
+    return false;
+}
+
+/* The argument is there.  Its place among the choices, if there are any.  */
+static void check_choice(struct cli_parser *parser, const struct cli_option *option)
+{
+    char name[40];
+
+    if (!option->choices || option->value != CLI_TEXT)
         return;
-    (void)snprintf(left + letter_width, sizeof left - (size_t)letter_width, "%s%s%s%s",
-                   option->name ? "--" : "", option->name ? option->name : "",
-                   option->argument ? (option->name ? "=" : " ") : "",
-                   option->argument ? option->argument : "");
-    if (strlen(left) > 27)
-        printf("%s\n%-28s", left, "");
-    else
-        printf("%-28s", left);
-    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
-        printf("%.*s\n%-28s", (int)(end - line), line, "");
-    printf("%s\n", line);
-}
-
-static _Noreturn void print_help(const struct cli_command *command)
-{
-    static const struct cli_option common[] = {
-        { 1, 'h', "help", NULL, "show this help" },
-        { 2, 0, "version", NULL, "show the version" },
-    };
-
-    printf("Usage: %s %s\n\n%s\n\nOptions:\n", command->name, command->usage, command->summary);
-    for (const struct cli_option *option = command->options; option->key; option++)
-        print_option(option);
-    print_option(&common[0]);
-    print_option(&common[1]);
-    if (command->examples && command->examples[0])
-        printf("\nExamples:\n");
-    for (const char *const *example = command->examples; example && *example; example += 2)
-        printf("  %s\n      %s\n", example[0], example[1]);
-    exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
-}
-
-static _Noreturn void print_version(const struct cli_command *command)
-{
-    printf("%s (FXT toolchain) %s\n", command->name, FXT_TOOLCHAIN_VERSION);
-    if (command->libraries)
-        printf("with %s\n", command->libraries());
-    exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
+    (void)snprintf(name, sizeof name, "--%s", option->name);
+    parser->choice = cli_choice(name, parser->value, option->choices);
 }
 
 /* --name, --name=VALUE or --name VALUE.  */
@@ -70,12 +54,10 @@ static int long_option(struct cli_parser *parser, const char *text)
 {
     const char *equals = strchr(text, '=');
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
+    const struct cli_option *option;
 
-    if (strcmp(text, "help") == 0)
-        print_help(parser->command);
-    if (strcmp(text, "version") == 0)
-        print_version(parser->command);
-    for (const struct cli_option *option = parser->command->options; option->key; option++) {
+    cli_answer(parser, text);
+    for (size_t i = 0; (option = cli_command_option(parser->command, i)) != NULL; i++) {
         if (!option->name || strlen(option->name) != length ||
             strncmp(option->name, text, length) != 0)
             continue;
@@ -90,6 +72,7 @@ static int long_option(struct cli_parser *parser, const char *text)
                             option->argument);
         if (!equals)
             parser->argv++;
+        check_choice(parser, option);
         return option->key;
     }
     cli_usage_error("unknown option --%.*s", (int)length, text);
@@ -99,8 +82,9 @@ static int long_option(struct cli_parser *parser, const char *text)
 static int short_option(struct cli_parser *parser)
 {
     char letter = *parser->letters++;
+    const struct cli_option *option;
 
-    for (const struct cli_option *option = parser->command->options; option->key; option++) {
+    for (size_t i = 0; (option = cli_command_option(parser->command, i)) != NULL; i++) {
         if (option->letter != letter)
             continue;
         if (!option->argument)
@@ -111,10 +95,11 @@ static int short_option(struct cli_parser *parser)
         if (!*parser->letters)
             parser->argv++;
         parser->letters = NULL;
+        check_choice(parser, option);
         return option->key;
     }
     if (letter == 'h')
-        print_help(parser->command);
+        cli_answer(parser, "help");
     cli_usage_error("unknown option -%c", letter);
 }
 

@@ -110,19 +110,86 @@ void cli_select_time(struct cli_select *select, const char *option, const char *
 
 /* ---- Types ---- */
 
+/* Those of fxt_record_kind_name(), in their order.  */
+const char *const cli_record_kinds[] = {
+    "unknown",
+    "magic",
+    "provider_info",
+    "provider_section",
+    "provider_event",
+    "init",
+    "string",
+    "thread",
+    "event",
+    "blob",
+    "userspace_object",
+    "kernel_object",
+    "context_switch",
+    "legacy_context_switch",
+    "thread_wakeup",
+    "log",
+    "module",
+    "mapping",
+    "backtrace",
+    "large_blob",
+    NULL,
+};
+
+_Static_assert(sizeof cli_record_kinds / sizeof *cli_record_kinds == FXT_RECORD_KINDS + 1,
+               "every kind of record has a name");
+
 void cli_select_type(struct cli_select *select, const char *option, const char *text)
 {
-    const char *names[FXT_RECORD_KINDS + 1] = { NULL };
-
-    for (enum fxt_record_kind kind = 0; kind < FXT_RECORD_KINDS; kind++)
-        names[kind] = fxt_record_kind_name(kind);
     while (text) {
         size_t length = strcspn(text, ",");
         char *name = part(text, length);
 
-        select->kinds |= UINT32_C(1) << cli_choice(option, name, names);
+        select->kinds |= UINT32_C(1) << cli_choice(option, name, cli_record_kinds);
         free(name);
         text = text[length] ? text + length + 1 : NULL;
+    }
+}
+
+/* ---- Options ---- */
+
+enum { KEY_TYPE = CLI_SELECT_KEYS, KEY_PROVIDER, KEY_PID, KEY_TID, KEY_TIME };
+
+const struct cli_option cli_select_options[] = {
+    { KEY_TIME, 0, "time", "FROM,TO",
+      "only times from FROM up to, not including, TO: +1.5s is since the first timestamp, 1.5s or "
+      "1500000000 absolute; ns us ms s min h; one of them may be missing" },
+    { KEY_PID, 'p', "pid", "N", "only records of this process" },
+    { KEY_TID, 0, "tid", "N", "only records of this thread" },
+    { KEY_TYPE, 't', "type", "LIST", "only these types of records: event,log,...", CLI_LIST,
+      cli_record_kinds },
+    { KEY_PROVIDER, 0, "provider", "ID",
+      "only records of this provider; --pid, --tid, --type and --provider can be given several "
+      "times" },
+    { 0 },
+};
+
+bool cli_select_take(struct cli_select *select, int key, const struct cli_parser *parser)
+{
+    const char *value = parser->value;
+
+    switch (key) {
+    case KEY_TYPE:
+        cli_select_type(select, "--type", value);
+        return true;
+    case KEY_PROVIDER:
+        cli_numbers_add(&select->providers, cli_id("--provider", value, 0, UINT32_MAX));
+        return true;
+    case KEY_PID:
+        cli_numbers_add(&select->pids, cli_id("--pid", value, 0, UINT64_MAX));
+        return true;
+    case KEY_TID:
+        cli_numbers_add(&select->tids, cli_id("--tid", value, 0, UINT64_MAX));
+        return true;
+    case KEY_TIME:
+        cli_select_time(select, "--time", value);
+        return true;
+    default:
+        return false;
     }
 }
 

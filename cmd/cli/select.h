@@ -2,7 +2,7 @@
  * --time, the same in every program that has them.
  *
  *     static struct cli_select select;          all zero: everything is wanted
- *     cli_select_type(&select, "--type", parser.value);
+ *     if (cli_select_take(&select, key, &parser))
  *     ...
  *     cli_select_start(&select);                before each trace
  *     if (cli_select_record(&select, record))   every record, in file order
@@ -37,6 +37,15 @@ struct cli_select {
     int64_t first_ns;       /* of the first record that has a time */
     struct cli_map threads; /* koids of threads of wanted processes */
 };
+
+/* The names of fxt_record_kind_name(), NULL at the end.  */
+extern const char *const cli_record_kinds[];
+
+/* A group of options (cli.h).  */
+extern const struct cli_option cli_select_options[];
+
+/* Take the option that the parser stands at.  False: key is none of them.  */
+bool cli_select_take(struct cli_select *select, int key, const struct cli_parser *parser);
 
 /* "event,log": names of fxt_record_kind_name().  Adds to what was there.  */
 void cli_select_type(struct cli_select *select, const char *option, const char *text);

@@ -6,6 +6,55 @@
 #include <string.h>
 #include <unistd.h>
 
+enum {
+    KEY_SYMBOLS = CLI_SYMBOLS_KEYS,
+    KEY_DEBUGINFOD,
+    KEY_NO_CACHE,
+    KEY_NO_SYMBOLIZE,
+    KEY_NO_INLINES
+};
+
+const struct cli_option cli_symbols_options[] = {
+    { KEY_SYMBOLS, 's', "symbols", "PATH",
+      "look for names in PATH first: a file, a .build-id tree, or a folder of debug files; may be "
+      "given more than once",
+      CLI_FILE },
+    { KEY_DEBUGINFOD, 0, "debuginfod", NULL,
+      "ask the servers in DEBUGINFOD_URLS for what is not here" },
+    { KEY_NO_CACHE, 0, "no-cache", NULL,
+      "neither read nor write the symbol cache ($XDG_CACHE_HOME/fxt/symbols)" },
+    { 0 },
+};
+
+const struct cli_option cli_naming_options[] = {
+    { KEY_NO_SYMBOLIZE, 0, "no-symbolize", NULL, "leave addresses without names" },
+    { KEY_NO_INLINES, 0, "no-inlines", NULL, "name the real function only" },
+    { 0 },
+};
+
+bool cli_symbols_take(struct cli_symbols *symbols, int key, const struct cli_parser *parser)
+{
+    switch (key) {
+    case KEY_SYMBOLS:
+        cli_texts_add(&symbols->paths, parser->value);
+        return true;
+    case KEY_DEBUGINFOD:
+        symbols->debuginfod = true;
+        return true;
+    case KEY_NO_CACHE:
+        symbols->no_cache = true;
+        return true;
+    case KEY_NO_SYMBOLIZE:
+        symbols->no_symbolize = true;
+        return true;
+    case KEY_NO_INLINES:
+        symbols->no_inlines = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
 enum cli_exit cli_symbols_check(const struct cli_symbols *symbols)
 {
     for (size_t i = 0; i < symbols->paths.count; i++) {
@@ -44,6 +93,7 @@ enum cli_exit cli_symbols_open(struct cli_symbols *symbols, struct sym_session *
                                    .progress = show_transfer,
                                    .progress_context = symbols,
                                    .no_inlines = symbols->no_inlines,
+                                   .jobs = symbols->jobs,
                                    .no_cache = symbols->no_cache };
     struct sym_error error;
 
@@ -61,6 +111,13 @@ void cli_symbols_close(struct cli_symbols *symbols)
     sym_session_close(symbols->session);
     cli_progress_end(&symbols->progress);
     free(symbols->name);
+    symbols->session = NULL;
+    symbols->name = NULL;
+}
+
+void cli_symbols_release(struct cli_symbols *symbols)
+{
+    cli_symbols_close(symbols);
     free(symbols->paths.items);
     *symbols = (struct cli_symbols){ .debuginfod = false };
 }

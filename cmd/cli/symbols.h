@@ -1,6 +1,12 @@
 /* symbols.h - the options that say where names come from, and the session they open.
  *
- * --symbols PATH, --debuginfod and --no-cache mean the same in every program that has them.  */
+ * --symbols PATH, --debuginfod and --no-cache mean the same in every program that has them.
+ *
+ *     if (cli_symbols_take(&symbols, key, &parser))
+ *     ...
+ *     status = cli_symbols_check(&symbols);
+ *     status = cli_symbols_open(&symbols, &session);
+ *     cli_symbols_release(&symbols);  */
 #ifndef CLI_SYMBOLS_H
 #define CLI_SYMBOLS_H
 
@@ -8,16 +14,25 @@
 #include "libsymbolize/symbolize.h"
 
 struct cli_symbols {
-    struct cli_texts paths; /* --symbols */
+    struct cli_texts paths; /* --symbols: borrowed texts, owned list */
     bool debuginfod;
     bool no_cache;
+    bool no_symbolize; /* for the caller */
     bool no_inlines;
+    unsigned jobs; /* threads; 0: one a CPU */
 
     /* For symbols.c only.  */
     struct sym_session *session;
     struct cli_progress progress; /* of the transfer that runs */
     char *name;                   /* of it; owned */
 };
+
+/* Groups of options (cli.h), and what takes them.  */
+extern const struct cli_option cli_symbols_options[]; /* --symbols, --debuginfod, --no-cache */
+extern const struct cli_option cli_naming_options[];  /* --no-symbolize, --no-inlines */
+
+/* Take the option that the parser stands at.  False: key is none of them.  */
+bool cli_symbols_take(struct cli_symbols *symbols, int key, const struct cli_parser *parser);
 
 /* A mistyped --symbols would only show as missing names: say it before the work.  CLI_OK, or
  * CLI_ENVIRONMENT with a message.  */
@@ -27,7 +42,10 @@ enum cli_exit cli_symbols_check(const struct cli_symbols *symbols);
  * printed.  */
 enum cli_exit cli_symbols_open(struct cli_symbols *symbols, struct sym_session **out);
 
-/* Close it, and forget the options.  Harmless when it was never opened.  */
+/* Close it; it can be opened again.  Harmless when it was never opened.  */
 void cli_symbols_close(struct cli_symbols *symbols);
+
+/* Close it and forget the options.  */
+void cli_symbols_release(struct cli_symbols *symbols);
 
 #endif /* CLI_SYMBOLS_H */

@@ -21,6 +21,25 @@
 #include "cmd/cli/modules.h"
 #include "libfxt/fxt.h"
 
+/* ---- Options ---- */
+
+/* What the options below said.  */
+struct cli_reading {
+    struct cli_texts modules; /* --modules: borrowed texts, owned list */
+    bool arm64;               /* --arch */
+    bool strict, force;
+};
+
+/* Groups of options (cli.h), and what takes them.  */
+extern const struct cli_option cli_modules_options[]; /* --modules */
+extern const struct cli_option cli_arch_options[];    /* --arch */
+extern const struct cli_option cli_strict_options[];  /* --strict, --force */
+
+/* Take the option that the parser stands at.  False: key is none of them.  */
+bool cli_reading_take(struct cli_reading *reading, int key, const struct cli_parser *parser);
+
+/* ---- What the reading functions are told ---- */
+
 struct cli_trace_options {
     const struct fxt_reader_options *reader; /* may be NULL */
     /* Wait at the end of the file for more, until SIGINT or SIGTERM, or until the file is renamed,

@@ -3,8 +3,8 @@
 #define CONVERT_H
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/profiles.h"
 #include "cmd/cli/select.h"
-#include "cmd/cli/symbols.h"
 #include "libprofile/profile.h"
 
 enum format { FORMAT_PPROF = 0, FORMAT_FOLDED = 1, FORMAT_TOP = 2 };
@@ -14,7 +14,7 @@ struct settings {
     const char *output; /* NULL: not said */
     char *beside_input; /* the name that output has by default at a terminal */
     enum format format;
-    int kind; /* enum profile_kind; -1: the first that the trace has */
+    struct cli_profiles profiles;
     enum profile_root root;
     const char *sample_type; /* NULL: the kind's main one */
     enum profile_heap_types heap_types;
@@ -24,16 +24,7 @@ struct settings {
     const char *at_option;   /* --at or --every as it was given, which need times; or NULL */
     bool ages;
     uint64_t every_ns; /* 0: one profile */
-    struct cli_texts modules;
-    struct cli_symbols symbols;
-    struct cli_numbers pids;
-    struct cli_numbers tids;
-    size_t rows; /* of FORMAT_TOP */
-    bool symbolize;
-    bool inlines;
-    bool arm64;
-    bool strict;
-    bool force;
+    size_t rows;       /* of FORMAT_TOP */
     bool quiet;
 };
 

@@ -36,10 +36,11 @@ void take_every(struct settings *settings, const char *value)
 
 void check_heap_options(const struct settings *settings)
 {
-    if (settings->heap_only && settings->kind >= 0 && settings->kind != PROFILE_HEAP &&
-        settings->kind != PROFILE_HEAP_FREE)
+    if (settings->heap_only && settings->profiles.kind >= 0 &&
+        settings->profiles.kind != PROFILE_HEAP && settings->profiles.kind != PROFILE_HEAP_FREE)
         cli_usage_error("--at, --every, --ages and --heap-types are for heap profiles");
-    if (settings->heap_types == PROFILE_HEAP_TYPES_FUCHSIA && settings->kind == PROFILE_HEAP_FREE)
+    if (settings->heap_types == PROFILE_HEAP_TYPES_FUCHSIA &&
+        settings->profiles.kind == PROFILE_HEAP_FREE)
         cli_usage_error("with --heap-types fuchsia releases are in the heap profile");
     if (settings->ages && settings->format != FORMAT_PPROF)
         cli_usage_error("--ages are labels of a pprof profile");

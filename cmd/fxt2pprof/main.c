@@ -10,7 +10,6 @@
 enum {
     OPTION_OUTPUT = 1,
     OPTION_FORMAT,
-    OPTION_PROFILE,
     OPTION_SAMPLE_TYPE,
     OPTION_AT,
     OPTION_EVERY,
@@ -18,66 +17,47 @@ enum {
     OPTION_HEAP_TYPES,
     OPTION_ROOT,
     OPTION_ROWS,
-    OPTION_MODULES,
-    OPTION_SYMBOLS,
-    OPTION_DEBUGINFOD,
-    OPTION_NO_SYMBOLIZE,
-    OPTION_NO_INLINES,
-    OPTION_NO_CACHE,
-    OPTION_PID,
-    OPTION_TID,
-    OPTION_ARCH,
-    OPTION_STRICT,
-    OPTION_FORCE,
     OPTION_QUIET,
 };
 
+/* In the order of their enums.  */
+static const char *const formats[] = { "pprof", "folded", "top", NULL };
+static const char *const heap_types[] = { "pprof", "fuchsia", NULL };
+static const char *const roots[] = { "process", "thread", "none", NULL };
+
+static const char *const times[] = { "end", "peak", "process-peak", NULL };
+static const char *const sample_types[] = { "cpu",         "samples",       "alloc_space",
+                                            "inuse_space", "alloc_objects", "inuse_objects",
+                                            NULL };
+
 static const struct cli_option option_table[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE",
-      "where to write; - is standard output.  Default for pprof:\n"
-      "INPUT.pb.gz when standard output is a terminal" },
+      "where to write; - is standard output.  Default for pprof: INPUT.pb.gz when standard output "
+      "is "
+      "a terminal",
+      CLI_FILE },
     { OPTION_FORMAT, 'f', "format", "FORMAT",
-      "pprof (default), folded (for flamegraph.pl), or top (a table)" },
-    { OPTION_PROFILE, 0, "profile", "KIND",
-      "cpu (samples), heap (what was allocated, by where), heap-free\n"
-      "(what was released, by where), span (time between begin and\n"
-      "end) or offcpu (waits between context switches); default: the\n"
-      "first of them that the trace has" },
+      "pprof (default), folded (for flamegraph.pl), or top (a table)", .choices = formats },
     { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
-      "what folded and top show, and pprof at first: alloc_space, ..." },
+      "what folded and top show, and pprof at first: alloc_space, ...", CLI_HINT, sample_types },
     { OPTION_AT, 0, "at", "WHEN",
-      "heap: as it was at a time (+1.5s from the start, or absolute),\n"
-      "at its peak, at each process's own (process-peak), or at the\n"
-      "end (default)" },
+      "heap: as it was at a time (+1.5s from the start, or absolute), at its peak, at each "
+      "process's "
+      "own (process-peak), or at the end (default)",
+      CLI_HINT, times },
     { OPTION_EVERY, 0, "every", "DURATION", "heap: a profile for each such stretch of time" },
     { OPTION_AGES, 0, "ages", NULL,
-      "heap: apart by how long blocks are in use, or were, as labels:\n"
-      "pprof -tagfocus=age=1s:" },
+      "heap: apart by how long blocks are in use, or were, as labels: pprof -tagfocus=age=1s:" },
     { OPTION_HEAP_TYPES, 0, "heap-types", "TYPES",
-      "pprof (default), or fuchsia: the six of its memory sampler" },
-    { OPTION_ROOT, 0, "root", "ROOT", "root of folded stacks: process (default), thread or none" },
+      "pprof (default), or fuchsia: the six of its memory sampler", .choices = heap_types },
+    { OPTION_ROOT, 0, "root", "ROOT", "root of folded stacks: process (default), thread or none",
+      .choices = roots },
     { OPTION_ROWS, 'n', "rows", "N", "rows of top (default 20, 0: all)" },
-    { OPTION_MODULES, 0, "modules", "FILE",
-      "what addresses of raw regions mean: modules-PID.markup;\n"
-      "those beside the regions in a folder are found anyhow" },
-    { OPTION_SYMBOLS, 's', "symbols", "PATH",
-      "look for names in PATH first: a file, a .build-id tree, or a\n"
-      "folder of debug files; may be given more than once" },
-    { OPTION_DEBUGINFOD, 0, "debuginfod", NULL,
-      "ask the servers in DEBUGINFOD_URLS for what is not here" },
-    { OPTION_NO_SYMBOLIZE, 0, "no-symbolize", NULL, "leave addresses without names" },
-    { OPTION_NO_INLINES, 0, "no-inlines", NULL, "name the real function only" },
-    { OPTION_NO_CACHE, 0, "no-cache", NULL,
-      "neither read nor write the symbol cache\n($XDG_CACHE_HOME/fxt/symbols)" },
-    { OPTION_PID, 'p', "pid", "PID", "only this process; may be given more than once" },
-    { OPTION_TID, 't', "tid", "TID", "only this thread; may be given more than once" },
-    { OPTION_ARCH, 0, "arch", "ARCH",
-      "x86_64 or arm64: where raw kernel samples came from, if the\ntrace does not say" },
-    { OPTION_STRICT, 0, "strict", NULL, "exit with 3 for notices too, not for damage alone" },
-    { OPTION_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" },
     { OPTION_QUIET, 'q', "quiet", NULL, "no summary" },
     { 0 },
 };
+
+static const struct cli_option *const groups[] = { CLI_PROFILES_GROUPS, NULL };
 
 static const char *const examples[] = {
     "Convert and look",
@@ -91,34 +71,32 @@ static const char *const examples[] = {
     NULL,
 };
 
+static int run(char **argv);
+
 static const struct cli_command command = {
     .name = "fxt2pprof",
     .usage = "[OPTION]... INPUT...",
     .summary = "Convert traces in the Fuchsia trace format to pprof profiles or folded stacks, "
-               "symbolized\n"
-               "by build ID.  Several inputs become one profile; - is standard input.",
+               "symbolized by build ID.  Several inputs become one profile; - is standard input.",
     .options = option_table,
+    .groups = groups,
     .libraries = sym_libraries,
     .examples = examples,
+    .first = CLI_TRACE,
+    .rest = CLI_TRACE,
+    .run = run,
 };
 
-static void apply(struct settings *settings, int key, const char *value)
+static void apply(struct settings *settings, int key, const struct cli_parser *parser)
 {
-    static const char *const formats[] = { "pprof", "folded", "top", NULL };
-    static const char *const kinds[] = { "cpu", "heap", "heap-free", "span", "offcpu", NULL };
-    static const char *const types[] = { "pprof", "fuchsia", NULL };
-    static const char *const roots[] = { "process", "thread", "none", NULL };
-    static const char *const arches[] = { "x86_64", "arm64", NULL };
+    const char *value = parser->value;
 
     switch (key) {
     case OPTION_OUTPUT:
         settings->output = value;
         break;
     case OPTION_FORMAT:
-        settings->format = (enum format)cli_choice("--format", value, formats);
-        break;
-    case OPTION_PROFILE:
-        settings->kind = (int)cli_choice("--profile", value, kinds);
+        settings->format = (enum format)parser->choice;
         break;
     case OPTION_SAMPLE_TYPE:
         settings->sample_type = value;
@@ -135,53 +113,23 @@ static void apply(struct settings *settings, int key, const char *value)
         settings->at_option = "--ages";
         break;
     case OPTION_HEAP_TYPES:
-        settings->heap_types = (enum profile_heap_types)cli_choice("--heap-types", value, types);
+        settings->heap_types = (enum profile_heap_types)parser->choice;
         settings->heap_only = true;
         break;
     case OPTION_ROOT:
-        settings->root = (enum profile_root)cli_choice("--root", value, roots);
+        settings->root = (enum profile_root)parser->choice;
         break;
     case OPTION_ROWS:
         settings->rows = (size_t)cli_number("--rows", value, 0, UINT32_MAX);
         break;
-    case OPTION_SYMBOLS:
-        cli_texts_add(&settings->symbols.paths, value);
-        break;
-    case OPTION_MODULES:
-        cli_texts_add(&settings->modules, value);
-        break;
-    case OPTION_DEBUGINFOD:
-        settings->symbols.debuginfod = true;
-        break;
-    case OPTION_NO_SYMBOLIZE:
-        settings->symbolize = false;
-        break;
-    case OPTION_NO_INLINES:
-        settings->inlines = false;
-        break;
-    case OPTION_NO_CACHE:
-        settings->symbols.no_cache = true;
-        break;
-    case OPTION_PID:
-        cli_numbers_add(&settings->pids, cli_number("--pid", value, 0, UINT32_MAX));
-        break;
-    case OPTION_TID:
-        cli_numbers_add(&settings->tids, cli_number("--tid", value, 0, UINT32_MAX));
-        break;
-    case OPTION_ARCH:
-        settings->arm64 = cli_choice("--arch", value, arches) == 1;
-        break;
-    case OPTION_STRICT:
-        settings->strict = true;
-        break;
-    case OPTION_FORCE:
-        settings->force = true;
-        break;
     case OPTION_QUIET:
         settings->quiet = true;
         break;
-    default:
+    case CLI_OPERAND:
         cli_texts_add(&settings->inputs, value);
+        break;
+    default:
+        (void)cli_profiles_take(&settings->profiles, key, parser);
         break;
     }
 }
@@ -193,7 +141,7 @@ static void parse(struct settings *settings, char **argv)
 
     cli_start(&parser, &command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        apply(settings, key, parser.value);
+        apply(settings, key, &parser);
     if (settings->inputs.count == 0)
         cli_usage_error("no trace given");
     if (!settings->output && settings->format == FORMAT_PPROF && isatty(STDOUT_FILENO)) {
@@ -207,7 +155,7 @@ static void parse(struct settings *settings, char **argv)
 
 static enum profile_kind choose_kind(const struct settings *settings, const struct profile *profile)
 {
-    int chosen = settings->kind;
+    int chosen = settings->profiles.kind;
 
     if (chosen < 0 && settings->heap_only)
         return PROFILE_HEAP;
@@ -218,27 +166,26 @@ static enum profile_kind choose_kind(const struct settings *settings, const stru
             continue;
         if (chosen < 0)
             chosen = kind;
-        else if (settings->kind < 0)
+        else if (settings->profiles.kind < 0)
             cli_note("There is a %s profile too: --profile %s", name, name);
     }
     return chosen < 0 ? PROFILE_CPU : (enum profile_kind)chosen;
 }
 
-static enum cli_exit symbolize(struct settings *settings, struct profile *profile)
+static enum cli_exit symbolize(struct cli_symbols *symbols, struct profile *profile)
 {
     struct sym_session *session;
     struct profile_error error;
     enum profile_status status;
     enum cli_exit exit_status;
 
-    if (!settings->symbolize)
+    if (symbols->no_symbolize)
         return CLI_OK;
-    settings->symbols.no_inlines = !settings->inlines;
-    exit_status = cli_symbols_open(&settings->symbols, &session);
+    exit_status = cli_symbols_open(symbols, &session);
     if (exit_status != CLI_OK)
         return exit_status;
     status = profile_symbolize(profile, session, &error);
-    cli_symbols_close(&settings->symbols);
+    cli_symbols_close(symbols);
     if (status == PROFILE_OK)
         return CLI_OK;
     cli_error("%s", error.message);
@@ -382,9 +329,11 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
     kind = choose_kind(settings, profile);
     if (totals.records > 0 && profile_sample_count(profile, kind) == 0)
         cli_warning("no %s in the input%s: the profile is empty", samples_of(kind),
-                    settings->pids.count + settings->tids.count ? " for these filters" : "");
+                    settings->profiles.pids.count + settings->profiles.tids.count
+                        ? " for these filters"
+                        : "");
     profile_cover(profile, kind);
-    status = cli_worse(status, symbolize(settings, profile));
+    status = cli_worse(status, symbolize(&settings->profiles.symbols, profile));
     written = write_output(settings, profile, kind);
     if (written == CLI_OK && !settings->quiet) {
         print_summary(settings, profile, kind, &totals);
@@ -394,27 +343,31 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
     return cli_worse(status, written);
 }
 
-int main(int argc, char **argv)
+static int run(char **argv)
 {
-    struct settings settings = { .kind = -1, .rows = 20, .symbolize = true, .inlines = true };
+    struct settings settings = { .profiles = { .kind = -1 }, .rows = 20 };
     struct profile *profile;
     struct profile_error error;
     enum cli_exit status;
 
-    (void)argc;
-    parse(&settings, argv + 1);
+    parse(&settings, argv);
     if (profile_open(&profile, &error) != PROFILE_OK) {
         cli_error("%s", error.message);
         return CLI_ENVIRONMENT;
     }
-    status = cli_worse(cli_symbols_check(&settings.symbols), configure_heap(&settings, profile));
+    status = cli_worse(cli_symbols_check(&settings.profiles.symbols),
+                       configure_heap(&settings, profile));
     if (status == CLI_OK)
         status = convert(&settings, profile);
     profile_close(profile);
     free(settings.beside_input);
     free(settings.inputs.items);
-    cli_symbols_close(&settings.symbols);
-    free(settings.pids.items);
-    free(settings.tids.items);
+    cli_profiles_release(&settings.profiles);
     return (int)status;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    return cli_main(&command, argv);
 }

@@ -78,11 +78,11 @@ static enum cli_exit read_trace(const struct settings *settings,
                                 struct profile *profile, struct totals *totals)
 {
     struct profile_ingest_options options = { .size = sizeof options,
-                                              .arm64 = settings->arm64,
-                                              .pids = settings->pids.items,
-                                              .pid_count = settings->pids.count,
-                                              .tids = settings->tids.items,
-                                              .tid_count = settings->tids.count,
+                                              .arm64 = settings->profiles.reading.arm64,
+                                              .pids = settings->profiles.pids.items,
+                                              .pid_count = settings->profiles.pids.count,
+                                              .tids = settings->profiles.tids.items,
+                                              .tid_count = settings->profiles.tids.count,
                                               .message_process = number };
     struct profile_ingest *ingest = NULL;
     struct profile_sink sink;
@@ -106,14 +106,16 @@ static enum cli_exit read_trace(const struct settings *settings,
         totals->damage += fxt_damage_total(fxt_reader_damage(trace.reader), false);
     }
     profile_ingest_close(ingest);
-    return cli_worse(status, cli_trace_close(&trace, settings->strict));
+    return cli_worse(status, cli_trace_close(&trace, settings->profiles.reading.strict));
 }
 
 enum cli_exit read_inputs(const struct settings *settings, struct profile *profile,
                           struct totals *totals)
 {
-    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = settings->force };
-    struct cli_trace_options options = { .reader = &reader, .modules = &settings->modules };
+    struct fxt_reader_options reader = { .size = sizeof reader,
+                                         .trust_start = settings->profiles.reading.force };
+    struct cli_trace_options options = { .reader = &reader,
+                                         .modules = &settings->profiles.reading.modules };
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
 

@@ -151,6 +151,6 @@ void print_summary(const struct settings *settings, struct profile *profile, enu
     print_notices(&totals->notices);
     if (kind == PROFILE_HEAP || kind == PROFILE_HEAP_FREE)
         print_heap(settings, profile, totals);
-    if (settings->symbolize && kind != PROFILE_SPAN && kind != PROFILE_OFF_CPU)
+    if (!settings->profiles.symbols.no_symbolize && kind != PROFILE_SPAN && kind != PROFILE_OFF_CPU)
         print_coverage(profile, profile_stacks_of(profile));
 }

@@ -24,9 +24,10 @@ static const struct cli_option option_table[] = {
     { OPTION_LEVEL, 'l', "level", "N", "1 (fast) to 19 (small); 3 unless given" },
     { OPTION_FRAME, 0, "frame-size", "SIZE",
       "bytes of the trace in a frame: 4k to 64M; 1M unless given" },
-    JOB_OPTION_OUTPUT,
     { 0 },
 };
+
+static const struct cli_option *const output_groups[] = { job_output_options, NULL };
 
 static const char *const examples[] = {
     "A trace on a diet; all programs here read it as it is",
@@ -36,14 +37,20 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command compress_command = {
     .name = "fxtcat compress",
     .usage = "[OPTION]... FILE",
     .summary =
         "Compress a trace with zstd, in independent frames of a bounded size.  zstd -d gives the\n"
         "trace back, byte for byte.  gzip and zstd are unpacked first.",
     .options = option_table,
+    .groups = output_groups,
     .examples = examples,
+    .first = CLI_TRACE,
+    .run = run,
+    .brief = "with zstd, in frames that unpack each for itself",
 };
 
 struct compress {
@@ -63,7 +70,7 @@ static void parse(struct compress *compress, char **argv)
 
     compress->level = DEFAULT_LEVEL;
     compress->frame_bytes = DEFAULT_FRAME_BYTES;
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &compress_command, argv);
     while ((key = cli_next(&parser)) != CLI_END) {
         if (key == OPTION_LEVEL)
             compress->level = (int)cli_number("--level", parser.value, 1, 19);
@@ -71,7 +78,7 @@ static void parse(struct compress *compress, char **argv)
             compress->frame_bytes = (size_t)cli_size("--frame-size", parser.value,
                                                      SMALLEST_FRAME_BYTES, LARGEST_FRAME_BYTES);
         else
-            job_take(&compress->job, key, parser.value);
+            job_take(&compress->job, key, &parser);
     }
     job_check_inputs(&compress->job);
     if (compress->job.inputs.count > 1)
@@ -189,13 +196,13 @@ static void compress_path(struct compress *compress, const char *path)
         (void)close(fd);
 }
 
-enum cli_exit compress_main(char **argv)
+static int run(char **argv)
 {
     struct compress compress = { .job = { .status = CLI_OK } };
 
     parse(&compress, argv);
     if (!job_open(&compress.job))
-        return job_close(&compress.job);
+        return (int)job_close(&compress.job);
     if (prepare(&compress)) {
         compress_path(&compress, compress.job.inputs.items[0]);
     } else {
@@ -205,5 +212,5 @@ enum cli_exit compress_main(char **argv)
     free(compress.frame);
     free(compress.packed);
     (void)ZSTD_freeCCtx(compress.context);
-    return job_close(&compress.job);
+    return (int)job_close(&compress.job);
 }

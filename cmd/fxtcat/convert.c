@@ -16,17 +16,18 @@
 #define MAX_FRAMES   255u /* the count has 8 bits */
 #define MAX_MODULES  (size_t)(1 << 20)
 
-enum { OPTION_LAYOUT = 1, OPTION_ARCH };
+enum { OPTION_LAYOUT = 1 };
+
+static const char *const layouts[] = { "profiler", NULL };
 
 static const struct cli_option option_table[] = {
-    { OPTION_LAYOUT, 0, "layout", "LAYOUT", "profiler: as Fuchsia's CPU profiler writes samples" },
-    { OPTION_ARCH, 0, "arch", "ARCH",
-      "x86_64 or arm64: where raw kernel samples came from, if the\ntrace does not say" },
-    JOB_OPTION_OUTPUT,
-    JOB_OPTION_STRICT,
-    JOB_OPTION_FORCE,
+    { OPTION_LAYOUT, 0, "layout", "LAYOUT", "profiler: as Fuchsia's CPU profiler writes samples",
+      .choices = layouts },
     { 0 },
 };
+
+static const struct cli_option *const groups[] = { job_output_options, cli_arch_options,
+                                                   cli_strict_options, NULL };
 
 static const char *const examples[] = {
     "A capture as Fuchsia's own host tool takes it",
@@ -34,7 +35,9 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command convert_command = {
     .name = "fxtcat convert",
     .usage = "--layout LAYOUT [OPTION]... FILE",
     .summary =
@@ -42,7 +45,11 @@ static const struct cli_command command = {
         "address maps in another layout.  What the layout has no place for is left out, and\n"
         "counted.",
     .options = option_table,
+    .groups = groups,
     .examples = examples,
+    .first = CLI_TRACE,
+    .run = run,
+    .brief = "in the layout that another program asks for",
 };
 
 struct convert {
@@ -314,36 +321,30 @@ static void summarize(const struct convert *convert, const char *path)
 
 static void parse(struct convert *convert, char **argv)
 {
-    static const char *const layouts[] = { "profiler", NULL };
-    static const char *const architectures[] = { "x86_64", "arm64", NULL };
     bool has_layout = false;
     struct cli_parser parser;
     int key;
 
-    cli_start(&parser, &command, argv);
-    while ((key = cli_next(&parser)) != CLI_END) {
-        if (key == OPTION_LAYOUT) {
-            (void)cli_choice("--layout", parser.value, layouts);
+    cli_start(&parser, &convert_command, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        if (key == OPTION_LAYOUT)
             has_layout = true;
-        } else if (key == OPTION_ARCH) {
-            convert->arm64 = cli_choice("--arch", parser.value, architectures) == 1;
-        } else {
-            job_take(&convert->job, key, parser.value);
-        }
-    }
+        else
+            job_take(&convert->job, key, &parser);
     job_find(&convert->job, 1);
+    convert->arm64 = convert->job.reading.arm64;
     if (!has_layout)
         cli_usage_error("convert to what? Give --layout profiler");
 }
 
-enum cli_exit convert_main(char **argv)
+static int run(char **argv)
 {
     struct convert convert = { .job = { .status = CLI_OK } };
     struct fxt_error error;
 
     parse(&convert, argv);
     if (!job_open(&convert.job))
-        return job_close(&convert.job);
+        return (int)job_close(&convert.job);
     if (fxt_writer_open(cli_output_write, &convert.job.output, &convert.writer, &error) == FXT_OK) {
         const struct cli_trace_files *files = convert.job.traces.items;
 
@@ -358,5 +359,5 @@ enum cli_exit convert_main(char **argv)
     }
     cli_map_release(&convert.processes);
     cli_map_release(&convert.modules);
-    return job_close(&convert.job);
+    return (int)job_close(&convert.job);
 }

@@ -5,23 +5,8 @@
 #include "cmd/fxtcat/emit.h"
 #include "libfxt/fidl/fidl_sampler.h"
 
-enum { OPTION_TYPE = 1, OPTION_PROVIDER, OPTION_PID, OPTION_TID, OPTION_TIME };
-
-static const struct cli_option option_table[] = {
-    { OPTION_TIME, 0, "time", "FROM,TO",
-      "records with a time from FROM up to, not including, TO:\n"
-      "+1.5s is since the first timestamp, 1.5s or 1500000000\n"
-      "absolute; ns us ms s min h; one of them may be missing" },
-    { OPTION_PID, 'p', "pid", "N", "records of this process" },
-    { OPTION_TID, 0, "tid", "N", "records of this thread" },
-    { OPTION_TYPE, 't', "type", "LIST", "records of these types: event,log,..." },
-    { OPTION_PROVIDER, 0, "provider", "ID",
-      "records of this provider\n--pid, --tid, --type and --provider can be given several times" },
-    JOB_OPTION_OUTPUT,
-    JOB_OPTION_STRICT,
-    JOB_OPTION_FORCE,
-    { 0 },
-};
+static const struct cli_option *const groups[] = { cli_select_options, job_output_options,
+                                                   cli_strict_options, NULL };
 
 static const char *const examples[] = {
     "The second second of a trace",
@@ -31,14 +16,19 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command cut_command = {
     .name = "fxtcat cut",
     .usage = "[OPTION]... FILE",
     .summary =
         "Write some of the records of a trace: those that match all that is asked for, and the\n"
         "strings, threads, clocks, providers, names and address maps that these need.",
-    .options = option_table,
+    .groups = groups,
     .examples = examples,
+    .first = CLI_TRACE,
+    .run = run,
+    .brief = "some of the records: by time, process, type",
 };
 
 struct cut {
@@ -49,35 +39,15 @@ struct cut {
 
 static void parse(struct cut *cut, char **argv)
 {
-    struct cli_select *select = &cut->select;
     struct cli_parser parser;
     int key;
 
-    cli_start(&parser, &command, argv);
-    while ((key = cli_next(&parser)) != CLI_END) {
-        switch (key) {
-        case OPTION_TYPE:
-            cli_select_type(select, "--type", parser.value);
-            break;
-        case OPTION_PROVIDER:
-            cli_numbers_add(&select->providers, cli_id("--provider", parser.value, 0, UINT32_MAX));
-            break;
-        case OPTION_PID:
-            cli_numbers_add(&select->pids, cli_id("--pid", parser.value, 0, UINT64_MAX));
-            break;
-        case OPTION_TID:
-            cli_numbers_add(&select->tids, cli_id("--tid", parser.value, 0, UINT64_MAX));
-            break;
-        case OPTION_TIME:
-            cli_select_time(select, "--time", parser.value);
-            break;
-        default:
-            job_take(&cut->job, key, parser.value);
-            break;
-        }
-    }
+    cli_start(&parser, &cut_command, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        if (!cli_select_take(&cut->select, key, &parser))
+            job_take(&cut->job, key, &parser);
     job_find(&cut->job, 1);
-    if (!cli_select_any(select))
+    if (!cli_select_any(&cut->select))
         cli_usage_error("cut what? Give --time, --pid, --tid, --type or --provider");
 }
 
@@ -159,7 +129,7 @@ static void visit(void *context, const struct fxt_record *record)
     emit_record(&cut->emit, record, is_wanted(&cut->select, record));
 }
 
-enum cli_exit cut_main(char **argv)
+static int run(char **argv)
 {
     struct cut cut = { .job = { .status = CLI_OK } };
 
@@ -175,5 +145,5 @@ enum cli_exit cut_main(char **argv)
         }
     }
     cli_select_release(&cut.select);
-    return job_close(&cut.job);
+    return (int)job_close(&cut.job);
 }

@@ -6,13 +6,10 @@
 #include "cmd/cli/trace.h"
 #include "libfxt/fxt.h"
 
-/* ---- Subcommands: argv behind the name of each; the exit status ---- */
+/* ---- Subcommands ---- */
 
-enum cli_exit cut_main(char **argv);
-enum cli_exit merge_main(char **argv);
-enum cli_exit recover_main(char **argv);
-enum cli_exit compress_main(char **argv);
-enum cli_exit convert_main(char **argv);
+extern const struct cli_command cut_command, merge_command, recover_command, compress_command,
+    convert_command;
 
 /* ---- A job: traces in, one trace out (job.c) ---- */
 
@@ -20,31 +17,19 @@ struct job {
     struct cli_texts inputs;  /* as given */
     struct cli_traces traces; /* that they make: job_open() */
     const char *output_path;  /* NULL: stdout */
-    bool strict;
-    bool force;
+    struct cli_reading reading;
     struct cli_output output;
     struct cli_trace trace; /* the input that is being read */
     uint64_t records;       /* read so far, of all inputs */
     enum cli_exit status;   /* the worst so far */
 };
 
-/* The options that all have, for their tables and their loops.  */
-enum { JOB_OUTPUT = 1000, JOB_STRICT, JOB_FORCE };
-#define JOB_OPTION_OUTPUT                                                                     \
-    {                                                                                         \
-        JOB_OUTPUT, 'o', "output", "FILE", "write to FILE, which appears whole or not at all" \
-    }
-#define JOB_OPTION_STRICT                                                                  \
-    {                                                                                      \
-        JOB_STRICT, 0, "strict", NULL, "exit with 3 for notices too, not for damage alone" \
-    }
-#define JOB_OPTION_FORCE                                                              \
-    {                                                                                 \
-        JOB_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" \
-    }
+/* --output; and the groups of options (cli.h) of those that read records.  */
+extern const struct cli_option job_output_options[];
+extern const struct cli_option *const job_groups[];
 
-/* Take one of these options, or an input.  */
-void job_take(struct job *job, int key, const char *value);
+/* Take an option of these groups, or an input.  */
+void job_take(struct job *job, int key, const struct cli_parser *parser);
 
 /* There must be an input; else the program ends with CLI_USAGE.  */
 void job_check_inputs(const struct job *job);

@@ -7,22 +7,24 @@
 #include "cmd/cli/utf8.h"
 #include "cmd/fxtcat/fxtcat.h"
 
-void job_take(struct job *job, int key, const char *value)
+enum { KEY_OUTPUT = 1000 };
+
+const struct cli_option job_output_options[] = {
+    { KEY_OUTPUT, 'o', "output", "FILE", "write to FILE, which appears whole or not at all",
+      CLI_FILE },
+    { 0 },
+};
+
+const struct cli_option *const job_groups[] = { job_output_options, cli_strict_options, NULL };
+
+void job_take(struct job *job, int key, const struct cli_parser *parser)
 {
-    switch (key) {
-    case JOB_OUTPUT:
-        job->output_path = value;
-        break;
-    case JOB_STRICT:
-        job->strict = true;
-        break;
-    case JOB_FORCE:
-        job->force = true;
-        break;
-    default:
-        cli_texts_add(&job->inputs, value);
-        break;
-    }
+    if (key == KEY_OUTPUT)
+        job->output_path = parser->value;
+    else if (key == CLI_OPERAND)
+        cli_texts_add(&job->inputs, parser->value);
+    else
+        (void)cli_reading_take(&job->reading, key, parser);
 }
 
 void job_check_inputs(const struct job *job)
@@ -33,7 +35,7 @@ void job_check_inputs(const struct job *job)
 
 void job_find(struct job *job, size_t most)
 {
-    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = job->force };
+    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = job->reading.force };
     struct cli_trace_options options = { .reader = &reader };
 
     job_check_inputs(job);
@@ -62,14 +64,14 @@ bool job_read(struct job *job, const struct cli_trace_files *files,
 
     if (options)
         all = *options;
-    all.trust_start = job->force;
+    all.trust_start = job->reading.force;
     status = cli_trace_open_files(&job->trace, files, &trace_options);
     while (status == CLI_OK && job->output.failed == 0 && cli_trace_next(&job->trace, &record)) {
         job->records++;
         visit(context, record);
     }
     job->status = cli_worse(job->status, status);
-    job->status = cli_worse(job->status, cli_trace_close(&job->trace, job->strict));
+    job->status = cli_worse(job->status, cli_trace_close(&job->trace, job->reading.strict));
     return job->output.failed == 0;
 }
 

@@ -1,9 +1,5 @@
 /* fxtcat - cut, merge, mend, compress and convert traces in the Fuchsia trace format.  */
-#include <string.h>
-
 #include "cmd/fxtcat/fxtcat.h"
-
-static const struct cli_option no_options[] = { { 0, 0, NULL, NULL, NULL } };
 
 static const char *const examples[] = {
     "The second second of one process",
@@ -19,41 +15,21 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const struct cli_command *const commands[] = {
+    &cut_command, &merge_command, &recover_command, &compress_command, &convert_command, NULL,
+};
+
 static const struct cli_command fxtcat = {
     .name = "fxtcat",
     .usage = "COMMAND [OPTION]... FILE...",
-    .summary = "Make traces from traces in the Fuchsia trace format; - is standard input.\n\n"
-               "Commands:\n"
-               "  cut                       some of the records: by time, process, type\n"
-               "  merge                     several traces one after another, providers apart\n"
-               "  recover                   without what is damaged\n"
-               "  compress                  with zstd, in frames that unpack each for itself\n"
-               "  convert                   in the layout that another program asks for",
-    .options = no_options,
+    .summary = "Make traces from traces in the Fuchsia trace format; - is standard input.",
     .examples = examples,
     .stop_at_operand = true,
-};
-
-static const struct {
-    const char *name;
-    enum cli_exit (*run)(char **argv);
-} commands[] = {
-    { "cut", cut_main },           { "merge", merge_main },     { "recover", recover_main },
-    { "compress", compress_main }, { "convert", convert_main },
+    .commands = commands,
 };
 
 int main(int argc, char **argv)
 {
-    struct cli_parser parser;
-
-    cli_start(&parser, &fxtcat, argv + (argc > 0));
-    (void)cli_next(&parser); /* answers --help and --version, refuses other options */
-    if (!parser.argv[0])
-        cli_usage_error("which command? There are: cut, merge, recover, compress, convert");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(parser.argv[0], commands[i].name) == 0)
-            return (int)commands[i].run(parser.argv + 1);
-    }
-    cli_usage_error("no command '%s'. There are: cut, merge, recover, compress, convert",
-                    parser.argv[0]);
+    (void)argc;
+    return cli_main(&fxtcat, argv);
 }

@@ -6,13 +6,6 @@
  * docs/formats/fxt.md section 3.2) still see each file's own.  */
 #include "cmd/fxtcat/emit.h"
 
-static const struct cli_option option_table[] = {
-    JOB_OPTION_OUTPUT,
-    JOB_OPTION_STRICT,
-    JOB_OPTION_FORCE,
-    { 0 },
-};
-
 static const char *const examples[] = {
     "Two captures of one run, as one trace",
     "fxtcat merge -o all.fxt cpu.fxt heap.fxt",
@@ -21,7 +14,9 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command merge_command = {
     .name = "fxtcat merge",
     .usage = "[OPTION]... FILE...",
     .summary =
@@ -29,8 +24,12 @@ static const struct cli_command command = {
         "get new ids where two traces use the same; what stands before a file's first provider\n"
         "gets a provider named after the file.  Times stay as they are: each by the clock of\n"
         "its provider.",
-    .options = option_table,
+    .groups = job_groups,
     .examples = examples,
+    .first = CLI_TRACE,
+    .rest = CLI_TRACE,
+    .run = run,
+    .brief = "several traces one after another, providers apart",
 };
 
 static void visit(void *context, const struct fxt_record *record)
@@ -38,27 +37,27 @@ static void visit(void *context, const struct fxt_record *record)
     emit_record(context, record, true);
 }
 
-enum cli_exit merge_main(char **argv)
+static int run(char **argv)
 {
     struct job job = { .status = CLI_OK };
     struct cli_parser parser;
     struct emit emit;
     int key;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &merge_command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        job_take(&job, key, parser.value);
+        job_take(&job, key, &parser);
     job_find(&job, 0);
     if (!job_open(&job))
-        return job_close(&job);
+        return (int)job_close(&job);
     job.status = emit_open(&emit, &job, EMIT_IN_PLACE);
     if (job.status != CLI_OK)
-        return job_close(&job);
+        return (int)job_close(&job);
     for (size_t i = 0; i < job.traces.count; i++) {
         emit_start(&emit, job.traces.items[i].label);
         if (!job_read(&job, &job.traces.items[i], NULL, visit, &emit))
             break;
     }
     emit_close(&emit);
-    return job_close(&job);
+    return (int)job_close(&job);
 }

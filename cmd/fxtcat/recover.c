@@ -9,13 +9,6 @@
 
 #define MAGIC_NUMBER 0x16547846u
 
-static const struct cli_option option_table[] = {
-    JOB_OPTION_OUTPUT,
-    JOB_OPTION_STRICT,
-    JOB_OPTION_FORCE,
-    { 0 },
-};
-
 static const char *const examples[] = {
     "All that can be read of a damaged trace, and whether it is good now",
     "fxtcat recover -o mended.fxt damaged.fxt; fxtdump --verify mended.fxt",
@@ -24,14 +17,19 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command recover_command = {
     .name = "fxtcat recover",
     .usage = "[OPTION]... FILE",
     .summary =
         "Write all of a trace that can be read, without what is damaged, and say what is left\n"
         "out.  The exit status is 3 when the input is damaged.",
-    .options = option_table,
+    .groups = job_groups,
     .examples = examples,
+    .first = CLI_TRACE,
+    .run = run,
+    .brief = "without what is damaged",
 };
 
 struct recover {
@@ -146,7 +144,7 @@ static void summarize(const struct recover *recover, const char *path)
                  cli_grouped(recover->left_out_bytes), cli_grouped(recover->mended));
 }
 
-enum cli_exit recover_main(char **argv)
+static int run(char **argv)
 {
     struct recover recover = { .job = { .status = CLI_OK } };
     const struct fxt_reader_options options = { .size = sizeof options,
@@ -156,12 +154,12 @@ enum cli_exit recover_main(char **argv)
     struct fxt_error error;
     int key;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &recover_command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        job_take(&recover.job, key, parser.value);
+        job_take(&recover.job, key, &parser);
     job_find(&recover.job, 1);
     if (!job_open(&recover.job))
-        return job_close(&recover.job);
+        return (int)job_close(&recover.job);
     if (fxt_writer_open(cli_output_write, &recover.job.output, &recover.writer, &error) == FXT_OK) {
         const struct cli_trace_files *files = recover.job.traces.items;
 
@@ -175,5 +173,5 @@ enum cli_exit recover_main(char **argv)
         cli_error("%s", error.message);
         job_fail(&recover.job, CLI_ENVIRONMENT);
     }
-    return job_close(&recover.job);
+    return (int)job_close(&recover.job);
 }

@@ -31,7 +31,4 @@ enum cli_exit diff_read_baseline(struct diff_builder *builder, enum diff_side si
 enum cli_exit diff_write_baseline(const struct diff_set *set, enum diff_side side,
                                   const char *comments, const char *path);
 
-/* fxtdiff baseline create|accept|show FILE … */
-enum cli_exit diff_baseline_command(char **argv);
-
 #endif /* FXTDIFF_BASELINE_H */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/fxtdiff/baseline.h"
+#include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/print.h"
 #include "cmd/fxtdiff/text_file.h"
@@ -28,12 +29,33 @@ static const char *const examples[] = {
     NULL,
 };
 
-static struct cli_command command = {
+static const char *const verbs[] = { "create", "accept", "show", NULL };
+enum { CREATE, ACCEPT, SHOW };
+
+static const char *verb_word(size_t i, const char **brief)
+{
+    static const char *const briefs[] = { "write runs to a new file",
+                                          "replace the runs of a file by others",
+                                          "print what is in a file", NULL };
+
+    *brief = briefs[i];
+    return verbs[i];
+}
+
+static int run(char **argv);
+
+const struct cli_command diff_baseline_command = {
     .name = "fxtdiff baseline",
     .usage = "create|accept|show FILE [RUN]...",
-    .summary = "Keep runs as a small text file in a repository, for fxtdiff to compare with:\n"
-               "create writes it, accept replaces its runs, show prints it.",
+    .summary = "Keep runs as a small text file in a repository, for fxtdiff to compare with.",
+    .options = own_options,
+    .groups = diff_reading_groups,
     .examples = examples,
+    .word = verb_word,
+    .word_title = "Verbs",
+    .rest = CLI_FILE,
+    .run = run,
+    .brief = "keep runs as a small file in a repository",
 };
 
 struct work {
@@ -255,17 +277,15 @@ static enum cli_exit show(const struct work *work, struct diff_builder *builder)
 
 static void parse(struct work *work, char **argv)
 {
-    const struct cli_option *const tables[] = { own_options, diff_reading_options };
     struct cli_parser parser;
     int key;
 
-    command.options = diff_join_options(tables, 2);
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &diff_baseline_command, argv);
     while ((key = cli_next(&parser)) != CLI_END) {
         if (key == OPTION_ROWS)
             work->rows = (size_t)cli_number("--rows", parser.value, 0, 1000000);
         else if (key != CLI_OPERAND)
-            (void)diff_reading_option(&work->reading, key, parser.value);
+            (void)diff_reading_option(&work->reading, key, &parser);
         else if (!work->verb)
             work->verb = parser.value;
         else if (!work->file)
@@ -279,8 +299,6 @@ static void parse(struct work *work, char **argv)
 
 static enum cli_exit work_on(const struct work *work)
 {
-    static const char *const verbs[] = { "create", "accept", "show", NULL };
-    enum { CREATE, ACCEPT, SHOW };
     size_t verb = cli_choice("baseline", work->verb, verbs);
     struct diff_builder *builder;
     enum cli_exit status;
@@ -293,7 +311,7 @@ static enum cli_exit work_on(const struct work *work)
         cli_error("%s: exists; \"fxtdiff baseline accept\" replaces its runs", work->file);
         return CLI_USAGE;
     }
-    status = diff_check_symbol_paths(&work->reading);
+    status = cli_symbols_check(&work->reading.profiles.symbols);
     if (status != CLI_OK)
         return status;
     builder = diff_builder_open(&work->reading);
@@ -302,17 +320,14 @@ static enum cli_exit work_on(const struct work *work)
     return status;
 }
 
-enum cli_exit diff_baseline_command(char **argv)
+static int run(char **argv)
 {
-    struct work work = { .reading = { .profile = -1 }, .rows = 20 };
+    struct work work = { .reading = { .profiles = { .kind = -1 } }, .rows = 20 };
     enum cli_exit status;
 
     parse(&work, argv);
     status = work_on(&work);
     free(work.runs.items);
-    free(work.reading.symbols.items);
-    free(work.reading.modules.items);
-    free(work.reading.pids.items);
-    free(work.reading.tids.items);
-    return status;
+    cli_profiles_release(&work.reading.profiles);
+    return (int)status;
 }

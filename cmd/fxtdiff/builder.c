@@ -322,31 +322,22 @@ static void take_compilers(struct diff_builder *builder, struct sym_session *ses
 
 static bool symbolize(struct diff_builder *builder)
 {
-    const struct diff_reading *reading = builder->reading;
-    struct sym_options options = { .size = sizeof options,
-                                   .symbol_paths = reading->symbols.items,
-                                   .symbol_path_count = reading->symbols.count,
-                                   .debuginfod = reading->debuginfod,
-                                   .no_inlines = reading->no_inlines,
-                                   .no_cache = reading->no_cache };
+    struct cli_symbols symbols = builder->reading->profiles.symbols;
     struct sym_session *session;
-    struct sym_error sym_error;
     struct profile_error error;
     enum profile_status status;
 
-    if (reading->no_symbolize || builder->kind < 0)
+    if (symbols.no_symbolize || builder->kind < 0)
         return true;
-    if (sym_session_open(&options, &session, &sym_error) != SYM_OK) {
-        cli_error("%s", sym_error.message);
+    if (cli_symbols_open(&symbols, &session) != CLI_OK)
         return false;
-    }
     if (builder->kernel_symbols) /* without them kernel frames have no names: no failure */
         (void)sym_session_kallsyms(session, builder->kernel_symbols, builder->kernel_symbols_size,
                                    NULL);
     status = profile_symbolize(builder->profile, session, &error);
     if (status == PROFILE_OK)
         take_compilers(builder, session);
-    sym_session_close(session);
+    cli_symbols_close(&symbols); /* the options are the reading's */
     if (status != PROFILE_OK)
         cli_error("%s", error.message);
     return status == PROFILE_OK;

@@ -1,4 +1,4 @@
-/* commands.h - the functions behind diff_commands[], and what they share.  */
+/* commands.h - what fxtdiff does beside comparing files, and what that shares.  */
 #ifndef FXTDIFF_COMMANDS_H
 #define FXTDIFF_COMMANDS_H
 
@@ -7,8 +7,8 @@
 /* Read both sides, compare, write what the settings ask for.  The status is the program's.  */
 enum cli_exit diff_main(const struct diff_settings *settings);
 
-/* fxtdiff run: capture both builds in turn, then compare (run.c).  */
-enum cli_exit diff_run_command(char **argv);
+extern const struct cli_command diff_run_command;      /* capture both builds, compare (run.c) */
+extern const struct cli_command diff_baseline_command; /* keep runs in a file */
 
 /* Frees what a command line put into settings.  */
 void diff_settings_release(struct diff_settings *settings);

@@ -4,7 +4,6 @@
  *   report    struct diff_report: the comparison, in words and in the order in which it is shown
  *   outputs   diff_outputs[]: one row an option that writes a report (outputs.c)
  *   policies  diff_policies[]: one row an option that changes a verdict before it is written
- *   commands  diff_commands[]: fxtdiff run, fxtdiff baseline, ...
  *
  * Memory that is not freed by a function named here is the set's or the report's arena and lives as
  * long as they do.  Running out of it ends the program (cli_allocate()).  All text is UTF-8 without
@@ -12,7 +11,7 @@
 #ifndef FXTDIFF_H
 #define FXTDIFF_H
 
-#include "cmd/cli/cli.h"
+#include "cmd/cli/profiles.h"
 #include "libprofile/compare/compare.h"
 #include "libprofile/profile.h"
 
@@ -133,26 +132,11 @@ bool diff_set_type(struct diff_builder *builder, const char *type, const char *u
 
 /* How inputs are read: the same options for every command that reads runs.  */
 struct diff_reading {
-    int profile;             /* enum profile_kind; -1: the first that the trace has */
+    struct cli_profiles profiles;
     const char *sample_type; /* --sample-type; NULL: as --metric and the input say */
-    struct cli_texts modules, symbols;
-    struct cli_numbers pids, tids;
-    bool debuginfod, no_symbolize, no_inlines, no_cache;
-    bool arm64;
-    bool strict;
-    bool force;
     bool ignore_templates;
     unsigned jobs; /* traces read at once; 0: as many as there are CPUs */
 };
-
-/* Rows of an option table, and what takes them.  Keys from DIFF_OPTION_FIRST on are theirs.  */
-enum { DIFF_OPTION_FIRST = 100 };
-extern const struct cli_option diff_reading_options[];
-/* False: the key is not one of them.  */
-bool diff_reading_option(struct diff_reading *reading, int key, const char *value);
-
-/* A table of all rows of several tables (each ends with key 0), from malloc().  */
-struct cli_option *diff_join_options(const struct cli_option *const *tables, size_t count);
 
 struct diff_settings {
     struct diff_reading reading;
@@ -303,33 +287,25 @@ extern const struct diff_reader diff_readers[]; /* readers.c; ends with recogniz
  * printed.  */
 typedef enum cli_exit (*diff_write_fn)(const struct diff_report *report, const char *argument);
 
+/* One row of diff_output_options[].  */
 struct diff_output {
-    const char *option;   /* "junit" */
-    const char *argument; /* "FILE"; NULL: takes none, and writes to stdout */
-    const char *help;
     diff_write_fn write;
-    bool replaces_text; /* written to stdout in place of the text */
+    bool replaces_text; /* written to stdout in place of the text; its option takes none */
 };
 
-/* Rows of what is built (outputs.c); ends with option NULL.  */
+/* The options of what is built (outputs.c; keys from DIFF_OUTPUT_KEYS on), and row by row what
+ * writes it, NULL at the end.  Without an argument it is written to stdout.  */
+enum { DIFF_OUTPUT_KEYS = 1000, DIFF_POLICY_KEYS = 2000 };
+extern const struct cli_option diff_output_options[];
 extern const struct diff_output diff_outputs[];
 
 /* Looks at a finished comparison before anything is written: suppresses rows, adds rules, reasons
  * and notes.  Returns CLI_OK, or CLI_USAGE / CLI_ENVIRONMENT after a message, which ends the
  * program.  */
-struct diff_policy {
-    const char *option;
-    const char *argument;
-    const char *help;
-    enum cli_exit (*apply)(struct diff_report *report, const char *argument);
-};
-extern const struct diff_policy diff_policies[]; /* policies.c */
+typedef enum cli_exit (*diff_policy_fn)(struct diff_report *report, const char *argument);
 
-/* The first argument names it: fxtdiff NAME ...  */
-struct diff_command {
-    const char *name;
-    enum cli_exit (*run)(char **argv); /* behind the name */
-};
-extern const struct diff_command diff_commands[]; /* commands.c */
+/* Likewise (policies.c; keys from DIFF_POLICY_KEYS on).  */
+extern const struct cli_option diff_policy_options[];
+extern const diff_policy_fn diff_policies[];
 
 #endif /* FXTDIFF_H */

@@ -8,9 +8,9 @@ static enum cli_exit apply_policies(const struct diff_settings *settings,
 {
     enum cli_exit status = CLI_OK;
 
-    for (size_t i = 0; diff_policies[i].option && status == CLI_OK; i++)
+    for (size_t i = 0; diff_policies[i] && status == CLI_OK; i++)
         if (settings->policies[i])
-            status = diff_policies[i].apply(report, settings->policies[i]);
+            status = diff_policies[i](report, settings->policies[i]);
     return status;
 }
 
@@ -20,7 +20,7 @@ static enum cli_exit write_outputs(const struct diff_settings *settings,
     enum cli_exit status = CLI_OK;
     bool text = !settings->quiet;
 
-    for (size_t i = 0; diff_outputs[i].option; i++) {
+    for (size_t i = 0; diff_outputs[i].write; i++) {
         if (!settings->outputs[i])
             continue;
         text &= !diff_outputs[i].replaces_text;
@@ -51,7 +51,7 @@ enum cli_exit diff_main(const struct diff_settings *settings)
 {
     struct diff_builder *builder;
     struct diff_set *set;
-    enum cli_exit status = diff_check_symbol_paths(&settings->reading);
+    enum cli_exit status = cli_symbols_check(&settings->reading.profiles.symbols);
 
     if (status != CLI_OK)
         return status;

@@ -1,5 +1,4 @@
 /* fxtdiff: did the new build get dearer?  Runs of two builds compared, and a verdict.  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/fxtdiff/commands.h"
@@ -17,26 +16,34 @@ static const char *const examples[] = {
     NULL,
 };
 
-static struct cli_command command = {
+static int run(char **argv);
+
+static const struct cli_command *const commands[] = { &diff_run_command, &diff_baseline_command,
+                                                      NULL };
+
+static const struct cli_command command = {
     .name = "fxtdiff",
     .usage = "[OPTION]... BASE... -- NEW...\n"
              "       fxtdiff COMMAND [OPTION]...",
     .summary =
-        "Compare runs of two builds and say PASS, FAIL or INCONCLUSIVE: which functions got\n"
-        "dearer beyond what runs vary by.  Inputs are FXT traces, pprof profiles, folded\n"
-        "stacks and stores, whose captures are runs (STORE#N: capture N alone); a directory\n"
-        "stands for the files in it, - is standard input.  Commands:\n"
-        "run (capture both builds in turn), baseline (keep runs as a small file in a\n"
-        "repository); see fxtdiff COMMAND --help.",
+        "Compare runs of two builds and say PASS, FAIL or INCONCLUSIVE: which functions got "
+        "dearer beyond what runs vary by.  Inputs are FXT traces, pprof profiles, folded stacks "
+        "and stores, whose captures are runs (STORE#N: capture N alone); a directory stands for "
+        "the files in it, - is standard input.",
+    .groups = diff_groups,
     .libraries = sym_libraries,
     .examples = examples,
+    .first = CLI_RUN,
+    .rest = CLI_RUN,
+    .run = run,
+    .commands = commands,
 };
 
 /* ---- The command line ---- */
 
 static bool has_policy(const struct diff_settings *settings)
 {
-    for (size_t i = 0; diff_policies[i].option; i++)
+    for (size_t i = 0; diff_policies[i]; i++)
         if (settings->policies[i])
             return true;
     return false;
@@ -72,7 +79,7 @@ static void parse(struct diff_settings *settings, char **argv)
             if (key == CLI_OPERAND)
                 cli_texts_add(&settings->inputs[side], parser.value);
             else
-                (void)diff_option(settings, key, parser.value);
+                (void)diff_option(settings, key, &parser);
     }
     if (!divided)
         split_pair(settings);
@@ -88,24 +95,20 @@ static void parse(struct diff_settings *settings, char **argv)
         cli_usage_error("no base runs before --");
 }
 
-int main(int argc, char **argv)
+static int run(char **argv)
 {
     struct diff_settings settings;
-    struct cli_option *options = diff_all_options(NULL);
     enum cli_exit status;
 
-    (void)argc;
-    for (size_t i = 0; argv[1] && diff_commands[i].name; i++) {
-        if (strcmp(argv[1], diff_commands[i].name) != 0)
-            continue;
-        free(options);
-        return (int)diff_commands[i].run(argv + 2);
-    }
-    command.options = options;
     diff_settings_init(&settings);
-    parse(&settings, argv + 1);
+    parse(&settings, argv);
     status = diff_main(&settings);
-    free(options);
     diff_settings_release(&settings);
     return (int)status;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    return cli_main(&command, argv);
 }

@@ -1,20 +1,29 @@
 /* outputs.c - what a report can be written as.  */
 #include "cmd/fxtdiff/outputs.h"
 
-const struct diff_output diff_outputs[] = {
-    { "json", NULL, "print one JSON object (schemas/fxtdiff.schema.json)", diff_write_json, true },
-    { "markdown", NULL, "print Markdown for a pull request, under 65,000 characters",
-      diff_write_markdown, true },
-    { "junit", "FILE", "write JUnit XML", diff_write_junit, false },
-    { "sarif", "FILE", "write SARIF 2.1.0, with the findings at their places in the source",
-      diff_write_sarif, false },
-    { "github", NULL,
-      "print annotations, and append the report to the step's summary\n"
-      "($GITHUB_STEP_SUMMARY)",
-      diff_write_github, false },
-    { "folded", "FILE", "write both sides as folded stacks, for a differential flame graph",
-      diff_write_folded, false },
-    { "pprof", "FILE", "write both sides as a profile that pprof shows as a difference",
-      diff_write_pprof, false },
+enum { JSON, MARKDOWN, JUNIT, SARIF, GITHUB, FOLDED, PPROF, OUTPUTS };
+
+#define KEY(output) (DIFF_OUTPUT_KEYS + (output))
+
+const struct cli_option diff_output_options[] = {
+    { KEY(JSON), 0, "json", NULL, "print one JSON object (schemas/fxtdiff.schema.json)" },
+    { KEY(MARKDOWN), 0, "markdown", NULL,
+      "print Markdown for a pull request, under 65,000 characters" },
+    { KEY(JUNIT), 0, "junit", "FILE", "write JUnit XML", CLI_FILE },
+    { KEY(SARIF), 0, "sarif", "FILE",
+      "write SARIF 2.1.0, with the findings at their places in the source", CLI_FILE },
+    { KEY(GITHUB), 0, "github", NULL,
+      "print annotations, and append the report to the step's summary ($GITHUB_STEP_SUMMARY)" },
+    { KEY(FOLDED), 0, "folded", "FILE",
+      "write both sides as folded stacks, for a differential flame graph", CLI_FILE },
+    { KEY(PPROF), 0, "pprof", "FILE",
+      "write both sides as a profile that pprof shows as a difference", CLI_FILE },
     { 0 },
+};
+
+const struct diff_output diff_outputs[] = {
+    [JSON] = { diff_write_json, true },      [MARKDOWN] = { diff_write_markdown, true },
+    [JUNIT] = { diff_write_junit, false },   [SARIF] = { diff_write_sarif, false },
+    [GITHUB] = { diff_write_github, false }, [FOLDED] = { diff_write_folded, false },
+    [PPROF] = { diff_write_pprof, false },   [OUTPUTS] = { NULL, false },
 };

@@ -137,7 +137,7 @@ static enum cli_exit read_files(struct diff_builder *builder, struct diff_traces
     const struct diff_reader *reader = NULL;
     enum cli_exit status;
 
-    if (files->count == 1 && !files->regions && !builder->reading->force)
+    if (files->count == 1 && !files->regions && !builder->reading->profiles.reading.force)
         reader = reader_of(files->paths[0]);
     if (!reader)
         return diff_traces_add(traces, side, files, label);
@@ -150,8 +150,10 @@ static enum cli_exit read_group(struct diff_builder *builder, enum diff_side sid
                                 const struct cli_texts *paths, const char *label)
 {
     const struct diff_reading *reading = builder->reading;
-    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = reading->force };
-    struct cli_trace_options options = { .reader = &reader, .modules = &reading->modules };
+    struct fxt_reader_options reader = { .size = sizeof reader,
+                                         .trust_start = reading->profiles.reading.force };
+    struct cli_trace_options options = { .reader = &reader,
+                                         .modules = &reading->profiles.reading.modules };
     enum cli_exit status = CLI_OK;
     struct diff_traces *jobs;
     struct cli_traces traces;

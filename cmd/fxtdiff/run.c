@@ -18,13 +18,14 @@ enum { KEY_RUNS = 1, KEY_BASE, KEY_NEW, KEY_KEEP, KEY_FREQUENCY, KEY_WARM_UP };
 
 static const struct cli_option own_options[] = {
     { KEY_RUNS, 'n', "runs", "N", "of each side (default 5)" },
-    { KEY_BASE, 0, "base", "CMD", "what runs the old build: a command of sh" },
-    { KEY_NEW, 0, "new", "CMD", "what runs the new build" },
+    { KEY_BASE, 0, "base", "CMD", "what runs the old build: a command of sh", CLI_COMMAND },
+    { KEY_NEW, 0, "new", "CMD", "what runs the new build", CLI_COMMAND },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
-      "samples for each second of CPU time (default: that of\nsampler-capture)" },
+      "samples for each second of CPU time (default: that of sampler-capture)" },
     { KEY_WARM_UP, 0, "warm-up", "N",
-      "run each N times before, so that caches are warm (default\n1)" },
-    { KEY_KEEP, 0, "keep", "DIR", "leave the captures there: base-1.fxt, new-1.fxt, ..." },
+      "run each N times before, so that caches are warm (default 1)" },
+    { KEY_KEEP, 0, "keep", "DIR", "leave the captures there: base-1.fxt, new-1.fxt, ...",
+      CLI_FOLDER },
     { 0 },
 };
 
@@ -36,13 +37,19 @@ static const char *const examples[] = {
     NULL,
 };
 
-static struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command diff_run_command = {
     .name = "fxtdiff run",
     .usage = "[OPTION]... --base CMD --new CMD",
-    .summary = "Capture the CPU time of two builds in turn, base new new base, and compare them.\n"
+    .summary = "Capture the CPU time of two builds in turn, base new new base, and compare them.  "
                "What the commands print goes nowhere; one that fails ends it.",
+    .options = own_options,
+    .groups = diff_groups,
     .libraries = sym_libraries,
     .examples = examples,
+    .run = run,
+    .brief = "capture both builds in turn, then compare",
 };
 
 #define MAX_RUNS 500u
@@ -269,8 +276,10 @@ static void release(struct job *job)
     diff_settings_release(&job->settings);
 }
 
-static void take(struct job *job, int key, const char *value)
+static void take(struct job *job, int key, const struct cli_parser *parser)
 {
+    const char *value = parser->value;
+
     switch (key) {
     case KEY_RUNS:
         job->runs = (unsigned)cli_number("--runs", value, 1, MAX_RUNS);
@@ -292,7 +301,7 @@ static void take(struct job *job, int key, const char *value)
         job->keep = value;
         break;
     default:
-        (void)diff_option(&job->settings, key, value);
+        (void)diff_option(&job->settings, key, parser);
         break;
     }
 }
@@ -302,24 +311,22 @@ static void parse(struct job *job, char **argv)
     struct cli_parser parser;
     int key;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &diff_run_command, argv);
     while ((key = cli_next(&parser)) != CLI_END) {
         if (key == CLI_OPERAND)
             cli_usage_error("what is '%s'? Commands are one word each: --base 'CMD'", parser.value);
-        take(job, key, parser.value);
+        take(job, key, &parser);
     }
     for (int side = 0; side < DIFF_SIDES; side++)
         if (!job->commands[side])
             cli_usage_error("no --%s CMD", side_names[side]);
 }
 
-enum cli_exit diff_run_command(char **argv)
+static int run(char **argv)
 {
     struct job job = { .runs = 5, .warm_up = 1, .log = -1 };
-    struct cli_option *options = diff_all_options(own_options);
     enum cli_exit status;
 
-    command.options = options;
     diff_settings_init(&job.settings);
     parse(&job, argv);
     job.sampler = find_sampler();
@@ -332,6 +339,5 @@ enum cli_exit diff_run_command(char **argv)
     if (status == CLI_OK)
         status = diff_main(&job.settings);
     release(&job);
-    free(options);
-    return status;
+    return (int)status;
 }

@@ -60,8 +60,8 @@ static enum cli_exit say_date(time_t seconds, char today[11])
 /* The argument of another policy's option; NULL: not given.  */
 static const char *argument_of(const struct diff_report *report, const char *option)
 {
-    for (size_t i = 0; diff_policies[i].option; i++)
-        if (strcmp(diff_policies[i].option, option) == 0)
+    for (size_t i = 0; diff_policy_options[i].key; i++)
+        if (strcmp(diff_policy_options[i].name, option) == 0)
             return report->settings->policies[i];
     return NULL;
 }

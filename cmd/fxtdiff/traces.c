@@ -71,11 +71,11 @@ static void *read_trace(void *context)
     struct job *job = context;
     const struct diff_reading *reading = job->reading;
     struct profile_ingest_options options = { .size = sizeof options,
-                                              .arm64 = reading->arm64,
-                                              .pids = reading->pids.items,
-                                              .pid_count = reading->pids.count,
-                                              .tids = reading->tids.items,
-                                              .tid_count = reading->tids.count };
+                                              .arm64 = reading->profiles.reading.arm64,
+                                              .pids = reading->profiles.pids.items,
+                                              .pid_count = reading->profiles.pids.count,
+                                              .tids = reading->profiles.tids.items,
+                                              .tid_count = reading->profiles.tids.count };
     struct profile_ingest *ingest = NULL;
     struct profile_sink sink;
     enum profile_status status = profile_open(&job->profile, &job->error);
@@ -231,7 +231,7 @@ static enum profile_status move_values(struct diff_builder *builder, struct job 
 /* The kind asked for, or that of the traces before, or the first that the trace has; -1: none.  */
 static int choose_kind(const struct diff_builder *builder, const struct profile *profile)
 {
-    int kind = builder->reading->profile;
+    int kind = builder->reading->profiles.kind;
 
     if (kind < 0)
         kind = builder->kind;
@@ -326,7 +326,8 @@ static enum cli_exit finish_first(struct diff_traces *traces)
         status = CLI_ENVIRONMENT;
     }
     readable = job->trace.records > 0;
-    status = cli_worse(status, cli_trace_close(&job->trace, traces->builder->reading->strict));
+    status = cli_worse(
+        status, cli_trace_close(&job->trace, traces->builder->reading->profiles.reading.strict));
     if (job->profile && (status == CLI_OK || (status == CLI_DAMAGED && readable)))
         status = cli_worse(status, add_run(traces->builder, job));
     else

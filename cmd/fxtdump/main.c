@@ -12,44 +12,24 @@ enum {
     OPTION_JSON = 1,
     OPTION_STATS,
     OPTION_VERIFY,
-    OPTION_TYPE,
-    OPTION_PROVIDER,
-    OPTION_PID,
-    OPTION_TID,
-    OPTION_TIME,
     OPTION_OFFSET,
     OPTION_HEX,
     OPTION_FOLLOW,
-    OPTION_MODULES,
-    OPTION_STRICT,
-    OPTION_FORCE,
 };
 
 static const struct cli_option option_table[] = {
     { OPTION_JSON, 'j', "json", NULL, "one JSON object a line; keys: docs/fxtdump.md" },
     { OPTION_STATS, 's', "stats", NULL, "no records: counts, times and damage" },
     { OPTION_VERIFY, 0, "verify", NULL, "no records: damage alone" },
-    { OPTION_TYPE, 't', "type", "LIST", "only these types of records: event,log,..." },
-    { OPTION_PROVIDER, 0, "provider", "ID", "only records of this provider" },
-    { OPTION_PID, 'p', "pid", "N", "only records of this process" },
-    { OPTION_TID, 0, "tid", "N",
-      "only records of this thread\n--provider, --pid and --tid can be given several times" },
-    { OPTION_TIME, 0, "time", "FROM,TO",
-      "only times from FROM up to, not including, TO: +1.5s is\n"
-      "since the first timestamp, 1.5s or 1500000000 absolute;\n"
-      "ns us ms s min h; one of them may be missing" },
     { OPTION_OFFSET, 0, "offset", "N", "begin with the record, or the damage, at this offset" },
     { OPTION_HEX, 'x', "hex", NULL, "the bytes too, also those in no record" },
-    { OPTION_MODULES, 0, "modules", "FILE",
-      "what addresses of raw regions mean: modules-PID.markup;\n"
-      "those beside the regions in a folder are found anyhow" },
     { OPTION_FOLLOW, 'f', "follow", NULL,
-      "wait at the end of the file for more, until Ctrl-C or until\n"
-      "it is renamed, deleted or cut" },
-    { OPTION_STRICT, 0, "strict", NULL, "exit with 3 for notices too, not for damage alone" },
-    { OPTION_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" },
+      "wait at the end of the file for more, until Ctrl-C or until it is renamed, deleted or cut" },
     { 0 },
 };
+
+static const struct cli_option *const groups[] = { cli_select_options, cli_modules_options,
+                                                   cli_strict_options, NULL };
 
 static const char *const examples[] = {
     "All records, for reading",
@@ -63,17 +43,24 @@ static const char *const examples[] = {
     "The losses of a capture that is running, as they come",
     "fxtdump --follow --type event capture.fxt | grep name=lost",
     "The names of all events, most frequent first",
-    "fxtdump --json trace.fxt | jq -r 'select(.type==\"event\").name' | sort | uniq -c | sort -rn",
+    "fxtdump --json trace.fxt | jq -r 'select(.type==\"event\").name' |\n"
+    "    sort | uniq -c | sort -rn",
     NULL,
 };
+
+static int run(char **argv);
 
 static const struct cli_command command = {
     .name = "fxtdump",
     .usage = "[OPTION]... FILE...",
-    .summary = "Show the records of traces in the Fuchsia trace format, plain, gzip or zstd; - is\n"
+    .summary = "Show the records of traces in the Fuchsia trace format, plain, gzip or zstd; - is "
                "standard input.  Damage is passed over, reported, and gives exit status 3.",
     .options = option_table,
+    .groups = groups,
     .examples = examples,
+    .first = CLI_TRACE,
+    .rest = CLI_TRACE,
+    .run = run,
 };
 
 struct settings {
@@ -82,13 +69,11 @@ struct settings {
     bool verify;
     bool hex;
     bool follow;
-    bool strict;
-    bool force;
     bool has_offset;
     uint64_t offset;
+    struct cli_reading reading;
     struct cli_select select;
     struct cli_texts files;
-    struct cli_texts modules;
 };
 
 /* ---- The command line ---- */
@@ -108,10 +93,8 @@ static void check_combination(const struct settings *settings)
                         "--tid, --time or --offset");
 }
 
-static void take_option(struct settings *settings, int key, const char *value)
+static void take_option(struct settings *settings, int key, const struct cli_parser *parser)
 {
-    struct cli_select *select = &settings->select;
-
     switch (key) {
     case OPTION_JSON:
         settings->json = true;
@@ -122,42 +105,22 @@ static void take_option(struct settings *settings, int key, const char *value)
     case OPTION_VERIFY:
         settings->verify = true;
         break;
-    case OPTION_TYPE:
-        cli_select_type(select, "--type", value);
-        break;
-    case OPTION_PROVIDER:
-        cli_numbers_add(&select->providers, cli_id("--provider", value, 0, UINT32_MAX));
-        break;
-    case OPTION_PID:
-        cli_numbers_add(&select->pids, cli_id("--pid", value, 0, UINT64_MAX));
-        break;
-    case OPTION_TID:
-        cli_numbers_add(&select->tids, cli_id("--tid", value, 0, UINT64_MAX));
-        break;
-    case OPTION_TIME:
-        cli_select_time(select, "--time", value);
-        break;
     case OPTION_OFFSET:
         settings->has_offset = true;
-        settings->offset = cli_id("--offset", value, 0, UINT64_MAX);
+        settings->offset = cli_id("--offset", parser->value, 0, UINT64_MAX);
         break;
     case OPTION_HEX:
         settings->hex = true;
         break;
-    case OPTION_MODULES:
-        cli_texts_add(&settings->modules, value);
-        break;
     case OPTION_FOLLOW:
         settings->follow = true;
         break;
-    case OPTION_STRICT:
-        settings->strict = true;
-        break;
-    case OPTION_FORCE:
-        settings->force = true;
+    case CLI_OPERAND:
+        cli_texts_add(&settings->files, parser->value);
         break;
     default:
-        cli_texts_add(&settings->files, value);
+        (void)(cli_select_take(&settings->select, key, parser) ||
+               cli_reading_take(&settings->reading, key, parser));
         break;
     }
 }
@@ -169,7 +132,7 @@ static void parse(struct settings *settings, char **argv)
 
     cli_start(&parser, &command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        take_option(settings, key, parser.value);
+        take_option(settings, key, &parser);
     check_combination(settings);
 }
 
@@ -299,7 +262,7 @@ static enum cli_exit dump_trace(const struct settings *settings,
     /* Damage is of no type, process or time.  */
     bool skipped = settings->hex && !cli_select_any(&settings->select);
     struct fxt_reader_options options = { .size = sizeof options,
-                                          .trust_start = settings->force,
+                                          .trust_start = settings->reading.force,
                                           .skipped = skipped ? take_skipped : NULL,
                                           .skipped_context = &dump };
     struct cli_trace_options trace_options = {
@@ -321,15 +284,16 @@ static enum cli_exit dump_trace(const struct settings *settings,
     (void)cli_output_flush(output); /* records before complaints about them */
     dump_stats_release(&dump.stats);
     cli_select_start(&dump.select);
-    return cli_worse(status, cli_trace_close(&dump.trace, settings->strict));
+    return cli_worse(status, cli_trace_close(&dump.trace, settings->reading.strict));
 }
 
 static enum cli_exit dump_traces(const struct settings *settings, struct cli_output *output)
 {
-    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = settings->force };
+    struct fxt_reader_options reader = { .size = sizeof reader,
+                                         .trust_start = settings->reading.force };
     struct cli_trace_options options = { .reader = &reader,
                                          .follow = settings->follow,
-                                         .modules = &settings->modules };
+                                         .modules = &settings->reading.modules };
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
 
@@ -341,22 +305,28 @@ static enum cli_exit dump_traces(const struct settings *settings, struct cli_out
     return status;
 }
 
-int main(int argc, char **argv)
+static int run(char **argv)
 {
     struct settings settings = { .json = false };
     enum cli_exit status;
     struct cli_output output;
 
-    (void)argc;
-    parse(&settings, argv + 1);
+    parse(&settings, argv);
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;
     status = dump_traces(&settings, &output);
     free(settings.files.items);
+    free(settings.reading.modules.items);
     cli_select_release(&settings.select);
     if (output.failed == EPIPE) {
         cli_output_abort(&output);
         return CLI_OK; /* the reader has seen enough */
     }
     return (int)cli_worse(status, cli_output_commit(&output));
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    return cli_main(&command, argv);
 }

@@ -10,13 +10,20 @@
 
 enum { KEY_OUTPUT = 1, KEY_ROOT, KEY_TABLE, KEY_QUIET };
 
+/* In the order of their enums; of enum store_csv_table behind STORE_CSV_ANY.  */
+static const char *const roots[] = { "process", "thread", "none", NULL };
+static const char *const tables[] = { "cpu", "heap", "profile", NULL };
+
 static const struct cli_option options[] = {
-    { KEY_OUTPUT, 'o', "output", "FILE", "where to write; default and -: standard output" },
-    { KEY_ROOT, 0, "root", "ROOT", "folded: root of stacks: process (default), thread or none" },
+    { KEY_OUTPUT, 'o', "output", "FILE", "where to write; default and -: standard output",
+      CLI_FILE },
+    { KEY_ROOT, 0, "root", "ROOT", "folded: root of stacks: process (default), thread or none",
+      .choices = roots },
     { KEY_TABLE, 0, "table", "TABLE",
       "csv: cpu (a row a sample), heap (a row an allocation) or profile\n"
       "(a row a sample of an imported profile); default: the first\n"
-      "there is, or that --sample-type is of" },
+      "there is, or that --sample-type is of",
+      .choices = tables },
     SELECT_OPTIONS,
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { 0 },
@@ -39,9 +46,10 @@ static const struct format {
                                const struct store_export_options *options, store_write_fn write,
                                void *context, struct store_export_counts *counts,
                                struct store_error *error);
+    const char *summary; /* a phrase */
 } formats[] = {
-    { "folded", false, store_export_folded },
-    { "csv", false, store_export_csv },
+    { "folded", false, store_export_folded, "a line a stack, for flamegraph.pl and speedscope" },
+    { "csv", false, store_export_csv, "a row a sample, for spreadsheets and data frames" },
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -66,10 +74,9 @@ static const struct format *find_format(const char *name)
     return &formats[cli_choice("the format", name, names)];
 }
 
-static void apply(struct settings *settings, int key, const char *value)
+static void apply(struct settings *settings, int key, const struct cli_parser *parser)
 {
-    static const char *const roots[] = { "process", "thread", "none", NULL };
-    static const char *const tables[] = { "cpu", "heap", "profile", NULL };
+    const char *value = parser->value;
 
     if (filters_take(&settings->filters, key, value))
         return;
@@ -78,11 +85,10 @@ static void apply(struct settings *settings, int key, const char *value)
         settings->output = value;
         break;
     case KEY_ROOT:
-        settings->options.root = (enum profile_root)cli_choice("--root", value, roots);
+        settings->options.root = (enum profile_root)parser->choice;
         break;
     case KEY_TABLE:
-        settings->options.table = (enum store_csv_table)(STORE_CSV_CPU +
-                                                         cli_choice("--table", value, tables));
+        settings->options.table = (enum store_csv_table)(STORE_CSV_CPU + parser->choice);
         break;
     case KEY_QUIET:
         settings->quiet = true;
@@ -196,30 +202,40 @@ static enum cli_exit export(struct settings *settings, struct store *store) {
     return status;
 }
 
-static char *make_summary(void)
+static const char *format_word(size_t i, const char **brief)
 {
-    return cli_join("Write captures as other programs read them.\n\nFormats:\n"
-                    "  folded   a line a stack, for flamegraph.pl and speedscope\n",
-                    "  csv      a row a sample, for spreadsheets and data frames");
+    if (i >= FORMATS)
+        return NULL;
+    *brief = formats[i].summary;
+    return formats[i].name;
 }
 
-enum cli_exit fxtq_export(char **argv)
+static int run(char **argv);
+
+const struct cli_command fxtq_export = {
+    .name = "fxtq export",
+    .usage = "[OPTION]... FORMAT STORE|TRACE...",
+    .summary = "Write captures as other programs read them.",
+    .options = options,
+    .examples = examples,
+    .word = format_word,
+    .word_title = "Formats",
+    .rest = CLI_STORE,
+    .run = run,
+    .brief = "write captures as folded stacks or CSV",
+};
+
+static int run(char **argv)
 {
-    char *summary = make_summary();
-    struct cli_command command = { .name = "fxtq export",
-                                   .usage = "[OPTION]... FORMAT STORE|TRACE...",
-                                   .summary = summary,
-                                   .options = options,
-                                   .examples = examples };
     struct settings settings = { .format = NULL };
     struct source source = { .store = NULL };
     struct cli_parser parser;
     enum cli_exit status;
     int key;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &fxtq_export, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        apply(&settings, key, parser.value);
+        apply(&settings, key, &parser);
     check(&settings);
     status = source_open_all(&source, &settings.inputs);
     if (source.store)
@@ -227,7 +243,6 @@ enum cli_exit fxtq_export(char **argv)
     source_close(&source);
     filters_release(&settings.filters);
     free(settings.inputs.items);
-    free(summary);
     interrupt_pass_on();
-    return status;
+    return (int)status;
 }

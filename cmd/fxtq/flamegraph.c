@@ -9,8 +9,8 @@
 enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };
 
 static const struct cli_option options[] = {
-    { KEY_OUTPUT, 'o', "output", "FILE", "where the page goes; - is standard output" },
-    { KEY_DIFF, 0, "diff", "STORE", "show what changed since this store or trace" },
+    { KEY_OUTPUT, 'o', "output", "FILE", "where the page goes; - is standard output", CLI_FILE },
+    { KEY_DIFF, 0, "diff", "STORE", "show what changed since this store or trace", CLI_STORE },
     { KEY_TITLE, 0, "title", "TEXT", "title of the page; default: the command that was captured" },
     { KEY_CACHE, 0, "cache", NULL, "keep the stores that traces become, beside them" },
     SELECT_OPTIONS,
@@ -27,12 +27,17 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command fxtq_flamegraph = {
     .name = "fxtq flamegraph",
     .usage = "[OPTION]... STORE|TRACE -o FILE.html",
     .summary = "Write a flame graph: one page that needs no network, for any browser.",
     .options = options,
     .examples = examples,
+    .first = CLI_STORE,
+    .run = run,
+    .brief = "write a page that shows the stacks",
 };
 
 struct settings {
@@ -58,7 +63,7 @@ static void parse(struct settings *settings, char **argv)
     struct cli_parser parser;
     int key;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &fxtq_flamegraph, argv);
     while ((key = cli_next(&parser)) != CLI_END) {
         if (filters_take(&settings->filters, key, parser.value))
             continue;
@@ -305,7 +310,7 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
     return status;
 }
 
-enum cli_exit fxtq_flamegraph(char **argv)
+static int run(char **argv)
 {
     struct settings settings = { .path = NULL };
     struct source source = { .store = NULL }, before = { .store = NULL };
@@ -321,5 +326,5 @@ enum cli_exit fxtq_flamegraph(char **argv)
     source_close(&source);
     source_close(&before);
     filters_release(&settings.filters);
-    return status;
+    return (int)status;
 }

@@ -5,21 +5,9 @@
 #include "cmd/cli/cli.h"
 #include "libstore/store.h"
 
-/* A command: main.c has the table.  run gets what stands behind the command's name.  */
-struct fxtq_command {
-    const char *name;
-    enum cli_exit (*run)(char **argv);
-    const char *summary; /* a phrase */
-};
-
-enum cli_exit fxtq_import(char **argv);     /* import.c */
-enum cli_exit fxtq_symbolize(char **argv);  /* symbolize.c */
-enum cli_exit fxtq_coverage(char **argv);   /* symbolize.c */
-enum cli_exit fxtq_flamegraph(char **argv); /* flamegraph.c */
-enum cli_exit fxtq_report(char **argv);     /* report.c */
-enum cli_exit fxtq_export(char **argv);     /* export.c */
-enum cli_exit fxtq_help(char **argv);       /* help.c */
-enum cli_exit fxtq_schema(char **argv);     /* schema.c */
+/* The commands, each in a file of its own; main.c lists them.  */
+extern const struct cli_command fxtq_import, fxtq_symbolize, fxtq_coverage, fxtq_flamegraph,
+    fxtq_report, fxtq_export, fxtq_help, fxtq_schema;
 
 /* Import one trace into a new store, which is not published yet, without a summary.  *imported: the
  * store has it, be it damaged.  (import.c)  */

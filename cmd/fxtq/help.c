@@ -62,7 +62,13 @@ static const struct {
 
 #define TOPICS (sizeof topics / sizeof *topics)
 
-static const struct cli_option options[] = { { 0 } };
+static const char *topic_word(size_t i, const char **brief)
+{
+    if (i >= TOPICS)
+        return NULL;
+    *brief = topics[i].summary;
+    return topics[i].name;
+}
 
 static const char *const examples[] = {
     "what there is beside SQLite's own functions",
@@ -70,21 +76,26 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command fxtq_help = {
     .name = "fxtq help",
     .usage = "[TOPIC]",
     .summary = "Explain a topic; without one, list them.",
-    .options = options,
     .examples = examples,
+    .word = topic_word,
+    .word_title = "Topics",
+    .run = run,
+    .brief = "explain SQL functions, filters or formats",
 };
 
-enum cli_exit fxtq_help(char **argv)
+static int run(char **argv)
 {
     struct cli_parser parser;
     const char *topic = NULL;
     size_t i = 0;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &fxtq_help, argv);
     while (cli_next(&parser) != CLI_END)
         topic = parser.value;
     while (topic && i < TOPICS && strcmp(topics[i].name, topic) != 0)

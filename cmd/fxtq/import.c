@@ -5,18 +5,17 @@
 #include "cmd/cli/trace.h"
 #include "cmd/fxtq/fxtq.h"
 
-enum key { KEY_OUTPUT = 1, KEY_MODULES, KEY_ARM64, KEY_FORCE, KEY_STRICT, KEY_QUIET };
+enum key { KEY_OUTPUT = 1, KEY_QUIET };
 
 static const struct cli_option options[] = {
-    { KEY_OUTPUT, 'o', "output", "STORE", "the store; made if it is not there, else added to" },
-    { KEY_MODULES, 0, "modules", "FILE",
-      "symbolizer markup that says what the addresses of regions mean" },
-    { KEY_ARM64, 0, "arm64", NULL, "stacks of the kernel sampler are an arm64 machine's" },
-    { KEY_FORCE, 0, "force", NULL, "take the input for FXT, whatever it begins with" },
-    { KEY_STRICT, 0, "strict", NULL, "let notices about the trace count as damage (status 3)" },
+    { KEY_OUTPUT, 'o', "output", "STORE", "the store; made if it is not there, else added to",
+      CLI_STORE },
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { 0 },
 };
+
+static const struct cli_option *const groups[] = { cli_modules_options, cli_arch_options,
+                                                   cli_strict_options, NULL };
 
 static const char *const examples[] = {
     "a capture as a store, and its hottest call sites",
@@ -26,57 +25,44 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command command = {
+static int run(char **argv);
+
+const struct cli_command fxtq_import = {
     .name = "fxtq import",
     .usage = "TRACE... -o STORE",
     .summary = "Write traces into a store, an SQLite file: samples, heap and timeline.",
     .options = options,
+    .groups = groups,
     .examples = examples,
+    .first = CLI_TRACE,
+    .rest = CLI_TRACE,
+    .run = run,
+    .brief = "write traces into a store",
 };
 
 struct settings {
     struct cli_texts inputs;
-    struct cli_texts modules;
+    struct cli_reading reading;
     const char *output;
-    bool arm64, force, strict, quiet;
+    bool quiet;
     size_t imported; /* traces that the store has now */
 };
-
-static void take_option(struct settings *settings, int key, const char *value)
-{
-    switch (key) {
-    case KEY_OUTPUT:
-        settings->output = value;
-        break;
-    case KEY_MODULES:
-        cli_texts_add(&settings->modules, value);
-        break;
-    case KEY_ARM64:
-        settings->arm64 = true;
-        break;
-    case KEY_FORCE:
-        settings->force = true;
-        break;
-    case KEY_STRICT:
-        settings->strict = true;
-        break;
-    case KEY_QUIET:
-        settings->quiet = true;
-        break;
-    default:
-        cli_texts_add(&settings->inputs, value);
-        break;
-    }
-}
 
 static void parse(struct settings *settings, char **argv)
 {
     struct cli_parser parser;
     int key;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &fxtq_import, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        take_option(settings, key, parser.value);
+        if (key == KEY_OUTPUT)
+            settings->output = parser.value;
+        else if (key == KEY_QUIET)
+            settings->quiet = true;
+        else if (key == CLI_OPERAND)
+            cli_texts_add(&settings->inputs, parser.value);
+        else
+            (void)cli_reading_take(&settings->reading, key, &parser);
     if (settings->inputs.count == 0)
         cli_usage_error("no trace given");
     if (!settings->output)
@@ -145,12 +131,13 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
     struct store_import_options import_options = {
         .size = sizeof import_options,
         .name = base_name(files->label),
-        .arm64 = settings->arm64,
+        .arm64 = settings->reading.arm64,
     };
     struct fxt_reader_options reader = { .size = sizeof reader,
-                                         .trust_start = settings->force,
+                                         .trust_start = settings->reading.force,
                                          .skipped = store_import_skipped };
-    struct cli_trace_options trace_options = { .reader = &reader, .modules = &settings->modules };
+    struct cli_trace_options trace_options = { .reader = &reader,
+                                               .modules = &settings->reading.modules };
     struct store_import *import = NULL;
     struct store_error error;
     struct cli_trace trace;
@@ -162,7 +149,7 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
     status = cli_trace_open_files(&trace, files, &trace_options);
     if (status == CLI_OK)
         status = read_records(settings, &trace, import);
-    status = cli_worse(status, cli_trace_close(&trace, settings->strict));
+    status = cli_worse(status, cli_trace_close(&trace, settings->reading.strict));
     store_import_close(import);
     return status;
 }
@@ -182,8 +169,10 @@ static enum cli_exit open_store(const struct settings *settings, struct store **
 
 static enum cli_exit import_all(struct settings *settings, struct store *store)
 {
-    struct fxt_reader_options reader = { .size = sizeof reader, .trust_start = settings->force };
-    struct cli_trace_options trace_options = { .reader = &reader, .modules = &settings->modules };
+    struct fxt_reader_options reader = { .size = sizeof reader,
+                                         .trust_start = settings->reading.force };
+    struct cli_trace_options trace_options = { .reader = &reader,
+                                               .modules = &settings->reading.modules };
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
 
@@ -194,7 +183,7 @@ static enum cli_exit import_all(struct settings *settings, struct store *store)
     return status;
 }
 
-enum cli_exit fxtq_import(char **argv)
+static int run(char **argv)
 {
     struct settings settings = { .output = NULL };
     struct store *store = NULL;
@@ -210,8 +199,8 @@ enum cli_exit fxtq_import(char **argv)
         status = fxtq_complain(settings.output, &error);
     store_close(store);
     free(settings.inputs.items);
-    free(settings.modules.items);
-    return status;
+    free(settings.reading.modules.items);
+    return (int)status;
 }
 
 enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *imported)

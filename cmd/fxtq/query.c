@@ -27,9 +27,9 @@ enum {
 
 const struct cli_option fxtq_query_options[] = {
     { OPTION_FORMAT, 'f', "format", "FORMAT",
-      "table, box, csv, tsv, json, jsonl, markdown or html;\n"
-      "default: box on a terminal, else tsv" },
-    { OPTION_FILE, 0, "file", "FILE", "run the SQL in FILE; - is standard input" },
+      "table, box, csv, tsv, json, jsonl, markdown or html; default: box on a terminal, else tsv",
+      .choices = format_names },
+    { OPTION_FILE, 0, "file", "FILE", "run the SQL in FILE; - is standard input", CLI_FILE },
     { OPTION_PARAMETER, 'p', "parameter", "NAME=VALUE",
       "what :NAME stands for in SQL; may be given more than once" },
     { OPTION_WRITE, 'w', "write", NULL, "let SQL change the store" },
@@ -38,7 +38,7 @@ const struct cli_option fxtq_query_options[] = {
     { OPTION_NULL, 0, "null", "TEXT", "what stands for NULL (default: nothing; not in JSON)" },
     { OPTION_TIMER, 0, "timer", NULL, "say how long each statement took" },
     { OPTION_CACHE, 0, "cache", NULL,
-      "keep what a trace is imported to as TRACE.fxtq, and use it\nnext time" },
+      "keep what a trace is imported to as TRACE.fxtq, and use it next time" },
     { 0 },
 };
 
@@ -65,7 +65,7 @@ struct query {
     bool has_format;
 };
 
-static const char *libraries(void)
+const char *fxtq_libraries(void)
 {
     static char text[200];
 
@@ -92,11 +92,13 @@ static void take_operand(struct query *query, const char *text)
         cli_texts_add(&query->statements, text);
 }
 
-static void apply(struct query *query, int key, const char *value)
+static void apply(struct query *query, int key, const struct cli_parser *parser)
 {
+    const char *value = parser->value;
+
     switch (key) {
     case OPTION_FORMAT:
-        query->session.format.kind = (enum format_kind)cli_choice("--format", value, format_names);
+        query->session.format.kind = (enum format_kind)parser->choice;
         query->has_format = true;
         break;
     case OPTION_FILE:
@@ -201,24 +203,17 @@ static enum cli_exit ask_store(struct query *query, struct store *store)
     return cli_worse(status, cli_output_commit(&output));
 }
 
-enum cli_exit fxtq_query(char **argv, const char *summary)
+int fxtq_query(char **argv)
 {
-    struct cli_command command = { .name = "fxtq",
-                                   .usage = "[OPTION]... STORE|TRACE [SQL]...\n"
-                                            "       fxtq COMMAND [ARGUMENT]...",
-                                   .summary = summary,
-                                   .options = fxtq_query_options,
-                                   .libraries = libraries,
-                                   .examples = fxtq_query_examples };
     struct query query = { .path = NULL };
     struct cli_parser parser;
     struct source source;
     enum cli_exit status;
     int key;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &fxtq_program, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        apply(&query, key, parser.value);
+        apply(&query, key, &parser);
     if (!query.path)
         cli_usage_error("no store given");
     choose_format(&query);
@@ -230,5 +225,5 @@ enum cli_exit fxtq_query(char **argv, const char *summary)
     free(query.files.items);
     free(query.session.parameters.items);
     interrupt_pass_on();
-    return status;
+    return (int)status;
 }

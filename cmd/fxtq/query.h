@@ -4,8 +4,12 @@
 
 #include "cmd/fxtq/fxtq.h"
 
-/* The option table of fxtq itself, which has a command in place of the store too.  summary is shown
- * by --help.  */
-enum cli_exit fxtq_query(char **argv, const char *summary);
+extern const struct cli_command fxtq_program; /* main.c */
+
+/* What is in it, beside the commands.  */
+extern const struct cli_option fxtq_query_options[];
+extern const char *const fxtq_query_examples[];
+const char *fxtq_libraries(void);
+int fxtq_query(char **argv);
 
 #endif /* FXTQ_QUERY_H */

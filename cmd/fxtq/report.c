@@ -29,7 +29,7 @@ static const struct report *const reports[] = {
     &report_cpu, &report_slices, &report_timeline, &report_damage,  NULL
 };
 
-const struct cli_option fxtq_report_options[] = {
+static const struct cli_option fxtq_report_options[] = {
     { OPTION_BY, 0, "by", "WHAT",
       "what rows stand for.  top: function (default), file, line, module,\n"
       "thread, process; tree, callers, callees: function, file, line,\n"
@@ -48,7 +48,7 @@ const struct cli_option fxtq_report_options[] = {
     { 0 },
 };
 
-const char *const fxtq_report_examples[] = {
+static const char *const fxtq_report_examples[] = {
     "the hottest functions",
     "fxtq report top run.fxtq",
     "files instead, of one thread, in the second second",
@@ -490,31 +490,38 @@ static void release(struct settings *settings)
     free(settings->unit);
 }
 
-static char *make_summary(void)
+static const char *report_word(size_t i, const char **brief)
 {
-    struct text text = { .bytes = NULL };
-
-    text_adds(&text, "Print a report on a store, or on a trace.\n\nReports:");
-    for (size_t i = 0; reports[i]; i++)
-        text_addf(&text, "\n  %-17s %s", reports[i]->name, reports[i]->summary);
-    return text.bytes;
+    if (!reports[i])
+        return NULL;
+    *brief = reports[i]->summary;
+    return reports[i]->name;
 }
 
-enum cli_exit fxtq_report(char **argv)
+static int run_report(char **argv);
+
+const struct cli_command fxtq_report = {
+    .name = "fxtq report",
+    .usage = "[OPTION]... NAME [FUNCTION] STORE|TRACE",
+    .summary = "Print a report on a store, or on a trace.",
+    .options = fxtq_report_options,
+    .examples = fxtq_report_examples,
+    .word = report_word,
+    .word_title = "Reports",
+    .rest = CLI_STORE,
+    .run = run_report,
+    .brief = "answer a question that has a name: top, tree, heap, ...",
+};
+
+static int run_report(char **argv)
 {
-    char *summary = make_summary();
-    struct cli_command command = { .name = "fxtq report",
-                                   .usage = "[OPTION]... NAME [FUNCTION] STORE|TRACE",
-                                   .summary = summary,
-                                   .options = fxtq_report_options,
-                                   .examples = fxtq_report_examples };
     struct settings settings = { .request = { .least = 0.5 } };
     struct cli_parser parser;
     struct source source;
     enum cli_exit status;
     int key;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &fxtq_report, argv);
     while ((key = cli_next(&parser)) != CLI_END)
         apply(&settings, key, parser.value);
     take_operands(&settings);
@@ -524,7 +531,6 @@ enum cli_exit fxtq_report(char **argv)
         status = cli_worse(status, run_on_store(&settings, source.store));
     source_close(&source);
     release(&settings);
-    free(summary);
     interrupt_pass_on();
-    return status;
+    return (int)status;
 }

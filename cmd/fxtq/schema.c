@@ -4,8 +4,6 @@
 
 #include "cmd/fxtq/fxtq.h"
 
-static const struct cli_option options[] = { { 0 } };
-
 static const char *const examples[] = {
     "every table and view, with what its columns mean",
     "fxtq schema | less",
@@ -14,14 +12,6 @@ static const char *const examples[] = {
     "an empty store, made by hand",
     "fxtq schema | sqlite3 empty.fxtq",
     NULL,
-};
-
-static const struct cli_command command = {
-    .name = "fxtq schema",
-    .usage = "[TABLE]...",
-    .summary = "Print the schema of a store, which is its documentation too.",
-    .options = options,
-    .examples = examples,
 };
 
 /* Paragraphs of the schema are separated by empty lines: a table with the comment above it and the
@@ -33,29 +23,64 @@ static const char *paragraph_end(const char *text)
     return end ? end + 1 : text + strlen(text);
 }
 
-/* Whether the paragraph makes the table or view called name.  */
-static bool makes(const char *text, const char *end, const char *name)
+/* The name of the table or view that the paragraph makes, and its length; NULL: none.  */
+static const char *made_in(const char *text, const char *end, size_t *length)
 {
     static const char *const starts[] = { "CREATE TABLE ", "CREATE VIEW " };
-    size_t length = strlen(name);
 
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         const char *found = strstr(text, starts[i]);
 
         if (found && found < end) {
             found += strlen(starts[i]);
-            return strncmp(found, name, length) == 0 && found[length] == ' ';
+            *length = strcspn(found, " (");
+            return found;
         }
     }
-    return false;
+    return NULL;
 }
+
+/* Table or view i.  */
+static const char *table_word(size_t i, const char **brief)
+{
+    static char name[64];
+
+    *brief = "a table or view";
+    for (const char *text = store_schema(); *text;) {
+        const char *end = paragraph_end(text), *found;
+        size_t length;
+
+        found = made_in(text, end, &length);
+        if (found && i-- == 0) {
+            (void)snprintf(name, sizeof name, "%.*s", (int)length, found);
+            return name;
+        }
+        text = end + (*end == '\n');
+    }
+    return NULL;
+}
+
+static int run(char **argv);
+
+const struct cli_command fxtq_schema = {
+    .name = "fxtq schema",
+    .usage = "[TABLE]...",
+    .summary = "Print the schema of a store, which is its documentation too.",
+    .examples = examples,
+    .word = table_word,
+    .rest = CLI_WORD,
+    .run = run,
+    .brief = "print the tables of a store, and what they mean",
+};
 
 static bool print_table(const char *name)
 {
     for (const char *text = store_schema(); *text;) {
-        const char *end = paragraph_end(text);
+        const char *end = paragraph_end(text), *found;
+        size_t length;
 
-        if (makes(text, end, name)) {
+        found = made_in(text, end, &length);
+        if (found && strlen(name) == length && strncmp(found, name, length) == 0) {
             (void)fwrite(text, 1, (size_t)(end - text), stdout);
             return true;
         }
@@ -64,12 +89,12 @@ static bool print_table(const char *name)
     return false;
 }
 
-enum cli_exit fxtq_schema(char **argv)
+static int run(char **argv)
 {
     struct cli_texts names = { .items = NULL };
     struct cli_parser parser;
 
-    cli_start(&parser, &command, argv);
+    cli_start(&parser, &fxtq_schema, argv);
     while (cli_next(&parser) != CLI_END)
         cli_texts_add(&names, parser.value);
     if (names.count == 0)

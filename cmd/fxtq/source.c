@@ -29,7 +29,7 @@ static enum cli_exit symbolize(struct store *store, const char *trace)
 
     if (status == CLI_OK && store_symbolize(store, session, NULL, NULL, &error) != STORE_OK)
         status = fxtq_complain(trace, &error);
-    cli_symbols_close(&symbols);
+    cli_symbols_release(&symbols);
     return status;
 }
 

@@ -7,25 +7,21 @@
 #include "cmd/cli/symbols.h"
 #include "cmd/fxtq/fxtq.h"
 
-enum key { KEY_SYMBOLS = 1, KEY_DEBUGINFOD, KEY_NO_CACHE, KEY_REQUIRE, KEY_JSON, KEY_QUIET };
+enum key { KEY_REQUIRE = 1, KEY_JSON, KEY_QUIET };
 
-#define OPTION_REQUIRE                                                                \
-    {                                                                                 \
-        KEY_REQUIRE, 0, "require-symbols", "PERCENT",                                 \
-            "status 6 when fewer of the frames in samples have a\nfunction: 95, 99.9" \
+#define OPTION_REQUIRE                                                               \
+    {                                                                                \
+        KEY_REQUIRE, 0, "require-symbols", "PERCENT",                                \
+            "status 6 when fewer of the frames in samples have a function: 95, 99.9" \
     }
 
 static const struct cli_option symbolize_options[] = {
-    { KEY_SYMBOLS, 's', "symbols", "PATH",
-      "look here first: a file, a .build-id tree, a directory of\nobjects; may be repeated" },
-    { KEY_DEBUGINFOD, 0, "debuginfod", NULL,
-      "ask the servers in DEBUGINFOD_URLS for what is not on this\nmachine" },
-    { KEY_NO_CACHE, 0, "no-cache", NULL,
-      "neither read nor write the symbol cache\n($XDG_CACHE_HOME/fxt/symbols)" },
     OPTION_REQUIRE,
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { 0 },
 };
+
+static const struct cli_option *const symbolize_groups[] = { cli_symbols_options, NULL };
 
 static const char *const symbolize_examples[] = {
     "names from the debug information of this machine",
@@ -35,12 +31,18 @@ static const char *const symbolize_examples[] = {
     NULL,
 };
 
-static const struct cli_command symbolize_command = {
+static int symbolize(char **argv);
+
+const struct cli_command fxtq_symbolize = {
     .name = "fxtq symbolize",
     .usage = "[OPTION]... STORE",
     .summary = "Give the frames of a store better names; none becomes worse.",
     .options = symbolize_options,
+    .groups = symbolize_groups,
     .examples = symbolize_examples,
+    .first = CLI_STORE,
+    .run = symbolize,
+    .brief = "give the frames of a store better names",
 };
 
 static const struct cli_option coverage_options[] = {
@@ -57,12 +59,17 @@ static const char *const coverage_examples[] = {
     NULL,
 };
 
-static const struct cli_command coverage_command = {
+static int coverage(char **argv);
+
+const struct cli_command fxtq_coverage = {
     .name = "fxtq coverage",
     .usage = "[OPTION]... STORE",
     .summary = "Tell how many of the frames in samples have a function and a line, by module.",
     .options = coverage_options,
     .examples = coverage_examples,
+    .first = CLI_STORE,
+    .run = coverage,
+    .brief = "tell how many frames have names, by module",
 };
 
 struct settings {
@@ -82,20 +89,11 @@ static double parse_percent(const char *text)
     return percent;
 }
 
-static void take_option(struct settings *settings, int key, const char *value)
+static void take_option(struct settings *settings, int key, const struct cli_parser *parser)
 {
     switch (key) {
-    case KEY_SYMBOLS:
-        cli_texts_add(&settings->symbols.paths, value);
-        break;
-    case KEY_DEBUGINFOD:
-        settings->symbols.debuginfod = true;
-        break;
-    case KEY_NO_CACHE:
-        settings->symbols.no_cache = true;
-        break;
     case KEY_REQUIRE:
-        settings->required = parse_percent(value);
+        settings->required = parse_percent(parser->value);
         break;
     case KEY_JSON:
         settings->json = true;
@@ -103,10 +101,13 @@ static void take_option(struct settings *settings, int key, const char *value)
     case KEY_QUIET:
         settings->quiet = true;
         break;
-    default:
+    case CLI_OPERAND:
         if (settings->path)
-            cli_usage_error("more than one store: '%s'", value);
-        settings->path = value;
+            cli_usage_error("more than one store: '%s'", parser->value);
+        settings->path = parser->value;
+        break;
+    default:
+        (void)cli_symbols_take(&settings->symbols, key, parser);
         break;
     }
 }
@@ -119,7 +120,7 @@ static void parse(struct settings *settings, const struct cli_command *command, 
     settings->required = -1;
     cli_start(&parser, command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        take_option(settings, key, parser.value);
+        take_option(settings, key, &parser);
     if (!settings->path)
         cli_usage_error("no store given");
 }
@@ -235,7 +236,7 @@ static enum cli_exit cover(const struct settings *settings, struct store *store,
     return cli_worse(status, check_required(settings, &sums));
 }
 
-enum cli_exit fxtq_coverage(char **argv)
+static int coverage(char **argv)
 {
     struct store_options store_options = { .size = sizeof store_options, .mode = STORE_READ };
     struct settings settings = { .path = NULL };
@@ -243,12 +244,12 @@ enum cli_exit fxtq_coverage(char **argv)
     struct store_error error;
     enum cli_exit status;
 
-    parse(&settings, &coverage_command, argv);
+    parse(&settings, &fxtq_coverage, argv);
     status = store_open(settings.path, &store_options, &store, &error) == STORE_OK
                  ? cover(&settings, store, true)
                  : fxtq_complain(settings.path, &error);
     store_close(store);
-    return status;
+    return (int)status;
 }
 
 /* ---- Symbols ---- */
@@ -270,7 +271,7 @@ static bool tell_module(void *context, const struct store_module_symbols *module
     return true;
 }
 
-enum cli_exit fxtq_symbolize(char **argv)
+static int symbolize(char **argv)
 {
     struct store_options store_options = { .size = sizeof store_options, .mode = STORE_APPEND };
     struct settings settings = { .path = NULL };
@@ -279,7 +280,7 @@ enum cli_exit fxtq_symbolize(char **argv)
     struct store_error error;
     enum cli_exit status;
 
-    parse(&settings, &symbolize_command, argv);
+    parse(&settings, &fxtq_symbolize, argv);
     status = cli_symbols_check(&settings.symbols);
     if (status == CLI_OK && store_open(settings.path, &store_options, &store, &error) != STORE_OK)
         status = fxtq_complain(settings.path, &error);
@@ -290,7 +291,7 @@ enum cli_exit fxtq_symbolize(char **argv)
         status = fxtq_complain(settings.path, &error);
     if (status == CLI_OK)
         status = cover(&settings, store, false);
-    cli_symbols_close(&settings.symbols);
+    cli_symbols_release(&settings.symbols);
     store_close(store);
-    return status;
+    return (int)status;
 }

@@ -6,7 +6,7 @@
 #ifndef FXTSYM_H
 #define FXTSYM_H
 
-#include "cmd/cli/cli.h"
+#include "cmd/cli/symbols.h"
 #include "libsymbolize/symbolize.h"
 
 /* ---- Options ---- */
@@ -75,7 +75,7 @@ struct object {
 };
 
 struct objects {
-    const struct sym_options *options; /* the caller's */
+    struct cli_symbols *symbols; /* the caller's */
     struct sym_session *session;
     void *by_name; /* tree of tsearch() */
     struct object **items;
@@ -84,7 +84,8 @@ struct objects {
     enum cli_exit status; /* the worst that was said about any */
 };
 
-void objects_open(struct objects *objects, const struct sym_options *options);
+/* A session that cannot be opened ends the program.  */
+void objects_open(struct objects *objects, struct cli_symbols *symbols);
 void objects_close(struct objects *objects);
 void objects_reopen(struct objects *objects); /* forget all of them */
 

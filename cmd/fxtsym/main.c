@@ -22,9 +22,6 @@ enum {
     OPTION_NO_INLINES,
     OPTION_NO_DEMANGLE,
     OPTION_STRIP_PREFIX,
-    OPTION_SYMBOLS,
-    OPTION_DEBUGINFOD,
-    OPTION_NO_CACHE,
     OPTION_JOBS,
     OPTION_MARKUP,
     OPTION_EXPLAIN,
@@ -34,8 +31,11 @@ enum {
     PLAIN_LINE_ROOM = 2 + 16 + 1, /* bytes of the longest line that is an address alone */
 };
 
+static const char *const styles[] = { "addr2line", "llvm", NULL }; /* as enum style */
+
 static const struct cli_option option_table[] = {
-    { OPTION_EXE, 'e', "exe", "FILE", "the object the addresses are in (default: a.out)" },
+    { OPTION_EXE, 'e', "exe", "FILE", "the object the addresses are in (default: a.out)",
+      CLI_FILE },
     { OPTION_BUILD_ID, 0, "build-id", "ID", "find the object by its build ID" },
     { OPTION_FUNCTIONS, 'f', "functions", NULL, "print function names" },
     { OPTION_INLINES, 'i', "inlines", NULL, "print inlined frames too, innermost first" },
@@ -44,26 +44,22 @@ static const struct cli_option option_table[] = {
     { OPTION_PRETTY, 'p', "pretty-print", NULL, "print one line a frame" },
     { OPTION_BASENAMES, 's', "basenames", NULL, "print files without their directories" },
     { OPTION_STRIP_PREFIX, 0, "strip-prefix", "DIR",
-      "take DIR off the front of files; may be repeated" },
+      "take DIR off the front of files; may be repeated", CLI_FOLDER },
     { OPTION_STYLE, 0, "style", "STYLE",
-      "addr2line (default), or llvm: output as llvm-symbolizer\n"
-      "prints it, lines \"FILE 0xADDR\" as input without -e" },
+      "addr2line (default), or llvm: output as llvm-symbolizer prints it, lines "
+      "\"FILE 0xADDR\" as input without -e",
+      .choices = styles },
     { OPTION_JSON, 'j', "json", NULL, "one JSON object an address, with all that is known" },
     { OPTION_NO_INLINES, 0, "no-inlines", NULL, "one frame an address, whatever was inlined" },
     { OPTION_NO_DEMANGLE, 0, "no-demangle", NULL, "names as the linker knows them" },
-    { OPTION_SYMBOLS, 0, "symbols", "PATH",
-      "look here first for names: a file, a .build-id tree, or a\n"
-      "folder of debug files; may be repeated" },
-    { OPTION_DEBUGINFOD, 0, "debuginfod", NULL,
-      "ask the servers in DEBUGINFOD_URLS for what is not here" },
-    { OPTION_NO_CACHE, 0, "no-cache", NULL,
-      "neither read nor write the symbol cache\n($XDG_CACHE_HOME/fxt/symbols)" },
     { OPTION_JOBS, 0, "jobs", "N", "read debug information with N threads (default: one a CPU)" },
     { OPTION_MARKUP, 0, "markup", NULL, "make the symbolizer markup in a log readable" },
     { OPTION_EXPLAIN, 0, "explain", "ID|FILE",
-      "tell where an object was looked for, what was found, and\nwhy no more" },
+      "tell where an object was looked for, what was found, and why no more", CLI_FILE },
     { 0 },
 };
+
+static const struct cli_option *const groups[] = { cli_symbols_options, NULL };
 
 static const char *const examples[] = {
     "What addr2line would say, only sooner",
@@ -81,27 +77,28 @@ static const char *const examples[] = {
     NULL,
 };
 
+static int run(char **argv);
+
 static const struct cli_command command = {
     .name = "fxtsym",
     .usage = "[OPTION]... [ADDRESS]...",
     .summary =
         "Name the functions, files and lines of addresses in programs and libraries.  Addresses "
-        "are\n"
-        "hexadecimal virtual addresses of the object; without any they are read from standard\n"
+        "are hexadecimal virtual addresses of the object; without any they are read from standard "
         "input, one a line, and answered at once when no more are waiting.",
     .options = option_table,
+    .groups = groups,
     .libraries = sym_libraries,
     .examples = examples,
+    .run = run,
 };
 
 /* What the command line asks for besides how it is to look.  */
 struct task {
     const char *object, *build_id;
     bool markup;
-    bool debuginfod, no_cache;
-    unsigned jobs;
+    struct cli_symbols symbols;
     struct cli_texts explain;
-    struct cli_texts symbols;
     struct cli_texts addresses;
 };
 
@@ -137,21 +134,16 @@ static void set_flag(struct settings *settings, struct task *task, int key)
     case OPTION_NO_DEMANGLE:
         settings->no_demangle = true;
         break;
-    case OPTION_DEBUGINFOD:
-        task->debuginfod = true;
-        break;
-    case OPTION_NO_CACHE:
-        task->no_cache = true;
-        break;
     default: /* OPTION_MARKUP */
         task->markup = true;
         break;
     }
 }
 
-static void set_option(struct settings *settings, struct task *task, int key, const char *value)
+static void set_option(struct settings *settings, struct task *task, int key,
+                       const struct cli_parser *parser)
 {
-    static const char *const styles[] = { "addr2line", "llvm", NULL };
+    const char *value = parser->value;
 
     switch (key) {
     case CLI_OPERAND:
@@ -167,19 +159,17 @@ static void set_option(struct settings *settings, struct task *task, int key, co
         cli_texts_add(&settings->strip_prefixes, value);
         break;
     case OPTION_STYLE:
-        settings->style = (enum style)cli_choice("--style", value, styles);
-        break;
-    case OPTION_SYMBOLS:
-        cli_texts_add(&task->symbols, value);
+        settings->style = (enum style)parser->choice;
         break;
     case OPTION_JOBS:
-        task->jobs = (unsigned)cli_number("--jobs", value, 1, 1024);
+        task->symbols.jobs = (unsigned)cli_number("--jobs", value, 1, 1024);
         break;
     case OPTION_EXPLAIN:
         cli_texts_add(&task->explain, value);
         break;
     default:
-        set_flag(settings, task, key);
+        if (!cli_symbols_take(&task->symbols, key, parser))
+            set_flag(settings, task, key);
         break;
     }
 }
@@ -191,7 +181,7 @@ static void parse(struct settings *settings, struct task *task, char **argv)
 
     cli_start(&parser, &command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
-        set_option(settings, task, key, parser.value);
+        set_option(settings, task, key, &parser);
     if (settings->style == STYLE_LLVM || task->markup)
         settings->demangle = true;
     if (settings->no_demangle)
@@ -526,48 +516,17 @@ static void answer(const struct settings *settings, const struct task *task,
     batch_close(&server.batch);
 }
 
-/* A file on its way from a server.  */
-struct transfer {
-    char *name;
-    struct cli_progress progress;
-};
-
-static bool show_transfer(void *context, const struct sym_progress *now)
-{
-    struct transfer *transfer = context;
-
-    if (!transfer->name || strcmp(transfer->name, now->name) != 0) {
-        cli_progress_end(&transfer->progress);
-        free(transfer->name);
-        transfer->name = cli_join(now->name, "");
-        cli_progress_start(&transfer->progress, transfer->name, now->total_bytes);
-    }
-    transfer->progress.total = now->total_bytes;
-    cli_progress_show(&transfer->progress, now->bytes);
-    return true;
-}
-
-int main(int argc, char **argv)
+static int run(char **argv)
 {
     struct settings settings = { .style = STYLE_ADDR2LINE };
     struct task task = { .object = NULL };
-    struct sym_options options = { .size = sizeof options };
-    struct transfer transfer = { .name = NULL };
     struct cli_output output;
     struct objects objects;
 
-    (void)argc;
-    parse(&settings, &task, argv + 1);
+    parse(&settings, &task, argv);
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;
-    options.symbol_paths = task.symbols.items;
-    options.symbol_path_count = task.symbols.count;
-    options.debuginfod = task.debuginfod;
-    options.no_cache = task.no_cache;
-    options.jobs = task.jobs;
-    options.progress = show_transfer;
-    options.progress_context = &transfer;
-    objects_open(&objects, &options);
+    objects_open(&objects, &task.symbols);
     for (size_t i = 0; i < task.explain.count; i++)
         objects.status = cli_worse(
             objects.status, explain(&objects, task.explain.items[i], settings.json, &output));
@@ -575,17 +534,21 @@ int main(int argc, char **argv)
         objects.status = filter_markup(&settings, &objects, &output);
     else if (!task.explain.count)
         answer(&settings, &task, &objects, &output);
-    cli_progress_end(&transfer.progress);
     enum cli_exit status = objects.status;
     objects_close(&objects);
-    free(transfer.name);
+    cli_symbols_release(&task.symbols);
     free(task.addresses.items);
     free(task.explain.items);
-    free(task.symbols.items);
     free(settings.strip_prefixes.items);
     if (output.failed == EPIPE) {
         cli_output_abort(&output);
         return (int)status; /* the reader has seen enough */
     }
     return (int)cli_worse(status, cli_output_commit(&output));
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    return cli_main(&command, argv);
 }

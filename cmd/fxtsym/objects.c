@@ -17,13 +17,14 @@ static _Noreturn void fail(const struct sym_error *error)
     exit(error->status == SYM_INVALID ? CLI_USAGE : CLI_ENVIRONMENT);
 }
 
-void objects_open(struct objects *objects, const struct sym_options *options)
+void objects_open(struct objects *objects, struct cli_symbols *symbols)
 {
-    struct sym_error error;
+    enum cli_exit status;
 
-    *objects = (struct objects){ .options = options, .status = CLI_OK };
-    if (sym_session_open(options, &objects->session, &error) != SYM_OK)
-        fail(&error);
+    *objects = (struct objects){ .symbols = symbols, .status = CLI_OK };
+    status = cli_symbols_open(symbols, &objects->session);
+    if (status != CLI_OK)
+        exit(status);
 }
 
 static void free_nothing(void *node)
@@ -39,16 +40,16 @@ void objects_close(struct objects *objects)
         free(objects->items[i]);
     }
     free(objects->items);
-    sym_session_close(objects->session);
+    cli_symbols_close(objects->symbols);
 }
 
 void objects_reopen(struct objects *objects)
 {
     enum cli_exit status = objects->status;
-    const struct sym_options *options = objects->options;
+    struct cli_symbols *symbols = objects->symbols;
 
     objects_close(objects);
-    objects_open(objects, options);
+    objects_open(objects, symbols);
     objects->status = status;
 }
 

@@ -165,7 +165,9 @@ void background_ready(bool failed)
 
 /* ---- status, stop, abort ---- */
 
-static const struct cli_option no_options[] = { { 0, 0, NULL, NULL, NULL } };
+static int status_main(char **argv);
+static int stop_main(char **argv);
+static int abort_main(char **argv);
 
 static void parse_nothing(const struct cli_command *command, char **argv)
 {
@@ -185,18 +187,20 @@ static bool find_session(int *fd, struct state *state)
     return flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && read_state(*fd, state);
 }
 
-int background_status_main(char **argv)
+const struct cli_command background_status_command = {
+    .name = "sampler-capture status",
+    .usage = "",
+    .summary = "Tell whether a background session runs.",
+    .run = status_main,
+    .brief = "tell whether a background session runs",
+};
+
+static int status_main(char **argv)
 {
-    static const struct cli_command command = {
-        .name = "sampler-capture status",
-        .usage = "",
-        .summary = "Tell whether a background session runs.",
-        .options = no_options,
-    };
     struct state state;
     int fd;
 
-    parse_nothing(&command, argv);
+    parse_nothing(&background_status_command, argv);
     if (find_session(&fd, &state))
         printf("Active background sessions:\n  - task_id: %d\n    output: %s\n", (int)state.pid,
                state.output);
@@ -227,28 +231,30 @@ static int end_session(int number, const char *done)
     return fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT;
 }
 
-int background_stop_main(char **argv)
-{
-    static const struct cli_command command = {
-        .name = "sampler-capture stop",
-        .usage = "",
-        .summary = "End the background session; what it collected is in its output.",
-        .options = no_options,
-    };
+const struct cli_command background_stop_command = {
+    .name = "sampler-capture stop",
+    .usage = "",
+    .summary = "End the background session; what it collected is in its output.",
+    .run = stop_main,
+    .brief = "end the background session",
+};
 
-    parse_nothing(&command, argv);
+static int stop_main(char **argv)
+{
+    parse_nothing(&background_stop_command, argv);
     return end_session(SIGTERM, "Wrote profile to");
 }
 
-int background_abort_main(char **argv)
-{
-    static const struct cli_command command = {
-        .name = "sampler-capture abort",
-        .usage = "",
-        .summary = "End the background session and remove its output.",
-        .options = no_options,
-    };
+const struct cli_command background_abort_command = {
+    .name = "sampler-capture abort",
+    .usage = "",
+    .summary = "End the background session and remove its output.",
+    .run = abort_main,
+    .brief = "end it and remove its output",
+};
 
-    parse_nothing(&command, argv);
+static int abort_main(char **argv)
+{
+    parse_nothing(&background_abort_command, argv);
     return end_session(SIGUSR1, "Removed");
 }

@@ -5,6 +5,8 @@
 #ifndef CPU_BACKGROUND_H
 #define CPU_BACKGROUND_H
 
+#include "cmd/cli/cli.h"
+
 #include <stdbool.h>
 
 /* Become the background session: returns in a process of its own, which has the lock.  The process
@@ -15,9 +17,8 @@ void background_begin(const char *output);
 /* The capture has begun, or failed after a message: let the process that waits end.  */
 void background_ready(bool failed);
 
-/* "sampler-capture status", "stop" and "abort": exit status.  */
-int background_status_main(char **argv);
-int background_stop_main(char **argv);
-int background_abort_main(char **argv);
+/* "sampler-capture status", "stop" and "abort".  */
+extern const struct cli_command background_status_command, background_stop_command,
+    background_abort_command;
 
 #endif /* CPU_BACKGROUND_H */

@@ -1,6 +1,7 @@
 #include "sampler-capture/cpu/options.h"
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/cpu/cpu.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,42 +30,50 @@ enum key {
     KEY_STATS_JSON,
 };
 
+/* In the order of enum drain_mode; profiler is the second layout.  */
+static const char *const modes[] = { "streaming", "oneshot", "circular", NULL };
+static const char *const layouts[] = { "sampler", "profiler", NULL };
+
 static const struct cli_option option_table[] = {
-    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output" },
-    { KEY_PID, 'p', "pid", "PID", "a process, with the threads it makes; may be repeated" },
+    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output",
+      CLI_FILE },
+    { KEY_PID, 'p', "pid", "PID", "a process, with the threads it makes; may be repeated",
+      CLI_PROCESS },
     { KEY_TREE, 0, "tree", "PID",
-      "a process and all that it has started and will start;\nmay be repeated" },
+      "a process and all that it has started and will start; may be repeated", CLI_PROCESS },
     { KEY_TID, 't', "tid", "TID", "one thread; may be repeated" },
     { KEY_ALL, 'a', "all", NULL, "everything that runs" },
     { KEY_COMM, 0, "comm", "NAME",
-      "processes of this name, such as ps shows; waits until\nthere is one" },
+      "processes of this name, such as ps shows; waits until there is one" },
     { KEY_DURATION, 'd', "duration", "TIME", "end after this time: 10 (seconds), 1.5s, 300ms, 2m" },
     { KEY_REPEAT, 0, "repeat", "N",
-      "capture N times, one after another, into OUT.1.fxt,\nOUT.2.fxt, ..., which fxtdiff "
+      "capture N times, one after another, into OUT.1.fxt, OUT.2.fxt, ..., which fxtdiff "
       "compares" },
     { KEY_BACKGROUND, 0, "background", NULL,
       "return at once; see sampler-capture status, stop, abort" },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
-      "samples for each second of CPU time, 1 to 100000;\nthe default is 1000" },
+      "samples for each second of CPU time, 1 to 100000; the default is 1000" },
     { KEY_PERIOD, 0, "period", "NS",
-      "the same as a period in nanoseconds of CPU time,\nfrom 10000 on" },
+      "the same as a period in nanoseconds of CPU time, from 10000 on" },
     { KEY_KERNEL, 0, "kernel", NULL, "kernel functions too, and time spent in the kernel" },
     { KEY_MODE, 0, "mode", "MODE",
-      "streaming (the default): write all the time;\noneshot: a CPU whose buffer is full samples "
-      "no "
-      "more;\ncircular: keep the latest, written at the end and,\nas OUT.N.fxt, on SIGUSR2" },
+      "streaming (the default): write all the time; oneshot: a CPU whose buffer is full samples no "
+      "more; circular: keep the latest, written at the end and, as OUT.N.fxt, on SIGUSR2",
+      .choices = modes },
     { KEY_BUFFER_SIZE, 0, "buffer-size", "SIZE",
-      "the buffer of each CPU, such as 512k or 4M (the default),\nat most 1G" },
+      "the buffer of each CPU, such as 512k or 4M (the default), at most 1G" },
     { KEY_LAYOUT, 0, "layout", "LAYOUT",
-      "sampler (the default): the regions of the CPUs in one\narchive; profiler: the stream of "
-      "Fuchsia's profiler" },
+      "sampler (the default): the regions of the CPUs in one archive; profiler: the stream of "
+      "Fuchsia's profiler",
+      .choices = layouts },
     { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames of a second each" },
     { KEY_REGIONS, 0, "regions", "DIR",
-      "raw regions of the CPUs, and symbolizer markup for each\nprocess, into a folder, instead of "
-      "a trace" },
+      "raw regions of the CPUs, and symbolizer markup for each process, into a folder, instead of "
+      "a trace",
+      CLI_FOLDER },
     { KEY_PRINT_STATS, 0, "print-stats", NULL, "what was collected and lost, as text on stderr" },
-    { KEY_STATS_JSON, 0, "stats-json", "FILE",
-      "the same as one JSON object; - is standard output" },
+    { KEY_STATS_JSON, 0, "stats-json", "FILE", "the same as one JSON object; - is standard output",
+      CLI_FILE },
     { 0, 0, NULL, NULL, NULL },
 };
 
@@ -84,7 +93,7 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command cpu_command = {
+const struct cli_command cpu_command = {
     .name = "sampler-capture cpu",
     .usage = "[OPTION]... -o OUT.fxt {-p PID | --tree PID | -t TID | -a | --comm NAME}...\n"
              "       sampler-capture cpu [OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
@@ -99,10 +108,11 @@ static const struct cli_command cpu_command = {
     .options = option_table,
     .examples = examples,
     .stop_at_operand = true,
+    .first = CLI_COMMAND,
+    .rest = CLI_COMMAND,
+    .run = cpu_main,
+    .brief = "where threads spend CPU time: samples of their stacks",
 };
-
-static const char *const modes[] = { "streaming", "oneshot", "circular", NULL };
-static const char *const layouts[] = { "sampler", "profiler", NULL };
 
 uint64_t period_from_hz(uint64_t hz)
 {
@@ -203,8 +213,10 @@ static pid_t id_from(const char *option, const char *text)
     return (pid_t)cli_number(option, text, 1, INT32_MAX);
 }
 
-static void take(struct cpu_options *options, enum key key, const char *value)
+static void take(struct cpu_options *options, enum key key, const struct cli_parser *parser)
 {
+    const char *value = parser->value;
+
     switch (key) {
     case KEY_OUTPUT:
         options->output = value;
@@ -243,13 +255,13 @@ static void take(struct cpu_options *options, enum key key, const char *value)
         options->kernel = true;
         break;
     case KEY_MODE:
-        options->mode = (enum drain_mode)cli_choice("--mode", value, modes);
+        options->mode = (enum drain_mode)parser->choice;
         break;
     case KEY_BUFFER_SIZE:
         options->region_size = (size_t)cli_size("--buffer-size", value, 1, SAMPLER_MAX_BUFFER_SIZE);
         break;
     case KEY_LAYOUT:
-        options->profiler = cli_choice("--layout", value, layouts) == 1;
+        options->profiler = parser->choice == 1;
         break;
     case KEY_COMPRESS:
         options->compress = true;
@@ -274,7 +286,7 @@ void cpu_options_parse(struct cpu_options *options, char **argv)
     *options = (struct cpu_options){ .region_size = DEFAULT_REGION_SIZE };
     cli_start(&parser, &cpu_command, argv);
     while ((key = cli_next(&parser)) > CLI_END)
-        take(options, (enum key)key, parser.value);
+        take(options, (enum key)key, &parser);
     if (!options->period_ns)
         options->period_ns = DEFAULT_PERIOD_NS;
     options->command = parser.argv;

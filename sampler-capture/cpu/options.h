@@ -45,6 +45,9 @@ uint64_t period_from_hz(uint64_t hz);
 /* "1.5", "300ms", "2m", a plain number in seconds; ends the program when it is no such thing.  */
 uint64_t duration_from(const char *text);
 
+/* The option table and the help.  */
+extern const struct cli_command cpu_command;
+
 /* Read the command line; ends the program when it is wrong or asks for help.  */
 void cpu_options_parse(struct cpu_options *options, char **argv);
 

@@ -1,6 +1,7 @@
 #include "sampler-capture/heap/options.h"
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/heap/heap.h"
 #include "sampler-capture/heap/protocol.h"
 
 #include <string.h>
@@ -13,13 +14,17 @@ enum key {
     KEY_COMPRESS,
 };
 
+static const char *const unwinders[] = { "cfi", "fp", NULL };
+
 static const struct cli_option option_table[] = {
-    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output" },
+    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output",
+      CLI_FILE },
     { KEY_INTERVAL, 0, "interval", "BYTES",
-      "mean bytes allocated between two samples, such as 64k;\nthe default is 128k" },
+      "mean bytes allocated between two samples, such as 64k; the default is 128k" },
     { KEY_UNWIND, 0, "unwind", "HOW",
-      "callers by unwind tables, cfi (the default), or by frame\npointers, fp: faster, for code "
-      "that keeps them" },
+      "callers by unwind tables, cfi (the default), or by frame pointers, fp: faster, for code "
+      "that keeps them",
+      .choices = unwinders },
     { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames" },
     { 0, 0, NULL, NULL, NULL },
 };
@@ -34,7 +39,7 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct cli_command heap_command = {
+const struct cli_command heap_command = {
     .name = "sampler-capture heap",
     .usage = "[OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
     .summary =
@@ -47,9 +52,11 @@ static const struct cli_command heap_command = {
     .options = option_table,
     .examples = examples,
     .stop_at_operand = true,
+    .first = CLI_COMMAND,
+    .rest = CLI_COMMAND,
+    .run = heap_main,
+    .brief = "what allocates and frees memory: samples of it",
 };
-
-static const char *const unwinders[] = { "cfi", "fp", NULL };
 
 static void check(const struct heap_options *options)
 {
@@ -78,7 +85,7 @@ void heap_options_parse(struct heap_options *options, char **argv)
                                                HEAP_MAX_INTERVAL);
             break;
         case KEY_UNWIND:
-            options->frame_pointers = cli_choice("--unwind", parser.value, unwinders) == 1;
+            options->frame_pointers = parser.choice == 1;
             break;
         case KEY_COMPRESS:
             options->compress = true;

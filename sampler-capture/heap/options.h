@@ -2,6 +2,8 @@
 #ifndef HEAP_OPTIONS_H
 #define HEAP_OPTIONS_H
 
+#include "cmd/cli/cli.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,6 +14,9 @@ struct heap_options {
     bool compress;
     char *const *command; /* at least one word, NULL at the end */
 };
+
+/* The option table and the help.  */
+extern const struct cli_command heap_command;
 
 /* Read the command line; ends the program when it is wrong or asks for help.  */
 void heap_options_parse(struct heap_options *options, char **argv);

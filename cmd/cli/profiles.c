@@ -1,0 +1,46 @@
+/* profiles.c - the options of programs that make profiles of traces.  */
+#include "cmd/cli/profiles.h"
+
+#include <stdlib.h>
+
+enum { KEY_PROFILE = CLI_PROFILES_KEYS, KEY_PID, KEY_TID };
+
+const char *const cli_profile_kinds[] = { "cpu", "heap", "heap-free", "span", "offcpu", NULL };
+
+const struct cli_option cli_profiles_options[] = {
+    { KEY_PROFILE, 0, "profile", "KIND",
+      "of traces: cpu (samples), heap (what was allocated, by where), heap-free (what was "
+      "released, "
+      "by where), span (time between begin and end) or offcpu (waits between context switches); "
+      "default: the first of them that the trace has",
+      .choices = cli_profile_kinds },
+    { KEY_PID, 'p', "pid", "PID", "only this process; may be given more than once" },
+    { KEY_TID, 't', "tid", "TID", "only this thread; may be given more than once" },
+    { 0 },
+};
+
+bool cli_profiles_take(struct cli_profiles *profiles, int key, const struct cli_parser *parser)
+{
+    switch (key) {
+    case KEY_PROFILE:
+        profiles->kind = (int)parser->choice;
+        return true;
+    case KEY_PID:
+        cli_numbers_add(&profiles->pids, cli_number("--pid", parser->value, 0, UINT32_MAX));
+        return true;
+    case KEY_TID:
+        cli_numbers_add(&profiles->tids, cli_number("--tid", parser->value, 0, UINT32_MAX));
+        return true;
+    default:
+        return cli_reading_take(&profiles->reading, key, parser) ||
+               cli_symbols_take(&profiles->symbols, key, parser);
+    }
+}
+
+void cli_profiles_release(struct cli_profiles *profiles)
+{
+    free(profiles->pids.items);
+    free(profiles->tids.items);
+    free(profiles->reading.modules.items);
+    cli_symbols_release(&profiles->symbols);
+}

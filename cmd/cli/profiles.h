@@ -1,0 +1,32 @@
+/* profiles.h - the options of programs that make profiles of traces: of what, of which kind, and
+ * with which names.  */
+#ifndef CLI_PROFILES_H
+#define CLI_PROFILES_H
+
+#include "cmd/cli/symbols.h"
+#include "cmd/cli/trace.h"
+
+struct cli_profiles {
+    int kind; /* enum profile_kind; -1: the first that the trace has */
+    struct cli_numbers pids, tids;
+    struct cli_reading reading;
+    struct cli_symbols symbols;
+};
+
+/* The names of profile_kind_name(), NULL at the end.  */
+extern const char *const cli_profile_kinds[];
+
+/* --profile, --pid, --tid; and for a command's groups (cli.h) all that is taken, with what trace.h
+ * and symbols.h have.  */
+extern const struct cli_option cli_profiles_options[];
+#define CLI_PROFILES_GROUPS                                                             \
+    cli_profiles_options, cli_symbols_options, cli_naming_options, cli_modules_options, \
+        cli_arch_options, cli_strict_options
+
+/* Take the option that the parser stands at.  False: key is none of them.  */
+bool cli_profiles_take(struct cli_profiles *profiles, int key, const struct cli_parser *parser);
+
+/* Free what it owns.  */
+void cli_profiles_release(struct cli_profiles *profiles);
+
+#endif /* CLI_PROFILES_H */
