@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libprofile/compare/compare.h"
+#include "libprofile/compare/internal.h"
 #include "tests/support/allocation.h"
 
 enum { RUNS = 8, FUNCTIONS = 4 };
@@ -143,7 +144,8 @@ START_TEST(share_of_one_function_is_tested_by_likelihood_ratio)
     set_up(&fixture);
     fixture.input.function_count = 1;
     set_self(&fixture, 0, 100, 130);
-    memset(fixture.total, 0, sizeof fixture.total);
+    for (size_t i = 0; i < RUNS; i++)
+        fixture.total[i] = fixture.cost[i]; /* in every sample: no test */
     comparison = compared(&fixture);
     ck_assert_uint_eq(comparison->test_count, 1);
     ck_assert_double_eq_tol(comparison->functions[0].self.p, 0.0056181549509733975, 1e-9);
@@ -269,6 +271,113 @@ START_TEST(steady_callers_clear_a_function)
     callers = 1000;
     comparison = compared(&fixture);
     ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* What function 1 called is its own code now; with callees it costs what it did.  */
+START_TEST(what_was_inlined_is_no_failure)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    set_self(&fixture, 0, 80, 0);
+    set_self(&fixture, 1, 200, 280);
+    for (size_t i = 0; i < RUNS; i++)
+        fixture.total[RUNS + i] = 280;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
+    ck_assert_uint_eq(comparison->dearer_count, 0);
+    profile_comparison_free(comparison);
+
+    /* With callees it got dearer, too: that is no move.  */
+    for (size_t i = RUNS / 2; i < RUNS; i++)
+        fixture.total[RUNS + i] = 350;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* Four runs of one sample each are equal, and say next to nothing.  */
+START_TEST(runs_of_few_samples_are_noisy_however_equal)
+{
+    static const struct {
+        double samples;
+        enum profile_verdict_reason reason;
+    } rows[] = { { 1, PROFILE_REASON_TOO_NOISY },
+                 { 10, PROFILE_REASON_TOO_NOISY },
+                 { 100, PROFILE_REASON_NONE } };
+    struct profile_comparison *comparison;
+    struct fixture fixture;
+
+    set_up(&fixture);
+    for (size_t i = 0; i < RUNS; i++)
+        fixture.samples[i] = rows[_i].samples;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->reason, rows[_i].reason);
+    ck_assert_double_eq_tol(comparison->total.noise, 1 / sqrt(6) / rows[_i].samples, 1e-12);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Runs of all sizes, with ties: the median of all differences, sorted one by one.  */
+START_TEST(shift_is_the_median_of_all_differences)
+{
+    struct compare_random random;
+    double cost[80], samples[80], differences[40 * 40], expected;
+    struct profile_compare_input input = { .cost = cost, .samples = samples };
+    struct profile_comparison *comparison = NULL;
+    size_t count = 0;
+
+    compare_random_seed(&random, (uint64_t)_i + 1);
+    input.base_runs = 1 + compare_random_below(&random, 40);
+    input.new_runs = 1 + compare_random_below(&random, 40);
+    for (size_t i = 0; i < 80; i++) {
+        cost[i] = _i % 2 ? 1 + (double)compare_random_below(&random, 5)
+                         : 1e9 * compare_random_unit(&random);
+        samples[i] = 1000;
+    }
+    for (size_t i = 0; i < input.base_runs; i++)
+        for (size_t k = 0; k < input.new_runs; k++)
+            differences[count++] = cost[input.base_runs + k] - cost[i];
+    qsort(differences, count, sizeof *differences, ascending);
+    expected = (differences[count / 2] + differences[(count - 1) / 2]) / 2;
+    ck_assert_int_eq(profile_compare(&input, NULL, &comparison, NULL), PROFILE_OK);
+    ck_assert_double_eq(comparison->total.shift, expected);
+    ck_assert(!signbit(comparison->total.shift) || expected < 0);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* As many runs as there may be, in seconds.  */
+START_TEST(a_thousand_runs_are_compared)
+{
+    static double cost[PROFILE_COMPARE_MAX_RUNS], samples[PROFILE_COMPARE_MAX_RUNS];
+    struct profile_compare_input input = { .base_runs = _i ? 3 : PROFILE_COMPARE_MAX_RUNS / 2,
+                                           .cost = cost,
+                                           .samples = samples };
+    struct profile_comparison *comparison = NULL;
+    struct compare_random random;
+
+    input.new_runs = PROFILE_COMPARE_MAX_RUNS - input.base_runs;
+    compare_random_seed(&random, 3);
+    for (size_t i = 0; i < PROFILE_COMPARE_MAX_RUNS; i++) {
+        cost[i] = (i < input.base_runs ? 1000 : 1030) + 10 * compare_random_normal(&random);
+        samples[i] = 1000;
+    }
+    ck_assert_int_eq(profile_compare(&input, NULL, &comparison, NULL), PROFILE_OK);
+    ck_assert_double_eq_tol(comparison->total.relative, 0.03, 0.02);
+    ck_assert_double_lt(comparison->total.low, comparison->total.high);
+    ck_assert_double_lt(comparison->total.p, 0.01);
     profile_comparison_free(comparison);
 }
 END_TEST
@@ -445,6 +554,10 @@ int main(void)
     tcase_add_test(tcase, a_function_that_is_new_is_found);
     tcase_add_test(tcase, work_that_moves_inside_a_file_is_no_failure);
     tcase_add_test(tcase, steady_callers_clear_a_function);
+    tcase_add_test(tcase, what_was_inlined_is_no_failure);
+    tcase_add_loop_test(tcase, runs_of_few_samples_are_noisy_however_equal, 0, 3);
+    tcase_add_loop_test(tcase, shift_is_the_median_of_all_differences, 0, 40);
+    tcase_add_loop_test(tcase, a_thousand_runs_are_compared, 0, 2);
     tcase_add_test(tcase, three_runs_never_fail_and_never_pass);
     tcase_add_test(tcase, one_run_a_side_is_described_but_not_judged);
     tcase_add_test(tcase, small_functions_are_not_tested);

@@ -2,8 +2,9 @@
  *
  * A function that is inlined elsewhere, split or renamed in part gets dearer while another gets
  * cheaper by the same amount.  The evidence asked for is positive: the functions of its file
- * together, or all its callers together, grew provably less than the function itself did.  "No
- * significant change" would not do: a noisy sum never has one.  */
+ * together, all its callers together, or - of its own cost - the function with what it calls grew
+ * provably less than the function itself did.  "No significant change" would not do: a noisy sum
+ * never has one.  */
 #include "libprofile/compare/internal.h"
 
 #include <math.h>
@@ -81,13 +82,26 @@ static bool callers_did_not_grow(const struct look *look, size_t function, doubl
            did_not_grow(look, function_growth);
 }
 
-static void judge(const struct look *look, size_t function, struct profile_change *change)
+/* What a function calls may become its own code: inlined without debug information.  Then its own
+ * cost grows, and its cost with callees does not.  */
+static bool function_did_not_grow(const struct look *look, size_t function, double own_growth)
 {
-    double growth = change->new_share - change->base_share;
+    memcpy(look->row, look->input->total + function * look->runs, look->runs * sizeof *look->row);
+    return did_not_grow(look, own_growth);
+}
 
-    if (change->flag == PROFILE_CHANGE_DEARER &&
-        (file_did_not_grow(look, function, growth) || callers_did_not_grow(look, function, growth)))
-        change->flag = PROFILE_CHANGE_MOVED;
+static void judge(const struct look *look, size_t function, struct profile_function_change *it)
+{
+    double self = it->self.new_share - it->self.base_share;
+    double total = it->total.new_share - it->total.base_share;
+
+    if (it->self.flag == PROFILE_CHANGE_DEARER &&
+        (function_did_not_grow(look, function, self) || file_did_not_grow(look, function, self) ||
+         callers_did_not_grow(look, function, self)))
+        it->self.flag = PROFILE_CHANGE_MOVED;
+    if (it->total.flag == PROFILE_CHANGE_DEARER &&
+        (file_did_not_grow(look, function, total) || callers_did_not_grow(look, function, total)))
+        it->total.flag = PROFILE_CHANGE_MOVED;
 }
 
 enum profile_status compare_find_moved(const struct profile_compare_input *input,
@@ -101,10 +115,8 @@ enum profile_status compare_find_moved(const struct profile_compare_input *input
     look.row = malloc(look.runs * sizeof *look.row);
     if (!look.row)
         return profile_no_memory(error);
-    for (size_t f = 0; f < input->function_count; f++) {
-        judge(&look, f, &comparison->functions[f].self);
-        judge(&look, f, &comparison->functions[f].total);
-    }
+    for (size_t f = 0; f < input->function_count; f++)
+        judge(&look, f, &comparison->functions[f]);
     free(look.row);
     return PROFILE_OK;
 }

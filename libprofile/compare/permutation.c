@@ -77,18 +77,20 @@ static void draw(struct walk *walk, size_t choose_count)
 double compare_permutation(const double *values, size_t base_count, size_t new_count, bool *exact)
 {
     struct walk walk = { .values = values, .count = base_count + new_count };
+    /* To choose one side is to choose the other: the smaller one is fewer steps.  */
+    size_t chosen = base_count < new_count ? base_count : new_count;
     double all = 0, seen = 0;
 
     for (size_t i = 0; i < walk.count; i++) {
         all += values[i];
-        seen += i < base_count ? 0 : values[i];
+        seen += (i < base_count) == (chosen == base_count) ? values[i] : 0;
     }
-    walk.centre = all * (double)new_count / (double)walk.count;
+    walk.centre = all * (double)chosen / (double)walk.count;
     walk.distance = fabs(seen - walk.centre) - 1e-9 * all;
-    *exact = choose(walk.count, new_count, EXACT_LIMIT) <= EXACT_LIMIT;
+    *exact = choose(walk.count, chosen, EXACT_LIMIT) <= EXACT_LIMIT;
     if (*exact)
-        visit(&walk, 0, new_count, 0);
+        visit(&walk, 0, chosen, 0);
     else
-        draw(&walk, new_count);
+        draw(&walk, chosen);
     return (double)walk.extreme / (double)walk.ways;
 }

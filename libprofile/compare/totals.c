@@ -26,19 +26,70 @@ static double median(double *values, size_t count)
 struct groups {
     const double *base, *news;
     size_t base_count, new_count;
-    double *differences; /* base_count * new_count */
-    double *resampled;   /* base_count + new_count */
+    double *resampled; /* base_count + new_count */
 };
 
-/* Hodges and Lehmann 1963: the median of all differences.  */
-static double shift_of(const double *base, const double *news, const struct groups *groups)
+/* Doubles as whole numbers in the same order.  */
+static uint64_t key_of(double value)
 {
-    size_t count = 0;
+    uint64_t bits;
 
-    for (size_t i = 0; i < groups->base_count; i++)
-        for (size_t k = 0; k < groups->new_count; k++)
-            groups->differences[count++] = news[k] - base[i];
-    return median(groups->differences, count);
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static double value_of(uint64_t key)
+{
+    uint64_t bits = key >> 63 ? key & ~(UINT64_C(1) << 63) : ~key;
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* How many differences news[k] - base[i] are at most limit; both are sorted.  */
+static size_t count_up_to(const struct groups *groups, const double *base, const double *news,
+                          double limit)
+{
+    size_t count = 0, i = 0;
+
+    for (size_t k = 0; k < groups->new_count; k++) {
+        while (i < groups->base_count && news[k] - base[i] > limit)
+            i++;
+        count += groups->base_count - i;
+    }
+    return count;
+}
+
+/* The difference of that rank, from 1, by bisection over all doubles: exact, and in a time that
+ * grows with the number of runs, not with that of their pairs.  */
+static double ranked(const struct groups *groups, const double *base, const double *news,
+                     size_t rank)
+{
+    uint64_t low = key_of(news[0] - base[groups->base_count - 1]);
+    uint64_t high = key_of(news[groups->new_count - 1] - base[0]);
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (count_up_to(groups, base, news, value_of(middle)) < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return value_of(low) + 0.0; /* no -0 */
+}
+
+/* Hodges and Lehmann 1963: the median of all differences.  Sorts both.  */
+static double shift_of(double *base, double *news, const struct groups *groups)
+{
+    size_t count = groups->base_count * groups->new_count;
+    double upper;
+
+    qsort(base, groups->base_count, sizeof *base, by_value);
+    qsort(news, groups->new_count, sizeof *news, by_value);
+    upper = ranked(groups, base, news, count / 2 + 1);
+    return count % 2 ? upper : (ranked(groups, base, news, count / 2) + upper) / 2;
 }
 
 static double median_of(const struct groups *groups, const double *values, size_t count)
@@ -133,7 +184,21 @@ static size_t runs_wanted(double noise, const struct profile_compare_options *op
     return low;
 }
 
-static void find_noise(const struct groups *groups, const struct profile_compare_options *options,
+/* What counting alone makes of it: a run is a whole number of samples, so that a cost of 1.3 of them
+ * is one or two.  Of a fraction f the variance is f (1 - f), 1/6 on average.  Runs of few samples
+ * that agree by chance would otherwise seem to have no noise at all.  */
+static double counting_noise(const struct groups *groups, const double *samples)
+{
+    size_t runs = groups->base_count + groups->new_count;
+    double sum = 0;
+
+    for (size_t i = 0; i < runs; i++)
+        sum += 1 / (6 * samples[i] * samples[i]);
+    return sqrt(sum / (double)runs);
+}
+
+static void find_noise(const struct groups *groups, const double *samples,
+                       const struct profile_compare_options *options,
                        struct profile_total_change *out)
 {
     double df = (double)(groups->base_count + groups->new_count) - 2;
@@ -141,24 +206,28 @@ static void find_noise(const struct groups *groups, const struct profile_compare
     out->detectable = INFINITY;
     if (df < 1)
         return;
-    out->noise = sqrt((squares(groups->base, groups->base_count) +
-                       squares(groups->news, groups->new_count)) /
-                      df) /
-                 out->base;
+    out->noise = fmax(sqrt((squares(groups->base, groups->base_count) +
+                            squares(groups->news, groups->new_count)) /
+                           df) /
+                          out->base,
+                      counting_noise(groups, samples));
     out->detectable = detectable(out->noise, (double)groups->base_count, (double)groups->new_count,
                                  options->q);
     out->runs_wanted = runs_wanted(out->noise, options);
 }
 
-static enum profile_status fill(const struct groups *groups,
+static enum profile_status fill(const struct groups *groups, const double *samples,
                                 const struct profile_compare_options *options,
                                 struct profile_total_change *out, struct profile_error *error)
 {
+    size_t runs = groups->base_count + groups->new_count;
+
     out->base = median_of(groups, groups->base, groups->base_count);
     out->new_cost = median_of(groups, groups->news, groups->new_count);
-    out->shift = shift_of(groups->base, groups->news, groups);
+    memcpy(groups->resampled, groups->base, runs * sizeof *groups->base); /* news stand behind */
+    out->shift = shift_of(groups->resampled, groups->resampled + groups->base_count, groups);
     out->relative = out->low = out->high = out->shift / out->base;
-    find_noise(groups, options, out);
+    find_noise(groups, samples, options, out);
     out->p = compare_permutation(groups->base, groups->base_count, groups->new_count, &out->exact);
     if (groups->base_count > 1 && groups->new_count > 1)
         return bootstrap(groups, out, error);
@@ -175,16 +244,14 @@ enum profile_status compare_totals(const struct profile_compare_input *input,
         .news = input->cost + input->base_runs,
         .base_count = input->base_runs,
         .new_count = input->new_runs,
-        .differences = malloc(input->base_runs * input->new_runs * sizeof(double)),
         .resampled = malloc((input->base_runs + input->new_runs) * sizeof(double)),
     };
 
     *out = (struct profile_total_change){ 0 };
-    if (groups.differences && groups.resampled)
-        status = fill(&groups, options, out, error);
+    if (groups.resampled)
+        status = fill(&groups, input->samples, options, out, error);
     else
         profile_no_memory(error);
-    free(groups.differences);
     free(groups.resampled);
     return status;
 }
