@@ -10,6 +10,9 @@ enum cli_exit diff_main(const struct diff_settings *settings);
 extern const struct cli_command diff_run_command;      /* capture both builds, compare (run.c) */
 extern const struct cli_command diff_baseline_command; /* keep runs in a file */
 
+/* Ends the program with a usage error where two outputs would get into each other's way.  */
+void diff_check_outputs(const struct diff_settings *settings);
+
 /* Frees what a command line put into settings.  */
 void diff_settings_release(struct diff_settings *settings);
 

@@ -47,6 +47,77 @@ static const struct diff_run *run_of_other_type(const struct diff_set *set,
     return NULL;
 }
 
+/* ---- Copies of one run ---- */
+
+/* Short runs of few functions may be equal by chance; with as many samples of as many functions the
+ * odds are below one in a million.  */
+#define TELLING_SAMPLES   100
+#define TELLING_FUNCTIONS 10
+
+static bool is_telling(const struct diff_run *run)
+{
+    size_t functions = 0;
+
+    for (size_t i = 0; i < run->cost_count; i++)
+        functions += run->costs[i].self > 0;
+    return run->samples >= TELLING_SAMPLES && functions >= TELLING_FUNCTIONS;
+}
+
+static bool has_same_costs(const struct diff_run *a, const struct diff_run *b)
+{
+    if (a->cost != b->cost || a->samples != b->samples || a->cost_count != b->cost_count ||
+        a->stack_count != b->stack_count)
+        return false;
+    for (size_t i = 0; i < a->cost_count; i++)
+        if (a->costs[i].function != b->costs[i].function || a->costs[i].self != b->costs[i].self ||
+            a->costs[i].total != b->costs[i].total)
+            return false;
+    for (size_t i = 0; i < a->stack_count; i++)
+        if (a->stacks[i].node != b->stacks[i].node || a->stacks[i].value != b->stacks[i].value)
+            return false;
+    return true;
+}
+
+/* Two runs of one side that are equal in every stack; which is the earlier.  */
+static const struct diff_run *copied_run(const struct diff_set *set, const struct diff_run **first)
+{
+    for (size_t i = 0; i < set->run_count; i++)
+        for (size_t k = 0; k < i; k++) {
+            *first = &set->runs[k];
+            if ((*first)->side == set->runs[i].side &&
+                (strcmp((*first)->label, set->runs[i].label) == 0 ||
+                 (has_same_costs(*first, &set->runs[i]) && is_telling(*first))))
+                return &set->runs[i];
+        }
+    return NULL;
+}
+
+/* A copy of a run says nothing of what runs vary by.  Measured time is never twice the same; what
+ * is counted - bytes, calls - may be.  */
+static bool check_copies(struct diff_report *report)
+{
+    const struct diff_set *set = report->set;
+    const struct diff_run *first, *copy = copied_run(set, &first);
+    const char *unit = set->type.unit;
+
+    if (!copy || !(copy->cost > 0))
+        return true;
+    if (strcmp(copy->label, first->label) == 0) {
+        cli_error("%s is given twice: a copy of a run says nothing of how runs vary", copy->label);
+        return false;
+    }
+    if (strcmp(unit, "nanoseconds") == 0 || strcmp(unit, "microseconds") == 0) {
+        cli_error("%s and %s are one run: a copy says nothing of how runs vary", first->label,
+                  copy->label);
+        return false;
+    }
+    diff_report_note(report,
+                     "%s and %s are equal in every stack: a copy of a run says nothing of how "
+                     "runs vary",
+                     first->label, copy->label);
+    return true;
+}
+
 static const char *side_name(enum diff_side side)
 {
     return side == DIFF_BASE ? "base" : "new";
@@ -95,6 +166,13 @@ bool diff_check_runs(struct diff_report *report, const char **problem)
                   diff_amount(set, first->cost, a), other->label, diff_amount(set, other->cost, b));
         return false;
     }
+    if (set->run_count > PROFILE_COMPARE_MAX_RUNS) {
+        cli_error("%s runs; at most %d can be compared", cli_grouped(set->run_count),
+                  (int)PROFILE_COMPARE_MAX_RUNS);
+        return false;
+    }
+    if (!check_copies(report))
+        return false;
     *problem = NULL;
     if (set->unreadable_count > 0)
         *problem = diff_report_text(report, "%zu input%s could not be read", set->unreadable_count,

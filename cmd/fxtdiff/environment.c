@@ -1,6 +1,6 @@
 /* environment.c - whether both sides were measured on the same machine with the same compiler.
  *
- * Build IDs are not compared: builds are what is to differ.  */
+ * Builds are what is to differ, from side to side and nowhere else.  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +85,92 @@ static bool has_sides(const struct diff_report *report)
     return report->set->side_runs[DIFF_BASE] > 0 && report->set->side_runs[DIFF_NEW] > 0;
 }
 
+/* ---- Builds ---- */
+
+/* The name behind the build ID.  */
+static const char *module_of(const char *build)
+{
+    return build + strcspn(build, " ");
+}
+
+static bool has_build(const struct diff_run *run, const char *build)
+{
+    for (size_t i = 0; i < run->environment.build_count; i++)
+        if (strcmp(run->environment.builds[i], build) == 0)
+            return true;
+    return false;
+}
+
+/* Another build of that module in the run, or NULL.  */
+static const char *other_build(const struct diff_run *run, const char *build)
+{
+    if (has_build(run, build))
+        return NULL;
+    for (size_t i = 0; i < run->environment.build_count; i++)
+        if (strcmp(module_of(run->environment.builds[i]), module_of(build)) == 0)
+            return run->environment.builds[i];
+    return NULL;
+}
+
+/* Runs of one side that are of several builds were put into the wrong folder.  */
+static void note_mixture(struct diff_report *report, enum diff_side side)
+{
+    const struct diff_set *set = report->set;
+    const struct diff_run *first = NULL;
+
+    for (size_t i = 0; i < set->run_count; i++) {
+        const struct diff_run *run = &set->runs[i];
+
+        if (run->side != side)
+            continue;
+        if (!first)
+            first = run;
+        for (size_t b = 0; b < first->environment.build_count; b++) {
+            const char *build = first->environment.builds[b];
+
+            if (!other_build(run, build))
+                continue;
+            diff_report_note(report, "%s runs are of several builds of%s: %s and %s",
+                             side == DIFF_BASE ? "base" : "new", module_of(build), first->label,
+                             run->label);
+            return;
+        }
+    }
+}
+
+/* Whether each build of a is in some run of the other side.  */
+static bool are_there(const struct diff_set *set, const struct diff_run *a)
+{
+    for (size_t b = 0; b < a->environment.build_count; b++) {
+        bool found = false;
+
+        for (size_t i = 0; i < set->run_count && !found; i++)
+            found = set->runs[i].side != a->side &&
+                    has_build(&set->runs[i], a->environment.builds[b]);
+        if (!found)
+            return false;
+    }
+    return a->environment.build_count > 0;
+}
+
+/* A gate that compares a build with itself passes whatever the change was.  */
+static void note_same_builds(struct diff_report *report)
+{
+    const struct diff_set *set = report->set;
+
+    for (size_t i = 0; i < set->run_count; i++)
+        if (!are_there(set, &set->runs[i]))
+            return;
+    diff_report_note(report, "both sides are runs of the same builds");
+}
+
 void diff_note_environment(struct diff_report *report)
 {
+    if (has_sides(report)) {
+        note_mixture(report, DIFF_BASE);
+        note_mixture(report, DIFF_NEW);
+        note_same_builds(report);
+    }
     for (unsigned field = 0; field < FIELDS && has_sides(report); field++) {
         const char *how = difference(report, field, false);
 

@@ -1,4 +1,6 @@
 /* gate.c - read both sides, compare, write: what every command ends in.  */
+#include <string.h>
+
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/outputs.h"
@@ -14,6 +16,35 @@ static enum cli_exit apply_policies(const struct diff_settings *settings,
     return status;
 }
 
+/* Where an output goes: a path, "-" for standard output; NULL: it was not asked for.  */
+static const char *target_of(const struct diff_settings *settings, size_t output)
+{
+    if (!settings->outputs[output])
+        return NULL;
+    return diff_output_options[output].argument ? settings->outputs[output] : "-";
+}
+
+void diff_check_outputs(const struct diff_settings *settings)
+{
+    for (size_t i = 0; diff_outputs[i].write; i++)
+        for (size_t k = 0; k < i; k++) {
+            const char *one = target_of(settings, k), *other = target_of(settings, i);
+
+            if (one && other && strcmp(one, other) == 0)
+                cli_usage_error("--%s and --%s both write to %s", diff_output_options[k].name,
+                                diff_output_options[i].name,
+                                strcmp(one, "-") == 0 ? "standard output" : one);
+        }
+}
+
+/* What stands on standard output alone is for another program to read; annotations are lines among
+ * others.  */
+static bool replaces_text(const struct diff_settings *settings, size_t output)
+{
+    return diff_outputs[output].replaces_text ||
+           (diff_output_options[output].argument && strcmp(settings->outputs[output], "-") == 0);
+}
+
 static enum cli_exit write_outputs(const struct diff_settings *settings,
                                    const struct diff_report *report)
 {
@@ -23,7 +54,7 @@ static enum cli_exit write_outputs(const struct diff_settings *settings,
     for (size_t i = 0; diff_outputs[i].write; i++) {
         if (!settings->outputs[i])
             continue;
-        text &= !diff_outputs[i].replaces_text;
+        text &= !replaces_text(settings, i);
         status = cli_worse(status, diff_outputs[i].write(report, settings->outputs[i]));
     }
     return text ? cli_worse(status, diff_write_text(report, "-")) : status;

@@ -50,7 +50,7 @@ static void put_annotations(const struct diff_report *report, struct cli_output 
             put_annotation(output, &findings.items[i]);
     if (report->verdict == PROFILE_VERDICT_PASS) {
         diff_print(output, "::notice title=fxtdiff PASS::");
-        put_escaped(output, *report->power ? report->power : "all budgets are kept", false);
+        put_escaped(output, report->comparison ? report->power : "all budgets are kept", false);
         diff_print(output, "\n");
     }
     free(findings.items);

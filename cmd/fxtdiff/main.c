@@ -3,6 +3,7 @@
 
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
+#include "cmd/fxtdiff/policies.h"
 
 static const char *const examples[] = {
     "Five runs of each build; the status is 0 pass, 1 fail, 5 inconclusive",
@@ -41,10 +42,11 @@ static const struct cli_command command = {
 
 /* ---- The command line ---- */
 
-static bool has_policy(const struct diff_settings *settings)
+/* Budgets are what runs without a base can be held against; other policies would only look on.  */
+static bool has_budgets(const struct diff_settings *settings)
 {
     for (size_t i = 0; diff_policies[i]; i++)
-        if (settings->policies[i])
+        if (settings->policies[i] && diff_policies[i] == diff_apply_budgets)
             return true;
     return false;
 }
@@ -85,14 +87,15 @@ static void parse(struct diff_settings *settings, char **argv)
         split_pair(settings);
     if (settings->inputs[DIFF_BASE].count == 0 && settings->inputs[DIFF_NEW].count == 0)
         cli_usage_error("no runs given");
-    if (settings->inputs[DIFF_NEW].count == 0 && has_policy(settings)) { /* budgets alone */
+    if (settings->inputs[DIFF_NEW].count == 0 && has_budgets(settings)) {
         settings->inputs[DIFF_NEW] = settings->inputs[DIFF_BASE];
         settings->inputs[DIFF_BASE] = (struct cli_texts){ .count = 0 };
     }
     if (settings->inputs[DIFF_NEW].count == 0)
         cli_usage_error("no new runs: put them behind --, BASE... -- NEW...");
-    if (settings->inputs[DIFF_BASE].count == 0 && !has_policy(settings))
+    if (settings->inputs[DIFF_BASE].count == 0 && !has_budgets(settings))
         cli_usage_error("no base runs before --");
+    diff_check_outputs(settings);
 }
 
 static int run(char **argv)

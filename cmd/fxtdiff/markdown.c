@@ -45,6 +45,44 @@ static char *escaped(const char *text, size_t limit)
     return out;
 }
 
+static size_t longest_ticks(const char *text)
+{
+    size_t longest = 0;
+
+    while (*(text += strcspn(text, "`"))) {
+        size_t ticks = strspn(text, "`");
+
+        longest = ticks > longest ? ticks : longest;
+        text += ticks;
+    }
+    return longest;
+}
+
+/* A name or a path as code, in which nothing is emphasis, a mention or a link.  Bars end cells of
+ * a table even there.  What has backslashes is escaped instead: a bar behind one cannot be
+ * written.  */
+static char *code(const char *text)
+{
+    size_t ticks = longest_ticks(text) + 1, length = strlen(text), used = ticks;
+    char *out;
+
+    if (length == 0 || length > NAME_LIMIT || strchr(text, '\\'))
+        return escaped(text, NAME_LIMIT);
+    out = cli_allocate(2 * length + 2 * ticks + 3, 1);
+    memset(out, '`', ticks);
+    if (*text == '`' || text[length - 1] == '`')
+        out[used++] = ' '; /* both blanks are taken off again */
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '|')
+            out[used++] = '\\';
+        out[used++] = text[i];
+    }
+    if (*text == '`' || text[length - 1] == '`')
+        out[used++] = ' ';
+    memset(out + used, '`', ticks);
+    return out;
+}
+
 static void put_line(struct cli_output *output, const char *before, const char *text)
 {
     char *clean = escaped(text, REASON_LIMIT);
@@ -77,7 +115,7 @@ static char *row_text(const struct diff_row *row, const char *name)
     const double *interval;
     const struct profile_change *change = diff_row_family(row, &family, &interval);
     char *place = diff_row_place(row);
-    char *clean_name = escaped(name, NAME_LIMIT), *clean_place = escaped(place, NAME_LIMIT);
+    char *clean_name = code(name), *clean_place = code(place);
     char *reason = escaped(row->suppressed ? row->suppressed : "", NAME_LIMIT);
     const char *mark = diff_row_mark(row);
     char relative[32], q[32], *text = NULL;
@@ -120,9 +158,9 @@ static void put_rows(const struct diff_report *report, struct cli_output *output
     }
     diff_row_names_free(names, count);
     if (i < report->row_count)
-        diff_print(output, "\n%s more functions, %s of them new, gone or renamed ones in all.\n",
-                   cli_grouped(report->row_count - i),
-                   cli_grouped(report->new_count + report->gone_count + report->renamed_count));
+        diff_print(output, "\n%s more functions; in all %s are new, %s gone, %s renamed.\n",
+                   cli_grouped(report->row_count - i), cli_grouped(report->new_count),
+                   cli_grouped(report->gone_count), cli_grouped(report->renamed_count));
 }
 
 static void put_rules(const struct diff_report *report, struct cli_output *output)

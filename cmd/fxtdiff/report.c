@@ -249,6 +249,7 @@ static double findable(const struct diff_report *report, double share)
     return change < options->min_share / share ? options->min_share / share : change;
 }
 
+/* "; NAME (12 %) 5.0 %"; name NULL: any function of that share.  */
 static size_t add_function_power(const struct diff_report *report, const char *name, double share,
                                  char *text, size_t size)
 {
@@ -261,7 +262,10 @@ static size_t add_function_power(const struct diff_report *report, const char *n
         (void)snprintf(percent, sizeof percent, "nothing");
     else
         put_percent(percent, sizeof percent, change);
-    length = snprintf(text, size, "; %s (%s) %s", name, of, percent);
+    if (name)
+        length = snprintf(text, size, "; %s (%s) %s", name, of, percent);
+    else
+        length = snprintf(text, size, "; any function of %s by %s", of, percent);
     return length < 0 || (size_t)length >= size ? 0 : (size_t)length;
 }
 
@@ -316,7 +320,7 @@ static const char *make_power(struct diff_report *report)
                                        sizeof text - used);
         free(name);
     }
-    used += add_function_power(report, "any function of", 0.01, text + used, sizeof text - used);
+    used += add_function_power(report, NULL, 0.01, text + used, sizeof text - used);
     return diff_report_text(report,
                             "%zu + %zu runs find with 80 %% probability what is dearer by: total "
                             "%s%.*s",
@@ -434,6 +438,9 @@ void diff_report_judge(struct diff_report *report)
         report->verdict = judge_comparison(report);
         report->power = make_power(report);
     }
+    if (!report->comparison)
+        report->power = report->problem ? "nothing could be found: these runs cannot be compared"
+                                        : "budgets alone find no change, only what exceeds them";
     if (report->input_status == CLI_DAMAGED && !report->problem) {
         diff_report_reason(report, "the input is damaged");
         if (report->verdict == PROFILE_VERDICT_PASS)
@@ -465,6 +472,9 @@ enum cli_exit diff_report_exit(const struct diff_report *report)
 
 /* ---- Opening ---- */
 
+/* Cheaper by this much is more often a program that stopped at once than a better one.  */
+#define SUSPICIOUS_SAVING 0.9
+
 /* What is worth a word beside the verdict.  */
 static void add_notes(struct diff_report *report)
 {
@@ -476,6 +486,11 @@ static void add_notes(struct diff_report *report)
     if (assumed > 0 && assumed < set->run_count)
         diff_report_note(report, "%zu run%s no sample type: taken for %s in %s", assumed,
                          assumed == 1 ? " says" : "s say", set->type.type, set->type.unit);
+    if (report->comparison && report->comparison->total.relative <= -SUSPICIOUS_SAVING)
+        diff_report_note(report,
+                         "the new runs cost %.2g %% of what those of the base did: was it the same "
+                         "work?",
+                         100 * (1 + report->comparison->total.relative));
     diff_note_environment(report);
 }
 

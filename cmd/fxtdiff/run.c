@@ -320,6 +320,7 @@ static void parse(struct job *job, char **argv)
     for (int side = 0; side < DIFF_SIDES; side++)
         if (!job->commands[side])
             cli_usage_error("no --%s CMD", side_names[side]);
+    diff_check_outputs(&job->settings);
 }
 
 static int run(char **argv)

@@ -7,9 +7,21 @@
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
 
-/* What stands before the name of a function in its row, blanks included.  */
-#define NUMBERS_WIDTH 56 /* and the mark */
-#define NAME_MIN      20
+/* What stands before the name of a function in its row, blanks included, besides the mark.  Where
+ * that leaves too little for names, columns are left out, the least telling ones first.  */
+static const struct layout {
+    size_t width;
+    bool spread; /* of the change of share */
+    bool base;   /* share of the base: what is new, less the change */
+    bool test;   /* q, and which of both costs */
+} layouts[] = {
+    { 61, true, true, true },
+    { 54, false, true, true },
+    { 45, false, false, true },
+    { 30, false, false, false },
+};
+#define NAME_MIN   20
+#define NAME_LEAST 8 /* however narrow it gets */
 
 enum paint { PLAIN, BOLD, RED, GREEN, YELLOW };
 
@@ -18,6 +30,7 @@ struct page {
     struct cli_output *output;
     size_t columns; /* 0: as wide as it takes */
     bool colour;
+    const struct layout *layout; /* of the table */
 };
 
 static const char *paint(const struct page *page, enum paint how)
@@ -51,6 +64,59 @@ static int bytes_of(const char *text, size_t width)
     return (int)(at - text);
 }
 
+/* The width of the word at text, and of the escapes in it nothing.  A percentage keeps its sign:
+ * "5.0 %" is one word.  */
+static size_t word_width(const char *text, const char **end)
+{
+    size_t width = 0;
+
+    for (; *text && (*text != ' ' || text[1] == '%'); text++) {
+        if (*text == '\033') {
+            text += strcspn(text, "m");
+            continue;
+        }
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    }
+    *end = text;
+    return width;
+}
+
+/* A line, with breaks between words where the terminal ends; what goes on is indented.  */
+static void put_line(const struct page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put_line(const struct page *page, const char *format, ...)
+{
+    char *text = NULL;
+    const char *at, *end;
+    va_list arguments;
+    size_t column = 0;
+    int length;
+
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        cli_error("out of memory");
+        exit(CLI_ENVIRONMENT);
+    }
+    for (at = text; *at; at = end) {
+        size_t blanks = strspn(at, " ");
+        size_t width = word_width(at + blanks, &end);
+
+        if (page->columns && column > 4 && column + blanks + width > page->columns) {
+            diff_print(page->output, "\n    ");
+            column = 4;
+            at += blanks;
+            blanks = 0;
+        }
+        diff_print(page->output, "%.*s", (int)(end - at), at);
+        column += blanks + width;
+    }
+    diff_print(page->output, "\n");
+    free(text);
+}
+
 /* ---- Verdict and total ---- */
 
 static void put_verdict(const struct page *page)
@@ -59,12 +125,18 @@ static void put_verdict(const struct page *page)
                                          [PROFILE_VERDICT_FAIL] = RED,
                                          [PROFILE_VERDICT_INCONCLUSIVE] = YELLOW };
     const struct diff_report *report = page->report;
+    char *reasons = cli_join("", "");
 
-    diff_print(page->output, "%s%s%s%s", paint(page, BOLD), paint(page, paints[report->verdict]),
-               diff_verdict_name(report->verdict), paint(page, PLAIN));
-    for (size_t i = 0; i < report->reason_count; i++)
-        diff_print(page->output, "%s %s", i ? ";" : ":", report->reasons[i]);
-    diff_print(page->output, "\n");
+    for (size_t i = 0; i < report->reason_count; i++) {
+        char *before = cli_join(reasons, i ? "; " : ": ");
+
+        free(reasons);
+        reasons = cli_join(before, report->reasons[i]);
+        free(before);
+    }
+    put_line(page, "%s%s%s%s%s", paint(page, BOLD), paint(page, paints[report->verdict]),
+             diff_verdict_name(report->verdict), paint(page, PLAIN), reasons);
+    free(reasons);
 }
 
 static void put_total(const struct page *page)
@@ -73,17 +145,19 @@ static void put_total(const struct page *page)
     const struct profile_comparison *comparison = page->report->comparison;
     const struct profile_total_change *total = &comparison->total;
     char base[32], new_cost[32], change[32], low[32], high[32], p[32], noise[48] = "";
+    char interval[80] = "";
 
     if (comparison->runs[0] + comparison->runs[1] > 2)
         (void)snprintf(noise, sizeof noise, ", runs vary by %.1f%%", 100 * total->noise);
-    diff_print(page->output, "\n%s per run: %s -> %s  %s%s%s", set->type.type,
-               diff_amount(set, total->base, base), diff_amount(set, total->new_cost, new_cost),
-               paint(page, BOLD), diff_relative(total->relative, change), paint(page, PLAIN));
     if (total->low < total->high)
-        diff_print(page->output, "  [%s, %s]", diff_relative(total->low, low),
-                   diff_relative(total->high, high));
-    diff_print(page->output, "  p %s%s  (%zu + %zu runs%s)\n", total->p < 0.001 ? "" : "= ",
-               diff_probability(total->p, p), comparison->runs[0], comparison->runs[1], noise);
+        (void)snprintf(interval, sizeof interval, "  [%s, %s]", diff_relative(total->low, low),
+                       diff_relative(total->high, high));
+    diff_print(page->output, "\n");
+    put_line(page, "%s per run: %s -> %s  %s%s%s%s  p %s%s  (%zu + %zu runs%s)", set->type.type,
+             diff_amount(set, total->base, base), diff_amount(set, total->new_cost, new_cost),
+             paint(page, BOLD), diff_relative(total->relative, change), paint(page, PLAIN),
+             interval, total->p < 0.001 ? "" : "= ", diff_probability(total->p, p),
+             comparison->runs[0], comparison->runs[1], noise);
 }
 
 /* ---- Functions ---- */
@@ -111,6 +185,7 @@ static void put_row(const struct page *page, const struct diff_row *row, const c
     const char *family;
     const double *interval;
     const struct profile_change *change = diff_row_family(row, &family, &interval);
+    const struct layout *layout = page->layout;
     double half = (interval[1] - interval[0]) / 2;
     char relative[32], q[32], spread[32] = "";
     char *place = diff_row_place(row);
@@ -123,26 +198,42 @@ static void put_row(const struct page *page, const struct diff_row *row, const c
         shown = names - 2;
         tail = 2;
     }
-    diff_print(page->output, "%7.2f%% %7.2f%%  %+7.2f %-*s %8s  %6s  %-5s  %s%-*s%s  %.*s%s",
-               100 * change->base_share, 100 * change->new_share,
-               100 * (change->new_share - change->base_share), *spread ? 7 : 6, spread,
-               diff_relative(change->relative, relative),
-               change->tested ? diff_probability(change->q, q) : "", family,
-               paint(page, paint_of(row)), (int)marks, diff_row_mark(row), paint(page, PLAIN),
-               bytes_of(name, shown), name, tail ? ".." : "");
+    if (layout->base)
+        diff_print(page->output, "%7.2f%% ", 100 * change->base_share);
+    diff_print(page->output, "%7.2f%%  %+7.2f ", 100 * change->new_share,
+               100 * (change->new_share - change->base_share));
+    if (layout->spread)
+        diff_print(page->output, "%-*s ", *spread ? 7 : 6, spread);
+    diff_print(page->output, "%8s  ", diff_relative(change->relative, relative));
+    if (layout->test)
+        diff_print(page->output, "%6s  %-5s  ",
+                   change->tested ? diff_probability(change->q, q) : "", family);
+    diff_print(page->output, "%s%-*s%s  %.*s%s", paint(page, paint_of(row)), (int)marks,
+               diff_row_mark(row), paint(page, PLAIN), bytes_of(name, shown), name,
+               tail ? ".." : "");
     if (*place &&
-        (!page->columns || NUMBERS_WIDTH + marks + names + 2 + width_of(place) <= page->columns))
+        (!page->columns || layout->width + marks + names + 2 + width_of(place) <= page->columns))
         diff_print(page->output, "%*s  %s", width < names ? (int)(names - width) : 0, "", place);
     diff_print(page->output, "\n");
     free(place);
 }
 
-/* Of the names' column: no wider than it must be, and no wider than fits.  */
-static size_t names_width(const struct page *page, char **names, size_t count, size_t marks)
+/* The widest layout that leaves room for names as wide as that, or for the beginning of them.  */
+static const struct layout *choose_layout(const struct page *page, size_t widest, size_t marks)
 {
-    size_t numbers = NUMBERS_WIDTH + marks;
-    size_t room = page->columns > numbers + NAME_MIN ? page->columns - numbers : NAME_MIN;
-    size_t widest = 0;
+    size_t names = widest < NAME_MIN ? widest : NAME_MIN;
+    size_t i = 0;
+
+    while (page->columns && i + 1 < sizeof layouts / sizeof *layouts &&
+           layouts[i].width + marks + names > page->columns)
+        i++;
+    return &layouts[i];
+}
+
+/* Of the names' column: no wider than it must be, and no wider than fits.  */
+static size_t names_width(struct page *page, char **names, size_t count, size_t marks)
+{
+    size_t numbers, room, widest = 0;
 
     for (size_t i = 0; i < count; i++) {
         size_t width = width_of(names[i]);
@@ -151,10 +242,29 @@ static size_t names_width(const struct page *page, char **names, size_t count, s
         if (width > widest && (page->columns || width <= 48))
             widest = width;
     }
+    page->layout = choose_layout(page, widest, marks);
+    numbers = page->layout->width + marks;
+    room = page->columns > numbers + NAME_LEAST ? page->columns - numbers : NAME_LEAST;
     return page->columns && widest > room ? room : widest;
 }
 
-static void put_rows(const struct page *page)
+static void put_heading(const struct page *page, size_t marks)
+{
+    const struct layout *layout = page->layout;
+
+    diff_print(page->output, "\n%s", paint(page, BOLD));
+    if (layout->base)
+        diff_print(page->output, "%8s ", "base");
+    diff_print(page->output, "%8s  %7s ", "new", "points");
+    if (layout->spread)
+        diff_print(page->output, "%6s ", "");
+    diff_print(page->output, "%8s  ", "cost");
+    if (layout->test)
+        diff_print(page->output, "%6s  %-5s  ", "q", "of");
+    diff_print(page->output, "%*s  function%s\n", (int)marks, "", paint(page, PLAIN));
+}
+
+static void put_rows(struct page *page)
 {
     const struct diff_report *report = page->report;
     size_t count = diff_shown_rows(report);
@@ -167,19 +277,16 @@ static void put_rows(const struct page *page)
     width = names_width(page, names, count, marks);
 
     if (count > 0)
-        diff_print(page->output,
-                   "\n%s    base      new   points            cost       q  of     "
-                   "%-10s  function%s\n",
-                   paint(page, BOLD), "", paint(page, PLAIN));
+        put_heading(page, marks);
     for (size_t i = 0; i < count; i++) {
         put_row(page, &report->rows[i], names[i], width, marks);
         if (report->rows[i].suppressed)
-            diff_print(page->output, "%19s suppressed: %s\n", "", report->rows[i].suppressed);
+            put_line(page, "%18s suppressed: %s", "", report->rows[i].suppressed);
     }
     diff_row_names_free(names, count);
     if (count < report->row_count)
-        diff_print(page->output, "... and %s functions with smaller changes (--rows 0)\n",
-                   cli_grouped(report->row_count - count));
+        put_line(page, "... and %s function%s with smaller changes (--rows 0)",
+                 cli_grouped(report->row_count - count), report->row_count - count == 1 ? "" : "s");
 }
 
 static void put_counts(const struct page *page)
@@ -194,17 +301,15 @@ static void put_counts(const struct page *page)
         { report->new_count, "new" },         { report->gone_count, "gone" },
         { report->renamed_count, "renamed" },
     };
-    bool any = false;
+    char text[400] = "";
+    size_t used = 0;
 
-    diff_print(page->output, "\nfunctions: %s", cli_grouped(report->row_count));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        if (counts[i].count == 0)
-            continue;
-        diff_print(page->output, "%s %s %s", any ? "," : ";", cli_grouped(counts[i].count),
-                   counts[i].what);
-        any = true;
-    }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].count > 0)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %s", used ? "," : ";",
+                                     cli_grouped(counts[i].count), counts[i].what);
     diff_print(page->output, "\n");
+    put_line(page, "functions: %s%s", cli_grouped(report->row_count), text);
 }
 
 static void put_rules(const struct page *page)
@@ -218,8 +323,8 @@ static void put_rules(const struct page *page)
     for (size_t i = 0; i < report->rule_count; i++) {
         const struct diff_rule *rule = &report->rules[i];
 
-        diff_print(page->output, "  %s%-8s%s  %s: %s\n", paint(page, paints[rule->outcome]),
-                   outcomes[rule->outcome], paint(page, PLAIN), rule->text, rule->result);
+        put_line(page, "  %s%-8s%s  %s: %s", paint(page, paints[rule->outcome]),
+                 outcomes[rule->outcome], paint(page, PLAIN), rule->text, rule->result);
     }
 }
 
@@ -239,9 +344,8 @@ static void put_report(const struct diff_report *report, struct cli_output *outp
     }
     put_rules(&page);
     for (size_t i = 0; i < report->note_count; i++)
-        diff_print(output, "note: %s\n", report->notes[i]);
-    if (*report->power)
-        diff_print(output, "power: %s\n", report->power);
+        put_line(&page, "note: %s", report->notes[i]);
+    put_line(&page, "power: %s", report->power);
 }
 
 enum cli_exit diff_write_text(const struct diff_report *report, const char *path)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cli/utf8.h"
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
@@ -30,10 +32,31 @@ static int read_all(struct diff_text_file *file, int fd, size_t most)
     return 0;
 }
 
+/* Where there is something else than UTF-8 without control characters: its line; 0: nowhere.  What
+ * such a file says is printed, and must neither drive a terminal nor break XML.  */
+static size_t strange_line(const struct diff_text_file *file)
+{
+    size_t line = 1, size;
+
+    for (size_t i = 0; i < file->length; i += size) {
+        unsigned char c = (unsigned char)file->bytes[i];
+
+        size = utf8_character(file->bytes + i, file->length - i);
+        line += c == '\n';
+        if (size == 0 || c == 0x7f || (c < ' ' && !strchr("\t\r\n", c)) ||
+            (size == 2 && c == 0xc2 && (unsigned char)file->bytes[i + 1] < 0xa0) ||
+            (size == 3 && memcmp(file->bytes + i, "\xef\xbf", 2) == 0 &&
+             (unsigned char)file->bytes[i + 2] >= 0xbe))
+            return line;
+    }
+    return 0;
+}
+
 enum cli_exit diff_text_open(struct diff_text_file *file, const char *path, size_t most)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    size_t strange;
     int failed;
 
     *file = (struct diff_text_file){ .path = is_stdin ? "standard input" : path };
@@ -50,6 +73,8 @@ enum cli_exit diff_text_open(struct diff_text_file *file, const char *path, size
         cli_error("%s: more than %s bytes", file->path, cli_grouped(most));
     } else if (memchr(file->bytes, '\0', file->length)) {
         cli_error("%s: not a text file", file->path);
+    } else if ((strange = strange_line(file)) > 0) {
+        cli_error("%s:%zu: control characters, or no UTF-8", file->path, strange);
     } else {
         return CLI_OK;
     }

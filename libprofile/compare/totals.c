@@ -184,9 +184,9 @@ static size_t runs_wanted(double noise, const struct profile_compare_options *op
     return low;
 }
 
-/* What counting alone makes of it: a run is a whole number of samples, so that a cost of 1.3 of them
- * is one or two.  Of a fraction f the variance is f (1 - f), 1/6 on average.  Runs of few samples
- * that agree by chance would otherwise seem to have no noise at all.  */
+/* What counting alone makes of it: a run is a whole number of samples, so that a cost of 1.3 of
+ * them is one or two.  Of a fraction f the variance is f (1 - f), 1/6 on average.  Runs of few
+ * samples that agree by chance would otherwise seem to have no noise at all.  */
 static double counting_noise(const struct groups *groups, const double *samples)
 {
     size_t runs = groups->base_count + groups->new_count;

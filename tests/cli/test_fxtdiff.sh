@@ -109,6 +109,13 @@ run 2 -- base1
 says 'no base runs'
 run 2
 says 'no runs given'
+# Only budgets need no base: nothing else has anything to say of one side.
+: >nothing
+for policy in --strict-env '--today 2026-12-31' '--suppressions nothing'; do
+    # shellcheck disable=SC2086 # an option and its argument
+    run 2 $policy base1
+    says 'no new runs'
+done
 run 4 base? -- nowhere
 says 'nowhere: No such file or directory'
 run 4 --symbols nowhere base? -- same?
@@ -125,6 +132,45 @@ status=0
 cat same1 | fxtdiff base? -- - same2 same3 same4 >out 2>err || status=$?
 [ $status -eq 0 ] || fail "standard input: status $status"
 prints '6 + 4 runs'
+
+# ---- As wide as the terminal ----
+
+cat >terminal.py <<'END'
+import fcntl, os, pty, re, struct, sys, termios
+columns, command = int(sys.argv[1]), sys.argv[2:]
+pid, master = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    os.environ.pop("NO_COLOR", None)
+    os.environ["TERM"] = "xterm"
+    os.execvp(command[0], command)
+text = b""
+while True:
+    try:
+        part = os.read(master, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    text += part
+os.waitpid(pid, 0)
+shown = text.decode().replace("\r\n", "\n")
+assert "\033[31m" in shown, "no colour"
+plain = re.sub("\033\\[[0-9;]*m", "", shown)
+for line in plain.splitlines():
+    assert len(line) <= columns or " " not in line.strip(), (columns, line)  # one word may be longer
+print(plain, end="")
+END
+for i in 1 2 3 4 5 6; do
+    sed 's/hot/a_function_with_quite_a_long_name_that_is_cut_somewhere_in_the_middle_of_itself/' base$i >lbase$i
+    sed 's/hot/a_function_with_quite_a_long_name_that_is_cut_somewhere_in_the_middle_of_itself/' dear$i >ldear$i
+done
+printf 'function fresh until 2030-01-01: a reason that takes more than one line of a narrow terminal to give\n' >why
+printf 'function a_function_with_quite_a_long_name* self < 5%%\n' >limits
+for columns in 60 80 120 200; do
+    python3 terminal.py $columns fxtdiff --suppressions why --today 2029-01-01 --budget limits lbase? -- ldear? >out 2>err || fail "$columns columns: $(tail -n 1 err)"
+    grep -q 'dearer  *a_func' out || fail "$columns columns: no name: $(cat out)"
+done
 
 # ---- JSON and Markdown ----
 
@@ -160,13 +206,23 @@ valid
 
 # More functions than fit.
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "main;very<long|name>_of_a_`function`_*number*_%d %d\n", i, 1000 + i % 7 }' >wide
-run 0 --markdown --rows 0 --floor 0% wide wide wide wide -- wide wide wide wide
+for i in 1 2 3; do cp wide wide$i; done
+run 0 --markdown --rows 0 --floor 0% wide* -- wide*
+prints 'wide and wide1 are equal in every stack: a copy of a run says nothing of how runs vary'
 [ "$(wc -c <out)" -lt 65000 ] || fail "$(wc -c <out) bytes of Markdown"
 prints 'more functions'
-prints '&lt;long\|name&gt;\_of'
+# shellcheck disable=SC2016 # backquotes of Markdown
+grep -qF '| ``very<long\|name>_of_a_`function`_*number*_' out || fail "a name is no code: $(grep long out | head -n 1)"
 run 1 --markdown base? -- dear?
 prints '### fxtdiff: FAIL'
-prints '| dearer | hot | self |'
+# shellcheck disable=SC2016 # likewise
+prints '| dearer | `hot` | self |'
+# What no code can hold, a bar behind a backslash, is escaped.
+for i in 1 2 3 4; do
+    folded "bar$i" 'main;a\|<b> 5000' "main;cold $((3000 + i))"
+done
+run 0 --markdown bar? -- bar?
+prints '| a\\\|&lt;b&gt; | self |'
 
 # ---- Names ----
 
@@ -204,8 +260,34 @@ bad() { # bad STATUS SENTENCE NEW...: against the base
         cat both
     }
 }
-bad 5 'the new run zero has no samples' zero zero zero zero
-bad 5 'no function is in both' other other other other
+for i in 1 2 3; do cp zero zero$i && cp other other$i; done
+bad 5 'the new run zero has no samples' zero zero[123]
+bad 5 'no function is in both' other other?
+bad 2 'same1 is given twice: a copy of a run says nothing of how runs vary' same1 same2 same1 same3
+# Copies under other names, of a program of functions enough to tell.
+for i in 1 2 3 4; do
+    awk -v i=$i 'BEGIN { for (f = 0; f < 12; f++) printf "main;f%d %d000000\n", f, 100 + f + (f * 7 + i * 3) % 5 }' >many$i
+done
+cp many1 many5
+run 0 many[1-4] -- many[1-4]
+run 0 many[1-4] -- many[1-4] many5
+prints 'note: many1 and many5 are equal in every stack'
+protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >time1 <<END
+sample_type { type: 1 unit: 2 }
+$(for i in 1 2 3 4 5 6 7 8 9 10; do echo "sample { location_id: $i value: ${i}00 } location { id: $i line { function_id: $i } } function { id: $i name: $((i + 2)) }"; done)
+string_table: "" string_table: "cpu" string_table: "nanoseconds"
+$(for i in 1 2 3 4 5 6 7 8 9 10; do echo "string_table: \"f$i\""; done)
+END
+cp time1 time2
+run 5 time1 time2
+run 2 time1 time2 -- time1
+says 'time1 and time2 are one run: a copy says nothing of how runs vary'
+# A program that stopped at once is no saving.
+for i in 1 2 3 4; do
+    folded "stopped$i" "main;work;hot $((100 + i % 2))" "main;io $((200 + i % 2))"
+done
+run 0 base? -- stopped?
+prints 'note: the new runs cost 1.7 % of what those of the base did: was it the same work?'
 bad 2 'two columns of counts: it is a difference already' two_columns
 bad 3 'damaged: ' damaged base1 base2 base3
 bad 3 'the input is damaged' damaged base1 base2 base3

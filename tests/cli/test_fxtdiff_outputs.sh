@@ -236,6 +236,72 @@ grep -q 'of 9900 total' actual || fail "percentages are not of the base: $(cat a
 go tool pprof -raw diff.pb.gz >actual
 grep -q 'pprof::base:\[true\]' actual || fail "no label of the base"
 
+# ---- Names that want to be something else ----
+
+python3 - <<'END'
+names = [b"::error file=x::pwned", b"a|b`c``d", b"<script>alert(1)</script>", b"\x1b[31mred", b"bad\xff\xfeutf", b"@mention #12 http://x.y",
+         b"quote\"'&amp;]]>", b"\xef\xbf\xbe\xef\xbf\xbf none", b"\xed\xa0\x80half", b"tab\there", b"cr\rhere", b"\xc2\x85next", b"a\\|<b>x",
+         b"%0A::error::x", b"\xf4\x90\x80\x80high", b"\xe2\x80\xaebidi", b"***bold***_x_", "\U0001f642".encode()]
+for run in range(4):
+    for side, cost in (("hbase", 1000), ("hdear", 1600)):
+        with open(f"{side}{run}", "wb") as out:
+            out.write(b"main;plain 500\n" * 300)  # what is sniffed at is plain
+            for k, name in enumerate(names):
+                out.write(b"main;%s %d\n" % (name, (cost if k % 3 == 0 else 1000) + (run * 7 + k) % 10))
+END
+printf 'function *mention* until 2030-01-01: <b>&"known"\n' >why
+printf 'function <script>* self < 0.1%%\n' >limits
+run 1 hbase? -- hdear? --junit hard.xml --sarif hard.sarif --github --suppressions why --today 2029-01-01 --budget limits
+xmllint --noout hard.xml 2>err || fail "JUnit is no XML: $(head -n 3 err)"
+sarif hard.sarif
+grep -a '[[:cntrl:]]' out && fail "control characters on standard output"
+grep -c '^::' out >count
+[ "$(grep -c '^::\(error\|warning\|notice\) \(file=.*,\)\{0,1\}title=fxtdiff' out)" -eq "$(cat count)" ] || fail "an annotation that is none of ours: $(cat out)"
+run 1 hbase? -- hdear? --json
+python3 -c 'import json; json.loads(open("out", encoding="utf-8", errors="strict").read())' || fail "JSON of hard names"
+run 1 hbase? -- hdear? --markdown
+# shellcheck disable=SC2016 # backquotes of Markdown
+grep -qF '`http://x.y`' out || fail "a mention is no code: $(grep mention out)"
+run 1 hbase? -- hdear? --folded hard.folded --pprof hard.pb.gz -q
+perl "$flamegraph" hard.folded >svg 2>err
+[ ! -s err ] || fail "flamegraph.pl: $(cat err)"
+xmllint --noout svg 2>err || fail "the flame graph is no XML: $(head -n 3 err)"
+go tool pprof -top hard.pb.gz >actual 2>err || fail "pprof: $(cat err)"
+grep -q '::error file=x::pwned' actual || fail "pprof lacks a name: $(cat actual)"
+
+# ---- Outputs do not get into each other's way ----
+
+refused() { # refused SENTENCE OPTION...
+    sentence=$1
+    shift
+    run 2 base? -- same? "$@"
+    grep -qF -e "$sentence" err || fail "not said: $sentence, but $(cat err)"
+    [ ! -s out ] || fail "$*: something is written all the same"
+}
+refused '--junit and --sarif both write to both' --junit both --sarif both
+[ ! -e both ] || fail "both is written all the same"
+refused '--json and --markdown both write to standard output' --json --markdown
+refused '--json and --github both write to standard output' --json --github
+refused '--junit and --folded both write to standard output' --folded - --junit -
+status=0
+fxtdiff run --base nonsense --new nonsense --json --markdown 2>err || status=$?
+[ $status -eq 2 ] || fail "fxtdiff run finds out after its captures: $(cat err)"
+# What is alone on standard output is for another program.
+run 0 base? -- same? --junit -
+xmllint --noout out 2>err || fail "--junit -: $(cat out)"
+run 0 base? -- same? --folded -
+cat out >actual
+run 0 base? -- same? --folded expected -q
+same "--folded -"
+# On a full disk.
+for option in junit sarif folded pprof; do
+    run 4 base? -- same? --$option /dev/full -q
+    grep -q '^fxtdiff: /dev/full: No space left on device' err || fail "--$option on a full disk: $(cat err)"
+done
+status=0
+fxtdiff base? -- same? >/dev/full 2>err || status=$?
+[ $status -eq 4 ] || fail "the text on a full disk: status $status"
+
 # ---- A file that cannot be written is one message and status 4; what it was stays ----
 
 for option in junit sarif folded pprof; do

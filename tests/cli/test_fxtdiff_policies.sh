@@ -158,6 +158,30 @@ while [ "$at" -lt "$size" ]; do
     at=$((at + 13))
 done
 
+# What drives terminals or breaks XML is in no name, and so in none of these files.
+for strange in '\0033[31m' '\0377' '\0302\0205' '\0357\0277\0276' '\0177'; do
+    printf 'function hot%b self < 50%%\n' "$strange" >bad.txt
+    run 2 base? -- dear? --budget bad.txt
+    refused 'fxtdiff: bad.txt:1: control characters, or no UTF-8'
+    printf '# known\nfunction hot until 2030-01-01: because %b\n' "$strange" >bad.txt
+    run 2 base? -- dear? --suppressions bad.txt
+    refused 'fxtdiff: bad.txt:2: control characters, or no UTF-8'
+    { cat kept.txt && printf '# %b\n' "$strange"; } >bad.txt
+    run 2 bad.txt -- dear?
+done
+# Builds are what is to differ: from side to side, and not within one.
+sed 's/^type/build 1234 app\nbuild 99 libc.so.6\ntype/' kept.txt >one.txt
+sed 's/^type/build 5678 app\nbuild 99 libc.so.6\ntype/' kept.txt >two.txt
+run 0 one.txt -- one.txt
+prints 'note: both sides are runs of the same builds'
+run 0 one.txt -- two.txt
+! grep -q 'build' out || fail "builds that differ are noted: $(cat out)"
+run 0 one.txt base? -- two.txt
+! grep -q 'build' out || fail "builds that differ are noted: $(cat out)"
+head -n 20 two.txt | sed 's/ 17586$/ 17587/' >three.txt
+run 0 one.txt three.txt -- two.txt
+prints 'note: base runs are of several builds of app: one.txt run 1 and three.txt run 1'
+
 # ---- Environments ----
 
 at_home="s/^type/cpu_model Alpha 21264\nkernel 6.1.0\narch x86_64\ncompiler GCC 12\nperiod_ns 1000000\nbuild 1234 app\ntype/"
