@@ -78,8 +78,7 @@ static enum profile_status take_callsites(void *context, const profile_id *final
                                     store_import_write_heap(import, final));
 }
 
-static enum store_status open_ingest(struct store_import *import,
-                                     const struct store_import_options *options,
+static enum store_status open_ingest(struct store_import *import, bool arm64,
                                      struct store_error *error)
 {
     struct profile_sink sink = {
@@ -89,7 +88,7 @@ static enum store_status open_ingest(struct store_import *import,
     };
     struct profile_ingest_options ingest = {
         .size = sizeof ingest,
-        .arm64 = options && options->arm64,
+        .arm64 = arm64,
         .temporary_dir = import->store->temporary_dir,
         .sort_bytes = SORT_BYTES,
     };
@@ -119,35 +118,43 @@ static void note_ids(struct store_import *import)
     import->first_slice_id = store_writer_next_id(import->writer, STORE_SLICE);
 }
 
-static enum store_status start(struct store_import *import,
-                               const struct store_import_options *options,
-                               struct store_error *error)
+static enum store_status start(struct store_import *import, bool arm64, struct store_error *error)
 {
     struct profile_error profile_error;
+    enum store_status status;
+
+    if (profile_stacks_open(&import->stacks, &profile_error) != PROFILE_OK)
+        return store_fail(error, STORE_NO_MEMORY, "%s", profile_error.message);
+    status = store_import_load_stacks(import, error);
+    if (status == STORE_OK)
+        status = open_ingest(import, arm64, error);
+    if (status == STORE_OK)
+        store_timeline_start(import);
+    return status;
+}
+
+/* The capture's name, the transaction and the writer.  */
+static enum store_status start_writing(struct store_import *import,
+                                       const struct store_import_options *options,
+                                       struct store_error *error)
+{
     enum store_status status;
 
     import->name = strdup(options && options->name ? options->name : "");
     if (!import->name)
         return store_no_memory(error);
-    if (profile_stacks_open(&import->stacks, &profile_error) != PROFILE_OK)
-        return store_fail(error, STORE_NO_MEMORY, "%s", profile_error.message);
     store_identity_start(&import->identity);
     status = begin(import, error);
     if (status == STORE_OK)
-        status = store_import_load_stacks(import, error);
-    if (status == STORE_OK)
-        status = open_ingest(import, options, error);
-    if (status == STORE_OK)
         status = store_writer_open(import->store, &import->writer, error);
-    if (status == STORE_OK) {
+    if (status == STORE_OK)
         note_ids(import);
-        store_timeline_start(import);
-    }
     return status;
 }
 
-enum store_status store_import_open(struct store *store, const struct store_import_options *options,
-                                    struct store_import **out, struct store_error *error)
+enum store_status store_import_begin(struct store *store,
+                                     const struct store_import_options *options, const char *format,
+                                     struct store_import **out, struct store_error *error)
 {
     struct store_import *import;
     enum store_status status;
@@ -160,8 +167,25 @@ enum store_status store_import_open(struct store *store, const struct store_impo
     if (!import)
         return store_no_memory(error);
     import->store = store;
+    import->format = format;
     store->importing = true;
-    status = start(import, options, error);
+    status = start_writing(import, options, error);
+    if (status != STORE_OK) {
+        store_import_close(import);
+        return status;
+    }
+    *out = import;
+    return STORE_OK;
+}
+
+enum store_status store_import_open(struct store *store, const struct store_import_options *options,
+                                    struct store_import **out, struct store_error *error)
+{
+    struct store_import *import = NULL;
+    enum store_status status = store_import_begin(store, options, "fxt", &import, error);
+
+    if (status == STORE_OK)
+        status = start(import, options && options->arm64, error);
     if (status != STORE_OK) {
         store_import_close(import);
         return status;
@@ -234,23 +258,22 @@ static enum store_status find_capture(struct store_import *import,
     return store_number(import->store, sql, out, error);
 }
 
-/* Writers end, then nobody else uses the connection.  */
-static enum store_status write_rest(struct store_import *import, const struct fxt_damage *damage,
-                                    const unsigned char hash[STORE_IDENTITY_BYTES],
-                                    struct store_error *error)
+static bool write_rest(struct store_import *import, const void *context,
+                       const unsigned char hash[STORE_IDENTITY_BYTES])
 {
     struct profile_error profile_error;
 
-    if (profile_ingest_finish(import->ingest, &profile_error) != PROFILE_OK)
-        return failure(import, &profile_error, error);
-    if (!store_import_write_entities(import) || !store_import_write_capture(import, damage, hash))
-        return failure(import, NULL, error);
-    return STORE_OK;
+    if (profile_ingest_finish(import->ingest, &profile_error) != PROFILE_OK) {
+        (void)failure(import, &profile_error, NULL);
+        return false;
+    }
+    return store_import_write_entities(import) && store_import_write_capture(import, context, hash);
 }
 
-/* The capture's own row, too, would stand twice: nothing is written when it is known.  */
-static enum store_status finish(struct store_import *import, const struct fxt_damage *damage,
-                                struct store_error *error)
+/* The capture's own row, too, would stand twice: nothing is written when it is known.  Writers end,
+ * then nobody else uses the connection.  */
+static enum store_status finish(struct store_import *import, store_import_rest_fn rest,
+                                const void *context, struct store_error *error)
 {
     unsigned char hash[STORE_IDENTITY_BYTES];
     enum store_status status;
@@ -262,8 +285,8 @@ static enum store_status finish(struct store_import *import, const struct fxt_da
         import->capture_id = known;
         return store_fail(error, STORE_KNOWN, "the store has this capture already");
     }
-    if (status == STORE_OK)
-        status = write_rest(import, damage, hash, error);
+    if (status == STORE_OK && !rest(import, context, hash))
+        status = failure(import, NULL, error);
     if (status == STORE_OK)
         status = store_writer_finish(import->writer, error);
     if (status == STORE_OK)
@@ -273,21 +296,27 @@ static enum store_status finish(struct store_import *import, const struct fxt_da
     return status;
 }
 
-enum store_status store_import_finish(struct store_import *import, const struct fxt_damage *damage,
-                                      struct store_error *error)
+enum store_status store_import_end(struct store_import *import, store_import_rest_fn rest,
+                                   const void *context, struct store_error *error)
 {
     enum store_status status;
 
     if (import->finished)
         return store_fail(error, STORE_INVALID, "the trace was finished already");
     import->finished = true;
-    status = finish(import, damage, error);
+    status = finish(import, rest, context, error);
     if (status != STORE_OK) {
         store_writer_close(import->writer);
         import->writer = NULL;
         roll_back(import);
     }
     return status;
+}
+
+enum store_status store_import_finish(struct store_import *import, const struct fxt_damage *damage,
+                                      struct store_error *error)
+{
+    return store_import_end(import, write_rest, damage, error);
 }
 
 int64_t store_import_capture(const struct store_import *import)

@@ -12,6 +12,8 @@
  *   sorter.c          many rows in order in little memory
  *   keys.c            pairs and texts to numbers
  *
+ * Imports of profiles (profiles.h) have transaction, writer and the capture's row from here.
+ *
  * The sink's context is the struct store_import.  Its members report failure of the writer with
  * PROFILE_STOPPED (store_import_sink_status()); the import then asks the writer for the reason.
  *
@@ -92,6 +94,7 @@ struct store_import {
     bool can_roll_back; /* else a failure leaves the new store broken */
     bool finished;
     char *name;
+    const char *format; /* of capture.format */
     struct store_import_counts counts;
 
     /* import_capture.c */
@@ -142,7 +145,22 @@ static inline enum profile_status store_import_sink_status(bool ok)
 /* Keep why a part failed; the first failure holds.  Returns false.  */
 bool store_import_fail(struct store_import *import, enum store_status status, const char *message);
 
+/* import.c, for imports of profiles as well: a transaction and a writer, without ingest.  */
+enum store_status store_import_begin(struct store *store,
+                                     const struct store_import_options *options, const char *format,
+                                     struct store_import **out, struct store_error *error);
+/* Write what is left once it is clear that the store has no such capture; false: it failed.  */
+typedef bool (*store_import_rest_fn)(struct store_import *import, const void *context,
+                                     const unsigned char hash[STORE_IDENTITY_BYTES]);
+enum store_status store_import_end(struct store_import *import, store_import_rest_fn rest,
+                                   const void *context, struct store_error *error);
+
 /* import_capture.c */
+bool store_import_write_capture_row(struct store_import *import,
+                                    const unsigned char hash[STORE_IDENTITY_BYTES]);
+/* A row of damage with neither offset nor bytes, cells 3 and 4; NULL: it failed.  */
+struct store_cell *store_import_write_damage(struct store_import *import, const char *kind,
+                                             uint64_t count, bool is_loss, const char *description);
 void store_import_capture_sink(struct profile_sink *sink);
 bool store_import_note_record(struct store_import *import, const struct fxt_record *record);
 bool store_import_write_capture(struct store_import *import, const struct fxt_damage *damage,

@@ -100,8 +100,8 @@ bool store_import_note_record(struct store_import *import, const struct fxt_reco
 
 /* ---- Rows ---- */
 
-static bool write_capture(struct store_import *import,
-                          const unsigned char hash[STORE_IDENTITY_BYTES])
+bool store_import_write_capture_row(struct store_import *import,
+                                    const unsigned char hash[STORE_IDENTITY_BYTES])
 {
     struct store_writer *writer = import->writer;
     int64_t slice_end = store_writer_next_id(writer, STORE_SLICE);
@@ -110,7 +110,8 @@ static bool write_capture(struct store_import *import,
     if (!cells ||
         !store_writer_blob(writer, STORE_CAPTURE, &cells[1], hash, STORE_IDENTITY_BYTES) ||
         !store_writer_text(writer, STORE_CAPTURE, &cells[2], import->name, strlen(import->name)) ||
-        !store_writer_text(writer, STORE_CAPTURE, &cells[3], "fxt", 3))
+        !store_writer_text(writer, STORE_CAPTURE, &cells[3], import->format,
+                           strlen(import->format)))
         return false;
     store_unsigned(&cells[4], import->identity.length);
     store_unsigned(&cells[5], import->counts.records);
@@ -202,8 +203,8 @@ static bool write_losses(struct store_import *import)
 
 /* ---- Damage and notices ---- */
 
-static struct store_cell *write_damage(struct store_import *import, const char *kind,
-                                       uint64_t count, bool is_loss, const char *description)
+struct store_cell *store_import_write_damage(struct store_import *import, const char *kind,
+                                             uint64_t count, bool is_loss, const char *description)
 {
     struct store_cell *cells = store_writer_row(import->writer, STORE_DAMAGE, NULL);
 
@@ -225,8 +226,9 @@ static bool write_reader_damage(struct store_import *import, const struct fxt_da
 
         if (damage->kinds[i].count == 0)
             continue;
-        cells = write_damage(import, fxt_damage_kind_name(kind), damage->kinds[i].count,
-                             fxt_damage_is_loss(kind), fxt_damage_kind_phrase(kind));
+        cells = store_import_write_damage(import, fxt_damage_kind_name(kind),
+                                          damage->kinds[i].count, fxt_damage_is_loss(kind),
+                                          fxt_damage_kind_phrase(kind));
         if (!cells)
             return false;
         store_unsigned(&cells[3], damage->kinds[i].first_offset);
@@ -279,8 +281,8 @@ static bool write_notices(struct store_import *import)
         uint64_t count;
 
         memcpy(&count, base + notices[i].offset, sizeof count);
-        if (count > 0 &&
-            !write_damage(import, notices[i].name, count, false, notices[i].description))
+        if (count > 0 && !store_import_write_damage(import, notices[i].name, count, false,
+                                                    notices[i].description))
             return false;
     }
     return true;
@@ -289,7 +291,8 @@ static bool write_notices(struct store_import *import)
 bool store_import_write_capture(struct store_import *import, const struct fxt_damage *damage,
                                 const unsigned char hash[STORE_IDENTITY_BYTES])
 {
-    return write_capture(import, hash) && write_meta(import, "kernel", import->kernel) &&
+    return store_import_write_capture_row(import, hash) &&
+           write_meta(import, "kernel", import->kernel) &&
            write_meta(import, "cpu_model", import->cpu_model) && write_providers(import) &&
            write_losses(import) && (!damage || write_reader_damage(import, damage)) &&
            write_notices(import);

@@ -159,6 +159,20 @@ static enum store_status load_named_frame(struct load *load, int64_t id, profile
     return status;
 }
 
+/* Frames that only imported profiles have are all the same for a trace, which never meets them.  */
+static enum store_status load_foreign_frame(struct load *load, profile_id *stack)
+{
+    static const char name[] = "\n"; /* no name of a function */
+    struct profile_line line = { .function = 0 };
+    struct profile_error error;
+
+    if (profile_stacks_string(load->import->stacks, name, 1, &line.function, &error) !=
+            PROFILE_OK ||
+        profile_stacks_named_frame(load->import->stacks, &line, 1, stack, &error) != PROFILE_OK)
+        return from_profile(&error, load->error);
+    return STORE_OK;
+}
+
 static enum store_status load_frame(struct load *load, sqlite3_stmt *row)
 {
     int64_t id = sqlite3_column_int64(row, 0);
@@ -168,7 +182,9 @@ static enum store_status load_frame(struct load *load, sqlite3_stmt *row)
 
     if (status != STORE_OK)
         return status;
-    if (sqlite3_column_type(row, 2) == SQLITE_NULL)
+    if (sqlite3_column_type(row, 3) != SQLITE_NULL)
+        status = load_foreign_frame(load, &stack);
+    else if (sqlite3_column_type(row, 2) == SQLITE_NULL)
         status = load_named_frame(load, id, &stack);
     else if (profile_stacks_address_frame(load->import->stacks, module,
                                           (uint64_t)sqlite3_column_int64(row, 2), &stack,
@@ -233,7 +249,8 @@ enum store_status store_import_load_stacks(struct store_import *import, struct s
     if (status == STORE_OK)
         status = load_rows(&load, "SELECT id, name, build_id FROM module ORDER BY id", load_module);
     if (status == STORE_OK)
-        status = load_rows(&load, "SELECT id, module_id, vaddr FROM frame ORDER BY id", load_frame);
+        status = load_rows(&load, "SELECT id, module_id, vaddr, file_offset FROM frame ORDER BY id",
+                           load_frame);
     if (status == STORE_OK)
         status = load_rows(&load, "SELECT id, parent_id, frame_id FROM callsite ORDER BY id",
                            load_callsite);

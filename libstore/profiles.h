@@ -1,7 +1,7 @@
 /* profiles.h - imports of profiles: samples without times.  Private to libstore.
  *
  *   profiles.c          store_import_profile(): transaction, what is written at the end, damage
- *   profile_frames.c    texts, modules, frames and call sites: those the store has, rows for new ones
+ *   profile_frames.c    texts, modules, frames, call sites: those the store has, and new ones
  *   profile_samples.c   sample types, labels, processes and threads, samples, callsite_sum
  *   profile_pprof.c     pprof
  *   profile_folded.c    folded stacks
@@ -25,10 +25,13 @@ struct profile_numbers {
 };
 
 /* A sample type of the profile.  */
-struct profile_type_sums {
+struct store_profile_type {
+    uint32_t type, unit; /* words */
+    bool is_default;
     int64_t sample_type_id;
+    size_t counted_by; /* index of the type that counts; SIZE_MAX: none */
     struct store_sums sums;
-    bool is_real;  /* sums.items have doubles: a value had a fraction */
+    bool is_real;  /* sums have doubles: a value had a fraction */
     bool is_again; /* an earlier type is the same; its values are in no sum */
 };
 
@@ -52,13 +55,15 @@ struct profiles {
     size_t depth_capacity;
 
     /* profile_samples.c */
-    struct profile_type_sums *types;
+    struct store_profile_type *types;
     size_t type_count, type_capacity;
+    bool types_written;
+    struct store_keys type_keys; /* of sample_type: words */
+    struct profile_numbers type_ids;
     struct store_texts label_sets;    /* struct store_profile_label, as bytes */
     struct profile_owner_ids *owners; /* of label sets */
     size_t owner_capacity;
-    struct store_keys process_keys, thread_keys;
-    int64_t unknown_upid; /* a process without a pid; 0: none yet */
+    struct store_keys process_keys, place_keys, thread_keys;
     int64_t last_arg_set;
     int64_t period_ns;
 };
@@ -67,6 +72,9 @@ struct profiles {
 
 bool store_profiles_load(struct profiles *profiles);
 void store_profiles_frames_release(struct profiles *profiles);
+
+/* Whether SQLite's texts can have these bytes as they are; what cannot goes into blobs.  */
+bool store_profiles_is_text(const char *bytes, size_t length);
 
 /* A number for a text, which may be any bytes; "" has one, too.  */
 uint32_t store_profiles_word(struct profiles *profiles, const char *bytes, size_t length);
@@ -145,7 +153,7 @@ struct store_profile_sample {
     const struct store_profile_value *values; /* as many as there are types, or fewer */
     size_t value_count;
     const uint32_t *locations; /* for profile_sample.locations; NULL: frames tell */
-    size_t location_count;
+    size_t location_count;     /* at most 2^20 */
 };
 
 bool store_profiles_sample(struct profiles *profiles, const struct store_profile_sample *sample);
@@ -170,6 +178,14 @@ bool store_profiles_damage(struct profiles *profiles, const char *kind, uint64_t
 /* Why reading ended, for *error: what libprofile says.  Returns false.  */
 bool store_profiles_fail(struct profiles *profiles, enum profile_status status,
                          const struct profile_error *error);
+
+/* Bytes that were read, for the capture's identity: what profile_read_options.seen takes.  */
+void store_profiles_seen(void *context, const void *bytes, size_t length);
+
+/* Say in result->damage what was wrong: the reader's notices, and count things of the format's
+ * own.  */
+void store_profiles_describe(struct profiles *profiles, const struct profile_read_notices *notices,
+                             uint64_t count, const char *one, const char *many);
 
 bool store_profiles_read_pprof(struct profiles *profiles, struct fxt_input *input);
 bool store_profiles_read_folded(struct profiles *profiles, struct fxt_input *input);

@@ -204,6 +204,7 @@ struct store_profile_result {
     uint64_t samples;   /* rows of profile_sample */
     uint64_t callsites; /* that the store did not know */
     bool is_damaged;    /* the file says what its format does not allow: table damage has it all */
+    bool has_notices;   /* something was odd that is no damage: likewise */
     char damage[400];   /* as a phrase, NUL-terminated; "" without any */
 };
 

@@ -1,7 +1,6 @@
 /* UTF-8 (RFC 3629).  */
 #include "libstore/utf8.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -62,6 +61,21 @@ size_t store_utf8_clean(const char *bytes, size_t length, char *out)
         at += size ? size : 1;
     }
     return written;
+}
+
+bool store_utf8_is_clean(const char *bytes, size_t length)
+{
+    while (length > 0) {
+        size_t size = length >= 8 && is_plain(bytes)
+                          ? 8
+                          : character((const unsigned char *)bytes, length);
+
+        if (size == 0)
+            return false;
+        bytes += size;
+        length -= size;
+    }
+    return true;
 }
 
 size_t store_utf8_cut(const char *bytes, size_t limit)

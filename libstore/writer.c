@@ -188,10 +188,15 @@ int64_t store_writer_next_id(const struct store_writer *writer, enum store_table
 bool store_writer_blob(struct store_writer *writer, enum store_table table, struct store_cell *cell,
                        const void *bytes, size_t length)
 {
+    return store_writer_bytes(writer, table, cell, bytes,
+                              length < STORE_TEXT_BYTES ? length : STORE_TEXT_BYTES);
+}
+
+bool store_writer_bytes(struct store_writer *writer, enum store_table table,
+                        struct store_cell *cell, const void *bytes, size_t length)
+{
     struct store_batch *batch = writer->filling[table];
 
-    if (length > STORE_TEXT_BYTES)
-        length = STORE_TEXT_BYTES;
     if (!store_batch_reserve(batch, length))
         return fail(writer, STORE_NO_MEMORY, "out of memory");
     if (length > 0)

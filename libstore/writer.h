@@ -32,13 +32,19 @@ enum store_table {
     STORE_MAPPING,
     STORE_FRAME,
     STORE_STRING,
+    STORE_STRING_BYTES,
     STORE_SYMBOL,
     STORE_CALLSITE,
     STORE_CPU_SAMPLE,
     STORE_HEAP_EVENT,
     STORE_CALLSITE_SUM,
+    STORE_SAMPLE_TYPE,
+    STORE_PROFILE_TYPE,
     STORE_PROFILE_SAMPLE,
     STORE_PROFILE_VALUE,
+    STORE_PROFILE_LABEL,
+    STORE_PROFILE_MAPPING,
+    STORE_PROFILE_LOCATION,
     STORE_EVENT_NAME,
     STORE_TRACK,
     STORE_SLICE,
@@ -109,6 +115,9 @@ bool store_writer_text(struct store_writer *writer, enum store_table table, stru
                        const char *bytes, size_t length);
 bool store_writer_blob(struct store_writer *writer, enum store_table table, struct store_cell *cell,
                        const void *bytes, size_t length);
+/* A blob that is not cut: the caller bounds it.  */
+bool store_writer_bytes(struct store_writer *writer, enum store_table table,
+                        struct store_cell *cell, const void *bytes, size_t length);
 
 /* Why a row was NULL or a text false; also looks whether the thread has failed since.  */
 enum store_status store_writer_status(struct store_writer *writer, struct store_error *error);

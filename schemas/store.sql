@@ -44,8 +44,9 @@ CREATE TABLE capture (
 ) STRICT;
 
 -- Facts about a capture or, with capture_id 0, about the store: what no other table has a place for.
--- Of a session: kernel, cpu_model; of pprof: comment.0, comment.1, drop_frames,
--- keep_frames, default_sample_type, ...
+-- Of a session: kernel, cpu_model.  Of pprof: time_ns, duration_ns, period, period_type, period_unit,
+-- default_sample_type, drop_frames, keep_frames, doc_url, comment.0, comment.1, ...; what is no UTF-8 is a
+-- blob.
 CREATE TABLE meta (
     capture_id INTEGER NOT NULL, -- 0: the store
     key        TEXT NOT NULL,
@@ -130,17 +131,27 @@ CREATE TABLE mapping (
 
 ---- Stacks ----
 
--- A place in code: (module, vaddr), or, without an address, its names.  The same in all captures.
+-- A place in code: (module, vaddr); of imported profiles (module, file_offset) with the names that the
+-- profile gives it; or, without an address, its names.  The same in all captures.
 CREATE TABLE frame (
-    id        INTEGER PRIMARY KEY,
-    module_id INTEGER, -- NULL: in no module
-    vaddr     INTEGER  -- lookup address, relative to the module; NULL: told apart by its symbols
+    id          INTEGER PRIMARY KEY,
+    module_id   INTEGER, -- NULL: in no module
+    vaddr       INTEGER, -- lookup address, relative to the module; NULL: not known
+    file_offset INTEGER  -- of a pprof's frame: where its code stands in the module's file, which is
+                         -- all that pprof tells; without a module its address.  NULL: none
 ) STRICT;
 
 -- A text that rows elsewhere stand for by its id.  Two ids may have equal texts.
 CREATE TABLE string (
     id   INTEGER PRIMARY KEY,
     text TEXT NOT NULL
+) STRICT;
+
+-- The bytes of a text of an imported profile that is no UTF-8, has a NUL in it, or is longer than
+-- texts of the store.
+CREATE TABLE string_bytes (
+    string_id INTEGER PRIMARY KEY,
+    bytes     BLOB NOT NULL
 ) STRICT;
 
 -- What a frame is called: its function at inline_depth 0 is the innermost inlined one, the one with
@@ -233,14 +244,29 @@ CREATE TABLE callsite_sum (
     PRIMARY KEY (capture_id, sample_type_id, upid, callsite_id)
 ) STRICT, WITHOUT ROWID;
 
+-- The sample types of an imported profile, in its order.
+CREATE TABLE profile_type (
+    capture_id     INTEGER NOT NULL,
+    ordinal        INTEGER NOT NULL, -- from 0
+    type           INTEGER NOT NULL, -- string.id
+    unit           INTEGER NOT NULL, -- string.id
+    sample_type_id INTEGER NOT NULL, -- of these two texts
+    is_default     INTEGER NOT NULL, -- 1: the profile says that it is to be shown first, or it is the last
+    counted_by     INTEGER,          -- ordinal of the type that says how many a value stands for, as samples
+                                     -- of cpu, inuse_objects of inuse_space; NULL: each is one
+    PRIMARY KEY (capture_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
 -- A sample of an imported profile (pprof, folded), which has no time.
 CREATE TABLE profile_sample (
     id          INTEGER PRIMARY KEY,
     capture_id  INTEGER NOT NULL,
-    upid        INTEGER,          -- process.id, if a label says so
+    upid        INTEGER,          -- process.id; where no label says which, one without a pid
     utid        INTEGER,          -- thread.id, if a label says so
     callsite_id INTEGER,          -- NULL: an empty stack
-    arg_set_id  INTEGER           -- its labels
+    arg_set_id  INTEGER,          -- its labels; NULL: none
+    locations   BLOB              -- where frames do not tell: profile_location.ordinal of all of the
+                                  -- stack, leaf first, 4 bytes each, little-endian; else NULL
 ) STRICT;
 
 -- The values of such a sample, in the order of the profile's sample types.
@@ -248,8 +274,45 @@ CREATE TABLE profile_value (
     profile_sample_id INTEGER NOT NULL,
     ordinal           INTEGER NOT NULL, -- of the sample type in the profile, from 0
     sample_type_id    INTEGER NOT NULL,
-    value             INTEGER NOT NULL,
+    value             ANY NOT NULL,     -- integer; real where folded stacks have a fraction
     PRIMARY KEY (profile_sample_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- What a label has beside its arg (of type 6, string, or 3, int64).
+CREATE TABLE profile_label (
+    arg_set_id INTEGER NOT NULL,
+    ordinal    INTEGER NOT NULL, -- of the arg
+    number     INTEGER,          -- of a label that has a text and a number
+    unit       INTEGER,          -- string.id: what the number counts; NULL: not said
+    PRIMARY KEY (arg_set_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- What pprof calls a mapping: where a module lay when the profile was made.
+CREATE TABLE profile_mapping (
+    capture_id  INTEGER NOT NULL,
+    ordinal     INTEGER NOT NULL, -- its place in the profile, from 1
+    number      INTEGER NOT NULL, -- its id there
+    module_id   INTEGER NOT NULL,
+    address     INTEGER NOT NULL, -- addresses [address, address + size)
+    size        INTEGER NOT NULL,
+    file_offset INTEGER NOT NULL, -- of the first byte
+    filename    INTEGER,          -- string.id; NULL: none
+    build_id    INTEGER,          -- string.id: as it was written; NULL: none
+    has         INTEGER NOT NULL, -- 1 functions, 2 file names, 4 line numbers, 8 inlined functions
+    PRIMARY KEY (capture_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+-- What pprof calls a location.  Several may be one frame: of a stack's frame the first is meant, unless
+-- profile_sample.locations says otherwise.
+CREATE TABLE profile_location (
+    capture_id INTEGER NOT NULL,
+    ordinal    INTEGER NOT NULL, -- its place in the profile, from 1
+    number     INTEGER NOT NULL, -- its id there
+    mapping    INTEGER,          -- profile_mapping.ordinal; NULL: none
+    address    INTEGER NOT NULL,
+    is_folded  INTEGER NOT NULL, -- 1: it stands for several of equal names
+    frame_id   INTEGER NOT NULL,
+    PRIMARY KEY (capture_id, ordinal)
 ) STRICT, WITHOUT ROWID;
 
 ---- Timeline ----

@@ -61,6 +61,8 @@ static bool open_file(struct cli_trace *trace, const char *path,
 {
     struct stat info;
 
+    if (options->read)
+        return true;
     trace->fd = STDIN_FILENO;
     if (strcmp(path, "-") != 0)
         trace->fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -81,7 +83,10 @@ static bool open_file(struct cli_trace *trace, const char *path,
 static enum fxt_status open_stream(struct cli_trace *trace, const char *path,
                                    const struct cli_trace_options *options)
 {
-    struct fxt_input_options input = { .size = sizeof input, .fd = trace->fd };
+    struct fxt_input_options input = { .size = sizeof input,
+                                       .read = options->read,
+                                       .context = options->read_context,
+                                       .fd = trace->fd };
 
     if (options->follow) {
         trace->follow = cli_follow_start(trace->fd, strcmp(path, "-") == 0 ? NULL : path,

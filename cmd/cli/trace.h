@@ -52,6 +52,9 @@ struct cli_trace_options {
     /* Files of symbolizer markup that say what the addresses of regions mean (modules.h), beside
      * those that lie in a directory with them.  May be NULL; borrowed.  */
     const struct cli_texts *modules;
+    /* Not NULL: the bytes of the trace's only file come from here, and it is not opened.  */
+    fxt_read_fn read;
+    void *read_context;
 };
 
 /* ---- Which files make a trace ---- */

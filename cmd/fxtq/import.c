@@ -1,9 +1,10 @@
-/* fxtq import: traces into a store.  */
+/* fxtq import: traces and profiles into a store.  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/trace.h"
 #include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/start.h"
 
 enum key { KEY_OUTPUT = 1, KEY_QUIET };
 
@@ -22,6 +23,8 @@ static const char *const examples[] = {
     "fxtq import trace.fxt.zst -o run.fxtq",
     "two more captures into the same store",
     "fxtq import monday.fxt tuesday.fxt -o run.fxtq",
+    "a pprof profile, or folded stacks, beside them",
+    "fxtq import cpu.pb.gz stacks.folded -o run.fxtq",
     NULL,
 };
 
@@ -29,15 +32,17 @@ static int run(char **argv);
 
 const struct cli_command fxtq_import = {
     .name = "fxtq import",
-    .usage = "TRACE... -o STORE",
-    .summary = "Write traces into a store, an SQLite file: samples, heap and timeline.",
+    .usage = "FILE... -o STORE",
+    .summary = "Write traces and profiles into a store, an SQLite file.  Of traces: samples, heap\n"
+               "and timeline.  Profiles are pprof (profile.proto) or folded stacks, told by what "
+               "they\nbegin with; gzip and zstd are undone.",
     .options = options,
     .groups = groups,
     .examples = examples,
-    .first = CLI_TRACE,
-    .rest = CLI_TRACE,
+    .first = CLI_RUN,
+    .rest = CLI_RUN,
     .run = run,
-    .brief = "write traces into a store",
+    .brief = "write traces and profiles into a store",
 };
 
 struct settings {
@@ -45,7 +50,7 @@ struct settings {
     struct cli_reading reading;
     const char *output;
     bool quiet;
-    size_t imported; /* traces that the store has now */
+    size_t imported; /* captures that the store has now */
 };
 
 static void parse(struct settings *settings, char **argv)
@@ -64,7 +69,7 @@ static void parse(struct settings *settings, char **argv)
         else
             (void)cli_reading_take(&settings->reading, key, &parser);
     if (settings->inputs.count == 0)
-        cli_usage_error("no trace given");
+        cli_usage_error("no trace or profile given");
     if (!settings->output)
         cli_usage_error("no store given: -o STORE");
 }
@@ -94,6 +99,11 @@ static void print_summary(const char *output, const struct store_import *import,
         cli_note("  %s times on a CPU", cli_grouped(counts->sched));
 }
 
+static void say_known(const struct settings *settings, const char *label, int64_t capture)
+{
+    cli_note("%s: %s has it already, as capture %lld", label, settings->output, (long long)capture);
+}
+
 static enum cli_exit read_records(struct settings *settings, struct cli_trace *trace,
                                   struct store_import *import)
 {
@@ -114,8 +124,7 @@ static enum cli_exit read_records(struct settings *settings, struct cli_trace *t
         status = store_import_finish(import, fxt_reader_damage(trace->reader), &error);
     settings->imported += status == STORE_OK || status == STORE_KNOWN;
     if (status == STORE_KNOWN) {
-        cli_note("%s: %s has it already, as capture %lld", trace->path, settings->output,
-                 (long long)store_import_capture(import));
+        say_known(settings, trace->path, store_import_capture(import));
         return CLI_OK;
     }
     if (status != STORE_OK)
@@ -126,7 +135,7 @@ static enum cli_exit read_records(struct settings *settings, struct cli_trace *t
 }
 
 static enum cli_exit import_trace(struct settings *settings, struct store *store,
-                                  const struct cli_trace_files *files)
+                                  const struct cli_trace_files *files, struct start *start)
 {
     struct store_import_options import_options = {
         .size = sizeof import_options,
@@ -146,11 +155,84 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
     if (store_import_open(store, &import_options, &import, &error) != STORE_OK)
         return fxtq_complain(settings->output, &error);
     reader.skipped_context = import;
+    if (start->fd >= 0 && !start->can_reopen) {
+        trace_options.read = start_read;
+        trace_options.read_context = start;
+    }
     status = cli_trace_open_files(&trace, files, &trace_options);
     if (status == CLI_OK)
         status = read_records(settings, &trace, import);
     status = cli_worse(status, cli_trace_close(&trace, settings->reading.strict));
     store_import_close(import);
+    return status;
+}
+
+/* ---- One profile ---- */
+
+/* What importing came to; the exit status.  */
+static enum cli_exit tell_profile(struct settings *settings, const char *label,
+                                  enum store_status status,
+                                  const struct store_profile_result *result,
+                                  const struct store_error *error)
+{
+    settings->imported += status == STORE_OK || status == STORE_KNOWN;
+    if (status == STORE_KNOWN) {
+        say_known(settings, label, result->capture_id);
+        return CLI_OK;
+    }
+    if (status == STORE_MALFORMED) {
+        cli_error("%s: %s", label, error->message);
+        return CLI_DAMAGED;
+    }
+    if (status != STORE_OK)
+        return fxtq_complain(settings->output, error);
+    if (!settings->quiet) {
+        cli_note("%s: a profile into %s", label, settings->output);
+        cli_note("  %s samples, %s new call sites", cli_grouped(result->samples),
+                 cli_grouped(result->callsites));
+    }
+    if (result->is_damaged)
+        cli_error("%s: %s", label, result->damage);
+    return result->is_damaged || (settings->reading.strict && result->has_notices) ? CLI_DAMAGED
+                                                                                   : CLI_OK;
+}
+
+static enum cli_exit import_profile(struct settings *settings, struct store *store,
+                                    const char *path, struct start *start)
+{
+    const char *label = start->is_stdin ? "standard input" : path;
+    struct store_import_options import_options = { .size = sizeof import_options,
+                                                   .name = base_name(path) };
+    struct fxt_input_options from = {
+        .size = sizeof from, .read = start_read, .context = start, .as_stream = true
+    };
+    struct store_profile_result result = { .capture_id = 0 };
+    struct fxt_input *input;
+    struct store_error error;
+    enum store_status status;
+
+    if (fxt_input_open(&from, &input, NULL) != FXT_OK) {
+        cli_error("%s: out of memory", label);
+        return CLI_ENVIRONMENT;
+    }
+    status = store_import_profile(store, &import_options, input, start->format, &result, &error);
+    fxt_input_close(input);
+    return tell_profile(settings, label, status, &result, &error);
+}
+
+static enum cli_exit import_one(struct settings *settings, struct store *store,
+                                const struct cli_trace_files *files)
+{
+    struct start start = { .fd = -1 };
+    enum cli_exit status;
+
+    if (!files->regions && !settings->reading.force)
+        (void)start_open(&start, files->paths[0]);
+    if (start.is_profile)
+        status = import_profile(settings, store, files->paths[0], &start);
+    else
+        status = import_trace(settings, store, files, &start);
+    start_close(&start);
     return status;
 }
 
@@ -178,7 +260,7 @@ static enum cli_exit import_all(struct settings *settings, struct store *store)
 
     cli_traces_find(&traces, &settings->inputs, &trace_options);
     for (size_t i = 0; i < traces.count && status != CLI_ENVIRONMENT; i++)
-        status = cli_worse(status, import_trace(settings, store, &traces.items[i]));
+        status = cli_worse(status, import_one(settings, store, &traces.items[i]));
     cli_traces_release(&traces);
     return status;
 }

@@ -83,6 +83,9 @@ struct profile_read_options {
     size_t sample_bytes;       /* of samples, before they go to an unlinked file there [32 MiB] */
     size_t table_bytes;        /* strings, locations, functions, mappings in memory [1 GiB] */
     size_t entry_bytes;        /* one entry of a message; one line of folded stacks [16 MiB] */
+    /* Called with all uncompressed bytes in their order, as they are read.  [NULL: not] */
+    void (*seen)(void *context, const void *bytes, size_t length);
+    void *seen_context;
 };
 
 /* ---- pprof ---- */

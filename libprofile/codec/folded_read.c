@@ -227,7 +227,7 @@ enum profile_status profile_read_folded(struct fxt_input *input,
     enum profile_status status;
 
     memcpy(&chosen, sink, sink->size < sizeof chosen ? sink->size : sizeof chosen);
-    source_open(&reader.source, input, error);
+    source_open(&reader.source, input, &reader.options, error);
     status = read_lines(&reader);
     if (status == PROFILE_OK)
         status = reader.source.status;

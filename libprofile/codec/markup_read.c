@@ -717,7 +717,7 @@ enum profile_status profile_read_markup(struct fxt_input *input,
     reader->sink = &chosen;
     reader->error = error;
     reader->options = bounds(options);
-    source_open(&reader->source, input, error);
+    source_open(&reader->source, input, &reader->options, error);
     status = read_all(reader);
     if (reader->source.corrupt || fxt_input_is_cut(input))
         note(reader, PROFILE_MARKUP_CUT);

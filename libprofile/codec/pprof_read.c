@@ -526,7 +526,7 @@ enum profile_status profile_read_pprof(struct fxt_input *input,
     enum profile_status status;
 
     memcpy(&chosen, sink, sink->size < sizeof chosen ? sink->size : sizeof chosen);
-    source_open(&reader.source, input, error);
+    source_open(&reader.source, input, &reader.options, error);
     spool_open(&reader.spool, reader.options.temporary_dir, reader.options.sample_bytes);
     reader.tables.notices = &reader.notices;
     reader.tables.error = error;

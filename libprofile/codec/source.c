@@ -8,9 +8,12 @@
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 
-void source_open(struct source *source, struct fxt_input *input, struct profile_error *error)
+void source_open(struct source *source, struct fxt_input *input,
+                 const struct profile_read_options *options, struct profile_error *error)
 {
-    *source = (struct source){ .input = input, .error = error };
+    *source = (struct source){
+        .input = input, .error = error, .seen = options->seen, .seen_context = options->seen_context
+    };
 }
 
 void source_release(struct source *source)
@@ -50,6 +53,8 @@ static void read_more(struct source *source)
     switch (fxt_input_read(source->input, source->buffer + source->limit,
                            source->capacity - source->limit, &length, &error)) {
     case FXT_OK:
+        if (source->seen)
+            source->seen(source->seen_context, source->buffer + source->limit, length);
         source->limit += length;
         break;
     case FXT_END:

@@ -15,9 +15,12 @@ struct source {
     bool corrupt;                  /* it ended in compressed data that make no sense */
     enum profile_status status;    /* of the first failure: PROFILE_IO, PROFILE_NO_MEMORY */
     struct profile_error *error;
+    void (*seen)(void *context, const void *bytes, size_t length); /* may be NULL */
+    void *seen_context;
 };
 
-void source_open(struct source *source, struct fxt_input *input, struct profile_error *error);
+void source_open(struct source *source, struct fxt_input *input,
+                 const struct profile_read_options *options, struct profile_error *error);
 void source_release(struct source *source);
 
 static inline const uint8_t *source_bytes(const struct source *source)

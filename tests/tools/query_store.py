@@ -65,7 +65,7 @@ frames = 120
 symbols = []
 for frame in range(1, frames + 1):
     module = rng.choice([1, 1, 1, 2, 3, 4, 5, None])
-    db.execute("INSERT INTO frame VALUES (?, ?, ?)", (frame, module, rng.randrange(1 << 20) if module else None))
+    db.execute("INSERT INTO frame (id, module_id, vaddr) VALUES (?, ?, ?)", (frame, module, rng.randrange(1 << 20) if module else None))
     for depth in range(0 if module and rng.random() < 0.15 else rng.choice([1, 1, 2, 3])):
         symbols.append((frame, depth, string(rng.choice(functions)), None, string(rng.choice(files)) if rng.random() < 0.8 else None,
                         rng.randrange(1, 500), None, None, 4))

@@ -1,0 +1,103 @@
+#include "cmd/fxtq/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libprofile/codec/files.h"
+
+/* Compressed bytes that are looked at: some begin with a lot that comes to nothing.  */
+#define MOST_BYTES ((size_t)1 << 20)
+
+static const struct {
+    enum store_profile_format format;
+    bool (*is)(const void *start, size_t length);
+} formats[] = {
+    { STORE_PROFILE_PPROF, profile_is_pprof },
+    { STORE_PROFILE_FOLDED, profile_is_folded },
+};
+
+/* Read on and keep what was read.  */
+static ptrdiff_t read_and_keep(void *context, void *buffer, size_t size)
+{
+    struct start *start = context;
+    ptrdiff_t got;
+
+    if (start->length == MOST_BYTES)
+        return 0;
+    if (size > MOST_BYTES - start->length)
+        size = MOST_BYTES - start->length;
+    got = read(start->fd, start->bytes + start->length, size);
+    if (got > 0) {
+        memcpy(buffer, start->bytes + start->length, (size_t)got);
+        start->length += (size_t)got;
+    }
+    return got;
+}
+
+/* The first uncompressed bytes; as many as there are where they are damaged.  */
+static size_t read_start(struct start *start, unsigned char *bytes, size_t size)
+{
+    struct fxt_input_options options = {
+        .size = sizeof options, .read = read_and_keep, .context = start, .as_stream = true
+    };
+    struct fxt_input *input;
+    size_t length = 0, got;
+
+    if (fxt_input_open(&options, &input, NULL) != FXT_OK)
+        return 0;
+    while (length < size &&
+           fxt_input_read(input, bytes + length, size - length, &got, NULL) == FXT_OK)
+        length += got;
+    fxt_input_close(input);
+    return length;
+}
+
+bool start_open(struct start *start, const char *path)
+{
+    unsigned char bytes[PROFILE_SNIFF_BYTES];
+    struct stat info;
+    size_t length;
+
+    *start = (struct start){ .fd = STDIN_FILENO, .is_stdin = strcmp(path, "-") == 0 };
+    if (!start->is_stdin)
+        start->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (start->fd < 0 || fstat(start->fd, &info) != 0 || S_ISDIR(info.st_mode)) {
+        start_close(start);
+        return false;
+    }
+    start->can_reopen = S_ISREG(info.st_mode) && !start->is_stdin;
+    start->bytes = cli_allocate(MOST_BYTES, 1);
+    length = read_start(start, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && !start->is_profile; i++) {
+        start->is_profile = formats[i].is(bytes, length);
+        start->format = formats[i].format;
+    }
+    return true;
+}
+
+ptrdiff_t start_read(void *context, void *buffer, size_t size)
+{
+    struct start *start = context;
+    size_t left = start->length - start->next;
+
+    if (left == 0)
+        return read(start->fd, buffer, size);
+    if (size > left)
+        size = left;
+    memcpy(buffer, start->bytes + start->next, size);
+    start->next += size;
+    return (ptrdiff_t)size;
+}
+
+void start_close(struct start *start)
+{
+    if (start->fd >= 0 && !start->is_stdin)
+        (void)close(start->fd);
+    start->fd = -1;
+    free(start->bytes);
+    start->bytes = NULL;
+}

@@ -1,0 +1,32 @@
+/* start.h - what a file is, by its first bytes, without losing them: they may come from a pipe.  */
+#ifndef FXTQ_START_H
+#define FXTQ_START_H
+
+#include <stddef.h>
+
+#include "cmd/cli/cli.h"
+#include "libfxt/fxt.h"
+#include "libstore/store.h"
+
+struct start {
+    int fd; /* -1: not open */
+    bool is_stdin;
+    bool can_reopen; /* whoever opens it again gets its first bytes */
+    bool is_profile;
+    enum store_profile_format format; /* of a profile */
+
+    /* Bytes as they stand in the file, compressed or not, which were read to tell.  */
+    unsigned char *bytes;
+    size_t length, next;
+};
+
+/* Open path ("-" is standard input) and tell what it is.  False: it cannot be opened, or is no file
+ * to read from; whoever opens it next will say so.  */
+bool start_open(struct start *start, const char *path);
+
+/* The whole file from its first byte on: an fxt_read_fn, whose context is the start.  */
+ptrdiff_t start_read(void *start, void *buffer, size_t size);
+
+void start_close(struct start *start);
+
+#endif /* FXTQ_START_H */

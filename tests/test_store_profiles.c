@@ -1,0 +1,411 @@
+/* Profiles into a store: nothing is lost on the way in, and the same profile comes out.  */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libstore/export/profile.h"
+#include "tests/support/allocation.h"
+#include "tests/support/pprof_meaning.h"
+
+static struct store *new_store(const char *path)
+{
+    struct store_error error = { .status = STORE_OK };
+    struct store *store = NULL;
+
+    ck_assert_msg(store_create(path, NULL, &store, &error) == STORE_OK, "%s", error.message);
+    return store;
+}
+
+struct piece {
+    const uint8_t *next;
+    size_t left;
+};
+
+static ptrdiff_t read_piece(void *context, void *buffer, size_t size)
+{
+    struct piece *piece = context;
+
+    size = size < piece->left ? size : piece->left;
+    if (size > 0)
+        memcpy(buffer, piece->next, size);
+    piece->next += size;
+    piece->left -= size;
+    return (ptrdiff_t)size;
+}
+
+/* No assertions inside.  */
+static enum store_status import(struct store *store, enum store_profile_format format,
+                                const void *bytes, size_t length,
+                                struct store_profile_result *result, struct store_error *error)
+{
+    struct store_import_options options = { .size = sizeof options, .name = "a.pb.gz" };
+    struct piece piece = { bytes, length };
+    struct fxt_input_options from = {
+        .size = sizeof from, .read = read_piece, .context = &piece, .as_stream = true
+    };
+    struct fxt_input *input;
+    enum store_status status;
+
+    if (fxt_input_open(&from, &input, NULL) != FXT_OK)
+        return store_no_memory(error);
+    status = store_import_profile(store, &options, input, format, result, error);
+    fxt_input_close(input);
+    return status;
+}
+
+static struct store_profile_result import_well(struct store *store,
+                                               enum store_profile_format format, const void *bytes,
+                                               size_t length)
+{
+    struct store_error error = { .status = STORE_OK };
+    struct store_profile_result result;
+
+    ck_assert_msg(import(store, format, bytes, length, &result, &error) == STORE_OK, "%s",
+                  error.message);
+    return result;
+}
+
+static struct store_profile_result import_folded(struct store *store, const char *text)
+{
+    return import_well(store, STORE_PROFILE_FOLDED, text, strlen(text));
+}
+
+/* No assertions inside.  */
+static enum store_status write_back(struct store *store, int64_t capture, struct pprof_bytes *out,
+                                    struct store_error *error)
+{
+    struct profile_pprof_options options = { .size = sizeof options, .raw = true };
+    struct profile_pprof_writer *writer;
+    struct profile_error profile_error;
+    enum store_status status;
+    uint64_t samples;
+
+    if (profile_pprof_writer_open(&options, pprof_bytes_write, out, &writer, &profile_error) !=
+        PROFILE_OK)
+        return store_no_memory(error);
+    status = profile_tell(store, capture, writer, &samples, error);
+    if (status == STORE_OK && profile_pprof_writer_finish(writer, &profile_error) != PROFILE_OK)
+        status = store_no_memory(error);
+    profile_pprof_writer_close(writer);
+    return status;
+}
+
+static char *meaning(const void *bytes, size_t length)
+{
+    struct profile_error error;
+    char *text;
+
+    ck_assert_int_eq(pprof_meaning(bytes, length, &text, NULL, &error), PROFILE_OK);
+    return text;
+}
+
+/* The profile in bytes means the same when it comes out of the store.  */
+static void check_round_trip(struct store *store, const void *bytes, size_t length)
+{
+    struct store_profile_result result = import_well(store, STORE_PROFILE_PPROF, bytes, length);
+    struct store_error error = { .status = STORE_OK };
+    struct pprof_bytes out = { .count = 0 };
+    char *before = meaning(bytes, length), *after;
+
+    ck_assert_msg(write_back(store, result.capture_id, &out, &error) == STORE_OK, "%s",
+                  error.message);
+    after = meaning(out.items, out.count);
+    ck_assert_str_eq(after, before);
+    free(before);
+    free(after);
+    free(out.items);
+}
+
+static int64_t number(struct store *store, const char *sql)
+{
+    struct store_error error = { .status = STORE_OK };
+    int64_t value = 0;
+
+    ck_assert_msg(store_number(store, sql, &value, &error) == STORE_OK, "%s: %s", sql,
+                  error.message);
+    return value;
+}
+
+/* The first column of all rows, each with a ';' behind it.  From malloc().  */
+static char *texts(struct store *store, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    char *out = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&out, &size);
+
+    ck_assert_msg(sqlite3_prepare_v2(store_sqlite(store), sql, -1, &statement, NULL) == SQLITE_OK,
+                  "%s", sqlite3_errmsg(store_sqlite(store)));
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const unsigned char *text = sqlite3_column_text(statement, 0);
+
+        (void)fprintf(stream, "%s;", text ? (const char *)text : "NULL");
+    }
+    (void)sqlite3_finalize(statement);
+    (void)fclose(stream);
+    return out;
+}
+
+#define ck_assert_rows(store, sql, expected) \
+    do {                                     \
+        char *rows_ = texts((store), (sql)); \
+        ck_assert_str_eq(rows_, (expected)); \
+        free(rows_);                         \
+    } while (0)
+
+static struct pprof_bytes example(void)
+{
+    struct pprof_bytes bytes = { .count = 0 };
+
+    ck_assert_int_eq(pprof_example(false, &bytes), PROFILE_OK);
+    return bytes;
+}
+
+/* ---- pprof, in and out ---- */
+
+START_TEST(gives_back_every_field)
+{
+    struct pprof_bytes bytes = example();
+    struct store *store = new_store(NULL);
+
+    check_round_trip(store, bytes.items, bytes.count);
+    store_close(store);
+    free(bytes.items);
+}
+END_TEST
+
+/* A profile of others' making: odd texts, equal things under two ids, what frames cannot tell.  */
+enum { EMPTY, SAMPLES, COUNT, ODD, NUL, APP, MAIN, OTHER, FILE_C, KEY, STRINGS };
+
+static const struct profile_text odd_strings[STRINGS] = {
+    [EMPTY] = { "", 0 },       [SAMPLES] = { "samples", 7 }, [COUNT] = { "count", 5 },
+    [ODD] = { "\xff\xfe", 2 }, [NUL] = { "a\0b", 3 },        [APP] = { "/bin/app", 8 },
+    [MAIN] = { "main", 4 },    [OTHER] = { "other", 5 },     [FILE_C] = { "a.c", 3 },
+    [KEY] = { "key", 3 },
+};
+
+static void put_odd_tables(const struct profile_pprof_sink *sink)
+{
+    static const struct profile_pprof_type types[] = { { SAMPLES, COUNT },
+                                                       { ODD, NUL },
+                                                       { SAMPLES, COUNT } };
+    static const uint32_t comments[] = { ODD, EMPTY, NUL, MAIN, MAIN, KEY,
+                                         KEY, KEY,   KEY, KEY,  KEY,  OTHER };
+    const struct profile_pprof_header header = {
+        .types = types,
+        .type_count = 3,
+        .default_sample_type = ODD,
+        .has_period_type = true,
+        .period = INT64_MIN,
+        .time_ns = -1,
+        .duration_ns = INT64_MAX,
+        .drop_frames = NUL,
+        .keep_frames = ODD,
+        .doc_url = NUL,
+        .comments = comments,
+        .comment_count = 12,
+    };
+    /* Twice the same module at two places, one with no range at all, one that wraps.  */
+    static const struct profile_pprof_mapping mappings[] = {
+        { .id = 7, .start = 0x1000, .limit = 0x2000, .file_offset = 0x100, .filename = APP },
+        { .id = 3, .start = 0x5000, .limit = 0x6000, .file_offset = 0x100, .filename = APP },
+        { .id = 4, .filename = NUL, .build_id = ODD, .has_inline_frames = true },
+        { .id = UINT64_MAX, .start = UINT64_MAX, .limit = 0, .build_id = MAIN },
+        { .id = 5, .start = 0x7000, .limit = 0x8000, .file_offset = UINT64_MAX, .build_id = KEY },
+    };
+    /* Equal functions under two ids; no name; odd names.  */
+    static const struct profile_pprof_function functions[] = {
+        { .id = 1, .name = MAIN, .system_name = MAIN, .filename = FILE_C, .start_line = 3 },
+        { .id = 2, .name = MAIN, .system_name = MAIN, .filename = FILE_C, .start_line = 3 },
+        { .id = 3, .name = EMPTY },
+        { .id = 4, .name = ODD, .system_name = NUL, .filename = ODD, .start_line = INT64_MIN },
+        { .id = 5, .name = MAIN },
+    };
+    static const struct profile_pprof_line two[] = { { 1, -7, INT64_MAX }, { 4, INT64_MIN, 0 } };
+    static const struct profile_pprof_line again[] = { { 2, -7, INT64_MAX }, { 4, INT64_MIN, 0 } };
+    static const struct profile_pprof_line unnamed[] = { { 3, 0, 0 }, { 5, 0, 0 } };
+    const struct profile_pprof_location locations[] = {
+        { .id = 9, .mapping = 1, .address = 0x1010, .lines = two, .line_count = 2 },
+        { .id = 1, .mapping = 2, .address = 0x5010, .lines = again, .line_count = 2 },
+        { .id = 2,
+          .mapping = 2,
+          .address = 0x5010,
+          .lines = again,
+          .line_count = 2,
+          .is_folded = true },
+        { .id = 3, .mapping = 3, .lines = unnamed, .line_count = 2 },
+        { .id = 4, .address = UINT64_MAX },
+        { .id = 5 },
+        { .id = 6 },
+        { .id = 7, .mapping = 4, .address = 5 },
+        { .id = 8, .mapping = 1, .address = 0x9999, .lines = two, .line_count = 2 },
+        { .id = 10, .mapping = 5, .address = 0x7fff },
+        { .id = 11, .mapping = 1, .address = 0x1010 },
+    };
+
+    (void)sink->strings(sink->context, odd_strings, STRINGS);
+    (void)sink->header(sink->context, &header);
+    for (size_t i = 0; i < sizeof mappings / sizeof *mappings; i++)
+        (void)sink->mapping(sink->context, &mappings[i]);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        (void)sink->function(sink->context, &functions[i]);
+    for (size_t i = 0; i < sizeof locations / sizeof *locations; i++)
+        (void)sink->location(sink->context, &locations[i]);
+}
+
+static void put_odd_samples(const struct profile_pprof_sink *sink)
+{
+    static const uint32_t stacks[][4] = {
+        { 1, 2, 3, 4 }, { 2, 2, 2, 2 }, { 5, 6, 7, 7 }, { 8, 9, 10, 11 }, { 1, 1, 1, 1 }, { 3 },
+    };
+    static const struct profile_pprof_label labels[] = {
+        { .key = KEY, .str = ODD, .num = -5, .num_unit = NUL },
+        { .key = KEY, .str = NUL },
+        { .key = EMPTY, .num = INT64_MIN },
+        { .key = ODD, .num_unit = ODD },
+        { .key = KEY, .str = MAIN, .num_unit = COUNT },
+        { .key = KEY, .str = MAIN },
+        { .key = KEY },
+    };
+    static const int64_t values[][3] = { { 1, INT64_MAX, -1 },
+                                         { 0, INT64_MAX, 0 },
+                                         { INT64_MIN, INT64_MIN, INT64_MIN } };
+
+    for (size_t i = 0; i < 60; i++) {
+        struct profile_pprof_sample sample = {
+            .locations = stacks[i % 6],
+            .location_count = i % 5,
+            .values = values[i % 3],
+            .value_count = 3,
+            .labels = labels + i % 4,
+            .label_count = i % 7 < 4 ? i % 7 : 0,
+        };
+
+        (void)sink->sample(sink->context, &sample);
+    }
+}
+
+static struct pprof_bytes odd_profile(void)
+{
+    struct profile_pprof_options options = { .size = sizeof options, .raw = true };
+    struct pprof_bytes bytes = { .count = 0 };
+    struct profile_pprof_writer *writer;
+    struct profile_pprof_sink sink;
+
+    ck_assert_int_eq(profile_pprof_writer_open(&options, pprof_bytes_write, &bytes, &writer, NULL),
+                     PROFILE_OK);
+    profile_pprof_writer_sink(writer, &sink);
+    put_odd_tables(&sink);
+    put_odd_samples(&sink);
+    ck_assert_int_eq(profile_pprof_writer_finish(writer, NULL), PROFILE_OK);
+    profile_pprof_writer_close(writer);
+    return bytes;
+}
+
+START_TEST(gives_back_what_is_odd)
+{
+    struct pprof_bytes bytes = odd_profile();
+    struct store *store = new_store(NULL);
+
+    check_round_trip(store, bytes.items, bytes.count);
+    store_close(store);
+    free(bytes.items);
+}
+END_TEST
+
+/* Others before it share texts, frames and call sites with it.  */
+START_TEST(gives_back_a_profile_among_others)
+{
+    struct pprof_bytes first = odd_profile(), second = example();
+    struct store *store = new_store(NULL);
+
+    (void)import_folded(store, "main;work() 3\nother 1\n");
+    check_round_trip(store, first.items, first.count);
+    check_round_trip(store, second.items, second.count);
+    ck_assert_int_eq(number(store, "SELECT count(*) FROM capture"), 3);
+    store_close(store);
+    free(first.items);
+    free(second.items);
+}
+END_TEST
+
+START_TEST(shares_what_is_equal)
+{
+    static const char first[] = "a;b;c 1\na;b;d 2\n", second[] = "a;b;c 7\nx 1\n";
+    struct store *store = new_store(NULL);
+
+    ck_assert_uint_eq(import_folded(store, first).callsites, 4);
+    ck_assert_uint_eq(import_folded(store, second).callsites, 1);
+    ck_assert_int_eq(number(store, "SELECT count(*) FROM frame"), 5);
+    ck_assert_int_eq(number(store, "SELECT count(*) FROM string WHERE text = 'a'"), 1);
+    store_close(store);
+}
+END_TEST
+
+START_TEST(knows_a_profile_again)
+{
+    struct store_profile_result result = { .samples = 9 };
+    struct pprof_bytes bytes = example(), raw = { .count = 0 };
+    struct store_error error = { .status = STORE_OK };
+    struct store *store = new_store(NULL);
+
+    ck_assert_int_eq(pprof_example(true, &raw), PROFILE_OK);
+    (void)import_well(store, STORE_PROFILE_PPROF, bytes.items, bytes.count);
+    ck_assert_int_eq(import(store, STORE_PROFILE_PPROF, raw.items, raw.count, &result, &error),
+                     STORE_KNOWN);
+    ck_assert_int_eq(result.capture_id, 1);
+    ck_assert_uint_eq(result.samples, 0);
+    ck_assert_int_eq(number(store, "SELECT count(*) FROM profile_sample"), 3);
+    store_close(store);
+    free(bytes.items);
+    free(raw.items);
+}
+END_TEST
+
+/* ---- Meaning ---- */
+
+START_TEST(says_what_a_profile_is)
+{
+    struct pprof_bytes bytes = example();
+    struct store *store = new_store(NULL);
+
+    (void)import_well(store, STORE_PROFILE_PPROF, bytes.items, bytes.count);
+    ck_assert_rows(store, "SELECT format || ' ' || name || ' ' || period_ns FROM capture",
+                   "pprof a.pb.gz 10000000;");
+    ck_assert_rows(store, "SELECT type || '/' || unit FROM sample_type WHERE id > 4",
+                   "samples/count;");
+    ck_assert_rows(store,
+                   "SELECT sample_type_id || ':' || is_default FROM profile_type "
+                   "ORDER BY ordinal",
+                   "5:1;1:0;");
+    ck_assert_rows(store,
+                   "SELECT t.type || ' ' || sum(s.n) || ' ' || sum(s.value) FROM callsite_sum AS s "
+                   "JOIN sample_type AS t ON t.id = s.sample_type_id GROUP BY t.id ORDER BY t.id",
+                   "cpu -2 -9223372036844775808;samples -2 -2;");
+    store_close(store);
+    free(bytes.items);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("profiles in a store");
+    TCase *tcase = tcase_create("profiles");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_test(tcase, gives_back_every_field);
+    tcase_add_test(tcase, gives_back_what_is_odd);
+    tcase_add_test(tcase, gives_back_a_profile_among_others);
+    tcase_add_test(tcase, shares_what_is_equal);
+    tcase_add_test(tcase, knows_a_profile_again);
+    tcase_add_test(tcase, says_what_a_profile_is);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
