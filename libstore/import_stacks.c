@@ -271,7 +271,7 @@ static bool out_of_memory(struct store_import *import)
 static bool write_module(struct store_import *import, profile_id stack)
 {
     struct profile_module module = profile_stacks_get_module(import->stacks, stack);
-    char hex[2 * sizeof module.build_id + 1];
+    char hex[2 * sizeof module.build_id];
     size_t length;
     const char *name = profile_stacks_text(import->stacks, module.name, &length);
     int64_t id;
@@ -279,10 +279,8 @@ static bool write_module(struct store_import *import, profile_id stack)
 
     if (!cells || !store_writer_text(import->writer, STORE_MODULE, &cells[1], name, length))
         return false;
-    for (size_t i = 0; i < module.build_id_length; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", module.build_id[i]);
-    if (module.build_id_length > 0 && !store_writer_text(import->writer, STORE_MODULE, &cells[2],
-                                                         hex, (size_t)2 * module.build_id_length))
+    length = store_format_build_id(module.build_id, module.build_id_length, hex);
+    if (length > 0 && !store_writer_text(import->writer, STORE_MODULE, &cells[2], hex, length))
         return false;
     return set_id(&import->modules, stack, id) || out_of_memory(import);
 }

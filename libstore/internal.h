@@ -50,6 +50,11 @@ enum store_status store_run(struct store *store, const char *sql, struct store_e
 enum store_status store_number(struct store *store, const char *sql, int64_t *out,
                                struct store_error *error);
 
+/* ---- Build IDs (build_id.c) ---- */
+
+/* The hexadecimal digits of id, two a byte and no NUL.  Returns their number.  */
+size_t store_format_build_id(const uint8_t *id, size_t length, char *text);
+
 /* ---- Migration (migrate.c) ---- */
 
 /* What makes a store of version from + index one of the next.  */

@@ -82,7 +82,6 @@ struct module_key {
 
 static bool write_module(struct profiles *profiles, const struct module_key *key, int64_t *id)
 {
-    static const char digits[] = "0123456789abcdef";
     struct store_writer *writer = profiles->import->writer;
     struct store_cell *cells = store_writer_row(writer, STORE_MODULE, id);
     char hex[2 * BUILD_ID_BYTES];
@@ -91,12 +90,8 @@ static bool write_module(struct profiles *profiles, const struct module_key *key
 
     if (!cells || !store_writer_text(writer, STORE_MODULE, &cells[1], name, length))
         return false;
-    for (size_t i = 0; i < key->build_id_length; i++) {
-        hex[2 * i] = digits[key->build_id[i] >> 4];
-        hex[2 * i + 1] = digits[key->build_id[i] & 15];
-    }
-    return key->build_id_length == 0 || store_writer_text(writer, STORE_MODULE, &cells[2], hex,
-                                                          (size_t)2 * key->build_id_length);
+    length = store_format_build_id(key->build_id, key->build_id_length, hex);
+    return length == 0 || store_writer_text(writer, STORE_MODULE, &cells[2], hex, length);
 }
 
 /* What is no build ID - Go has texts of its own there - is none.  */

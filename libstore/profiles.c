@@ -13,6 +13,7 @@ static const struct {
 } formats[] = {
     { STORE_PROFILE_PPROF, "pprof", store_profiles_read_pprof },
     { STORE_PROFILE_FOLDED, "folded", store_profiles_read_folded },
+    { STORE_PROFILE_MARKUP, "markup", store_profiles_read_markup },
 };
 
 /* ---- Facts ---- */

@@ -5,6 +5,7 @@
  *   profile_samples.c   sample types, labels, processes and threads, samples, callsite_sum
  *   profile_pprof.c     pprof
  *   profile_folded.c    folded stacks
+ *   profile_markup.c    logs with symbolizer markup
  *
  * A format is one function that reads an input to its end, adds its uncompressed bytes to the
  * capture's identity, and calls what is below; profiles.c has a table of them.
@@ -189,5 +190,6 @@ void store_profiles_describe(struct profiles *profiles, const struct profile_rea
 
 bool store_profiles_read_pprof(struct profiles *profiles, struct fxt_input *input);
 bool store_profiles_read_folded(struct profiles *profiles, struct fxt_input *input);
+bool store_profiles_read_markup(struct profiles *profiles, struct fxt_input *input);
 
 #endif /* STORE_PROFILES_H */

@@ -126,7 +126,7 @@ CREATE TABLE mapping (
     address   INTEGER NOT NULL,
     size      INTEGER NOT NULL,
     vaddr     INTEGER NOT NULL, -- module-relative address of its first byte
-    flags     INTEGER NOT NULL  -- 1 readable, 2 writable, 4 executable, as far as producers say
+    flags     INTEGER NOT NULL  -- as ELF has them, as far as producers say: 4 readable, 2 writable, 1 executable
 ) STRICT;
 
 ---- Stacks ----
@@ -257,7 +257,7 @@ CREATE TABLE profile_type (
     PRIMARY KEY (capture_id, ordinal)
 ) STRICT, WITHOUT ROWID;
 
--- A sample of an imported profile (pprof, folded), which has no time.
+-- A sample of an imported profile (pprof, folded stacks, backtraces of a log), which has no time.
 CREATE TABLE profile_sample (
     id          INTEGER PRIMARY KEY,
     capture_id  INTEGER NOT NULL,

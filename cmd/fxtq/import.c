@@ -25,6 +25,8 @@ static const char *const examples[] = {
     "fxtq import monday.fxt tuesday.fxt -o run.fxtq",
     "a pprof profile, or folded stacks, beside them",
     "fxtq import cpu.pb.gz stacks.folded -o run.fxtq",
+    "the backtraces of a log, and the functions they were in",
+    "fxtq import system.log -o crashes.fxtq && fxtq symbolize crashes.fxtq",
     NULL,
 };
 
@@ -34,8 +36,9 @@ const struct cli_command fxtq_import = {
     .name = "fxtq import",
     .usage = "FILE... -o STORE",
     .summary = "Write traces and profiles into a store, an SQLite file.  Of traces: samples, heap\n"
-               "and timeline.  Profiles are pprof (profile.proto) or folded stacks, told by what "
-               "they\nbegin with; gzip and zstd are undone.",
+               "and timeline.  Profiles are pprof (profile.proto), folded stacks, or logs with\n"
+               "backtraces in symbolizer markup, told by what they begin with; gzip and zstd are\n"
+               "undone.",
     .options = options,
     .groups = groups,
     .examples = examples,

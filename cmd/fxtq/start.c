@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include "libprofile/codec/files.h"
+#include "libprofile/codec/markup.h"
 
 /* Compressed bytes that are looked at: some begin with a lot that comes to nothing.  */
 #define MOST_BYTES ((size_t)1 << 20)
+
+/* Uncompressed bytes in which markup is looked for: a log may begin with much else.  */
+#define MOST_TEXT ((size_t)1 << 20)
 
 static const struct {
     enum store_profile_format format;
@@ -38,29 +42,53 @@ static ptrdiff_t read_and_keep(void *context, void *buffer, size_t size)
     return got;
 }
 
-/* The first uncompressed bytes; as many as there are where they are damaged.  */
-static size_t read_start(struct start *start, unsigned char *bytes, size_t size)
+static size_t read_up_to(struct fxt_input *input, unsigned char *bytes, size_t length, size_t size)
+{
+    size_t got;
+
+    while (length < size &&
+           fxt_input_read(input, bytes + length, size - length, &got, NULL) == FXT_OK)
+        length += got;
+    return length;
+}
+
+/* The first uncompressed bytes, more of what may be text; as many as there are where they are
+ * damaged.  */
+static size_t read_start(struct start *start, unsigned char *bytes)
 {
     struct fxt_input_options options = {
         .size = sizeof options, .read = read_and_keep, .context = start, .as_stream = true
     };
     struct fxt_input *input;
-    size_t length = 0, got;
+    size_t length;
 
     if (fxt_input_open(&options, &input, NULL) != FXT_OK)
         return 0;
-    while (length < size &&
-           fxt_input_read(input, bytes + length, size - length, &got, NULL) == FXT_OK)
-        length += got;
+    length = read_up_to(input, bytes, 0, PROFILE_SNIFF_BYTES);
+    if (length > 0 && !memchr(bytes, '\0', length))
+        length = read_up_to(input, bytes, length, MOST_TEXT);
     fxt_input_close(input);
     return length;
 }
 
+static void tell_format(struct start *start)
+{
+    unsigned char *bytes = cli_allocate(MOST_TEXT, 1);
+    size_t length = read_start(start, bytes);
+    size_t first = length < PROFILE_SNIFF_BYTES ? length : PROFILE_SNIFF_BYTES;
+
+    start->is_profile = profile_is_markup(bytes, length);
+    start->format = STORE_PROFILE_MARKUP;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && !start->is_profile; i++) {
+        start->is_profile = formats[i].is(bytes, first);
+        start->format = formats[i].format;
+    }
+    free(bytes);
+}
+
 bool start_open(struct start *start, const char *path)
 {
-    unsigned char bytes[PROFILE_SNIFF_BYTES];
     struct stat info;
-    size_t length;
 
     *start = (struct start){ .fd = STDIN_FILENO, .is_stdin = strcmp(path, "-") == 0 };
     if (!start->is_stdin)
@@ -71,11 +99,7 @@ bool start_open(struct start *start, const char *path)
     }
     start->can_reopen = S_ISREG(info.st_mode) && !start->is_stdin;
     start->bytes = cli_allocate(MOST_BYTES, 1);
-    length = read_start(start, bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof formats / sizeof *formats && !start->is_profile; i++) {
-        start->is_profile = formats[i].is(bytes, length);
-        start->format = formats[i].format;
-    }
+    tell_format(start);
     return true;
 }
 

@@ -534,7 +534,7 @@ static enum profile_status find_trace(struct reader *reader, const struct contex
             return PROFILE_OK;
         }
         if (!trace->context)
-            unused = trace;
+            unused = unused ? unused : trace;
         else if (trace->used < oldest->used)
             oldest = trace;
     }
