@@ -204,6 +204,9 @@ static enum store_status load_callsite(struct load *load, sqlite3_stmt *row)
 
     if (status == STORE_OK)
         status = find_loaded(load, &load->frames, row, 2, &frame);
+    if (status == STORE_OK && frame == 0)
+        status = store_fail(load->error, STORE_CORRUPT,
+                            "the store is corrupt: callsite %lld has no frame", (long long)id);
     if (status != STORE_OK)
         return status;
     if (profile_stacks_callsite(load->import->stacks, parent, frame, &stack, &error) != PROFILE_OK)

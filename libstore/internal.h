@@ -55,6 +55,12 @@ enum store_status store_number(struct store *store, const char *sql, int64_t *ou
 /* The hexadecimal digits of id, two a byte and no NUL.  Returns their number.  */
 size_t store_format_build_id(const uint8_t *id, size_t length, char *text);
 
+/* ---- Trust (verify.c) ---- */
+
+/* Whether the file has the tables and views of schemas/store.sql, and as they are there.  Returns
+ * STORE_OK, STORE_CORRUPT, or what reading gave.  */
+enum store_status store_verify_schema(struct store *store, struct store_error *error);
+
 /* ---- Migration (migrate.c) ---- */
 
 /* What makes a store of version from + index one of the next.  */

@@ -327,6 +327,8 @@ enum store_status store_open(const char *path, const struct store_options *optio
         options, error);
     if (status == STORE_OK)
         status = check_version(store, error);
+    if (status == STORE_OK)
+        status = store_verify_schema(store, error);
     if (status != STORE_OK) {
         store_close(store);
         return status;

@@ -108,8 +108,10 @@ STORE_API enum store_status store_create(const char *path, const struct store_op
 STORE_API enum store_status store_publish(struct store *store, struct store_error *error);
 
 /* A store that is there.  Its schema is not trusted: what its views and triggers might do beside
- * reading is off.  Returns STORE_OK, STORE_NOT_THERE, STORE_NOT_STORE, STORE_TOO_NEW,
- * STORE_TOO_OLD, STORE_BUSY, STORE_CORRUPT, STORE_IO, STORE_INVALID or STORE_NO_MEMORY.  */
+ * reading is off, and a file whose tables and views are not those of schemas/store.sql is
+ * STORE_CORRUPT; what it has beside them does not matter.  Returns STORE_OK, STORE_NOT_THERE,
+ * STORE_NOT_STORE, STORE_TOO_NEW, STORE_TOO_OLD, STORE_BUSY, STORE_CORRUPT, STORE_IO, STORE_INVALID
+ * or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_open(const char *path, const struct store_options *options,
                                        struct store **out, struct store_error *error);
 

@@ -12,6 +12,9 @@
 -- threads and processes, tid and pid the system's.  A table whose rows hold ids where PerfettoSQL has
 -- texts is called NAME_data; the view NAME puts the texts in.
 --
+-- Tables, views and indexes of your own may stand beside these.  These must be as they are here: a
+-- file may come from anybody, and one whose tables are others is refused.
+--
 -- Ids count from 1 without gaps unless a table says otherwise.  Rows of a capture are written when it
 -- is imported and never change, but for symbols, which `fxtq symbolize` improves.
 
