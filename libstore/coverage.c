@@ -42,14 +42,16 @@ static bool each(struct covering *work, const char *sql,
     return work->status == STORE_OK;
 }
 
-/* The greatest id of a table, which bounds what is allocated; ids have no gaps, so a store whose
- * greatest id is not its number of rows is broken.  */
-static bool size_of(struct covering *work, const char *sql, size_t *out)
+/* The greatest id of a table, which is what is allocated for; ids have no gaps, so a store whose
+ * greatest id is not its number of rows is broken.  greatest and rows are queries.  */
+static bool size_of(struct covering *work, const char *greatest, const char *rows, size_t *out)
 {
-    int64_t number = 0;
+    int64_t number = 0, count = 0;
 
-    work->status = store_number(work->store, sql, &number, work->error);
-    if (work->status == STORE_OK && (number < 0 || number > UINT32_MAX - 1))
+    work->status = store_number(work->store, greatest, &number, work->error);
+    if (work->status == STORE_OK)
+        work->status = store_number(work->store, rows, &count, work->error);
+    if (work->status == STORE_OK && (number != count || number > UINT32_MAX - 1))
         work->status = store_fail(work->error, STORE_CORRUPT,
                                   "the store is corrupt: ids are out of place");
     *out = (size_t)number;
@@ -70,13 +72,18 @@ static bool take_callsite(struct covering *work, sqlite3_stmt *row)
     return true;
 }
 
+/* Samples of one row: more is no capture's, and must not wrap around when it is added up.  */
+#define MOST_COUNTED (UINT64_C(1) << 40)
+
 static bool take_sum(struct covering *work, sqlite3_stmt *row)
 {
     int64_t id = sqlite3_column_int64(row, 0);
+    double count = sqlite3_column_double(row, 1);
 
     if (id < 1 || (uint64_t)id > work->callsites)
         return fail_corrupt(work, "call site");
-    work->counts[id] += (uint64_t)sqlite3_column_double(row, 1);
+    if (count > 0) /* else it is none */
+        work->counts[id] += count < MOST_COUNTED ? (uint64_t)count : MOST_COUNTED;
     return true;
 }
 
@@ -134,9 +141,12 @@ static bool allocate(struct covering *work)
 {
     size_t modules;
 
-    if (!size_of(work, "SELECT coalesce(max(id), 0) FROM main.callsite", &work->callsites) ||
-        !size_of(work, "SELECT coalesce(max(id), 0) FROM main.frame", &work->frame_count) ||
-        !size_of(work, "SELECT coalesce(max(id), 0) FROM main.module", &modules))
+    if (!size_of(work, "SELECT coalesce(max(id), 0) FROM main.callsite",
+                 "SELECT count(*) FROM main.callsite", &work->callsites) ||
+        !size_of(work, "SELECT coalesce(max(id), 0) FROM main.frame",
+                 "SELECT count(*) FROM main.frame", &work->frame_count) ||
+        !size_of(work, "SELECT coalesce(max(id), 0) FROM main.module",
+                 "SELECT count(*) FROM main.module", &modules))
         return false;
     work->parents = calloc(work->callsites + 1, sizeof *work->parents);
     work->frames = calloc(work->callsites + 1, sizeof *work->frames);

@@ -222,7 +222,8 @@ static bool choose_type(struct job *job, sqlite3_int64 capture, sqlite3_int64 *t
     *counts = false;
     if (sqlite3_prepare_v2(
             job->db,
-            "SELECT t.id, t.type, t.unit, max(s.value IS NOT NULL) FROM main.callsite_sum AS s "
+            "SELECT t.id, coalesce(t.type, ''), coalesce(t.unit, ''), max(s.value IS NOT NULL) "
+            "FROM main.callsite_sum AS s "
             "JOIN main.sample_type AS t ON t.id = s.sample_type_id WHERE s.capture_id = ?1 "
             "AND (?2 IS NULL OR t.type = ?2 OR (?2 = 'samples' AND t.type = 'cpu')) GROUP BY t.id "
             "ORDER BY t.type = 'cpu' DESC, t.type = 'inuse_space' DESC, t.id LIMIT 1",

@@ -376,8 +376,8 @@ static void print_row(struct printer *printer, sqlite3_stmt *row)
             continue;
         depth = sqlite3_column_int64(row, printer->depth_column);
         printer->scratch[i].length = 0;
-        for (int64_t k = 0; k < depth; k++) /* a terminal has no room for more */
-            text_adds(&printer->scratch[i], k < 40 ? "  " : "");
+        for (int64_t k = 0; k < depth && k < 40; k++) /* a terminal has no room for more */
+            text_adds(&printer->scratch[i], "  ");
         text_add(&printer->scratch[i], cells[i].bytes, cells[i].length);
         cells[i].bytes = printer->scratch[i].bytes;
         cells[i].length = printer->scratch[i].length;

@@ -50,8 +50,10 @@ static void do_tables(struct shell *shell, char **arguments)
 {
     struct text sql = { .bytes = NULL };
 
-    text_adds(&sql, "SELECT type, name FROM pragma_table_list WHERE schema IN ('main', 'temp') AND "
-                    "name NOT LIKE 'sqlite_%'");
+    text_adds(&sql,
+              "SELECT iif(rootpage = 0 AND type = 'table', 'virtual', type) AS type, name FROM "
+              "(SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema) "
+              "WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'");
     if (arguments[0]) {
         text_adds(&sql, " AND name LIKE ");
         text_add_literal(&sql, arguments[0]);

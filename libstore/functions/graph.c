@@ -9,10 +9,13 @@
 
 /* ---- Growing ---- */
 
+/* Every bit of both reaches the low ones, which slots are chosen by: nodes of long recursions
+ * differ in high bits only.  */
 static uint64_t mix(uint64_t hash, uint64_t more)
 {
     hash = (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
+    hash = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return hash ^ hash >> 32;
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -375,16 +378,28 @@ static bool is_match(const struct graph *graph, uint32_t node)
     return graph->labels[graph->nodes[node].label].matches;
 }
 
+/* Another graph's labels for those of this one, none yet; NULL: no memory.  */
+static uint32_t *new_copies(const struct graph *from)
+{
+    size_t size = (size_t)from->label_count * sizeof(uint32_t);
+    uint32_t *copies = sqlite3_malloc64(size);
+
+    return copies ? memset(copies, 0xff, size) : NULL;
+}
+
 /* The other graph's node for a node of this one; NONE without memory.  */
 static uint32_t copy_child(struct graph *to, uint32_t parent, const struct graph *from,
-                           uint32_t node)
+                           uint32_t node, uint32_t *copies)
 {
-    struct graph_label label = from->labels[from->nodes[node].label];
-    uint32_t copy;
+    uint32_t *copy = &copies[from->nodes[node].label];
 
-    label.matches = false; /* what is called the same is one again */
-    copy = add_label(to, &label);
-    return copy == NONE ? NONE : child_node(to, parent, copy);
+    if (*copy == NONE) {
+        struct graph_label label = from->labels[from->nodes[node].label];
+
+        label.matches = false; /* what is called the same is one again */
+        *copy = add_label(to, &label);
+    }
+    return *copy == NONE ? NONE : child_node(to, parent, *copy);
 }
 
 /* What was counted at or below each node, but not below a match in between.  */
@@ -408,59 +423,67 @@ static struct graph_node *count_to_next_match(const struct graph *graph)
     return counts;
 }
 
-/* The way from a match to the root, turned round.  */
-static bool add_callers(struct graph *callers, const struct graph *graph, uint32_t match,
-                        const struct graph_node *count)
+/* The way from a match to the root, turned round.  Where all functions of deep stacks match, the
+ * ways together are as long as the square of the depth: there is a limit.  */
+static int add_callers(struct graph *callers, const struct graph *graph, uint32_t *labels,
+                       uint32_t match, const struct graph_node *count, uint32_t *left)
 {
     uint32_t node = 0;
 
     for (uint32_t at = match; at != 0; at = graph->nodes[at].parent) {
-        node = copy_child(callers, node, graph, at);
+        if (callers->node_count > GRAPH_CALLERS_MOST || (*left)-- == 0)
+            return SQLITE_TOOBIG;
+        node = copy_child(callers, node, graph, at, labels);
         if (node == NONE)
-            return false;
+            return SQLITE_NOMEM;
     }
     amount_add(&callers->nodes[node].self_n, &count->n);
     amount_add(&callers->nodes[node].self_value, &count->value);
-    return true;
+    return SQLITE_OK;
 }
 
 static int turn_round(const struct graph *graph, struct graph *callers)
 {
     struct graph_node *counts = count_to_next_match(graph);
-    bool ok = counts != NULL;
+    uint32_t *labels = new_copies(graph);
+    uint32_t left = GRAPH_STEPS_MOST;
+    int code = counts && labels ? SQLITE_OK : SQLITE_NOMEM;
 
-    for (uint32_t i = 1; ok && i < graph->node_count; i++) {
+    for (uint32_t i = 1; code == SQLITE_OK && i < graph->node_count; i++) {
         if (is_match(graph, i) &&
             (!amount_is_zero(&counts[i].n) || !amount_is_zero(&counts[i].value)))
-            ok = add_callers(callers, graph, i, &counts[i]);
+            code = add_callers(callers, graph, labels, i, &counts[i], &left);
     }
+    sqlite3_free(labels);
     sqlite3_free(counts);
-    return ok ? SQLITE_OK : SQLITE_NOMEM;
+    return code;
 }
 
 static int copy_below_matches(const struct graph *graph, struct graph *callees)
 {
     uint32_t *copies = sqlite3_malloc64((size_t)graph->node_count * sizeof *copies);
+    uint32_t *labels = new_copies(graph);
+    int code = copies && labels ? SQLITE_OK : SQLITE_NOMEM;
 
-    if (!copies)
-        return SQLITE_NOMEM;
-    copies[0] = NONE;
-    for (uint32_t i = 1; i < graph->node_count; i++) {
+    if (copies)
+        copies[0] = NONE;
+    for (uint32_t i = 1; code == SQLITE_OK && i < graph->node_count; i++) {
         uint32_t parent = copies[graph->nodes[i].parent];
 
         copies[i] = NONE;
         if (parent == NONE && !is_match(graph, i))
             continue;
-        copies[i] = copy_child(callees, parent == NONE ? 0 : parent, graph, i);
+        copies[i] = copy_child(callees, parent == NONE ? 0 : parent, graph, i, labels);
         if (copies[i] == NONE) {
-            sqlite3_free(copies);
-            return SQLITE_NOMEM;
+            code = SQLITE_NOMEM;
+            break;
         }
         amount_add(&callees->nodes[copies[i]].self_n, &graph->nodes[i].self_n);
         amount_add(&callees->nodes[copies[i]].self_value, &graph->nodes[i].self_value);
     }
+    sqlite3_free(labels);
     sqlite3_free(copies);
-    return SQLITE_OK;
+    return code;
 }
 
 static int derive(const struct graph *graph, struct graph *derived,

@@ -49,9 +49,13 @@ struct graph {
 int graph_build(sqlite3 *db, const struct stacks *stacks, const struct selection *selection,
                 enum graph_by by, const char *pattern, struct graph *graph, char **error);
 
+/* Nodes of a tree of callers (1.2 GB), and functions on the ways that it is made of.  */
+#define GRAPH_CALLERS_MOST (UINT32_C(1) << 24)
+#define GRAPH_STEPS_MOST   (UINT32_C(1) << 26)
+
 /* The tree of who calls what matches the pattern of graph: each such function below the root, its
  * callers below it, theirs below them.  A sample counts once, at its innermost match.  Returns
- * SQLITE_OK or SQLITE_NOMEM.  */
+ * SQLITE_OK, SQLITE_NOMEM, or SQLITE_TOOBIG (more than that).  */
 int graph_callers(const struct graph *graph, struct graph *callers);
 
 /* The tree of what is called by what matches: each such function below the root, the ones it calls

@@ -30,18 +30,23 @@ static uint32_t callsite_argument(sqlite3_context *context, sqlite3_value *value
 
 /* ---- folded, leaf, depth ---- */
 
+#define FOLDED_MOST ((size_t)64 << 20) /* bytes of a stack as a text */
+
 struct folded {
     char *bytes;
     size_t length, capacity;
+    size_t most; /* what SQLite takes as a text */
 };
 
 /* "name;" with what would end a frame or a line replaced, as in folded files.  */
-static bool add_folded(struct folded *folded, const char *name)
+static int add_folded(struct folded *folded, const char *name)
 {
     size_t length = strlen(name);
 
+    if (folded->length + length + 16 > folded->most)
+        return SQLITE_TOOBIG;
     if (!stacks_grow(&folded->bytes, &folded->capacity, folded->length + length + 16, 1))
-        return false;
+        return SQLITE_NOMEM;
     memcpy(folded->bytes + folded->length, name, length);
     length = profile_folded_name(folded->bytes + folded->length, length);
     if (length == 0) {
@@ -50,22 +55,22 @@ static bool add_folded(struct folded *folded, const char *name)
     }
     folded->length += length;
     folded->bytes[folded->length++] = ';';
-    return true;
+    return SQLITE_OK;
 }
 
-static bool fold(const struct stacks *stacks, uint32_t callsite, struct folded *folded)
+static int fold(const struct stacks *stacks, uint32_t callsite, struct folded *folded)
 {
     uint32_t depth = stacks->depths[callsite] + 1;
     uint32_t *way = sqlite3_malloc64((size_t)depth * sizeof *way); /* root first */
-    bool ok = way != NULL;
+    int code = way ? SQLITE_OK : SQLITE_NOMEM;
 
-    for (uint32_t i = depth; ok && i-- > 0; callsite = stacks->parents[callsite])
+    for (uint32_t i = depth; way && i-- > 0; callsite = stacks->parents[callsite])
         way[i] = stacks->frames[callsite];
-    for (uint32_t i = 0; ok && i < depth; i++)
-        for (uint32_t k = stacks_function_count(stacks, way[i]); ok && k-- > 0;)
-            ok = add_folded(folded, stacks_function(stacks, way[i], k));
+    for (uint32_t i = 0; code == SQLITE_OK && i < depth; i++)
+        for (uint32_t k = stacks_function_count(stacks, way[i]); code == SQLITE_OK && k-- > 0;)
+            code = add_folded(folded, stacks_function(stacks, way[i], k));
     sqlite3_free(way);
-    return ok;
+    return code;
 }
 
 static void folded_function(sqlite3_context *context, int count, sqlite3_value **arguments)
@@ -73,13 +78,18 @@ static void folded_function(sqlite3_context *context, int count, sqlite3_value *
     struct functions *functions;
     uint32_t callsite = callsite_argument(context, arguments[0], &functions);
     struct folded folded = { .bytes = NULL };
+    int code;
 
     (void)count;
     if (callsite == 0)
         return;
-    if (!fold(functions->stacks, callsite, &folded)) {
+    folded.most = (size_t)sqlite3_limit(functions->db, SQLITE_LIMIT_LENGTH, -1);
+    if (folded.most > FOLDED_MOST)
+        folded.most = FOLDED_MOST;
+    code = fold(functions->stacks, callsite, &folded);
+    if (code != SQLITE_OK) {
         sqlite3_free(folded.bytes);
-        sqlite3_result_error_nomem(context);
+        functions_fail(context, code, NULL);
         return;
     }
     sqlite3_result_text64(context, folded.bytes, folded.length - 1, sqlite3_free, SQLITE_UTF8);
@@ -276,7 +286,7 @@ static void finalize(void *statement)
 
 /* The statement, kept by SQLite with the constant key until the outer one ends.  *own: it was not
  * kept, so it is the caller's.  */
-static int arg_statement(sqlite3_context *context, sqlite3_stmt **out)
+static int arg_statement(sqlite3_context *context, sqlite3_stmt **out, char **error)
 {
     static const char sql[] =
         "SELECT a.value FROM main.arg AS a JOIN main.string AS k ON k.id = a.key_id "
@@ -288,8 +298,8 @@ static int arg_statement(sqlite3_context *context, sqlite3_stmt **out)
     *out = sqlite3_get_auxdata(context, 1);
     if (*out)
         return SQLITE_OK;
-    code = sqlite3_prepare_v2(functions->db, sql, -1, out, NULL);
-    return code;
+    code = stacks_check_tables(functions->db, error);
+    return code == SQLITE_OK ? sqlite3_prepare_v2(functions->db, sql, -1, out, NULL) : code;
 }
 
 static void extract_arg_function(sqlite3_context *context, int count, sqlite3_value **arguments)
@@ -297,7 +307,8 @@ static void extract_arg_function(sqlite3_context *context, int count, sqlite3_va
     struct functions *functions = sqlite3_user_data(context);
     bool kept = sqlite3_get_auxdata(context, 1) != NULL;
     sqlite3_stmt *statement;
-    int code = arg_statement(context, &statement);
+    char *error = NULL;
+    int code = arg_statement(context, &statement, &error);
 
     (void)count;
     if (code == SQLITE_OK)
@@ -309,7 +320,8 @@ static void extract_arg_function(sqlite3_context *context, int count, sqlite3_va
     if (code == SQLITE_ROW)
         sqlite3_result_value(context, sqlite3_column_value(statement, 0));
     else if (code != SQLITE_DONE)
-        functions_fail(context, code, sqlite3_mprintf("%s", sqlite3_errmsg(functions->db)));
+        functions_fail(context, code,
+                       error ? error : sqlite3_mprintf("%s", sqlite3_errmsg(functions->db)));
     (void)sqlite3_reset(statement);
     if (!kept && statement)
         sqlite3_set_auxdata(context, 1, statement, finalize); /* frees it if it cannot be kept */

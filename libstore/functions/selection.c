@@ -640,16 +640,22 @@ static int add_samples(struct job *job)
 
 static int allocate_sums(struct job *job, struct sums *sums, enum sums_by by)
 {
-    sqlite3_int64 count = job->stacks->callsite_count;
+    sqlite3_int64 count = job->stacks->callsite_count, rows = 0;
     int code = SQLITE_OK;
 
-    if (by == SUMS_BY_THREAD)
-        code = ask(job, "SELECT max(id) FROM main.thread", 0, 0, 0, &count);
-    else if (by == SUMS_BY_PROCESS)
-        code = ask(job, "SELECT max(id) FROM main.process", 0, 0, 0, &count);
+    if (by != SUMS_BY_CALLSITE)
+        code = ask(job,
+                   by == SUMS_BY_THREAD ? "SELECT max(id) FROM main.thread"
+                                        : "SELECT max(id) FROM main.process",
+                   0, 0, 0, &count);
+    if (code == SQLITE_OK && by != SUMS_BY_CALLSITE) /* ids that are made up must not cost memory */
+        code = ask(job,
+                   by == SUMS_BY_THREAD ? "SELECT count(*) FROM main.thread"
+                                        : "SELECT count(*) FROM main.process",
+                   0, 0, 0, &rows);
     if (code != SQLITE_OK)
         return code;
-    if (count < 0 || (by != SUMS_BY_CALLSITE && count > OWNERS_MAX))
+    if (by != SUMS_BY_CALLSITE && (count != rows || count > OWNERS_MAX))
         return fail(job, "the store is damaged: %s", "its ids have gaps");
     sums->count = (uint32_t)count;
     sums->n = sqlite3_malloc64(((size_t)count + 1) * sizeof *sums->n);

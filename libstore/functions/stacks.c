@@ -80,6 +80,35 @@ static int each_row(struct load *load, const char *sql,
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
+/* ---- Trust ---- */
+
+/* A file of somebody else may have views under the names of tables, which never end, or virtual
+ * tables.  fxtq refuses such a file when it opens it; another program that loads the functions does
+ * not.  */
+int stacks_check_tables(sqlite3 *db, char **error)
+{
+    static const char sql[] =
+        "SELECT column1 FROM (VALUES ('callsite'), ('frame'), ('symbol'), ('string'), ('module'), "
+        "('capture'), ('sample_type'), ('callsite_sum'), ('process'), ('thread'), ('cpu_sample'), "
+        "('heap_event'), ('profile_sample'), ('profile_value'), ('arg'), ('arg_set_end')) "
+        "WHERE NOT EXISTS (SELECT 1 FROM main.sqlite_master "
+        "WHERE name = column1 AND type = 'table' AND rootpage > 0)";
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        *error = sqlite3_mprintf("the store is damaged: it has no table %s",
+                                 (const char *)sqlite3_column_text(statement, 0));
+        code = SQLITE_CORRUPT;
+    } else if (code != SQLITE_DONE && code != SQLITE_NOMEM) {
+        *error = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+    }
+    (void)sqlite3_finalize(statement);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
 /* ---- Call sites ---- */
 
 static int take_callsite(struct load *load, sqlite3_stmt *row)
@@ -136,7 +165,9 @@ int stacks_refresh(sqlite3 *db, struct stacks **held, char **error)
     (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
     if (*held && (*held)->version == version)
         return SQLITE_OK;
-    code = load_callsites(db, version, &fresh, error);
+    code = stacks_check_tables(db, error);
+    if (code == SQLITE_OK)
+        code = load_callsites(db, version, &fresh, error);
     if (code != SQLITE_OK)
         return code;
     stacks_drop(*held);

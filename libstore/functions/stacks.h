@@ -2,8 +2,8 @@
  *
  * Loaded once a connection, and again when the store has changed: a stack is then walked without
  * SQL, and "is this function in that stack" is one bit.  Ids are those of the store, which count
- * from 1 without gaps; a store that breaks this, or whose parents do not come before their
- * children, is damaged (SQLITE_CORRUPT).  */
+ * from 1 without gaps; a store that breaks this, whose parents do not come before their children,
+ * or that lacks a table that the functions read, is damaged (SQLITE_CORRUPT).  */
 #ifndef STORE_FUNCTIONS_STACKS_H
 #define STORE_FUNCTIONS_STACKS_H
 
@@ -49,6 +49,9 @@ struct stacks {
  * SQLITE_OK, SQLITE_NOMEM, SQLITE_CORRUPT, or what reading gave; *error (sqlite3_malloc()) then
  * says why, or is NULL.  */
 int stacks_refresh(sqlite3 *db, struct stacks **held, char **error);
+
+/* Whether all that the functions read are tables.  As above.  */
+int stacks_check_tables(sqlite3 *db, char **error);
 
 /* Frames, symbols, strings and modules.  As above.  */
 int stacks_load_names(sqlite3 *db, struct stacks *stacks, char **error);

@@ -298,6 +298,8 @@ static int make_graph(struct cursor *cursor, const struct table *table,
     }
     code = (table->kind == CALLERS ? graph_callers : graph_callees)(&graph, &cursor->graph);
     graph_release(&graph);
+    if (code == SQLITE_TOOBIG)
+        *error = sqlite3_mprintf("callers() of '%s' is too large a tree: match less", pattern);
     return code;
 }
 
