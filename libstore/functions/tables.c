@@ -234,31 +234,64 @@ static const char *text_argument(const struct cursor *cursor, enum argument argu
     return value ? (const char *)sqlite3_value_text(value) : NULL; /* NULL for NULL too */
 }
 
-static sqlite3_int64 number_argument(const struct cursor *cursor, enum argument argument,
-                                     bool *given)
+/* *out and *given, or SQLITE_ERROR with *error for what is no whole number.  */
+static int number_argument(const struct cursor *cursor, enum argument argument, const char *name,
+                           sqlite3_int64 *out, bool *given, char **error)
 {
     sqlite3_value *value = cursor->arguments[argument];
+    int type = value ? sqlite3_value_numeric_type(value) : SQLITE_NULL;
 
-    *given = value && sqlite3_value_type(value) != SQLITE_NULL;
-    return *given ? sqlite3_value_int64(value) : 0;
+    *given = type != SQLITE_NULL;
+    *out = *given ? sqlite3_value_int64(value) : 0;
+    if (type == SQLITE_NULL || type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+        return SQLITE_OK;
+    *error = sqlite3_mprintf("%s: '%s' is not a number", name, sqlite3_value_text(value));
+    return SQLITE_ERROR;
 }
 
-static void read_selection(const struct cursor *cursor, struct selection *selection)
+/* *out as a list of numbers, "100,200"; or SQLITE_ERROR with *error.  */
+static int list_argument(const struct cursor *cursor, enum argument argument, const char *name,
+                         const char **out, char **error)
+{
+    const char *text = text_argument(cursor, argument);
+    size_t digits = 0;
+
+    *out = text;
+    for (const char *next = text; next; next = next[digits] ? next + digits + 1 : NULL) {
+        digits = strspn(next, "0123456789");
+        if (digits > 0 && (next[digits] == ',' || next[digits] == '\0'))
+            continue;
+        *error = sqlite3_mprintf("%s: '%s' is not a list of numbers", name, text);
+        return SQLITE_ERROR;
+    }
+    return SQLITE_OK;
+}
+
+static int read_selection(const struct cursor *cursor, struct selection *selection, char **error)
 {
     bool given;
+    int code;
 
     *selection = (struct selection){ .type = text_argument(cursor, TYPE),
                                      .focus = text_argument(cursor, FOCUS),
                                      .ignore = text_argument(cursor, IGNORE),
                                      .hide = text_argument(cursor, HIDE),
                                      .show_from = text_argument(cursor, SHOW_FROM),
-                                     .pids = text_argument(cursor, PID),
-                                     .tids = text_argument(cursor, TID),
-                                     .comms = text_argument(cursor, COMM),
-                                     .cpus = text_argument(cursor, CPU) };
-    selection->capture = number_argument(cursor, CAPTURE, &given);
-    selection->from_ts = number_argument(cursor, FROM_TS, &selection->has_from);
-    selection->limit_ts = number_argument(cursor, LIMIT_TS, &selection->has_limit);
+                                     .comms = text_argument(cursor, COMM) };
+    code = list_argument(cursor, PID, "pid", &selection->pids, error);
+    if (code == SQLITE_OK)
+        code = list_argument(cursor, TID, "tid", &selection->tids, error);
+    if (code == SQLITE_OK)
+        code = list_argument(cursor, CPU, "cpu", &selection->cpus, error);
+    if (code == SQLITE_OK)
+        code = number_argument(cursor, CAPTURE, "capture", &selection->capture, &given, error);
+    if (code == SQLITE_OK)
+        code = number_argument(cursor, FROM_TS, "from_ts", &selection->from_ts,
+                               &selection->has_from, error);
+    if (code == SQLITE_OK)
+        code = number_argument(cursor, LIMIT_TS, "limit_ts", &selection->limit_ts,
+                               &selection->has_limit, error);
+    return code;
 }
 
 /* ---- Answers ---- */
@@ -326,7 +359,9 @@ static int answer(struct cursor *cursor, const struct table *table, char **error
     size_t by = 0;
     int code;
 
-    read_selection(cursor, &selection);
+    code = read_selection(cursor, &selection, error);
+    if (code != SQLITE_OK)
+        return code;
     while (by_name && by < 6 && strcmp(names[by], by_name) != 0)
         by++;
     if (by == 6 || (by > 3 && table->kind != CALL_TOP)) {
