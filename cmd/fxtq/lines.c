@@ -18,6 +18,7 @@
 #define HISTORY_LINES 2000
 
 static lines_words complete_with;
+static const char *files_behind;
 static char *history_path; /* NULL: there is no place for it */
 
 const char *lines_library(void)
@@ -36,7 +37,7 @@ static char *next_match(const char *text, int state)
 
     if (state == 0)
         index = 0;
-    word = complete_with(text, index++, rl_line_buffer && strcmp(rl_line_buffer, text) == 0);
+    word = complete_with(text, index++, rl_line_buffer ? rl_line_buffer : "");
     if (!word)
         return NULL;
     copy = strdup(word);
@@ -47,7 +48,10 @@ static char **complete(const char *text, int start, int end)
 {
     (void)start;
     (void)end;
-    rl_attempted_completion_over = 1; /* never file names */
+    rl_attempted_completion_over = !rl_line_buffer ||
+                                   strncmp(rl_line_buffer, files_behind, strlen(files_behind)) != 0;
+    if (!rl_attempted_completion_over)
+        return NULL;
     return rl_completion_matches(text, next_match);
 }
 
@@ -98,11 +102,12 @@ static int read_character(FILE *stream)
     return (int)character;
 }
 
-void lines_start(lines_words words)
+void lines_start(lines_words words, const char *file_command)
 {
     static char breaks[] = " \t\n\"\\'`@$><=;|&{(,*+-/%";
 
     complete_with = words;
+    files_behind = file_command;
     rl_getc_function = read_character;
     rl_readline_name = "fxtq";
     rl_attempted_completion_function = complete;
@@ -128,15 +133,35 @@ char *lines_read(const char *prompt)
     return readline(prompt);
 }
 
+/* The history has one line for a statement: line ends become blanks, and comments that go on to
+ * them, which would swallow the rest, nothing.  */
+static void join_lines(char *line)
+{
+    char *to = line, quote = 0;
+
+    for (const char *from = line; *from; from++) {
+        if (quote) {
+            quote = *from == quote ? 0 : quote;
+        } else if (*from == '\'' || *from == '"' || *from == '`') {
+            quote = *from;
+        } else if (from[0] == '-' && from[1] == '-') {
+            from += strcspn(from, "\n");
+            if (*from == '\0')
+                break;
+        }
+        *to++ = *from == '\n' ? ' ' : *from;
+    }
+    *to = '\0';
+}
+
 void lines_remember(const char *statement)
 {
     char *line = strdup(statement);
 
-    for (char *c = line; c && *c; c++)
-        if (*c == '\n')
-            *c = ' ';
-    if (line)
+    if (line) {
+        join_lines(line);
         (void)add_history(line);
+    }
     free(line);
 }
 
@@ -147,9 +172,10 @@ const char *lines_library(void)
     return "no libedit";
 }
 
-void lines_start(lines_words words)
+void lines_start(lines_words words, const char *file_command)
 {
     (void)words;
+    (void)file_command;
 }
 
 void lines_end(void)

@@ -9,11 +9,12 @@
 /* "libedit" or "no libedit", for --version.  */
 const char *lines_library(void);
 
-/* words gives what text may become, one after the other from index 0, and NULL at the end.
- * at_start: text begins the line.  Strings are borrowed for the call.  */
-typedef const char *(*lines_words)(const char *text, size_t index, bool at_start);
+/* words gives what text, at the end of line, may become, one after the other from index 0, and NULL
+ * at the end.  Strings are borrowed for the call.  */
+typedef const char *(*lines_words)(const char *text, size_t index, const char *line);
 
-void lines_start(lines_words words);
+/* Behind file_command, as in ".read ", files are completed.  */
+void lines_start(lines_words words, const char *file_command);
 void lines_end(void); /* keeps the history for the next time */
 
 /* The next line without its end, from malloc(); NULL at the end of input, and after SIGINT

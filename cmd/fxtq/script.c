@@ -44,6 +44,7 @@ static enum cli_exit fail_at(const struct session *session, int code, const char
 
     if ((code & 0xff) != SQLITE_ERROR || (within < 0 && !name))
         return session_fail(session, code);
+    session_settle(session);
     offset += within >= 0 ? (size_t)within : strspn(statement, " \t\r\n");
     for (size_t i = 0; i < offset; i++)
         line += sql[i] == '\n';
@@ -104,11 +105,13 @@ static enum cli_exit bind_all(struct session *session, sqlite3_stmt *statement)
         const char *value;
 
         if (!name || name[0] == '?') {
+            session_settle(session);
             cli_error("parameters need names: write :name, and give -p name=VALUE");
             return CLI_USAGE;
         }
         value = parameter_value(session, name + 1);
         if (!value) {
+            session_settle(session);
             cli_error("%s has no value: give -p %s=VALUE", name, name + 1);
             return CLI_USAGE;
         }
@@ -185,7 +188,7 @@ static int run_statement(struct session *session, sqlite3_stmt *statement, struc
 {
     size_t count = (size_t)sqlite3_column_count(statement);
     struct format_column *columns = cli_allocate(count, sizeof *columns);
-    int64_t start = now_ns();
+    int64_t start = now_ns(), duration_ns;
     int code;
 
     session_begin_statement(session);
@@ -201,8 +204,11 @@ static int run_statement(struct session *session, sqlite3_stmt *statement, struc
         format_end(format);
     free(columns);
     session->deadline_ns = 0;
-    if (session->timer && code == SQLITE_DONE)
-        cli_note("%.3f s", (double)(now_ns() - start) / 1e9);
+    duration_ns = now_ns() - start;
+    if (session->timer && code == SQLITE_DONE) {
+        session_settle(session);
+        cli_note("%.3f s", (double)duration_ns / 1e9);
+    }
     return code;
 }
 

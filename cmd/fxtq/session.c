@@ -268,8 +268,17 @@ void session_end(struct session *session)
     session->parameters_used = NULL;
 }
 
+void session_settle(const struct session *session)
+{
+    if (session->settle)
+        session->settle(session->settle_context);
+    else if (session->output)
+        (void)cli_output_flush(session->output);
+}
+
 enum cli_exit session_fail(const struct session *session, int code)
 {
+    session_settle(session);
     switch (code & 0xff) {
     case SQLITE_INTERRUPT:
         if (session->timed_out)

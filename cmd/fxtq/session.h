@@ -26,6 +26,10 @@ struct session {
     struct cli_output *output;
     bool timer; /* say on stderr how long each statement took */
 
+    /* Called before a message, so that it comes behind the rows: NULL flushes output.  */
+    void (*settle)(void *context);
+    void *settle_context;
+
     /* For session.c and script.c only.  */
     int64_t deadline_ns;
     bool preparing;
@@ -45,6 +49,9 @@ void session_begin_statement(struct session *session);
  * where: CLI_USAGE for what is wrong with the SQL, CLI_DAMAGED for a damaged store, CLI_ENVIRONMENT
  * for the rest.  Rows printed before stay.  */
 enum cli_exit script_run(struct session *session, const char *sql, const char *name);
+
+/* Let what was printed so far appear before a message.  */
+void session_settle(const struct session *session);
 
 /* Parameters that no statement had: a mistyped name.  CLI_OK or CLI_USAGE with a message.  */
 enum cli_exit script_check_parameters(const struct session *session);

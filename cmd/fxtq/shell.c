@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cli/width.h"
 #include "cmd/fxtq/files.h"
 #include "cmd/fxtq/lines.h"
 #include "cmd/fxtq/pager.h"
@@ -13,6 +14,7 @@
 
 struct shell {
     struct session *session;
+    struct pager pager;
     const char *path;
     bool pages;
     bool quits;
@@ -34,33 +36,88 @@ static void set_switch(const char *name, const char *value, bool *out, bool inve
         cli_error("%s takes on or off", name);
 }
 
+/* Output goes through the pager until end_pager(), if it is on.  */
+static void start_pager(struct shell *shell)
+{
+    shell->session->format.columns = cli_columns(stdout); /* the window may have another size now */
+    if (shell->pages)
+        pager_start(&shell->pager, shell->session->output);
+}
+
+/* Called before messages too: they come behind the rows.  */
+static void end_pager(void *context)
+{
+    struct shell *shell = context;
+
+    (void)cli_output_flush(shell->session->output);
+    pager_end(&shell->pager, shell->session->output);
+}
+
 static void run_sql(struct shell *shell, const char *sql, const char *name)
 {
-    struct pager pager = { .pid = 0 };
-
     interrupt_forget();
-    if (shell->pages)
-        pager_start(&pager, shell->session->output);
+    start_pager(shell);
     (void)script_run(shell->session, sql, name);
-    (void)cli_output_flush(shell->session->output);
-    pager_end(&pager, shell->session->output);
+    end_pager(shell);
+}
+
+static void show(struct shell *shell, const struct text *text)
+{
+    start_pager(shell);
+    (void)cli_output_write(shell->session->output, text->bytes, text->length);
+    end_pager(shell);
+}
+
+/* Names in columns, top to bottom, as many as the terminal has room for.  */
+static void add_names(struct text *text, const struct cli_texts *names, size_t columns)
+{
+    size_t widest = 1, across, down;
+
+    for (size_t i = 0; i < names->count; i++)
+        if (width_text(names->items[i], strlen(names->items[i])) > widest)
+            widest = width_text(names->items[i], strlen(names->items[i]));
+    across = columns > widest ? (columns + 2) / (widest + 2) : 1;
+    down = (names->count + across - 1) / across;
+    for (size_t row = 0; row < down; row++) {
+        for (size_t i = row; i < names->count; i += down) {
+            size_t width = width_text(names->items[i], strlen(names->items[i]));
+
+            text_addf(text, "%s%*s", names->items[i],
+                      i + down < names->count ? (int)(widest - width + 2) : 0, "");
+        }
+        text_adds(text, "\n");
+    }
 }
 
 static void do_tables(struct shell *shell, char **arguments)
 {
-    struct text sql = { .bytes = NULL };
+    static const char by_name[] =
+        "SELECT name FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM "
+        "temp.sqlite_schema) WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND (?1 "
+        "IS NULL OR name LIKE ?1) ORDER BY name";
+    struct cli_texts names = { .items = NULL };
+    struct text text = { .bytes = NULL };
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(shell->session->db, by_name, -1, &statement, NULL);
 
-    text_adds(&sql,
-              "SELECT iif(rootpage = 0 AND type = 'table', 'virtual', type) AS type, name FROM "
-              "(SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM temp.sqlite_schema) "
-              "WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'");
-    if (arguments[0]) {
-        text_adds(&sql, " AND name LIKE ");
-        text_add_literal(&sql, arguments[0]);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, arguments[0], -1, SQLITE_STATIC);
+    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        struct text name = { .bytes = NULL };
+        const char *bytes = (const char *)sqlite3_column_text(statement, 0);
+
+        text_add_visible(&name, bytes ? bytes : "", bytes ? strlen(bytes) : 0);
+        cli_texts_add(&names, name.bytes);
     }
-    text_adds(&sql, " ORDER BY type, name");
-    run_sql(shell, sql.bytes, NULL);
-    free(sql.bytes);
+    if (sqlite3_finalize(statement) != SQLITE_OK || code != SQLITE_OK)
+        cli_error("%s", sqlite3_errmsg(shell->session->db));
+    add_names(&text, &names, cli_columns(stdout));
+    if (names.count > 0)
+        show(shell, &text);
+    for (size_t i = 0; i < names.count; i++)
+        free((char *)names.items[i]);
+    free(names.items);
+    free(text.bytes);
 }
 
 /* The stored text of what is called so; all of it without a name.  */
@@ -71,7 +128,6 @@ static void do_schema(struct shell *shell, char **arguments)
         "temp.sqlite_schema) WHERE sql IS NOT NULL AND (?1 IS NULL OR name LIKE ?1 OR tbl_name "
         "LIKE "
         "?1) ORDER BY tbl_name, type = 'index', name";
-    struct pager pager = { .pid = 0 };
     struct text text = { .bytes = NULL };
     sqlite3_stmt *statement;
 
@@ -96,11 +152,7 @@ static void do_schema(struct shell *shell, char **arguments)
         cli_error("there is no table, view or index '%s'", arguments[0] ? arguments[0] : "");
         return;
     }
-    if (shell->pages)
-        pager_start(&pager, shell->session->output);
-    (void)cli_output_write(shell->session->output, text.bytes, text.length);
-    (void)cli_output_flush(shell->session->output);
-    pager_end(&pager, shell->session->output);
+    show(shell, &text);
     free(text.bytes);
 }
 
@@ -185,9 +237,11 @@ static const struct shell_command {
     const char *help;
     void (*run)(struct shell *shell, char **arguments);
 } commands[] = {
+    { ".exit", "", 0, 0, "the same as .quit", do_quit },
     { ".format", "FORMAT", 1, 1, "table, box, csv, tsv, json, jsonl, markdown or html", do_format },
     { ".headers", "on|off", 1, 1, "whether the names of columns are printed", do_headers },
     { ".help", "", 0, 0, "show this", do_help },
+    { ".mode", "FORMAT", 1, 1, "the same as .format", do_format },
     { ".pager", "on|off", 1, 1, "whether long output goes through $FXTQ_PAGER or $PAGER",
       do_pager },
     { ".parameter", "NAME VALUE", 2, 2, "what :NAME stands for from now on", do_parameter },
@@ -258,15 +312,58 @@ static void run_command(struct shell *shell, char *line)
 
 /* ---- Completion ---- */
 
-static const char *complete(const char *text, size_t index, bool at_start)
+/* The index-th of names that begins with text.  */
+static const char *match(const char *const *names, const char *text, size_t index)
 {
-    if (at_start && text[0] == '.') {
-        for (size_t i = 0; i < COMMANDS; i++)
+    for (; *names; names++)
+        if (strncmp(*names, text, strlen(text)) == 0 && index-- == 0)
+            return *names;
+    return NULL;
+}
+
+static bool is_shouted(const char *text)
+{
+    return *text && strcspn(text, "abcdefghijklmnopqrstuvwxyz") == strlen(text);
+}
+
+/* A word of SQL: behind the dot of "s.call" a column, a keyword in the letters that are typed.  */
+static const char *complete_sql(const char *text, size_t index)
+{
+    static char word[300];
+    const char *dot = strrchr(text, '.');
+    const char *start = dot ? dot + 1 : text;
+    const char *found = words_match(&words, start, index);
+
+    if (!found || strlen(found) + (size_t)(start - text) >= sizeof word)
+        return NULL;
+    (void)snprintf(word, sizeof word, "%.*s%s", (int)(start - text), text, found);
+    if (is_shouted(start) && sqlite3_keyword_check(found, (int)strlen(found)))
+        for (char *c = word + (start - text); *c; c++)
+            if (*c >= 'a' && *c <= 'z')
+                *c = (char)(*c - 'a' + 'A');
+    return word;
+}
+
+static const char *complete(const char *text, size_t index, const char *line)
+{
+    static const char *const switches[] = { "on", "off", NULL };
+
+    if (line[0] != '.')
+        return *text ? complete_sql(text, index) : NULL;
+    for (size_t i = 0; i < COMMANDS; i++) {
+        size_t length = strlen(commands[i].name);
+
+        if (strcmp(line, text) == 0) {
             if (strncmp(commands[i].name, text, strlen(text)) == 0 && index-- == 0)
                 return commands[i].name;
-        return NULL;
+        } else if (strncmp(line, commands[i].name, length) == 0 && line[length] == ' ') {
+            if (strcmp(commands[i].arguments, "FORMAT") == 0)
+                return match(format_names, text, index);
+            if (strcmp(commands[i].arguments, "on|off") == 0)
+                return match(switches, text, index);
+        }
     }
-    return *text ? words_match(&words, text, index) : NULL;
+    return strcmp(line, text) != 0 && *text ? complete_sql(text, index) : NULL;
 }
 
 /* ---- The loop ---- */
@@ -335,9 +432,12 @@ enum cli_exit shell_run(struct session *session, const char *path)
     cli_note("%s: %s.  .help for help, .quit to leave", path,
              session->write ? "open for writing" : "read-only");
     words_load(&words, session->db);
-    lines_start(complete);
+    lines_start(complete, ".read ");
+    session->settle = end_pager;
+    session->settle_context = &shell;
     loop(&shell);
     lines_end();
+    session->settle = NULL;
     words_release(&words);
     for (size_t i = 0; i < shell.parameter_count; i++)
         free(shell.parameter_texts[i]);

@@ -55,6 +55,14 @@ static void add_view_columns(struct words *words, sqlite3 *db)
     }
 }
 
+/* Of the table functions, which are in no list: among them what they are filtered by.  */
+static const char *const function_columns[] = {
+    "name",  "file",   "line",  "module",    "self_count", "count",    "self",
+    "total", "owner",  "level", "value",     "label",      "type",     "per",
+    "focus", "ignore", "hide",  "show_from", "from_ts",    "limit_ts", "pid",
+    "tid",   "comm",   "cpu",   "capture",   NULL
+};
+
 /* SQLite's keywords, in small letters: what is typed keeps its case.  */
 static void add_keywords(struct words *words)
 {
@@ -99,6 +107,8 @@ void words_load(struct words *words, sqlite3 *db)
         words, db,
         "SELECT name FROM pragma_function_list WHERE name GLOB '[a-z]*' AND name <> 'fxt_add'");
     add_column(words, db, "SELECT name FROM pragma_module_list");
+    for (const char *const *name = function_columns; *name; name++)
+        add(words, *name, strlen(*name));
     if (words->count == 0)
         return;
     qsort(words->items, words->count, sizeof *words->items, compare);

@@ -63,19 +63,21 @@ class Shell:
             self.wait(prompt)
 
     def end(self, text="\x04"):
-        limit = time.time() + 20
+        limit = time.time() + 60
         self.type(text)
         while time.time() < limit:
             if not select.select([self.fd], [], [], 0.5)[0]:
                 self.type(text) # what is typed before the terminal is ready for it gets lost
                 continue
             try:
-                if os.read(self.fd, 65536):
+                part = os.read(self.fd, 65536)
+                if part:
+                    self.seen += part.decode("utf-8", "replace")
                     continue
             except OSError:
                 pass
             return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        raise SystemExit("the shell does not end")
+        raise SystemExit("the shell does not end: %r" % self.seen)
 
 
 shell = Shell()
@@ -87,7 +89,9 @@ shell.line("SELECT nowhere;", "no such column: nowhere")
 shell.line(".tables cpu%", "cpu_sample")
 shell.line(".schema frame_name", "CREATE VIEW frame_name AS")
 shell.line(".schema nowhere", "there is no table, view or index 'nowhere'")
-shell.line(".format csv", "")
+shell.line(".tables nowhere", "")
+shell.line("SELECT 8 * 8; SELECT nowhere;", "64 │\n└───────┘\nfxtq: no such column") # a message comes behind the rows
+shell.line(".mode csv", "")
 shell.line("SELECT 'a' AS x, 2 AS y;", "x,y")
 shell.line(".headers off", "")
 shell.line("SELECT 'b' AS z, 3 AS y;", "b,3")
@@ -126,6 +130,22 @@ if has_libedit:
     shell.type("SELECT fold\t")
     shell.wait("folded")
     shell.line("(1);", "fxtq> ", "")
+    shell.type("SELECT s.wei\t")
+    shell.wait("s.weight")
+    shell.line(" FROM cpu_sample AS s WHER\t 0;", "WHERE 0;") # in the letters that are typed
+    shell.type(".timer of\t")
+    shell.wait(".timer off")
+    shell.line("", "fxtq> ", "")
+    shell.type(".read some.s\t")
+    shell.wait(".read some.sql")
+    shell.line("", "144")
+    shell.type("SELECT 3 -- three, as a comment\n")
+    shell.wait("...> ")
+    shell.line("* 5;", "15")
+    shell.type("\x1b[A") # in one line
+    shell.wait("SELECT 3  * 5;")
+    shell.line("", "15")
+    shell.line("SELECT folded(1);", "fxtq> ", "")
     shell.type("\x1b[A") # the statement before
     shell.wait("SELECT folded(1);")
     shell.type("\n")
@@ -141,7 +161,7 @@ if has_libedit:
     shell.wait("folded(1);")
     shell.type("\n")
     shell.wait("fxtq> ")
-    assert shell.end(".quit\n") == 0
+    assert shell.end(".exit\n") == 0
 
 shell = Shell(PAGER="./page.sh")
 shell.type("SELECT 77;\n")
