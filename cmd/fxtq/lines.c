@@ -79,6 +79,11 @@ static char *find_history(void)
     return path;
 }
 
+/* A Control-D that is typed while a statement runs ends the input of the terminal as it is then:
+ * libedit, which has it otherwise, gets a NUL.  */
+#define CONTROL_D '\4'
+static bool at_start;
+
 /* The next character from the terminal.  libedit's own goes on reading after a signal; this one
  * gives up, so that Control-C leaves the line.  */
 static int read_character(FILE *stream)
@@ -95,6 +100,9 @@ static int read_character(FILE *stream)
             continue;
         if (got != 1)
             return EOF;
+        if (byte == '\0' && at_start)
+            byte = CONTROL_D;
+        at_start = false;
         size = mbrtowc(&character, &byte, 1, &state);
         if (size == (size_t)-1) /* not of the locale's encoding */
             return '?';
@@ -130,6 +138,7 @@ void lines_end(void)
 
 char *lines_read(const char *prompt)
 {
+    at_start = true;
     return readline(prompt);
 }
 

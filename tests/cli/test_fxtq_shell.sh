@@ -175,6 +175,12 @@ assert "<page>" not in seen, seen
 shell.wait("fxtq> ")
 assert shell.end(".quit\n") == 0
 
+# Control-D ends the shell, also when it is typed while a statement runs.
+shell = Shell()
+shell.type(endless.replace("FROM r)", "FROM r WHERE n < 500000)") + "\n")
+time.sleep(0.1)
+assert shell.end("\x04") == 0
+
 # A pager that ends early is no error.
 shell = Shell(FXTQ_PAGER="head -n 1")
 shell.type("WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 3000000) SELECT n FROM r;\n")
