@@ -14,7 +14,11 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
-MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+BASHCOMPDIR ?= $(DATADIR)/bash-completion/completions
+ZSHCOMPDIR ?= $(DATADIR)/zsh/site-functions
+FISHCOMPDIR ?= $(DATADIR)/fish/vendor_completions.d
 PKG_CONFIG ?= pkg-config
 OBJCOPY ?= objcopy
 AR ?= ar
@@ -94,10 +98,12 @@ BENCH_FILES := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 FXTGEN := $(O)/bench/fxtgen
 # Preloaded by sampler-capture heap, which looks for it beside its own folder.
 SHIM_FILE := $(O)/lib/fxt/libfxtheap.so
+# What completes command lines: the programs print it.
+COMPLETION_FILES := $(foreach p,$(PROGRAMS),$(O)/completion/bash/$(p) $(O)/completion/zsh/_$(p) $(O)/completion/fish/$(p).fish)
 GENERATE_OBJECTS := $(patsubst %.c,$(O)/%.o,$(wildcard bench/generate/*.c))
 
 .PHONY: all
-all: $(O)/.deps-build $(PROGRAM_FILES) $(STATIC_FILES) $(SHARED_FILES) $(SHIM_FILE) $(EXTENSION)
+all: $(O)/.deps-build $(PROGRAM_FILES) $(STATIC_FILES) $(SHARED_FILES) $(SHIM_FILE) $(EXTENSION) $(COMPLETION_FILES)
 
 .PHONY: help
 help:
@@ -183,6 +189,22 @@ $(O)/bin/$(1): $(call objects,$(1)) $(O)/cli.a $(foreach l,$(libs_$(1)),$(O)/lib
 	$$(Q)$$(CC) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(links_$(1)) $(foreach l,$(libs_$(1)),$(libs_$(l)))
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rules,$(p))))
+
+# The programs print them, so they have to run on the machine that builds.
+define completion_rules
+$(O)/completion/bash/$(1): $(O)/bin/$(1)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$< --completion=bash > $$@.part && mv $$@.part $$@
+
+$(O)/completion/zsh/_$(1): $(O)/bin/$(1)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$< --completion=zsh > $$@.part && mv $$@.part $$@
+
+$(O)/completion/fish/$(1).fish: $(O)/bin/$(1)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$< --completion=fish > $$@.part && mv $$@.part $$@
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call completion_rules,$(p))))
 
 # What a heap capture puts into other processes stands alone: no library but libc, and of ours the FIDL codec, all of it hidden.
 # The unwinder is the compiler's static one.  No sanitizers: their runtime must come first in a process.
@@ -327,6 +349,10 @@ install: all
 	$(Q)install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -m 644 $(wildcard man/*.5) $(DESTDIR)$(MANDIR)/man5
 	$(Q)install -m 755 $(PROGRAM_FILES) $(DESTDIR)$(BINDIR)
+	$(Q)install -d $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR)
+	$(Q)install -m 644 $(filter $(O)/completion/bash/%,$(COMPLETION_FILES)) $(DESTDIR)$(BASHCOMPDIR)
+	$(Q)install -m 644 $(filter $(O)/completion/zsh/%,$(COMPLETION_FILES)) $(DESTDIR)$(ZSHCOMPDIR)
+	$(Q)install -m 644 $(filter $(O)/completion/fish/%,$(COMPLETION_FILES)) $(DESTDIR)$(FISHCOMPDIR)
 	$(Q)install -m 644 $(STATIC_FILES) $(SHARED_FILES) $(EXTENSION) $(DESTDIR)$(LIBDIR)
 	$(Q)for l in $(LIBRARIES); do \
 	    ln -sf lib$$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/lib$$l.so; \

@@ -34,15 +34,15 @@ enum key {
 
 static const struct cli_option options[] = {
     { KEY_KIND, 0, "kind", "KIND",
-      "sampler: archive of sampler-capture (default)\n"
-      "profiler: file of Fuchsia's CPU profiler\n"
-      "region: raw per-CPU regions of the Zircon kernel sampler\n"
-      "spans: nested slices, out of order\n"
-      "events: records of 72 bytes with strings, threads and one argument\n"
-      "sched: context switches and wakeups\n"
+      "sampler: archive of sampler-capture (default); "
+      "profiler: file of Fuchsia's CPU profiler; "
+      "region: raw per-CPU regions of the Zircon kernel sampler; "
+      "spans: nested slices, out of order; "
+      "events: records of 72 bytes with strings, threads and one argument; "
+      "sched: context switches and wakeups; "
       "heap: allocations and their release, as messages of fuchsia.memory.sampler" },
     { KEY_MIX, 0, "mix", "LIST",
-      "instead of a kind: parts of the records that are events, sched, stacks and\n"
+      "instead of a kind: parts of the records that are events, sched, stacks and "
       "heap, as in events=70,sched=20,stacks=5,heap=5" },
     { KEY_SEED, 0, "seed", "N", "same seed, same bytes (default 1)" },
     { KEY_SIZE, 0, "size", "BYTES", "stop when the trace has this size; suffixes k, M, G" },
@@ -53,14 +53,14 @@ static const struct cli_option options[] = {
     { KEY_STACKS, 0, "stacks", "N", "distinct stacks, or names of events (default 1000)" },
     { KEY_DEPTH, 0, "depth", "N", "frames of the deepest stack (default 20)" },
     { KEY_ARGS, 0, "args", "N",
-      "events: instead of those of 72 bytes, ones with all strings and threads by index and\n"
+      "events: instead of those of 72 bytes, ones with all strings and threads by index and "
       "N numbers as arguments, of 16 and 8 bytes by turns: 24 bytes for 0, 48 for 2" },
     { KEY_RATE, 0, "rate", "N",
       "ticks a second (default 1000000000); times in the truth are ticks" },
     { KEY_TRUTH, 0, "truth", "FILE",
-      "write what a reader must find: a line 'process;frame;...;leaf N' a stack, sorted by\n"
-      "bytes; N counts samples or events, or is a slice's own nanoseconds; sched: the\n"
-      "nanoseconds that 'process;thread;state' lasted; heap: objects and bytes allocated\n"
+      "write what a reader must find: a line 'process;frame;...;leaf N' a stack, sorted by "
+      "bytes; N counts samples or events, or is a slice's own nanoseconds; sched: the "
+      "nanoseconds that 'process;thread;state' lasted; heap: objects and bytes allocated "
       "there, of these still in use, and released there; mix: the line begins with its part" },
     { 0 },
 };

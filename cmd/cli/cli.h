@@ -76,7 +76,7 @@ struct cli_command {
     const char *(*libraries)(void);
     bool stop_at_operand; /* the first operand ends the options, as for "-- COMMAND" */
 
-    /* What the first operand can be: word i with a phrase about it, NULL behind the last one.  NULL:
+    /* What the first operand can be: word i with a phrase on it, NULL behind the last.  NULL:
      * anything.  --help lists them if there is a title.  */
     const char *(*word)(size_t i, const char **brief);
     const char *word_title; /* "Reports" */

@@ -29,7 +29,7 @@ static const char functions[] =
     "    for word in $words\n"
     "        if test -n \"$waiting\"\n"
     "            set waiting\n"
-    "        else if test -z \"$ended\" -a \"$word\" = --\n"
+    "        else if test -z \"$ended\"; and test \"$word\" = --\n"
     "            set ended 1\n"
     "        else if test -n \"$ended\"; or not string match -q -- '-?*' $word\n"
     "            set operands (math $operands + 1)\n"
@@ -40,7 +40,10 @@ static const char functions[] =
     "            set waiting 1\n"
     "        end\n"
     "    end\n"
-    "    test -z \"$waiting\"; or return 1\n"
+    "    if test -n \"$waiting\" # fish asks for the option's own values\n"
+    "        test $argv[3] = options\n"
+    "        return\n"
+    "    end\n"
     "    if contains -- \"$command\" $$stops\n"
     "        test $operands -gt 0 -o -n \"$ended\"; and test $argv[3] = command; and return 0\n"
     "        test $operands -eq 0 -a -z \"$ended\"; and contains $argv[3] options command\n"
@@ -80,7 +83,7 @@ static const char functions[] =
     "        fxtq --format=tsv --no-header $store 'SELECT id FROM capture' 2>/dev/null |\n"
     "            string replace -r -- '^' \"$store#\"\n"
     "    else\n"
-    "        __fxt_files '\\.(fxtq|fxt(\\..*)?|pb|pb\\.gz|folded)$'\n"
+    "        __fxt_files '\\.(?:fxtq|fxt(?:\\..*)?|pb|pb\\.gz|folded)$'\n"
     "    end\n"
     "end\n"
     "\n"
@@ -107,7 +110,8 @@ static const char functions[] =
     "        end\n"
     "        set -e words[1]\n"
     "    end\n"
-    "    complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))\n"
+    "    set -l line \"$(string join ' ' -- (string escape -- $words) \"$(commandline -ct)\")\"\n"
+    "    string match -q -- '-*' \"$line\"; or complete \"--do-complete=$line\"\n"
     "end\n"
     "\n";
 
@@ -172,8 +176,8 @@ static const char *completer_of(enum cli_value value)
 {
     static const char *const completers[] = {
         [CLI_FOLDER] = "(__fish_complete_directories (__fxt_typed))",
-        [CLI_TRACE] = "(__fxt_files \"\\.fxt(\\..*)?\\$\")",
-        [CLI_STORE] = "(__fxt_files \"\\.fxt(q|\\..*)?\\$\")",
+        [CLI_TRACE] = "(__fxt_files \"\\.fxt(?:\\..*)?\\$\")",
+        [CLI_STORE] = "(__fxt_files \"\\.fxt(?:q|\\..*)?\\$\")",
         [CLI_RUN] = "(__fxt_runs)",
         [CLI_PROCESS] = "(__fish_complete_pids)",
         [CLI_COMMAND] = "(__fish_complete_command)",

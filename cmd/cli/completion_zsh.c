@@ -24,7 +24,7 @@ static const char functions[] =
     "  if [[ $PREFIX == *.fxtq(\\\\|)\\#* && -f $store ]]; then\n"
     "    captures=(${(f)\"$(_call_program captures fxtq --format=tsv --no-header ${(q)store} \\\n"
     "      \"'SELECT id FROM capture'\" 2>/dev/null)\"})\n"
-    "    compadd \"$@\" -- $store#$^captures\n"
+    "    compadd \"$@\" -- \"$store#\"$^captures\n"
     "  else\n"
     "    _files -g '*.(fxt(|q|.*)|pb|pb.gz|folded)(-.)' \"$@\"\n"
     "  fi\n"
