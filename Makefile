@@ -339,7 +339,7 @@ format:
 # ---- Installing ----
 
 # Public headers of a library beside its main one.
-MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h libprofile/codec/files.h libstore/export.h
+MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h libprofile/codec/files.h libstore/export.h libprofile/codec/profile_markup.h
 
 .PHONY: install
 install: all
@@ -356,14 +356,14 @@ install: all
 	$(Q)install -m 644 $(STATIC_FILES) $(SHARED_FILES) $(EXTENSION) $(DESTDIR)$(LIBDIR)
 	$(Q)for l in $(LIBRARIES); do \
 	    ln -sf lib$$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/lib$$l.so; \
-	    sed 's,^#include "lib[a-z]*/\(.*\)",#include "\1",' lib$$l/$$l.h > $(DESTDIR)$(INCLUDEDIR)/fxt/$$l.h; \
+	    sed 's,^#include "lib[a-z]*/\([a-z]*/\)*\([a-z_.]*\)",#include "\2",' lib$$l/$$l.h > $(DESTDIR)$(INCLUDEDIR)/fxt/$$l.h; \
 	    sed -e 's,@PREFIX@,$(PREFIX),;s,@LIBDIR@,$(LIBDIR),;s,@INCLUDEDIR@,$(INCLUDEDIR),;s,@VERSION@,$(VERSION),' \
 	        -e 's,@LZMA@,$(if $(HAVE_LZMA),-llzma ),' lib$$l/lib$$l.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lib$$l.pc; \
 	done
 	$(Q)for h in $(MORE_HEADERS); do \
-	    sed 's,^#include "lib[a-z]*/\(.*\)",#include "\1",' $$h > $(DESTDIR)$(INCLUDEDIR)/fxt/$${h##*/}; \
+	    sed 's,^#include "lib[a-z]*/\([a-z]*/\)*\([a-z_.]*\)",#include "\2",' $$h > $(DESTDIR)$(INCLUDEDIR)/fxt/$${h##*/}; \
 	done
-	$(Q)sed 's,^#include "lib[a-z]*/\(.*\)",#include "\1",' libsymbolize/markup.h > $(DESTDIR)$(INCLUDEDIR)/fxt/markup.h
+	$(Q)sed 's,^#include "lib[a-z]*/\([a-z]*/\)*\([a-z_.]*\)",#include "\2",' libsymbolize/markup.h > $(DESTDIR)$(INCLUDEDIR)/fxt/markup.h
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 
 .PHONY: clean

@@ -198,7 +198,7 @@ STORE_API void store_import_close(struct store_import *import);
 enum store_profile_format {
     STORE_PROFILE_PPROF = 1,  /* libprofile/codec/files.h tells it by profile_is_pprof() */
     STORE_PROFILE_FOLDED = 2, /* profile_is_folded(); one or two columns of numbers */
-    STORE_PROFILE_MARKUP = 3, /* libprofile/codec/markup.h: profile_is_markup() */
+    STORE_PROFILE_MARKUP = 3, /* libprofile/codec/profile_markup.h: profile_is_markup() */
 };
 
 /* What store_import_profile() tells.  */

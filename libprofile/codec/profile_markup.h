@@ -1,4 +1,4 @@
-/* markup.h - logs with symbolizer markup as profiles: every backtrace is a sample.
+/* profile_markup.h - logs with symbolizer markup as profiles: every backtrace is a sample.
  *
  * "section 1" means docs/formats/symbolizer.md.  A backtrace is a run of {{{bt:0:...}}},
  * {{{bt:1:...}}}, ..., alone on their lines or not; other lines may come between them.  Addresses
