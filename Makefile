@@ -210,7 +210,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call completion_rules,$(p))))
 # The unwinder is the compiler's static one.  No sanitizers: their runtime must come first in a process.
 SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libfxt/fidl/*.c)
 SHIM_OBJECTS := $(patsubst %.c,$(O)/shim/%.o,$(SHIM_SOURCES))
-SHIM_FLAGS := $(filter-out -fsanitize% -fno-sanitize%,$(BASE_FLAGS)) -DFIDL_API= -fno-omit-frame-pointer -fno-builtin-malloc -funwind-tables
+SHIM_FLAGS := $(filter-out -fsanitize% -fno-sanitize%,$(BASE_FLAGS)) -DFIDL_API= -fno-omit-frame-pointer -fno-builtin-malloc -funwind-tables -fno-plt
 
 $(O)/shim/%.o: %.c | $(O)/.deps-build
 	$(Q)mkdir -p $(@D)
@@ -241,7 +241,7 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call ob
 TEST_OBJECTS := $(foreach l,$(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
 # Of the preloaded library, what replaces nothing.
-TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi)
+TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi stack)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
 # libdwarf is what the decoder of DWARF is compared with.
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.

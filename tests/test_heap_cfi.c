@@ -11,33 +11,24 @@
 
 #define MAX_FRAMES 4096
 
-struct stack {
-    uint64_t frames[MAX_FRAMES];
-    size_t count;
-};
-
-static struct stack fast, sure;
+static uint64_t fast_frames[MAX_FRAMES], sure_frames[MAX_FRAMES];
+static struct cfi_walk fast = { .stack = fast_frames, .room = MAX_FRAMES };
+static size_t sure_count;
 static bool was_simple;
-
-static bool take(void *context, uint64_t pc)
-{
-    struct stack *stack = context;
-
-    stack->frames[stack->count++] = pc;
-    return stack->count < MAX_FRAMES;
-}
 
 static _Unwind_Reason_Code take_sure(struct _Unwind_Context *context, void *argument)
 {
-    return take(argument, _Unwind_GetIP(context)) ? _URC_NO_REASON : _URC_END_OF_STACK;
+    (void)argument;
+    sure_frames[sure_count++] = _Unwind_GetIP(context);
+    return sure_count < MAX_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 // NOLINTBEGIN(bugprone-signal-handler): that it may be called there is what one test is about
 __attribute__((noinline)) static int look(void)
 {
-    fast.count = sure.count = 0;
-    was_simple = shim_cfi_walk((uintptr_t)__builtin_frame_address(0), take, &fast);
-    (void)_Unwind_Backtrace(take_sure, &sure);
+    fast.count = sure_count = 0;
+    was_simple = shim_cfi_walk((uintptr_t)__builtin_frame_address(0), &fast);
+    (void)_Unwind_Backtrace(take_sure, NULL);
     return (int)fast.count;
 }
 // NOLINTEND(bugprone-signal-handler)
@@ -51,10 +42,10 @@ static void compare(void)
     ck_assert(!was_simple);
     return;
 #endif
-    while (sure.count > 0 && sure.frames[sure.count - 1] == 0)
-        sure.count--;
-    ck_assert_uint_eq(fast.count, sure.count - 1);
-    ck_assert_mem_eq(fast.frames, sure.frames + 1, fast.count * sizeof *fast.frames);
+    while (sure_count > 0 && sure_frames[sure_count - 1] == 0)
+        sure_count--;
+    ck_assert_uint_eq(fast.count, sure_count - 1);
+    ck_assert_mem_eq(fast_frames, sure_frames + 1, fast.count * sizeof *fast_frames);
 }
 
 START_TEST(walks_plain_frames)

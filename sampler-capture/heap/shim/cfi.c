@@ -1,6 +1,8 @@
 /* cfi.c - .eh_frame of x86-64 (System V ABI, LSB "Exception Frames", DWARF 5 section 6.4).  */
 #include "sampler-capture/heap/shim/cfi.h"
 
+#include "sampler-capture/heap/shim/stack.h"
+
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -423,25 +425,57 @@ static struct rule unpack(uint64_t packed)
     };
 }
 
-/* The object is part of the key: another one may be loaded where one was.  */
-static struct rule find_rule(const struct dl_find_object *object, uint64_t pc)
-{
-    uint64_t mark = (uint64_t)(uintptr_t)object->dlfo_eh_frame ^
-                    (uint64_t)(uintptr_t)object->dlfo_link_map << 20 ^
-                    (uint64_t)(uintptr_t)object->dlfo_map_end << 7;
-    uint64_t key = (pc ^ mark * UINT64_C(0xff51afd7ed558ccd)) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = key >> 51;
-    uint64_t packed = atomic_load_explicit(&kept[at].packed, memory_order_relaxed);
-    struct rule rule;
+/* The object that the last program counter was in: callers often are in the same one.  */
+struct object {
+    uint64_t start, size;
+    const uint8_t *header;
+    /* Part of the key of its rules, since another one may be loaded where one was.  */
+    uint64_t mark;
+};
 
-    if ((packed & 1) &&
-        (atomic_load_explicit(&kept[at].check, memory_order_relaxed) ^ packed) == key)
-        return unpack(packed);
-    rule = read_rule(object->dlfo_eh_frame, pc);
+static bool find_object(uint64_t pc, struct object *object, struct cfi_walk *walk)
+{
+    struct dl_find_object found;
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (_dl_find_object((void *)(uintptr_t)pc, &found) != 0)
+        return false;
+    if (walk->visit)
+        walk->visit(walk, &found);
+    object->start = (uint64_t)(uintptr_t)found.dlfo_map_start;
+    object->size = (uint64_t)(uintptr_t)found.dlfo_map_end - object->start;
+    object->header = found.dlfo_eh_frame;
+    object->mark = ((uint64_t)(uintptr_t)found.dlfo_eh_frame ^
+                    (uint64_t)(uintptr_t)found.dlfo_link_map << 20 ^
+                    (uint64_t)(uintptr_t)found.dlfo_map_end << 7) *
+                   UINT64_C(0xff51afd7ed558ccd);
+    return true;
+}
+
+static __attribute__((noinline)) uint64_t keep_rule(const struct object *object, uint64_t pc,
+                                                    uint64_t key, size_t at)
+{
+    struct rule rule = { .simple = false };
+    uint64_t packed;
+
+    if (object->header)
+        rule = read_rule(object->header, pc);
     packed = pack(&rule);
     atomic_store_explicit(&kept[at].packed, packed, memory_order_relaxed);
     atomic_store_explicit(&kept[at].check, key ^ packed, memory_order_relaxed);
-    return rule;
+    return packed;
+}
+
+static inline struct rule find_rule(const struct object *object, uint64_t pc)
+{
+    uint64_t key = (pc ^ object->mark) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = key >> 51;
+    uint64_t packed = atomic_load_explicit(&kept[at].packed, memory_order_relaxed);
+
+    if (!(packed & 1) ||
+        (atomic_load_explicit(&kept[at].check, memory_order_relaxed) ^ packed) != key)
+        packed = keep_rule(object, pc, key, at);
+    return unpack(packed);
 }
 
 /* ---- Walking ---- */
@@ -452,40 +486,75 @@ static uint64_t word_at(uint64_t address)
     return *(const uint64_t *)(uintptr_t)address;
 }
 
-bool shim_cfi_walk(uintptr_t frame, cfi_take_fn take, void *context)
+struct registers {
+    uint64_t pc, rsp, rbp;
+};
+
+/* What a caller had, by its frame pointer.  Callers' frames lie higher.  */
+static bool step_by_pointer(struct registers *registers)
 {
-    uint64_t rbp = word_at(frame), pc = word_at(frame + 8), rsp = frame + 16;
+    uint64_t frame = registers->rbp;
 
-    while (pc != 0 && take(context, pc)) {
-        struct dl_find_object object;
-        struct rule rule;
-        uint64_t cfa;
+    if (frame < registers->rsp || frame % 8 != 0 || !shim_stack_has(frame, 16))
+        return false;
+    registers->rbp = word_at(frame);
+    registers->pc = word_at(frame + 8);
+    registers->rsp = frame + 16;
+    return true;
+}
 
-        // NOLINTNEXTLINE(performance-no-int-to-ptr)
-        if (_dl_find_object((void *)(uintptr_t)(pc - 1), &object) != 0 || !object.dlfo_eh_frame)
+static bool step(struct registers *registers, struct rule rule)
+{
+    uint64_t cfa = (rule.from_rbp ? registers->rbp : registers->rsp) + (uint64_t)rule.cfa_offset;
+
+    if (cfa <= registers->rsp || cfa % 8 != 0 || !shim_stack_has(cfa - 8, 8))
+        return false;
+    registers->pc = word_at(cfa - 8);
+    if (rule.saves_rbp) {
+        uint64_t saved = cfa + (uint64_t)(int64_t)rule.rbp_offset;
+
+        if (!shim_stack_has(saved, 8))
             return false;
-        rule = find_rule(&object, pc - 1);
+        registers->rbp = word_at(saved);
+    }
+    registers->rsp = cfa;
+    return true;
+}
+
+bool shim_cfi_walk(uintptr_t frame, struct cfi_walk *walk)
+{
+    struct registers registers = { .rbp = word_at(frame),
+                                   .pc = word_at(frame + 8),
+                                   .rsp = frame + 16 };
+    struct object object = { .size = 0 };
+
+    shim_stack_begin(frame);
+    while (registers.pc != 0) {
+        uint64_t pc = registers.pc - 1; /* in the call */
+        struct rule rule;
+
+        walk->stack[walk->count++] = registers.pc;
+        if (walk->count == walk->room)
+            break;
+        if (pc - object.start >= object.size && !find_object(pc, &object, walk)) {
+            if (!step_by_pointer(&registers))
+                break;
+            continue;
+        }
+        rule = find_rule(&object, pc);
         if (!rule.simple)
             return false;
-        if (rule.is_end)
-            return true;
-        cfa = (rule.from_rbp ? rbp : rsp) + (uint64_t)rule.cfa_offset;
-        /* Callers' frames lie higher, each by no more than a stack can hold.  */
-        if (cfa <= rsp || cfa - rsp > UINT64_C(1) << 32 || cfa % 8 != 0)
-            return false;
-        pc = word_at(cfa - 8);
-        if (rule.saves_rbp)
-            rbp = word_at(cfa + (uint64_t)(int64_t)rule.rbp_offset);
-        rsp = cfa;
+        if (rule.is_end || !step(&registers, rule))
+            break;
     }
     return true;
 }
 
 #else
 
-bool shim_cfi_walk(uintptr_t frame, cfi_take_fn take, void *context)
+bool shim_cfi_walk(uintptr_t frame, struct cfi_walk *walk)
 {
-    (void)frame, (void)take, (void)context;
+    (void)frame, (void)walk;
     return false;
 }
 

@@ -4,20 +4,32 @@
  * so many bytes behind rsp or rbp, the return address lies below it, and rbp, if it was saved, at
  * some place there.  What a table says of one program counter is read once and kept.  Anything
  * else - signal frames, realigned stacks, other machines - is left to the compiler's unwinder.
+ * Code of no object, such as a compiler makes while the program runs, is taken to keep frame
+ * pointers.
  *
- * No libc but the loader's lock-free _dl_find_object(), no allocation, any number of threads.  */
+ * No libc but the loader's lock-free _dl_find_object(), no allocation, any number of threads.
+ * Nothing is read but pages of the stack that are known to be there: tables may be wrong.  */
 #ifndef SHIM_CFI_H
 #define SHIM_CFI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Takes the next return address, innermost first; false ends the walk.  */
-typedef bool (*cfi_take_fn)(void *context, uint64_t pc);
+struct dl_find_object;
+
+struct cfi_walk {
+    uint64_t *stack; /* return addresses, innermost first */
+    size_t room;     /* for that many; at least one */
+    size_t count;
+    /* Called with each object that has some of them.  */
+    void (*visit)(struct cfi_walk *walk, const struct dl_find_object *object);
+    bool is_unknown; /* for visit() */
+};
 
 /* Walk the callers of the function that calls this, which must have a frame pointer: frame is its
- * __builtin_frame_address(0).  False when a table was not simple: then what was taken is to be
+ * __builtin_frame_address(0).  False when a table was not simple: then what was found is to be
  * forgotten.  */
-bool shim_cfi_walk(uintptr_t frame, cfi_take_fn take, void *context);
+bool shim_cfi_walk(uintptr_t frame, struct cfi_walk *walk);
 
 #endif /* SHIM_CFI_H */

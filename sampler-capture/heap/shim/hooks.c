@@ -256,11 +256,18 @@ HOOK void *malloc(size_t size)
     return real.malloc(size);
 }
 
+static __attribute__((noinline)) void free_slowly(void *address)
+{
+    shim_record_free(address);
+    real.free(address);
+}
+
 HOOK void free(void *address)
 {
     if (__builtin_expect(shim_live_maybe(address), 0))
-        shim_record_free(address);
-    real.free(address);
+        free_slowly(address);
+    else
+        real.free(address);
 }
 
 HOOK void *calloc(size_t count, size_t size)
@@ -272,7 +279,7 @@ HOOK void *calloc(size_t count, size_t size)
 
 /* A sampled block is given back before and, if that fails, in use again after.  Size 0 gives it
  * back and returns NULL.  */
-static void *reallocate_sampled(void *address, size_t size)
+static __attribute__((noinline)) void *reallocate_slowly(void *address, size_t size)
 {
     struct shim_live_block *block = shim_suspend(address);
     struct moment before = now();
@@ -290,7 +297,7 @@ HOOK void *realloc(void *address, size_t size)
     struct moment before;
 
     if (__builtin_expect(shim_live_maybe(address), 0))
-        return reallocate_sampled(address, size);
+        return reallocate_slowly(address, size);
     before = now();
     return counted(before, real.realloc(address, size), size);
 }

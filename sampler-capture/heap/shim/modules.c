@@ -1,10 +1,10 @@
 /* modules.c - what is loaded, as SetProcessInfo tells it (docs/formats/memory-sampler.md section
  * 5).
  *
- * The list is read at the start, and again when a stack is in an object that it does not have: then
- * dlopen() has added one.  dl_iterate_phdr() is not asked otherwise, since it takes a lock of the
- * loader, which in a forked child may be held by a thread that there is no more.  The list is only
- * added to, so that a child has it whole.  */
+ * The list is read at the start.  When a stack is in an object that it does not have, dlopen() has
+ * added that: it is read by itself.  dl_iterate_phdr() is not asked then, since it takes a lock of
+ * the loader, which in a forked child may be held by a thread that there is no more.  The list is
+ * only added to, so that a child has it whole.  */
 #include "sampler-capture/heap/shim/shim.h"
 
 #include "libfxt/fidl/fidl_sampler.h"
@@ -21,7 +21,9 @@
 
 #define MAX_MODULES  4096
 #define MAX_SEGMENTS 4 /* executable ones; linkers make one or two */
-#define SEEN         512
+#define LEAST_PAGE   4096
+#define SEEN         1024
+#define SEEN_TRIES   8
 #define ATTEMPTS     100 /* at module_lock */
 
 struct loaded {
@@ -33,13 +35,13 @@ struct loaded {
 };
 
 static struct loaded modules[MAX_MODULES];
-static size_t module_count;
+static _Atomic size_t module_count;
 
-/* Objects known to be in the list: by address of their map, and something that differs in another
- * object which took its place.  */
-static struct {
-    uintptr_t start, mark;
-} seen[SEEN];
+/* Objects known to be in the list, by a hash of what tells one from another that took its place; in
+ * the order of their addresses' hashes, the first of SEEN_TRIES that was free.  */
+static _Atomic uint64_t seen[SEEN];
+/* How often the loader had added and removed objects when they were read; for old glibcs.  */
+static _Atomic uint64_t changes_read;
 
 /* ---- Names ---- */
 
@@ -193,13 +195,13 @@ static bool is_known(const struct loaded *module)
     return false;
 }
 
-static int take_object(struct dl_phdr_info *info, size_t size, void *unused)
+/* Add an object to the list, unless it is there.  */
+static void read_object(const struct dl_phdr_info *info)
 {
     struct loaded *module = &modules[module_count];
 
-    (void)size, (void)unused;
     if (module_count == MAX_MODULES)
-        return 1;
+        return;
     memset(module, 0, sizeof *module);
     module->low = UINT64_MAX;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
@@ -214,6 +216,13 @@ static int take_object(struct dl_phdr_info *info, size_t size, void *unused)
         name_object(module, info);
         module_count++;
     }
+}
+
+static int take_object(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    changes_read = info->dlpi_adds + info->dlpi_subs;
+    read_object(info);
     return 0;
 }
 
@@ -281,63 +290,177 @@ void shim_modules_tell(void)
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35: asks without a lock */
 
-/* Whether the object at pc is one that was looked for before; otherwise it is noted.  */
-static bool was_seen(uint64_t pc)
+static uint64_t mark_of(const struct dl_find_object *object)
 {
-    struct dl_find_object object;
-    uintptr_t start, mark;
-    size_t at;
+    uint64_t mark = (uint64_t)(uintptr_t)object->dlfo_map_start * UINT64_C(0x9e3779b97f4a7c15);
 
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    if (_dl_find_object((void *)pc, &object) != 0)
-        return true; /* code of no object */
-    start = (uintptr_t)object.dlfo_map_start;
-    mark = (uintptr_t)object.dlfo_eh_frame ^ (uintptr_t)object.dlfo_map_end;
-    at = (start >> 12) * 0x9e3779b1U >> 7 & (SEEN - 1);
-    if (seen[at].start == start && seen[at].mark == mark)
-        return true;
-    seen[at].start = start;
-    seen[at].mark = mark;
+    mark ^= (uint64_t)(uintptr_t)object->dlfo_eh_frame * UINT64_C(0xff51afd7ed558ccd);
+    mark ^= (uint64_t)(uintptr_t)object->dlfo_map_end * UINT64_C(0xc4ceb9fe1a85ec53);
+    return mark | 1; /* 0 is free */
+}
+
+static bool was_seen(uint64_t mark)
+{
+    for (size_t i = 0; i < SEEN_TRIES; i++)
+        if (atomic_load_explicit(&seen[((mark >> 32) + i) & (SEEN - 1)], memory_order_relaxed) ==
+            mark)
+            return true;
     return false;
 }
 
-static bool is_changed(const uint64_t *stack, size_t count)
+/* Its own frames are in no stack.  */
+static bool is_shim(const struct dl_find_object *object)
 {
-    bool changed = false;
+    extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
-    for (size_t i = 0; i < count; i++)
-        changed |= !was_seen(stack[i] - 1);
-    return changed;
+    return object->dlfo_map_start == __ehdr_start;
+}
+
+void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object)
+{
+    walk->is_unknown |= !is_shim(object) && !was_seen(mark_of(object));
+}
+
+/* Calls each object that frames are in, which often is that of the one before; false if a call
+ * returned that.  */
+static bool each_object(const uint64_t *frames, size_t count,
+                        bool (*call)(const struct dl_find_object *object))
+{
+    uint64_t start = 0, size = 0;
+    bool all = true;
+
+    for (size_t i = 0; i < count; i++) {
+        struct dl_find_object object;
+
+        if (frames[i] - 1 - start < size)
+            continue;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        if (_dl_find_object((void *)(uintptr_t)(frames[i] - 1), &object) != 0)
+            continue; /* code of no object */
+        start = (uint64_t)(uintptr_t)object.dlfo_map_start;
+        size = (uint64_t)(uintptr_t)object.dlfo_map_end - start;
+        all &= call(&object);
+    }
+    return all;
+}
+
+static bool is_seen(const struct dl_find_object *object)
+{
+    return was_seen(mark_of(object));
+}
+
+bool shim_modules_know(const uint64_t *frames, size_t count)
+{
+    return each_object(frames, count, is_seen);
+}
+
+/* The headers of an object begin the first segment that is loaded, as linkers lay it out.  */
+static bool read_mapped(const struct dl_find_object *object)
+{
+    struct dl_phdr_info info = { .dlpi_addr = object->dlfo_link_map->l_addr,
+                                 .dlpi_name = object->dlfo_link_map->l_name };
+    const char *start = object->dlfo_map_start;
+    size_t size = (size_t)((const char *)object->dlfo_map_end - start);
+    ElfW(Ehdr) header;
+
+    if (size < sizeof header)
+        return false;
+    memcpy(&header, start, sizeof header);
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
+        header.e_phoff > LEAST_PAGE ||
+        header.e_phnum > (LEAST_PAGE - header.e_phoff) / sizeof(ElfW(Phdr)))
+        return false;
+    info.dlpi_phdr = (const ElfW(Phdr) *)(const void *)(start + header.e_phoff);
+    info.dlpi_phnum = header.e_phnum;
+    read_object(&info);
+    return true;
+}
+
+/* Under module_lock.  */
+static bool learn(const struct dl_find_object *object)
+{
+    if (!is_seen(object) && !read_mapped(object))
+        shim_modules_read();
+    return true;
+}
+
+static bool note(const struct dl_find_object *object)
+{
+    uint64_t mark = mark_of(object);
+    size_t first = mark >> 32, at = first & (SEEN - 1);
+
+    if (was_seen(mark))
+        return true;
+    for (size_t i = 0; i < SEEN_TRIES; i++) {
+        if (atomic_load_explicit(&seen[(first + i) & (SEEN - 1)], memory_order_relaxed) == 0) {
+            at = (first + i) & (SEEN - 1);
+            break;
+        }
+    }
+    atomic_store_explicit(&seen[at], mark, memory_order_relaxed);
+    return true;
+}
+
+static void learn_objects(const struct shim_stack *stack)
+{
+    (void)each_object(stack->frames, stack->count, learn);
+    write_names();
+}
+
+static void note_objects(const struct shim_stack *stack)
+{
+    (void)each_object(stack->frames, stack->count, note);
 }
 
 #else
 
-static int take_counts(struct dl_phdr_info *info, size_t size, void *counts)
+static int take_changes(struct dl_phdr_info *info, size_t size, void *changes)
 {
     (void)size;
-    *(uint64_t *)counts = info->dlpi_adds + info->dlpi_subs;
+    *(uint64_t *)changes = info->dlpi_adds + info->dlpi_subs;
     return 1;
 }
 
-static bool is_changed(const uint64_t *stack, size_t count)
+void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object)
 {
-    uint64_t counts = 0, before = seen[0].start;
+    (void)walk, (void)object;
+}
 
-    (void)stack, (void)count;
-    (void)dl_iterate_phdr(take_counts, &counts);
-    seen[0].start = counts;
-    return counts != before;
+bool shim_modules_know(const uint64_t *frames, size_t count)
+{
+    uint64_t changes = 0;
+
+    (void)frames, (void)count;
+    (void)dl_iterate_phdr(take_changes, &changes);
+    return changes == atomic_load(&changes_read);
+}
+
+static void learn_objects(const struct shim_stack *stack)
+{
+    (void)stack;
+    shim_modules_read();
+}
+
+static void note_objects(const struct shim_stack *stack)
+{
+    (void)stack; /* take_object() did */
 }
 
 #endif
 
-void shim_modules_check(const uint64_t *stack, size_t count)
+void shim_modules_check(const struct shim_stack *stack)
 {
+    if (!stack->is_unknown &&
+        atomic_load_explicit(&shim_process->modules_told, memory_order_relaxed) ==
+            atomic_load_explicit(&module_count, memory_order_relaxed))
+        return;
     if (!shim_modules_lock())
         return;
-    if (is_changed(stack, count))
-        shim_modules_read();
+    if (stack->is_unknown)
+        learn_objects(stack);
     while (shim_process->modules_told < module_count && tell_some(NULL) > 0)
         ;
+    if (stack->is_unknown)
+        note_objects(stack); /* now, so that other threads wait for what they are in, too */
     shim_unlock(&shim_process->module_lock);
 }

@@ -225,21 +225,21 @@ static void drop(uint64_t address)
 
 /* A block is in the set before the server hears of it, and not if it does not.  */
 static void tell_allocation(struct shim_scratch *scratch, uint64_t address, uint64_t size,
-                            const uint64_t *stack, size_t count)
+                            const uint64_t *frames, size_t count)
 {
     struct shim_process *process = shim_process;
     size_t length;
     bool kept;
 
     shim_lock(&process->live_lock);
-    kept = shim_live_insert(&process->live, address, size, stack, count);
+    kept = shim_live_insert(&process->live, address, size, frames, count);
     shim_unlock(&process->live_lock);
     if (!kept) {
         if (lost_allocations())
             shim_count(lost_allocations());
         return;
     }
-    if (fidl_encode_allocation(FIDL_GENERATION_2, address, stack, count, size, scratch->message,
+    if (fidl_encode_allocation(FIDL_GENERATION_2, address, frames, count, size, scratch->message,
                                sizeof scratch->message, &length) != FIDL_OK ||
         !send(scratch->message, length, lost_allocations()))
         drop(address);
@@ -251,10 +251,11 @@ void shim_record_allocation(const void *address, uint64_t size)
 
     if (is_connected()) {
         struct shim_scratch *scratch = take_scratch();
-        size_t count = shim_unwind(scratch->stack);
+        struct shim_stack *stack = &scratch->stack;
 
-        shim_modules_check(scratch->stack, count);
-        tell_allocation(scratch, (uint64_t)(uintptr_t)address, size, scratch->stack, count);
+        shim_unwind(stack);
+        shim_modules_check(stack);
+        tell_allocation(scratch, (uint64_t)(uintptr_t)address, size, stack->frames, stack->count);
         give_scratch(scratch);
     }
     leave(guard);
@@ -263,10 +264,12 @@ void shim_record_allocation(const void *address, uint64_t size)
 static void tell_free(uint64_t address)
 {
     struct shim_scratch *scratch = take_scratch();
-    size_t count = shim_unwind(scratch->stack), length;
+    struct shim_stack *stack = &scratch->stack;
+    size_t length;
 
-    shim_modules_check(scratch->stack, count);
-    if (fidl_encode_deallocation(FIDL_GENERATION_2, address, scratch->stack, count,
+    shim_unwind(stack);
+    shim_modules_check(stack);
+    if (fidl_encode_deallocation(FIDL_GENERATION_2, address, stack->frames, stack->count,
                                  scratch->message, sizeof scratch->message, &length) == FIDL_OK)
         (void)send(scratch->message, length, lost_frees());
     give_scratch(scratch);
@@ -292,12 +295,24 @@ static void recycle(struct shim_live_block *block)
     shim_unlock(&shim_process->live_lock);
 }
 
+/* Those that only look like a sampled one cost no system call.  */
+static bool is_sampled(const void *address)
+{
+    return shim_process && !shim_thread.inside && shim_live_has(&shim_process->live, address);
+}
+
 void shim_record_free(const void *address)
 {
-    struct shim_live_block *block = shim_suspend(address);
+    struct shim_live_block *block;
+    struct guard guard;
 
+    if (!is_sampled(address))
+        return;
+    guard = enter();
+    block = take_out((uint64_t)(uintptr_t)address);
     if (block)
-        shim_forget(block);
+        recycle(block);
+    leave(guard);
 }
 
 struct shim_live_block *shim_suspend(const void *address)
@@ -305,7 +320,7 @@ struct shim_live_block *shim_suspend(const void *address)
     struct shim_live_block *block;
     struct guard guard;
 
-    if (!shim_process || shim_thread.inside)
+    if (!is_sampled(address))
         return NULL;
     guard = enter();
     block = take_out((uint64_t)(uintptr_t)address);
@@ -326,8 +341,7 @@ void shim_restore(struct shim_live_block *block)
     struct guard guard = enter();
     struct shim_scratch *scratch = take_scratch();
 
-    memcpy(scratch->stack, block->stack, block->stack_count * sizeof *block->stack);
-    tell_allocation(scratch, block->address, block->size, scratch->stack, block->stack_count);
+    tell_allocation(scratch, block->address, block->size, block->stack, block->stack_count);
     give_scratch(scratch);
     recycle(block);
     leave(guard);

@@ -9,6 +9,7 @@
 #define SHIM_SHIM_H
 
 #include "sampler-capture/heap/protocol.h"
+#include "sampler-capture/heap/shim/cfi.h"
 #include "sampler-capture/heap/shim/live.h"
 #include "sampler-capture/heap/shim/poisson.h"
 
@@ -73,10 +74,21 @@ void shim_unlock(struct shim_lock *lock);
 
 #define SHIM_SCRATCHES 8
 
+#define SHIM_MAX_OWN 64 /* frames of the shim, and between its hooks */
+
+/* The callers of the shim.  As everywhere in heap stacks each is a return address: one less lies in
+ * the call.  */
+struct shim_stack {
+    const uint64_t *frames; /* in words; innermost first */
+    size_t count;           /* at most HEAP_MAX_FRAMES */
+    bool is_unknown;        /* some are in an object that the list of modules may lack */
+    uint64_t words[SHIM_MAX_OWN + HEAP_MAX_FRAMES];
+};
+
 /* What one recording needs; not on the stack, which may be a small one.  */
 struct shim_scratch {
     atomic_bool taken;
-    uint64_t stack[HEAP_MAX_FRAMES];
+    struct shim_stack stack;
     uint8_t message[HEAP_MAX_FRAMES * 8 + 256];
 };
 
@@ -94,7 +106,7 @@ struct shim_process {
     uint64_t fd_device, fd_inode;
     _Atomic bool impatient; /* the server let us wait for nothing */
     struct heap_losses *losses;
-    size_t modules_told; /* how many of the modules it was told of */
+    _Atomic size_t modules_told; /* how many of the modules it was told of */
 
     _Atomic uint32_t threads; /* seeded so far */
     struct shim_scratch scratches[SHIM_SCRATCHES];
@@ -118,14 +130,17 @@ extern struct shim_settings shim_settings __attribute__((visibility("hidden")));
 
 /* ---- Parts ---- */
 
-/* The program counters of the callers of the shim, innermost first; at most HEAP_MAX_FRAMES.  As
- * everywhere in heap stacks each is a return address: one less lies in the call.  */
-size_t shim_unwind(uint64_t stack[HEAP_MAX_FRAMES]);
+/* Find the callers.  */
+void shim_unwind(struct shim_stack *stack);
 
 /* Learn what is loaded.  */
 void shim_modules_read(void);
+/* Sets is_unknown if the list of modules may lack the object.  */
+void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object);
+/* Whether the list has all objects of these frames.  */
+bool shim_modules_know(const uint64_t *frames, size_t count);
 /* Tell the server of modules that a stack is in and that it does not know yet.  */
-void shim_modules_check(const uint64_t *stack, size_t count);
+void shim_modules_check(const struct shim_stack *stack);
 /* Take module_lock, or give up after a while.  */
 bool shim_modules_lock(void);
 /* Tell all of them, with the name of the process; under module_lock.  */
