@@ -110,8 +110,13 @@ static void put_stack(struct sheet *sheet, const uint64_t *stack, size_t count)
     if (count > FIDL_MAX_MESSAGE / 8)
         sheet->full = true;
     at = reserve(sheet, sheet->full ? 0 : 8 * count);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (count && !sheet->full)
+        memcpy(sheet->bytes + at, stack, 8 * count);
+#else
     for (size_t i = 0; i < count && !sheet->full; i++)
         fidl_store(sheet->bytes + at + 8 * i, stack[i], 8);
+#endif
     close_envelope(sheet, envelope, start);
 }
 
