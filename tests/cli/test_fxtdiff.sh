@@ -2,35 +2,9 @@
 # fxtdiff's verdicts and exit statuses, from runs whose numbers can be read here; what it says of input that cannot be compared;
 # matching of names.
 set -eu
+. "$ROOT/tests/cli/common.sh"
 
 cd "$WORK"
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
-run() { # run STATUS OPTION...: standard output to out, standard error to err
-    expected=$1
-    shift
-    status=0
-    fxtdiff "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || {
-        fail "fxtdiff $*: status $status, not $expected"
-        cat out err
-    }
-}
-prints() { # prints TEXT: on standard output
-    grep -qF -e "$1" out || {
-        fail "not on standard output: $1"
-        cat out
-    }
-}
-says() { # says TEXT: on standard error
-    grep -qF -e "$1" err || {
-        fail "not on standard error: $1"
-        cat err
-    }
-}
 is_silent() {
     [ ! -s err ] || {
         fail "on standard error:"
@@ -54,13 +28,13 @@ done
 
 # ---- Verdicts ----
 
-run 0 base? -- same?
+run 0 fxtdiff base? -- same?
 prints 'PASS'
 prints '6 + 6 runs'
 prints 'power: 6 + 6 runs find with 80 % probability what is dearer by: total 5.0 %'
 is_silent
 
-run 1 base? -- dear?
+run 1 fxtdiff base? -- dear?
 prints 'FAIL: '
 grep -q 'dearer  *hot$' out || fail "hot is not named"
 grep -q 'dearer NEW  *fresh$' out || fail "fresh is not named"
@@ -68,64 +42,64 @@ grep -q 'cheaper GONE  *gone$' out || fail "gone is not named"
 is_silent
 
 # Cheaper is no failure.
-run 0 dear? -- base? --rows 3 --min-share 30pp
-run 1 dear? -- base? # for what is new in it
+run 0 fxtdiff dear? -- base? --rows 3 --min-share 30pp
+run 1 fxtdiff dear? -- base? # for what is new in it
 
 # Fewer than four runs a side never fail, whatever they show.
-run 5 base1 base2 base3 -- dear?
+run 5 fxtdiff base1 base2 base3 -- dear?
 prints 'INCONCLUSIVE: 3 + 6 runs: a gate needs at least 4 + 4'
-run 5 base1 dear1
+run 5 fxtdiff base1 dear1
 prints 'INCONCLUSIVE: 1 + 1 runs'
 
 # Noise that hides what is asked for, and how many runs would do.
 for i in 1 2 3 4; do
     folded "noisy$i" "main;hot $((5000 + (i % 2) * 1500))" "main;cold $((9000 + (i % 2) * 2700))"
 done
-run 5 noisy? -- noisy?
+run 5 fxtdiff noisy? -- noisy?
 prints 'INCONCLUSIVE: too noisy: '
 grep -q ' + [0-9]* would do to find +5 % in total$' out || fail "not said how many runs would do"
 
 # Nothing large enough to be tested.
-run 5 base? -- same? --floor 100%
+run 5 fxtdiff base? -- same? --floor 100%
 prints 'no function has a share from 100 % to below 100 %'
 
 # ---- Options ----
 
-run 0 base? -- dear? --min-share 30pp
-run 0 base? -- dear? --min-rel 1000% --min-share 30pp
-run 1 --metric self base? -- dear?
-run 1 --metric total base? -- dear?
-run 0 -q base? -- same?
+run 0 fxtdiff base? -- dear? --min-share 30pp
+run 0 fxtdiff base? -- dear? --min-rel 1000% --min-share 30pp
+run 1 fxtdiff --metric self base? -- dear?
+run 1 fxtdiff --metric total base? -- dear?
+run 0 fxtdiff -q base? -- same?
 [ ! -s out ] || fail "--quiet prints"
-run 1 --rows 1 base? -- dear?
+run 1 fxtdiff --rows 1 base? -- dear?
 prints 'and '
-run 2 base? -- same? --q 2
+run 2 fxtdiff base? -- same? --q 2
 says '--q: 2 is more than 50%'
-run 2 base? -- same? --min-rel five
+run 2 fxtdiff base? -- same? --min-rel five
 says "'five' is not a part"
-run 2 base1
+run 2 fxtdiff base1
 says 'no new runs'
-run 2 -- base1
+run 2 fxtdiff -- base1
 says 'no base runs'
-run 2
+run 2 fxtdiff
 says 'no runs given'
 # Only budgets need no base: nothing else has anything to say of one side.
 : >nothing
 for policy in --strict-env '--today 2026-12-31' '--suppressions nothing'; do
     # shellcheck disable=SC2086 # an option and its argument
-    run 2 $policy base1
+    run 2 fxtdiff $policy base1
     says 'no new runs'
 done
-run 4 base? -- nowhere
+run 4 fxtdiff base? -- nowhere
 says 'nowhere: No such file or directory'
-run 4 --symbols nowhere base? -- same?
+run 4 fxtdiff --symbols nowhere base? -- same?
 says '--symbols: nowhere'
 
 # A folder stands for its files, a pipe for one; standard input too.
 mkdir base new
 cp base? base
 cp same? new
-run 0 base -- new
+run 0 fxtdiff base -- new
 prints '6 + 6 runs'
 status=0
 # shellcheck disable=SC2002 # a pipe is what is asked for
@@ -195,25 +169,25 @@ assert len(lines) == 1
 jsonschema.Draft7Validator(schema).validate(json.loads(lines[0]))
 END
 }
-run 1 --json base? -- dear?
+run 1 fxtdiff --json base? -- dear?
 valid
 prints '"verdict":"fail"'
 prints '"name":"hot","state":"both","flag":"dearer"'
-run 0 --json base? -- same?
+run 0 fxtdiff --json base? -- same?
 valid
-run 5 --json base1 dear1
+run 5 fxtdiff --json base1 dear1
 valid
 
 # More functions than fit.
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "main;very<long|name>_of_a_`function`_*number*_%d %d\n", i, 1000 + i % 7 }' >wide
 for i in 1 2 3; do cp wide wide$i; done
-run 0 --markdown --rows 0 --floor 0% wide* -- wide*
+run 0 fxtdiff --markdown --rows 0 --floor 0% wide* -- wide*
 prints 'wide and wide1 are equal in every stack: a copy of a run says nothing of how runs vary'
 [ "$(wc -c <out)" -lt 65000 ] || fail "$(wc -c <out) bytes of Markdown"
 prints 'more functions'
 # shellcheck disable=SC2016 # backquotes of Markdown
 grep -qF '| ``very<long\|name>_of_a_`function`_*number*_' out || fail "a name is no code: $(grep long out | head -n 1)"
-run 1 --markdown base? -- dear?
+run 1 fxtdiff --markdown base? -- dear?
 prints '### fxtdiff: FAIL'
 # shellcheck disable=SC2016 # likewise
 prints '| dearer | `hot` | self |'
@@ -221,7 +195,7 @@ prints '| dearer | `hot` | self |'
 for i in 1 2 3 4; do
     folded "bar$i" 'main;a\|<b> 5000' "main;cold $((3000 + i))"
 done
-run 0 --markdown bar? -- bar?
+run 0 fxtdiff --markdown bar? -- bar?
 prints '| a\\\|&lt;b&gt; | self |'
 
 # ---- Names ----
@@ -231,12 +205,12 @@ for i in 1 2 3 4; do
     folded "one$i" "main;f.isra.0 5000" "main;f.cold 100" "main;r::g::h0123456789abcdef 3000" "main;sort<int>(int) 2000"
     folded "two$i" "main;f 5100" "main;r::g::hfedcba9876543210 3000" "main;sort<long>(int) 2000"
 done
-run 1 --rows 0 one? -- two?
+run 1 fxtdiff --rows 0 one? -- two?
 grep -q 'NEW  *sort<long>$' out || fail "sort<long> is not new"
 grep -q 'GONE  *sort<int>$' out || fail "sort<int> is not gone"
 grep -q '50\.50%  *50\.50%.*  f$' out || fail "f is not one function"
 grep -q '  r::g$' out || fail "r::g is not one function"
-run 0 --ignore-templates --rows 0 one? -- two?
+run 0 fxtdiff --ignore-templates --rows 0 one? -- two?
 grep -q '~  *sort$' out || fail "sort is not one function"
 
 # ---- What cannot be compared: a sentence, and never PASS ----
@@ -252,7 +226,7 @@ head -c 100 /dev/zero >zeros
 bad() { # bad STATUS SENTENCE NEW...: against the base
     expected=$1 sentence=$2
     shift 2
-    run "$expected" base? -- "$@"
+    run "$expected" fxtdiff base? -- "$@"
     grep -q PASS out && fail "$*: PASS"
     cat out err >both
     grep -qF "$sentence" both || {
@@ -269,8 +243,8 @@ for i in 1 2 3 4; do
     awk -v i=$i 'BEGIN { for (f = 0; f < 12; f++) printf "main;f%d %d000000\n", f, 100 + f + (f * 7 + i * 3) % 5 }' >many$i
 done
 cp many1 many5
-run 0 many[1-4] -- many[1-4]
-run 0 many[1-4] -- many[1-4] many5
+run 0 fxtdiff many[1-4] -- many[1-4]
+run 0 fxtdiff many[1-4] -- many[1-4] many5
 prints 'note: many1 and many5 are equal in every stack'
 protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >time1 <<END
 sample_type { type: 1 unit: 2 }
@@ -279,14 +253,14 @@ string_table: "" string_table: "cpu" string_table: "nanoseconds"
 $(for i in 1 2 3 4 5 6 7 8 9 10; do echo "string_table: \"f$i\""; done)
 END
 cp time1 time2
-run 5 time1 time2
-run 2 time1 time2 -- time1
+run 5 fxtdiff time1 time2
+run 2 fxtdiff time1 time2 -- time1
 says 'time1 and time2 are one run: a copy says nothing of how runs vary'
 # A program that stopped at once is no saving.
 for i in 1 2 3 4; do
     folded "stopped$i" "main;work;hot $((100 + i % 2))" "main;io $((200 + i % 2))"
 done
-run 0 base? -- stopped?
+run 0 fxtdiff base? -- stopped?
 prints 'note: the new runs cost 1.7 % of what those of the base did: was it the same work?'
 bad 2 'two columns of counts: it is a difference already' two_columns
 bad 3 'damaged: ' damaged base1 base2 base3
@@ -296,4 +270,4 @@ bad 3 '1 input could not be read' empty base1 base2 base3
 bad 3 'no_stacks: text, not an FXT trace' no_stacks base1 base2 base3
 bad 3 'zeros: damaged' zeros base1 base2 base3
 
-exit $failed
+finish

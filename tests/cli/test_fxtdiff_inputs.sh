@@ -2,34 +2,14 @@
 # Every kind of input as a run of fxtdiff: traces, pprof profiles and folded stacks of one program say the same, and mix; what is not
 # alike is refused in a sentence.  The traces are generated, so that it is known what is dearer.
 set -eu
+. "$ROOT/tests/cli/common.sh"
+
 PATH=$O/bench:$PATH
 cd "$WORK"
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
-run() { # run STATUS OPTION...: standard output to out, standard error to err
+compare() { # compare STATUS OPTION...: fxtdiff with the symbols of the generated traces
     expected=$1
     shift
-    status=0
-    fxtdiff --no-cache --symbols kallsyms "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || {
-        fail "fxtdiff $*: status $status, not $expected"
-        cat out err
-    }
-}
-prints() { # prints TEXT: on standard output
-    grep -qF -e "$1" out || {
-        fail "not on standard output: $1"
-        cat out
-    }
-}
-says() { # says TEXT: on standard error
-    grep -qF -e "$1" err || {
-        fail "not on standard error: $1"
-        cat err
-    }
+    run "$expected" fxtdiff --no-cache --symbols kallsyms "$@"
 }
 
 small='--functions 200 --stacks 2000 --samples 20000'
@@ -46,21 +26,21 @@ small='--functions 200 --stacks 2000 --samples 20000'
 
 # ---- Traces ----
 
-run 1 base?.fxt -- new?.fxt
+compare 1 base?.fxt -- new?.fxt
 prints 'FAIL: 1 function is dearer'
 grep -q 'self  *dearer  *function_number_3$' out || fail "function 3 is not named"
 prints 'cpu per run: 20.00 s -> 20.00 s'
-run 0 base1.fxt base2.fxt base3.fxt base4.fxt base5.fxt -- base5.fxt base4.fxt base3.fxt base2.fxt base1.fxt
-run 1 --sample-type samples base?.fxt -- new?.fxt
+compare 0 base1.fxt base2.fxt base3.fxt base4.fxt base5.fxt -- base5.fxt base4.fxt base3.fxt base2.fxt base1.fxt
+compare 1 --sample-type samples base?.fxt -- new?.fxt
 prints 'samples per run: 20,000 -> 20,000'
 # However many are read at once, the report is the same.
-run 1 -j 1 base?.fxt -- new?.fxt
+compare 1 -j 1 base?.fxt -- new?.fxt
 cp out one
-run 1 -j 3 base?.fxt -- new?.fxt
+compare 1 -j 3 base?.fxt -- new?.fxt
 cmp -s out one || fail "--jobs changes the report"
-run 1 --json -j 1 base?.fxt -- new?.fxt
+compare 1 --json -j 1 base?.fxt -- new?.fxt
 cp out one
-run 1 --json -j 3 base?.fxt -- new?.fxt
+compare 1 --json -j 3 base?.fxt -- new?.fxt
 cmp -s out one || fail "--jobs changes the JSON"
 grep -q '"builds":\["0102030405060708000000000000000000000000 \[kernel\]"\]' out || fail "no build ID in the environment"
 grep -q '"period_ns":"1000000"' out || fail "no period in the environment"
@@ -73,79 +53,79 @@ for i in 1 2 3 4 5; do
         fxt2pprof -q --no-cache --symbols kallsyms --format folded --root none -o $side$i.folded $side$i.fxt
     done
 done
-run 1 base?.fxt -- new?.fxt
+compare 1 base?.fxt -- new?.fxt
 grep function_number_3 out >expected
 for kind in pb.gz folded; do
-    run 1 base?.$kind -- new?.$kind
+    compare 1 base?.$kind -- new?.$kind
     grep function_number_3 out | cmp -s - expected || {
         fail "$kind says otherwise"
         grep function_number_3 out | diff expected - || :
     }
 done
-run 1 base1.fxt base2.pb.gz base3.folded base4.fxt base5.pb.gz -- new1.folded new2.fxt new3.pb.gz new4.fxt new5.fxt
+compare 1 base1.fxt base2.pb.gz base3.folded base4.fxt base5.pb.gz -- new1.folded new2.fxt new3.pb.gz new4.fxt new5.fxt
 prints 'FAIL: 1 function is dearer'
 prints 'note: 2 runs say no sample type: taken for cpu in nanoseconds'
-run 1 --sample-type samples base?.pb.gz -- new?.fxt
+compare 1 --sample-type samples base?.pb.gz -- new?.fxt
 gzip -k base1.folded
 gzip -dc base1.pb.gz >raw.pb
-run 0 base1.folded.gz base2.folded base3.folded base4.folded -- base5.folded base1.folded base2.folded base3.folded
-run 5 base1.pb.gz raw.pb
+compare 0 base1.folded.gz base2.folded base3.folded base4.folded -- base5.folded base1.folded base2.folded base3.folded
+compare 5 base1.pb.gz raw.pb
 # Captures of a store: all of them, or one each.
 for side in base new; do
     for i in 1 2 3 4 5; do
         fxtq import -q $side$i.fxt -o $side.fxtq
     done
 done
-run 1 base.fxtq -- new.fxtq
+compare 1 base.fxtq -- new.fxtq
 grep function_number_3 out | cmp -s - expected || {
     fail "stores say otherwise"
     grep function_number_3 out | diff expected - || :
 }
-run 1 'base.fxtq#1' base2.fxt base3.pb.gz 'base.fxtq#4' 'base.fxtq#5' -- 'new.fxtq#5' 'new.fxtq#4' 'new.fxtq#3' 'new.fxtq#2' new1.fxt
+compare 1 'base.fxtq#1' base2.fxt base3.pb.gz 'base.fxtq#4' 'base.fxtq#5' -- 'new.fxtq#5' 'new.fxtq#4' 'new.fxtq#3' 'new.fxtq#2' new1.fxt
 grep function_number_3 out | cmp -s - expected || fail "captures of stores say otherwise"
-run 5 --no-symbolize --sample-type samples base.fxtq -- new.fxtq
+compare 5 --no-symbolize --sample-type samples base.fxtq -- new.fxtq
 prints 'samples per run: 20,000 -> 20,000'
 cp base.fxtq named.fxtq
 fxtq symbolize -q --no-cache --symbols kallsyms named.fxtq
-run 0 --no-symbolize named.fxtq -- named.fxtq
+compare 0 --no-symbolize named.fxtq -- named.fxtq
 grep -q function_number_3 out || fail "names of a store are not used"
-run 2 'base.fxtq#6' -- new.fxtq
+compare 2 'base.fxtq#6' -- new.fxtq
 says 'base.fxtq: the store has no such capture'
-run 2 --sample-type alloc_space base.fxtq -- new.fxtq
+compare 2 --sample-type alloc_space base.fxtq -- new.fxtq
 says 'base.fxtq: has no such sample type'
 sqlite3 named.fxtq 'UPDATE callsite SET frame_id = 99999'
-run 3 named.fxtq -- new.fxtq
+compare 3 named.fxtq -- new.fxtq
 says 'named.fxtq: the store is corrupt: a row refers to what is not there'
 # Through pipes.
-gzip -dc base1.pb.gz | run 5 - base2.fxt
+gzip -dc base1.pb.gz | compare 5 - base2.fxt
 prints 'INCONCLUSIVE: 1 + 1 runs'
 
 # ---- What is not alike ----
 
-run 2 base?.fxt -- other_period.fxt
+compare 2 base?.fxt -- other_period.fxt
 says 'base1.fxt was sampled every 1,000,000 ns, other_period.fxt every 2,000,000'
-run 2 base?.fxt -- no_period.fxt
+compare 2 base?.fxt -- no_period.fxt
 says 'base1.fxt has cpu/nanoseconds, no_period.fxt has samples/count'
-run 5 --sample-type samples base?.fxt -- no_period.fxt
-run 2 --sample-type alloc_space base?.fxt -- new?.fxt
+compare 5 --sample-type samples base?.fxt -- no_period.fxt
+compare 2 --sample-type alloc_space base?.fxt -- new?.fxt
 says 'base1.fxt: no sample type alloc_space in its cpu profile, only cpu, samples'
-run 2 --sample-type alloc_space base?.pb.gz -- new?.pb.gz
+compare 2 --sample-type alloc_space base?.pb.gz -- new?.pb.gz
 says 'no sample type alloc_space, only samples, cpu'
 # Counts beside nanoseconds.
 sed 's/000000$//' base1.folded >counts.folded
-run 2 base?.pb.gz -- counts.folded
+compare 2 base?.pb.gz -- counts.folded
 says 'they cannot be of one sample type'
-run 5 --profile heap base?.fxt -- new?.fxt
+compare 5 --profile heap base?.fxt -- new?.fxt
 prints 'the base run base1.fxt has no samples'
-run 5 --pid 1 base?.fxt -- new?.fxt
+compare 5 --pid 1 base?.fxt -- new?.fxt
 prints 'has no samples'
 
 # Cut in the middle: what is readable is compared, and said.
 head -c 100001 new1.fxt >cut.fxt
-run 3 base?.fxt -- cut.fxt new2.fxt new3.fxt new4.fxt
+compare 3 base?.fxt -- cut.fxt new2.fxt new3.fxt new4.fxt
 prints 'the input is damaged'
 head -c 3000 new1.pb.gz >cut.pb.gz
-run 3 base?.pb.gz -- cut.pb.gz new2.pb.gz new3.pb.gz new4.pb.gz
+compare 3 base?.pb.gz -- cut.pb.gz new2.pb.gz new3.pb.gz new4.pb.gz
 says 'cut.pb.gz: '
 grep -q PASS out && fail "damaged, and PASS"
 
@@ -159,4 +139,4 @@ fxtdiff --sample-type alloc_space heap1.fxt heap2.fxt heap3.fxt heap4.fxt -- hea
 [ $status -eq 5 ] || fail "heap: status $status: $(cat out err)" # its frames have no names: all is one function
 grep -q '^alloc_space per run: .* [KMG]iB -> ' out || fail "no bytes: $(head -n 3 out)"
 
-exit $failed
+finish

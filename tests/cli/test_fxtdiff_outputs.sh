@@ -1,27 +1,13 @@
 #!/bin/sh
 # fxtdiff's outputs, as those who read them do: junitparser, the schema of SARIF, GitHub's runner, flamegraph.pl, Go's pprof.
 set -eu
+. "$ROOT/tests/cli/common.sh"
 
 cd "$WORK"
 HOME=$WORK
 PPROF_TMPDIR=$WORK
 export HOME PPROF_TMPDIR
 unset GITHUB_WORKSPACE GITHUB_STEP_SUMMARY CI_PROJECT_DIR
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
-run() { # run STATUS OPTION...
-    expected=$1
-    shift
-    status=0
-    fxtdiff "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || {
-        fail "fxtdiff $*: status $status, not $expected"
-        cat out err
-    }
-}
 same() { # same WHAT: expected is actual
     cmp -s expected actual || {
         fail "$1:"
@@ -83,7 +69,7 @@ for suite in xml:
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == \
         (len(list(suite)), counts[Failure], counts[Error], counts[Skipped]), "counts"
 END
-run 1 base? -- dear? --junit junit.xml --budget budgets -q
+run 1 fxtdiff base? -- dear? --junit junit.xml --budget budgets -q
 "$(with junitparser)" junit.py junit.xml >actual || fail "junitparser does not read it"
 cat >expected <<'END'
 fxtdiff|conclusive|-|-|[]
@@ -103,11 +89,11 @@ GITHUB_WORKSPACE=/home/ci/app/ fxtdiff base? -- dear? --junit junit.xml -q || tr
 grep -q 'file="src/hot, 100%:path.cc" line="30"' junit.xml || fail "GITHUB_WORKSPACE is not taken off"
 CI_PROJECT_DIR=/home/ci fxtdiff base? -- dear? --junit junit.xml -q || true
 grep -q 'file="app/src/hot' junit.xml || fail "CI_PROJECT_DIR is not taken off"
-run 0 base? -- same? --junit junit.xml -q
+run 0 fxtdiff base? -- same? --junit junit.xml -q
 grep -q '<testsuites tests="5" failures="0" errors="0" skipped="0"' junit.xml || fail "a pass fails: $(cat junit.xml)"
-run 5 base1 -- same1 --junit junit.xml -q
+run 5 fxtdiff base1 -- same1 --junit junit.xml -q
 grep -q 'failures="0" errors="1"' junit.xml || fail "what is inconclusive passes"
-run 1 base? -- dear? --junit - -q
+run 1 fxtdiff base? -- dear? --junit - -q
 head -n 1 out | grep -q '^<?xml' || fail "- is not standard output"
 
 # ---- SARIF ----
@@ -134,7 +120,7 @@ cat >suppressions <<'END'
 # known
 function *operator* until 2030-01-01: the cure: worse than the illness
 END
-run 1 base? -- dear? --sarif log.sarif --budget budgets -q
+run 1 fxtdiff base? -- dear? --sarif log.sarif --budget budgets -q
 sarif log.sarif
 cat >expected <<'END'
 error|total-dearer|dear1|1|[]
@@ -145,7 +131,7 @@ FAIL 1
 END
 same "SARIF"
 grep -q 'hot,%20100%25%3Apath.cc' log.sarif || fail "the URI is not one"
-run 1 base? -- dear? --sarif log.sarif --suppressions suppressions --today 2029-12-31 -q
+run 1 fxtdiff base? -- dear? --sarif log.sarif --suppressions suppressions --today 2029-12-31 -q
 sarif log.sarif
 cat >expected <<'END'
 error|total-dearer|dear1|1|[]
@@ -153,10 +139,10 @@ note|function-dearer|file:///home/ci/app/src/hot, 100%:path.cc|30|['the cure: wo
 FAIL 1
 END
 same "SARIF with suppressions"
-run 5 base1 -- same1 --sarif log.sarif -q
+run 5 fxtdiff base1 -- same1 --sarif log.sarif -q
 sarif log.sarif
 grep -q '^warning|inconclusive|same1|1' actual || fail "SARIF of nothing conclusive: $(cat actual)"
-run 0 base? -- same? --sarif log.sarif -q
+run 0 fxtdiff base? -- same? --sarif log.sarif -q
 sarif log.sarif
 echo 'PASS 0' >expected
 same "SARIF of a pass"
@@ -185,16 +171,16 @@ grep -q '^error|-|-|fxtdiff total-dearer|the total got dearer: +10' actual || fa
 [ "$(head -n 1 summary.md)" = 'from an earlier command' ] || fail "the summary was not appended to"
 fxtdiff base? -- dear? --markdown >markdown || true
 tail -n +2 summary.md | cmp -s - markdown || fail "the summary is not the report"
-run 0 base? -- same? --github
+run 0 fxtdiff base? -- same? --github
 grep -q '^::notice title=fxtdiff PASS::5 + 5 runs' out || fail "no notice of a pass: $(cat out)"
-run 5 base1 -- same1 --github
+run 5 fxtdiff base1 -- same1 --github
 grep -q '^::warning title=fxtdiff inconclusive::inconclusive: 1 + 1 runs' out || fail "no warning: $(cat out)"
-GITHUB_STEP_SUMMARY=/nowhere/summary run 4 base? -- same? --github
+GITHUB_STEP_SUMMARY=/nowhere/summary run 4 fxtdiff base? -- same? --github
 grep -q '^fxtdiff: /nowhere/summary: ' err || fail "$(cat err)"
 
 # ---- Folded stacks, two columns ----
 
-run 1 base? -- dear? --folded two -q
+run 1 fxtdiff base? -- dear? --folded two -q
 cat >expected <<'END'
 main 4000 4000
 main;cold:er_3 2870 2870
@@ -214,7 +200,7 @@ for seed in 1 2; do
 done
 awk '{ n = $NF; sub(/ [0-9]+$/, ""); all[$0]; if (FNR == NR) a[$0] += n; else b[$0] += n }
     END { for (s in all) print s, a[s] + 0, b[s] + 0 }' spans1.folded spans2.folded | LC_ALL=C sort >expected
-run 5 spans1.folded spans2.folded --folded actual -q
+run 5 fxtdiff spans1.folded spans2.folded --folded actual -q
 LC_ALL=C sort actual >sorted && mv sorted actual
 same "difffolded"
 
@@ -224,12 +210,12 @@ top() { # top PPROF-OPTION...: the table alone, sorted
     go tool pprof -top "$@" 2>err | sed '1,/flat%/d' | sed 's/  *[^ ]*%//2' | sort
     [ ! -s err ] || fail "pprof complains: $(cat err)"
 }
-run 5 spans1.pb.gz spans2.pb.gz --pprof diff.pb.gz -q
+run 5 fxtdiff spans1.pb.gz spans2.pb.gz --pprof diff.pb.gz -q
 top -diff_base spans1.pb.gz spans2.pb.gz >expected
 top diff.pb.gz >actual
 [ "$(wc -l <expected)" -gt 10 ] || fail "pprof shows nothing: $(cat expected)"
 same "pprof -diff_base"
-run 1 base? -- dear? --pprof diff.pb.gz -q
+run 1 fxtdiff base? -- dear? --pprof diff.pb.gz -q
 go tool pprof -top -lines diff.pb.gz >actual
 grep -q '1000 10.10% .* /home/ci/app/src/hot, 100%:path.cc:30' actual || fail "pprof of several runs: $(cat actual)"
 grep -q 'of 9900 total' actual || fail "percentages are not of the base: $(cat actual)"
@@ -251,18 +237,18 @@ for run in range(4):
 END
 printf 'function *mention* until 2030-01-01: <b>&"known"\n' >why
 printf 'function <script>* self < 0.1%%\n' >limits
-run 1 hbase? -- hdear? --junit hard.xml --sarif hard.sarif --github --suppressions why --today 2029-01-01 --budget limits
+run 1 fxtdiff hbase? -- hdear? --junit hard.xml --sarif hard.sarif --github --suppressions why --today 2029-01-01 --budget limits
 xmllint --noout hard.xml 2>err || fail "JUnit is no XML: $(head -n 3 err)"
 sarif hard.sarif
 grep -a '[[:cntrl:]]' out && fail "control characters on standard output"
 grep -c '^::' out >count
 [ "$(grep -c '^::\(error\|warning\|notice\) \(file=.*,\)\{0,1\}title=fxtdiff' out)" -eq "$(cat count)" ] || fail "an annotation that is none of ours: $(cat out)"
-run 1 hbase? -- hdear? --json
+run 1 fxtdiff hbase? -- hdear? --json
 python3 -c 'import json; json.loads(open("out", encoding="utf-8", errors="strict").read())' || fail "JSON of hard names"
-run 1 hbase? -- hdear? --markdown
+run 1 fxtdiff hbase? -- hdear? --markdown
 # shellcheck disable=SC2016 # backquotes of Markdown
 grep -qF '`http://x.y`' out || fail "a mention is no code: $(grep mention out)"
-run 1 hbase? -- hdear? --folded hard.folded --pprof hard.pb.gz -q
+run 1 fxtdiff hbase? -- hdear? --folded hard.folded --pprof hard.pb.gz -q
 perl "$flamegraph" hard.folded >svg 2>err
 [ ! -s err ] || fail "flamegraph.pl: $(cat err)"
 xmllint --noout svg 2>err || fail "the flame graph is no XML: $(head -n 3 err)"
@@ -274,7 +260,7 @@ grep -q '::error file=x::pwned' actual || fail "pprof lacks a name: $(cat actual
 refused() { # refused SENTENCE OPTION...
     sentence=$1
     shift
-    run 2 base? -- same? "$@"
+    run 2 fxtdiff base? -- same? "$@"
     grep -qF -e "$sentence" err || fail "not said: $sentence, but $(cat err)"
     [ ! -s out ] || fail "$*: something is written all the same"
 }
@@ -287,15 +273,15 @@ status=0
 fxtdiff run --base nonsense --new nonsense --json --markdown 2>err || status=$?
 [ $status -eq 2 ] || fail "fxtdiff run finds out after its captures: $(cat err)"
 # What is alone on standard output is for another program.
-run 0 base? -- same? --junit -
+run 0 fxtdiff base? -- same? --junit -
 xmllint --noout out 2>err || fail "--junit -: $(cat out)"
-run 0 base? -- same? --folded -
+run 0 fxtdiff base? -- same? --folded -
 cat out >actual
-run 0 base? -- same? --folded expected -q
+run 0 fxtdiff base? -- same? --folded expected -q
 same "--folded -"
 # On a full disk.
 for option in junit sarif folded pprof; do
-    run 4 base? -- same? --$option /dev/full -q
+    run 4 fxtdiff base? -- same? --$option /dev/full -q
     grep -q '^fxtdiff: /dev/full: No space left on device' err || fail "--$option on a full disk: $(cat err)"
 done
 status=0
@@ -305,8 +291,8 @@ fxtdiff base? -- same? >/dev/full 2>err || status=$?
 # ---- A file that cannot be written is one message and status 4; what it was stays ----
 
 for option in junit sarif folded pprof; do
-    run 4 base? -- same? --$option /nowhere/file -q
+    run 4 fxtdiff base? -- same? --$option /nowhere/file -q
     grep -q '^fxtdiff: /nowhere/file: No such file or directory' err || fail "--$option /nowhere/file: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "--$option says more than one thing: $(cat err)"
 done
-exit $failed
+finish

@@ -1,36 +1,10 @@
 #!/bin/sh
 # fxtdiff's baselines, budgets and suppressions: what they mean, and what is said of files that mean nothing.
 set -eu
+. "$ROOT/tests/cli/common.sh"
 
 cd "$WORK"
 unset SOURCE_DATE_EPOCH
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
-run() { # run STATUS OPTION...
-    expected=$1
-    shift
-    status=0
-    fxtdiff "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || {
-        fail "fxtdiff $*: status $status, not $expected"
-        cat out err
-    }
-}
-prints() { # prints TEXT: on standard output
-    grep -qF -e "$1" out || {
-        fail "not on standard output: $1"
-        cat out
-    }
-}
-says() { # says TEXT: on standard error
-    grep -qF -e "$1" err || {
-        fail "not on standard error: $1"
-        cat err
-    }
-}
 refused() { # refused TEXT: one sentence, and no report
     [ "$(cat err)" = "$1" ] || fail "not what was to be said: $(cat err), but $1"
     [ ! -s out ] || fail "a report all the same: $(cat out)"
@@ -49,7 +23,7 @@ done
 
 # ---- Baselines ----
 
-run 0 baseline create base.txt base?
+run 0 fxtdiff baseline create base.txt base?
 cat >expected <<'END'
 fxt-baseline 1
 type samples count
@@ -61,26 +35,26 @@ sed 1,4d base.txt >functions
 LC_ALL=C sort -c functions || fail "functions are not sorted"
 grep -q "^function hot	 0 0 0		288566 289772 290974 292171 293364 294552	288566 289772 290974 292171 293364 294552\$" base.txt || fail "$(cat base.txt)"
 # It stands for the runs it was made of.
-run 1 base.txt -- dear?
+run 1 fxtdiff base.txt -- dear?
 grep -q '^ *29.16%  *32.22%  *+3.06 .* self .*dearer  *hot$' out || fail "hot is not found against a baseline: $(cat out)"
-run 0 base.txt -- same?
-run 0 base? -- base.txt
+run 0 fxtdiff base.txt -- same?
+run 0 fxtdiff base? -- base.txt
 # It is not overwritten by mistake; accepting takes new runs, and keeps what people wrote.
-run 2 baseline create base.txt dear?
+run 2 fxtdiff baseline create base.txt dear?
 refused 'fxtdiff baseline: base.txt: exists; "fxtdiff baseline accept" replaces its runs'
 cp base.txt kept.txt
 sed 's/^type/# measured on the quiet machine\ntype/' kept.txt >base.txt
-run 0 baseline accept base.txt dear?
+run 0 fxtdiff baseline accept base.txt dear?
 says 'base.txt: 6 runs of 18,299 on average, were 6 of 17,509 (+4.5%)'
 grep -q '^# measured on the quiet machine$' base.txt || fail "a comment is gone"
-run 0 base.txt -- dear?
-run 1 base? -- base.txt
-run 0 baseline show base.txt
+run 0 fxtdiff base.txt -- dear?
+run 1 fxtdiff base? -- base.txt
+run 0 fxtdiff baseline show base.txt
 prints 'runs          6, 18,299 on average, which vary by 0.3%'
 grep -q '^ *32.22% .* hot$' out || fail "show: $(cat out)"
-run 4 baseline accept nothing.txt dear?
+run 4 fxtdiff baseline accept nothing.txt dear?
 refused 'fxtdiff baseline: nothing.txt: No such file or directory'
-run 0 baseline create three.txt base1 base2 base3
+run 0 fxtdiff baseline create three.txt base1 base2 base3
 says 'three.txt: a gate needs at least 4 runs, here are 3'
 # The same runs give the same bytes, wherever and whenever.
 mkdir elsewhere
@@ -92,19 +66,19 @@ for i in 1 2 3 4 5; do
     seq 1 5000 | awk '{ print "main;function_with_a_long_name_" $1 " 100" }' >flat$i
     seq 1 400 | awk '{ print "main;function_with_a_very_long_name_" $1 "_" $1 "_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it_and_more_of_it 100" }' >long$i
 done
-run 0 baseline create wide.txt wide?
+run 0 fxtdiff baseline create wide.txt wide?
 [ "$(wc -c <wide.txt)" -le 100000 ] || fail "a baseline of $(wc -c <wide.txt) bytes"
 grep -q '^left_out 0\.000' wide.txt || fail "it does not say what it lacks"
-run 0 baseline create flat.txt flat?
+run 0 fxtdiff baseline create flat.txt flat?
 [ "$(wc -c <flat.txt)" -le 100000 ] || fail "a baseline of $(wc -c <flat.txt) bytes"
-run 2 baseline create long.txt long?
+run 2 fxtdiff baseline create long.txt long?
 refused 'fxtdiff baseline: long.txt: 5 runs do not fit into 100,000 bytes without leaving out functions of 0.2%; take fewer runs'
 [ ! -e long.txt ] || fail "written all the same"
 
 # Hostile and broken ones: what, and where, and status 2.
 bad() { # bad SENTENCE-BEHIND-NAME SED-SCRIPT: kept.txt, changed
     sed "$2" kept.txt >bad.txt
-    run 2 bad.txt -- dear?
+    run 2 fxtdiff bad.txt -- dear?
     refused "fxtdiff: bad.txt:$1"
 }
 tab=$(printf '\t')
@@ -128,21 +102,21 @@ bad '5: a function has five parts with tabs between them' "5s/$tab/ /g"
 bad '5: a place is "FILE START FIRST LAST", for lines' '5s/ 0 0 0/ 0 x 0/'
 bad '5: a place is "FILE START FIRST LAST", for lines' '5s/ 0 0 0/ 0 5000000000 0/'
 bad '5: a merge conflict' '5s/^/<<<<<<< HEAD\n/'
-run 2 bad.txt -- dear?
+run 2 fxtdiff bad.txt -- dear?
 sed 5,10d kept.txt >bad.txt
-run 2 bad.txt -- dear?
+run 2 fxtdiff bad.txt -- dear?
 refused 'fxtdiff: bad.txt:4: no functions'
 sed 2d kept.txt >bad.txt
-run 2 bad.txt -- dear?
+run 2 fxtdiff bad.txt -- dear?
 refused 'fxtdiff: bad.txt:9: no "type"'
 { cat kept.txt && head -c 100000 /dev/zero | tr '\0' '#'; } >bad.txt
-run 2 bad.txt -- dear?
+run 2 fxtdiff bad.txt -- dear?
 refused 'fxtdiff: bad.txt: more than 100,000 bytes'
 { cat kept.txt && printf '\0'; } >bad.txt
-run 2 bad.txt -- dear?
+run 2 fxtdiff bad.txt -- dear?
 refused 'fxtdiff: bad.txt: not a text file'
 sed 's/^type samples count/type cpu nanoseconds/' kept.txt >other.txt
-run 2 other.txt -- kept.txt
+run 2 fxtdiff other.txt -- kept.txt
 # Every prefix is read or refused with a sentence; none takes long or crashes.
 size=$(wc -c <kept.txt)
 at=16
@@ -161,25 +135,25 @@ done
 # What drives terminals or breaks XML is in no name, and so in none of these files.
 for strange in '\0033[31m' '\0377' '\0302\0205' '\0357\0277\0276' '\0177'; do
     printf 'function hot%b self < 50%%\n' "$strange" >bad.txt
-    run 2 base? -- dear? --budget bad.txt
+    run 2 fxtdiff base? -- dear? --budget bad.txt
     refused 'fxtdiff: bad.txt:1: control characters, or no UTF-8'
     printf '# known\nfunction hot until 2030-01-01: because %b\n' "$strange" >bad.txt
-    run 2 base? -- dear? --suppressions bad.txt
+    run 2 fxtdiff base? -- dear? --suppressions bad.txt
     refused 'fxtdiff: bad.txt:2: control characters, or no UTF-8'
     { cat kept.txt && printf '# %b\n' "$strange"; } >bad.txt
-    run 2 bad.txt -- dear?
+    run 2 fxtdiff bad.txt -- dear?
 done
 # Builds are what is to differ: from side to side, and not within one.
 sed 's/^type/build 1234 app\nbuild 99 libc.so.6\ntype/' kept.txt >one.txt
 sed 's/^type/build 5678 app\nbuild 99 libc.so.6\ntype/' kept.txt >two.txt
-run 0 one.txt -- one.txt
+run 0 fxtdiff one.txt -- one.txt
 prints 'note: both sides are runs of the same builds'
-run 0 one.txt -- two.txt
+run 0 fxtdiff one.txt -- two.txt
 ! grep -q 'build' out || fail "builds that differ are noted: $(cat out)"
-run 0 one.txt base? -- two.txt
+run 0 fxtdiff one.txt base? -- two.txt
 ! grep -q 'build' out || fail "builds that differ are noted: $(cat out)"
 head -n 20 two.txt | sed 's/ 17586$/ 17587/' >three.txt
-run 0 one.txt three.txt -- two.txt
+run 0 fxtdiff one.txt three.txt -- two.txt
 prints 'note: base runs are of several builds of app: one.txt run 1 and three.txt run 1'
 
 # ---- Environments ----
@@ -187,19 +161,19 @@ prints 'note: base runs are of several builds of app: one.txt run 1 and three.tx
 at_home="s/^type/cpu_model Alpha 21264\nkernel 6.1.0\narch x86_64\ncompiler GCC 12\nperiod_ns 1000000\nbuild 1234 app\ntype/"
 sed "$at_home" kept.txt >home.txt
 sed "$at_home; s/21264/21364/; s/1234/5678/" kept.txt >away.txt
-run 0 home.txt -- away.txt
+run 0 fxtdiff home.txt -- away.txt
 prints 'note: measured differently: CPU of the base is "Alpha 21264", of the new runs "Alpha 21364"'
-run 6 home.txt -- away.txt --strict-env
+run 6 fxtdiff home.txt -- away.txt --strict-env
 refused 'fxtdiff: CPU of the base is "Alpha 21264", of the new runs "Alpha 21364" (--strict-env)'
-run 0 home.txt -- home.txt --strict-env
-run 6 home.txt -- kept.txt --strict-env
+run 0 fxtdiff home.txt -- home.txt --strict-env
+run 6 fxtdiff home.txt -- kept.txt --strict-env
 refused 'fxtdiff: CPU of the base is "Alpha 21264", of the new runs unknown (--strict-env)'
-run 0 home.txt -- kept.txt
+run 0 fxtdiff home.txt -- kept.txt
 ! grep -q 'measured differently' out || fail "what is unknown differs: $(cat out)"
-run 0 baseline show home.txt
+run 0 fxtdiff baseline show home.txt
 prints 'CPU           Alpha 21264'
 prints 'builds        1234 app'
-run 0 baseline accept home.txt away.txt
+run 0 fxtdiff baseline accept home.txt away.txt
 grep -q '^cpu_model Alpha 21364$' home.txt || fail "the environment is not that of the runs"
 grep -q '^build 5678 app$' home.txt || fail "the builds are not those of the runs"
 
@@ -207,7 +181,7 @@ grep -q '^build 5678 app$' home.txt || fail "the builds are not those of the run
 
 budget() { # budget STATUS OUTCOME RESULT RULE, of base1
     echo "$4" >budgets
-    run "$1" --budget budgets -- base1
+    run "$1" fxtdiff --budget budgets -- base1
     grep -qF -e "  $2 $4: $3" out || fail "$4: $(cat out err)"
 }
 # No base is needed, and one run is enough: 17431 in all, 5030 hot, 2990 operator[], 8020 work, 9010 io.
@@ -232,15 +206,15 @@ budget 0 'kept     ' 'no such function was seen: 0.00%' 'function nope self < 1%
 prints 'note: budgets:1: no function matches nope'
 # Of several runs, the median; beside a comparison, either fails.
 echo 'function hot self < 29.2%' >budgets
-run 0 --budget budgets -- base?
+run 0 fxtdiff --budget budgets -- base?
 prints 'hot: 29.16%, median of 6 runs'
-run 0 base? -- same? --budget budgets
-run 1 base? -- dear? --budget budgets
-run 0 --budget budgets -- kept.txt
+run 0 fxtdiff base? -- same? --budget budgets
+run 1 fxtdiff base? -- dear? --budget budgets
+run 0 fxtdiff --budget budgets -- kept.txt
 echo 'function * total < 50%' >budgets
-run 1 --budget budgets -- kept.txt
+run 1 fxtdiff --budget budgets -- kept.txt
 printf 'function hot total < 99%%\nfunction wo* total < 60%%\nfunction *o* total < 70%%\n' >budgets
-run 5 --budget budgets -- kept.txt
+run 5 fxtdiff --budget budgets -- kept.txt
 prints '  unknown   function *o* total < 70%: '
 # Of the heap, in bytes.
 protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >heap.pb <<'END'
@@ -248,7 +222,7 @@ sample_type { type: 1 unit: 2 } sample { location_id: 1 value: 50331648 } locati
 string_table: "" string_table: "inuse_space" string_table: "bytes" string_table: "main"
 END
 printf 'heap inuse < 64MiB\nheap inuse_space <= 50331648B\nfunction main self < 49000kB\nfunction main self <= 48MiB\n' >budgets
-run 1 --budget budgets -- heap.pb
+run 1 fxtdiff --budget budgets -- heap.pb
 prints '  kept      heap inuse < 64MiB: 48.00 MiB'
 prints '  kept      heap inuse_space <= 50331648B: 48.00 MiB'
 prints '  EXCEEDED  function main self < 49000kB: main: 48.00 MiB'
@@ -256,12 +230,12 @@ prints '  kept      function main self <= 48MiB: main: 48.00 MiB'
 
 # Where there is nothing to measure, nothing is kept.
 echo 'once upon a time' >text
-run 3 --budget budgets -- text
+run 3 fxtdiff --budget budgets -- text
 prints 'INCONCLUSIVE'
 
 bad_budget() { # bad_budget SENTENCE-BEHIND-NAME LINE
     printf '# comment\n\n%s\n' "$2" >budgets
-    run 2 --budget budgets -- base1
+    run 2 fxtdiff --budget budgets -- base1
     refused "fxtdiff: budgets:3: $1"
 }
 bad_budget 'no "< LIMIT"' 'function hot self 5%'
@@ -278,17 +252,17 @@ bad_budget 'what is this: please' 'heap inuse please < 64MiB'
 bad_budget 'a total is not a percentage of itself' 'total < 5%'
 bad_budget 'none of "function", "total", "cpu", "wall", "samples" and "heap": memory' 'memory < 5MiB'
 : >budgets
-run 2 --budget budgets -- base1
+run 2 fxtdiff --budget budgets -- base1
 refused 'fxtdiff: budgets: no budgets'
-run 4 --budget nowhere -- base1
+run 4 fxtdiff --budget nowhere -- base1
 refused 'fxtdiff: nowhere: No such file or directory'
 head -c 2000000 /dev/zero | tr '\0' '#' >budgets
-run 2 --budget budgets -- base1
+run 2 fxtdiff --budget budgets -- base1
 refused 'fxtdiff: budgets: more than 1,048,576 bytes'
 # A pattern that matches in very many ways takes no longer for that.
 printf 'function %s self < 5%%\n' '*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b' >budgets
 { printf 'main;' && head -c 5000 /dev/zero | tr '\0' 'a' && echo ' 5'; } >long
-run 0 --budget budgets -- long
+run 0 fxtdiff --budget budgets -- long
 
 # ---- Suppressions ----
 
@@ -297,7 +271,7 @@ suppress() { # suppress STATUS DATE LINE...
     today=$2
     shift 2
     printf '%s\n' "$@" >suppressions
-    run "$expected" base? -- dear? --suppressions suppressions --today "$today"
+    run "$expected" fxtdiff base? -- dear? --suppressions suppressions --today "$today"
 }
 suppress 1 2026-06-01 '# nothing'
 suppress 0 2026-06-01 'function hot until 2026-06-01: known' 'function work until 2026-06-01: contains hot'
@@ -313,21 +287,21 @@ for i in 2 3 4 5 6; do
     sed "s/io .*/io 1200$i/" dear$i >dearer$i
 done
 echo 'function * until 2026-12-31: known' >suppressions
-run 1 base? -- dearer? --suppressions suppressions --today 2026-06-01
+run 1 fxtdiff base? -- dearer? --suppressions suppressions --today 2026-06-01
 echo 'total until 2026-12-31: the new allocator' >>suppressions
-run 0 base? -- dearer? --suppressions suppressions --today 2026-06-01
+run 0 fxtdiff base? -- dearer? --suppressions suppressions --today 2026-06-01
 prints 'dearer, suppressed: the new allocator, until 2026-12-31'
 # Today is what is said, else what the build says, else the day.
-run 1 base? -- dear? --suppressions suppressions --today 2027-01-01
-SOURCE_DATE_EPOCH=1767225600 run 0 base? -- dear? --suppressions suppressions # 2026-01-01
-SOURCE_DATE_EPOCH=1800000000 run 1 base? -- dear? --suppressions suppressions # 2027-01-15
+run 1 fxtdiff base? -- dear? --suppressions suppressions --today 2027-01-01
+SOURCE_DATE_EPOCH=1767225600 run 0 fxtdiff base? -- dear? --suppressions suppressions # 2026-01-01
+SOURCE_DATE_EPOCH=1800000000 run 1 fxtdiff base? -- dear? --suppressions suppressions # 2027-01-15
 echo 'function * until 9999-12-31: for ever' >suppressions
-run 0 base? -- dear? --suppressions suppressions
+run 0 fxtdiff base? -- dear? --suppressions suppressions
 echo 'function * until 2000-02-29: long ago' >suppressions
-run 1 base? -- dear? --suppressions suppressions
-SOURCE_DATE_EPOCH=soon run 2 base? -- dear? --suppressions suppressions
+run 1 fxtdiff base? -- dear? --suppressions suppressions
+SOURCE_DATE_EPOCH=soon run 2 fxtdiff base? -- dear? --suppressions suppressions
 refused 'fxtdiff: SOURCE_DATE_EPOCH is not a number of seconds: soon'
-run 2 base? -- dear? --suppressions suppressions --today tomorrow
+run 2 fxtdiff base? -- dear? --suppressions suppressions --today tomorrow
 refused 'fxtdiff: --today: not a date as 2026-12-31: tomorrow'
 
 bad_suppression() { # bad_suppression SENTENCE-BEHIND-NAME LINE
@@ -343,4 +317,4 @@ bad_suppression 'no reason after the date' 'function hot until 2026-12-31'
 bad_suppression 'no reason after the date' 'function hot until 2026-12-31: '
 bad_suppression 'which function?' 'function  until 2026-12-31: known'
 bad_suppression 'neither "function NAME" nor "total": hot' 'hot until 2026-12-31: known'
-exit $failed
+finish

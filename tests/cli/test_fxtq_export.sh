@@ -1,22 +1,8 @@
 #!/bin/sh
 # fxtq export: folded stacks are those of fxt2pprof, CSV is what Python reads, filters are those of reports.
 set -eu
+. "$ROOT/tests/cli/common.sh"
 
-failed=0
-fail() {
-    echo "FAIL: $*"
-    failed=1
-}
-run() { # run STATUS COMMAND...
-    expected=$1
-    shift
-    status=0
-    "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || fail "$*: status $status, not $expected: $(cat err)"
-}
-says() {
-    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
-}
 cd "$WORK"
 PATH=$O/bin:$PATH
 generate() { "$O/bench/fxtgen" "$@"; }
@@ -171,4 +157,4 @@ run 4 fxtq export csv sampler.fxtq -o no/such/folder.csv
 fxtq export csv -q sampler.fxtq 2>err | head -n 2 >out
 [ "$(wc -l <out)" = 2 ] || fail "no rows for head"
 
-exit $failed
+finish

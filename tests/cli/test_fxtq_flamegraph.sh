@@ -1,22 +1,8 @@
 #!/bin/sh
 # fxtq flamegraph draws what fxt2pprof counts: from stores and traces, filtered, and two beside each other.
 set -eu
+. "$ROOT/tests/cli/common.sh"
 
-failed=0
-fail() {
-    echo "FAIL: $*"
-    failed=1
-}
-run() { # run STATUS COMMAND...
-    expected=$1
-    shift
-    status=0
-    "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || fail "$*: status $status, not $expected: $(cat err)"
-}
-says() {
-    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
-}
 # The page's stacks are those of fxt2pprof.
 same() { # same PAGE COLUMN WHAT OPTION...: options of fxt2pprof
     page=$1 column=$2 what=$3
@@ -80,4 +66,4 @@ run 4 fxtq flamegraph absent.fxtq -o x.html
 says 'absent.fxtq: No such file or directory'
 run 4 fxtq flamegraph one.fxtq -o nowhere/x.html
 [ ! -e x.html ] || fail 'a page that failed is there'
-exit $failed
+finish

@@ -1,22 +1,8 @@
 #!/bin/sh
 # fxtq reads logs with symbolizer markup: every backtrace is a sample, with the names that fxtsym --markup puts into the same log.
 set -eu
+. "$ROOT/tests/cli/common.sh"
 
-failed=0
-fail() {
-    echo "FAIL: $*"
-    failed=1
-}
-run() { # run STATUS COMMAND...: to out and err
-    expected=$1
-    shift
-    status=0
-    "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || fail "$*: status $status, not $expected: $(cat err)"
-}
-says() { # says TEXT: in err
-    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
-}
 sql() {
     sqlite3 "$@"
 }
@@ -174,4 +160,4 @@ says '  200 samples, '
 cat once once once once once >long.log
 run 0 prlimit --as=600000000 fxtq import long.log -o long.fxtq
 says '  20,000 samples, '
-exit $failed
+finish

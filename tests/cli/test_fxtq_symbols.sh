@@ -1,25 +1,7 @@
 #!/bin/sh
 # fxtq symbolize makes names better and never worse; coverage tells what is missing; --require-symbols is a gate.
 set -eu
-
-failed=0
-fail() {
-    echo "FAIL: $*"
-    failed=1
-}
-run() { # run STATUS COMMAND...: to out and err
-    expected=$1
-    shift
-    status=0
-    "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || fail "$*: status $status, not $expected: $(cat err)"
-}
-says() { # says TEXT: in err
-    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
-}
-prints() { # prints TEXT: in out
-    grep -qF -- "$1" out || fail "no '$1' in: $(cat out)"
-}
+. "$ROOT/tests/cli/common.sh"
 
 cd "$WORK"
 HOME=$WORK
@@ -97,4 +79,4 @@ cp run.fxtq broken.fxtq
 sqlite3 broken.fxtq 'UPDATE callsite SET parent_id = 5'
 run 3 fxtq coverage broken.fxtq
 says 'the store is corrupt: a row refers to a call site that is not there'
-exit $failed
+finish

@@ -2,35 +2,15 @@
 # fxtsym in the places of addr2line and llvm-symbolizer: the same bytes for every address about which both say the same, with every
 # option; JSON; bad input; a reader that waits for each answer.
 set -eu
+. "$ROOT/tests/cli/common.sh"
 
 data=$ROOT/testdata/symbolize
 cd "$WORK"
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
-run() { # run STATUS COMMAND...: standard output to out, standard error to err
-    expected=$1
-    shift
-    status=0
-    "$@" >out 2>err || status=$?
-    [ $status -eq "$expected" ] || {
-        fail "$*: status $status, not $expected"
-        cat err
-    }
-}
-prints() { # prints TEXT: what run printed
+prints_all() { # prints_all TEXT: on standard output, and nothing else
     printf '%s\n' "$1" >expected
     cmp -s out expected || {
         fail "not as expected:"
         diff expected out || :
-    }
-}
-says() { # says TEXT: on standard error
-    grep -qF "$1" err || {
-        fail "not on standard error: $1"
-        cat err
     }
 }
 
@@ -96,7 +76,7 @@ text_addresses program.cc >addresses
 main=$(nm program.c | awk '$3 == "main" { print $1 }')
 position=$(addr2line -e program.c "$main")
 run 0 fxtsym --functions --inlines --demangle --exe=program.c "$main" "0x$main" " +0X$main" "$main: and more"
-prints "main
+prints_all "main
 $position
 main
 $position
@@ -105,31 +85,31 @@ $position
 main
 $position"
 run 0 fxtsym -ase program.c "$main"
-prints "0x$main
+prints_all "0x$main
 ${position##*/}"
 cp program.c a.out
 run 0 fxtsym "$main"
-prints "$position"
+prints_all "$position"
 run 0 fxtsym --strip-prefix "$data/" -e program.c "$main"
-prints "${position#"$data"/}"
+prints_all "${position#"$data"/}"
 run 0 fxtsym --strip-prefix "${data%/*}" --strip-prefix / -e program.c "$main"
-prints "${position#"${data%/*}"/}"
+prints_all "${position#"${data%/*}"/}"
 run 0 fxtsym --strip-prefix "${data%e}" -e program.c "$main"
-prints "$position" # not at the end of a name
+prints_all "$position" # not at the end of a name
 
 # A build ID, and a tree of debug files.
 mkdir -p tree/.build-id/01
 strip -o stripped program.c
 objcopy --only-keep-debug program.c tree/.build-id/01/${id#01}.debug
 run 0 fxtsym --symbols tree --build-id $id "$main"
-prints "$position"
+prints_all "$position"
 run 0 fxtsym --symbols tree -e stripped "$main"
-prints "$position"
+prints_all "$position"
 run 0 fxtsym -e stripped "$main"
-prints '??:0'
+prints_all '??:0'
 says "stripped: no symbols; "
 run 4 fxtsym --symbols tree --build-id 99 "$main"
-prints '??:0'
+prints_all '??:0'
 says "no file with build ID 99"
 run 2 fxtsym --build-id xyz "$main"
 says "'xyz' is not a build ID"
@@ -147,7 +127,7 @@ run 3 fxtsym --symbols tree --style llvm -s <requests
 one="main
 $(llvm-symbolizer -s -e program.c "0x$main" | sed -n 2p)
 "
-prints "$one
+prints_all "$one
 $one
 $one
 $one
@@ -160,7 +140,7 @@ says "'not a request' is not an address"
 frame='"function":"main","linkage_name":"main","file":"main.c"'
 run 0 fxtsym --json -s -e program.c "$main"
 sed -i 's/"line":[0-9]*,"column":[0-9]*,"start_line":[0-9]*/LINE/' out
-prints '{"address":"0x'"$(printf %x $((0x$main)))"'","object":"program.c","frames":[{'"$frame"',LINE,"inlined":false,"source":"dwarf"}]}'
+prints_all '{"address":"0x'"$(printf %x $((0x$main)))"'","object":"program.c","frames":[{'"$frame"',LINE,"inlined":false,"source":"dwarf"}]}'
 fxtsym --json -e program.cc <addresses | python3 -c '
 import json, subprocess, sys
 plain = subprocess.run(["fxtsym", "-aifCe", "program.cc"], stdin=open("addresses"), capture_output=True, text=True, check=True).stdout
@@ -178,7 +158,7 @@ assert "".join(text) == plain' || fail 'JSON and text differ'
 
 printf 'zz\n\n%s\n' "$main" >bad
 run 3 fxtsym -fe program.c <bad
-prints "??
+prints_all "??
 ??:0
 ??
 ??:0
@@ -187,9 +167,9 @@ $position"
 says "'zz' is not an address"
 says "2 lines are not addresses"
 run 3 fxtsym --json -e program.c zz
-prints '{"address":null,"input":"zz","frames":[]}'
+prints_all '{"address":null,"input":"zz","frames":[]}'
 run 4 fxtsym -e missing "$main"
-prints '??:0'
+prints_all '??:0'
 says 'missing: No such file or directory'
 run 4 fxtsym -e /etc/passwd "$main"
 says 'not an ELF object'
@@ -203,7 +183,7 @@ run 2 fxtsym --markup --explain program.c
     printf '\n%s' "$main"
 } >long
 run 3 fxtsym -e program.c <long
-prints "??:0
+prints_all "??:0
 $position"
 run 4 fxtsym -e program.c <.
 says 'standard input: '
@@ -310,4 +290,4 @@ export FXT_SYMBOL_CACHE_BYTES
 run 2 fxtsym -e program.c "$main"
 says "FXT_SYMBOL_CACHE_BYTES: '2G' is not a number of bytes"
 unset FXT_SYMBOL_CACHE_BYTES
-exit $failed
+finish

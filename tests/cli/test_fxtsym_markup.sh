@@ -2,14 +2,10 @@
 # fxtsym --markup: a log with every element becomes the golden text; everything else goes through byte for byte, at once, and in
 # bounded memory.
 set -eu
+. "$ROOT/tests/cli/common.sh"
 
 data=$ROOT/testdata/symbolize
 cd "$WORK"
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
 
 # Where the compiler puts functions is its own business: @A-NAME@ stands for the address in the process, @P-NAME@ for the same as it is
 # printed, @V-NAME@ for that in the object; @B-, @Q- and @W- for those of the byte behind.
@@ -71,4 +67,4 @@ for i in 1 2 3; do
 done
 exec 3>&- 4<&-
 wait
-exit $failed
+finish

@@ -18,11 +18,7 @@ chi2 fit good >figures || fail "a good fit is refused: $(cat figures)"
 grep -q '^chi2 = 1.21, 2 degrees of freedom, p = 0.5469:' figures || fail "$(cat figures)"
 ! chi2 fit bad >figures || fail "a bad fit is taken: $(cat figures)"
 
-if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
-    grep -q perf_event err || fail "$(cat err)"
-    echo "SKIP: perf_event_open is not permitted here"
-    exit 0
-fi
+. "$ROOT/tests/cli/perf.sh"
 
 ${CXX:-g++} -O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -pthread \
     -o busy "$ROOT/testdata/demo/busy.cpp"
