@@ -49,6 +49,7 @@ struct format_cell {
     double real;
     const char *bytes; /* of text and blobs; borrowed for the call */
     size_t length;
+    size_t indent; /* blanks before a text of FORMAT_PLAIN: fewer where the column is cut */
 };
 
 enum format_align {
@@ -61,12 +62,16 @@ struct format_column {
     const char *name; /* borrowed until format_end() */
     enum format_align align;
     bool whole; /* never cut, however narrow the terminal */
+    /* Where the terminal is too narrow for all columns, those with the highest rank are left out
+     * first; 0: never.  FORMAT_PLAIN alone.  */
+    unsigned rank;
 };
 
 struct format_options {
     enum format_kind kind;
     bool no_header;
     size_t columns;   /* of the terminal; 0: nothing is cut */
+    bool no_empty;    /* leave out columns in which nothing stands: FORMAT_PLAIN alone */
     const char *null; /* what stands for NULL but in JSON; NULL: nothing */
     bool terminal;    /* control characters are kept from it in all formats */
 };

@@ -5,10 +5,12 @@
 #include "cmd/cli/width.h"
 #include "cmd/fxtq/format_internal.h"
 
-#define CUT       "\xe2\x80\xa6" /* U+2026, one column */
-#define NARROWEST 6u             /* columns are not cut below that */
-#define BLANKS    "                                                                "
-#define DASHES    "----------------------------------------------------------------"
+#define CUT        "\xe2\x80\xa6" /* U+2026, one column */
+#define NARROWEST  6u             /* columns are not cut below that */
+#define TEXT_LEAST 16u            /* of a text behind an indent */
+#define READABLE   30u            /* a text that is cut to less may cost another column its place */
+#define BLANKS     "                                                                "
+#define DASHES     "----------------------------------------------------------------"
 
 /* The lines around and between; empty strings where a format has none.  */
 struct frame {
@@ -102,7 +104,7 @@ static void add_markdown(struct text *text, const char *bytes, size_t length)
 static struct format_place add_place(struct format *format, const struct format_cell *cell)
 {
     struct format_grid *grid = &format->grid;
-    struct format_place place = { .start = grid->text.length };
+    struct format_place place = { .start = grid->text.length, .indent = cell->indent };
 
     text_add(&grid->text, "", 0);
     format->scratch.length = 0;
@@ -120,19 +122,52 @@ static struct format_place add_place(struct format *format, const struct format_
     return place;
 }
 
-/* Where a cell's text is cut: *head and *tail bytes of it stay.  Returns the columns it takes.  */
+/* The blanks before a text in a column that is too narrow: half of them where the deepest would
+ * take more than half of the column.  The text keeps TEXT_LEAST columns, whatever that costs.  */
+static size_t fit_indent(const struct format *format, const struct format_place *place,
+                         size_t width)
+{
+    size_t least = width / 2 < TEXT_LEAST ? width / 2 : TEXT_LEAST;
+    size_t indent = place->indent;
+
+    if (!format->grid.narrowed)
+        return indent;
+    if (format->grid.deepest > width / 2)
+        indent /= 2;
+    return indent < width - least ? indent : width - least;
+}
+
+/* Where a cell's text is cut: *head and *tail bytes of it stay behind *indent blanks.  Returns the
+ * columns it takes.  */
 static size_t cut(const struct format *format, size_t column, const struct format_place *place,
-                  size_t *head, size_t *tail)
+                  size_t *indent, size_t *head, size_t *tail)
 {
     const char *bytes = format->grid.text.bytes + place->start;
     size_t width = format->grid.widths[column];
 
+    *indent = place->indent;
     *head = place->length;
     *tail = 0;
-    if (place->width <= width || format->options.columns == 0 || format->columns[column].whole)
-        return place->width;
+    if (format->options.columns == 0 || format->columns[column].whole)
+        return place->indent + place->width;
+    if (place->indent > 0)
+        *indent = fit_indent(format, place, width);
+    width -= *indent;
+    if (place->width <= width)
+        return *indent + place->width;
     width_cut(bytes, place->length, width, head, tail);
-    return width_text(bytes, *head) + 1 + width_text(bytes + place->length - *tail, *tail);
+    return *indent + width_text(bytes, *head) + 1 +
+           width_text(bytes + place->length - *tail, *tail);
+}
+
+/* The last that is not left out.  */
+static size_t last_column(const struct format *format)
+{
+    size_t last = format->count - 1;
+
+    while (last > 0 && format->grid.hidden[last])
+        last--;
+    return last;
 }
 
 enum stand { STAND_LEFT, STAND_MIDDLE, STAND_RIGHT };
@@ -142,13 +177,13 @@ static void put_place(struct format *format, size_t column, const struct format_
 {
     const char *bytes = format->grid.text.bytes + place->start;
     size_t width = format->grid.widths[column];
-    bool pads = column + 1 < format->count || frame_of(format)->pads_last;
-    size_t head, tail;
-    size_t shown = cut(format, column, place, &head, &tail);
+    bool pads = column < last_column(format) || frame_of(format)->pads_last;
+    size_t indent, head, tail;
+    size_t shown = cut(format, column, place, &indent, &head, &tail);
     size_t blanks = width > shown ? width - shown : 0;
     size_t before = stand == STAND_LEFT ? 0 : stand == STAND_RIGHT ? blanks : blanks / 2;
 
-    put_repeated(format, BLANKS, 1, before);
+    put_repeated(format, BLANKS, 1, before + indent);
     format_put(format, bytes, head);
     if (head < place->length) {
         format_puts(format, CUT);
@@ -161,12 +196,16 @@ static void put_place(struct format *format, size_t column, const struct format_
 static void put_row(struct format *format, const struct format_place *places, bool names)
 {
     const struct frame *frame = frame_of(format);
+    const char *between = "";
 
     format_puts(format, frame->left);
     for (size_t i = 0; i < format->count; i++) {
         enum stand stand = format->grid.right[i] ? STAND_RIGHT : STAND_LEFT;
 
-        format_puts(format, i ? frame->between : "");
+        if (format->grid.hidden[i])
+            continue;
+        format_puts(format, between);
+        between = frame->between;
         put_place(format, i, &places[i], names && frame->centred ? STAND_MIDDLE : stand);
     }
     format_puts(format, frame->right);
@@ -210,10 +249,18 @@ static void put_markdown_line(struct format *format)
 static size_t overhead(const struct format *format)
 {
     const struct frame *frame = frame_of(format);
+    size_t shown = 0;
 
+    for (size_t i = 0; i < format->count; i++)
+        shown += !format->grid.hidden[i];
     return width_text(frame->left, strlen(frame->left)) +
            width_text(frame->right, strlen(frame->right)) +
-           (format->count - 1) * width_text(frame->between, strlen(frame->between));
+           (shown > 0 ? shown - 1 : 0) * width_text(frame->between, strlen(frame->between));
+}
+
+static bool is_cut(const struct format *format, size_t column)
+{
+    return !format->columns[column].whole && !format->grid.right[column];
 }
 
 static size_t capped_total(const struct format *format, size_t cap)
@@ -222,11 +269,28 @@ static size_t capped_total(const struct format *format, size_t cap)
 
     for (size_t i = 0; i < format->count; i++) {
         size_t width = format->grid.widths[i];
-        bool cuts = !format->columns[i].whole && !format->grid.right[i];
 
-        total += cuts && width > cap ? cap : width;
+        if (!format->grid.hidden[i])
+            total += is_cut(format, i) && width > cap ? cap : width;
     }
     return total;
+}
+
+/* Leave out what has a rank as long as texts would be cut to less than what can be read.  */
+static void drop_columns(struct format *format)
+{
+    while (capped_total(format, READABLE) > format->options.columns) {
+        size_t dropped = format->count;
+
+        for (size_t i = 0; i < format->count; i++)
+            if (!format->grid.hidden[i] && format->columns[i].rank > 0 &&
+                (dropped == format->count ||
+                 format->columns[i].rank >= format->columns[dropped].rank))
+                dropped = i;
+        if (dropped == format->count)
+            return;
+        format->grid.hidden[dropped] = true;
+    }
 }
 
 /* The widest are cut first, down to the same width, as far as it takes.  */
@@ -237,6 +301,8 @@ static void fit_terminal(struct format *format)
 
     if (format->options.columns == 0 || capped_total(format, SIZE_MAX) <= format->options.columns)
         return;
+    if (format->options.kind == FORMAT_PLAIN)
+        drop_columns(format);
     while (cap > NARROWEST && capped_total(format, cap) > format->options.columns)
         cap--;
     left = capped_total(format, cap);
@@ -244,10 +310,25 @@ static void fit_terminal(struct format *format)
     for (size_t i = 0; i < format->count; i++) {
         size_t *width = &format->grid.widths[i];
 
-        if (format->columns[i].whole || format->grid.right[i] || *width <= cap)
+        if (!is_cut(format, i) || format->grid.hidden[i] || *width <= cap)
             continue;
         *width = cap + (left > 0); /* what a whole step left over goes to the first of them */
         left -= left > 0;
+        format->grid.narrowed = true;
+    }
+}
+
+/* A column without a text, but for its name, tells nothing.  */
+static void hide_empty(struct format *format)
+{
+    const struct format_grid *grid = &format->grid;
+
+    for (size_t i = 0; i < format->count; i++)
+        grid->hidden[i] = grid->cell_count > format->count;
+    for (size_t i = format->count, column = 0; i < grid->cell_count; i++) {
+        if (grid->cells[i].length > 0)
+            grid->hidden[column] = false;
+        column = column + 1 < format->count ? column + 1 : 0;
     }
 }
 
@@ -262,12 +343,21 @@ static void measure(struct format *format)
         grid->right[i] = align == FORMAT_RIGHT || (align == FORMAT_AUTO && grid->numbers[i] &&
                                                    grid->cell_count > format->count);
         grid->widths[i] = 1;
+        grid->hidden[i] = false;
     }
+    grid->deepest = 0;
+    grid->narrowed = false;
     for (size_t i = first, column = 0; i < grid->cell_count; i++) {
-        if (grid->cells[i].width > grid->widths[column])
-            grid->widths[column] = grid->cells[i].width;
+        size_t width = grid->cells[i].width + grid->cells[i].indent;
+
+        if (width > grid->widths[column])
+            grid->widths[column] = width;
+        if (grid->cells[i].indent > grid->deepest)
+            grid->deepest = grid->cells[i].indent;
         column = column + 1 < format->count ? column + 1 : 0;
     }
+    if (format->options.no_empty && format->options.kind == FORMAT_PLAIN)
+        hide_empty(format);
     fit_terminal(format);
 }
 
@@ -312,6 +402,7 @@ void columns_begin(struct format *format)
     grid->settled = false;
     grid->widths = grown(grid->widths, format->count, sizeof *grid->widths);
     grid->right = grown(grid->right, format->count, sizeof *grid->right);
+    grid->hidden = grown(grid->hidden, format->count, sizeof *grid->hidden);
     grid->numbers = grown(grid->numbers, format->count, sizeof *grid->numbers);
     for (size_t i = 0; i < format->count; i++) {
         struct format_cell name = { .type = FORMAT_TEXT,
@@ -354,5 +445,6 @@ void columns_free(struct format *format)
     free(format->grid.cells);
     free(format->grid.widths);
     free(format->grid.right);
+    free(format->grid.hidden);
     free(format->grid.numbers);
 }

@@ -10,13 +10,17 @@ struct format_grid {
     struct text text; /* of all cells */
     struct format_place {
         size_t start, length; /* in text */
-        size_t width;         /* columns of the terminal */
+        size_t width;         /* columns of the terminal, without the indent */
+        size_t indent;
     } * cells;
     size_t cell_count, cell_capacity;
     size_t *widths;
-    bool *right;   /* stands on the right */
-    bool *numbers; /* of each column: only numbers so far */
-    bool settled;  /* widths are known, the header is printed */
+    bool *right;    /* stands on the right */
+    bool *hidden;   /* left out */
+    size_t deepest; /* of the indents */
+    bool *numbers;  /* of each column: only numbers so far */
+    bool narrowed;  /* some column is narrower than what stands in it */
+    bool settled;   /* widths are known, the header is printed */
 };
 
 struct format {

@@ -71,7 +71,7 @@ struct settings {
     enum output_kind output;
     double timeout_s;
     bool cache;
-    bool has_rows;
+    bool has_rows, has_least;
     struct cli_texts operands;
     char *type, *unit; /* of the store; owned */
 };
@@ -102,6 +102,7 @@ static void apply(struct settings *settings, int key, const char *value)
         break;
     case OPTION_MINIMUM:
         request->least = parse_double("--min", value, 0, 100);
+        settings->has_least = true;
         break;
     case OPTION_BINS:
         request->bins = (size_t)cli_number("--bins", value, 1, 10000);
@@ -179,6 +180,10 @@ static void check_options(struct settings *settings)
     settings->request.type = settings->request.filters.type;
     if (settings->request.type && !report->has_type)
         cli_usage_error("report %s has no sample types", report->name);
+    if (settings->has_least && !report->is_tree)
+        cli_usage_error("report %s is no tree: --rows is what makes it shorter", report->name);
+    if (settings->request.bins > 0 && !report->has_bins)
+        cli_usage_error("report %s has no --bins", report->name);
     if (settings->request.by && !report->by)
         cli_usage_error("report %s has no --by", report->name);
     if (settings->request.by)
@@ -293,7 +298,7 @@ static void humanize(const struct request *request, enum report_kind kind, struc
 static void stringify(enum report_kind kind, struct format_cell *cell, struct text *text)
 {
     bool wide = kind == REPORT_NS || kind == REPORT_BYTES || kind == REPORT_VALUE ||
-                kind == REPORT_TIME || kind == REPORT_ID;
+                kind == REPORT_TIME || kind == REPORT_HIDDEN_TS || kind == REPORT_ID;
 
     if (cell->type != FORMAT_INTEGER || !wide)
         return;
@@ -322,6 +327,7 @@ static void fetch(sqlite3_stmt *row, int column, struct format_cell *cell)
 }
 
 #define COLUMNS_MAX 16u
+#define DEEPEST     200 /* rows of trees are not indented further */
 
 struct printer {
     const struct settings *settings;
@@ -334,8 +340,15 @@ struct printer {
     int depth_column; /* -1: none */
 };
 
-/* columns: of the terminal, 0 for none.  */
-static void choose_columns(struct printer *printer, size_t columns)
+/* "self_percent" is long for what stands below.  */
+static const char *title_of(const char *name)
+{
+    if (strcmp(name, "self_percent") == 0)
+        return "self%";
+    return strcmp(name, "total_percent") == 0 ? "total%" : name;
+}
+
+static void choose_columns(struct printer *printer)
 {
     bool json = printer->settings->output == OUTPUT_JSON;
 
@@ -346,13 +359,12 @@ static void choose_columns(struct printer *printer, size_t columns)
 
         if (kind == REPORT_DEPTH)
             printer->depth_column = i;
-        if (!json && (kind == REPORT_DEPTH || kind == REPORT_HIDDEN))
+        if (!json && (kind == REPORT_DEPTH || kind == REPORT_HIDDEN || kind == REPORT_HIDDEN_TS))
             continue;
-        if (columns > 0 && columns < printer->columns[i].least)
-            continue;
-        column->name = printer->columns[i].name;
+        column->name = json ? printer->columns[i].name : title_of(printer->columns[i].name);
         column->align = kind == REPORT_TEXT || kind == REPORT_LABEL ? FORMAT_LEFT : FORMAT_RIGHT;
         column->whole = kind != REPORT_TEXT;
+        column->rank = printer->columns[i].rank;
         printer->sources[printer->count++] = i;
     }
 }
@@ -364,7 +376,6 @@ static void print_row(struct printer *printer, sqlite3_stmt *row)
 
     for (size_t i = 0; i < printer->count; i++) {
         enum report_kind kind = printer->columns[printer->sources[i]].kind;
-        int64_t depth;
 
         fetch(row, printer->sources[i], &cells[i]);
         if (json) {
@@ -372,17 +383,33 @@ static void print_row(struct printer *printer, sqlite3_stmt *row)
             continue;
         }
         humanize(&printer->settings->request, kind, &cells[i], &printer->scratch[i]);
-        if (printer->depth_column < 0 || kind != REPORT_TEXT || cells[i].type != FORMAT_TEXT)
-            continue;
-        depth = sqlite3_column_int64(row, printer->depth_column);
-        printer->scratch[i].length = 0;
-        for (int64_t k = 0; k < depth && k < 40; k++) /* a terminal has no room for more */
-            text_adds(&printer->scratch[i], "  ");
-        text_add(&printer->scratch[i], cells[i].bytes, cells[i].length);
-        cells[i].bytes = printer->scratch[i].bytes;
-        cells[i].length = printer->scratch[i].length;
+        if (printer->depth_column >= 0 && kind == REPORT_TEXT) {
+            int64_t depth = sqlite3_column_int64(row, printer->depth_column);
+
+            cells[i].indent = 2 * (size_t)(depth < 0 ? 0 : depth > DEEPEST ? DEEPEST : depth);
+        }
     }
     format_row(printer->format, cells);
+}
+
+/* Why there are no rows, for people.  */
+static void explain_nothing(const struct settings *settings, uint64_t rows)
+{
+    const struct report *report = settings->report;
+    const char *lacks = report->lacks ? report->lacks(&settings->request) : NULL;
+    bool nothing = rows <= (report->is_tree ? 1 : 0);
+
+    if (settings->output != OUTPUT_TEXT && settings->output != OUTPUT_MARKDOWN)
+        return;
+    if (lacks)
+        cli_note("%s: the store has %s", settings->path, lacks);
+    else if (nothing && report->takes_function)
+        cli_note("%s: no stack that is looked at has a function that matches '%s'", settings->path,
+                 settings->request.function);
+    else if (nothing && (settings->request.filters.given || settings->request.filters.capture))
+        cli_note("%s: nothing passes the filters", settings->path);
+    else if (nothing && report == &report_damage)
+        cli_note("%s: nothing was lost, and nothing was odd", settings->path);
 }
 
 static enum cli_exit print_table(struct settings *settings, struct session *session,
@@ -393,21 +420,29 @@ static enum cli_exit print_table(struct settings *settings, struct session *sess
                                               : settings->output == OUTPUT_MARKDOWN
                                                   ? FORMAT_MARKDOWN
                                                   : FORMAT_PLAIN,
+                                      .no_empty = true,
                                       .terminal = isatty(STDOUT_FILENO) };
+    uint64_t count = 0;
     int code;
 
     if (settings->output == OUTPUT_TEXT)
         options.columns = cli_columns(stdout);
-    choose_columns(&printer, options.columns);
+    choose_columns(&printer);
     printer.format = format_new(&options, session->output);
     format_begin(printer.format, printer.format_columns, printer.count);
-    while ((code = sqlite3_step(rows)) == SQLITE_ROW && !session->output->failed)
+    while ((code = sqlite3_step(rows)) == SQLITE_ROW && !session->output->failed) {
         print_row(&printer, rows);
+        count++;
+    }
     format_end(printer.format);
     format_free(printer.format);
     for (size_t i = 0; i < printer.count; i++)
         free(printer.scratch[i].bytes);
-    return code == SQLITE_DONE || session->output->failed ? CLI_OK : session_fail(session, code);
+    if (code != SQLITE_DONE && !session->output->failed)
+        return session_fail(session, code);
+    (void)cli_output_flush(session->output);
+    explain_nothing(settings, count);
+    return CLI_OK;
 }
 
 /* ---- Running ---- */
@@ -422,6 +457,19 @@ static enum cli_exit print_sql(struct settings *settings, struct cli_output *out
     (void)cli_output_write(output, sql.bytes, sql.length);
     free(sql.bytes);
     return CLI_OK;
+}
+
+static enum cli_exit show_rows(struct settings *settings, struct session *session,
+                               sqlite3_stmt *rows)
+{
+    uint64_t count = 0;
+    enum cli_exit status = settings->report->show(&settings->request, rows, session->output,
+                                                  cli_columns(stdout), &count);
+
+    (void)cli_output_flush(session->output);
+    if (status == CLI_OK)
+        explain_nothing(settings, count);
+    return status;
 }
 
 static enum cli_exit run_query(struct settings *settings, struct session *session)
@@ -439,12 +487,17 @@ static enum cli_exit run_query(struct settings *settings, struct session *sessio
     if (code != SQLITE_OK)
         status = session_fail(session, code);
     else if (settings->output == OUTPUT_TEXT && report->show)
-        status = report->show(&settings->request, rows, session->output, cli_columns(stdout));
+        status = show_rows(settings, session, rows);
     else
         status = print_table(settings, session, rows, columns);
     (void)sqlite3_finalize(rows);
     free(sql.bytes);
     return status;
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 static enum cli_exit run(struct settings *settings, struct session *session)
@@ -457,7 +510,7 @@ static enum cli_exit run(struct settings *settings, struct session *session)
     if (status != CLI_OK)
         return status;
     if (settings->request.bins == 0) /* the names of lanes need room too */
-        settings->request.bins = columns > 60 ? columns - 30 : 80;
+        settings->request.bins = columns > 24 ? columns - 2 - min_size(26, columns / 3) : 80;
     return settings->output == OUTPUT_SQL ? print_sql(settings, session->output)
                                           : run_query(settings, session);
 }

@@ -16,24 +16,25 @@
 
 /* What a column holds, and so how it is printed.  */
 enum report_kind {
-    REPORT_TEXT,    /* cut in the middle where the terminal is narrow */
-    REPORT_LABEL,   /* never cut */
-    REPORT_COUNT,   /* 1,234 */
-    REPORT_NS,      /* 1.50s */
-    REPORT_BYTES,   /* 4.00 MiB */
-    REPORT_VALUE,   /* of the sample type: one of the three above */
-    REPORT_PERCENT, /* 12.50% */
-    REPORT_TIME,    /* +1.500s since the capture's start */
-    REPORT_ID,      /* a pid: no commas; in JSON a string */
-    REPORT_NUMBER,  /* a line, a CPU, an offset: likewise, and a number in JSON too */
-    REPORT_DEPTH,   /* not printed: indents the next text.  In JSON a number */
-    REPORT_HIDDEN,  /* in JSON only; a number */
+    REPORT_TEXT,      /* cut in the middle where the terminal is narrow */
+    REPORT_LABEL,     /* never cut */
+    REPORT_COUNT,     /* 1,234 */
+    REPORT_NS,        /* 1.50s */
+    REPORT_BYTES,     /* 4.00 MiB */
+    REPORT_VALUE,     /* of the sample type: one of the three above */
+    REPORT_PERCENT,   /* 12.50% */
+    REPORT_TIME,      /* +1.500s since the capture's start */
+    REPORT_ID,        /* a pid: no commas; in JSON a string */
+    REPORT_NUMBER,    /* a line, a CPU, an offset: likewise, and a number in JSON too */
+    REPORT_DEPTH,     /* not printed: indents the next text.  In JSON a number */
+    REPORT_HIDDEN,    /* in JSON only; a number */
+    REPORT_HIDDEN_TS, /* in JSON only: a time */
 };
 
 struct report_column {
-    const char *name;
+    const char *name; /* "self_percent" is "self%" where it is not JSON */
     enum report_kind kind;
-    size_t least; /* a terminal with fewer columns does without it; files and JSON have all */
+    unsigned rank; /* struct format_column: the highest goes first where the terminal is narrow */
 };
 
 /* What was asked.  */
@@ -57,13 +58,17 @@ struct report {
     const char *const *by; /* what --by takes, the default first; NULL: nothing */
     unsigned filters;      /* FILTER_... of --by's default; the sample type may refuse more */
     bool has_type;         /* --sample-type */
+    bool is_tree;          /* --min; the first row is the root */
+    bool has_bins;         /* --bins */
     bool takes_function;
     uint64_t rows; /* default of --rows */
     /* Append the query.  Returns its columns, which end with name NULL.  */
     const struct report_column *(*write)(const struct request *request, struct text *sql);
-    /* How rows are shown on a terminal or as text; NULL: as a table.  */
+    /* What the report is about and the store has nothing of, "no CPU samples"; NULL: it has.  */
+    const char *(*lacks)(const struct request *request);
+    /* How rows are shown on a terminal or as text; NULL: as a table.  *shown: how many lines.  */
     enum cli_exit (*show)(const struct request *request, sqlite3_stmt *rows,
-                          struct cli_output *output, size_t columns);
+                          struct cli_output *output, size_t columns, uint64_t *shown);
 };
 
 extern const struct report report_top, report_tree, report_callers, report_callees, report_heap,
@@ -85,6 +90,9 @@ void request_add_limit(const struct request *request, struct text *sql);
 /* Whether a filter needs samples one by one; whether one needs our functions.  */
 bool request_needs_samples(const struct request *request);
 bool request_needs_functions(const struct request *request);
+
+/* Whether the query, SELECT EXISTS (...), says 1.  What fails shows again when the report runs.  */
+bool request_finds(const struct request *request, const char *sql);
 
 /* ---- Numbers for people (report_print.c) ---- */
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cmd/cli/width.h"
 #include "cmd/fxtq/report.h"
 
 /* ---- slices ---- */
@@ -30,9 +31,9 @@ static void add_show_from(struct text *sql, const char *pattern)
 static const struct report_column *write_slices(const struct request *request, struct text *sql)
 {
     static const struct report_column columns[] = {
-        { "count", REPORT_COUNT, 0 }, { "total", REPORT_NS, 0 },   { "min", REPORT_NS, 0 },
-        { "p50", REPORT_NS, 0 },      { "p90", REPORT_NS, 0 },     { "p99", REPORT_NS, 0 },
-        { "max", REPORT_NS, 0 },      { "open", REPORT_COUNT, 0 }, { "category", REPORT_TEXT, 0 },
+        { "count", REPORT_COUNT, 0 }, { "total", REPORT_NS, 0 },   { "min", REPORT_NS, 4 },
+        { "p50", REPORT_NS, 1 },      { "p90", REPORT_NS, 3 },     { "p99", REPORT_NS, 0 },
+        { "max", REPORT_NS, 0 },      { "open", REPORT_COUNT, 5 }, { "category", REPORT_TEXT, 2 },
         { "name", REPORT_TEXT, 0 },   { NULL, REPORT_TEXT, 0 }
     };
 
@@ -61,12 +62,20 @@ static const struct report_column *write_slices(const struct request *request, s
     return columns;
 }
 
+static const char *lacks_slices(const struct request *request)
+{
+    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM slice_data WHERE instant = 0)")
+               ? NULL
+               : "no durations";
+}
+
 const struct report report_slices = {
     .name = "slices",
     .summary = "durations by name: how many, how long in all, percentiles",
     .filters = FILTER_ALL & ~(unsigned)FILTER_CPU,
     .rows = 50,
     .write = write_slices,
+    .lacks = lacks_slices,
 };
 
 /* ---- timeline ---- */
@@ -148,19 +157,47 @@ static const char *shade(int64_t samples, int64_t most)
     return shades[1 + (samples - 1) * 8 / most];
 }
 
-/* One line of the heat map.  */
-static void put_lane(struct cli_output *output, const char *lane, const int64_t *bins, size_t count,
-                     int64_t most)
+/* One line of the heat map.  width: columns for the name, 0 for all it takes.  */
+static void put_lane(struct cli_output *output, const char *lane, size_t width, const int64_t *bins,
+                     size_t count, int64_t most)
 {
-    struct text line = { .bytes = NULL };
+    struct text line = { .bytes = NULL }, name = { .bytes = NULL };
+    size_t head, tail = 0;
 
     for (size_t i = 0; i < count; i++)
         text_adds(&line, shade(bins[i], most));
     text_adds(&line, "│ ");
-    text_add_visible(&line, lane, strlen(lane));
+    text_add_visible(&name, lane, strlen(lane));
+    head = name.length;
+    if (width > 0)
+        width_cut(name.bytes, name.length, width, &head, &tail);
+    text_add(&line, name.bytes, head);
+    if (head < name.length)
+        text_adds(&line, "…");
+    text_add(&line, name.bytes + name.length - tail, tail);
     text_adds(&line, "\n");
     (void)cli_output_write(output, line.bytes, line.length);
     free(line.bytes);
+    free(name.bytes);
+}
+
+/* What the columns are.  */
+static void put_foot(const struct request *request, struct cli_output *output, int64_t most)
+{
+    int64_t from = from_of(request), bin = bin_ns(request);
+    double start = (double)from - (double)request->filters.start_ts;
+    struct text foot = { .bytes = NULL };
+
+    text_adds(&foot, "+");
+    print_duration(&foot, start);
+    text_adds(&foot, " to +");
+    print_duration(&foot, start + (double)bin * (double)request->bins);
+    text_adds(&foot, ", each column ");
+    print_duration(&foot, (double)bin);
+    text_addf(&foot, ", █ up to %s %s\n", cli_grouped((uint64_t)most),
+              most == 1 ? "sample" : "samples");
+    (void)cli_output_write(output, foot.bytes, foot.length);
+    free(foot.bytes);
 }
 
 struct lanes {
@@ -199,25 +236,21 @@ static int collect(const struct request *request, sqlite3_stmt *rows, struct lan
 }
 
 static enum cli_exit show_timeline(const struct request *request, sqlite3_stmt *rows,
-                                   struct cli_output *output, size_t columns)
+                                   struct cli_output *output, size_t columns, uint64_t *shown)
 {
     struct lanes lanes = { .count = 0 };
-    struct text foot = { .bytes = NULL };
     int code = collect(request, rows, &lanes);
     const char *name = lanes.names.bytes;
+    size_t width = columns > request->bins + 12 ? columns - request->bins - 2 : 10;
 
-    (void)columns;
     for (size_t i = 0; i < lanes.count && code == SQLITE_DONE; i++) {
-        put_lane(output, name, lanes.bins + i * request->bins, request->bins, lanes.most);
+        put_lane(output, name, columns > 0 ? width : 0, lanes.bins + i * request->bins,
+                 request->bins, lanes.most);
         name += strlen(name) + 1;
     }
-    if (code == SQLITE_DONE) {
-        text_addf(&foot, "each column ");
-        print_duration(&foot, (double)bin_ns(request));
-        text_addf(&foot, ", █ up to %s samples\n", cli_grouped((uint64_t)lanes.most));
-        (void)cli_output_write(output, foot.bytes, foot.length);
-    }
-    free(foot.bytes);
+    if (code == SQLITE_DONE && lanes.count > 0)
+        put_foot(request, output, lanes.most);
+    *shown = lanes.count;
     free(lanes.names.bytes);
     free(lanes.bins);
     if (code == SQLITE_DONE)
@@ -226,13 +259,21 @@ static enum cli_exit show_timeline(const struct request *request, sqlite3_stmt *
     return CLI_ENVIRONMENT;
 }
 
+static const char *lacks_timeline(const struct request *request)
+{
+    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM cpu_sample)") ? NULL
+                                                                              : "no CPU samples";
+}
+
 const struct report report_timeline = {
     .name = "timeline",
     .summary = "when samples were taken, as a heat map",
     .by = timeline_by,
     .filters = FILTER_ALL & ~(unsigned)FILTER_SHAPE,
     .rows = 40,
+    .has_bins = true,
     .write = write_timeline,
+    .lacks = lacks_timeline,
     .show = show_timeline,
 };
 
@@ -241,9 +282,9 @@ const struct report report_timeline = {
 static const struct report_column *write_damage(const struct request *request, struct text *sql)
 {
     static const struct report_column columns[] = {
-        { "capture", REPORT_TEXT, 0 },     { "severity", REPORT_LABEL, 0 },
+        { "capture", REPORT_TEXT, 3 },     { "severity", REPORT_LABEL, 0 },
         { "kind", REPORT_LABEL, 0 },       { "count", REPORT_COUNT, 0 },
-        { "bytes", REPORT_BYTES, 0 },      { "first_offset", REPORT_NUMBER, 0 },
+        { "bytes", REPORT_BYTES, 2 },      { "first_offset", REPORT_NUMBER, 1 },
         { "description", REPORT_TEXT, 0 }, { NULL, REPORT_TEXT, 0 }
     };
 

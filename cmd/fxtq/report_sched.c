@@ -51,11 +51,11 @@ static void add_scheduled(struct text *sql)
 static const struct report_column *write_threads(const struct request *request, struct text *sql)
 {
     static const struct report_column columns[] = {
-        { "pid", REPORT_ID, 0 },        { "process", REPORT_TEXT, 0 },
+        { "pid", REPORT_ID, 1 },        { "process", REPORT_TEXT, 2 },
         { "tid", REPORT_ID, 0 },        { "thread", REPORT_TEXT, 0 },
         { "samples", REPORT_COUNT, 0 }, { "cpu_ns", REPORT_NS, 0 },
-        { "running", REPORT_NS, 0 },    { "runnable", REPORT_NS, 0 },
-        { "blocked", REPORT_NS, 0 },    { "switches", REPORT_COUNT, 0 },
+        { "running", REPORT_NS, 3 },    { "runnable", REPORT_NS, 4 },
+        { "blocked", REPORT_NS, 0 },    { "switches", REPORT_COUNT, 5 },
         { NULL, REPORT_TEXT, 0 }
     };
 
@@ -107,12 +107,21 @@ static const struct report_column *write_threads(const struct request *request, 
     return columns;
 }
 
+static const char *lacks_threads(const struct request *request)
+{
+    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM cpu_sample) OR EXISTS (SELECT 1 "
+                                  "FROM sched_slice)")
+               ? NULL
+               : "neither CPU samples nor context switches";
+}
+
 const struct report report_threads = {
     .name = "threads",
     .summary = "each thread: samples, time on a CPU, runnable and blocked",
     .filters = SCHED_FILTERS | FILTER_STACK,
     .rows = 50,
     .write = write_threads,
+    .lacks = lacks_threads,
 };
 
 /* ---- cpu ---- */
@@ -180,8 +189,8 @@ static const struct report_column *write_by_cpu(const struct request *request, s
 {
     static const struct report_column columns[] = {
         { "cpu", REPORT_NUMBER, 0 },          { "running", REPORT_NS, 0 },
-        { "utilisation", REPORT_PERCENT, 0 }, { "switches", REPORT_COUNT, 0 },
-        { "samples", REPORT_COUNT, 0 },       { "threads", REPORT_COUNT, 0 },
+        { "utilisation", REPORT_PERCENT, 0 }, { "switches", REPORT_COUNT, 2 },
+        { "samples", REPORT_COUNT, 1 },       { "threads", REPORT_COUNT, 3 },
         { "source", REPORT_LABEL, 0 },        { NULL, REPORT_TEXT, 0 }
     };
 
@@ -197,9 +206,9 @@ static const struct report_column *write_by_thread(const struct request *request
 {
     static const struct report_column columns[] = {
         { "running", REPORT_NS, 0 },     { "utilisation", REPORT_PERCENT, 0 },
-        { "switches", REPORT_COUNT, 0 }, { "samples", REPORT_COUNT, 0 },
-        { "cpus", REPORT_COUNT, 0 },     { "source", REPORT_LABEL, 0 },
-        { "pid", REPORT_ID, 0 },         { "process", REPORT_TEXT, 0 },
+        { "switches", REPORT_COUNT, 5 }, { "samples", REPORT_COUNT, 4 },
+        { "cpus", REPORT_COUNT, 6 },     { "source", REPORT_LABEL, 2 },
+        { "pid", REPORT_ID, 1 },         { "process", REPORT_TEXT, 3 },
         { "tid", REPORT_ID, 0 },         { "thread", REPORT_TEXT, 0 },
         { NULL, REPORT_TEXT, 0 }
     };
@@ -219,9 +228,9 @@ static const struct report_column *write_by_thread(const struct request *request
 static const struct report_column *write_by_wait(const struct request *request, struct text *sql)
 {
     static const struct report_column columns[] = {
-        { "waited", REPORT_NS, 0 },    { "times", REPORT_COUNT, 0 }, { "longest", REPORT_NS, 0 },
-        { "state", REPORT_LABEL, 0 },  { "waker", REPORT_TEXT, 0 },  { "pid", REPORT_ID, 0 },
-        { "process", REPORT_TEXT, 0 }, { "tid", REPORT_ID, 0 },      { "thread", REPORT_TEXT, 0 },
+        { "waited", REPORT_NS, 0 },    { "times", REPORT_COUNT, 0 }, { "longest", REPORT_NS, 2 },
+        { "state", REPORT_LABEL, 0 },  { "waker", REPORT_TEXT, 0 },  { "pid", REPORT_ID, 1 },
+        { "process", REPORT_TEXT, 3 }, { "tid", REPORT_ID, 0 },      { "thread", REPORT_TEXT, 0 },
         { NULL, REPORT_TEXT, 0 }
     };
 
@@ -250,6 +259,15 @@ static const struct report_column *write_cpu(const struct request *request, stru
                                             : write_by_cpu(request, sql);
 }
 
+static const char *lacks_cpu(const struct request *request)
+{
+    if (strcmp(request->by, "wait") != 0)
+        return lacks_threads(request);
+    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM thread_wait)")
+               ? NULL
+               : "no context switches";
+}
+
 const struct report report_cpu = {
     .name = "cpu",
     .summary = "how busy each CPU or thread was; for whom threads waited (--by wait)",
@@ -257,4 +275,5 @@ const struct report report_cpu = {
     .filters = SCHED_FILTERS,
     .rows = 50,
     .write = write_cpu,
+    .lacks = lacks_cpu,
 };

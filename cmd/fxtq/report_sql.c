@@ -58,3 +58,13 @@ bool request_needs_functions(const struct request *request)
     return request->filters.focus || request->filters.ignore || request->filters.hide ||
            request->filters.show_from;
 }
+
+bool request_finds(const struct request *request, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    bool found = sqlite3_prepare_v2(request->db, sql, -1, &statement, NULL) != SQLITE_OK ||
+                 sqlite3_step(statement) != SQLITE_ROW || sqlite3_column_int(statement, 0) != 0;
+
+    (void)sqlite3_finalize(statement);
+    return found;
+}

@@ -32,15 +32,15 @@ static const struct report_column *top_columns(const struct request *request)
     static const struct report_column functions[] = {
         { "self", REPORT_VALUE, 0 },  { "self_percent", REPORT_PERCENT, 0 },
         { "total", REPORT_VALUE, 0 }, { "total_percent", REPORT_PERCENT, 0 },
-        { "name", REPORT_TEXT, 0 },   { "file", REPORT_TEXT, 100 },
-        { "line", REPORT_HIDDEN, 0 }, { "module", REPORT_TEXT, 140 },
+        { "name", REPORT_TEXT, 0 },   { "file", REPORT_TEXT, 1 },
+        { "line", REPORT_HIDDEN, 0 }, { "module", REPORT_TEXT, 2 },
         { NULL, REPORT_TEXT, 0 }
     };
     static const struct report_column lines[] = {
         { "self", REPORT_VALUE, 0 },  { "self_percent", REPORT_PERCENT, 0 },
         { "total", REPORT_VALUE, 0 }, { "total_percent", REPORT_PERCENT, 0 },
         { "name", REPORT_TEXT, 0 },   { "file", REPORT_TEXT, 0 },
-        { "line", REPORT_NUMBER, 0 }, { "module", REPORT_TEXT, 140 },
+        { "line", REPORT_NUMBER, 0 }, { "module", REPORT_TEXT, 2 },
         { NULL, REPORT_TEXT, 0 }
     };
     static const struct report_column names[] = {
@@ -49,9 +49,9 @@ static const struct report_column *top_columns(const struct request *request)
         { "name", REPORT_TEXT, 0 },   { NULL, REPORT_TEXT, 0 }
     };
     static const struct report_column threads[] = {
-        { "self", REPORT_VALUE, 0 },   { "self_percent", REPORT_PERCENT, 0 },
-        { "count", REPORT_COUNT, 0 },  { "pid", REPORT_ID, 0 },
-        { "process", REPORT_TEXT, 0 }, { "tid", REPORT_ID, 0 },
+        { "self", REPORT_VALUE, 0 },   { "self_percent", REPORT_PERCENT, 1 },
+        { "count", REPORT_COUNT, 2 },  { "pid", REPORT_ID, 0 },
+        { "process", REPORT_TEXT, 3 }, { "tid", REPORT_ID, 0 },
         { "thread", REPORT_TEXT, 0 },  { NULL, REPORT_TEXT, 0 }
     };
     static const struct report_column processes[] = {
@@ -259,6 +259,12 @@ static const struct report_column *write_top(const struct request *request, stru
     return top_columns(request);
 }
 
+/* Of what --sample-type chose.  */
+static const char *lacks_stacks(const struct request *request)
+{
+    return request->type ? NULL : "no samples with stacks";
+}
+
 const struct report report_top = {
     .name = "top",
     .summary = "what cost most, itself and with all it called",
@@ -267,6 +273,7 @@ const struct report report_top = {
     .has_type = true,
     .rows = 30,
     .write = write_top,
+    .lacks = lacks_stacks,
 };
 
 /* ---- Trees ---- */
@@ -275,7 +282,7 @@ static const char *const tree_by[] = { "function", "file", "line", "module", NUL
 
 static const struct report_column tree_columns[] = {
     { "total", REPORT_VALUE, 0 },      { "total_percent", REPORT_PERCENT, 0 },
-    { "self", REPORT_VALUE, 0 },       { "depth", REPORT_DEPTH, 0 },
+    { "self", REPORT_VALUE, 1 },       { "depth", REPORT_DEPTH, 0 },
     { "name", REPORT_TEXT, 0 },        { "id", REPORT_HIDDEN, 0 },
     { "parent_id", REPORT_HIDDEN, 0 }, { NULL, REPORT_TEXT, 0 }
 };
@@ -329,7 +336,9 @@ const struct report report_tree = {
     .by = tree_by,
     .filters = STACK_FILTERS,
     .has_type = true,
+    .is_tree = true,
     .write = write_call_tree,
+    .lacks = lacks_stacks,
 };
 
 const struct report report_callers = {
@@ -339,7 +348,9 @@ const struct report report_callers = {
     .filters = STACK_FILTERS,
     .has_type = true,
     .takes_function = true,
+    .is_tree = true,
     .write = write_callers,
+    .lacks = lacks_stacks,
 };
 
 const struct report report_callees = {
@@ -349,5 +360,7 @@ const struct report report_callees = {
     .filters = STACK_FILTERS,
     .has_type = true,
     .takes_function = true,
+    .is_tree = true,
     .write = write_callees,
+    .lacks = lacks_stacks,
 };

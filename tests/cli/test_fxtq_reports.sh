@@ -52,15 +52,15 @@ EOF
 
 fxtq report top -n 3 run.fxtq >out || fail "top as text"
 [ "$(wc -l <out)" -eq 4 ] || fail "-n 3: $(cat out)"
-head -n 1 out | grep -q '^ *self  self_percent  *total  total_percent  name' || fail "top as text: $(cat out)"
+head -n 1 out | grep -q '^ *self  *self%  *total  *total%  name' || fail "top as text: $(cat out)"
 grep -Eq '^ *[0-9.]+m?s +[0-9.]+% +[0-9.]+m?s +[0-9.]+%  \[' out || fail "top as text: $(cat out)"
 fxtq report top -n 1 --markdown run.fxtq | sed -n 2p | grep -Eq '^\|(-+[-:]\|)+$' || fail "markdown"
 fxtq report tree --min 10 drawn.fxtq | sed -n '3p' | grep -Eq '%  +[0-9.]+[mun]?s    [^ ]' || fail "children are not indented"
 fxtq report timeline --bins 20 run.fxtq >out
-tail -n 1 out | grep -Eq '^each column [0-9.]+m?s, █ up to [0-9]+ samples$' || fail "timeline: $(cat out)"
+tail -n 1 out | grep -Eq '^\+0ns to \+[0-9.]+m?s, each column [0-9.]+m?s, █ up to [0-9]+ samples$' || fail "timeline: $(cat out)"
 head -n 1 out | grep -Eq '^[ ▁▂▃▄▅▆▇█]{20}│ ' || LC_ALL=C.UTF-8 head -n 1 out | LC_ALL=C.UTF-8 grep -Eq '│ ' || fail "timeline: $(cat out)"
 python3 - <<'EOF' || fail "a narrow terminal"
-import fcntl, os, pty, struct, termios, unicodedata
+import fcntl, os, pty, re, struct, termios, unicodedata
 def run(columns, *arguments):
     pid, fd = pty.fork()
     if pid == 0:
@@ -78,13 +78,85 @@ def run(columns, *arguments):
     os.waitpid(pid, 0)
     return out.decode().replace("\r\n", "\n").splitlines()
 width = lambda line: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
-for columns in (70, 90, 120):
-    for report in (["top"], ["top", "--by", "line"], ["tree", "--min", "5"], ["heap", "--by", "function"], ["threads"], ["slices"], ["timeline"], ["damage"]):
+for columns in (60, 80, 120):
+    for report in (["top"], ["top", "--by", "line"], ["top", "--by", "thread"], ["tree", "--min", "1"], ["callers", "memcpy"], ["callees", "memcpy"], ["heap"],
+                   ["heap", "--by", "function"], ["threads"], ["cpu"], ["cpu", "--by", "thread"], ["cpu", "--by", "wait"], ["slices"], ["timeline"],
+                   ["timeline", "--by", "cpu"], ["damage"]):
         lines = run(columns, *report, "drawn.fxtq")
-        if columns >= 100 or report[0] not in ("heap", "slices", "threads"): # numbers are never cut
-            assert len(lines) > 2 and all(width(l.rstrip()) <= columns for l in lines), (columns, report, lines)
+        assert len(lines) > 2 and all(width(l.rstrip()) <= columns for l in lines), (columns, report, lines)
+# Columns are left out before names are cut to nothing, and names are cut behind their indent.
+assert run(60, "threads", "drawn.fxtq")[0].split() == ["pid", "process", "tid", "thread", "samples", "cpu_ns", "blocked"]
+assert "switches" in run(120, "threads", "drawn.fxtq")[0]
+deep = run(80, "callers", "memcpy", "--min", "0", "drawn.fxtq")[1:]
+assert any("…" in l for l in deep)
+bad = [l for l in deep if not re.match(r" *[0-9.]+[mun]?s +[0-9.]+%( +[0-9.]+[mun]?s)? +[^ …]+", l)]
+assert not bad, bad[:3]
+# What is empty in all rows is no column.
+assert "waker" in run(120, "cpu", "--by", "wait", "drawn.fxtq")[0]
+assert "running" not in run(120, "threads", "--capture", "2", "drawn.fxtq")[0]
 assert any("…" in l for l in run(90, "top", "drawn.fxtq"))
 EOF
+
+# Of two captures each has its own peak, as if the other one were not there.
+"$O/bench/fxtgen" --kind heap --count 2000 --seed 5 >heap2.fxt
+fxtq import -q heap.fxt heap2.fxt -o heaps.fxtq
+for capture in 1 2; do
+    fxtq report heap --json --capture $capture heaps.fxtq | grep '"at the peak"'
+done >each
+fxtq report heap --json heaps.fxtq | grep '"at the peak"' >all
+fxt2pprof -q --profile heap --at peak --format folded heap.fxt >peaks
+awk '{ n += $NF } END { printf "%d\n", n }' peaks >peak
+python3 - <<'EOF' || fail "peaks: $(cat each all peak)"
+import json
+one, two = map(json.loads, open("each"))
+both = json.loads(open("all").read())
+assert abs(one["bytes"] + two["bytes"] - both["bytes"]) < 1 and both["ts"] is None and both["after"] is None
+assert abs(one["bytes"] - int(open("peak").read())) < 1000, "not fxt2pprof's"
+EOF
+
+# ---- The query that is printed, in fxtq itself ----
+
+same() { # same REPORT [FUNCTION] [OPTION]...
+    fxtq report "$@" --capture 1 --sql drawn.fxtq >sql
+    fxtq report "$@" --capture 1 --json drawn.fxtq | tr -d '"' >want
+    fxtq --format jsonl drawn.fxtq "$(cat sql)" | tr -d '"' >got
+    [ -s want ] || fail "report $* is empty"
+    cmp -s got want || fail "report $* and its SQL: $(diff got want | head -4)"
+}
+same top
+same top --by line --time +20ms,+80ms
+same top --by thread --cpu 1,2
+same top --focus decode
+same tree --min 5
+same callers memcpy
+same heap
+same heap --by function --ignore main
+same threads
+same cpu
+same cpu --by wait
+same slices --hide Draw
+same timeline --bins 9
+same damage
+
+# ---- What is said where there is nothing ----
+
+nothing() { # nothing SENTENCE ARGUMENT...
+    wanted=$1
+    shift
+    fxtq report "$@" >out 2>err || fail "$*: $(cat err)"
+    grep -qF -e "$wanted" err || fail "$*: '$(cat err)', not '$wanted'"
+    fxtq report "$@" --json >out 2>err
+    [ ! -s err ] || fail "$* --json: $(cat err)"
+}
+nothing "heap.fxtq: the store has no durations" slices heap.fxtq
+nothing "heap.fxtq: the store has no CPU samples" timeline heap.fxtq
+nothing "heap.fxtq: the store has neither CPU samples nor context switches" threads heap.fxtq
+nothing "run.fxtq: the store has no context switches" cpu --by wait run.fxtq
+nothing "run.fxtq: the store has no allocations" heap run.fxtq
+nothing "run.fxtq: nothing was lost, and nothing was odd" damage run.fxtq
+nothing "run.fxtq: nothing passes the filters" top --pid 99999 run.fxtq
+nothing "run.fxtq: nothing passes the filters" timeline --comm nobody run.fxtq
+nothing "no stack that is looked at has a function that matches 'nowhere'" callers nowhere run.fxtq
 
 # ---- What is refused ----
 
@@ -105,6 +177,8 @@ refuse 2 "--by: 'planet' is not one of function" top --by planet run.fxtq
 refuse 2 "report damage has no --by" damage --by function run.fxtq
 refuse 2 "report damage has nothing that --pid could choose by" damage --pid 1 run.fxtq
 refuse 2 "report cpu has nothing that --hide and --show-from could choose by" cpu --hide x run.fxtq
+refuse 2 "report top is no tree" top --min 3 run.fxtq
+refuse 2 "report tree has no --bins" tree --bins 3 run.fxtq
 refuse 2 "there is no sample type 'gold'" top --sample-type gold run.fxtq
 refuse 2 "the store has no capture 7" top --capture 7 run.fxtq
 refuse 2 "which of the 2 captures? Give --capture ID" top --time +1s, drawn.fxtq
