@@ -43,7 +43,7 @@ const struct cli_command compress_command = {
     .name = "fxtcat compress",
     .usage = "[OPTION]... FILE",
     .summary =
-        "Compress a trace with zstd, in independent frames of a bounded size.  zstd -d gives the\n"
+        "Compress a trace with zstd, in independent frames of a bounded size.  zstd -d gives the "
         "trace back, byte for byte.  gzip and zstd are unpacked first.",
     .options = option_table,
     .groups = output_groups,

@@ -40,10 +40,9 @@ static int run(char **argv);
 const struct cli_command convert_command = {
     .name = "fxtcat convert",
     .usage = "--layout LAYOUT [OPTION]... FILE",
-    .summary =
-        "Write the samples of a trace, the names of their processes and threads, and their\n"
-        "address maps in another layout.  What the layout has no place for is left out, and\n"
-        "counted.",
+    .summary = "Write the samples of a trace, the names of their processes and threads, and their "
+               "address maps in another layout.  What the layout has no place for is left out, and "
+               "counted.",
     .options = option_table,
     .groups = groups,
     .examples = examples,

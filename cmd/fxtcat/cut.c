@@ -22,7 +22,7 @@ const struct cli_command cut_command = {
     .name = "fxtcat cut",
     .usage = "[OPTION]... FILE",
     .summary =
-        "Write some of the records of a trace: those that match all that is asked for, and the\n"
+        "Write some of the records of a trace: those that match all that is asked for, and the "
         "strings, threads, clocks, providers, names and address maps that these need.",
     .groups = groups,
     .examples = examples,

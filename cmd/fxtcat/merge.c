@@ -20,9 +20,9 @@ const struct cli_command merge_command = {
     .name = "fxtcat merge",
     .usage = "[OPTION]... FILE...",
     .summary =
-        "Write the records of several traces as one trace, one file after another.  Providers\n"
-        "get new ids where two traces use the same; what stands before a file's first provider\n"
-        "gets a provider named after the file.  Times stay as they are: each by the clock of\n"
+        "Write the records of several traces as one trace, one file after another.  Providers "
+        "get new ids where two traces use the same; what stands before a file's first provider "
+        "gets a provider named after the file.  Times stay as they are: each by the clock of "
         "its provider.",
     .groups = job_groups,
     .examples = examples,

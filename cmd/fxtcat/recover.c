@@ -23,7 +23,7 @@ const struct cli_command recover_command = {
     .name = "fxtcat recover",
     .usage = "[OPTION]... FILE",
     .summary =
-        "Write all of a trace that can be read, without what is damaged, and say what is left\n"
+        "Write all of a trace that can be read, without what is damaged, and say what is left "
         "out.  The exit status is 3 when the input is damaged.",
     .groups = job_groups,
     .examples = examples,

@@ -20,8 +20,8 @@ static const struct cli_option options[] = {
     { KEY_ROOT, 0, "root", "ROOT", "folded: root of stacks: process (default), thread or none",
       .choices = roots },
     { KEY_TABLE, 0, "table", "TABLE",
-      "csv: cpu (a row a sample), heap (a row an allocation) or profile\n"
-      "(a row a sample of an imported profile); default: the first\n"
+      "csv: cpu (a row a sample), heap (a row an allocation) or profile "
+      "(a row a sample of an imported profile); default: the first "
       "there is, or that --sample-type is of",
       .choices = tables },
     SELECT_OPTIONS,
@@ -30,11 +30,11 @@ static const struct cli_option options[] = {
 };
 
 static const char *const examples[] = {
-    "a flame graph by other means",
+    "A flame graph by other means",
     "fxtq export folded run.fxtq | flamegraph.pl > run.svg",
-    "what was still in use in the end",
+    "What was still in use in the end",
     "fxtq export folded --sample-type inuse_space run.fxtq",
-    "the samples of half a second for a data frame",
+    "The samples of half a second for a data frame",
     "fxtq export csv --time +1s,+1.5s run.fxtq -o half.csv",
     NULL,
 };

@@ -38,15 +38,15 @@ enum {
 /* Rows for the option table of a command.  */
 #define SELECT_OPTIONS                                                                      \
     { SELECT_TYPE, 0, "sample-type", "TYPE",                                                \
-      "sample type, as in table sample_type: cpu, alloc_space,\n"                           \
-      "inuse_space, ...; default: the first of cpu, inuse_space, ...\nthat there is" },     \
+      "sample type, as in table sample_type: cpu, alloc_space, "                            \
+      "inuse_space, ...; default: the first of cpu, inuse_space, ... that there is" },      \
         { SELECT_FOCUS, 0, "focus", "REGEX", "only stacks that hold a match" },             \
         { SELECT_IGNORE, 0, "ignore", "REGEX", "not those" },                               \
         { SELECT_HIDE, 0, "hide", "REGEX", "take matching functions out of stacks" },       \
         { SELECT_SHOW_FROM, 0, "show-from", "REGEX",                                        \
           "let stacks begin at the outermost match; leave out the others" },                \
         { SELECT_TIME, 0, "time", "FROM,TO",                                                \
-          "only that time: +1.5s counts from the capture's start, a bare\n"                 \
+          "only that time: +1.5s counts from the capture's start, a bare "                  \
           "number is absolute; one of them may be missing" },                               \
         { SELECT_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more" },  \
         { SELECT_TID, 't', "tid", "TID", "only this thread" },                              \

@@ -18,11 +18,11 @@ static const struct cli_option options[] = {
 };
 
 static const char *const examples[] = {
-    "where the time went, in a browser",
+    "Where the time went, in a browser",
     "fxtq flamegraph run.fxtq -o run.html",
-    "what one thread did in half a second",
+    "What one thread did in half a second",
     "fxtq flamegraph --tid 1514 --time +1s,+1.5s run.fxtq -o half.html",
-    "what changed since yesterday's build",
+    "What changed since yesterday's build",
     "fxtq flamegraph --diff monday.fxtq tuesday.fxtq -o diff.html",
     NULL,
 };

@@ -71,7 +71,7 @@ static const char *topic_word(size_t i, const char **brief)
 }
 
 static const char *const examples[] = {
-    "what there is beside SQLite's own functions",
+    "What there is beside SQLite's own functions",
     "fxtq help sql",
     NULL,
 };

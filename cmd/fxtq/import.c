@@ -19,13 +19,13 @@ static const struct cli_option *const groups[] = { cli_modules_options, cli_arch
                                                    cli_strict_options, NULL };
 
 static const char *const examples[] = {
-    "a capture as a store, and its hottest call sites",
+    "A capture as a store, and its hottest call sites",
     "fxtq import trace.fxt.zst -o run.fxtq",
-    "two more captures into the same store",
+    "Two more captures into the same store",
     "fxtq import monday.fxt tuesday.fxt -o run.fxtq",
-    "a pprof profile, or folded stacks, beside them",
+    "A pprof profile, or folded stacks, beside them",
     "fxtq import cpu.pb.gz stacks.folded -o run.fxtq",
-    "the backtraces of a log, and the functions they were in",
+    "The backtraces of a log, and the functions they were in",
     "fxtq import system.log -o crashes.fxtq && fxtq symbolize crashes.fxtq",
     NULL,
 };

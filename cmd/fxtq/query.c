@@ -43,15 +43,15 @@ const struct cli_option fxtq_query_options[] = {
 };
 
 const char *const fxtq_query_examples[] = {
-    "the ten functions that took most time themselves",
-    "fxtq run.fxtq 'SELECT name, self FROM call_top ORDER BY self DESC LIMIT 10'",
-    "a trace, without a store",
+    "The ten functions that took most time themselves",
+    "fxtq run.fxtq 'SELECT name, self FROM call_top ORDER BY 2 DESC LIMIT 10'",
+    "A trace, without a store",
     "fxtq trace.fxt 'SELECT name, count(*), sum(dur) FROM slice GROUP BY 1'",
     "SQL from a file, with a parameter, as CSV",
     "fxtq run.fxtq --file query.sql -p pid=1512 --format csv > out.csv",
-    "a shell",
+    "A shell",
     "fxtq run.fxtq",
-    "a report",
+    "A report",
     "fxtq report top run.fxtq",
     NULL,
 };

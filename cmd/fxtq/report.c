@@ -31,9 +31,9 @@ static const struct report *const reports[] = {
 
 static const struct cli_option fxtq_report_options[] = {
     { OPTION_BY, 0, "by", "WHAT",
-      "what rows stand for.  top: function (default), file, line, module,\n"
-      "thread, process; tree, callers, callees: function, file, line,\n"
-      "module; heap: kind, function, file, module; cpu: cpu, thread,\n"
+      "what rows stand for.  top: function (default), file, line, module, "
+      "thread, process; tree, callers, callees: function, file, line, "
+      "module; heap: kind, function, file, module; cpu: cpu, thread, "
       "wait; timeline: thread, cpu, process, all" },
     { OPTION_ROWS, 'n', "rows", "N", "no more rows than that; 0: all" },
     { OPTION_MINIMUM, 0, "min", "PERCENT",
@@ -49,15 +49,15 @@ static const struct cli_option fxtq_report_options[] = {
 };
 
 static const char *const fxtq_report_examples[] = {
-    "the hottest functions",
+    "The hottest functions",
     "fxtq report top run.fxtq",
-    "files instead, of one thread, in the second second",
+    "Files instead, of one thread, in the second second",
     "fxtq report top --by file --tid 1514 --time +1s,+2s run.fxtq",
-    "who allocates what is never released",
+    "Who allocates what is never released",
     "fxtq report heap --by function run.fxtq",
-    "who calls memcpy, of the server's threads",
+    "Who calls memcpy, of the server's threads",
     "fxtq report callers '^memcpy$' --comm server run.fxtq",
-    "the query behind it",
+    "The query behind it",
     "fxtq report top --sql run.fxtq",
     NULL,
 };

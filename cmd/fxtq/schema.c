@@ -5,11 +5,11 @@
 #include "cmd/fxtq/fxtq.h"
 
 static const char *const examples[] = {
-    "every table and view, with what its columns mean",
+    "Every table and view, with what its columns mean",
     "fxtq schema | less",
-    "two of them",
+    "Two of them",
     "fxtq schema cpu_sample callsite",
-    "an empty store, made by hand",
+    "An empty store, made by hand",
     "fxtq schema | sqlite3 empty.fxtq",
     NULL,
 };

@@ -24,9 +24,9 @@ static const struct cli_option symbolize_options[] = {
 static const struct cli_option *const symbolize_groups[] = { cli_symbols_options, NULL };
 
 static const char *const symbolize_examples[] = {
-    "names from the debug information of this machine",
+    "Names from the debug information of this machine",
     "fxtq symbolize run.fxtq",
-    "from a directory of debug files, and from debuginfod servers",
+    "From a directory of debug files, and from debuginfod servers",
     "fxtq symbolize --symbols ./symbols --debuginfod run.fxtq",
     NULL,
 };
@@ -52,9 +52,9 @@ static const struct cli_option coverage_options[] = {
 };
 
 static const char *const coverage_examples[] = {
-    "which modules lack symbols, weighted by samples",
+    "Which modules lack symbols, weighted by samples",
     "fxtq coverage run.fxtq",
-    "fail a pipeline when names are missing",
+    "Fail a pipeline when names are missing",
     "fxtq coverage --require-symbols 95 run.fxtq",
     NULL,
 };

@@ -95,15 +95,16 @@ static const char *const examples[] = {
 
 const struct cli_command cpu_command = {
     .name = "sampler-capture cpu",
-    .usage = "[OPTION]... -o OUT.fxt {-p PID | --tree PID | -t TID | -a | --comm NAME}...\n"
+    .usage = "[OPTION]... -o OUT.fxt TARGET...\n"
              "       sampler-capture cpu [OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
     .summary =
-        "Sample the user stacks of threads while they use a CPU, into a trace in the Fuchsia\n"
-        "trace format: of what runs already, or of COMMAND with all its threads and child\n"
+        "Sample the user stacks of threads while they use a CPU, into a trace in the Fuchsia "
+        "trace format: of what runs already, TARGET being -p PID, --tree PID, -t TID, -a or --comm "
+        "NAME; or of COMMAND with all its threads and child "
         "processes.\n\n"
-        "With COMMAND the exit status is COMMAND's, 128 + N if signal N ended it; 127 if\n"
-        "COMMAND is not found, 126 if it cannot run, 125 if the capture could not start.\n"
-        "4 if the kernel does not let us sample or the trace could not be written to its\n"
+        "With COMMAND the exit status is COMMAND's, 128 + N if signal N ended it; 127 if "
+        "COMMAND is not found, 126 if it cannot run, 125 if the capture could not start. "
+        "4 if the kernel does not let us sample or the trace could not be written to its "
         "end, 2 if the command line is wrong.",
     .options = option_table,
     .examples = examples,

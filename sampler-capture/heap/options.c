@@ -43,11 +43,11 @@ const struct cli_command heap_command = {
     .name = "sampler-capture heap",
     .usage = "[OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
     .summary =
-        "Sample what COMMAND and all it starts allocate and free, with stacks, as Fuchsia's\n"
-        "memory sampler does: one allocation for each so many bytes, at random, so that large\n"
+        "Sample what COMMAND and all it starts allocate and free, with stacks, as Fuchsia's "
+        "memory sampler does: one allocation for each so many bytes, at random, so that large "
         "and small ones are estimated without bias.\n\n"
-        "The exit status is COMMAND's, 128 + N if signal N ended it; 127 if COMMAND is not\n"
-        "found, 126 if it cannot run, 125 if it cannot be captured. 4 if the trace could not\n"
+        "The exit status is COMMAND's, 128 + N if signal N ended it; 127 if COMMAND is not "
+        "found, 126 if it cannot run, 125 if it cannot be captured. 4 if the trace could not "
         "be written to its end, 2 if the command line is wrong.",
     .options = option_table,
     .examples = examples,
