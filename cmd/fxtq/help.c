@@ -25,32 +25,35 @@ static const char sql_text[] =
     "'fxtq help filters' tells how they are filtered.\n";
 
 static const char filters_text[] =
-    "Filters of table functions, as WHERE name = value, and the options of reports, flame graphs "
-    "and\nexports:\n\n"
-    "  type                --sample-type  the sample type: cpu, alloc_space, inuse_space, "
-    "free_space\n"
-    "  per                 --by         function, file, line, module; call_top: thread, process\n"
-    "  focus, ignore       --focus      stacks that hold a match; --ignore: that hold none\n"
-    "  hide                --hide       takes matching functions out of stacks\n"
-    "  show_from           --show-from  lets stacks begin at the outermost match\n"
-    "  from_ts, limit_ts   --time       nanoseconds; --time +1s,+2s counts from the start\n"
-    "  pid, tid, cpu       --pid ...    a number, or several: '100,200'\n"
-    "  comm                --comm       names of threads\n"
-    "  capture             --capture    capture.id; all by default\n\n"
-    "Patterns are POSIX extended regular expressions, searched for anywhere in the text.\n";
+    "Filters of table functions, as WHERE name = value, and the options of reports,\n"
+    "flame graphs and exports:\n\n"
+    "  type               --sample-type  cpu, alloc_space, inuse_space, free_space\n"
+    "  per                --by           function, file, line, module; call_top: also\n"
+    "                                    thread, process\n"
+    "  focus, ignore      --focus        stacks that match; --ignore: that do not\n"
+    "  hide               --hide         takes matching functions out of stacks\n"
+    "  show_from          --show-from    lets stacks begin at the outermost match\n"
+    "  from_ts, limit_ts  --time         nanoseconds; --time +1s,+2s counts from the\n"
+    "                                    start\n"
+    "  pid, tid, cpu      --pid ...      a number, or several: '100,200'\n"
+    "  comm               --comm         names of threads\n"
+    "  capture            --capture      capture.id; all by default\n\n"
+    "Patterns are POSIX extended regular expressions, searched for anywhere in the\n"
+    "text.\n";
 
 static const char formats_text[] =
     "Formats of rows (--format):\n\n"
     "  box       lines around the cells; on a terminal\n"
     "  table     the same in ASCII\n"
     "  csv       RFC 4180, quoted as sqlite3 does\n"
-    "  tsv       tabs between; tab, newline and backslash as \\t, \\n, \\\\; where there is no "
-    "terminal\n"
+    "  tsv       tabs between; tab, newline and backslash as \\t, \\n, \\\\; where there\n"
+    "            is no terminal\n"
     "  json      an array of objects a result\n"
     "  jsonl     an object a line\n"
     "  markdown  a table\n"
     "  html      a <table>\n\n"
-    "Blobs are X'...', in JSON strings of hexadecimal digits.  --null TEXT stands for NULL.\n";
+    "Blobs are X'...', in JSON strings of hexadecimal digits.  --null TEXT stands for\n"
+    "NULL.\n";
 
 static const struct {
     const char *name, *summary, *text;
