@@ -10,13 +10,12 @@
 
 #include "tests/support/describe.h"
 #include "tests/support/pack.h"
+#include "tests/support/unpack.h"
 
 /* More than a buffer of the input, and nothing that packs to nothing.  */
 static uint8_t plain[100000];
 static uint8_t packed[150000];
-static uint8_t out[150000];
 static size_t packed_length;
-static struct fxt_error error;
 
 static void make_bytes(void)
 {
@@ -29,55 +28,19 @@ static void make_bytes(void)
     packed_length = pack_gzip(plain, sizeof plain, packed, sizeof packed);
 }
 
-/* Read to the end in pieces of at most size.  Returns how it ended; *total bytes are in out.  */
-static enum fxt_status read_to_end(struct fxt_input *input, size_t size, size_t *total)
-{
-    enum fxt_status status;
-    size_t length;
-
-    *total = 0;
-    while ((status = fxt_input_read(input, out + *total,
-                                    size < sizeof out - *total ? size : sizeof out - *total,
-                                    &length, &error)) == FXT_OK) {
-        *total += length;
-        if (length < 1 || length > size || *total >= sizeof out) /* a passed assertion is slow */
-            ck_abort_msg("%zu bytes of %zu, %zu in all", length, size, *total);
-    }
-    ck_assert_uint_eq(length, 0);
-    ck_assert_int_eq(fxt_input_read(input, out + *total, 1, &length, NULL), status); /* for good */
-    return status;
-}
-
-static enum fxt_status read_bytes(const void *bytes, size_t length, size_t step, size_t *total,
-                                  bool *cut)
-{
-    struct source source;
-    struct fxt_input *input = open_bytes(&source, bytes, length, step);
-    enum fxt_status status = read_to_end(input, sizeof out, total);
-
-    *cut = fxt_input_is_cut(input);
-    fxt_input_close(input);
-    return status;
-}
-
 /* ---- Plain ---- */
-
-static const struct {
-    size_t step; /* what the callback gives at most */
-    size_t size; /* what is asked for at most */
-} pieces[] = { { 0, sizeof plain }, { 1, sizeof plain }, { 0, 1 }, { 3, 7 }, { 65537, 4096 } };
 
 START_TEST(passes_plain_bytes_on)
 {
     struct source source;
-    struct fxt_input *input = open_bytes(&source, plain, sizeof plain, pieces[_i].step);
+    struct fxt_input *input = open_bytes(&source, plain, sizeof plain, unpack_pieces[_i].step);
     size_t total;
 
     ck_assert_int_eq(fxt_input_compression(input), FXT_PLAIN);
     ck_assert_uint_eq(fxt_input_raw_bytes(input), 0);
-    ck_assert_int_eq(read_to_end(input, pieces[_i].size, &total), FXT_END);
+    ck_assert_int_eq(read_to_end(input, unpack_pieces[_i].size, &total), FXT_END);
     ck_assert_uint_eq(total, sizeof plain);
-    ck_assert_mem_eq(out, plain, sizeof plain);
+    ck_assert_mem_eq(unpacked, plain, sizeof plain);
     ck_assert_int_eq(fxt_input_compression(input), FXT_PLAIN);
     ck_assert(!fxt_input_is_cut(input));
     ck_assert_uint_eq(fxt_input_raw_bytes(input), sizeof plain);
@@ -92,7 +55,7 @@ START_TEST(passes_on_what_is_shorter_than_any_signature)
 
     ck_assert_int_eq(read_bytes("\x1f\x8c\x08", (size_t)_i, 1, &total, &cut), FXT_END);
     ck_assert_uint_eq(total, (size_t)_i);
-    ck_assert_mem_eq(out, "\x1f\x8c\x08", (size_t)_i);
+    ck_assert_mem_eq(unpacked, "\x1f\x8c\x08", (size_t)_i);
     ck_assert(!cut);
 }
 END_TEST
@@ -102,12 +65,12 @@ END_TEST
 START_TEST(unpacks_a_member)
 {
     struct source source;
-    struct fxt_input *input = open_bytes(&source, packed, packed_length, pieces[_i].step);
+    struct fxt_input *input = open_bytes(&source, packed, packed_length, unpack_pieces[_i].step);
     size_t total;
 
-    ck_assert_int_eq(read_to_end(input, pieces[_i].size, &total), FXT_END);
+    ck_assert_int_eq(read_to_end(input, unpack_pieces[_i].size, &total), FXT_END);
     ck_assert_uint_eq(total, sizeof plain);
-    ck_assert_mem_eq(out, plain, sizeof plain);
+    ck_assert_mem_eq(unpacked, plain, sizeof plain);
     ck_assert_int_eq(fxt_input_compression(input), FXT_GZIP);
     ck_assert(!fxt_input_is_cut(input));
     ck_assert_uint_eq(fxt_input_raw_bytes(input), packed_length);
@@ -166,25 +129,10 @@ static size_t join(const char *parts, uint8_t *bytes, size_t size)
 
 START_TEST(reads_member_after_member)
 {
-    static const size_t steps[] = { 0, 1, 7 };
     uint8_t bytes[512];
     size_t length = join(joined[_i].parts, bytes, sizeof bytes);
 
-    for (size_t i = 0; i < 3; i++) {
-        size_t total;
-        bool cut;
-
-        error.message[0] = '\0';
-        ck_assert_int_eq(read_bytes(bytes, length, steps[i], &total, &cut), joined[_i].status);
-        ck_assert_uint_eq(total, strlen(joined[_i].unpacked));
-        ck_assert_mem_eq(out, joined[_i].unpacked, total);
-        ck_assert(!cut);
-        ck_assert_str_eq(error.message, joined[_i].message);
-        if (joined[_i].status == FXT_FATAL) {
-            ck_assert_int_eq(error.system_errno, 0);
-            ck_assert_uint_eq(error.offset, total);
-        }
-    }
+    check_unpacks_to(bytes, length, joined[_i].status, joined[_i].unpacked, joined[_i].message);
 }
 END_TEST
 
@@ -200,7 +148,7 @@ START_TEST(gives_what_a_cut_member_holds)
         ck_assert_int_eq(read_bytes(packed, length, 0, &total, &cut), FXT_END);
         ck_assert(cut);
         ck_assert_uint_ge(total, last);
-        ck_assert_mem_eq(out, plain, total);
+        ck_assert_mem_eq(unpacked, plain, total);
         last = total;
         /* Every byte of the header and of the end, steps between.  */
         if (length < 40 || length >= ends)
@@ -220,11 +168,11 @@ START_TEST(notices_a_wrong_checksum)
 
     packed[packed_length - 1 - (size_t)_i] ^= 1;
     ck_assert_int_eq(read_bytes(packed, packed_length, 0, &total, &cut), FXT_FATAL);
-    ck_assert_str_eq(error.message, "corrupt gzip data");
-    ck_assert_int_eq(error.system_errno, 0);
+    ck_assert_str_eq(unpack_error.message, "corrupt gzip data");
+    ck_assert_int_eq(unpack_error.system_errno, 0);
     ck_assert_uint_eq(total, sizeof plain);
-    ck_assert_uint_eq(error.offset, total);
-    ck_assert_mem_eq(out, plain, total);
+    ck_assert_uint_eq(unpack_error.offset, total);
+    ck_assert_mem_eq(unpacked, plain, total);
     ck_assert(!cut);
 }
 END_TEST
@@ -236,9 +184,9 @@ START_TEST(gives_what_comes_before_corrupt_data)
 
     memset(packed + packed_length / 2, 0xff, 100);
     ck_assert_int_eq(read_bytes(packed, packed_length, 0, &total, &cut), FXT_FATAL);
-    ck_assert_str_eq(error.message, "corrupt gzip data");
+    ck_assert_str_eq(unpack_error.message, "corrupt gzip data");
     ck_assert_uint_gt(total, sizeof plain / 4);
-    ck_assert_mem_eq(out, plain, sizeof plain / 4);
+    ck_assert_mem_eq(unpacked, plain, sizeof plain / 4);
 }
 END_TEST
 
@@ -248,19 +196,9 @@ START_TEST(counts_corruption_as_damage_of_the_trace)
     static const uint8_t magic[] = { 0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00 };
     uint8_t bytes[64];
     size_t length = pack_gzip(magic, sizeof magic, bytes, sizeof bytes);
-    struct reading result;
-    struct source source;
-    char text[256], damage[256];
 
     bytes[length - 8] ^= 1; /* the checksum */
-    ck_assert_int_eq(
-        describe_input(open_bytes(&source, bytes, length, 0), NULL, text, sizeof text, &result),
-        FXT_FATAL);
-    describe_damage(&result.damage, damage, sizeof damage);
-    ck_assert_str_eq(text, "@0+8 magic p0 number=16547846\n");
-    ck_assert_str_eq(damage, "corrupt_input=1@8+0");
-    ck_assert_str_eq(result.error.message, "corrupt gzip data");
-    ck_assert_int_eq(result.error.system_errno, 0);
+    check_corrupt_trace(bytes, length, FXT_GZIP, "corrupt gzip data");
 }
 END_TEST
 
@@ -296,10 +234,11 @@ START_TEST(reads_on_after_an_interrupt)
     struct fxt_input *input;
     size_t total;
 
-    ck_assert_int_eq(fxt_input_open_callback(read_failing, &failing, &input, &error), FXT_OK);
-    ck_assert_int_eq(read_to_end(input, sizeof out, &total), FXT_END);
+    ck_assert_int_eq(fxt_input_open_callback(read_failing, &failing, &input, &unpack_error),
+                     FXT_OK);
+    ck_assert_int_eq(read_to_end(input, sizeof unpacked, &total), FXT_END);
     ck_assert_uint_eq(total, sizeof plain);
-    ck_assert_mem_eq(out, plain, total);
+    ck_assert_mem_eq(unpacked, plain, total);
     fxt_input_close(input);
 }
 END_TEST
@@ -310,13 +249,14 @@ START_TEST(passes_a_failed_read_on)
     struct fxt_input *input;
     size_t total;
 
-    ck_assert_int_eq(fxt_input_open_callback(read_failing, &failing, &input, &error), FXT_OK);
-    ck_assert_int_eq(read_to_end(input, sizeof out, &total), FXT_FATAL);
-    ck_assert_int_eq(error.status, FXT_FATAL);
-    ck_assert_int_eq(error.system_errno, EIO);
-    ck_assert_str_eq(error.message, strerror(EIO));
-    ck_assert_uint_eq(error.offset, total);
-    ck_assert_mem_eq(out, plain, total);
+    ck_assert_int_eq(fxt_input_open_callback(read_failing, &failing, &input, &unpack_error),
+                     FXT_OK);
+    ck_assert_int_eq(read_to_end(input, sizeof unpacked, &total), FXT_FATAL);
+    ck_assert_int_eq(unpack_error.status, FXT_FATAL);
+    ck_assert_int_eq(unpack_error.system_errno, EIO);
+    ck_assert_str_eq(unpack_error.message, strerror(EIO));
+    ck_assert_uint_eq(unpack_error.offset, total);
+    ck_assert_mem_eq(unpacked, plain, total);
     ck_assert(_i || total == 5000);
     ck_assert(!fxt_input_is_cut(input)); /* it may go on behind the failure */
     fxt_input_close(input);
@@ -344,7 +284,8 @@ START_TEST(fails_as_the_input_did)
     struct fxt_input *input;
     char text[256], damage[256];
 
-    ck_assert_int_eq(fxt_input_open_callback(read_failing, &failing, &input, &error), FXT_OK);
+    ck_assert_int_eq(fxt_input_open_callback(read_failing, &failing, &input, &unpack_error),
+                     FXT_OK);
     ck_assert_int_eq(describe_input(input, NULL, text, sizeof text, &result), FXT_FATAL);
     describe_damage(&result.damage, damage, sizeof damage);
     ck_assert_str_eq(text, rows[_i].text);
@@ -394,7 +335,7 @@ static struct fxt_input *open_growing(struct growing *growing)
                                          .wait_context = growing };
     struct fxt_input *input;
 
-    ck_assert_int_eq(fxt_input_open(&options, &input, &error), FXT_OK);
+    ck_assert_int_eq(fxt_input_open(&options, &input, &unpack_error), FXT_OK);
     return input;
 }
 
@@ -408,9 +349,9 @@ START_TEST(waits_for_an_input_that_grows)
     struct fxt_input *input = open_growing(&growing);
     size_t total;
 
-    ck_assert_int_eq(read_to_end(input, sizeof out, &total), FXT_END);
+    ck_assert_int_eq(read_to_end(input, sizeof unpacked, &total), FXT_END);
     ck_assert_uint_eq(total, sizeof plain);
-    ck_assert_mem_eq(out, plain, total);
+    ck_assert_mem_eq(unpacked, plain, total);
     ck_assert_uint_eq(growing.waits, growing.reads + 1);
     ck_assert_uint_eq(growing.asked_with, _i & 1 ? packed_length : sizeof plain);
     ck_assert(!fxt_input_was_left(input));
@@ -426,7 +367,7 @@ START_TEST(tells_an_end_from_leaving)
     struct fxt_input *input = open_growing(&growing);
     size_t total;
 
-    ck_assert_int_eq(read_to_end(input, sizeof out, &total), FXT_END);
+    ck_assert_int_eq(read_to_end(input, sizeof unpacked, &total), FXT_END);
     ck_assert_uint_gt(total, 0);
     ck_assert_int_eq(fxt_input_is_cut(input), !_i);
     ck_assert_int_eq(fxt_input_was_left(input), _i);
@@ -458,9 +399,9 @@ START_TEST(refuses_options_of_another_version)
     struct fxt_input_options options = { .size = sizeof options - 1 };
     struct fxt_input *input = NULL;
 
-    ck_assert_int_eq(fxt_input_open(&options, &input, &error), FXT_INVALID);
+    ck_assert_int_eq(fxt_input_open(&options, &input, &unpack_error), FXT_INVALID);
     ck_assert_ptr_null(input);
-    ck_assert_str_eq(error.message, "input options of another version");
+    ck_assert_str_eq(unpack_error.message, "input options of another version");
 }
 END_TEST
 
@@ -488,14 +429,14 @@ START_TEST(reads_a_pipe_that_gives_little_at_a_time)
         _exit(0);
     }
     (void)close(ends[1]);
-    ck_assert_int_eq(fxt_input_open_fd(ends[0], &input, &error), FXT_OK);
+    ck_assert_int_eq(fxt_input_open_fd(ends[0], &input, &unpack_error), FXT_OK);
     ck_assert_int_eq(read_to_end(input, 10000, &total), FXT_END);
     fxt_input_close(input);
     ck_assert_int_eq(close(ends[0]), 0); /* still the caller's */
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
     ck_assert_uint_eq(total, sizeof plain);
-    ck_assert_mem_eq(out, plain, total);
+    ck_assert_mem_eq(unpacked, plain, total);
 }
 END_TEST
 
@@ -508,12 +449,12 @@ START_TEST(reads_a_file_from_where_it_stands)
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(write(fileno(file), plain, 1000), 1000);
     ck_assert_int_eq(lseek(fileno(file), 600, SEEK_SET), 600);
-    ck_assert_int_eq(fxt_input_open_fd(fileno(file), &input, &error), FXT_OK);
-    ck_assert_int_eq(read_to_end(input, sizeof out, &total), FXT_END);
+    ck_assert_int_eq(fxt_input_open_fd(fileno(file), &input, &unpack_error), FXT_OK);
+    ck_assert_int_eq(read_to_end(input, sizeof unpacked, &total), FXT_END);
     fxt_input_close(input);
     (void)fclose(file);
     ck_assert_uint_eq(total, 400);
-    ck_assert_mem_eq(out, plain + 600, 400);
+    ck_assert_mem_eq(unpacked, plain + 600, 400);
 }
 END_TEST
 
@@ -523,9 +464,9 @@ START_TEST(says_why_a_descriptor_cannot_be_read)
     struct fxt_input *input;
     size_t total;
 
-    ck_assert_int_eq(fxt_input_open_fd(fd, &input, &error), FXT_OK);
-    ck_assert_int_eq(read_to_end(input, sizeof out, &total), FXT_FATAL);
-    ck_assert_int_eq(error.system_errno, _i ? EISDIR : EBADF);
+    ck_assert_int_eq(fxt_input_open_fd(fd, &input, &unpack_error), FXT_OK);
+    ck_assert_int_eq(read_to_end(input, sizeof unpacked, &total), FXT_FATAL);
+    ck_assert_int_eq(unpack_error.system_errno, _i ? EISDIR : EBADF);
     ck_assert_uint_eq(total, 0);
     fxt_input_close(input);
     if (fd >= 0)
@@ -543,9 +484,9 @@ int main(void)
     int failed;
 
     tcase_add_checked_fixture(tcase, make_bytes, NULL);
-    tcase_add_loop_test(tcase, passes_plain_bytes_on, 0, ROWS(pieces));
+    tcase_add_loop_test(tcase, passes_plain_bytes_on, 0, UNPACK_PIECES);
     tcase_add_loop_test(tcase, passes_on_what_is_shorter_than_any_signature, 0, 4);
-    tcase_add_loop_test(tcase, unpacks_a_member, 0, ROWS(pieces));
+    tcase_add_loop_test(tcase, unpacks_a_member, 0, UNPACK_PIECES);
     tcase_add_loop_test(tcase, reads_member_after_member, 0, ROWS(joined));
     tcase_add_test(tcase, gives_what_a_cut_member_holds);
     tcase_add_loop_test(tcase, notices_a_wrong_checksum, 0, 8);

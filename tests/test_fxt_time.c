@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "libfxt/internal.h"
+#include "tests/support/random.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 
@@ -120,21 +121,12 @@ END_TEST
 
 static uint64_t random_state;
 
-static uint64_t random_word(void)
-{
-    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* Of any size: half of them below 2^32.  */
 static uint64_t random_number(void)
 {
-    uint64_t word = random_word();
+    uint64_t word = random_word(&random_state);
 
-    return word >> (random_word() & 63);
+    return word >> (random_word(&random_state) & 63);
 }
 
 /* The clock that divides by multiplying, against the definition.  Message and comparison by hand: a

@@ -5,13 +5,12 @@
 
 #include "tests/support/describe.h"
 #include "tests/support/pack.h"
+#include "tests/support/unpack.h"
 
 /* Several blocks of 128 KiB, half of it noise.  */
 static uint8_t plain[400000];
 static uint8_t packed[500000];
-static uint8_t out[500000];
 static size_t packed_length;
-static struct fxt_error error;
 
 static void make_bytes(void)
 {
@@ -24,42 +23,6 @@ static void make_bytes(void)
     packed_length = pack_zstd(plain, sizeof plain, true, packed, sizeof packed);
 }
 
-/* Read to the end in pieces of at most size.  Returns how it ended; *total bytes are in out.  */
-static enum fxt_status read_to_end(struct fxt_input *input, size_t size, size_t *total)
-{
-    enum fxt_status status;
-    size_t length;
-
-    *total = 0;
-    while ((status = fxt_input_read(input, out + *total,
-                                    size < sizeof out - *total ? size : sizeof out - *total,
-                                    &length, &error)) == FXT_OK) {
-        *total += length;
-        if (length < 1 || length > size || *total >= sizeof out) /* a passed assertion is slow */
-            ck_abort_msg("%zu bytes of %zu, %zu in all", length, size, *total);
-    }
-    ck_assert_uint_eq(length, 0);
-    ck_assert_int_eq(fxt_input_read(input, out + *total, 1, &length, NULL), status); /* for good */
-    return status;
-}
-
-static enum fxt_status read_bytes(const void *bytes, size_t length, size_t step, size_t *total,
-                                  bool *cut)
-{
-    struct source source;
-    struct fxt_input *input = open_bytes(&source, bytes, length, step);
-    enum fxt_status status = read_to_end(input, sizeof out, total);
-
-    *cut = fxt_input_is_cut(input);
-    fxt_input_close(input);
-    return status;
-}
-
-static const struct {
-    size_t step; /* what the callback gives at most */
-    size_t size; /* what is asked for at most */
-} pieces[] = { { 0, sizeof plain }, { 1, sizeof plain }, { 0, 1 }, { 3, 7 }, { 65537, 4096 } };
-
 START_TEST(unpacks_a_frame)
 {
     for (int with_size = 0; with_size < 2; with_size++) {
@@ -68,11 +31,11 @@ START_TEST(unpacks_a_frame)
         size_t total;
 
         packed_length = pack_zstd(plain, sizeof plain, with_size, packed, sizeof packed);
-        input = open_bytes(&source, packed, packed_length, pieces[_i].step);
+        input = open_bytes(&source, packed, packed_length, unpack_pieces[_i].step);
         ck_assert_int_eq(fxt_input_compression(input), FXT_PLAIN); /* not looked at yet */
-        ck_assert_int_eq(read_to_end(input, pieces[_i].size, &total), FXT_END);
+        ck_assert_int_eq(read_to_end(input, unpack_pieces[_i].size, &total), FXT_END);
         ck_assert_uint_eq(total, sizeof plain);
-        ck_assert_mem_eq(out, plain, sizeof plain);
+        ck_assert_mem_eq(unpacked, plain, sizeof plain);
         ck_assert_int_eq(fxt_input_compression(input), FXT_ZSTD);
         ck_assert(!fxt_input_is_cut(input));
         ck_assert_uint_eq(fxt_input_raw_bytes(input), packed_length);
@@ -146,25 +109,10 @@ static size_t join(const char *parts, uint8_t *bytes, size_t size)
 
 START_TEST(reads_frame_after_frame)
 {
-    static const size_t steps[] = { 0, 1, 7 };
     uint8_t bytes[2048];
     size_t length = join(joined[_i].parts, bytes, sizeof bytes);
 
-    for (size_t i = 0; i < 3; i++) {
-        size_t total;
-        bool cut;
-
-        error.message[0] = '\0';
-        ck_assert_int_eq(read_bytes(bytes, length, steps[i], &total, &cut), joined[_i].status);
-        ck_assert_uint_eq(total, strlen(joined[_i].unpacked));
-        ck_assert_mem_eq(out, joined[_i].unpacked, total);
-        ck_assert(!cut);
-        ck_assert_str_eq(error.message, joined[_i].message);
-        if (joined[_i].status == FXT_FATAL) {
-            ck_assert_int_eq(error.system_errno, 0);
-            ck_assert_uint_eq(error.offset, total);
-        }
-    }
+    check_unpacks_to(bytes, length, joined[_i].status, joined[_i].unpacked, joined[_i].message);
 }
 END_TEST
 
@@ -184,7 +132,7 @@ START_TEST(knows_frames_cut_anywhere)
 
         ck_assert_int_eq(read_bytes(bytes, length, 0, &total, &cut), FXT_END);
         ck_assert_int_eq(cut, !boundary);
-        ck_assert_mem_eq(out, "aB", total);
+        ck_assert_mem_eq(unpacked, "aB", total);
         ck_assert(length < ends[1] || total >= 1);
     }
     ck_assert_uint_eq(total, 2);
@@ -205,7 +153,7 @@ START_TEST(gives_what_a_cut_frame_holds)
         ck_assert_int_eq(read_bytes(packed, length, 0, &total, &cut), FXT_END);
         ck_assert(cut);
         ck_assert_uint_ge(total, last);
-        ck_assert_mem_eq(out, plain, total);
+        ck_assert_mem_eq(unpacked, plain, total);
         last = total;
     }
     ck_assert_uint_ge(last, (size_t)3 * 131072); /* all blocks but the last */
@@ -222,11 +170,11 @@ START_TEST(notices_a_wrong_checksum)
 
     packed[packed_length - 1 - (size_t)_i] ^= 1;
     ck_assert_int_eq(read_bytes(packed, packed_length, 0, &total, &cut), FXT_FATAL);
-    ck_assert_str_eq(error.message, "corrupt zstd data");
-    ck_assert_int_eq(error.system_errno, 0);
+    ck_assert_str_eq(unpack_error.message, "corrupt zstd data");
+    ck_assert_int_eq(unpack_error.system_errno, 0);
     ck_assert_uint_eq(total, sizeof plain);
-    ck_assert_uint_eq(error.offset, total);
-    ck_assert_mem_eq(out, plain, total);
+    ck_assert_uint_eq(unpack_error.offset, total);
+    ck_assert_mem_eq(unpacked, plain, total);
     ck_assert(!cut);
 }
 END_TEST
@@ -245,7 +193,7 @@ START_TEST(gives_what_comes_before_corrupt_data)
         ck_assert_msg(status == FXT_FATAL || cut, "a flip at %zu goes unnoticed", at);
         ck_assert_uint_ge(total, at / (packed_length / 3 + 1) * 131072);
         if (at > packed_length / 2)
-            ck_assert_mem_eq(out, plain, 131072);
+            ck_assert_mem_eq(unpacked, plain, 131072);
         packed[at] ^= 0x10;
     }
 }
@@ -256,20 +204,9 @@ START_TEST(counts_corruption_as_damage_of_the_trace)
     static const uint8_t magic[] = { 0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00 };
     uint8_t bytes[64];
     size_t length = pack_zstd(magic, sizeof magic, true, bytes, sizeof bytes);
-    struct reading result;
-    struct source source;
-    char text[256], damage[256];
 
     bytes[length - 1] ^= 1; /* the checksum */
-    ck_assert_int_eq(
-        describe_input(open_bytes(&source, bytes, length, 0), NULL, text, sizeof text, &result),
-        FXT_FATAL);
-    describe_damage(&result.damage, damage, sizeof damage);
-    ck_assert_str_eq(text, "@0+8 magic p0 number=16547846\n");
-    ck_assert_str_eq(damage, "corrupt_input=1@8+0");
-    ck_assert_str_eq(result.error.message, "corrupt zstd data");
-    ck_assert_int_eq(result.error.system_errno, 0);
-    ck_assert_int_eq(result.compression, FXT_ZSTD);
+    check_corrupt_trace(bytes, length, FXT_ZSTD, "corrupt zstd data");
 }
 END_TEST
 
@@ -294,8 +231,9 @@ START_TEST(bounds_the_window)
                      windows[_i].accepted ? FXT_END : FXT_FATAL);
     ck_assert_uint_eq(total, 0);
     if (!windows[_i].accepted)
-        ck_assert_str_eq(error.message, "zstd data that take a window of more than 128 MiB; unpack "
-                                        "them first: zstd -d --long=31");
+        ck_assert_str_eq(unpack_error.message,
+                         "zstd data that take a window of more than 128 MiB; unpack "
+                         "them first: zstd -d --long=31");
 }
 END_TEST
 
@@ -307,8 +245,8 @@ START_TEST(says_that_a_dictionary_is_needed)
     bool cut;
 
     ck_assert_int_eq(read_bytes(bytes, sizeof bytes, 0, &total, &cut), FXT_FATAL);
-    ck_assert_str_eq(error.message, "zstd data that need a dictionary; unpack them first: "
-                                    "zstd -d -D DICTIONARY");
+    ck_assert_str_eq(unpack_error.message, "zstd data that need a dictionary; unpack them first: "
+                                           "zstd -d -D DICTIONARY");
 }
 END_TEST
 
@@ -322,7 +260,7 @@ int main(void)
     int failed;
 
     tcase_add_checked_fixture(tcase, make_bytes, NULL);
-    tcase_add_loop_test(tcase, unpacks_a_frame, 0, ROWS(pieces));
+    tcase_add_loop_test(tcase, unpacks_a_frame, 0, UNPACK_PIECES);
     tcase_add_loop_test(tcase, reads_frame_after_frame, 0, ROWS(joined));
     tcase_add_test(tcase, knows_frames_cut_anywhere);
     tcase_add_test(tcase, gives_what_a_cut_frame_holds);

@@ -13,6 +13,7 @@
 
 #include "tests/support/heap_records.h"
 #include "tests/support/profile_records.h"
+#include "tests/support/random.h"
 
 enum { SEEDS = 200, STACKS = 6, MODULE_START = 0x10000 };
 
@@ -48,18 +49,9 @@ static struct truth truths[KINDS][STACKS + 1];
 
 static uint64_t state;
 
-static uint64_t next_random(void) /* splitmix64 */
-{
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static uint64_t below(uint64_t limit)
 {
-    return next_random() % limit;
+    return random_word(&state) % limit;
 }
 
 /* ---- The sampler ---- */
@@ -68,7 +60,7 @@ static uint64_t left; /* bytes until the next sample */
 
 static uint64_t draw_interval(void)
 {
-    double u = (double)(next_random() >> 11) * 0x1p-53;
+    double u = (double)(random_word(&state) >> 11) * 0x1p-53;
     double interval = -log1p(-u) * INTERVAL;
 
     return (uint64_t)fmin(fmax(interval, 8), 20 * INTERVAL);

@@ -1,20 +1,13 @@
 #include "tests/support/random_trace.h"
 
+#include "tests/support/random.h"
+
 #define MAGIC       UINT64_C(0x0016547846040010)
 #define MOST_NEEDED 400u /* words of the largest record made here, and more */
 
-static uint64_t random_word(struct random_trace *trace)
-{
-    uint64_t z = trace->state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 static uint64_t below(struct random_trace *trace, uint64_t limit)
 {
-    return random_word(trace) % limit;
+    return random_word(&trace->state) % limit;
 }
 
 static void put(struct random_trace *trace, uint64_t word)
@@ -63,7 +56,7 @@ static void put_arg(struct random_trace *trace)
     size_t at = trace->used;
     uint64_t type = below(trace, 40) ? below(trace, 11) : below(trace, 16);
     uint64_t name = make_reference(trace);
-    uint64_t value = random_word(trace) & UINT32_MAX;
+    uint64_t value = random_word(&trace->state) & UINT32_MAX;
 
     if (type == 6)
         value = make_reference(trace);
@@ -76,9 +69,9 @@ static void put_arg(struct random_trace *trace)
     else if (type == 10)
         put_text(trace, value);
     else if ((type >= 3 && type <= 5) || type == 7 || type == 8)
-        put(trace, random_word(trace));
+        put(trace, random_word(&trace->state));
     if (below(trace, 20) == 0)
-        put(trace, random_word(trace)); /* words that nobody reads */
+        put(trace, random_word(&trace->state)); /* words that nobody reads */
     trace->words[at] = flaw(trace, true,
                             type | (uint64_t)(trace->used - at) << 4 | name << 16 | value << 32);
 }
@@ -95,7 +88,7 @@ static uint64_t put_args(struct random_trace *trace)
 static uint64_t make_ticks(struct random_trace *trace)
 {
     return below(trace, 50) ? 1000000 + below(trace, 1000000)
-                            : random_word(trace) >> below(trace, 64);
+                            : random_word(&trace->state) >> below(trace, 64);
 }
 
 static void put_event(struct random_trace *trace, bool sizes)
@@ -110,8 +103,8 @@ static void put_event(struct random_trace *trace, bool sizes)
     put(trace, 0);
     put(trace, make_ticks(trace));
     if (thread == 0) {
-        put(trace, random_word(trace));
-        put(trace, random_word(trace));
+        put(trace, random_word(&trace->state));
+        put(trace, random_word(&trace->state));
     }
     put_reference_text(trace, category);
     put_reference_text(trace, name);
@@ -119,7 +112,7 @@ static void put_event(struct random_trace *trace, bool sizes)
     if (type == 4)
         put(trace, trace->words[at + 1] + below(trace, 1000) - (below(trace, 20) ? 0 : 900));
     else if (type == 1 || type >= 5 || (type == 0 && below(trace, 2)))
-        put(trace, random_word(trace));
+        put(trace, random_word(&trace->state));
     trace->words[at] = flaw(trace, sizes,
                             4 | (uint64_t)(trace->used - at) << 4 | type << 16 | args << 20 |
                                 thread << 24 | category << 32 | name << 48);
@@ -133,9 +126,9 @@ static void put_sched(struct random_trace *trace, bool sizes)
 
     put(trace, 0);
     put(trace, make_ticks(trace));
-    put(trace, random_word(trace));
+    put(trace, random_word(&trace->state));
     if (subtype != 2)
-        put(trace, random_word(trace));
+        put(trace, random_word(&trace->state));
     args = put_args(trace);
     trace->words[at] = flaw(trace, sizes,
                             8 | (uint64_t)(trace->used - at) << 4 | args << 16 |
@@ -172,8 +165,8 @@ static void put_string(struct random_trace *trace)
 static void put_thread(struct random_trace *trace)
 {
     put(trace, 3 | 3 << 4 | (1 + below(trace, 12)) << 16);
-    put(trace, random_word(trace));
-    put(trace, random_word(trace));
+    put(trace, random_word(&trace->state));
+    put(trace, random_word(&trace->state));
 }
 
 static void put_record(struct random_trace *trace, bool sizes)
