@@ -130,70 +130,68 @@ static const struct heap_maker usual = { .interval_bytes = 65536 };
 /* Too large for the stack of a test.  */
 static struct heap_record records[16];
 
+/* The first count records tell text.  */
+static struct profile_notices check_heard(size_t count, const char *text)
+{
+    struct heard heard;
+
+    hear(&heard, records, count, NULL);
+    ck_assert_str_eq(heard.text, text);
+    forget(&heard);
+    return heard.notices;
+}
+
 /* ---- Blocks ---- */
 
 START_TEST(tells_allocations_and_what_ends_them)
 {
     struct heap_maker maker = { .generation = (enum fidl_generation)_i, .interval_bytes = 65536 };
-    struct heard heard;
 
     heap_allocation(&records[0], &maker, 10, 7, 0x1000, 64, HEAP_STACK(0x11, 0x22));
     heap_allocation(&records[1], &maker, 20, 7, 0x2000, 0, HEAP_STACK(0x11, 0x22));
     heap_release(&records[2], &maker, 30, 7, 0x1000, HEAP_STACK(0x33, 0x22));
     heap_allocation(&records[3], &maker, 40, 7, 0x1000, 96, HEAP_STACK(0x11, 0x22));
-    hear(&heard, records, 4, NULL);
-    ck_assert_str_eq(heard.text, "1: at 10 process 7 allocates 64 at 1000, site 2\n"
-                                 "2: at 20 process 7 allocates 0 at 2000, site 2\n"
-                                 "1: at 30 released after 20, site 3\n"
-                                 "3: at 40 process 7 allocates 96 at 1000, site 2\n");
-    forget(&heard);
+    (void)check_heard(4, "1: at 10 process 7 allocates 64 at 1000, site 2\n"
+                         "2: at 20 process 7 allocates 0 at 2000, site 2\n"
+                         "1: at 30 released after 20, site 3\n"
+                         "3: at 40 process 7 allocates 96 at 1000, site 2\n");
 }
 END_TEST
 
 START_TEST(keeps_equal_addresses_of_two_processes_apart)
 {
-    struct heard heard;
-
     heap_allocation(&records[0], &usual, 10, 7, 0x1000, 64, HEAP_STACK(0x11));
     heap_allocation(&records[1], &usual, 20, 8, 0x1000, 32, HEAP_STACK(0x11));
     heap_release(&records[2], &usual, 30, 8, 0x1000, HEAP_STACK(0x33));
-    hear(&heard, records, 3, NULL);
-    ck_assert_str_eq(heard.text, "1: at 10 process 7 allocates 64 at 1000, site 1\n"
-                                 "2: at 20 process 8 allocates 32 at 1000, site 2\n"
-                                 "2: at 30 released after 10, site 3\n");
-    forget(&heard);
+    (void)check_heard(3, "1: at 10 process 7 allocates 64 at 1000, site 1\n"
+                         "2: at 20 process 8 allocates 32 at 1000, site 2\n"
+                         "2: at 30 released after 10, site 3\n");
 }
 END_TEST
 
 START_TEST(takes_an_address_that_comes_again_for_released)
 {
-    struct heard heard;
-
     heap_allocation(&records[0], &usual, 10, 7, 0x1000, 64, HEAP_STACK(0x11));
     heap_allocation(&records[1], &usual, 25, 7, 0x1000, 32, HEAP_STACK(0x11));
     heap_release(&records[2], &usual, 30, 7, 0x1000, HEAP_STACK(0x33));
-    hear(&heard, records, 3, NULL);
-    ck_assert_str_eq(heard.text, "1: at 10 process 7 allocates 64 at 1000, site 1\n"
-                                 "1: at 25 gone after 15, site 0\n"
-                                 "2: at 25 process 7 allocates 32 at 1000, site 1\n"
-                                 "2: at 30 released after 5, site 2\n");
-    ck_assert_uint_eq(heard.notices.repeated_blocks, 1);
-    forget(&heard);
+    struct profile_notices notices = check_heard(3,
+                                                 "1: at 10 process 7 allocates 64 at 1000, site 1\n"
+                                                 "1: at 25 gone after 15, site 0\n"
+                                                 "2: at 25 process 7 allocates 32 at 1000, site 1\n"
+                                                 "2: at 30 released after 5, site 2\n");
+    ck_assert_uint_eq(notices.repeated_blocks, 1);
 }
 END_TEST
 
 /* Foreign streams tell of a release before its allocation: the block stays, as for the server.  */
 START_TEST(counts_releases_of_unknown_blocks)
 {
-    struct heard heard;
-
     heap_release(&records[0], &usual, 10, 7, 0x1000, HEAP_STACK(0x33));
     heap_allocation(&records[1], &usual, 11, 7, 0x1000, 64, HEAP_STACK(0x11));
     heap_release(&records[2], &usual, 12, 7, 0x2000, HEAP_STACK(0x33));
-    hear(&heard, records, 3, NULL);
-    ck_assert_str_eq(heard.text, "1: at 11 process 7 allocates 64 at 1000, site 1\n");
-    ck_assert_uint_eq(heard.notices.unknown_frees, 2);
-    forget(&heard);
+    struct profile_notices notices = check_heard(
+        3, "1: at 11 process 7 allocates 64 at 1000, site 1\n");
+    ck_assert_uint_eq(notices.unknown_frees, 2);
 }
 END_TEST
 
@@ -335,18 +333,15 @@ START_TEST(adds_modules_of_several_messages)
     const struct fidl_segment second = { 0x20000, 0x1000, 0x800, true, true, true };
     const struct fidl_module_source modules[] = { { (const uint8_t *)"A", 1, &first, 1 },
                                                   { (const uint8_t *)"B", 1, &second, 1 } };
-    struct heard heard;
 
     heap_process_info(&records[0], &usual, 1, 7, "app", &modules[0], 1);
     heap_process_info(&records[1], &usual, 2, 7, NULL, &modules[1], 1);
     heap_process_info(&records[2], &usual, 3, 7, "app", modules, 2);
-    hear(&heard, records, 3, NULL);
-    ck_assert_str_eq(heard.text, "process 7 app\n"
-                                 "mapping 7 10000-11000 at 0\n"
-                                 "mapping 7 20000-21000 at 800\n"
-                                 "mapping 7 10000-11000 at 0\n"
-                                 "mapping 7 20000-21000 at 800\n");
-    forget(&heard);
+    (void)check_heard(3, "process 7 app\n"
+                         "mapping 7 10000-11000 at 0\n"
+                         "mapping 7 20000-21000 at 800\n"
+                         "mapping 7 10000-11000 at 0\n"
+                         "mapping 7 20000-21000 at 800\n");
 }
 END_TEST
 
@@ -361,14 +356,11 @@ START_TEST(passes_by_modules_that_make_no_sense)
     const struct fidl_module_source modules[] = { { (const uint8_t *)"A", 1, segments, 5 },
                                                   { NULL, 0, segments + 4, 1 },
                                                   { (const uint8_t *)"C", 1, NULL, 0 } };
-    struct heard heard;
 
     heap_process_info(&records[0], &usual, 1, 7, NULL, modules, 3);
-    hear(&heard, records, 1, NULL);
-    ck_assert_str_eq(heard.text, "mapping 7 30000-31000 at 0\n");
-    ck_assert_uint_eq(heard.notices.bad_mappings, 4);
-    ck_assert_uint_eq(heard.notices.unknown_modules, 1);
-    forget(&heard);
+    struct profile_notices notices = check_heard(1, "mapping 7 30000-31000 at 0\n");
+    ck_assert_uint_eq(notices.bad_mappings, 4);
+    ck_assert_uint_eq(notices.unknown_modules, 1);
 }
 END_TEST
 
@@ -447,14 +439,10 @@ END_TEST
 
 START_TEST(counts_messages_that_are_none)
 {
-    struct heard heard;
-
     heap_message(&records[0], &usual, 10, 7, "", 0);
     heap_message(&records[1], &usual, 10, 7, "not a message at all, but long enough for one", 45);
-    hear(&heard, records, 2, NULL);
-    ck_assert_str_eq(heard.text, "");
-    ck_assert_uint_eq(heard.notices.bad_messages, 2);
-    forget(&heard);
+    struct profile_notices notices = check_heard(2, "");
+    ck_assert_uint_eq(notices.bad_messages, 2);
 }
 END_TEST
 
@@ -501,13 +489,10 @@ START_TEST(counts_messages_that_lack_members)
           255,
           255 },
     };
-    struct heard heard;
 
     heap_message(&records[0], &usual, 10, 7, nothing[_i], sizeof nothing[_i]);
-    hear(&heard, records, 1, NULL);
-    ck_assert_str_eq(heard.text, "");
-    ck_assert_uint_eq(heard.notices.bad_messages, 1);
-    forget(&heard);
+    struct profile_notices notices = check_heard(1, "");
+    ck_assert_uint_eq(notices.bad_messages, 1);
 }
 END_TEST
 
