@@ -134,16 +134,17 @@ static bool compare_option(struct diff_settings *settings, int key, const struct
 
 bool diff_option(struct diff_settings *settings, int key, const struct cli_parser *parser)
 {
-    const char *value = parser->value ? parser->value : "";
+    const char **given;
 
     if (compare_option(settings, key, parser) ||
         diff_reading_option(&settings->reading, key, parser))
         return true;
-    if (key >= DIFF_POLICY_KEYS)
-        settings->policies[key - DIFF_POLICY_KEYS] = value;
-    else if (key >= DIFF_OUTPUT_KEYS)
-        settings->outputs[key - DIFF_OUTPUT_KEYS] = value;
-    return key >= DIFF_OUTPUT_KEYS;
+    if (key < DIFF_OUTPUT_KEYS)
+        return false;
+    given = key < DIFF_POLICY_KEYS ? &settings->outputs[key - DIFF_OUTPUT_KEYS]
+                                   : &settings->policies[key - DIFF_POLICY_KEYS];
+    *given = parser->value ? parser->value : "";
+    return true;
 }
 
 /* ---- Settings ---- */

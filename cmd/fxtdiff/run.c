@@ -33,8 +33,7 @@ static const char *const examples[] = {
     "Is the new build slower?",
     "fxtdiff run -n 5 --base './old --bench' --new './new --bench'",
     "Keep the captures, as for another look later",
-    "fxtdiff run --keep runs --base ./old --new ./new\n"
-    "fxtdiff runs/base-* -- runs/new-*",
+    "fxtdiff run --keep runs --base ./old --new ./new\nfxtdiff runs/base-* -- runs/new-*",
     NULL,
 };
 

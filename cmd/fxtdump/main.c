@@ -43,8 +43,8 @@ static const char *const examples[] = {
     "The losses of a capture that is running, as they come",
     "fxtdump --follow --type event capture.fxt | grep name=lost",
     "The names of all events, most frequent first",
-    "fxtdump --json trace.fxt | jq -r 'select(.type==\"event\").name' |\n"
-    "    sort | uniq -c | sort -rn",
+    ("fxtdump --json trace.fxt | jq -r 'select(.type==\"event\").name' |\n"
+     "    sort | uniq -c | sort -rn"),
     NULL,
 };
 
