@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import subprocess
 import sys
 import time
@@ -77,10 +78,11 @@ class Bash:
         text = self.terminal.ask(line, "\x1b*\x07\x05\x15")
         if text == line:
             return []
-        last = line.rsplit(" ", 1)[1]
-        stem = line[: len(line) - len(re.split("[=:]", last)[-1])]
-        assert text.startswith(stem), (line, text)
-        return text[len(stem):].split()
+        before = line.rindex(" ") + 1
+        option = re.match("--[^=]*=", line[before:])
+        before += option.end() if option else 0
+        assert text.startswith(line[:before]), (line, text)
+        return shlex.split(text[before:])
 
 
 class Zsh:
@@ -128,7 +130,8 @@ class Fish:
     @staticmethod
     def value(word):
         """fish has --output=FILE for a FILE."""
-        return word.split("=", 1)[1] if re.match("--.*=.", word) else word
+        word = word.split("=", 1)[1] if re.match("--.*=.", word) else word
+        return word.replace("\\", "")
 
 
 # ---- What is expected ----
@@ -204,6 +207,9 @@ def cases():
     yield "sampler-capture heap --unwind ", {"cfi", "fp"}
     yield "fxtdump --completion ", {"bash", "zsh", "fish"}
     yield "fxtdump --type large", {"large_blob"}
+    yield "fxtq report top --by mo", {"module"}
+    yield "fxtq flamegraph --sample-type inuse", {"inuse_space", "inuse_objects"}
+    yield "fxtdiff --sample-type inuse_s", {"inuse_space"}
     # Nothing is known of these.
     for line in ("fxtq --timeout ", "fxtdump --offset=", "fxtq store.fxtq ", "fxtcat compress -l ", "fxtsym "):
         yield line, set()
@@ -225,6 +231,13 @@ def cases():
     yield "fxt2pprof -o no", {"notes.txt"}
     yield "fxt2pprof --output=no", {"notes.txt"}
     yield "sampler-capture cpu --regions ", {"sub/"}
+    # Names that shells read as something else.
+    yield "fxt2pprof -o a", {"a b.txt"}
+    yield "fxt2pprof --output=a", {"a b.txt"}
+    if sys.argv[1] != "fish":  # which takes what stands behind : or = for a name, too
+        yield "fxt2pprof -o x:", {"x:y.txt"}
+        yield "fxt2pprof --output=x:y", {"x:y.txt"}
+        yield "fxt2pprof -o p=", {"p=q.txt"}
     # Another program's command line.
     yield "sampler-capture cpu -o x -- fxtdum", {"fxtdump"}
     yield "sampler-capture heap --interval 64k fxtdum", {"fxtdump"}

@@ -7,6 +7,12 @@ enum { KEY_PROFILE = CLI_PROFILES_KEYS, KEY_PID, KEY_TID };
 
 const char *const cli_profile_kinds[] = { "cpu", "heap", "heap-free", "span", "offcpu", NULL };
 
+const char *const cli_sample_types[] = {
+    "cpu",           "samples",    "alloc_space",  "alloc_objects", "inuse_space",
+    "inuse_objects", "free_space", "free_objects", "wall",          "spans",
+    "offcpu",        "waits",      NULL,
+};
+
 const struct cli_option cli_profiles_options[] = {
     { KEY_PROFILE, 0, "profile", "KIND",
       "of traces: cpu (samples), heap (what was allocated, by where), heap-free (what was "

@@ -26,10 +26,6 @@ static const char *const heap_types[] = { "pprof", "fuchsia", NULL };
 static const char *const roots[] = { "process", "thread", "none", NULL };
 
 static const char *const times[] = { "end", "peak", "process-peak", NULL };
-static const char *const sample_types[] = { "cpu",         "samples",       "alloc_space",
-                                            "inuse_space", "alloc_objects", "inuse_objects",
-                                            NULL };
-
 static const struct cli_option option_table[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE",
       "where to write; - is standard output.  Default for pprof: INPUT.pb.gz when standard output "
@@ -39,7 +35,8 @@ static const struct cli_option option_table[] = {
     { OPTION_FORMAT, 'f', "format", "FORMAT",
       "pprof (default), folded (for flamegraph.pl), or top (a table)", .choices = formats },
     { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
-      "what folded and top show, and pprof at first: alloc_space, ...", CLI_HINT, sample_types },
+      "what folded and top show, and pprof at first: alloc_space, ...", CLI_HINT,
+      cli_sample_types },
     { OPTION_AT, 0, "at", "WHEN",
       "heap: as it was at a time (+1.5s from the start, or absolute), at its peak, at each "
       "process's "

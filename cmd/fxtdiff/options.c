@@ -21,15 +21,11 @@ enum {
     OPTION_QUIET,
 };
 
-static const char *const sample_types[] = { "cpu",         "samples",       "alloc_space",
-                                            "inuse_space", "alloc_objects", "inuse_objects",
-                                            NULL };
-
 static const struct cli_option reading_options[] = {
     { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
       "what is compared: cpu, samples, alloc_space, ...; default: nanoseconds or bytes, if the "
       "input has any",
-      CLI_HINT, sample_types },
+      CLI_HINT, cli_sample_types },
     { OPTION_IGNORE_TEMPLATES, 0, "ignore-templates", NULL,
       "sort<int> and sort<long> are one function" },
     { OPTION_JOBS, 'j', "jobs", "N", "read N traces at once (default: one a CPU, at most 8)" },

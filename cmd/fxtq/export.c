@@ -24,10 +24,11 @@ static const struct cli_option options[] = {
       "(a row a sample of an imported profile); default: the first "
       "there is, or that --sample-type is of",
       .choices = tables },
-    SELECT_OPTIONS,
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { 0 },
 };
+
+static const struct cli_option *const groups[] = { filters_options, NULL };
 
 static const char *const examples[] = {
     "A flame graph by other means",
@@ -217,6 +218,7 @@ const struct cli_command fxtq_export = {
     .usage = "[OPTION]... FORMAT STORE|TRACE...",
     .summary = "Write captures as other programs read them.",
     .options = options,
+    .groups = groups,
     .examples = examples,
     .word = format_word,
     .word_title = "Formats",

@@ -5,7 +5,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/profiles.h"
+
 /* ---- Options ---- */
+
+enum {
+    KEY_TYPE = 20000, /* behind all of cmd/cli */
+    KEY_FOCUS,
+    KEY_IGNORE,
+    KEY_HIDE,
+    KEY_SHOW_FROM,
+    KEY_TIME,
+    KEY_PID,
+    KEY_TID,
+    KEY_COMM,
+    KEY_CPU,
+    KEY_CAPTURE,
+};
+
+const struct cli_option filters_options[] = {
+    { KEY_TYPE, 0, "sample-type", "TYPE",
+      "sample type, as in table sample_type: cpu, alloc_space, inuse_space, ...; default: the "
+      "first "
+      "of cpu, inuse_space, ... that there is",
+      CLI_HINT, cli_sample_types },
+    { KEY_FOCUS, 0, "focus", "REGEX", "only stacks that hold a match" },
+    { KEY_IGNORE, 0, "ignore", "REGEX", "not those" },
+    { KEY_HIDE, 0, "hide", "REGEX", "take matching functions out of stacks" },
+    { KEY_SHOW_FROM, 0, "show-from", "REGEX",
+      "let stacks begin at the outermost match; leave out the others" },
+    { KEY_TIME, 0, "time", "FROM,TO",
+      "only that time: +1.5s counts from the capture's start, a bare number is absolute; one of "
+      "them "
+      "may be missing" },
+    { KEY_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more" },
+    { KEY_TID, 't', "tid", "TID", "only this thread" },
+    { KEY_COMM, 0, "comm", "NAME", "only threads called so; of what has no thread, processes" },
+    { KEY_CPU, 0, "cpu", "CPU", "only this CPU" },
+    { KEY_CAPTURE, 0, "capture", "ID", "only this capture of the store (default: all)" },
+    { 0 },
+};
 
 /* "1,2", each a number.  */
 static void add_numbers(struct text *list, const char *option, const char *value)
@@ -49,41 +88,41 @@ static void take_text(struct filters *filters, const char **text, unsigned bit, 
 bool filters_take(struct filters *filters, int key, const char *value)
 {
     switch (key) {
-    case SELECT_TYPE:
+    case KEY_TYPE:
         take_text(filters, &filters->type, 0, value);
         return true;
-    case SELECT_FOCUS:
+    case KEY_FOCUS:
         take_text(filters, &filters->focus, FILTER_STACK, value);
         return true;
-    case SELECT_IGNORE:
+    case KEY_IGNORE:
         take_text(filters, &filters->ignore, FILTER_STACK, value);
         return true;
-    case SELECT_HIDE:
+    case KEY_HIDE:
         take_text(filters, &filters->hide, FILTER_SHAPE, value);
         return true;
-    case SELECT_SHOW_FROM:
+    case KEY_SHOW_FROM:
         take_text(filters, &filters->show_from, FILTER_SHAPE, value);
         return true;
-    case SELECT_TIME:
+    case KEY_TIME:
         take_time(filters, value);
         return true;
-    case SELECT_PID:
+    case KEY_PID:
         add_numbers(&filters->pids, "--pid", value);
         filters->given |= FILTER_PROCESS;
         return true;
-    case SELECT_TID:
+    case KEY_TID:
         add_numbers(&filters->tids, "--tid", value);
         filters->given |= FILTER_THREAD;
         return true;
-    case SELECT_COMM:
+    case KEY_COMM:
         add_names(&filters->comms, value);
         filters->given |= FILTER_COMM;
         return true;
-    case SELECT_CPU:
+    case KEY_CPU:
         add_numbers(&filters->cpus, "--cpu", value);
         filters->given |= FILTER_CPU;
         return true;
-    case SELECT_CAPTURE:
+    case KEY_CAPTURE:
         filters->capture = (int64_t)cli_number("--capture", value, 1, INT64_MAX);
         return true;
     default:

@@ -19,44 +19,6 @@
 #include "cmd/fxtq/text.h"
 #include "libstore/export.h"
 
-/* Keys of the options, behind those of the command.  */
-enum {
-    SELECT_FIRST = 100,
-    SELECT_TYPE = SELECT_FIRST,
-    SELECT_FOCUS,
-    SELECT_IGNORE,
-    SELECT_HIDE,
-    SELECT_SHOW_FROM,
-    SELECT_TIME,
-    SELECT_PID,
-    SELECT_TID,
-    SELECT_COMM,
-    SELECT_CPU,
-    SELECT_CAPTURE,
-};
-
-/* Rows for the option table of a command.  */
-#define SELECT_OPTIONS                                                                      \
-    { SELECT_TYPE, 0, "sample-type", "TYPE",                                                \
-      "sample type, as in table sample_type: cpu, alloc_space, "                            \
-      "inuse_space, ...; default: the first of cpu, inuse_space, ... that there is" },      \
-        { SELECT_FOCUS, 0, "focus", "REGEX", "only stacks that hold a match" },             \
-        { SELECT_IGNORE, 0, "ignore", "REGEX", "not those" },                               \
-        { SELECT_HIDE, 0, "hide", "REGEX", "take matching functions out of stacks" },       \
-        { SELECT_SHOW_FROM, 0, "show-from", "REGEX",                                        \
-          "let stacks begin at the outermost match; leave out the others" },                \
-        { SELECT_TIME, 0, "time", "FROM,TO",                                                \
-          "only that time: +1.5s counts from the capture's start, a bare "                  \
-          "number is absolute; one of them may be missing" },                               \
-        { SELECT_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more" },  \
-        { SELECT_TID, 't', "tid", "TID", "only this thread" },                              \
-        { SELECT_COMM, 0, "comm", "NAME",                                                   \
-          "only threads called so; of what has no thread, processes" },                     \
-        { SELECT_CPU, 0, "cpu", "CPU", "only this CPU" },                                   \
-    {                                                                                       \
-        SELECT_CAPTURE, 0, "capture", "ID", "only this capture of the store (default: all)" \
-    }
-
 /* Bits of what was asked for.  */
 enum {
     FILTER_STACK = 1,   /* --focus, --ignore */
@@ -83,7 +45,8 @@ struct filters {
     int64_t start_ts, end_ts; /* of what is looked at; 0 if there are no times */
 };
 
-/* Take an option of SELECT_OPTIONS.  False: key is none of them.  */
+/* A group of options (cmd/cli/cli.h), and what takes them.  False: key is none of them.  */
+extern const struct cli_option filters_options[];
 bool filters_take(struct filters *filters, int key, const char *value);
 
 /* What FILTER_... is called, of one bit: "--focus and --ignore".  */

@@ -13,9 +13,10 @@ static const struct cli_option options[] = {
     { KEY_DIFF, 0, "diff", "STORE", "show what changed since this store or trace", CLI_STORE },
     { KEY_TITLE, 0, "title", "TEXT", "title of the page; default: the command that was captured" },
     { KEY_CACHE, 0, "cache", NULL, "keep the stores that traces become, beside them" },
-    SELECT_OPTIONS,
     { 0 },
 };
+
+static const struct cli_option *const groups[] = { filters_options, NULL };
 
 static const char *const examples[] = {
     "Where the time went, in a browser",
@@ -34,6 +35,7 @@ const struct cli_command fxtq_flamegraph = {
     .usage = "[OPTION]... STORE|TRACE -o FILE.html",
     .summary = "Write a flame graph: one page that needs no network, for any browser.",
     .options = options,
+    .groups = groups,
     .examples = examples,
     .first = CLI_STORE,
     .run = run,

@@ -29,17 +29,21 @@ static const struct report *const reports[] = {
     &report_cpu, &report_slices, &report_timeline, &report_damage,  NULL
 };
 
+/* Of all reports; each takes some.  */
+static const char *const by_words[] = { "function", "file", "line", "module", "thread", "process",
+                                        "kind",     "cpu",  "wait", "all",    NULL };
+
 static const struct cli_option fxtq_report_options[] = {
     { OPTION_BY, 0, "by", "WHAT",
       "what rows stand for.  top: function (default), file, line, module, "
       "thread, process; tree, callers, callees: function, file, line, "
       "module; heap: kind, function, file, module; cpu: cpu, thread, "
-      "wait; timeline: thread, cpu, process, all" },
+      "wait; timeline: thread, cpu, process, all",
+      CLI_HINT, by_words },
     { OPTION_ROWS, 'n', "rows", "N", "no more rows than that; 0: all" },
     { OPTION_MINIMUM, 0, "min", "PERCENT",
       "leave out parts of trees that cost less (default 0.5)" },
     { OPTION_BINS, 0, "bins", "N", "columns of the timeline (default: what fits the terminal)" },
-    SELECT_OPTIONS,
     { OPTION_JSON, 0, "json", NULL, "an object a row" },
     { OPTION_MARKDOWN, 0, "markdown", NULL, "a Markdown table" },
     { OPTION_SQL, 0, "sql", NULL, "print a query of the same rows, in place of them" },
@@ -47,6 +51,8 @@ static const struct cli_option fxtq_report_options[] = {
     { OPTION_CACHE, 0, "cache", NULL, "keep what a trace is imported to as TRACE.fxtq" },
     { 0 },
 };
+
+static const struct cli_option *const groups[] = { filters_options, NULL };
 
 static const char *const fxtq_report_examples[] = {
     "The hottest functions",
@@ -558,6 +564,7 @@ const struct cli_command fxtq_report = {
     .usage = "[OPTION]... NAME [FUNCTION] STORE|TRACE",
     .summary = "Print a report on a store, or on a trace.",
     .options = fxtq_report_options,
+    .groups = groups,
     .examples = fxtq_report_examples,
     .word = report_word,
     .word_title = "Reports",

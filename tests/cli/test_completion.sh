@@ -36,7 +36,7 @@ have shellcheck && { shellcheck -s bash bash/* || fail "shellcheck"; }
 "$O/bench/fxtgen" --count 100 --seed 2 >files/other
 fxtq import -q files/one.fxt files/other -o files/s.fxtq || fail "no store"
 rm files/other
-touch files/two.fxt.zst files/p.pb.gz files/notes.txt
+touch files/two.fxt.zst files/p.pb.gz files/notes.txt 'files/a b.txt' files/x:y.txt files/p=q.txt
 cd files || exit 1
 
 # With and without the package of other people's completions.
