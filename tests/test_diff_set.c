@@ -242,7 +242,8 @@ static struct diff_set *runs_of(double more)
 {
     for (int side = 0; side < DIFF_SIDES; side++)
         for (int i = 0; i < 5; i++) {
-            struct diff_run *run = diff_begin_run(builder, (enum diff_side)side, "run");
+            const char label[] = { 'r', 'u', 'n', ' ', (char)('0' + i), '\0' };
+            struct diff_run *run = diff_begin_run(builder, (enum diff_side)side, label);
             double f = 20000 + (side ? more : 0) + 10 * i;
 
             run->samples = f + 80000;
