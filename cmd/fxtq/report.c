@@ -196,6 +196,11 @@ static void check_options(struct settings *settings)
         (void)cli_choice("--by", settings->request.by, report->by);
     else if (report->by)
         settings->request.by = report->by[0];
+    if (report->no_cpu_by && settings->request.by &&
+        strcmp(settings->request.by, report->no_cpu_by) == 0 &&
+        (settings->request.filters.given & FILTER_CPU))
+        cli_usage_error("report %s --by %s has nothing that --cpu could choose by", report->name,
+                        report->no_cpu_by);
     if (!settings->has_rows)
         settings->request.rows = report->rows;
 }
@@ -555,6 +560,63 @@ static const char *report_word(size_t i, const char **brief)
         return NULL;
     *brief = reports[i]->summary;
     return reports[i]->name;
+}
+
+/* "--by function (default), file": a line of the topic, if there is anything to choose.  */
+static void add_by(struct text *text, const struct report *report)
+{
+    for (size_t i = 0; report->by && report->by[i]; i++)
+        text_addf(text, "%s%s%s", i ? ", " : "            --by ", report->by[i],
+                  i ? "" : " (default)");
+    if (report->by)
+        text_adds(text, "\n");
+}
+
+static void add_filters(struct text *text, const struct report *report)
+{
+    static const struct {
+        unsigned bit;
+        const char *names;
+    } filters[] = {
+        { FILTER_STACK, "--focus --ignore" },
+        { FILTER_SHAPE, "--hide --show-from" },
+        { FILTER_TIME, "--time" },
+        { FILTER_PROCESS, "--pid" },
+        { FILTER_THREAD, "--tid" },
+        { FILTER_COMM, "--comm" },
+        { FILTER_CPU, "--cpu" },
+    };
+
+    if ((report->filters | FILTER_CPU) == FILTER_ALL) {
+        text_addf(text, "            all filters%s\n",
+                  report->filters == FILTER_ALL ? "" : " but --cpu");
+    } else {
+        text_adds(text, "           ");
+        for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+            if (report->filters & filters[i].bit)
+                text_addf(text, " %s", filters[i].names);
+        text_adds(text, " --capture\n");
+    }
+    if (report->no_cpu_by)
+        text_addf(text, "            --by %s: not --cpu\n", report->no_cpu_by);
+    if (report->has_type)
+        text_adds(text, "            --sample-type: not every type knows threads, CPUs, times\n");
+}
+
+char *report_topic(void)
+{
+    struct text text = { .bytes = NULL };
+
+    text_adds(&text, "fxtq report NAME STORE, or a trace in place of the store:\n");
+    for (size_t i = 0; reports[i]; i++) {
+        text_addf(&text, "\n  %-9s %s%s\n", reports[i]->name,
+                  reports[i]->takes_function ? "REGEX: " : "", reports[i]->summary);
+        add_by(&text, reports[i]);
+        add_filters(&text, reports[i]);
+    }
+    text_adds(&text, "\n--json, --markdown and --sql print the rows in other ways, or the query\n"
+                     "behind them.\n");
+    return text.bytes;
 }
 
 static int run_report(char **argv);

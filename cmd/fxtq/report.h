@@ -56,7 +56,8 @@ struct report {
     const char *name;
     const char *summary;
     const char *const *by; /* what --by takes, the default first; NULL: nothing */
-    unsigned filters;      /* FILTER_... of --by's default; the sample type may refuse more */
+    unsigned filters;      /* FILTER_...; the sample type may refuse more */
+    const char *no_cpu_by; /* of --by, what --cpu cannot choose from; NULL: nothing */
     bool has_type;         /* --sample-type */
     bool is_tree;          /* --min; the first row is the root */
     bool has_bins;         /* --bins */
@@ -73,6 +74,10 @@ struct report {
 
 extern const struct report report_top, report_tree, report_callers, report_callees, report_heap,
     report_threads, report_cpu, report_slices, report_timeline, report_damage;
+
+/* What each report shows, its --by and its filters, for 'fxtq help reports'; from malloc().
+ * (report.c)  */
+char *report_topic(void);
 
 /* ---- Pieces of SQL (report_sql.c) ---- */
 

@@ -37,6 +37,9 @@ static const struct report_column *write_slices(const struct request *request, s
         { "name", REPORT_TEXT, 0 },   { NULL, REPORT_TEXT, 0 }
     };
 
+    struct request tracks = *request; /* a track has a capture, but not always a process */
+
+    tracks.filters.capture = 0;
     if (request->plain)
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq: percentile().\n");
     text_adds(sql,
@@ -46,8 +49,10 @@ static const struct report_column *write_slices(const struct request *request, s
               "  JOIN track AS t ON t.id = s.track_id LEFT JOIN thread AS th ON th.id = t.utid\n"
               "  LEFT JOIN process AS p ON p.id = coalesce(t.upid, th.upid)\n"
               "  WHERE s.instant = 0");
-    request_add_conditions(request, sql, FILTER_TIME | FILTER_PROCESS | FILTER_THREAD | FILTER_COMM,
-                           "s.ts");
+    request_add_conditions(&tracks, sql, FILTER_TIME | FILTER_PROCESS | FILTER_THREAD, "s.ts");
+    filters_add_in(sql, "iif(th.id IS NULL, p.name, th.name)", &request->filters.comms, true);
+    if (request->filters.capture)
+        text_addf(sql, " AND t.capture_id = %" PRId64, request->filters.capture);
     add_pattern(sql, "", request->filters.focus);
     add_pattern(sql, "NOT ", request->filters.ignore);
     add_pattern(sql, "NOT ", request->filters.hide);

@@ -48,6 +48,16 @@ static void add_scheduled(struct text *sql)
 
 /* ---- threads ---- */
 
+/* A column of what the context switches tell: NULL where there are none, and where a filter chose
+ * by what they do not know.  */
+static void add_known(struct text *sql, const char *name, bool known)
+{
+    if (known)
+        text_addf(sql, "       coalesce(%s, iif(scheduled.id, 0, NULL)) AS %s,\n", name, name);
+    else
+        text_addf(sql, "       NULL AS %s,\n", name);
+}
+
 static const struct report_column *write_threads(const struct request *request, struct text *sql)
 {
     static const struct report_column columns[] = {
@@ -58,6 +68,9 @@ static const struct report_column *write_threads(const struct request *request, 
         { "blocked", REPORT_NS, 0 },    { "switches", REPORT_COUNT, 5 },
         { NULL, REPORT_TEXT, 0 }
     };
+
+    bool runs = !(request->filters.given & FILTER_STACK);        /* switches have no stacks, */
+    bool waits = runs && !(request->filters.given & FILTER_CPU); /* waiting is on no CPU */
 
     if (request->plain && request_needs_functions(request))
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
@@ -91,16 +104,19 @@ static const struct report_column *write_threads(const struct request *request, 
               "'R')\n  FROM wait GROUP BY 1)\n"
               "SELECT p.pid, p.name AS process, th.tid, th.name AS thread,\n"
               "       coalesce(samples, 0) AS samples,\n"
-              "       iif(samples > 0, nullif(ns, 0), 0) AS cpu_ns,\n"
-              "       coalesce(running, iif(scheduled.id, 0, NULL)) AS running,\n"
-              "       coalesce(runnable, iif(scheduled.id, 0, NULL)) AS runnable,\n"
-              "       coalesce(blocked, iif(scheduled.id, 0, NULL)) AS blocked,\n"
-              "       coalesce(switches, iif(scheduled.id, 0, NULL)) AS switches\n"
-              "FROM thread AS th LEFT JOIN process AS p ON p.id = th.upid\n"
+              "       iif(samples > 0, nullif(ns, 0), 0) AS cpu_ns,\n");
+    add_known(sql, "running", runs);
+    add_known(sql, "runnable", waits);
+    add_known(sql, "blocked", waits);
+    add_known(sql, "switches", runs);
+    sql->length -= 2; /* the last comma */
+    text_addf(sql,
+              "\nFROM thread AS th LEFT JOIN process AS p ON p.id = th.upid\n"
               "LEFT JOIN scheduled ON scheduled.id = p.capture_id\n"
               "LEFT JOIN sampled ON sampled.utid = th.id LEFT JOIN runs ON runs.utid = th.id\n"
               "LEFT JOIN waits ON waits.utid = th.id\n"
-              "WHERE (samples > 0 OR running > 0 OR runnable > 0 OR blocked > 0)");
+              "WHERE (samples > 0%s%s)",
+              runs ? " OR running > 0" : "", waits ? " OR runnable > 0 OR blocked > 0" : "");
     request_add_conditions(request, sql, FILTER_PROCESS | FILTER_THREAD | FILTER_COMM, "");
     text_adds(sql, "\nORDER BY cpu_ns DESC, samples DESC, running DESC, th.id");
     request_add_limit(request, sql);
@@ -272,6 +288,7 @@ const struct report report_cpu = {
     .name = "cpu",
     .summary = "how busy each CPU or thread was; for whom threads waited (--by wait)",
     .by = cpu_by,
+    .no_cpu_by = "wait",
     .filters = SCHED_FILTERS,
     .rows = 50,
     .write = write_cpu,

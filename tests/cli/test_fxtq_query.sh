@@ -97,6 +97,14 @@ for function in $functions; do
 done
 fxtq help formats | grep -q markdown || fail "help formats"
 fxtq help filters | grep -q show_from || fail "help filters"
+for topic in $(fxtq help | sed '/^$/,$d; s/ .*//') import report; do
+    fxtq help "$topic" >out || fail "help $topic"
+    [ "$(wc -l <out)" -ge 8 ] || fail "help $topic: $(cat out)"
+    ! grep '.\{81\}' out || fail "help $topic is wide"
+done
+fxtq help reports | sed -n '/^  heap/,/^$/p' | grep -q -- '--pid --comm --capture$' || fail "help reports: $(fxtq help reports)"
+fxtq help report | cmp -s - out || fail "help of a command"
+refuse 2 "one topic at a time" help sql filters
 
 # Time runs out; SIGINT.
 endless="WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r"

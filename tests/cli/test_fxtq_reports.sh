@@ -114,6 +114,31 @@ assert abs(one["bytes"] + two["bytes"] - both["bytes"]) < 1 and both["ts"] is No
 assert abs(one["bytes"] - int(open("peak").read())) < 1000, "not fxt2pprof's"
 EOF
 
+# What a filter chooses by and context switches do not know is not theirs.
+fxtq report threads --json --focus main --capture 1 drawn.fxtq >out
+[ -s out ] || fail "threads --focus"
+! grep -v '"running":null,"runnable":null,"blocked":null,"switches":null' out || fail "threads --focus: $(cat out)"
+fxtq report threads --json --cpu 1 --capture 1 drawn.fxtq >out
+grep -q '"running":"[1-9]' out || fail "threads --cpu: $(cat out)"
+! grep -v '"runnable":null,"blocked":null' out || fail "threads --cpu: $(cat out)"
+# Slices of asynchronous operations have a process and no thread, and belong to a capture.
+"$O/bench/fxtgen" --kind spans --count 500 --seed 2 >spans.fxt
+fxtq import -q spans.fxt heap.fxt -o spans.fxtq
+fxtq --write spans.fxtq "UPDATE track SET upid = NULL, utid = NULL WHERE id = 1" \
+    "UPDATE track SET utid = NULL, upid = (SELECT max(id) FROM process WHERE capture_id = 1) WHERE id = 2"
+slices() { # slices WHAT QUERY OPTION...: the sum of the counts
+    want=$(fxtq --no-header spans.fxtq "SELECT count(*) FROM slice_data AS s JOIN track AS t ON t.id = s.track_id LEFT JOIN thread AS th ON th.id = t.utid
+        LEFT JOIN process AS p ON p.id = coalesce(t.upid, th.upid) WHERE instant = 0 AND ($2)")
+    what=$1
+    shift 2
+    got=$(fxtq report slices --json -n 0 "$@" spans.fxtq | python3 -c 'import json, sys; print(sum(json.loads(l)["count"] for l in sys.stdin))')
+    [ "$got" = "$want" ] || fail "slices of $what: $got, not $want"
+    [ "$want" -gt 0 ] || fail "no slices of $what"
+}
+name=$(fxtq --no-header spans.fxtq "SELECT name FROM process WHERE capture_id = 1 ORDER BY id DESC LIMIT 1")
+slices "a capture" "t.capture_id = 1" --capture 1
+slices "a process" "t.utid IS NULL AND p.name = '$name'" --comm "$name"
+
 # ---- The query that is printed, in fxtq itself ----
 
 same() { # same REPORT [FUNCTION] [OPTION]...
@@ -177,6 +202,7 @@ refuse 2 "--by: 'planet' is not one of function" top --by planet run.fxtq
 refuse 2 "report damage has no --by" damage --by function run.fxtq
 refuse 2 "report damage has nothing that --pid could choose by" damage --pid 1 run.fxtq
 refuse 2 "report cpu has nothing that --hide and --show-from could choose by" cpu --hide x run.fxtq
+refuse 2 "report cpu --by wait has nothing that --cpu could choose by" cpu --by wait --cpu 1 run.fxtq
 refuse 2 "report top is no tree" top --min 3 run.fxtq
 refuse 2 "report tree has no --bins" tree --bins 3 run.fxtq
 refuse 2 "there is no sample type 'gold'" top --sample-type gold run.fxtq
