@@ -32,6 +32,8 @@ enum store_status store_fail_errno(struct store_error *error, int system_errno, 
 /* Which of ours a result of SQLite is.  */
 static enum store_status status_of(int code)
 {
+    if (code == SQLITE_IOERR_NOMEM) /* in the middle of reading or writing a file */
+        return STORE_NO_MEMORY;
     switch (code & 0xff) {
     case SQLITE_NOMEM:
         return STORE_NO_MEMORY;

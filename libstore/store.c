@@ -28,6 +28,7 @@ enum store_status store_run(struct store *store, const char *sql, struct store_e
 enum store_status store_number(struct store *store, const char *sql, int64_t *out,
                                struct store_error *error)
 {
+    enum store_status status = STORE_OK;
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
 
@@ -36,12 +37,10 @@ enum store_status store_number(struct store *store, const char *sql, int64_t *ou
         code = sqlite3_step(statement);
     if (code == SQLITE_ROW)
         *out = sqlite3_column_int64(statement, 0);
-    if (code == SQLITE_ROW || code == SQLITE_DONE)
-        code = SQLITE_OK;
-    else
-        (void)store_fail_sqlite(error, store->db, code);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        status = store_fail_sqlite(error, store->db, code);
     (void)sqlite3_finalize(statement);
-    return code == SQLITE_OK ? STORE_OK : error ? error->status : STORE_IO;
+    return status;
 }
 
 /* ---- Connections ---- */

@@ -163,25 +163,6 @@ START_TEST(takes_a_capture_once)
 }
 END_TEST
 
-/* A folder for one test, which is in it then; a new process runs each.  */
-static void enter_folder(void)
-{
-    char folder[] = "/tmp/store.XXXXXX";
-
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void leave_folder(void)
-{
-    char folder[4096];
-
-    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
-    (void)unlink("s");
-    (void)unlink("s.part");
-    ck_assert_int_eq(rmdir(folder), 0);
-}
-
 static void make_file(void)
 {
     struct store *store = new_store("s");

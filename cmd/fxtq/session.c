@@ -279,6 +279,10 @@ void session_settle(const struct session *session)
 enum cli_exit session_fail(const struct session *session, int code)
 {
     session_settle(session);
+    if (code == SQLITE_IOERR_NOMEM || sqlite3_extended_errcode(session->db) == SQLITE_IOERR_NOMEM) {
+        cli_error("out of memory");
+        return CLI_ENVIRONMENT;
+    }
     switch (code & 0xff) {
     case SQLITE_INTERRUPT:
         if (session->timed_out)

@@ -14,4 +14,8 @@ void allocation_fail_at(unsigned long n);
 /* How many allocations were asked for since the last allocation_fail_at().  */
 unsigned long allocation_count(void);
 
+/* Let SQLite allocate in the same way, so that its allocations are counted and fail too.  Before
+ * anything else is asked of it.  */
+void allocation_take_sqlite(void);
+
 #endif /* TESTS_ALLOCATION_H */

@@ -2,8 +2,28 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "libstore/internal.h"
+
+void enter_folder(void)
+{
+    char folder[] = "/tmp/store.XXXXXX";
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+}
+
+void leave_folder(void)
+{
+    char folder[4096];
+
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    (void)unlink("s");
+    (void)unlink("s.part");
+    ck_assert_int_eq(rmdir(folder), 0);
+}
 
 struct store *new_store(const char *path)
 {

@@ -7,6 +7,11 @@
 
 #include "libstore/store.h"
 
+/* A folder for one test, which is in it then (a new process runs each); nothing but a store called
+ * s may be left there.  */
+void enter_folder(void);
+void leave_folder(void);
+
 /* What store_create() and store_open() give.  */
 struct store *new_store(const char *path);
 struct store *reopen_store(const char *path, enum store_mode mode);

@@ -1,0 +1,303 @@
+/* The n-th allocation fails, SQLite's own among them: opening, SQL functions, coverage, symbols,
+ * imports.  Each gives its status, or its answer, and works again afterwards; that nothing leaks is
+ * what AddressSanitizer says.  */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libstore/internal.h"
+#include "libsymbolize/symbolize.h"
+#include "tests/support/allocation.h"
+#include "tests/support/profile_records.h"
+#include "tests/support/stores.h"
+
+static const uint64_t one[] = { 0x1000, 0x1801, 0x9001 };
+static const uint64_t two[] = { 0x1010, 0x1801, 0x1901 };
+
+/* From call to call the steps become longer: late allocations are much alike.  */
+#define NEXT(n) ((n) + 1 + (n) / 30)
+
+/* ---- A store ---- */
+
+static struct store_error error; /* the last one */
+
+/* No assertions inside: allocations may fail.  */
+static enum store_status import(struct store *store, const char *name, bool other)
+{
+    struct fxt_arg args[] = { u64_arg("period_ns", 7), string_arg("command", "app"),
+                              u64_arg("n", 1) };
+    struct fxt_record records[] = {
+        event_record(FXT_EVENT_INSTANT, "fxt.capture", "session", args, 2),
+        process_record(1, "app"),
+        module_record(1, 0, "/nowhere/app", "AA"),
+        mapping_record(1, 0, 0x1000, 0x1000, 0),
+        backtrace_record(3, 1, 1, other ? two : one, 3),
+        backtrace_record(5, 1, 2, one, 2),
+        complete_record(5, 9, 1, 1, "outer"),
+        event_record(FXT_EVENT_COUNTER, "c", "counter", args + 2, 1),
+    };
+    struct store_import_options options = { .size = sizeof options, .name = name };
+    struct fxt_bytes bytes = { (const uint8_t *)name, strlen(name) };
+    struct store_import *in = NULL;
+    enum store_status status = store_import_open(store, &options, &in, &error);
+
+    for (size_t i = 0; i < COUNT_OF(records) && status == STORE_OK; i++, bytes.length = 0)
+        status = store_import_record(in, &records[i], bytes, &error);
+    if (status == STORE_OK)
+        status = store_import_finish(in, NULL, &error);
+    store_import_close(in);
+    return status;
+}
+
+/* The file s in the folder that the test has entered.  */
+static void make_file(void)
+{
+    struct store *store = new_store("s");
+
+    ck_assert_int_eq(import(store, "first", false), STORE_OK);
+    ck_assert_int_eq(store_publish(store, NULL), STORE_OK);
+    store_close(store);
+}
+
+/* ---- What is asked ---- */
+
+/* The rows of sql in text, or what went wrong; no assertions inside.  */
+static int ask(sqlite3 *db, const char *sql, char text[4096])
+{
+    sqlite3_stmt *statement = NULL;
+    size_t length = 0;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+    text[0] = 0;
+    while (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(statement) && length < 4000; i++) {
+            const char *cell = (const char *)sqlite3_column_text(statement, i);
+
+            if (!cell && sqlite3_errcode(db) == SQLITE_NOMEM) {
+                (void)sqlite3_finalize(statement);
+                return SQLITE_NOMEM;
+            }
+            length += (size_t)snprintf(text + length, 4096 - length, "%.40s|", cell ? cell : "-");
+        }
+        code = SQLITE_OK;
+    }
+    (void)sqlite3_finalize(statement);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static const char *const questions[] = {
+    "SELECT folded(id), leaf(id), depth(id), in_stack(id, 'app') FROM callsite",
+    "SELECT in_stack(1, 'a') + in_stack(1, 'b') + in_stack(1, 'c')",
+    "SELECT demangle('_Z3fooi'), hex(255), hex(x'ff'), 'abc' REGEXP 'b+'",
+    "SELECT extract_arg(1, 'n'), extract_arg(arg_set_id, 'n') FROM slice_data",
+    "SELECT percentile(ts, 50), percentile(ts, 99) FROM cpu_sample",
+    "SELECT * FROM call_tree",
+    "SELECT * FROM flamegraph WHERE focus = 'app' AND ignore = 'nothing'",
+    "SELECT * FROM callers('app') WHERE per = 'line'",
+    "SELECT * FROM callees('.') WHERE hide = 'xyz' AND show_from = '.'",
+    "SELECT * FROM call_top WHERE per = 'thread' AND pid = '1'",
+    "SELECT * FROM call_top WHERE from_ts = 1 AND limit_ts = 10",
+    "SELECT * FROM callsite_counts WHERE tid = 1 AND comm = 'x' AND capture = 1",
+};
+
+START_TEST(functions_answer_or_say_that_memory_is_short)
+{
+    static char expected[4096], text[4096];
+    unsigned long failures = 0;
+    struct store *store;
+
+    allocation_take_sqlite();
+    enter_folder();
+    make_file();
+    for (unsigned long n = 1;; n = NEXT(n)) {
+        struct store *opened = reopen_store("s", STORE_READ);
+        unsigned long asked;
+        int code;
+
+        ck_assert_int_eq(ask(store_sqlite(opened), "SELECT count(*) FROM slice", text), SQLITE_OK);
+        allocation_fail_at(n);
+        code = store_add_functions(store_sqlite(opened));
+        if (code == SQLITE_OK)
+            code = ask(store_sqlite(opened), questions[_i], text);
+        asked = allocation_count();
+        allocation_fail_at(0);
+        ck_assert_msg(code == SQLITE_OK || code == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM,
+                      "allocation %lu: %d, %s", n, code, sqlite3_errmsg(store_sqlite(opened)));
+        failures += code != SQLITE_OK;
+        store_close(opened);
+        if (asked < n)
+            break;
+    }
+    ck_assert_uint_gt(failures, 10);
+    store = reopen_store("s", STORE_READ);
+    ck_assert_int_eq(store_add_functions(store_sqlite(store)), SQLITE_OK);
+    for (unsigned long n = 1;; n = NEXT(n)) { /* in one connection: what failed is not kept */
+        int code;
+
+        ck_assert_int_eq(ask(store_sqlite(store), questions[_i], expected), SQLITE_OK);
+        ck_assert_int_eq(
+            sqlite3_exec(store_sqlite(store), "PRAGMA shrink_memory", NULL, NULL, NULL), SQLITE_OK);
+        allocation_fail_at(n);
+        code = ask(store_sqlite(store), questions[_i], text);
+        if (allocation_count() < n)
+            break;
+        allocation_fail_at(0);
+        ck_assert_int_eq(code == SQLITE_OK ? strcmp(text, expected) : 0, 0);
+    }
+    allocation_fail_at(0);
+    store_close(store);
+    leave_folder();
+}
+END_TEST
+
+/* ---- What is done ---- */
+
+static enum store_status open_only(struct store *store)
+{
+    (void)store;
+    return STORE_OK;
+}
+
+static enum store_status cover(struct store *store)
+{
+    struct store_coverage *rows = NULL;
+    size_t count = 0;
+    enum store_status status = store_coverage(store, &rows, &count, &error);
+
+    if (status == STORE_OK)
+        store_coverage_release(rows, count);
+    return status;
+}
+
+static enum store_status symbolize(struct store *store)
+{
+    struct sym_options options = { .size = sizeof options, .no_cache = true };
+    struct sym_session *session = NULL;
+    enum store_status status = STORE_NO_MEMORY;
+
+    if (sym_session_open(&options, &session, NULL) == SYM_OK)
+        status = store_symbolize(store, session, NULL, NULL, &error);
+    sym_session_close(session);
+    return status;
+}
+
+static enum store_status append(struct store *store)
+{
+    return import(store, "second", true);
+}
+
+static const struct {
+    const char *name;
+    enum store_status (*run)(struct store *store);
+    enum store_mode mode;
+    int captures; /* afterwards */
+} deeds[] = {
+    { "open for reading", open_only, STORE_READ, 1 },
+    { "open for writing", open_only, STORE_APPEND, 1 },
+    { "coverage", cover, STORE_READ, 1 },
+    { "symbolize", symbolize, STORE_APPEND, 1 },
+    { "append", append, STORE_APPEND, 2 },
+};
+
+static enum store_status open_and_run(int deed)
+{
+    struct store_options options = { .size = sizeof options, .mode = deeds[deed].mode };
+    struct store *store = NULL;
+    enum store_status status = store_open("s", &options, &store, &error);
+
+    if (status == STORE_OK)
+        status = deeds[deed].run(store);
+    store_close(store);
+    return status;
+}
+
+START_TEST(deeds_are_done_or_leave_the_store_as_it_was)
+{
+    unsigned long failures = 0, asked;
+    enum store_status status;
+
+    allocation_take_sqlite();
+    enter_folder();
+    make_file();
+    for (unsigned long n = 1;; n = NEXT(n)) {
+        struct store *store;
+
+        allocation_fail_at(n);
+        status = open_and_run(_i);
+        asked = allocation_count();
+        allocation_fail_at(0);
+        ck_assert_msg(status == STORE_OK || status == STORE_NO_MEMORY, "%s: allocation %lu: %d, %s",
+                      deeds[_i].name, n, (int)status, error.message);
+        failures += status != STORE_OK;
+        store = reopen_store("s", STORE_READ);
+        ck_assert_rows(store, "PRAGMA integrity_check", "ok;");
+        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM capture"),
+                         status == STORE_OK ? deeds[_i].captures : 1);
+        store_close(store);
+        if (asked < n)
+            break;
+        if (status == STORE_OK) { /* SQLite did without; once more */
+            ck_assert_int_eq(unlink("s"), 0);
+            make_file();
+        }
+    }
+    ck_assert_uint_gt(failures, 20);
+    ck_assert_int_eq(status, STORE_OK);
+    leave_folder();
+}
+END_TEST
+
+START_TEST(a_new_store_is_made_or_is_not_there)
+{
+    unsigned long failures = 0, asked;
+    enum store_status status;
+
+    allocation_take_sqlite();
+    enter_folder();
+    for (unsigned long n = 1;; n = NEXT(n)) {
+        struct store *store = NULL;
+
+        allocation_fail_at(n);
+        status = store_create("s", NULL, &store, &error);
+        if (status == STORE_OK)
+            status = import(store, "first", false);
+        if (status == STORE_OK)
+            status = store_publish(store, &error);
+        store_close(store);
+        asked = allocation_count();
+        allocation_fail_at(0);
+        ck_assert_msg(status == STORE_OK || status == STORE_NO_MEMORY, "allocation %lu: %d, %s", n,
+                      (int)status, error.message);
+        failures += status != STORE_OK;
+        ck_assert_int_ne(access("s.part", F_OK), 0);
+        ck_assert_int_eq(access("s", F_OK) == 0, status == STORE_OK);
+        if (asked < n)
+            break;
+        (void)unlink("s");
+    }
+    ck_assert_uint_gt(failures, 20);
+    leave_folder();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store_memory");
+    TCase *memory = tcase_create("memory");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_set_timeout(memory, 120);
+    tcase_add_loop_test(memory, functions_answer_or_say_that_memory_is_short, 0,
+                        (int)COUNT_OF(questions));
+    tcase_add_loop_test(memory, deeds_are_done_or_leave_the_store_as_it_was, 0,
+                        (int)COUNT_OF(deeds));
+    tcase_add_test(memory, a_new_store_is_made_or_is_not_there);
+    suite_add_tcase(suite, memory);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
