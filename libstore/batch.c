@@ -32,7 +32,7 @@ bool store_batch_reserve(struct store_batch *batch, size_t size)
     size_t room = batch->room ? batch->room : 4096;
     char *bigger;
 
-    if (size <= batch->room - batch->used)
+    if (batch->bytes && size <= batch->room - batch->used) /* an empty text has a place too */
         return true;
     if (size > UINT32_MAX / 4 || batch->used > UINT32_MAX / 4)
         return false;
