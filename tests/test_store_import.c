@@ -246,6 +246,19 @@ START_TEST(writes_nothing_to_a_store_that_is_read)
 }
 END_TEST
 
+/* A provider without a name is the only text of its batch.  */
+START_TEST(keeps_a_text_that_is_empty)
+{
+    struct fxt_record records[] = { { .kind = FXT_RECORD_PROVIDER_SECTION,
+                                      .value.provider.id = 7 } };
+    struct store *store = new_store(NULL);
+
+    import_well(store, "made", records, 1);
+    ck_assert_rows(store, "SELECT provider_id || name || '.' FROM provider", "7.;");
+    store_close(store);
+}
+END_TEST
+
 /* ---- Files of others ---- */
 
 static const struct {
@@ -461,6 +474,7 @@ int main(void)
     tcase_add_test(imports, gives_a_store_its_name_when_it_is_complete);
     tcase_add_test(imports, replaces_what_a_killed_import_left);
     tcase_add_test(imports, writes_nothing_to_a_store_that_is_read);
+    tcase_add_test(imports, keeps_a_text_that_is_empty);
     tcase_add_loop_test(imports, trusts_no_store, 0, (int)COUNT_OF(changes));
     tcase_add_test(imports, brings_an_old_store_up_to_date_step_by_step);
     tcase_add_test(imports, leaves_an_old_store_as_it_is_when_a_step_fails);
