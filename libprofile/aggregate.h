@@ -135,10 +135,19 @@ struct profile_heap {
     int64_t clock_ns;
 };
 
+/* Samples of a provisional call site, and their nanoseconds.  */
+struct profile_stack_sum {
+    uint64_t count, weight_ns;
+};
+
 struct profile {
     struct profile_stacks *stacks;
     struct profile_values values[PROFILE_KINDS];
     struct profile_values pending; /* CPU samples of this trace with provisional call sites */
+
+    bool omits_threads;             /* of CPU samples: then these instead */
+    struct profile_stack_sum *sums; /* of call site id at [id - 1] */
+    size_t sum_count, sum_capacity;
     struct profile_heap heap;
     struct profile_loss loss;
 

@@ -49,6 +49,7 @@ void profile_close(struct profile *profile)
     for (int kind = 0; kind < PROFILE_KINDS; kind++)
         profile_values_clear(&profile->values[kind]);
     profile_values_clear(&profile->pending);
+    free(profile->sums);
     profile_heap_release(profile);
     profile_index_release(&profile->process_index);
     profile_index_release(&profile->thread_index);
@@ -382,6 +383,32 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
                               (const uint64_t[]){ 1, sample->weight_ns }, NULL);
 }
 
+/* In place of take_sample(), once a stack.  */
+static enum profile_status take_sample_sum(void *context, const struct profile_sample_sum *told)
+{
+    struct profile *profile = context;
+    struct profile_stack_sum *sum;
+
+    if (told->callsite > profile->sum_count) {
+        struct profile_stack_sum *bigger = profile_grow(profile->sums, &profile->sum_capacity,
+                                                        told->callsite, sizeof *bigger);
+
+        if (!bigger)
+            return PROFILE_NO_MEMORY;
+        profile->sums = bigger;
+        memset(bigger + profile->sum_count, 0,
+               (told->callsite - profile->sum_count) * sizeof *bigger);
+        profile->sum_count = told->callsite;
+    }
+    sum = &profile->sums[told->callsite - 1];
+    sum->count = profile_add(sum->count, told->count);
+    sum->weight_ns = profile_add(sum->weight_ns, told->weight_ns);
+    profile->pending.samples = profile_add(profile->pending.samples, told->count);
+    if (told->weight_ns == 0)
+        profile->pending.unweighed = profile_add(profile->pending.unweighed, told->count);
+    return PROFILE_OK;
+}
+
 static enum profile_status take_span(void *context, const struct profile_span *span)
 {
     struct profile *profile = context;
@@ -413,6 +440,28 @@ static enum profile_status take_off_cpu(void *context, const struct profile_off_
                               NULL);
 }
 
+/* Whose samples they are was left out: they belong to thread 0 of process 0.  */
+static enum profile_status settle_sums(struct profile *profile, const profile_id *final,
+                                       uint32_t count)
+{
+    uint32_t thread;
+    enum profile_status status = PROFILE_OK;
+
+    if (profile->sum_count > 0)
+        status = profile_find_owner(profile, 0, 0, &thread);
+    if (profile->sum_count > count)
+        return PROFILE_INVALID;
+    for (size_t i = 0; i < profile->sum_count && status == PROFILE_OK; i++) {
+        const struct profile_stack_sum *sum = &profile->sums[i];
+
+        if (sum->count > 0)
+            status = profile_values_add(&profile->values[PROFILE_CPU], final[i + 1], thread,
+                                        (const uint64_t[]){ sum->count, sum->weight_ns }, NULL);
+    }
+    profile->sum_count = 0;
+    return status;
+}
+
 static enum profile_status take_callsites(void *context, const profile_id *final, uint32_t count)
 {
     struct profile *profile = context;
@@ -427,6 +476,8 @@ static enum profile_status take_callsites(void *context, const profile_id *final
         status = profile_values_add(values, final[value->callsite], value->thread, value->amounts,
                                     NULL);
     }
+    if (status == PROFILE_OK)
+        status = settle_sums(profile, final, count);
     values->samples += pending->samples;
     values->unweighed += pending->unweighed;
     if (pending->has_first)
@@ -483,6 +534,7 @@ static enum profile_status take_loss(void *context, const struct profile_loss *l
 static void forget_unfinished(struct profile *profile)
 {
     profile_values_clear(&profile->pending);
+    profile->sum_count = 0;
     for (int kind = 0; kind < PROFILE_KINDS; kind++)
         profile->values[kind].has_first = false;
     profile->has_clock = false;
@@ -508,6 +560,11 @@ static enum profile_status take_kernel_symbols(void *context, const char *text, 
     return PROFILE_OK;
 }
 
+void profile_omit_threads(struct profile *profile)
+{
+    profile->omits_threads = true;
+}
+
 void profile_sink_of(struct profile *profile, struct profile_sink *out)
 {
     forget_unfinished(profile);
@@ -527,6 +584,10 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
         .kernel_symbols = take_kernel_symbols,
         .callsites = take_callsites,
     };
+    if (profile->omits_threads) {
+        out->sample = NULL;
+        out->sample_sum = take_sample_sum;
+    }
     profile_heap_take_sink(profile, out);
 }
 

@@ -476,6 +476,74 @@ START_TEST(forgets_a_trace_that_was_given_up)
 }
 END_TEST
 
+/* Samples of two processes and three threads, the modules of one of them at the end; the period
+ * comes in the middle.  Returns how many records.  */
+static size_t make_crowd(struct fxt_record *records, struct fxt_arg *args)
+{
+    static const uint64_t stacks[][3] = { { 0x1001, 0x1101, 0x1201 },
+                                          { 0x1101, 0x1201, 0x1301 },
+                                          { 0x1301, 0x1101, 0x1101 },
+                                          { 0x9001, 0x1101, 0x1201 } };
+    size_t count = 0;
+
+    records[count++] = module_record(1, 0, "m", "0102030405060708");
+    records[count++] = mapping_record(1, 0, 0x1000, 0x1000, 0);
+    for (unsigned i = 0; i < 60; i++) {
+        if (i == 30) {
+            args[0] = u64_arg("period_ns", 1000);
+            records[count++] = session(args, 1);
+        }
+        records[count++] = backtrace_record(i, 1 + i % 2, 10 + i % 3, stacks[i * i % 11 % 4],
+                                            1 + i % 3);
+    }
+    records[count++] = module_record(2, 0, "n", "0807060504030201");
+    records[count++] = mapping_record(2, 0, 0x1000, 0x1000, 0);
+    return count;
+}
+
+/* But for whose they are, they are the same samples; over several traces, too.  */
+START_TEST(leaves_out_whose_samples_they_are)
+{
+    struct fxt_record records[80];
+    struct fxt_arg args[1];
+    size_t count = make_crowd(records, args);
+    char *whole[2], *text;
+
+    for (int traces = 0; traces < 2; traces++)
+        take(records, count, NULL);
+    for (int value = 0; value < 2; value++)
+        whole[value] = folded_of(&taken, PROFILE_CPU, PROFILE_ROOT_NONE, value ? -1 : 0);
+    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 120);
+    taken_release(&taken);
+
+    ck_assert_int_eq(profile_open(&taken.profile, NULL), PROFILE_OK);
+    profile_omit_threads(taken.profile);
+    for (int traces = 0; traces < 2; traces++) {
+        struct profile_ingest *given_up;
+        struct profile_sink sink;
+
+        profile_sink_of(taken.profile, &sink); /* of a trace that is not finished */
+        ck_assert_ptr_null(sink.sample);
+        ck_assert_int_eq(
+            profile_ingest_open(&sink, profile_stacks_of(taken.profile), NULL, &given_up, NULL),
+            PROFILE_OK);
+        for (size_t i = 0; i < count; i++)
+            ck_assert_int_eq(profile_ingest_record(given_up, &records[i], NULL), PROFILE_OK);
+        profile_ingest_close(given_up);
+        take(records, count, NULL);
+    }
+    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 120);
+    for (int value = 0; value < 2; value++) {
+        text = folded_of(&taken, PROFILE_CPU, PROFILE_ROOT_NONE, value ? -1 : 0);
+        ck_assert_str_eq(text, whole[value]);
+        free(text);
+        free(whole[value]);
+    }
+    for (size_t i = 0; i < profile_value_count(taken.profile, PROFILE_CPU); i++)
+        ck_assert_uint_eq(profile_get_value(taken.profile, PROFILE_CPU, i).process, 0);
+}
+END_TEST
+
 START_TEST(refuses_records_after_the_end)
 {
     const struct fxt_record record = process_record(1, "a");
@@ -511,6 +579,7 @@ int main(void)
     tcase_add_test(tcase, adds_up_the_last_losses_of_each_cpu);
     tcase_add_test(tcase, merges_traces_taken_in_one_after_another);
     tcase_add_test(tcase, forgets_a_trace_that_was_given_up);
+    tcase_add_test(tcase, leaves_out_whose_samples_they_are);
     tcase_add_test(tcase, refuses_records_after_the_end);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);

@@ -14,6 +14,7 @@ struct job {
     const struct diff_reading *reading;
     enum diff_side side;
     const char *label;
+    int kind; /* of profile, enum profile_kind; -1: the first that there is */
     struct cli_trace trace;
     pthread_t thread;
     bool has_thread;
@@ -66,6 +67,18 @@ static enum profile_status take_records(struct job *job, struct profile_ingest *
     return status == PROFILE_OK ? profile_ingest_finish(ingest, &job->error) : status;
 }
 
+/* Only one kind of profile is compared: what makes others, and has to sort a trace for it, is not
+ * asked for where it is known which.  */
+static void omit_others(struct profile_sink *sink, int kind)
+{
+    if (kind < 0)
+        return;
+    if (kind != PROFILE_SPAN)
+        sink->span = NULL;
+    if (kind != PROFILE_OFF_CPU)
+        sink->off_cpu = NULL;
+}
+
 static void *read_trace(void *context)
 {
     struct job *job = context;
@@ -81,7 +94,9 @@ static void *read_trace(void *context)
     enum profile_status status = profile_open(&job->profile, &job->error);
 
     if (status == PROFILE_OK) {
+        profile_omit_threads(job->profile);
         profile_sink_of(job->profile, &sink);
+        omit_others(&sink, job->kind);
         status = profile_ingest_open(&sink, profile_stacks_of(job->profile), &options, &ingest,
                                      &job->error);
     }
@@ -228,13 +243,17 @@ static enum profile_status move_values(struct diff_builder *builder, struct job 
     return status;
 }
 
-/* The kind asked for, or that of the traces before, or the first that the trace has; -1: none.  */
+/* The kind asked for, or that of the traces before; -1: neither.  */
+static int known_kind(const struct diff_builder *builder)
+{
+    return builder->reading->profiles.kind >= 0 ? builder->reading->profiles.kind : builder->kind;
+}
+
+/* The kind that is known, or the first that the trace has; -1: none.  */
 static int choose_kind(const struct diff_builder *builder, const struct profile *profile)
 {
-    int kind = builder->reading->profiles.kind;
+    int kind = known_kind(builder);
 
-    if (kind < 0)
-        kind = builder->kind;
     for (int k = 0; kind < 0 && k < PROFILE_KINDS; k++)
         if (profile_sample_count(profile, (enum profile_kind)k) > 0)
             kind = k;
@@ -345,7 +364,10 @@ enum cli_exit diff_traces_add(struct diff_traces *traces, enum diff_side side,
     enum cli_exit status = traces->count == traces->room ? finish_first(traces) : CLI_OK;
     struct job *job = &traces->jobs[(traces->first + traces->count) % traces->room];
 
-    *job = (struct job){ .reading = traces->builder->reading, .side = side, .label = label };
+    *job = (struct job){ .reading = traces->builder->reading,
+                         .side = side,
+                         .label = label,
+                         .kind = known_kind(traces->builder) };
     traces->count++;
     job->status = cli_trace_open_files(&job->trace, files, traces->options);
     job->trace.path = label;

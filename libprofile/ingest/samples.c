@@ -283,7 +283,7 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     enum profile_status status;
     uint32_t thread;
 
-    if (!ingest->sink.sample)
+    if (!ingest->sink.sample && !ingest->sink.sample_sum)
         return PROFILE_OK;
     if (pcs.count == 0) {
         ingest->notices.unhandled_records++;
@@ -297,7 +297,7 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     status = find_spaces(ingest, sample.process, &stack, error);
     if (status == PROFILE_OK)
         status = find_stack(ingest, &stack, &seen, error);
-    if (status != PROFILE_OK)
+    if (status != PROFILE_OK || !ingest->sink.sample)
         return status;
     sample.thread_id = thread;
     sample.callsite = seen->callsite;
