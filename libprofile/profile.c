@@ -444,7 +444,7 @@ static enum profile_status take_off_cpu(void *context, const struct profile_off_
 static enum profile_status settle_sums(struct profile *profile, const profile_id *final,
                                        uint32_t count)
 {
-    uint32_t thread;
+    uint32_t thread = 0;
     enum profile_status status = PROFILE_OK;
 
     if (profile->sum_count > 0)

@@ -606,8 +606,8 @@ PROFILE_API struct profile_stacks *profile_stacks_of(struct profile *profile);
  * the sink before each: that forgets the samples of a trace that was given up.  */
 PROFILE_API void profile_sink_of(struct profile *profile, struct profile_sink *out);
 
-/* Leave out whose CPU samples are: their values are of stacks alone, in no process and no thread, and
- * when they were is not told.  Where nobody asks for that, this is twice as fast.  Before
+/* Leave out whose CPU samples are: their values are of stacks alone, in no process and no thread,
+ * and when they were is not told.  Where nobody asks for that, this is twice as fast.  Before
  * profile_sink_of().  */
 PROFILE_API void profile_omit_threads(struct profile *profile);
 

@@ -476,19 +476,29 @@ START_TEST(forgets_a_trace_that_was_given_up)
 }
 END_TEST
 
-/* Samples of two processes and three threads, the modules of one of them at the end; the period
- * comes in the middle.  Returns how many records.  */
+/* Samples of two processes and three threads, some of them deep; the modules of one process come at
+ * the end, those of the other are replaced in the middle, where the period comes.  Returns how many
+ * records.  */
 static size_t make_crowd(struct fxt_record *records, struct fxt_arg *args)
 {
     static const uint64_t stacks[][3] = { { 0x1001, 0x1101, 0x1201 },
                                           { 0x1101, 0x1201, 0x1301 },
                                           { 0x1301, 0x1101, 0x1101 },
                                           { 0x9001, 0x1101, 0x1201 } };
+    static uint64_t deep[128];
     size_t count = 0;
 
+    for (size_t i = 0; i < COUNT_OF(deep); i++)
+        deep[i] = 0x1001 + 0x10 * i;
     records[count++] = module_record(1, 0, "m", "0102030405060708");
     records[count++] = mapping_record(1, 0, 0x1000, 0x1000, 0);
     for (unsigned i = 0; i < 60; i++) {
+        if (i % 20 == 13)
+            records[count++] = backtrace_record(i, 1, 10, deep, 60 + i);
+        if (i == 27) {
+            records[count++] = module_record(1, 1, "o", "1112131415161718");
+            records[count++] = mapping_record(1, 1, 0x1000, 0x200, 0);
+        }
         if (i == 30) {
             args[0] = u64_arg("period_ns", 1000);
             records[count++] = session(args, 1);
@@ -513,7 +523,7 @@ START_TEST(leaves_out_whose_samples_they_are)
         take(records, count, NULL);
     for (int value = 0; value < 2; value++)
         whole[value] = folded_of(&taken, PROFILE_CPU, PROFILE_ROOT_NONE, value ? -1 : 0);
-    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 120);
+    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 126);
     taken_release(&taken);
 
     ck_assert_int_eq(profile_open(&taken.profile, NULL), PROFILE_OK);
@@ -532,7 +542,7 @@ START_TEST(leaves_out_whose_samples_they_are)
         profile_ingest_close(given_up);
         take(records, count, NULL);
     }
-    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 120);
+    ck_assert_uint_eq(profile_sample_count(taken.profile, PROFILE_CPU), 126);
     for (int value = 0; value < 2; value++) {
         text = folded_of(&taken, PROFILE_CPU, PROFILE_ROOT_NONE, value ? -1 : 0);
         ck_assert_str_eq(text, whole[value]);

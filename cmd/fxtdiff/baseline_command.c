@@ -1,4 +1,6 @@
 /* baseline_command.c - fxtdiff baseline create|accept|show FILE.  */
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +299,26 @@ static void parse(struct work *work, char **argv)
         cli_usage_error("create, accept or show, and a file");
 }
 
+/* accept replaces the file: it must not be a run, given by mistake.  */
+static enum cli_exit check_file(const char *path)
+{
+    unsigned char start[16];
+    ssize_t length;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    length = fd < 0 ? -1 : read(fd, start, sizeof start);
+    if (length < 0)
+        cli_error("%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    if (length < 0)
+        return CLI_ENVIRONMENT;
+    if (diff_is_baseline(start, (size_t)length))
+        return CLI_OK;
+    cli_error("%s: not a baseline", path);
+    return CLI_USAGE;
+}
+
 static enum cli_exit work_on(const struct work *work)
 {
     size_t verb = cli_choice("baseline", work->verb, verbs);
@@ -311,7 +333,9 @@ static enum cli_exit work_on(const struct work *work)
         cli_error("%s: exists; \"fxtdiff baseline accept\" replaces its runs", work->file);
         return CLI_USAGE;
     }
-    status = cli_symbols_check(&work->reading.profiles.symbols);
+    status = verb == CREATE ? CLI_OK : check_file(work->file);
+    if (status == CLI_OK)
+        status = cli_symbols_check(&work->reading.profiles.symbols);
     if (status != CLI_OK)
         return status;
     builder = diff_builder_open(&work->reading);

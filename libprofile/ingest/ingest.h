@@ -129,6 +129,9 @@ struct ingest_samples {
     size_t callsite_count, callsite_capacity;
     struct profile_index callsite_index;
     struct seen_stacks seen; /* from whole stacks to their call sites */
+    /* A ring of stacks that are looked up later; NULL before the first.  */
+    struct sample_waiting *waiting;
+    size_t waiting_first, waiting_count;
 };
 
 /* ---- Heap (heap.c, live.c) ---- */
@@ -510,6 +513,9 @@ enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t 
 /* Tell how often each stack was sampled since the last time: before the period changes, and at the
  * end.  */
 enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct profile_error *error);
+/* Look up what waits: before a map changes, for it belongs to the map as it was.  */
+enum profile_status ingest_sample_settle(struct profile_ingest *ingest,
+                                         struct profile_error *error);
 enum profile_status ingest_sample_finish(struct profile_ingest *ingest,
                                          struct profile_error *error);
 void ingest_sample_release(struct profile_ingest *ingest);

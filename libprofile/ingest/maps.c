@@ -210,8 +210,11 @@ static enum profile_status insert(struct profile_ingest *ingest, struct ingest_p
                                   struct map_segment segment, struct profile_error *error)
 {
     size_t count;
-    enum profile_status status = take_overlaps(ingest, process, &segment, &count, error);
+    enum profile_status status = ingest_sample_settle(ingest, error);
     bool conflict = false;
+
+    if (status == PROFILE_OK)
+        status = take_overlaps(ingest, process, &segment, &count, error);
 
     if (status != PROFILE_OK)
         return status;

@@ -37,6 +37,20 @@ static uint32_t space_of(const struct stack *stack, uint64_t address)
     return address >= KERNEL_START ? stack->kernel : stack->space;
 }
 
+/* Where nobody is told of single samples, a stack waits for a few others before it is looked up, so
+ * that its place in the table of stacks has come from memory by then: most of the time of a large
+ * trace would be spent waiting for that.  */
+enum {
+    WAITING = 8,
+    WAITING_WORDS = 64, /* of a stack; a larger one does not wait */
+};
+
+struct sample_waiting {
+    struct stack stack;
+    struct seen_print print;
+    uint8_t words[8 * WAITING_WORDS];
+};
+
 /* ---- Tables ---- */
 
 /* The space of a process as its map is now.  */
@@ -190,26 +204,84 @@ static enum profile_status add_stack(struct profile_ingest *ingest, const struct
 }
 
 /* Its place among the stacks that were met, made if need be; and one more hit.  */
-static enum profile_status find_stack(struct profile_ingest *ingest, const struct stack *stack,
-                                      struct seen_slot **out, struct profile_error *error)
+static enum profile_status look_up(struct profile_ingest *ingest, const struct stack *stack,
+                                   const struct seen_print *print, struct seen_slot **out,
+                                   struct profile_error *error)
 {
     struct ingest_samples *samples = &ingest->samples;
-    struct seen_print print = print_of(&samples->seen, stack);
     struct seen_slot slot = { .space = stack->is_sample ? stack->space : 0 };
     enum profile_status status;
 
-    *out = seen_find(&samples->seen, &print);
+    *out = seen_find(&samples->seen, print);
     if (!*out) {
         status = add_stack(ingest, stack, &slot.callsite, error);
         if (status != PROFILE_OK)
             return status;
         slot.final = samples->callsites[slot.callsite - 1].final;
-        *out = seen_remember(&samples->seen, &print, &slot);
+        *out = seen_remember(&samples->seen, print, &slot);
         if (!*out)
             return profile_no_memory(error);
     }
     (*out)->hits++;
     return PROFILE_OK;
+}
+
+static enum profile_status find_stack(struct profile_ingest *ingest, const struct stack *stack,
+                                      struct seen_slot **out, struct profile_error *error)
+{
+    struct seen_print print = print_of(&ingest->samples.seen, stack);
+
+    return look_up(ingest, stack, &print, out, error);
+}
+
+static enum profile_status look_up_oldest(struct profile_ingest *ingest,
+                                          struct profile_error *error)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    const struct sample_waiting *oldest = &samples->waiting[samples->waiting_first];
+    struct seen_slot *seen;
+
+    samples->waiting_first = (samples->waiting_first + 1) % WAITING;
+    samples->waiting_count--;
+    return look_up(ingest, &oldest->stack, &oldest->print, &seen, error);
+}
+
+enum profile_status ingest_sample_settle(struct profile_ingest *ingest, struct profile_error *error)
+{
+    enum profile_status status = PROFILE_OK;
+
+    while (ingest->samples.waiting_count > 0 && status == PROFILE_OK)
+        status = look_up_oldest(ingest, error);
+    return status;
+}
+
+/* Count a stack, some stacks later.  */
+static enum profile_status count_stack(struct profile_ingest *ingest, const struct stack *stack,
+                                       struct profile_error *error)
+{
+    struct ingest_samples *samples = &ingest->samples;
+    enum profile_status status = PROFILE_OK;
+    struct sample_waiting *last;
+
+    if (!samples->waiting)
+        samples->waiting = calloc(WAITING, sizeof *samples->waiting);
+    if (!samples->waiting)
+        return profile_no_memory(error);
+    if (stack->pcs.count > WAITING_WORDS) {
+        struct seen_slot *seen;
+
+        status = ingest_sample_settle(ingest, error);
+        return status == PROFILE_OK ? find_stack(ingest, stack, &seen, error) : status;
+    }
+    if (samples->waiting_count == WAITING)
+        status = look_up_oldest(ingest, error);
+    last = &samples->waiting[(samples->waiting_first + samples->waiting_count++) % WAITING];
+    memcpy(last->words, stack->pcs.bytes, 8 * stack->pcs.count);
+    last->stack = *stack;
+    last->stack.pcs.bytes = last->words;
+    last->print = print_of(&samples->seen, stack);
+    seen_prefetch(&samples->seen, &last->print);
+    return status;
 }
 
 /* ---- Samples ---- */
@@ -295,9 +367,11 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     stack.cut = pcs.count >= (ingest->max_frames ? ingest->max_frames : depth);
     ingest->notices.truncated_stacks += stack.cut;
     status = find_spaces(ingest, sample.process, &stack, error);
+    if (status == PROFILE_OK && !ingest->sink.sample)
+        return count_stack(ingest, &stack, error);
     if (status == PROFILE_OK)
         status = find_stack(ingest, &stack, &seen, error);
-    if (status != PROFILE_OK || !ingest->sink.sample)
+    if (status != PROFILE_OK)
         return status;
     sample.thread_id = thread;
     sample.callsite = seen->callsite;
@@ -428,7 +502,7 @@ static void count_unmapped(struct profile_ingest *ingest)
 enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct profile_error *error)
 {
     struct ingest_samples *samples = &ingest->samples;
-    enum profile_status status = PROFILE_OK;
+    enum profile_status status = ingest_sample_settle(ingest, error);
 
     for (size_t i = 0; samples->seen.slots && i <= samples->seen.mask && status == PROFILE_OK;
          i++) {
@@ -451,14 +525,13 @@ enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct pro
 enum profile_status ingest_sample_finish(struct profile_ingest *ingest, struct profile_error *error)
 {
     struct ingest_samples *samples = &ingest->samples;
+    enum profile_status status = ingest_sample_tell(ingest, error); /* now all are there */
     profile_id *final_frames = calloc(samples->frame_count + 1, sizeof *final_frames);
     profile_id *final = calloc(samples->callsite_count + 1, sizeof *final);
     bool *anonymous = calloc(samples->frame_count + 1, sizeof *anonymous);
-    enum profile_status status = final_frames && final && anonymous ? PROFILE_OK
-                                                                    : profile_no_memory(error);
 
-    if (status == PROFILE_OK)
-        status = ingest_sample_tell(ingest, error);
+    if (status == PROFILE_OK && !(final_frames && final && anonymous))
+        status = profile_no_memory(error);
     if (status == PROFILE_OK && samples->frame_count > 0)
         status = make_frames(ingest, final_frames, anonymous, error);
     if (status == PROFILE_OK)
@@ -484,6 +557,7 @@ void ingest_sample_release(struct profile_ingest *ingest)
     free(samples->spaces);
     free(samples->frames);
     free(samples->callsites);
+    free(samples->waiting);
     profile_index_release(&samples->frame_index);
     profile_index_release(&samples->callsite_index);
     seen_release(&samples->seen);

@@ -46,6 +46,13 @@ static inline void seen_add(const struct seen_stacks *seen, struct seen_print *p
     print->halves[1] = seen_mix(print->halves[1], word, seen->secret[3]);
 }
 
+/* Begin to fetch where the stack would be: seen_find() soon will not wait for memory.  */
+static inline void seen_prefetch(const struct seen_stacks *seen, const struct seen_print *print)
+{
+    if (seen->slots)
+        __builtin_prefetch(&seen->slots[print->halves[0] & seen->mask], 1);
+}
+
 /* The stack of that fingerprint; NULL: it was not met.  Until the next seen_remember().  */
 static inline struct seen_slot *seen_find(const struct seen_stacks *seen,
                                           const struct seen_print *print)

@@ -222,6 +222,10 @@ grep -q 'of 9900 total' actual || fail "percentages are not of the base: $(cat a
 go tool pprof -raw diff.pb.gz >actual
 grep -q 'pprof::base:\[true\]' actual || fail "no label of the base"
 
+is_xml() { # is_xml FILE
+    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1"
+}
+
 # ---- Names that want to be something else ----
 
 python3 - <<'END'
@@ -238,7 +242,7 @@ END
 printf 'function *mention* until 2030-01-01: <b>&"known"\n' >why
 printf 'function <script>* self < 0.1%%\n' >limits
 run 1 fxtdiff hbase? -- hdear? --junit hard.xml --sarif hard.sarif --github --suppressions why --today 2029-01-01 --budget limits
-xmllint --noout hard.xml 2>err || fail "JUnit is no XML: $(head -n 3 err)"
+is_xml hard.xml 2>err || fail "JUnit is no XML: $(head -n 3 err)"
 sarif hard.sarif
 grep -a '[[:cntrl:]]' out && fail "control characters on standard output"
 grep -c '^::' out >count
@@ -251,7 +255,7 @@ grep -qF '`http://x.y`' out || fail "a mention is no code: $(grep mention out)"
 run 1 fxtdiff hbase? -- hdear? --folded hard.folded --pprof hard.pb.gz -q
 perl "$flamegraph" hard.folded >svg 2>err
 [ ! -s err ] || fail "flamegraph.pl: $(cat err)"
-xmllint --noout svg 2>err || fail "the flame graph is no XML: $(head -n 3 err)"
+is_xml svg 2>err || fail "the flame graph is no XML: $(head -n 3 err)"
 go tool pprof -top hard.pb.gz >actual 2>err || fail "pprof: $(cat err)"
 grep -q '::error file=x::pwned' actual || fail "pprof lacks a name: $(cat actual)"
 
@@ -274,7 +278,7 @@ fxtdiff run --base nonsense --new nonsense --json --markdown 2>err || status=$?
 [ $status -eq 2 ] || fail "fxtdiff run finds out after its captures: $(cat err)"
 # What is alone on standard output is for another program.
 run 0 fxtdiff base? -- same? --junit -
-xmllint --noout out 2>err || fail "--junit -: $(cat out)"
+is_xml out 2>err || fail "--junit -: $(cat out)"
 run 0 fxtdiff base? -- same? --folded -
 cat out >actual
 run 0 fxtdiff base? -- same? --folded expected -q

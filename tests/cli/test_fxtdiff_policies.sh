@@ -54,6 +54,14 @@ prints 'runs          6, 18,299 on average, which vary by 0.3%'
 grep -q '^ *32.22% .* hot$' out || fail "show: $(cat out)"
 run 4 fxtdiff baseline accept nothing.txt dear?
 refused 'fxtdiff baseline: nothing.txt: No such file or directory'
+# What is no baseline is neither shown as one nor replaced.
+for verb in 'show base1' 'accept base1 dear1' 'show /dev/null' 'accept /dev/null dear1'; do
+    cp base1 before
+    # shellcheck disable=SC2086 # a verb and files
+    run 2 fxtdiff baseline $verb
+    says ': not a baseline'
+    cmp -s base1 before || fail "baseline $verb: changed a run"
+done
 run 0 fxtdiff baseline create three.txt base1 base2 base3
 says 'three.txt: a gate needs at least 4 runs, here are 3'
 # The same runs give the same bytes, wherever and whenever.
