@@ -153,6 +153,35 @@ static const char *counted(char buffer[64], uint64_t number, const char *one, co
     return buffer;
 }
 
+/* Processes that are in the trace in part, or not.  */
+static void summarize_processes(const struct run *run, size_t running)
+{
+    const struct server *server = &run->server;
+    char processes[64];
+
+    if (server->lost.rejected)
+        cli_note("%s, since they sent what is no message",
+                 counted(processes, server->lost.rejected, "connection was closed",
+                         "connections were closed"));
+    if (server->unseen)
+        cli_note("%s linked in, which a preloaded library does not see",
+                 counted(processes, server->unseen, "process has an allocator of its own",
+                         "processes have allocators of their own"));
+    if (server->confined)
+        cli_note("%s with seccomp, where what sampling does may be forbidden: not captured from "
+                 "there on",
+                 counted(processes, server->confined, "process confined itself",
+                         "processes confined themselves"));
+    if (server->unconnected)
+        cli_note("%s - no descriptor was free, or the root folder or user is another one: not "
+                 "captured from there on",
+                 counted(processes, server->unconnected, "process could not connect",
+                         "processes could not connect"));
+    if (running)
+        cli_note("%s still running: what they do from here on is not captured",
+                 counted(processes, running, "process is", "processes are"));
+}
+
 static void summarize(const struct run *run, bool fine, size_t running)
 {
     const struct recorder *recorder = &run->recorder;
@@ -171,19 +200,13 @@ static void summarize(const struct run *run, bool fine, size_t running)
         cli_note("lost: %s and %s, since the capture could not keep up: take a larger --interval",
                  counted(allocations, lost->allocations, "allocation", "allocations"),
                  counted(frees, lost->frees, "free", "frees"));
-    if (lost->rejected)
-        cli_note(
-            "%s, since they sent what is no message",
-            counted(processes, lost->rejected, "connection was closed", "connections were closed"));
-    if (running)
-        cli_note("%s still running: what they do from here on is not captured",
-                 counted(processes, running, "process is", "processes are"));
+    summarize_processes(run, running);
     if (!fine)
         return;
     if (recorder->processes == 0)
         cli_note("no process connected: the command, or what it starts, does not load preloaded "
                  "libraries");
-    else if (recorder->allocations == 0)
+    else if (recorder->allocations == 0 && run->server.unseen == 0)
         cli_note("nothing was sampled: less than %s bytes or so were allocated; a smaller "
                  "--interval samples more",
                  cli_grouped(run->options.interval_bytes));
@@ -242,7 +265,7 @@ int heap_main(char **argv)
     static struct run run = {
         .command = { .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 },
         .output = { .fd = -1 },
-        .server = { .listen_fd = -1, .epoll_fd = -1, .names_fd = -1 }
+        .server = { .folder_fd = -1, .listen_fd = -1, .epoll_fd = -1, .names_fd = -1 }
     };
     int status;
 

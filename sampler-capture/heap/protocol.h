@@ -18,7 +18,8 @@
 #define HEAP_ENV_FOLDER   "FXT_HEAP_FOLDER"   /* holds the files below; absent: no capture */
 #define HEAP_ENV_INTERVAL "FXT_HEAP_INTERVAL" /* mean bytes between samples, decimal */
 #define HEAP_ENV_UNWIND   "FXT_HEAP_UNWIND"   /* "cfi" or "fp" */
-#define HEAP_ENV_SEED     "FXT_HEAP_SEED" /* decimal; for tests: the samples come out the same */
+#define HEAP_ENV_SEED     "FXT_HEAP_SEED"    /* decimal; for tests: the samples come out the same */
+#define HEAP_ENV_FILTERS  "FXT_HEAP_FILTERS" /* decimal: seccomp filters that the capture has */
 /* Where the library is; for a capture tool that is not beside it.  */
 #define HEAP_ENV_SHIM "FXT_HEAP_SHIM"
 
@@ -48,7 +49,11 @@ struct heap_losses {
 /* The file HEAP_LOSSES_NAME.  */
 struct heap_loss_file {
     _Atomic uint32_t taken; /* how many of slots; may exceed HEAP_LOSS_SLOTS */
-    uint32_t unused[15];
+    /* Processes that are not sampled, or no longer.  */
+    _Atomic uint32_t confined;    /* since they confined themselves by seccomp(2) */
+    _Atomic uint32_t unconnected; /* since they could not connect */
+    _Atomic uint32_t unseen;      /* since they have an allocator of their own linked in */
+    uint32_t unused[12];
     struct heap_losses slots[HEAP_LOSS_SLOTS];
 };
 

@@ -3,14 +3,17 @@
 #include "cmd/cli/cli.h"
 #include "sampler-capture/heap/message.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,6 +66,43 @@ static bool make_names(struct server *server)
     return server->names_fd >= 0;
 }
 
+/* A folder is locked by the capture that made it, as long as that lives.  */
+static const char folder_prefix[] = "fxt-heap.";
+
+/* Time between making a folder and locking it, generously.  */
+#define NEW_SECONDS 60
+
+/* Remove what is in a folder that nobody holds, and is ours.  */
+static void remove_dead(int base_fd, const char *name)
+{
+    static const char *const files[] = { HEAP_SOCKET_NAME, HEAP_LOSSES_NAME, HEAP_NAMES_NAME };
+    int fd = openat(base_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+        time(NULL) - status.st_mtime >= NEW_SECONDS && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+            (void)unlinkat(fd, files[i], 0);
+        (void)unlinkat(base_fd, name, AT_REMOVEDIR);
+    }
+    (void)close(fd);
+}
+
+/* Captures that were killed leave their folders.  */
+static void sweep(const char *base)
+{
+    DIR *folder = opendir(base);
+    const struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (strncmp(entry->d_name, folder_prefix, sizeof folder_prefix - 1) == 0)
+            remove_dead(dirfd(folder), entry->d_name);
+    if (folder)
+        (void)closedir(folder);
+}
+
 static bool make_folder(struct server *server)
 {
     const char *base = getenv("TMPDIR");
@@ -70,9 +110,14 @@ static bool make_folder(struct server *server)
     /* A socket's path has at most 107 bytes.  */
     if (!base || base[0] != '/' || strlen(base) > 50)
         base = "/tmp";
-    (void)snprintf(server->folder, sizeof server->folder, "%s/fxt-heap.XXXXXX", base);
-    if (mkdtemp(server->folder))
-        return true;
+    sweep(base);
+    (void)snprintf(server->folder, sizeof server->folder, "%s/%sXXXXXX", base, folder_prefix);
+    if (mkdtemp(server->folder)) {
+        server->folder_fd = open(server->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        (void)flock(server->folder_fd,
+                    LOCK_EX | LOCK_NB); /* where there are no locks, none sweeps */
+        return server->folder_fd >= 0;
+    }
     server->folder[0] = '\0';
     return false;
 }
@@ -94,8 +139,9 @@ bool server_open(struct server *server, struct recorder *recorder)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
 
-    *server =
-        (struct server){ .listen_fd = -1, .epoll_fd = -1, .names_fd = -1, .recorder = recorder };
+    *server = (struct server){
+        .folder_fd = -1, .listen_fd = -1, .epoll_fd = -1, .names_fd = -1, .recorder = recorder
+    };
     measure_clocks(server);
     server->packet = malloc(MAX_PACKET);
     if (!server->packet || !make_folder(server) || !map_losses(server) || !make_names(server))
@@ -367,11 +413,16 @@ void server_release(struct server *server)
         remove_file(server, HEAP_NAMES_NAME);
         (void)rmdir(server->folder);
     }
-    if (server->losses)
+    if (server->losses) {
+        server->confined = atomic_load(&server->losses->confined);
+        server->unconnected = atomic_load(&server->losses->unconnected);
+        server->unseen = atomic_load(&server->losses->unseen);
         (void)munmap(server->losses, sizeof *server->losses);
+    }
     close_fd(server->listen_fd);
     close_fd(server->epoll_fd);
     close_fd(server->names_fd);
+    close_fd(server->folder_fd);
     id_table_release(&server->incarnations);
     free(server->packet);
 }

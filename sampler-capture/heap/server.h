@@ -18,6 +18,7 @@ struct connection;
 
 struct server {
     char folder[80]; /* "": none */
+    int folder_fd;   /* of it, locked */
     int listen_fd;
     int epoll_fd;
     int names_fd;
@@ -31,13 +32,15 @@ struct server {
     int64_t real_to_monotonic_ns;
     /* Of all connections, closed ones too.  */
     struct record_loss lost;
+    uint32_t confined, unconnected,
+        unseen;     /* processes, as in struct heap_loss_file; set at the end */
     uint64_t waits; /* times that a thread waited for us */
     uint64_t packets;
     uint64_t skipped;
 };
 
-/* Make a folder with a socket, and listen.  False with errno.  server_release() frees what there
- * is.  */
+/* Make a folder with a socket, and listen; folders are removed that captures left which were
+ * killed.  False with errno.  server_release() frees what there is.  */
 bool server_open(struct server *server, struct recorder *recorder);
 
 /* Poll it for input.  */

@@ -216,6 +216,22 @@ static bool set_number(const char *name, uint64_t value)
     return setenv(name, text, 1) == 0;
 }
 
+/* What a container has confined us with, which all that we start inherits.  */
+static uint64_t own_filters(void)
+{
+    static const char name[] = "Seccomp_filters:";
+    FILE *file = fopen("/proc/self/status", "re");
+    uint64_t count = 0;
+    char line[256];
+
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, sizeof name - 1) == 0)
+            count = strtoull(line + sizeof name - 1, NULL, 10);
+    if (file)
+        (void)fclose(file);
+    return count;
+}
+
 bool target_prepare(const char *shim, const struct target_settings *settings)
 {
     const char *before = getenv("LD_PRELOAD");
@@ -227,6 +243,7 @@ bool target_prepare(const char *shim, const struct target_settings *settings)
     fine = setenv("LD_PRELOAD", list, 1) == 0 &&
            setenv(HEAP_ENV_FOLDER, settings->folder, 1) == 0 &&
            set_number(HEAP_ENV_INTERVAL, settings->interval_bytes) &&
+           set_number(HEAP_ENV_FILTERS, own_filters()) &&
            setenv(HEAP_ENV_UNWIND, settings->frame_pointers ? "fp" : "cfi", 1) == 0;
     free(list);
     return fine;

@@ -38,6 +38,8 @@ static struct guard enter(void)
                                   SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS));
     struct guard guard = { .error = errno };
 
+    if (shim_process)
+        (void)atomic_fetch_add_explicit(&shim_process->recording, 1, memory_order_relaxed);
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &guard.signals, sizeof guard.signals);
     shim_thread.inside = true;
     return guard;
@@ -47,6 +49,8 @@ static void leave(struct guard guard)
 {
     shim_thread.inside = false;
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &guard.signals, NULL, sizeof guard.signals);
+    if (shim_process)
+        (void)atomic_fetch_sub_explicit(&shim_process->recording, 1, memory_order_release);
     errno = guard.error;
 }
 
@@ -83,6 +87,8 @@ static bool is_connected(void)
             atomic_store_explicit(&process->connected, true, memory_order_release);
         } else {
             atomic_store(&process->ended, true);
+            if (shim_settings.losses)
+                (void)atomic_fetch_add(&shim_settings.losses->unconnected, 1);
         }
         shim_unlock(&process->module_lock);
     }
@@ -194,7 +200,8 @@ bool shim_decide(uint64_t size)
         shim_thread.left = shim_settings.idle ? NEVER : 0;
         return false;
     }
-    if (atomic_load_explicit(&shim_process->ended, memory_order_relaxed)) {
+    if (atomic_load_explicit(&shim_process->ended, memory_order_relaxed) ||
+        atomic_load_explicit(&shim_confined, memory_order_relaxed)) {
         shim_thread.left = NEVER;
         return false;
     }
@@ -298,7 +305,9 @@ static void recycle(struct shim_live_block *block)
 /* Those that only look like a sampled one cost no system call.  */
 static bool is_sampled(const void *address)
 {
-    return shim_process && !shim_thread.inside && shim_live_has(&shim_process->live, address);
+    return shim_process && !shim_thread.inside &&
+           !atomic_load_explicit(&shim_confined, memory_order_relaxed) &&
+           shim_live_has(&shim_process->live, address);
 }
 
 void shim_record_free(const void *address)

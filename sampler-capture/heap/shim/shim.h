@@ -62,6 +62,9 @@ void shim_forget(struct shim_live_block *block);
 /* It was not: it is in use again, by the stack that allocated it.  */
 void shim_restore(struct shim_live_block *block);
 
+/* Whether the program's calls come here: it may have an allocator linked in.  */
+bool shim_sees_malloc(void);
+
 /* ---- The process ---- */
 
 struct shim_lock {
@@ -96,7 +99,8 @@ struct shim_scratch {
 struct shim_process {
     _Atomic uint64_t epoch; /* 0 at first; then a number that no forebear had */
     _Atomic bool connected;
-    _Atomic bool ended; /* there is no server any more: nothing is sampled */
+    _Atomic bool ended;         /* there is no server any more: nothing is sampled */
+    _Atomic uint32_t recording; /* threads that do system calls of ours */
     struct shim_lock begin_lock;
     struct shim_lock live_lock;
     struct shim_lock module_lock;
@@ -119,6 +123,7 @@ struct shim_settings {
     bool seeded;
     uint64_t seed;
     uint64_t interval;
+    uint64_t own_filters; /* of seccomp(2), that the capture has itself */
     char socket_path[108];
     char names_path[108];
     struct heap_loss_file *losses; /* NULL: there is nobody to count for */
@@ -130,6 +135,8 @@ extern struct shim_settings shim_settings __attribute__((visibility("hidden")));
 
 /* ---- Parts ---- */
 
+/* Whether it is code of the shim.  */
+bool shim_is_own(uint64_t pc);
 /* Find the callers.  */
 void shim_unwind(struct shim_stack *stack);
 
@@ -145,6 +152,11 @@ void shim_modules_check(const struct shim_stack *stack);
 bool shim_modules_lock(void);
 /* Tell all of them, with the name of the process; under module_lock.  */
 void shim_modules_tell(void);
+
+/* The process has confined itself: system calls of ours could end it.  Inherited by children.  */
+extern _Atomic bool shim_confined __attribute__((visibility("hidden")));
+/* Whether the program was started confined.  */
+bool shim_is_confined(void);
 
 /* Connect to the server.  False: there is none.  */
 bool shim_connect(void);

@@ -70,7 +70,14 @@ __attribute__((constructor)) static void start(void)
         settings->idle = true;
         return;
     }
+    settings->own_filters = number(HEAP_ENV_FILTERS, 0);
+    if (shim_is_confined()) {
+        settings->idle = true;
+        return;
+    }
     settings->losses = map_losses(folder);
+    if (settings->losses && !shim_sees_malloc())
+        (void)atomic_fetch_add(&settings->losses->unseen, 1);
     settings->interval = number(HEAP_ENV_INTERVAL, HEAP_DEFAULT_INTERVAL);
     if (settings->interval < HEAP_MIN_INTERVAL || settings->interval > HEAP_MAX_INTERVAL)
         settings->interval = HEAP_DEFAULT_INTERVAL;

@@ -14,7 +14,7 @@
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
-static bool is_own(uint64_t pc)
+bool shim_is_own(uint64_t pc)
 {
     uint64_t start = (uint64_t)(uintptr_t)__ehdr_start;
 
@@ -77,7 +77,7 @@ static void cut_own(struct shim_stack *stack)
 {
     size_t first = stack->count;
 
-    while (first > 0 && !is_own(stack->words[first - 1]))
+    while (first > 0 && !shim_is_own(stack->words[first - 1]))
         first--;
     stack->frames = stack->words + first;
     stack->count -= first;

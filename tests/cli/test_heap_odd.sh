@@ -1,0 +1,94 @@
+#!/bin/sh
+# sampler-capture heap of programs that allocate in odd places: on small stacks and others', in handlers and code of no object, below wrong
+# unwind tables, in children of every kind, without descriptors, memory or rights.  They end as they do alone.
+set -eu
+cd "$WORK"
+mkdir tmp
+TMPDIR=$PWD/tmp
+export TMPDIR
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+says() { # says TEXT: the message on stderr
+    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
+}
+
+"${CC:-cc}" -D_GNU_SOURCE -O1 -g -pthread -o heapodd "$ROOT/testdata/capture/heapodd.c"
+
+for what in attributes small-stack destructors cancel coroutines handlers jit wrong-tables processes no-descriptors taken-descriptors \
+    little-memory root calls strict filter; do
+    timeout 60 ./heapodd $what >out || fail "$what alone: $(cat out)"
+    for unwind in cfi fp; do
+        for interval in 1 1000; do
+            status=0
+            timeout 60 sampler-capture heap --unwind $unwind --interval $interval -o odd.fxt -- ./heapodd $what >out 2>err </dev/null || status=$?
+            [ $status -eq 0 ] || fail "$what, --unwind $unwind --interval $interval: status $status: $(cat out err)"
+            heap_check odd.fxt >checked 2>notices || fail "$what: $(cat notices)"
+            for name in early_frees bad first own_frames backwards unplaced; do
+                grep -q "^$name=0\$" checked || [ "$what $name" = "jit unplaced" ] || fail "$what, --unwind $unwind: $name: $(cat checked)"
+            done
+        done
+    done
+    case $what in
+    jit)
+        # Callers behind code that keeps frame pointers are found by either way.
+        sampler-capture heap --interval 1 -o jit.fxt -- ./heapodd jit 2>err || fail "jit: $(cat err)"
+        # shellcheck disable=SC2094 # the word folded is a format, too
+        fxt2pprof --profile heap --sample-type alloc_objects --format folded jit.fxt >folded 2>notices || fail "jit: $(cat notices)"
+        case $(uname -m) in
+        x86_64) grep -q 'main;do_jit;\[anon\];churn_a_little;churn ' folded || fail "jit: $(cat folded)" ;;
+        esac
+        ;;
+    calls) ! grep confined err || fail "calls: $(cat err)" ;;
+    strict) says "1 process confined itself with seccomp" ;;
+    filter) says "2 processes confined themselves with seccomp" ;;
+    no-descriptors) says "2 processes could not connect - no descriptor was free" ;;
+    esac
+done
+[ -z "$(ls tmp)" ] || fail "left over: $(ls tmp)"
+
+# An allocator that is linked in.
+cat >own.c <<'EOF2'
+#include <stddef.h>
+static _Alignas(16) char room[1 << 24];
+static size_t used;
+void *malloc(size_t size) { void *block = room + used; used += (size + 15) & ~(size_t)15; return block; }
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+void *realloc(void *block, size_t size) { char *to = malloc(size), *from = block; for (size_t i = 0; from && i < size; i++) to[i] = from[i]; return to; }
+void free(void *block) { (void)block; }
+int main(void) { for (int i = 0; i < 1000; i++) free(malloc(100)); return 9; }
+EOF2
+"${CC:-cc}" -O0 -fno-builtin -o own own.c
+status=0
+sampler-capture heap --interval 1 -o own.fxt -- ./own >out 2>err || status=$?
+[ $status -eq 9 ] || fail "own: status $status: $(cat err)"
+says "1 process has an allocator of its own linked in"
+
+# A capture that is killed leaves its folder, and the next one removes it, but not that of one that runs, nor a new one, nor what is no
+# such folder.
+sampler-capture heap -o killed.fxt -- sleep 30 2>err &
+killed=$!
+sampler-capture heap -o running.fxt -- sleep 30 2>err &
+running=$!
+i=0
+while [ "$(find tmp -name names | wc -l)" -lt 2 ] && [ $i -lt 100 ]; do
+    sleep 0.1
+    i=$((i + 1))
+done
+kill -9 $killed
+wait $killed 2>/dev/null || true
+mkdir tmp/fxt-heap.other tmp/fxt-heap.new
+touch tmp/fxt-heap.other/thing
+ln -s "$PWD" tmp/fxt-heap.link
+touch -h -d '2 minutes ago' tmp/fxt-heap.*
+touch tmp/fxt-heap.new
+sampler-capture heap -o next.fxt -- true 2>err || fail "$(cat err)"
+[ "$(find tmp -name names | wc -l)" = 1 ] || fail "swept: $(find tmp)"
+if [ ! -e tmp/fxt-heap.other/thing ] || [ ! -d tmp/fxt-heap.new ] || [ ! -e tmp/fxt-heap.link/heapodd ]; then
+    fail "swept too much: $(find tmp)"
+fi
+kill $running
+wait $running || true
+[ "$(find tmp -name names | wc -l)" = 0 ] || fail "left over: $(find tmp)"
