@@ -196,6 +196,15 @@ bool store_import_put_name(struct store_import *import, enum store_table table,
                            struct store_cell *cell, uint32_t name);
 
 /* import_stacks.c */
+
+/* What the capture itself says a frame is called; ids of string, 0 for none.  */
+struct import_symbol {
+    int64_t frame, depth;
+    int64_t function, system_name, file;
+    int64_t line, column, start_line;
+};
+bool store_import_write_symbol(struct store_import *import, const struct import_symbol *symbol);
+
 enum store_status store_import_load_stacks(struct store_import *import, struct store_error *error);
 /* Rows for what import->stacks has and the store has not.  */
 bool store_import_write_modules(struct store_import *import);

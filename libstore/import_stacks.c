@@ -311,6 +311,24 @@ static int64_t string_id(struct store_import *import, profile_id string, bool *o
 
 #define QUALITY_CAPTURE 5 /* symbol.quality: said by the capture */
 
+bool store_import_write_symbol(struct store_import *import, const struct import_symbol *symbol)
+{
+    struct store_cell *cells = store_writer_row(import->writer, STORE_SYMBOL, NULL);
+
+    if (!cells)
+        return false;
+    store_int(&cells[0], symbol->frame);
+    store_int(&cells[1], symbol->depth);
+    store_int(&cells[2], symbol->function);
+    store_id(&cells[3], symbol->system_name);
+    store_id(&cells[4], symbol->file);
+    store_id(&cells[5], symbol->line);
+    store_id(&cells[6], symbol->column);
+    store_id(&cells[7], symbol->start_line);
+    store_int(&cells[8], QUALITY_CAPTURE);
+    return true;
+}
+
 static bool write_line(struct store_import *import, int64_t frame, uint32_t depth,
                        const struct profile_line *line)
 {
@@ -319,21 +337,10 @@ static bool write_line(struct store_import *import, int64_t frame, uint32_t dept
                                       : store_import_string(import, "", 0);
     int64_t system_name = string_id(import, line->system_name, &ok);
     int64_t file = string_id(import, line->file, &ok);
-    struct store_cell *cells = ok && function ? store_writer_row(import->writer, STORE_SYMBOL, NULL)
-                                              : NULL;
+    const struct import_symbol symbol = { frame, depth,      function,     system_name,
+                                          file,  line->line, line->column, line->start_line };
 
-    if (!cells)
-        return false;
-    store_int(&cells[0], frame);
-    store_int(&cells[1], depth);
-    store_int(&cells[2], function);
-    store_id(&cells[3], system_name);
-    store_id(&cells[4], file);
-    store_id(&cells[5], line->line);
-    store_id(&cells[6], line->column);
-    store_id(&cells[7], line->start_line);
-    store_int(&cells[8], QUALITY_CAPTURE);
-    return true;
+    return ok && function && store_import_write_symbol(import, &symbol);
 }
 
 static bool write_frame(struct store_import *import, profile_id stack)

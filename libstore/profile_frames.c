@@ -7,8 +7,7 @@
 #include "libstore/profiles.h"
 #include "libstore/utf8.h"
 
-#define QUALITY_CAPTURE 5 /* symbol.quality: said by the capture */
-#define BUILD_ID_BYTES  64
+#define BUILD_ID_BYTES 64
 
 static bool out_of_memory(struct profiles *profiles)
 {
@@ -149,23 +148,11 @@ static bool write_line(struct profiles *profiles, int64_t frame, size_t depth,
     int64_t system_name = line->system_name ? store_profiles_string(profiles, line->system_name)
                                             : 0;
     int64_t file = line->file ? store_profiles_string(profiles, line->file) : 0;
-    struct store_cell *cells;
+    const struct import_symbol symbol = { frame, (int64_t)depth, function,     system_name,
+                                          file,  line->line,     line->column, line->start_line };
 
-    if (!function || (line->system_name && !system_name) || (line->file && !file))
-        return false;
-    cells = store_writer_row(profiles->import->writer, STORE_SYMBOL, NULL);
-    if (!cells)
-        return false;
-    store_int(&cells[0], frame);
-    store_int(&cells[1], (int64_t)depth);
-    store_int(&cells[2], function);
-    store_id(&cells[3], system_name);
-    store_id(&cells[4], file);
-    store_id(&cells[5], line->line);
-    store_id(&cells[6], line->column);
-    store_id(&cells[7], line->start_line);
-    store_int(&cells[8], QUALITY_CAPTURE);
-    return true;
+    return function && (system_name || !line->system_name) && (file || !line->file) &&
+           store_import_write_symbol(profiles->import, &symbol);
 }
 
 static bool write_frame(struct profiles *profiles, const struct store_profile_frame *frame,

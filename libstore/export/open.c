@@ -78,27 +78,12 @@ enum store_status export_progress(struct export *export)
 
 /* ---- Lists ---- */
 
-static bool list_has(const char *list, const char *text)
-{
-    size_t length = strlen(text);
-
-    for (const char *item = list;; item++) {
-        size_t size = strcspn(item, ",");
-
-        if (size == length && memcmp(item, text, size) == 0)
-            return true;
-        item += size;
-        if (*item == '\0')
-            return false;
-    }
-}
-
 static bool list_has_number(const char *list, uint64_t number)
 {
     char text[32];
 
     (void)sqlite3_snprintf((int)sizeof text, text, "%llu", (unsigned long long)number);
-    return list_has(list, text);
+    return match_list(list, text);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -172,7 +157,7 @@ static bool keeps_process(const struct export *export, const struct export_proce
     return (!filter->capture || process->capture == filter->capture) &&
            (!filter->pids || list_has_number(filter->pids, (uint32_t)process->koid)) &&
            !filter->tids &&
-           (!filter->comms || list_has(filter->comms, process->name ? process->name : ""));
+           (!filter->comms || match_list(filter->comms, process->name ? process->name : ""));
 }
 
 static bool keeps_thread(const struct export *export, const struct export_thread *thread)
@@ -184,7 +169,7 @@ static bool keeps_thread(const struct export *export, const struct export_thread
            (!filter->pids ||
             (thread->process && list_has_number(filter->pids, (uint32_t)process->koid))) &&
            (!filter->tids || list_has_number(filter->tids, (uint32_t)thread->koid)) &&
-           (!filter->comms || list_has(filter->comms, thread->name ? thread->name : ""));
+           (!filter->comms || match_list(filter->comms, thread->name ? thread->name : ""));
 }
 
 static enum store_status load_processes(struct export *export)

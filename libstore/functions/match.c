@@ -104,3 +104,18 @@ uint8_t *match_callsites(struct match *match)
     sqlite3_free(frames);
     return bits;
 }
+
+bool match_list(const char *list, const char *text)
+{
+    size_t length = strlen(text);
+
+    for (const char *item = list;; item++) {
+        size_t size = strcspn(item, ",");
+
+        if (size == length && memcmp(item, text, size) == 0)
+            return true;
+        item += size;
+        if (*item == '\0')
+            return false;
+    }
+}

@@ -29,4 +29,7 @@ bool match_frame(struct match *match, uint32_t frame);
  * NULL when there is no memory.  */
 uint8_t *match_callsites(struct match *match);
 
+/* Whether text is one of a list that commas separate.  */
+bool match_list(const char *list, const char *text);
+
 #endif /* STORE_FUNCTIONS_MATCH_H */

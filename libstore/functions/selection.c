@@ -269,28 +269,12 @@ static int choose_type(struct job *job)
 
 /* ---- Who counts ---- */
 
-/* Whether text is one of a list that commas separate.  */
-static bool list_has(const char *list, const char *text)
-{
-    size_t length = strlen(text);
-
-    for (const char *item = list;; item++) {
-        size_t size = strcspn(item, ",");
-
-        if (size == length && memcmp(item, text, size) == 0)
-            return true;
-        item += size;
-        if (*item == '\0')
-            return false;
-    }
-}
-
 static bool list_has_number(const char *list, sqlite3_int64 number)
 {
     char text[32];
 
     (void)sqlite3_snprintf((int)sizeof text, text, "%lld", number);
-    return list_has(list, text);
+    return match_list(list, text);
 }
 
 static const char *text_column(sqlite3_stmt *row, int column)
@@ -310,7 +294,7 @@ static bool owner_counts(const struct selection *selection, sqlite3_stmt *row, b
     if (is_thread && selection->tids &&
         !list_has_number(selection->tids, sqlite3_column_int64(row, 4)))
         return false;
-    return !selection->comms || list_has(selection->comms, text_column(row, is_thread ? 5 : 3));
+    return !selection->comms || match_list(selection->comms, text_column(row, is_thread ? 5 : 3));
 }
 
 /* Which threads, or processes, count: kept[id].  */

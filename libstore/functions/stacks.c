@@ -31,13 +31,9 @@ struct stacks *stacks_hold(struct stacks *stacks)
     return stacks;
 }
 
-void stacks_drop(struct stacks *stacks)
+/* Also so that a later attempt begins anew.  */
+static void forget_names(struct stacks *stacks)
 {
-    if (!stacks || --stacks->references > 0)
-        return;
-    sqlite3_free(stacks->parents);
-    sqlite3_free(stacks->frames);
-    sqlite3_free(stacks->depths);
     sqlite3_free(stacks->modules);
     sqlite3_free(stacks->first_lines);
     sqlite3_free(stacks->lines);
@@ -45,6 +41,22 @@ void stacks_drop(struct stacks *stacks)
     sqlite3_free(stacks->module_names);
     sqlite3_free(stacks->module_labels);
     sqlite3_free(stacks->pool);
+    stacks->modules = stacks->first_lines = NULL;
+    stacks->lines = NULL;
+    stacks->strings = stacks->module_names = stacks->module_labels = NULL;
+    stacks->pool = NULL;
+    stacks->pool_size = 0;
+    stacks->frame_count = stacks->line_count = stacks->string_count = stacks->module_count = 0;
+}
+
+void stacks_drop(struct stacks *stacks)
+{
+    if (!stacks || --stacks->references > 0)
+        return;
+    sqlite3_free(stacks->parents);
+    sqlite3_free(stacks->frames);
+    sqlite3_free(stacks->depths);
+    forget_names(stacks);
     sqlite3_free(stacks);
 }
 
@@ -319,24 +331,6 @@ static int load_symbols(struct load *load)
         if (stacks->first_lines[i] < stacks->first_lines[i - 1])
             stacks->first_lines[i] = stacks->first_lines[i - 1];
     return code;
-}
-
-/* So that a later attempt begins anew.  */
-static void forget_names(struct stacks *stacks)
-{
-    sqlite3_free(stacks->modules);
-    sqlite3_free(stacks->first_lines);
-    sqlite3_free(stacks->lines);
-    sqlite3_free(stacks->strings);
-    sqlite3_free(stacks->module_names);
-    sqlite3_free(stacks->module_labels);
-    sqlite3_free(stacks->pool);
-    stacks->modules = stacks->first_lines = NULL;
-    stacks->lines = NULL;
-    stacks->strings = stacks->module_names = stacks->module_labels = NULL;
-    stacks->pool = NULL;
-    stacks->pool_size = 0;
-    stacks->frame_count = stacks->line_count = stacks->string_count = stacks->module_count = 0;
 }
 
 /* Every call site has a frame that is there.  */
