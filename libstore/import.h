@@ -133,6 +133,7 @@ struct store_import {
     bool samples_ordered; /* rows are in the order of their times */
     int64_t first_sample_id;
     struct store_sorter *heap;
+    uint64_t heap_interval_bytes; /* the largest that allocations were sampled by */
     int64_t first_slice_id;
 };
 

@@ -149,6 +149,21 @@ static bool write_meta(struct store_import *import, const char *key, uint32_t na
            store_import_put_name(import, STORE_META, &cells[2], name);
 }
 
+static bool write_interval(struct store_import *import)
+{
+    struct store_cell *cells = import->heap_interval_bytes
+                                   ? store_writer_row(import->writer, STORE_META, NULL)
+                                   : NULL;
+
+    if (import->heap_interval_bytes == 0)
+        return true;
+    if (!cells)
+        return false;
+    store_int(&cells[0], import->capture_id);
+    store_unsigned(&cells[2], import->heap_interval_bytes);
+    return store_writer_text(import->writer, STORE_META, &cells[1], "heap_interval_bytes", 19);
+}
+
 static bool write_providers(struct store_import *import)
 {
     for (size_t i = 0; i < import->provider_keys.count; i++) {
@@ -293,7 +308,7 @@ bool store_import_write_capture(struct store_import *import, const struct fxt_da
 {
     return store_import_write_capture_row(import, hash) &&
            write_meta(import, "kernel", import->kernel) &&
-           write_meta(import, "cpu_model", import->cpu_model) && write_providers(import) &&
-           write_losses(import) && (!damage || write_reader_damage(import, damage)) &&
-           write_notices(import);
+           write_meta(import, "cpu_model", import->cpu_model) && write_interval(import) &&
+           write_providers(import) && write_losses(import) &&
+           (!damage || write_reader_damage(import, damage)) && write_notices(import);
 }

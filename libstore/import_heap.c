@@ -40,7 +40,10 @@ static enum profile_status take_allocation(void *context,
         .callsite = allocation->callsite,
         .has_time = allocation->has_time,
     };
+    struct store_import *import = context;
 
+    if (allocation->interval_bytes > import->heap_interval_bytes)
+        import->heap_interval_bytes = allocation->interval_bytes;
     return take(context, &row);
 }
 

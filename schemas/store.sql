@@ -47,7 +47,8 @@ CREATE TABLE capture (
 ) STRICT;
 
 -- Facts about a capture or, with capture_id 0, about the store: what no other table has a place for.
--- Of a session: kernel, cpu_model.  Of pprof: time_ns, duration_ns, period, period_type, period_unit,
+-- Of a trace: kernel, cpu_model; heap_interval_bytes, in which one allocation was sampled.
+-- Of pprof: time_ns, duration_ns, period, period_type, period_unit,
 -- default_sample_type, drop_frames, keep_frames, doc_url, comment.0, comment.1, ...; what is no UTF-8 is a
 -- blob.
 CREATE TABLE meta (

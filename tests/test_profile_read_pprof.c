@@ -495,6 +495,28 @@ START_TEST(tells_formats_apart)
 }
 END_TEST
 
+/* A message of many samples, of which the first 4096 bytes end anywhere in a field: tag, length,
+ * bytes.  */
+START_TEST(tells_a_message_that_goes_on)
+{
+    static const char head[] = "\x0a\x04\x08\x01\x10\x02";
+    char start[PROFILE_SNIFF_BYTES + 400];
+    size_t length = sizeof head - 1;
+
+    memcpy(start, head, length);
+    while (length < PROFILE_SNIFF_BYTES) { /* a field of 2 + 1 + 200 bytes */
+        size_t size = length == sizeof head - 1 ? (size_t)_i : 200;
+
+        memcpy(start + length, "\x12", 1);
+        start[length + 1] = (char)(size | 0x80);
+        start[length + 2] = (char)(size >> 7);
+        memset(start + length + 3, 1, size);
+        length += 3 + size;
+    }
+    ck_assert(profile_is_pprof(start, PROFILE_SNIFF_BYTES));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("pprof files");
@@ -508,6 +530,7 @@ static Suite *suite(void)
     tcase_add_loop_test(reading, reads_message, 0, (int)(sizeof messages / sizeof *messages));
     tcase_add_loop_test(reading, refuses_what_is_none, 0, (int)(sizeof refused / sizeof *refused));
     tcase_add_loop_test(reading, tells_formats_apart, 0, (int)(sizeof starts / sizeof *starts));
+    tcase_add_loop_test(reading, tells_a_message_that_goes_on, 0, 203);
     tcase_add_loop_test(hostile, reads_what_is_left_of_a_cut_file, 0, 2);
     tcase_add_loop_test(hostile, survives_any_bit_flipped, 0, 2);
     tcase_add_test(hostile, passes_by_large_entries);

@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libstore/export/profile.h"
+#include "libstore/export.h"
+#include "libstore/internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/pprof_meaning.h"
 
@@ -77,20 +78,11 @@ static struct store_profile_result import_folded(struct store *store, const char
 static enum store_status write_back(struct store *store, int64_t capture, struct pprof_bytes *out,
                                     struct store_error *error)
 {
-    struct profile_pprof_options options = { .size = sizeof options, .raw = true };
-    struct profile_pprof_writer *writer;
-    struct profile_error profile_error;
-    enum store_status status;
-    uint64_t samples;
+    struct store_filter filter = { .size = sizeof filter, .capture = capture };
+    struct store_export_options options = { .size = sizeof options, .raw = true };
+    struct store_export_counts counts;
 
-    if (profile_pprof_writer_open(&options, pprof_bytes_write, out, &writer, &profile_error) !=
-        PROFILE_OK)
-        return store_no_memory(error);
-    status = profile_tell(store, capture, writer, &samples, error);
-    if (status == STORE_OK && profile_pprof_writer_finish(writer, &profile_error) != PROFILE_OK)
-        status = store_no_memory(error);
-    profile_pprof_writer_close(writer);
-    return status;
+    return store_export_pprof(store, &filter, &options, pprof_bytes_write, out, &counts, error);
 }
 
 static char *meaning(const void *bytes, size_t length)

@@ -31,6 +31,8 @@ static const struct cli_option options[] = {
 static const struct cli_option *const groups[] = { filters_options, NULL };
 
 static const char *const examples[] = {
+    "All of it for pprof; a pprof profile comes out as it went in",
+    "fxtq export pprof run.fxtq -o run.pb.gz && go tool pprof -top run.pb.gz",
     "A flame graph by other means",
     "fxtq export folded run.fxtq | flamegraph.pl > run.svg",
     "What was still in use in the end",
@@ -49,6 +51,7 @@ static const struct format {
                                struct store_error *error);
     const char *summary; /* a phrase */
 } formats[] = {
+    { "pprof", true, store_export_pprof, "profile.proto, for go tool pprof and its friends" },
     { "folded", false, store_export_folded, "a line a stack, for flamegraph.pl and speedscope" },
     { "csv", false, store_export_csv, "a row a sample, for spreadsheets and data frames" },
 };
@@ -109,7 +112,7 @@ static void check(const struct settings *settings)
     const char *name;
 
     if (!settings->format)
-        cli_usage_error("which format? folded or csv");
+        cli_usage_error("which format? pprof, folded or csv");
     name = settings->format->name;
     if (settings->inputs.count == 0)
         cli_usage_error("no store given");
@@ -146,7 +149,9 @@ static void summarize(const struct settings *settings, const struct store_export
              settings->output && strcmp(settings->output, "-") != 0 ? settings->output
                                                                     : "standard output",
              cli_grouped(counts->rows),
-             strcmp(settings->format->name, "csv") == 0 ? "rows" : "stacks",
+             strcmp(settings->format->name, "csv") == 0     ? "rows"
+             : strcmp(settings->format->name, "pprof") == 0 ? "entries"
+                                                            : "stacks",
              cli_grouped(counts->samples));
 }
 
@@ -224,7 +229,7 @@ const struct cli_command fxtq_export = {
     .word_title = "Formats",
     .rest = CLI_STORE,
     .run = run,
-    .brief = "write captures as folded stacks or CSV",
+    .brief = "write captures as pprof, folded stacks or CSV",
 };
 
 static int run(char **argv)

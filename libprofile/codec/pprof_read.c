@@ -75,8 +75,10 @@ bool profile_is_pprof(const void *start, size_t length)
     size_t fields = 0;
 
     while (pb_decode_tag(&stream, &type, &field, &end)) {
-        if (!is_known(field) || !is_fitting(field, type) || !pb_decode_varint(&stream, &number))
+        if (!is_known(field) || !is_fitting(field, type))
             return false;
+        if (!pb_decode_varint(&stream, &number))
+            return stream.bytes_left == 0 && fields > 0; /* the rest was not asked for */
         if (type == PB_WT_STRING) {
             /* What begins with a blank line looks like a sample type of a hundred bytes.  */
             if (field == perftools_profiles_Profile_sample_type_tag && number > 40)
@@ -87,7 +89,7 @@ bool profile_is_pprof(const void *start, size_t length)
         }
         fields++;
     }
-    return fields > 0 && end;
+    return fields > 0 && (end || (stream.bytes_left == 0 && length == PROFILE_SNIFF_BYTES));
 }
 
 /* ---- Fields of Profile ---- */

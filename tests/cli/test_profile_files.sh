@@ -21,6 +21,16 @@ raw() { # raw PROFILE: as pprof reads it
     go tool pprof -symbolize=none -raw "$1" 2>errors || fail "pprof: $(cat errors)"
     [ ! -s errors ] || fail "pprof complains: $(cat errors)"
 }
+stored() { # stored PROFILE: nor through a store
+    rm -f stored.fxtq
+    fxtq import -q "$1" -o stored.fxtq || fail "fxtq import $1: status $?"
+    fxtq export pprof -q stored.fxtq -o stored.pb.gz || fail "fxtq export of $1: status $?"
+    python3 "$ROOT/tests/tools/pprof_meaning.py" "$1" >meant
+    python3 "$ROOT/tests/tools/pprof_meaning.py" stored.pb.gz >means
+    cmp meant means || fail "$1 from a store: $(diff meant means | head -n 4)"
+    raw stored.pb.gz >stored.raw
+    cmp after stored.raw || fail "$1 from a store, -raw: $(diff after stored.raw | head -n 4)"
+}
 same() { # same PROFILE: nothing is lost on the way through reader and writer
     for option in '' -t; do
         # shellcheck disable=SC2086 # no word for no option
@@ -32,6 +42,7 @@ same() { # same PROFILE: nothing is lost on the way through reader and writer
     raw "$1" >before
     raw again.pb >after
     cmp before after || fail "$1 -raw: $(diff before after | head -n 4)"
+    stored "$1"
 }
 
 # Of our own: mappings, labels, lines, spans.

@@ -1,0 +1,593 @@
+/* profile.proto (docs/formats/pprof.md).  A capture that was a pprof profile is written as it was
+ * (profile.c).  Traces become what fxt2pprof makes of them: a sample a stack and thread.  Other
+ * profiles, and stacks of which frames are hidden, are a sample each.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libstore/export/out.h"
+
+/* Sums of the heap are kept in these parts of an object or a byte, as libprofile does.  */
+#define OBJECT_UNITS (1u << 20)
+#define BYTE_UNITS   (1u << 10)
+
+#define MOST_TYPES 4
+
+/* ---- Adding up samples of traces ---- */
+
+struct amounts {
+    uint64_t items[MOST_TYPES];
+};
+
+/* When a capture's rows were.  */
+struct times {
+    bool has_time;
+    int64_t first_ns, last_ns;
+};
+
+struct sums {
+    struct store_keys keys; /* thread << 32 | process, call site */
+    struct amounts *items;
+    size_t capacity;
+    struct store_keys captures;
+    struct times *times; /* of captures */
+    size_t times_capacity;
+    bool unweighed; /* a CPU sample has no nanoseconds */
+    enum export_source source;
+};
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static enum store_status take_amounts(struct export *export, struct sums *sums,
+                                      const struct export_row *row, uint32_t callsite,
+                                      const struct amounts *more)
+{
+    bool is_new;
+    uint32_t number = store_keys_add(&sums->keys, (uint64_t)row->thread << 32 | row->process,
+                                     callsite, &is_new);
+    void *items = sums->items;
+
+    if (!number || !store_grow(&items, &sums->capacity, number, sizeof *sums->items))
+        return store_no_memory(export->error);
+    sums->items = items;
+    if (is_new)
+        sums->items[number - 1] = (struct amounts){ .items[0] = 0 };
+    for (size_t i = 0; i < MOST_TYPES; i++)
+        sums->items[number - 1].items[i] = add(sums->items[number - 1].items[i], more->items[i]);
+    export->counts->samples++;
+    return STORE_OK;
+}
+
+static enum store_status note_time(struct export *export, struct sums *sums, int64_t capture,
+                                   bool has_ts, int64_t ts)
+{
+    bool is_new;
+    uint32_t number = store_keys_add(&sums->captures, (uint64_t)capture, 0, &is_new);
+    void *items = sums->times;
+    struct times *times;
+
+    if (!number || !store_grow(&items, &sums->times_capacity, number, sizeof *sums->times))
+        return store_no_memory(export->error);
+    sums->times = items;
+    times = &sums->times[number - 1];
+    if (is_new)
+        *times = (struct times){ .has_time = false };
+    if (!has_ts)
+        return STORE_OK;
+    if (!times->has_time || ts < times->first_ns)
+        times->first_ns = ts;
+    if (!times->has_time || ts > times->last_ns)
+        times->last_ns = ts;
+    times->has_time = true;
+    return STORE_OK;
+}
+
+static enum store_status take_cpu(struct export *export, const struct export_row *row,
+                                  void *context)
+{
+    struct sums *sums = context;
+    struct amounts more = { { 1, row->value > 0 ? (uint64_t)row->value : 0, 0, 0 } };
+    enum store_status status = note_time(export, sums, row->capture, row->has_ts, row->ts);
+
+    sums->unweighed |= !row->has_value;
+    return status == STORE_OK ? take_amounts(export, sums, row, row->callsite, &more) : status;
+}
+
+static uint64_t to_units(double amount, uint32_t units)
+{
+    amount *= units;
+    return amount < 0x1p60 ? (uint64_t)(amount + 0.5) : (uint64_t)1 << 60;
+}
+
+static enum store_status take_heap(struct export *export, const struct export_row *row,
+                                   void *context)
+{
+    struct sums *sums = context;
+    bool released = sums->source == EXPORT_RELEASED;
+    uint64_t objects = to_units(row->objects, OBJECT_UNITS);
+    uint64_t bytes = to_units(row->bytes, BYTE_UNITS);
+    struct amounts more = { { objects, bytes, row->freed ? 0 : objects, row->freed ? 0 : bytes } };
+    enum store_status status = note_time(export, sums, row->capture, row->has_ts, row->ts);
+
+    if (status == STORE_OK && row->has_free_ts)
+        status = note_time(export, sums, row->capture, true, row->free_ts);
+    return status == STORE_OK ? take_amounts(export, sums, row,
+                                             released ? row->free_callsite : row->callsite, &more)
+                              : status;
+}
+
+static enum store_status add_up(struct export *export, struct sums *sums)
+{
+    return sums->source == EXPORT_CPU
+               ? export_each_cpu(export, take_cpu, sums)
+               : export_each_heap(export, sums->source == EXPORT_RELEASED, take_heap, sums);
+}
+
+static void sums_release(struct sums *sums)
+{
+    store_keys_release(&sums->keys);
+    store_keys_release(&sums->captures);
+    free(sums->items);
+    free(sums->times);
+}
+
+/* ---- The header of a profile of traces ---- */
+
+struct type {
+    const char *type, *unit;
+    uint32_t units; /* of amounts that make one */
+};
+
+static const struct type cpu_types[] = { { "samples", "count", 1 }, { "cpu", "nanoseconds", 1 } };
+static const struct type heap_types[] = { { "alloc_objects", "count", OBJECT_UNITS },
+                                          { "alloc_space", "bytes", BYTE_UNITS },
+                                          { "inuse_objects", "count", OBJECT_UNITS },
+                                          { "inuse_space", "bytes", BYTE_UNITS } };
+static const struct type free_types[] = { { "free_objects", "count", OBJECT_UNITS },
+                                          { "free_space", "bytes", BYTE_UNITS } };
+
+static const struct type *types_of(const struct sums *sums, size_t *count)
+{
+    switch (sums->source) {
+    case EXPORT_CPU:
+        *count = sums->unweighed ? 1 : 2;
+        return cpu_types;
+    case EXPORT_RELEASED:
+        *count = 2;
+        return free_types;
+    default:
+        *count = 4;
+        return heap_types;
+    }
+}
+
+/* The one asked for, by type or type/unit; else the last.  */
+static size_t default_type(const struct out *work, const struct type *types, size_t count)
+{
+    const char *wanted = work->export->filter.sample_type;
+
+    for (size_t i = 0; wanted && i < count; i++) {
+        size_t length = strlen(types[i].type);
+
+        if (strncmp(wanted, types[i].type, length) == 0 &&
+            (wanted[length] == '\0' || wanted[length] == '/'))
+            return i;
+    }
+    return count - 1;
+}
+
+/* Earliest start, durations added up: as pprof merges.  */
+static bool find_times(struct out *work, const struct sums *sums,
+                       struct profile_pprof_header *header)
+{
+    for (size_t i = 0; i < sums->captures.count; i++) {
+        const struct times *times = &sums->times[i];
+        int64_t capture = (int64_t)sums->captures.items[i].a, clock = 0, start, duration;
+
+        if (!times->has_time)
+            continue;
+        if (__builtin_sub_overflow(times->last_ns, times->first_ns, &duration) ||
+            __builtin_add_overflow(header->duration_ns, duration, &header->duration_ns))
+            header->duration_ns = INT64_MAX;
+        work->status = export_number(work->export,
+                                     "SELECT realtime_ns - monotonic_ns FROM main.capture "
+                                     "WHERE id = ?1",
+                                     capture, 0, 0, &clock);
+        if (work->status != STORE_OK)
+            return false;
+        if (clock && !__builtin_add_overflow(clock, times->first_ns, &start) &&
+            (header->time_ns == 0 || start < header->time_ns))
+            header->time_ns = start;
+    }
+    return true;
+}
+
+/* Samples that weigh nanoseconds were taken every period of them; blocks, one in the interval's
+ * bytes on average.  */
+static bool find_period(struct out *work, const struct sums *sums,
+                        struct profile_pprof_header *header)
+{
+    bool heap = sums->source != EXPORT_CPU;
+
+    if (!heap && sums->unweighed)
+        return true;
+    work->status = export_number(
+        work->export,
+        heap ? "SELECT max(value) FROM main.meta WHERE key = 'heap_interval_bytes' "
+               "AND typeof(value) = 'integer' AND (?1 = 0 OR capture_id = ?1)"
+             : "SELECT max(period_ns) FROM main.capture WHERE ?1 = 0 OR id = ?1",
+        work->export->filter.capture, 0, 0, &header->period);
+    header->has_period_type = true;
+    header->period_type = header->types[1];
+    return work->status == STORE_OK &&
+           (!heap || out_text(work, "space", &header->period_type.type));
+}
+
+static bool put_header(struct out *work, const struct sums *sums)
+{
+    struct profile_pprof_type told[MOST_TYPES];
+    struct profile_pprof_header header = { .types = told };
+    const struct type *types = types_of(sums, &header.type_count);
+
+    for (size_t i = 0; i < header.type_count; i++)
+        if (!out_text(work, types[i].type, &told[i].type) ||
+            !out_text(work, types[i].unit, &told[i].unit))
+            return false;
+    header.default_sample_type = told[default_type(work, types, header.type_count)].type;
+    return find_times(work, sums, &header) && find_period(work, sums, &header) &&
+           out_put(work, work->sink.header(work->sink.context, &header));
+}
+
+/* ---- Labels of processes and threads ---- */
+
+static bool add_label(struct out *work, size_t *count, const char *key, const char *text,
+                      uint64_t koid)
+{
+    void *items = work->labels;
+    struct profile_pprof_label *label;
+
+    if (text && !*text)
+        return true;
+    if (!out_reserve(work, &items, &work->label_capacity, *count + 1, sizeof *work->labels))
+        return false;
+    work->labels = items;
+    label = &work->labels[(*count)++];
+    *label = (struct profile_pprof_label){ .key = 0 };
+    if (!out_text(work, key, &label->key))
+        return false;
+    if (text)
+        return out_text(work, text, &label->str);
+    label->num = (uint32_t)koid;
+    return out_text(work, "id", &label->num_unit);
+}
+
+/* As fxt2pprof: process, thread, pid, tid.  A process that nothing is known of has none.  */
+static bool owner_labels(struct out *work, uint32_t process_id, uint32_t thread_id, size_t *count)
+{
+    const struct export_process *process = &work->export->processes[process_id];
+    const struct export_thread *thread = &work->export->threads[thread_id];
+    const char *process_name = process->name ? process->name : "";
+    const char *thread_name = thread->name ? thread->name : "";
+
+    *count = 0;
+    if (process_id && !add_label(work, count, "process", process_name, 0))
+        return false;
+    if (thread_id && !add_label(work, count, "thread", thread_name, 0))
+        return false;
+    if (process_id && (process->koid || work->capture == 0) &&
+        !add_label(work, count, "pid", NULL, process->koid))
+        return false;
+    return !thread_id || add_label(work, count, "tid", NULL, thread->koid);
+}
+
+/* ---- Samples of traces ---- */
+
+struct place_of_sum {
+    uint32_t callsite;
+    uint64_t owner;
+    uint32_t index;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct place_of_sum *x = a, *y = b;
+
+    if (x->callsite != y->callsite)
+        return x->callsite < y->callsite ? -1 : 1;
+    return (x->owner > y->owner) - (x->owner < y->owner);
+}
+
+static bool put_sum(struct out *work, struct places *places, const struct sums *sums,
+                    const struct place_of_sum *at)
+{
+    struct profile_pprof_sample sample = { .value_count = 0 };
+    const struct type *types = types_of(sums, &sample.value_count);
+    int64_t values[MOST_TYPES];
+
+    if (!places_stack(places, at->callsite, &sample.location_count))
+        return false;
+    if (sample.location_count == 0 && at->callsite) /* nothing is left of it */
+        return true;
+    if (!owner_labels(work, (uint32_t)at->owner, (uint32_t)(at->owner >> 32), &sample.label_count))
+        return false;
+    for (size_t i = 0; i < sample.value_count; i++) {
+        uint64_t amount = sums->items[at->index].items[i];
+        uint64_t value = amount / types[i].units +
+                         (amount % types[i].units >= types[i].units - types[i].units / 2);
+
+        values[i] = value < INT64_MAX ? (int64_t)value : INT64_MAX;
+    }
+    sample.locations = work->stack;
+    sample.values = values;
+    sample.labels = work->labels;
+    work->export->counts->rows++;
+    return out_put(work, work->sink.sample(work->sink.context, &sample));
+}
+
+/* The process with most in it is the one whose program pprof shows as the profile's.  */
+static uint32_t find_heaviest(const struct out *work, const struct sums *sums)
+{
+    size_t processes = work->export->process_count;
+    uint64_t *totals = calloc(processes + 1, sizeof *totals);
+    uint32_t heaviest = 0;
+
+    for (size_t i = 0; totals && i < sums->keys.count; i++) {
+        uint32_t process = (uint32_t)sums->keys.items[i].a;
+
+        totals[process] = add(totals[process], sums->items[i].items[0]);
+    }
+    for (uint32_t i = 1; totals && i <= processes; i++)
+        if (totals[i] > totals[heaviest] || heaviest == 0)
+            heaviest = i;
+    free(totals);
+    return heaviest;
+}
+
+static bool put_program(struct out *work, struct places *places, const struct sums *sums)
+{
+    uint32_t heaviest = find_heaviest(work, sums), program, number;
+    sqlite3_stmt *row = out_prepare(work, "SELECT command FROM main.capture WHERE command IS NOT "
+                                          "NULL AND (?1 = 0 OR id = ?1) ORDER BY id LIMIT 1");
+    char *command = NULL;
+
+    if (!row)
+        return false;
+    (void)sqlite3_bind_int64(row, 1, work->export->filter.capture);
+    if (sqlite3_step(row) == SQLITE_ROW)
+        command = strndup((const char *)sqlite3_column_text(row, 0),
+                          strcspn((const char *)sqlite3_column_text(row, 0), " "));
+    (void)sqlite3_finalize(row);
+    program = sums->keys.count > 0 ? places_program(places, heaviest, command) : 0;
+    free(command);
+    return !program || places_mapping(places, program, &number);
+}
+
+static bool put_sums(struct out *work, struct places *places, const struct sums *sums)
+{
+    size_t count = sums->keys.count;
+    struct place_of_sum *order = calloc(count + 1, sizeof *order);
+    bool ok = true;
+
+    if (!order)
+        return out_no_memory(work);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct place_of_sum){ (uint32_t)sums->keys.items[i].b, sums->keys.items[i].a,
+                                          (uint32_t)i };
+    qsort(order, count, sizeof *order, compare);
+    for (size_t i = 0; i < count && ok; i++)
+        ok = put_sum(work, places, sums, &order[i]);
+    free(order);
+    return ok;
+}
+
+static bool export_traces(struct out *work)
+{
+    struct export_type type;
+    struct sums sums = { .unweighed = false };
+    struct places places = { .out = work };
+    bool ok;
+
+    work->status = export_choose_type(work->export, false, &type);
+    if (work->status != STORE_OK)
+        return false;
+    sums.source = type.source;
+    work->status = add_up(work->export, &sums);
+    ok = work->status == STORE_OK && put_header(work, &sums) && places_open(&places, work) &&
+         put_program(work, &places, &sums) && put_sums(work, &places, &sums);
+    places_release(&places);
+    sums_release(&sums);
+    return ok;
+}
+
+/* ---- Imported profiles ---- */
+
+struct rows {
+    struct out *out;
+    struct places places;
+    uint8_t *kept; /* of samples that pass */
+    int64_t first, count;
+};
+
+static enum store_status keep_row(struct export *export, const struct export_row *row,
+                                  void *context)
+{
+    struct rows *rows = context;
+    int64_t number = row->id - rows->first;
+
+    (void)export;
+    rows->kept[number >> 3] |= (uint8_t)(1u << (number & 7));
+    return STORE_OK;
+}
+
+/* Which samples pass, as bits.  */
+static bool find_kept(struct rows *rows)
+{
+    struct out *work = rows->out;
+    struct export *export = work->export;
+    int64_t last = 0;
+
+    work->status = export_number(export,
+                                 "SELECT min(id) FROM main.profile_sample WHERE capture_id = ?1",
+                                 work->capture, 0, 1, &rows->first);
+    if (work->status == STORE_OK)
+        work->status = export_number(
+            export, "SELECT max(id) FROM main.profile_sample WHERE capture_id = ?1", work->capture,
+            0, 0, &last);
+    if (work->status != STORE_OK)
+        return false;
+    if (rows->first < 1 || last > (INT64_C(1) << 40) || last - rows->first < -1)
+        return out_corrupt(work, "ids of samples are out of range");
+    rows->kept = calloc((size_t)(last - rows->first + 1) / 8 + 1, 1);
+    if (!rows->kept)
+        return out_no_memory(work);
+    work->status = export_each_profile(export, 0, keep_row, rows);
+    return work->status == STORE_OK;
+}
+
+static enum store_status put_row(struct export *export, const struct export_row *row, void *context)
+{
+    struct rows *rows = context;
+    struct out *work = rows->out;
+    struct profile_pprof_sample sample = { .value_count = work->type_count };
+
+    export->counts->samples++;
+    if (!places_stack(&rows->places, row->callsite, &sample.location_count))
+        return work->status;
+    if (sample.location_count == 0 && row->callsite)
+        return STORE_OK;
+    if (!out_values(work, row->id) ||
+        !(row->arg_set ? out_labels(work, row->arg_set, &sample.label_count)
+                       : owner_labels(work, row->process, row->thread, &sample.label_count)))
+        return work->status;
+    sample.locations = work->stack;
+    sample.values = work->values;
+    sample.labels = work->labels;
+    export->counts->rows++;
+    return out_put(work, work->sink.sample(work->sink.context, &sample)) ? STORE_OK : work->status;
+}
+
+/* Samples of profiles know neither times nor CPUs, which a filter may ask for.  */
+static bool check_filter(struct out *work)
+{
+    const struct store_filter *filter = &work->export->filter;
+    struct export_type type;
+
+    if (!filter->cpus && !filter->has_from && !filter->has_limit)
+        return true;
+    work->status = export_choose_type(work->export, true, &type);
+    return work->status == STORE_OK;
+}
+
+static bool export_profile(struct out *work, bool is_pprof)
+{
+    struct export *export = work->export;
+    struct rows rows = { .out = work, .places.out = work };
+    bool filtered = export->keep || export->owners_filtered;
+    bool ok = check_filter(work);
+
+    if (ok && is_pprof && !export->has_hide && !export->has_show_from) {
+        ok = (!filtered || find_kept(&rows)) &&
+             profile_tell(work, rows.kept, rows.first, &export->counts->rows);
+        export->counts->samples = export->counts->rows;
+    } else if (ok) {
+        ok = out_header(work, export->filter.sample_type) && places_open(&rows.places, work);
+        if (ok) {
+            work->status = export_each_profile(export, 0, put_row, &rows);
+            ok = work->status == STORE_OK;
+        }
+        places_release(&rows.places);
+    }
+    free(rows.kept);
+    return ok;
+}
+
+/* ---- Which captures ---- */
+
+/* One capture, or several traces: profiles have each their own sample types.  *format is that of
+ * the last one, from malloc().  */
+static bool choose_capture(struct out *work, char **format)
+{
+    struct export *export = work->export;
+    sqlite3_stmt *row = out_prepare(work, "SELECT id, format FROM main.capture "
+                                          "WHERE ?1 = 0 OR id = ?1 ORDER BY id");
+    size_t captures = 0, profiles = 0;
+    int code = SQLITE_DONE;
+    bool ok = row != NULL;
+
+    *format = NULL;
+    if (row)
+        (void)sqlite3_bind_int64(row, 1, export->filter.capture);
+    while (ok && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(row, 1);
+
+        free(*format);
+        *format = text ? strdup(text) : NULL;
+        ok = *format != NULL || out_no_memory(work);
+        profiles += ok && strcmp(*format, "fxt") != 0;
+        work->capture = sqlite3_column_int64(row, 0);
+        captures++;
+    }
+    if (ok && code != SQLITE_DONE)
+        ok = out_failed(work, code);
+    (void)sqlite3_finalize(row);
+    if (ok && captures > 1 && profiles > 0) {
+        work->status = store_fail(export->error, STORE_INVALID,
+                                  "the store has several captures, profiles among them: choose one "
+                                  "by its id");
+        ok = false;
+    }
+    if (profiles == 0)
+        work->capture = 0;
+    return ok;
+}
+
+static int put_bytes(void *context, const void *bytes, size_t size)
+{
+    struct export *export = context;
+
+    export_put(export, bytes, size);
+    return export->output.system_errno;
+}
+
+static bool export_all(struct out *work, struct export *export)
+{
+    char *format = NULL;
+    bool ok = out_open(work, export, put_bytes) && choose_capture(work, &format);
+
+    if (ok)
+        ok = work->capture ? export_profile(work, strcmp(format, "pprof") == 0)
+                           : export_traces(work);
+    ok = ok && out_put(work, profile_pprof_writer_finish(work->writer, NULL));
+    free(format);
+    return ok;
+}
+
+enum store_status store_export_pprof(struct store *store, const struct store_filter *filter,
+                                     const struct store_export_options *options,
+                                     store_write_fn write, void *context,
+                                     struct store_export_counts *counts, struct store_error *error)
+{
+    struct store_error own_error = { .status = STORE_OK };
+    struct store_export_counts own_counts;
+    struct out work = { .status = STORE_OK };
+    struct export *export = malloc(sizeof *export);
+    enum store_status status;
+
+    error = error ? error : &own_error;
+    if (!export)
+        return store_no_memory(error);
+    status = export_begin(export, store, filter, options, write, context,
+                          counts ? counts : &own_counts, error);
+    if (status == STORE_OK && !export_all(&work, export))
+        status = work.status;
+    out_release(&work);
+    if (status != STORE_OK && export->output.system_errno)
+        status = export_written(export);
+    status = export_end(export, status);
+    free(export);
+    return status;
+}

@@ -1,0 +1,209 @@
+#!/bin/sh
+# Profiles in a store - pprof, folded stacks - and pprof out of it: sums, stacks and names as fxt2pprof and Go's pprof have them.
+set -eu
+
+failed=0
+fail() {
+    echo "FAIL: $*"
+    failed=1
+}
+run() { # run STATUS COMMAND...: to out and err
+    expected=$1
+    shift
+    status=0
+    "$@" >out 2>err || status=$?
+    [ $status -eq "$expected" ] || fail "$*: status $status, not $expected: $(cat err)"
+}
+says() { # says TEXT: in err
+    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
+}
+same() { # same A B WHAT
+    cmp -s "$1" "$2" || fail "$3: $(diff "$1" "$2" | head -n 6)"
+}
+raw() { go tool pprof -symbolize=none -raw "$1" 2>/dev/null; }
+sums() { python3 "$ROOT/tests/tools/pprof_meaning.py" "$1" stacks; }
+ask() { fxtq --format csv --no-header "$@"; }
+
+cd "$WORK"
+HOME=$WORK
+PPROF_TMPDIR=$WORK
+export HOME PPROF_TMPDIR
+unset XDG_CACHE_HOME DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
+
+# ---- A trace, and its profile as other programs have it ----
+
+"$O/bench/fxtgen" --kind profiler --stacks 200 --depth 30 --count 3000 >cpu.fxt
+fxt2pprof -q -o cpu.pb.gz cpu.fxt
+fxt2pprof -q --format folded --root none -o cpu.folded cpu.fxt
+run 0 fxtq import cpu.pb.gz -o profile.fxtq
+says "cpu.pb.gz: a profile into profile.fxtq"
+run 0 fxtq import -q cpu.fxt -o trace.fxtq
+
+# The same profile out of the trace's store, and out of its own.
+for store in trace profile; do
+    run 0 fxtq export pprof -q $store.fxtq -o out.pb.gz
+    raw cpu.pb.gz >want
+    raw out.pb.gz >got
+    same want got "pprof of the $store"
+    run 0 fxtq export folded -q --root none $store.fxtq
+    same cpu.folded out "folded stacks of the $store"
+done
+
+# Reports do not tell one from the other; threads and processes are known from labels.
+for report in top tree 'callers main' 'top --pid 1000' 'top --focus libgen1' 'top --ignore libgen3'; do
+    # shellcheck disable=SC2086 # words
+    fxtq report $report --json trace.fxtq >want 2>/dev/null || true
+    # shellcheck disable=SC2086
+    fxtq report $report --json profile.fxtq >got 2>/dev/null || true
+    [ -s want ] || [ "$report" = 'callers main' ] || fail "report $report: nothing"
+    same want got "report $report"
+done
+by_thread="SELECT pid, tid, p.name, t.name FROM thread t JOIN process p ON p.id = t.upid ORDER BY 1, 2"
+ask trace.fxtq "$by_thread" >want
+ask profile.fxtq "$by_thread" >got
+same want got "threads"
+
+# Filters of the export are pprof's.
+for filter in '--focus libgen1' '--ignore libgen3'; do
+    # shellcheck disable=SC2086
+    run 0 fxtq export pprof -q $filter profile.fxtq -o ours.pb.gz
+    # shellcheck disable=SC2086
+    run 0 fxtq export pprof -q $filter trace.fxtq -o traces.pb.gz
+    # shellcheck disable=SC2046,SC2086
+    go tool pprof -symbolize=none -proto -output theirs.pb.gz $(echo $filter | sed 's/--\(.*\) /-\1=/') cpu.pb.gz >/dev/null 2>&1
+    sums ours.pb.gz >got
+    sums theirs.pb.gz >want
+    same want got "$filter, as pprof has it"
+    sums traces.pb.gz >got
+    same want got "$filter of a trace"
+    [ -s want ] || fail "$filter: nothing"
+done
+run 0 fxtq export pprof -q --hide 'libgen[12]' profile.fxtq -o ours.pb.gz
+run 0 fxtq export pprof -q --hide 'libgen[12]' trace.fxtq -o traces.pb.gz
+sums ours.pb.gz >got
+sums traces.pb.gz >want
+same want got "hide"
+[ "$(raw ours.pb.gz | grep -c 'libgen1')" -lt "$(raw cpu.pb.gz | grep -c 'libgen1')" ] || fail "hide: locations are there"
+run 0 fxtq export pprof -q --pid 1000 profile.fxtq -o ours.pb.gz
+run 0 fxt2pprof -q --pid 1000 -o theirs.pb.gz cpu.fxt
+sums ours.pb.gz >got
+sums theirs.pb.gz >want
+same want got "--pid"
+run 2 fxtq export pprof --time +1s,+2s profile.fxtq -o ours.pb.gz
+says "do not tell a time"
+run 2 fxtq export pprof --sample-type nothing profile.fxtq -o ours.pb.gz
+says "there are no samples of type 'nothing'"
+
+# ---- The heap ----
+
+"$O/bench/fxtgen" --kind heap --count 2000 >heap.fxt
+run 0 fxtq import -q heap.fxt -o heap.fxtq
+for kind in heap heap-free; do
+    type=inuse_space
+    [ $kind = heap ] || type=free_space
+    run 0 fxt2pprof -q --profile $kind -o theirs.pb.gz heap.fxt
+    run 0 fxtq export pprof -q --sample-type $type heap.fxtq -o ours.pb.gz
+    sums ours.pb.gz >got
+    sums theirs.pb.gz >want
+    # fxt2pprof has the threads apart, and rounds for each.
+    python3 - want got <<'END' || fail "$kind: not the same sums"
+import ast
+import sys
+want, got = ({line.rsplit(" [", 1)[0]: ast.literal_eval("[" + line.rsplit(" [", 1)[1]) for line in open(name)} for name in sys.argv[1:])
+assert want.keys() == got.keys() and want
+for key in want:
+    assert all(abs(a - b) <= 4 for a, b in zip(want[key], got[key])), key
+END
+    raw ours.pb.gz | head -n 2 >got
+    raw theirs.pb.gz | head -n 2 >want
+    same want got "$kind: period"
+    fxt2pprof -q --profile $kind -o heap.pb.gz heap.fxt
+    rm -f again.fxtq
+    run 0 fxtq import -q heap.pb.gz -o again.fxtq
+    run 0 fxtq export pprof -q again.fxtq -o ours.pb.gz
+    raw heap.pb.gz >want
+    raw ours.pb.gz >got
+    same want got "$kind, there and back"
+done
+
+# ---- Traces of others ----
+
+for trace in "${FXT_SHARED_DATA:-$ROOT/../shared/data}"/fxt/*.fxt* "${FXT_SHARED_DATA:-$ROOT/../shared/data}"/fxt/*/*.fxt; do
+    [ -e "$trace" ] || continue
+    fxt2pprof -q -o real.pb.gz "$trace" 2>/dev/null || true
+    [ -s real.pb.gz ] || continue
+    rm -f real.fxtq
+    run 0 fxtq import -q real.pb.gz -o real.fxtq
+    run 0 fxtq export pprof -q real.fxtq -o ours.pb.gz
+    raw real.pb.gz >want
+    raw ours.pb.gz >got
+    same want got "$trace"
+done
+
+# ---- How profiles come ----
+
+gzip -dc cpu.pb.gz >bare.pb
+zstd -q bare.pb -o cpu.pb.zst
+for file in bare.pb cpu.pb.zst; do
+    run 0 fxtq import $file -o profile.fxtq
+    says "profile.fxtq has it already, as capture 1"
+done
+fxtq import - -o profile.fxtq <cpu.pb.gz 2>err || fail "standard input: $(cat err)"
+says "standard input: profile.fxtq has it already, as capture 1"
+gzip -dc cpu.pb.gz | fxtq import - -o profile.fxtq 2>err || fail "a pipe: $(cat err)"
+says "standard input: profile.fxtq has it already, as capture 1"
+# shellcheck disable=SC2002 # a pipe is meant
+cat cpu.fxt | fxtq import - -o pipe.fxtq 2>err || fail "a trace from a pipe: $(cat err)"
+[ "$(ask pipe.fxtq 'SELECT count(*) FROM cpu_sample')" = 3000 ] || fail "a trace from a pipe: $(cat err)"
+[ "$(ask cpu.pb.gz 'SELECT sum(value) FROM profile_value WHERE ordinal = 0')" = 3000 ] || fail "SQL over a profile"
+run 0 fxtq report top cpu.pb.gz
+run 0 fxtq flamegraph cpu.pb.gz -o page.html
+[ -s page.html ] || fail "no flame graph"
+run 0 fxtq report threads cpu.pb.gz
+run 0 fxtq report cpu cpu.pb.gz
+run 0 fxtq import -q cpu.fxt cpu.pb.gz cpu.folded -o all.fxtq
+[ "$(ask all.fxtq 'SELECT group_concat(format) FROM (SELECT format FROM capture ORDER BY id)')" = '"fxt,pprof,folded"' ] ||
+    fail "three formats in a store: $(ask all.fxtq 'SELECT format FROM capture')"
+run 2 fxtq export pprof all.fxtq -o ours.pb.gz
+says "choose one by its id"
+run 0 fxtq export pprof -q --capture 2 all.fxtq -o ours.pb.gz
+raw cpu.pb.gz >want
+raw ours.pb.gz >got
+same want got "one capture of three"
+
+# ---- Folded stacks ----
+
+printf 'main;a b;c 3\nmain;a b 4\n\nmain 1.5\nodd 7 2\nmain;;x 1\r\n' >odd.folded
+run 0 fxtq import -q odd.folded -o odd.fxtq
+[ "$(ask odd.fxtq "SELECT type, unit, sum(value) FROM callsite_sum JOIN sample_type t ON t.id = sample_type_id" | tr -d '\r')" = 'samples,count,11.5' ] ||
+    fail "odd folded stacks: $(ask odd.fxtq 'SELECT * FROM callsite_sum')"
+[ "$(ask odd.fxtq "SELECT name FROM frame_name WHERE name LIKE 'odd%'" | tr -d '\r')" = '"odd 7"' ] || fail "a frame that ends in a number"
+run 0 fxtq export pprof -q odd.fxtq -o odd.pb.gz
+go tool pprof -symbolize=none -traces odd.pb.gz >out 2>err || fail "pprof and folded stacks: $(cat err)"
+[ "$(sums odd.pb.gz | grep -c .)" = 5 ] || fail "folded stacks as pprof: $(sums odd.pb.gz)"
+printf 'main;a 3 4\nmain;b 5 0\nmain 7\n' >wide.folded
+run 3 fxtq import wide.folded -o wide.fxtq
+says "1 line with one count in a file of two"
+[ "$(ask wide.fxtq "SELECT group_concat(type || '=' || total, ' ') FROM (SELECT type, sum(value) AS total FROM callsite_sum JOIN sample_type t ON t.id = sample_type_id GROUP BY t.id)" | tr -d '"\r')" = 'base=8 new=4' ] ||
+    fail "two columns: $(ask wide.fxtq 'SELECT * FROM callsite_sum')"
+
+# ---- Damage ----
+
+head -c $(($(wc -c <bare.pb) - 5)) bare.pb >cut.pb
+run 3 fxtq import cut.pb -o cut.fxtq
+says "cut.pb: cut short at byte"
+[ "$(ask cut.fxtq "SELECT kind, count, is_loss FROM damage WHERE kind = 'truncated_tail'" | tr -d '"\r')" = 'truncated_tail,1,1' ] || fail "damage is not kept"
+head -c 30 bare.pb >nothing.pb
+run 3 fxtq import nothing.pb -o nothing.fxtq
+says "nothing.pb: cut short before its strings"
+[ ! -e nothing.fxtq ] || fail "a store of nothing"
+head -c $(($(wc -c <cpu.pb.gz) / 2)) cpu.pb.gz >cut.pb.gz
+run 3 fxtq import cut.pb.gz -o cutgz.fxtq
+printf 'main;a 3\nno number here\nmain 4\n' >bad.folded
+run 3 fxtq import bad.folded -o bad.fxtq
+says "bad.folded: 1 line without a count"
+[ "$(ask bad.fxtq 'SELECT count(*) FROM profile_sample' 2>/dev/null | tr -d '\r')" = 2 ] || fail "what is readable is not there"
+run 3 fxtq bad.folded 'SELECT 1'
+run 3 fxtq import -q --force cpu.pb.gz -o forced.fxtq
+
+exit $failed
