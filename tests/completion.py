@@ -242,6 +242,9 @@ def cases():
     yield "sampler-capture cpu -o x -- fxtdum", {"fxtdump"}
     yield "sampler-capture heap --interval 64k fxtdum", {"fxtdump"}
     yield "sampler-capture cpu -o x -- fxtdump no", {"notes.txt"}
+    if sys.argv[1] != "bash" or os.environ.get("BASH_COMPLETION"):  # which has what bash itself has not
+        yield "sampler-capture cpu --output=x -F 9 -- fxtdump --jso", {"--json"}
+        yield "sampler-capture heap --output=x:y fxtdump --type=log --hex --sta", {"--stats"}
 
 
 def main():

@@ -9,9 +9,11 @@
 /* Alike in the completions of all programs: a shell keeps the one it read last.  */
 static const char walk[] =
     "# The words up to the cursor as the program will see them: readline splits at = and : too.\n"
+    "# places: where each begins in readline's.\n"
     "_fxt_split() {\n"
     "    local line=${COMP_LINE:0:COMP_POINT} gap piece i\n"
     "    words=()\n"
+    "    places=()\n"
     "    for ((i = 0; i <= COMP_CWORD; i++)); do\n"
     "        piece=${COMP_WORDS[i]}\n"
     "        gap=${line%%[![:space:]]*}\n"
@@ -22,6 +24,7 @@ static const char walk[] =
     "            words[${#words[@]} - 1]+=$piece\n"
     "        else\n"
     "            words+=(\"$piece\")\n"
+    "            places+=(\"$i\")\n"
     "        fi\n"
     "        line=${line#\"$piece\"}\n"
     "    done\n"
@@ -103,9 +106,9 @@ static const char walk[] =
     "    local name\n"
     "    if (($1 < ${#words[@]} - 1)); then\n"
     "        if declare -F _comp_command_offset >/dev/null; then\n"
-    "            _comp_command_offset \"$1\"\n"
+    "            _comp_command_offset \"${places[$1]}\"\n"
     "        elif declare -F _command_offset >/dev/null; then\n"
-    "            _command_offset \"$1\"\n"
+    "            _command_offset \"${places[$1]}\"\n"
     "        else\n"
     "            _fxt_files\n"
     "        fi\n"
@@ -321,7 +324,7 @@ void cli_complete_bash(const struct cli_command *program)
     print_command(program);
     for (size_t i = 0; program->commands && program->commands[i]; i++)
         print_command(program->commands[i]);
-    printf("_%s_main() {\n    local -a words\n    COMPREPLY=()\n    _fxt_split\n",
+    printf("_%s_main() {\n    local -a words places\n    COMPREPLY=()\n    _fxt_split\n",
            cli_identifier(program));
     if (program->commands) {
         printf("    if ((${#words[@]} > 2)); then\n        case ${words[1]} in\n");

@@ -67,7 +67,7 @@ static const char *const examples[] = {
     "A million addresses from a pipe",
     "fxtsym -e vmlinux -if < addresses > names",
     "By build ID, with debug files that lie elsewhere",
-    "fxtsym --symbols ./symbols --build-id 9a3f2c… -ifC 0x1139",
+    "fxtsym --symbols ./symbols --build-id 9a3f2c4d -ifC 0x1139",
     "In llvm-symbolizer's place: one request a line",
     "echo './server 0x4a2f10' | fxtsym --style llvm",
     "A log of Fuchsia's, while it is being written",
