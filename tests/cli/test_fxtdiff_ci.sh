@@ -1,0 +1,112 @@
+#!/bin/sh
+# The jobs of docs/ci.md do what they say: their shell steps, as written there, in a repository with a benchmark.
+set -eu
+cd "$WORK"
+unset GITHUB_WORKSPACE GITHUB_STEP_SUMMARY CI_PROJECT_DIR
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
+    grep -q perf_event err || fail "$(cat err)"
+    echo "SKIP: perf_event_open is not permitted here"
+    exit 0
+fi
+
+# ---- The steps, out of the page ----
+
+cat >steps.py <<'END'
+import re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+github, gitlab = re.findall(r"```yaml\n(.*?)```", page, re.S)
+
+def block(text, key):  # what stands under "key: |" or "key:", less its indentation
+    lines = iter(text.splitlines())
+    for line in lines:
+        found = re.match(rf"( *){key}:( \|)?$", line)
+        if not found:
+            continue
+        inside = []
+        for line in lines:
+            if line.strip() and len(line) - len(line.lstrip()) <= len(found[1]):
+                break
+            inside.append(line)
+        least = min(len(line) - len(line.lstrip()) for line in inside if line.strip())
+        return [line[least:] for line in inside]
+    sys.exit(f"no {key}")
+
+for name, start in (("build", "Build both sides"), ("compare", "Compare")):
+    step = github[github.index(f"- name: {start}"):]
+    script = "\n".join(block(step, "run"))
+    open(f"github-{name}.sh", "w").write(script.replace("${{ github.base_ref }}", "main") + "\n")
+for key in ("script", "after_script"):
+    lines = [re.sub(r"^- ", "", line) for line in block(gitlab, key)]
+    open(f"gitlab-{key}.sh", "w").write("\n".join(lines) + "\n")
+END
+python3 steps.py "$ROOT/docs/ci.md"
+
+# ---- A repository whose change makes one function dearer ----
+
+git init -q -b main upstream
+cd upstream
+git config user.name tests
+git config user.email tests@example.org
+cat >program.c <<'END'
+#include <stdlib.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) static void parse(unsigned long n) { for (unsigned long i = 0; i < n; i++) sink += i; }
+__attribute__((noinline)) static void render(unsigned long n) { for (unsigned long i = 0; i < n; i++) sink += i; }
+int main(int argc, char **argv)
+{
+    srand(argc > 1 && argv[1][0] == 'i' ? 1 : 2);
+    for (int i = 0; i < 300; i++) {
+        parse((unsigned long)rand() % 100000 * PARSE);
+        render((unsigned long)rand() % 300000);
+    }
+}
+END
+# shellcheck disable=SC2016 # variables of make
+printf 'bench-program: program.c\n\t$(CC) -DPARSE=1 -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -o $@ program.c\n' >Makefile
+git add . && git commit -qm 'A benchmark'
+cd ..
+git clone -q upstream checkout
+cd checkout
+git config user.name tests
+git config user.email tests@example.org
+sed -i 's/PARSE=1/PARSE=2/' Makefile
+git commit -qam 'Parse twice as long'
+
+# ---- GitHub ----
+
+GITHUB_WORKSPACE=$PWD
+GITHUB_STEP_SUMMARY=$WORK/summary.md
+export GITHUB_WORKSPACE GITHUB_STEP_SUMMARY
+bash -e ../github-build.sh >../log 2>&1 || fail "GitHub's build: $(cat ../log)"
+status=0
+bash -e ../github-compare.sh >../out 2>../log || status=$? # as the runner does
+[ $status -eq 1 ] || fail "GitHub's comparison: status $status: $(cat ../out ../log)"
+grep -q '^::error file=program.c,line=3,title=fxtdiff function-dearer::parse got dearer' ../out || fail "no annotation: $(cat ../out)"
+grep -q '^### fxtdiff: FAIL' ../summary.md || fail "no summary: $(cat ../summary.md)"
+python3 - <<'END' || fail "no finding in SARIF: $(cat fxtdiff.sarif)"
+import json
+results = json.load(open("fxtdiff.sarif"))["runs"][0]["results"]
+assert any(r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "program.c" for r in results)
+END
+[ "$(find runs -name '*.fxt' | wc -l)" -eq 12 ] || fail "runs to upload: $(ls runs)"
+git worktree remove --force ../base
+rm -rf runs fxtdiff.sarif bench-program
+unset GITHUB_WORKSPACE GITHUB_STEP_SUMMARY
+
+# ---- GitLab ----
+
+CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git merge-base origin/main HEAD)
+CI_PROJECT_DIR=$PWD
+export CI_MERGE_REQUEST_DIFF_BASE_SHA CI_PROJECT_DIR
+status=0
+sh -e ../gitlab-script.sh >../out 2>../log || status=$?
+[ $status -eq 1 ] || fail "GitLab's script: status $status: $(cat ../out ../log)"
+grep -q '<testcase name="parse" classname="fxtdiff.function" file="program.c" line="3"' fxtdiff.xml || fail "no test case: $(cat fxtdiff.xml)"
+sh -e ../gitlab-after_script.sh 2>../log || fail "GitLab's after_script: $(cat ../log)"
+grep -q '^### fxtdiff: FAIL' report.md || fail "no report: $(cat report.md)"
