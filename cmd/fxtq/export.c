@@ -39,6 +39,8 @@ static const char *const examples[] = {
     "fxtq export folded --sample-type inuse_space run.fxtq",
     "The samples of half a second for a data frame",
     "fxtq export csv --time +1s,+1.5s run.fxtq -o half.csv",
+    "The second capture of a store, for other readers of traces",
+    "fxtq export fxt --capture 2 runs.fxtq -o second.fxt",
     NULL,
 };
 
@@ -54,6 +56,7 @@ static const struct format {
     { "pprof", true, store_export_pprof, "profile.proto, for go tool pprof and its friends" },
     { "folded", false, store_export_folded, "a line a stack, for flamegraph.pl and speedscope" },
     { "csv", false, store_export_csv, "a row a sample, for spreadsheets and data frames" },
+    { "fxt", true, store_export_fxt, "one capture as a trace, with addresses for names" },
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -112,7 +115,7 @@ static void check(const struct settings *settings)
     const char *name;
 
     if (!settings->format)
-        cli_usage_error("which format? pprof, folded or csv");
+        cli_usage_error("which format? pprof, folded, csv or fxt");
     name = settings->format->name;
     if (settings->inputs.count == 0)
         cli_usage_error("no store given");
@@ -145,10 +148,18 @@ static int on_steps(void *context)
 
 static void summarize(const struct settings *settings, const struct store_export_counts *counts)
 {
-    cli_note("%s: %s %s of %s samples",
-             settings->output && strcmp(settings->output, "-") != 0 ? settings->output
-                                                                    : "standard output",
-             cli_grouped(counts->rows),
+    const char *where = settings->output && strcmp(settings->output, "-") != 0 ? settings->output
+                                                                               : "standard output";
+
+    if (strcmp(settings->format->name, "fxt") == 0) {
+        cli_note("%s: %s records of %s samples and %s events%s%s%s", where,
+                 cli_grouped(counts->rows), cli_grouped(counts->samples),
+                 cli_grouped(counts->events), counts->left_out ? "; not held as it was: " : "",
+                 counts->left_out ? cli_grouped(counts->left_out) : "",
+                 counts->left_out ? " rows" : "");
+        return;
+    }
+    cli_note("%s: %s %s of %s samples", where, cli_grouped(counts->rows),
              strcmp(settings->format->name, "csv") == 0     ? "rows"
              : strcmp(settings->format->name, "pprof") == 0 ? "entries"
                                                             : "stacks",
@@ -195,15 +206,50 @@ static enum cli_exit write_format(struct settings *settings, struct store *store
     return CLI_OK;
 }
 
-static enum cli_exit export(struct settings *settings, struct store *store) {
+/* FXT has one capture: which ones there are to choose from.  */
+static enum cli_exit check_captures(const struct settings *settings, sqlite3 *db)
+{
+    struct text names = { .bytes = NULL };
+    sqlite3_stmt *row = NULL;
+    unsigned count = 0;
+    enum cli_exit status = CLI_OK;
+
+    if (strcmp(settings->format->name, "fxt") != 0 || settings->filters.capture)
+        return CLI_OK;
+    if (sqlite3_prepare_v2(db, "SELECT id, name FROM main.capture ORDER BY id", -1, &row, NULL) ==
+        SQLITE_OK)
+        while (sqlite3_step(row) == SQLITE_ROW) {
+            const char *name = (const char *)sqlite3_column_text(row, 1);
+
+            if (++count <= 10)
+                text_addf(&names, "%s%lld (%s)", count > 1 ? ", " : "",
+                          (long long)sqlite3_column_int64(row, 0), name ? name : "");
+        }
+    (void)sqlite3_finalize(row);
+    if (count > 1) {
+        cli_error("fxt holds one capture: give --capture with one of %s%s", names.bytes,
+                  count > 10 ? ", ..." : "");
+        status = CLI_USAGE;
+    }
+    free(names.bytes);
+    return status;
+}
+
+static enum cli_exit export_store(struct settings *settings, struct store *store)
+{
     struct cli_output output;
     enum cli_exit status = filters_resolve(&settings->filters, store_sqlite(store));
 
-    if (status == CLI_OK) status = cli_output_open(&output, settings->output);
-    if (status != CLI_OK) return status;
+    if (status == CLI_OK)
+        status = check_captures(settings, store_sqlite(store));
+    if (status == CLI_OK)
+        status = cli_output_open(&output, settings->output);
+    if (status != CLI_OK)
+        return status;
     interrupt_catch();
     status = write_format(settings, store, &output);
-    if (status == CLI_OK || output.failed) return cli_worse(status, cli_output_commit(&output));
+    if (status == CLI_OK || output.failed)
+        return cli_worse(status, cli_output_commit(&output));
     cli_output_abort(&output);
     return status;
 }
@@ -229,7 +275,7 @@ const struct cli_command fxtq_export = {
     .word_title = "Formats",
     .rest = CLI_STORE,
     .run = run,
-    .brief = "write captures as pprof, folded stacks or CSV",
+    .brief = "write captures as pprof, folded stacks, CSV or FXT",
 };
 
 static int run(char **argv)
@@ -246,7 +292,7 @@ static int run(char **argv)
     check(&settings);
     status = source_open_all(&source, &settings.inputs);
     if (source.store)
-        status = cli_worse(status, export(&settings, source.store));
+        status = cli_worse(status, export_store(&settings, source.store));
     source_close(&source);
     filters_release(&settings.filters);
     free(settings.inputs.items);

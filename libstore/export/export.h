@@ -7,6 +7,7 @@
  *   text.c     stacks as text; buffered output
  *   folded.c   folded stacks
  *   csv.c      rows as CSV
+ *   fxt.h      a capture as FXT
  *
  * Ids of a store are dense; what has gaps, or refers to what is not there, is corrupt.  */
 #ifndef STORE_EXPORT_EXPORT_H
