@@ -3,10 +3,7 @@
 set -eu
 cd "$WORK"
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 . "$ROOT/tests/cli/perf.sh"
 if ! perf record -q -e task-clock:u -F 4000 -g -o probe.data -- true >err 2>&1; then

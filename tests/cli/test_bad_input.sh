@@ -4,10 +4,7 @@
 set -eu
 cd "$WORK"
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 fxtgen=$O/bench/fxtgen
 mkdir out
 

@@ -3,10 +3,7 @@
 set -eu
 cd "$WORK"
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 . "$ROOT/tests/cli/perf.sh"
 

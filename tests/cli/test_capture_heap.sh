@@ -7,10 +7,7 @@ mkdir tmp
 TMPDIR=$PWD/tmp
 export TMPDIR
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 expect() { # expect STATUS COMMAND...
     wanted=$1
     shift

@@ -6,10 +6,7 @@ XDG_RUNTIME_DIR=$WORK/run
 export XDG_RUNTIME_DIR
 mkdir -m 700 run
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 . "$ROOT/tests/cli/perf.sh"
 

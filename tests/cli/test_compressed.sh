@@ -3,10 +3,7 @@
 set -eu
 cd "$WORK"
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 fxtgen=$O/bench/fxtgen
 
 "$fxtgen" --count 20000 --stacks 500 --threads 4 --processes 2 >trace.fxt

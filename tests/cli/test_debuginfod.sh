@@ -3,10 +3,7 @@
 # budget, cached, and found in the cache without a server.
 set -eu
 
-fail() {
-    echo "FAIL: $1"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 if ! debuginfod --version >/dev/null 2>&1; then
     echo 'SKIP: debuginfod is not here'

@@ -3,10 +3,7 @@
 set -eu
 cd "$WORK"
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 flamegraph=$(command -v flamegraph.pl || echo /usr/share/perl5/Devel/NYTProf/flamegraph.pl)
 
 draw() { # draw FOLDED: to ./svg, and "NAME VALUE" of every box, drawn or too narrow to, to ./boxes

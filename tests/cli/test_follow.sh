@@ -2,10 +2,7 @@
 # fxtdump --follow: records as they are written, and an end that is no damage.
 set -eu
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
 "$O/bench/fxtgen" --kind spans --count 200 >whole.fxt
 fxtdump --json whole.fxt >whole.json

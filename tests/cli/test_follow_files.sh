@@ -2,10 +2,7 @@
 # fxtdump --follow on packed files, and on files that are deleted, cut or replaced while they are followed.
 set -eu
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
 "$O/bench/fxtgen" --kind spans --count 200 >whole.fxt
 fxtdump --json whole.fxt >whole.json

@@ -2,10 +2,7 @@
 # fxt2pprof --symbols takes files, trees, folders and kallsyms; without them names come from where the object was.
 set -eu
 
-fail() {
-    echo "FAIL: $1"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 cd "$WORK"
 HOME=$WORK

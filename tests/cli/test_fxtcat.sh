@@ -2,10 +2,7 @@
 # fxtcat: what comes out says what went in, judged by a reader of JSON that knows nothing of tables.
 set -eu
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
 mkdir traces out
 "$ROOT/testdata/fxtdump/make" out traces

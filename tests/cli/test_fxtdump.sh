@@ -2,10 +2,7 @@
 # fxtdump: golden outputs, the JSON contract of docs/fxtdump.md, messages and exit statuses.
 set -eu
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$ROOT"
 mkdir "$WORK/out" "$WORK/traces"
 testdata/fxtdump/make "$WORK/out" "$WORK/traces"

@@ -4,10 +4,7 @@ set -eu
 fxtgen=$O/bench/fxtgen
 cd "$WORK"
 
-fail() {
-    echo "$1"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 # Step through the records by their size fields.  Prints what was met as "TYPE WORDS" lines, type 15 with
 # its 32-bit size and runs of zero words as "zero N"; fails if the last record does not end with the file.

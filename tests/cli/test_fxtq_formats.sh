@@ -2,10 +2,7 @@
 # Formats are those of the sqlite3 shell where it has the same, and what the manual says where they differ.
 set -eu
 
-fail() {
-    echo "FAIL: $1"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 cd "$WORK"
 fxtq schema >schema.sql

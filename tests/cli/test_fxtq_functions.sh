@@ -2,10 +2,7 @@
 # The SQL functions give what Python makes of the same store, in fxtq and, as an extension, in the stock sqlite3 shell.
 set -eu
 
-fail() {
-    echo "FAIL: $1"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 cd "$WORK"
 python3 "$ROOT/tests/tools/query_store.py" "$ROOT/schemas/store.sql" drawn.fxtq 1 600

@@ -2,10 +2,7 @@
 # fxtq import: what a store says of a generated trace, against what the generator says; once, twice, in parts, damaged.
 set -eu
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
 fxtq=$O/bin/fxtq
 sql() { sqlite3 "$@"; }

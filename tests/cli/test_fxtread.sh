@@ -4,10 +4,7 @@ set -eu
 PATH=$O/bin:$O/bench:$PATH
 cd "$WORK"
 
-fail() {
-    echo "$1"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 field() {
     tr ' ' '\n' <"$1" | awk -F= -v key="$2" '$1 == key { print $2 }'

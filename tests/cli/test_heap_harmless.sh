@@ -9,10 +9,7 @@ mkdir tmp
 TMPDIR=$PWD/tmp
 export TMPDIR
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 number() { # number NAME: of the last heap_check
     sed -n "s/^$1=//p" checked
 }

@@ -4,10 +4,7 @@
 set -eu
 cd "$WORK"
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 seeds=$(awk 'BEGIN { for (i = 0; i < 200; i++) printf "S(%d) ", i }')
 for unwind in cfi fp; do

@@ -3,10 +3,7 @@
 # with the loadable extension.
 set -u
 
-fail() {
-    printf '%s\n' "$*"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 export PYTHONDONTWRITEBYTECODE=1
 store=$WORK/store.fxtq

@@ -2,10 +2,7 @@
 # pprof files and folded stacks of other tools: what is read is all there is, as protoc, Go's pprof and flamegraph.pl see it.
 set -eu
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
 HOME=$WORK
 PPROF_TMPDIR=$WORK

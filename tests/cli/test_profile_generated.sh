@@ -2,10 +2,7 @@
 # Profiles of generated traces are what the generator says they are.
 set -eu
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
 fxtgen=$O/bench/fxtgen
 

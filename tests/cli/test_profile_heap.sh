@@ -4,10 +4,7 @@ set -eu
 cd "$WORK"
 fxtgen=$O/bench/fxtgen
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 # What sampling makes of known numbers: all blocks of a stack have one size, so n of S bytes count w n and w n S with
 # w = 1 / (1 - e^(-S/R)).  Truth: stack, objects and bytes allocated, in use, released.

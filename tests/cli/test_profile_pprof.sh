@@ -2,10 +2,7 @@
 # pprof profiles: every field of a small one, and what Go's pprof thinks of larger ones.
 set -eu
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$ROOT"
 
 # Every field, as protoc reads it.  testdata/profile/README.md tells how the golden files are made.

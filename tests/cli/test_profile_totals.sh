@@ -7,10 +7,7 @@ if [ ! -d "$data" ]; then
     echo "SKIP: real FXT traces are not here"
     exit 0
 fi
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 HOME=$WORK
 export HOME

@@ -4,10 +4,7 @@
 set -eu
 cd "$WORK"
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 # make.py writes regions and buffers as docs/formats/zx-sampler.md section 3 and trace-provider.md section 3 have them.
 cat >make.py <<'PY'

@@ -4,10 +4,7 @@
 set -eu
 KILLS=${KILLS:-200} # of new stores, and as many of appends
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
 fxtq=$O/bin/fxtq
 "$O/bench/fxtgen" --count 30000 --stacks 3000 >one.fxt

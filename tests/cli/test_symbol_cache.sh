@@ -2,10 +2,7 @@
 # The symbol cache through fxt2pprof: the same output with it and without, whatever happens to it.
 set -eu
 
-fail() {
-    echo "FAIL: $1"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 cd "$WORK"
 HOME=$WORK/home

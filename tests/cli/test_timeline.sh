@@ -2,10 +2,7 @@
 # A store has the timeline that an oracle works out of the same trace, slowly and in memory.
 set -u
 
-fail() {
-    printf '%s\n' "$*"
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 export PYTHONDONTWRITEBYTECODE=1
 

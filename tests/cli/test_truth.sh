@@ -3,10 +3,7 @@
 set -eu
 cd "$WORK"
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 
 # The judge first: it must take what is right and refuse what is wrong.
 chi2() { # chi2 fit|two FILE: status and figures of the test

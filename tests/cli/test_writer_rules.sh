@@ -3,10 +3,7 @@
 # them; and reading, writing and reading again.
 set -eu
 
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
 rules=$ROOT/tests/fxt_rules.py
 fxtgen=$O/bench/fxtgen
