@@ -32,6 +32,17 @@ static bool fail(struct job *job, enum cli_exit status, const char *message)
     return false;
 }
 
+/* What SQLite refused last.  */
+static bool fail_sqlite(struct job *job)
+{
+    int code = sqlite3_errcode(job->db);
+    bool memory = (code & 0xff) == SQLITE_NOMEM ||
+                  sqlite3_extended_errcode(job->db) == SQLITE_IOERR_NOMEM;
+
+    return fail(job, memory ? CLI_ENVIRONMENT : CLI_DAMAGED,
+                memory ? "out of memory" : sqlite3_errmsg(job->db));
+}
+
 static bool check(struct job *job, enum profile_status status, const struct profile_error *error)
 {
     return status == PROFILE_OK || fail(job, CLI_ENVIRONMENT, error->message);
@@ -73,7 +84,7 @@ static bool each(struct job *job, const char *sql, sqlite3_int64 argument,
     (void)sqlite3_finalize(row);
     if (code == SQLITE_DONE || job->failed)
         return !job->failed;
-    return fail(job, code == SQLITE_NOMEM ? CLI_ENVIRONMENT : CLI_DAMAGED, sqlite3_errmsg(job->db));
+    return fail_sqlite(job);
 }
 
 /* ---- Stacks ---- */
@@ -179,7 +190,7 @@ static bool load_frames(struct job *job)
     (void)sqlite3_finalize(row);
     (void)sqlite3_finalize(names);
     free(lines);
-    return !job->failed && (code == SQLITE_OK || fail(job, CLI_DAMAGED, sqlite3_errmsg(job->db)));
+    return !job->failed && (code == SQLITE_OK || fail_sqlite(job));
 }
 
 static bool take_callsite(struct job *job, sqlite3_stmt *row)
@@ -228,7 +239,7 @@ static bool choose_type(struct job *job, sqlite3_int64 capture, sqlite3_int64 *t
             "AND (?2 IS NULL OR t.type = ?2 OR (?2 = 'samples' AND t.type = 'cpu')) GROUP BY t.id "
             "ORDER BY t.type = 'cpu' DESC, t.type = 'inuse_space' DESC, t.id LIMIT 1",
             -1, &row, NULL) != SQLITE_OK)
-        return fail(job, CLI_DAMAGED, sqlite3_errmsg(job->db));
+        return fail_sqlite(job);
     (void)sqlite3_bind_int64(row, 1, capture);
     (void)sqlite3_bind_text(row, 2, wanted, -1, SQLITE_STATIC);
     if (sqlite3_step(row) == SQLITE_ROW) {
@@ -275,7 +286,7 @@ static bool add_costs(struct job *job, struct diff_run *run, sqlite3_int64 captu
         }
     }
     (void)sqlite3_finalize(row);
-    return !job->failed && (code == SQLITE_DONE || fail(job, CLI_DAMAGED, sqlite3_errmsg(job->db)));
+    return !job->failed && (code == SQLITE_DONE || fail_sqlite(job));
 }
 
 static bool take_capture(struct job *job, sqlite3_stmt *row, enum diff_side side,
@@ -321,7 +332,7 @@ static bool take_captures(struct job *job, enum diff_side side, const char *stor
     }
     (void)sqlite3_finalize(row);
     if (!job->failed && code != SQLITE_DONE)
-        return fail(job, CLI_DAMAGED, sqlite3_errmsg(job->db));
+        return fail_sqlite(job);
     return !job->failed && (any || fail(job, CLI_USAGE, "the store has no such capture"));
 }
 
