@@ -99,7 +99,7 @@ static int start(struct run *run)
     if (!output_open(&run->output, run->options.output))
         return fail(run->options.output);
     if (!server_open(&run->server, &run->recorder))
-        return fail("cannot listen");
+        return fail("cannot listen in $TMPDIR, or /tmp");
     status = prepare_target(run);
     if (status == 0)
         status = start_trace(run);

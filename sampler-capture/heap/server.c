@@ -45,7 +45,9 @@ static bool map_losses(struct server *server)
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    if (ftruncate(fd, sizeof *server->losses) == 0)
+    /* All of it, now: a disk that is full later would end who writes there.  */
+    errno = posix_fallocate(fd, 0, sizeof *server->losses);
+    if (errno == 0)
         memory = mmap(NULL, sizeof *server->losses, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     cause = errno;
     (void)close(fd);

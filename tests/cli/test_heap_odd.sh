@@ -49,6 +49,18 @@ for what in attributes small-stack destructors cancel coroutines handlers jit wr
 done
 [ -z "$(ls tmp)" ] || fail "left over: $(ls tmp)"
 
+# No room for the files of the capture: a sentence, and nobody is ended by a page that is not there.
+mkdir small
+if mount -t tmpfs -o size=64k none small 2>/dev/null; then
+    status=0
+    TMPDIR=$PWD/small sampler-capture heap -o small.fxt -- true >out 2>err || status=$?
+    left=$(ls small)
+    umount small
+    [ $status -eq 125 ] || fail "small: status $status: $(cat err)"
+    says "No space left on device"
+    [ -z "$left" ] || fail "small: left over: $left"
+fi
+
 # An allocator that is linked in.
 cat >own.c <<'EOF2'
 #include <stddef.h>
