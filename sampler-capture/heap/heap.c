@@ -27,9 +27,9 @@ enum {
 /* The trace is written at least that often.  */
 #define ROUND_MS 100
 /* After a round with few messages the senders are left alone for a moment, so that not each of
- * their messages wakes us up; a socket holds some hundred.  */
+ * their messages wakes us up, at their cost; a socket holds some hundred.  */
 #define FEW      64
-#define PAUSE_NS 5000000
+#define PAUSE_MS 20
 
 struct run {
     struct heap_options options;
@@ -117,7 +117,6 @@ static int start(struct run *run)
 /* Until the command has ended.  False when the trace cannot go on.  */
 static bool work(struct run *run)
 {
-    const struct timespec pause = { 0, PAUSE_NS };
     struct pollfd polled[] = {
         { .fd = run->command.signal_fd, .events = POLLIN },
         { .fd = server_fd(&run->server), .events = POLLIN },
@@ -142,7 +141,7 @@ static bool work(struct run *run)
                 return false;
         }
         if (polled[1].revents && run->server.packets - before < FEW)
-            (void)nanosleep(&pause, NULL);
+            (void)poll(polled, 1, PAUSE_MS); /* but not when the command ends */
     }
 }
 
