@@ -128,4 +128,31 @@ cp checked before
 expect 0 env FXT_HEAP_SEED=5 sampler-capture heap --interval 2000 --compress -o leak.fxt -- ./heapwork leak 5000
 heap_check leak.fxt heapwork >checked
 [ "$(number allocations)" = "$(sed -n 's/^allocations=//p' before)" ] || fail "seed: $(cat before checked)"
+# The same of operators new, which malloc counts while nothing is due: 40,000 of each kind, half of them deleted.
+cat >newleak.cc <<'EOF2'
+#include <new>
+template <typename T> static T *keep(T *address)
+{
+    __asm__ volatile("" : "+r"(address) : : "memory");
+    return address;
+}
+template <typename F> __attribute__((noinline)) static void leak(F allocate)
+{
+    for (int i = 0; i < 40000; i++)
+        if (char *block = keep(allocate()); i % 2)
+            ::operator delete(block);
+}
+int main()
+{
+    leak([] { return static_cast<char *>(::operator new(100)); });
+    leak([] { return static_cast<char *>(::operator new[](200)); });
+    leak([] { return static_cast<char *>(::operator new(300, std::nothrow)); });
+    leak([] { return static_cast<char *>(::operator new(512, std::align_val_t{ 64 })); });
+}
+EOF2
+c++ -O1 -g -std=c++17 -faligned-new -o newleak newleak.cc
+expect 0 env FXT_HEAP_SEED=7 sampler-capture heap --interval 2000 -o newleak.fxt -- ./newleak
+sound newleak.fxt newleak
+grep '^site' checked | awk '{ n++; if ($5 < 37000 || $5 > 43000 || $8 < 18000 || $8 > 22000) exit 1; bytes += $6 } END { exit n != 4 || bytes < 42e6 || bytes > 47e6 }' ||
+    fail "newleak: $(cat checked)"
 [ -z "$(ls tmp)" ] || fail "left over: $(ls tmp)"

@@ -137,6 +137,23 @@ static const char *const operator_names[OPERATORS] = {
 
 static void *real_operators[OPERATORS];
 
+/* They are those of GCC's library, whose operator new calls malloc each time, and asks it for no
+ * more than LIBRARY_ADDS bytes beyond what it is asked for, where no alignment is wanted.  */
+static bool is_library_known;
+#define LIBRARY_ADDS 1
+
+static bool know_library(void)
+{
+    static const char name[] = "libstdc++.so";
+    Dl_info info;
+    const char *slash;
+
+    if (!real_operators[NEW] || !dladdr(real_operators[NEW], &info) || !info.dli_fname)
+        return false;
+    slash = strrchr(info.dli_fname, '/');
+    return strncmp(slash ? slash + 1 : info.dli_fname, name, sizeof name - 1) == 0;
+}
+
 /* Called for the first allocation, when there is one thread; not later, since the loader's lock
  * could be held by a thread that waits for this one.  */
 static void find_real(void)
@@ -166,6 +183,7 @@ static void find_real(void)
     real.free = early.used ? free_early_too : later.free;
     for (size_t i = 0; i < OPERATORS && (i == 0 || real_operators[0]); i++)
         real_operators[i] = dlsym(RTLD_NEXT, operator_names[i]);
+    is_library_known = know_library();
     (void)dlerror(); /* what was not found is no business of the program's */
     shim_thread.inside = false;
 }
@@ -401,10 +419,13 @@ static __attribute__((noinline)) void *new_without_library(enum operator_index i
 }
 
 /* The second argument is an alignment, or the address of std::nothrow, or there is none; a third is
- * that address again, which the real ones do not look at.  All go in registers.  */
-static inline void *new_any(enum operator_index index, size_t size, size_t alignment, void *caller)
+ * that address again, which the real ones do not look at.  All go in registers.  The hooks end with
+ * a jump here, so this returns to their caller.  */
+static __attribute__((noinline)) void *new_slowly(enum operator_index index, size_t size,
+                                                  size_t alignment)
 {
     struct moment before = now();
+    void *caller = __builtin_return_address(0);
     uintptr_t own_frame = (uintptr_t)__builtin_frame_address(0);
     bool outermost = shim_thread.outer_frame <= own_frame; /* new[] calls new */
     void *address;
@@ -420,6 +441,17 @@ static inline void *new_any(enum operator_index index, size_t size, size_t align
     return counted(before, address, size);
 }
 
+/* Where nothing can be due, malloc counts what the library asks it for.  */
+static inline void *new_any(enum operator_index index, size_t size, size_t alignment)
+{
+    if (index < NEW_ALIGNED &&
+        __builtin_expect(shim_thread.left > LIBRARY_ADDS &&
+                             shim_thread.left - LIBRARY_ADDS > size && is_library_known,
+                         1))
+        return ((new_fn)real_operators[index])(size, alignment);
+    return new_slowly(index, size, alignment);
+}
+
 static inline void delete_any(enum operator_index index, void *address, size_t a, size_t b)
 {
     if (__builtin_expect(shim_live_maybe(address), 0))
@@ -430,11 +462,11 @@ static inline void delete_any(enum operator_index index, void *address, size_t a
         free(address);
 }
 
-#define OPERATOR_NEW(name, index)                                            \
-    HOOK void *name(size_t size, size_t alignment);                          \
-    HOOK void *name(size_t size, size_t alignment)                           \
-    {                                                                        \
-        return new_any(index, size, alignment, __builtin_return_address(0)); \
+#define OPERATOR_NEW(name, index)                   \
+    HOOK void *name(size_t size, size_t alignment); \
+    HOOK void *name(size_t size, size_t alignment)  \
+    {                                               \
+        return new_any(index, size, alignment);     \
     }
 
 #define OPERATOR_DELETE(name, index)                   \
