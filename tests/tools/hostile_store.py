@@ -66,13 +66,13 @@ LIES = {
     "modules with ids far away": "INSERT INTO module(id, name) VALUES (4000000000, 'x')",
     "threads with ids far away": "INSERT INTO thread(id, upid, koid) VALUES (260000000, 1, 1)",
     "processes with ids far away": "INSERT INTO process(id, capture_id, koid) VALUES (4000000000, 1, 1)",
-    "ids at the end": "INSERT INTO string VALUES (9223372036854775807, 'x'); INSERT INTO cpu_sample(id, ts, utid, callsite_id) VALUES (9223372036854775807, 1, 1, 1)",
+    "ids at the end": "INSERT INTO string(id, text) VALUES (9223372036854775807, 'x'); INSERT INTO cpu_sample(id, ts, utid, callsite_id) VALUES (9223372036854775807, 1, 1, 1)",
     "ids below zero": "UPDATE thread SET id = -id, upid = -upid; UPDATE process SET id = -id; UPDATE callsite SET frame_id = -frame_id WHERE id = 9",
     "no rows at all": "".join("DELETE FROM %s;" % t for t in ("capture callsite frame symbol string module process thread cpu_sample callsite_sum sample_type").split()),
-    "a deep stack": "DELETE FROM callsite; DELETE FROM callsite_sum; INSERT INTO callsite WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) "
-                    "SELECT i, nullif(i - 1, 0), 1 + i % 100, i - 1 FROM n; INSERT INTO callsite_sum SELECT 1, 1, 1, id, 1, 1000 FROM callsite",
-    "a wide stack": "DELETE FROM callsite; DELETE FROM callsite_sum; INSERT INTO callsite WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) "
-                    "SELECT i, iif(i = 1, NULL, 1), 1 + i % 100, i > 1 FROM n; INSERT INTO callsite_sum SELECT 1, 1, 1, id, 1, 1000 FROM callsite",
+    "a deep stack": "DELETE FROM callsite; DELETE FROM callsite_sum; INSERT INTO callsite(id, parent_id, frame_id, depth) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) "
+                    "SELECT i, nullif(i - 1, 0), 1 + i % 100, i - 1 FROM n; INSERT INTO callsite_sum(capture_id, sample_type_id, upid, callsite_id, n, value) SELECT 1, 1, 1, id, 1, 1000 FROM callsite",
+    "a wide stack": "DELETE FROM callsite; DELETE FROM callsite_sum; INSERT INTO callsite(id, parent_id, frame_id, depth) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) "
+                    "SELECT i, iif(i = 1, NULL, 1), 1 + i % 100, i > 1 FROM n; INSERT INTO callsite_sum(capture_id, sample_type_id, upid, callsite_id, n, value) SELECT 1, 1, 1, id, 1, 1000 FROM callsite",
     "many inlined functions": "INSERT OR REPLACE INTO symbol(frame_id, inline_depth, function, quality) WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
                               "SELECT 1, i, 1, 4 FROM n",
     "counts at the end": "UPDATE callsite_sum SET n = 9223372036854775807, value = 9223372036854775807",
@@ -93,10 +93,10 @@ LIES = {
     "files to read": "UPDATE module SET name = '/dev/zero', build_id = NULL WHERE id = 1; UPDATE module SET name = '%s/fifo', build_id = NULL WHERE id = 2; "
                      "UPDATE module SET name = '/proc/self/mem' WHERE id = 4" % os.getcwd(),
     "build IDs that are none": "UPDATE module SET build_id = '../../../../etc/passwd'; UPDATE module SET build_id = hex(zeroblob(100000)) WHERE id = 2",
-    "many sample types": "WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO sample_type SELECT i, 't' || i, 'u' FROM n; "
-                         "INSERT OR IGNORE INTO callsite_sum SELECT 1, id, 1, 1, 1, 1 FROM sample_type",
+    "many sample types": "WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO sample_type(id, type, unit) SELECT i, 't' || i, 'u' FROM n; "
+                         "INSERT OR IGNORE INTO callsite_sum(capture_id, sample_type_id, upid, callsite_id, n, value) SELECT 1, id, 1, 1, 1, 1 FROM sample_type",
     "sample types of no name": "DELETE FROM sample_type WHERE id > 1; UPDATE sample_type SET type = '', unit = ''",
-    "the same twice": "INSERT INTO frame SELECT id + (SELECT max(id) FROM frame), module_id, vaddr FROM frame; INSERT INTO callsite SELECT id + (SELECT max(id) FROM callsite), parent_id, frame_id, depth FROM callsite",
+    "the same twice": "INSERT INTO frame(id, module_id, vaddr) SELECT id + (SELECT max(id) FROM frame), module_id, vaddr FROM frame; INSERT INTO callsite(id, parent_id, frame_id, depth) SELECT id + (SELECT max(id) FROM callsite), parent_id, frame_id, depth FROM callsite",
     "UTF-16": None,
 }
 
