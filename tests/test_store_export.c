@@ -290,8 +290,8 @@ static const char *const lies[] = {
     "UPDATE arg SET type = 6, value = NULL",
     "UPDATE arg SET key_id = 99",
     "UPDATE arg SET type = 6, value = zeroblob(100000)",
-    "WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 100) "
-    "INSERT INTO arg SELECT 1, i, 3, 1, i FROM n",
+    ("WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 100) "
+     "INSERT INTO arg SELECT 1, i, 3, 1, i FROM n"),
     "UPDATE provider SET provider_id = 1e15, name = '', lost = 9223372036854775807",
     "UPDATE provider SET name = 'cpu-99999999999999999999'",
     "UPDATE loss SET count = -1, name = 'ring'  WHERE name = 'ring'",
@@ -304,19 +304,20 @@ static const char *const lies[] = {
     "UPDATE event_name SET name = printf('%.*c', 40000, 'x')",
     "DROP TABLE cpu_sample",
     "DROP TABLE capture; CREATE TABLE capture (id, first_sample_id, sample_count)",
-    "DROP TABLE process; CREATE TABLE process (id, capture_id, koid, name); "
-    "INSERT INTO process VALUES ('a', x'00', 1.5, 2)",
-    "DROP TABLE thread; CREATE VIEW thread AS SELECT 1 AS id, NULL AS upid, NULL AS koid, NULL AS "
-    "name",
-    "DROP TABLE slice_data; CREATE TABLE slice_data (id, ts, dur, track_id, name_id, parent_id, "
-    "arg_set_id, instant, async_id); INSERT INTO slice_data VALUES (1, 'x', x'', 1, 1, 'p', 1.5, "
-    "NULL, 'y')",
-    "DROP TABLE heap_event; CREATE TABLE heap_event (id, ts, freed, free_ts, upid, address, size, "
-    "objects, bytes, callsite_id, free_callsite_id); INSERT INTO heap_event VALUES ('a', 'b', 'c', "
-    "'d', 'e', 'f', 'g', 'h', 'i', 'j', 'k')",
-    "DROP TABLE cpu_sample; CREATE TABLE cpu_sample (id INTEGER, ts, cpu, utid, callsite_id, "
-    "weight); INSERT INTO cpu_sample VALUES (1, 'x', 'y', 1, 5, 'z'), (2, NULL, NULL, NULL, NULL, "
-    "NULL)",
+    ("DROP TABLE process; CREATE TABLE process (id, capture_id, koid, name); "
+     "INSERT INTO process VALUES ('a', x'00', 1.5, 2)"),
+    ("DROP TABLE thread; CREATE VIEW thread AS SELECT 1 AS id, NULL AS upid, NULL AS koid, NULL AS "
+     "name"),
+    ("DROP TABLE slice_data; CREATE TABLE slice_data (id, ts, dur, track_id, name_id, parent_id, "
+     "arg_set_id, instant, async_id); INSERT INTO slice_data VALUES (1, 'x', x'', 1, 1, 'p', 1.5, "
+     "NULL, 'y')"),
+    ("DROP TABLE heap_event; CREATE TABLE heap_event (id, ts, freed, free_ts, upid, address, size, "
+     "objects, bytes, callsite_id, free_callsite_id); INSERT INTO heap_event VALUES ('a', 'b', "
+     "'c', "
+     "'d', 'e', 'f', 'g', 'h', 'i', 'j', 'k')"),
+    ("DROP TABLE cpu_sample; CREATE TABLE cpu_sample (id INTEGER, ts, cpu, utid, callsite_id, "
+     "weight); INSERT INTO cpu_sample VALUES (1, 'x', 'y', 1, 5, 'z'), (2, NULL, NULL, NULL, NULL, "
+     "NULL)"),
 };
 
 /* Whatever the store says: a status with a sentence, and nothing else.  */

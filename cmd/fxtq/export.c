@@ -112,18 +112,18 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
 /* Options that would do nothing.  */
 static void check(const struct settings *settings)
 {
-    const char *name;
+    const char *name = settings->format ? settings->format->name : NULL;
+    bool binary = settings->format && settings->format->binary;
 
-    if (!settings->format)
+    if (!name)
         cli_usage_error("which format? pprof, folded, csv or fxt");
-    name = settings->format->name;
     if (settings->inputs.count == 0)
         cli_usage_error("no store given");
     if (settings->options.root != PROFILE_ROOT_PROCESS && strcmp(name, "folded") != 0)
         cli_usage_error("--root is for folded stacks");
     if (settings->options.table != STORE_CSV_ANY && strcmp(name, "csv") != 0)
         cli_usage_error("--table is for csv");
-    if (settings->format->binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
+    if (binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
         isatty(STDOUT_FILENO))
         cli_usage_error("%s is nothing for a terminal: give -o FILE", name);
 }

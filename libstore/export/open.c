@@ -146,7 +146,8 @@ static enum store_status copy_text(struct export *export, sqlite3_stmt *row, int
     copy = malloc(strlen(text) + 1);
     if (!copy)
         return store_no_memory(export->error);
-    *out = memcpy(copy, text, strlen(text) + 1);
+    memcpy(copy, text, strlen(text) + 1);
+    *out = copy;
     return STORE_OK;
 }
 

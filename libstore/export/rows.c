@@ -157,7 +157,7 @@ static enum store_status read_heap(struct export *export, sqlite3_stmt *from,
                                    struct export_row *row)
 {
     bool has_freed;
-    int64_t freed;
+    int64_t freed = 0;
     enum store_status status;
 
     row->id = sqlite3_column_int64(from, 0);

@@ -151,6 +151,13 @@ says 'is a store: of several inputs all must be traces'
 run 4 fxtq export folded not.there
 run 4 fxtq export folded sampler.fxtq -o /dev/full
 says 'No space left'
+# SIGINT ends it by that signal, and leaves no file.
+generate --count 300000 >long.fxt
+fxtq import -q long.fxt -o long.fxtq
+status=0
+(trap - INT; exec timeout --preserve-status -s INT 0.2 fxtq export csv -q long.fxtq -o long.csv) >out 2>err || status=$?
+[ $status -eq 130 ] || [ $status -eq 0 ] || fail "SIGINT: status $status: $(cat err)"
+[ $status -eq 0 ] || [ ! -e long.csv ] || fail "a file although it was interrupted"
 run 4 fxtq export csv sampler.fxtq -o no/such/folder.csv
 [ "$(ls ./*.csv.?????? 2>/dev/null)" = "" ] || fail "temporary files are left"
 # A reader that goes away ends it without a word.

@@ -46,10 +46,10 @@ round() {
 rounds=0 compared=0
 
 for kind in sampler region heap spans events sched; do
-    generate --kind=$kind --count 2000 --stacks 200 >$kind.fxt
+    generate --kind=$kind --count 1500 --stacks 150 >$kind.fxt
     round $kind.fxt
 done
-generate --kind=profiler --count 2000 --stacks 200 >profiler.fxt
+generate --kind=profiler --count 1500 --stacks 150 >profiler.fxt
 round profiler.fxt 1,11 # no provider, and threads without their processes, as the trace
 generate --kind=events --args 3 --count 2000 >args.fxt
 round args.fxt
