@@ -7,7 +7,6 @@
 
 #include "libstore/internal.h"
 #include "tests/support/allocation.h"
-#include "tests/support/describe.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"
 
@@ -15,19 +14,7 @@
 static enum store_status import(struct store *store, const char *log,
                                 struct store_profile_result *result, struct store_error *error)
 {
-    struct store_import_options options = { .size = sizeof options, .name = "log" };
-    struct source source = { .bytes = (const uint8_t *)log, .left = strlen(log) };
-    const struct fxt_input_options from = {
-        .size = sizeof from, .read = read_source, .context = &source, .as_stream = true
-    };
-    struct fxt_input *input;
-    enum store_status status;
-
-    if (fxt_input_open(&from, &input, NULL) != FXT_OK)
-        return store_fail(error, STORE_NO_MEMORY, "out of memory");
-    status = store_import_profile(store, &options, input, STORE_PROFILE_MARKUP, result, error);
-    fxt_input_close(input);
-    return status;
+    return import_bytes(store, STORE_PROFILE_MARKUP, log, strlen(log), result, error);
 }
 
 static struct store_profile_result import_well(struct store *store, const char *log)
@@ -76,7 +63,7 @@ START_TEST(makes_a_sample_of_every_backtrace)
                    "samples/count 1 1;samples/count 2 2;");
     ck_assert_rows(store, "SELECT value FROM profile_value", "1;1;1;");
     ck_assert_rows(store, "SELECT format || ' ' || name || ' ' || record_count FROM capture",
-                   "markup log 3;");
+                   "markup bytes 3;");
     ck_assert_rows(store, "SELECT koid || coalesce(name, '') FROM process", "0;");
     ck_assert_int_eq(row_number(store, "SELECT count(*) FROM thread"), 0);
     ck_assert_rows(store,

@@ -10,52 +10,7 @@
 #include "libstore/internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/pprof_meaning.h"
-
-static struct store *new_store(const char *path)
-{
-    struct store_error error = { .status = STORE_OK };
-    struct store *store = NULL;
-
-    ck_assert_msg(store_create(path, NULL, &store, &error) == STORE_OK, "%s", error.message);
-    return store;
-}
-
-struct piece {
-    const uint8_t *next;
-    size_t left;
-};
-
-static ptrdiff_t read_piece(void *context, void *buffer, size_t size)
-{
-    struct piece *piece = context;
-
-    size = size < piece->left ? size : piece->left;
-    if (size > 0)
-        memcpy(buffer, piece->next, size);
-    piece->next += size;
-    piece->left -= size;
-    return (ptrdiff_t)size;
-}
-
-/* No assertions inside.  */
-static enum store_status import(struct store *store, enum store_profile_format format,
-                                const void *bytes, size_t length,
-                                struct store_profile_result *result, struct store_error *error)
-{
-    struct store_import_options options = { .size = sizeof options, .name = "a.pb.gz" };
-    struct piece piece = { bytes, length };
-    struct fxt_input_options from = {
-        .size = sizeof from, .read = read_piece, .context = &piece, .as_stream = true
-    };
-    struct fxt_input *input;
-    enum store_status status;
-
-    if (fxt_input_open(&from, &input, NULL) != FXT_OK)
-        return store_no_memory(error);
-    status = store_import_profile(store, &options, input, format, result, error);
-    fxt_input_close(input);
-    return status;
-}
+#include "tests/support/stores.h"
 
 static struct store_profile_result import_well(struct store *store,
                                                enum store_profile_format format, const void *bytes,
@@ -64,7 +19,7 @@ static struct store_profile_result import_well(struct store *store,
     struct store_error error = { .status = STORE_OK };
     struct store_profile_result result;
 
-    ck_assert_msg(import(store, format, bytes, length, &result, &error) == STORE_OK, "%s",
+    ck_assert_msg(import_bytes(store, format, bytes, length, &result, &error) == STORE_OK, "%s",
                   error.message);
     return result;
 }
@@ -110,43 +65,6 @@ static void check_round_trip(struct store *store, const void *bytes, size_t leng
     free(after);
     free(out.items);
 }
-
-static int64_t number(struct store *store, const char *sql)
-{
-    struct store_error error = { .status = STORE_OK };
-    int64_t value = 0;
-
-    ck_assert_msg(store_number(store, sql, &value, &error) == STORE_OK, "%s: %s", sql,
-                  error.message);
-    return value;
-}
-
-/* The first column of all rows, each with a ';' behind it.  From malloc().  */
-static char *texts(struct store *store, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    char *out = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&out, &size);
-
-    ck_assert_msg(sqlite3_prepare_v2(store_sqlite(store), sql, -1, &statement, NULL) == SQLITE_OK,
-                  "%s", sqlite3_errmsg(store_sqlite(store)));
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-        const unsigned char *text = sqlite3_column_text(statement, 0);
-
-        (void)fprintf(stream, "%s;", text ? (const char *)text : "NULL");
-    }
-    (void)sqlite3_finalize(statement);
-    (void)fclose(stream);
-    return out;
-}
-
-#define ck_assert_rows(store, sql, expected) \
-    do {                                     \
-        char *rows_ = texts((store), (sql)); \
-        ck_assert_str_eq(rows_, (expected)); \
-        free(rows_);                         \
-    } while (0)
 
 static struct pprof_bytes example(void)
 {
@@ -317,7 +235,7 @@ START_TEST(gives_back_a_profile_among_others)
     (void)import_folded(store, "main;work() 3\nother 1\n");
     check_round_trip(store, first.items, first.count);
     check_round_trip(store, second.items, second.count);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM capture"), 3);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM capture"), 3);
     store_close(store);
     free(first.items);
     free(second.items);
@@ -331,8 +249,8 @@ START_TEST(shares_what_is_equal)
 
     ck_assert_uint_eq(import_folded(store, first).callsites, 4);
     ck_assert_uint_eq(import_folded(store, second).callsites, 1);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM frame"), 5);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM string WHERE text = 'a'"), 1);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM frame"), 5);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM string WHERE text = 'a'"), 1);
     store_close(store);
 }
 END_TEST
@@ -346,11 +264,12 @@ START_TEST(knows_a_profile_again)
 
     ck_assert_int_eq(pprof_example(true, &raw), PROFILE_OK);
     (void)import_well(store, STORE_PROFILE_PPROF, bytes.items, bytes.count);
-    ck_assert_int_eq(import(store, STORE_PROFILE_PPROF, raw.items, raw.count, &result, &error),
-                     STORE_KNOWN);
+    ck_assert_int_eq(
+        import_bytes(store, STORE_PROFILE_PPROF, raw.items, raw.count, &result, &error),
+        STORE_KNOWN);
     ck_assert_int_eq(result.capture_id, 1);
     ck_assert_uint_eq(result.samples, 0);
-    ck_assert_int_eq(number(store, "SELECT count(*) FROM profile_sample"), 3);
+    ck_assert_int_eq(row_number(store, "SELECT count(*) FROM profile_sample"), 3);
     store_close(store);
     free(bytes.items);
     free(raw.items);
@@ -366,7 +285,7 @@ START_TEST(says_what_a_profile_is)
 
     (void)import_well(store, STORE_PROFILE_PPROF, bytes.items, bytes.count);
     ck_assert_rows(store, "SELECT format || ' ' || name || ' ' || period_ns FROM capture",
-                   "pprof a.pb.gz 10000000;");
+                   "pprof bytes 10000000;");
     ck_assert_rows(store, "SELECT type || '/' || unit FROM sample_type WHERE id > 4",
                    "samples/count;");
     ck_assert_rows(store,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "libstore/internal.h"
+#include "tests/support/describe.h"
 
 void enter_folder(void)
 {
@@ -42,6 +43,25 @@ struct store *reopen_store(const char *path, enum store_mode mode)
 
     ck_assert_msg(store_open(path, &options, &store, &error) == STORE_OK, "%s", error.message);
     return store;
+}
+
+enum store_status import_bytes(struct store *store, enum store_profile_format format,
+                               const void *bytes, size_t length,
+                               struct store_profile_result *result, struct store_error *error)
+{
+    struct store_import_options options = { .size = sizeof options, .name = "bytes" };
+    struct source source = { .bytes = bytes, .left = length };
+    const struct fxt_input_options from = {
+        .size = sizeof from, .read = read_source, .context = &source, .as_stream = true
+    };
+    struct fxt_input *input;
+    enum store_status status;
+
+    if (fxt_input_open(&from, &input, NULL) != FXT_OK)
+        return store_no_memory(error);
+    status = store_import_profile(store, &options, input, format, result, error);
+    fxt_input_close(input);
+    return status;
 }
 
 int64_t row_number(struct store *store, const char *sql)

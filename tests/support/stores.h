@@ -16,6 +16,11 @@ void leave_folder(void);
 struct store *new_store(const char *path);
 struct store *reopen_store(const char *path, enum store_mode mode);
 
+/* Import a profile, called "bytes".  Fails no test.  */
+enum store_status import_bytes(struct store *store, enum store_profile_format format,
+                               const void *bytes, size_t length,
+                               struct store_profile_result *result, struct store_error *error);
+
 /* The first column of the first row.  */
 int64_t row_number(struct store *store, const char *sql);
 
