@@ -275,6 +275,49 @@ START_TEST(steady_callers_clear_a_function)
 }
 END_TEST
 
+static bool diluted_callers(void *context, size_t function, double *row)
+{
+    const double *costs = context;
+
+    (void)function;
+    for (size_t i = 0; i < RUNS; i++)
+        row[i] = costs[i];
+    return true;
+}
+
+/* A function of 7.5 % gets 20 % dearer, and so the whole costs 1.5 % more.  Its callers had 48 %
+ * and grow by all of that, but their share grows by little more than half of what the function's does,
+ * with noise by less: they must not clear it.  */
+START_TEST(callers_that_grew_with_a_function_do_not_clear_it)
+{
+    static const double noise[RUNS] = { 2, -2, 1, -1, -2, -4, -1, -3 };
+    struct profile_comparison *comparison;
+    double callers[RUNS];
+    struct fixture fixture;
+
+    set_up(&fixture);
+    for (size_t i = 0; i < RUNS; i++) {
+        double more = i < RUNS / 2 ? 0 : 150;
+
+        fixture.cost[i] = fixture.samples[i] = 10000 + more;
+        for (size_t f = 0; f < FUNCTIONS; f++)
+            fixture.self[f * RUNS + i] = fixture.total[f * RUNS + i] = f == 1 ? 750 + more : 2000;
+        callers[i] = 4800 + more + noise[i] * 6;
+    }
+    fixture.input.callers = diluted_callers;
+    fixture.input.context = callers;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
+    profile_comparison_free(comparison);
+
+    for (size_t i = RUNS / 2; i < RUNS; i++)
+        callers[i] -= 150;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
 /* What function 1 called is its own code now; with callees it costs what it did.  */
 START_TEST(what_was_inlined_is_no_failure)
 {
@@ -554,6 +597,7 @@ int main(void)
     tcase_add_test(tcase, a_function_that_is_new_is_found);
     tcase_add_test(tcase, work_that_moves_inside_a_file_is_no_failure);
     tcase_add_test(tcase, steady_callers_clear_a_function);
+    tcase_add_test(tcase, callers_that_grew_with_a_function_do_not_clear_it);
     tcase_add_test(tcase, what_was_inlined_is_no_failure);
     tcase_add_loop_test(tcase, runs_of_few_samples_are_noisy_however_equal, 0, 3);
     tcase_add_loop_test(tcase, shift_is_the_median_of_all_differences, 0, 40);

@@ -41,6 +41,7 @@ struct baseline {
     size_t cost_count, sample_count;
     struct baseline_function *functions;
     size_t function_count, function_capacity;
+    double left_out;
     const char *last_name; /* functions are sorted, so that none comes twice */
 };
 
@@ -198,6 +199,15 @@ static enum cli_exit parse_period(struct baseline *baseline, const char *text)
     return CLI_OK;
 }
 
+static enum cli_exit parse_left_out(struct baseline *baseline, const char *text)
+{
+    const char *rest;
+
+    if (!diff_take_number(text, &baseline->left_out, &rest) || *rest || baseline->left_out > 1)
+        return diff_text_wrong(&baseline->file, "not a share up to 1: %s", text);
+    return CLI_OK;
+}
+
 static enum cli_exit parse_line(struct baseline *baseline, char *line)
 {
     struct diff_environment *environment = &baseline->environment;
@@ -230,7 +240,9 @@ static enum cli_exit parse_line(struct baseline *baseline, char *line)
         }
     if (strcmp(key, "build") == 0)
         add_build(baseline, text);
-    else if (strcmp(key, "left_out") != 0) /* for people */
+    else if (strcmp(key, "left_out") == 0)
+        return parse_left_out(baseline, text);
+    else
         return diff_text_wrong(&baseline->file, "what is \"%s\"?", key);
     return CLI_OK;
 }
@@ -299,6 +311,7 @@ static enum cli_exit add_runs(struct diff_builder *builder, enum diff_side side,
         run->cost = baseline->costs[r];
         run->samples = baseline->samples[r];
         run->environment = environment;
+        run->left_out = baseline->left_out;
         if (!diff_set_type(builder, baseline->type, baseline->unit))
             return CLI_USAGE;
         for (size_t f = 0; f < baseline->function_count; f++) {

@@ -67,6 +67,7 @@ struct diff_run {
     double cost;             /* in all: of the sample type */
     double samples;          /* from how many samples that was estimated */
     bool type_assumed;       /* it does not say of which type its values are */
+    double left_out;         /* functions of at most this share, with callees, may be missing */
     struct diff_cost *costs; /* sorted by function, none twice */
     size_t cost_count;
     /* sorted by node, none twice; none where only costs are known, as in baselines */

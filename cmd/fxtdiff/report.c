@@ -103,6 +103,11 @@ double *diff_mean_stacks(const struct diff_set *set)
 
 static bool would_be_seen(const struct diff_report *report, double share, int side)
 {
+    const struct diff_set *set = report->set;
+
+    for (size_t i = 0; i < set->run_count; i++) /* a baseline lacks what is small */
+        if (set->runs[i].side == (enum diff_side)side && share <= set->runs[i].left_out)
+            return false;
     return share * report->comparison->mean_samples[side] *
                (double)report->comparison->runs[side] >=
            EXPECTED_SAMPLES;
@@ -279,7 +284,7 @@ static size_t find_hottest(const struct diff_report *report, const struct diff_r
         const struct diff_row *row = &report->rows[i];
         size_t at = found;
 
-        if (!row->self.tested || row->self.base_share <= 0)
+        if (!row->self.tested || row->self.base_share < report->settings->compare.floor)
             continue;
         while (at > 0 && rows[at - 1]->self.base_share < row->self.base_share)
             at--;

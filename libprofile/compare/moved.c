@@ -44,16 +44,24 @@ static struct growth growth_of(const struct look *look)
     return (struct growth){ mean[1] - mean[0], sqrt(variance), mean[0] };
 }
 
+/* When work of d is added to a program of cost T, the share s of what does it grows by
+ * d (1 - s) / (T + d): the larger it was, the less.  What it grew by, had it been small.  */
+static double undiluted(double growth, double share)
+{
+    return share < 1 ? growth / (1 - share) : 0;
+}
+
 /* Whether what is in look->row grew by less than half of what the function did, and the data rule
- * out that it grew by as much.  A sum that is most of the program proves nothing: its share cannot
- * grow.  */
+ * out that it grew by as much; function_growth is undiluted.  A sum that is most of the program
+ * proves nothing: its share can hardly grow.  */
 static bool did_not_grow(const struct look *look, double function_growth)
 {
     struct growth sum = growth_of(look);
     double df = (double)look->runs - 2;
+    double most = sum.change + compare_t_quantile(0.95, df) * sum.error;
 
-    return sum.share <= 0.5 && sum.change < function_growth / 2 &&
-           sum.change + compare_t_quantile(0.95, df) * sum.error < function_growth;
+    return sum.share <= 0.5 && undiluted(sum.change, sum.share) < function_growth / 2 &&
+           undiluted(most, sum.share) < function_growth;
 }
 
 static bool file_did_not_grow(const struct look *look, size_t function, double function_growth)
@@ -92,8 +100,8 @@ static bool function_did_not_grow(const struct look *look, size_t function, doub
 
 static void judge(const struct look *look, size_t function, struct profile_function_change *it)
 {
-    double self = it->self.new_share - it->self.base_share;
-    double total = it->total.new_share - it->total.base_share;
+    double self = undiluted(it->self.new_share - it->self.base_share, it->self.base_share);
+    double total = undiluted(it->total.new_share - it->total.base_share, it->total.base_share);
 
     if (it->self.flag == PROFILE_CHANGE_DEARER &&
         (function_did_not_grow(look, function, self) || file_did_not_grow(look, function, self) ||

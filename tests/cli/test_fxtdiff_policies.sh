@@ -68,6 +68,12 @@ says 'three.txt: a gate needs at least 4 runs, here are 3'
 mkdir elsewhere
 (cd elsewhere && fxtdiff baseline create again.txt ../base?)
 cmp -s elsewhere/again.txt kept.txt || fail "a baseline depends on where it is made"
+# What was left out of it is not new.
+sed 's/^type/left_out 0.002\ntype/' kept.txt >lacking.txt
+for i in 1 2 3 4; do { cat same$i && echo "main;small $((30 + i))" && echo "main;larger $((40 + i))"; } >more$i; done
+run 0 fxtdiff lacking.txt -- more?
+grep -q 'NEW .*larger' out || fail "what would not have been left out is not new: $(cat out)"
+grep -q 'NEW .*small' out && fail "what was left out is called new: $(cat out)"
 # Larger ones than fit are cut at what does not matter, or refused.
 for i in 1 2 3 4 5; do
     seq 1 5000 | awk -v i=$i '{ print "main;function_with_a_long_name_" $1 " " (i + 100000 / ($1 * $1)) }' >wide$i
@@ -95,6 +101,8 @@ bad '3: what is "costs"?' 's/^cost/costs/'
 bad '3: cost: not a number up to 1000000000000000000' 's/17431 17462/17431 x/'
 bad '3: cost: not a number up to 1000000000000000000' 's/17431 17462/17431 1e5/'
 bad '3: cost: not a number up to 1000000000000000000' '3s/17431/99999999999999999999/'
+bad '2: not a share up to 1: much' '2s/^/left_out much\n/'
+bad '2: not a share up to 1: 1.5' '2s/^/left_out 1.5\n/'
 bad '3: a run without cost' '3s/17431/0/'
 bad '3: cost of 0 runs' '3s/ .*//'
 bad '5: functions before equally many numbers of "cost" and "samples"' '4s/ 17586//'
