@@ -286,8 +286,8 @@ static bool diluted_callers(void *context, size_t function, double *row)
 }
 
 /* A function of 7.5 % gets 20 % dearer, and so the whole costs 1.5 % more.  Its callers had 48 %
- * and grow by all of that, but their share grows by little more than half of what the function's does,
- * with noise by less: they must not clear it.  */
+ * and grow by all of that, but their share grows by little more than half of what the function's
+ * does, with noise by less: they must not clear it.  */
 START_TEST(callers_that_grew_with_a_function_do_not_clear_it)
 {
     static const double noise[RUNS] = { 2, -2, 1, -1, -2, -4, -1, -3 };
