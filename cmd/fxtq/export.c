@@ -135,7 +135,8 @@ static bool show_progress(void *context, uint64_t done, uint64_t total)
     struct cli_progress *progress = context;
 
     progress->total = total;
-    cli_progress_show(progress, done);
+    if (total > 0) /* about how many: the last ones may be more */
+        cli_progress_show(progress, done < total ? done : total);
     return !interrupt_seen();
 }
 
@@ -242,11 +243,11 @@ static enum cli_exit export_store(struct settings *settings, struct store *store
 
     if (status == CLI_OK)
         status = check_captures(settings, store_sqlite(store));
+    interrupt_catch(); /* before there is a file to remove */
     if (status == CLI_OK)
         status = cli_output_open(&output, settings->output);
     if (status != CLI_OK)
         return status;
-    interrupt_catch();
     status = write_format(settings, store, &output);
     if (status == CLI_OK || output.failed)
         return cli_worse(status, cli_output_commit(&output));

@@ -459,11 +459,29 @@ static enum store_status prepare(struct fx *fx)
     return status == STORE_OK ? fx_load_maps(fx) : status;
 }
 
+/* About how many records there will be.  */
+static enum store_status estimate(struct fx *fx)
+{
+    int64_t records = 0;
+    enum store_status status = export_number(
+        fx->export,
+        "SELECT total(sample_count) + 2 * total(slice_count) "
+        "+ 2 * coalesce((SELECT max(id) FROM main.heap_event), 0) "
+        "+ coalesce((SELECT max(id) FROM main.counter), 0) "
+        "+ 2 * coalesce((SELECT max(id) FROM main.flow), 0) "
+        "+ coalesce((SELECT max(id) FROM main.sched_slice), 0) "
+        "+ coalesce((SELECT max(id) FROM main.log), 0) FROM main.capture WHERE id = ?1",
+        fx->capture, 0, 0, &records);
+
+    fx->export->total = records > 0 ? (uint64_t)records : 0;
+    return status;
+}
+
 static enum store_status put_all(struct fx *fx)
 {
     static enum store_status (*const parts[])(struct fx * fx) = {
-        put_providers, put_first_sessions, fx_objects,       fx_slices,  fx_counters,  fx_logs,
-        fx_sched,      fx_stacks,          put_last_session, put_losses, mention_rest,
+        estimate, put_providers, put_first_sessions, fx_objects,       fx_slices,  fx_counters,
+        fx_logs,  fx_sched,      fx_stacks,          put_last_session, put_losses, mention_rest,
     };
     struct fxt_record magic = { .kind = FXT_RECORD_MAGIC };
     enum store_status status;

@@ -155,7 +155,7 @@ says 'No space left'
 generate --count 300000 >long.fxt
 fxtq import -q long.fxt -o long.fxtq
 status=0
-(trap - INT; exec timeout --preserve-status -s INT 0.2 fxtq export csv -q long.fxtq -o long.csv) >out 2>err || status=$?
+(trap - INT; exec timeout --foreground --preserve-status -s INT 0.2 fxtq export csv -q long.fxtq -o long.csv) >out 2>err || status=$?
 [ $status -eq 130 ] || [ $status -eq 0 ] || fail "SIGINT: status $status: $(cat err)"
 [ $status -eq 0 ] || [ ! -e long.csv ] || fail "a file although it was interrupted"
 run 4 fxtq export csv sampler.fxtq -o no/such/folder.csv
