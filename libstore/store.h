@@ -15,7 +15,9 @@
  *     store_close(store);
  *
  * An import into a store that is there already (store_open() with STORE_APPEND) is one transaction:
- * other programs read the store meanwhile and see the capture when it is complete.
+ * other programs read the store meanwhile and see the capture when it is complete.  It waits for
+ * those that are in the middle of reading when it begins, and for other writers, as long as
+ * store_options.busy_ms says; then the status is STORE_BUSY.
  *
  * Memory follows what is different (stacks, names, threads, open slices, live sampled allocations),
  * not how long a capture is; long captures wait in unlinked temporary files.

@@ -194,6 +194,20 @@ wait "$holder"
 "$fxtq" import -q two.fxt -o locked.fxtq
 sqlite3 locked.fxtq .dump | cmp -s - both.sql || fail "after the lock: not what both captures give"
 
+# Somebody reads all along: the same, and a read beside it goes on.
+cp base.fxtq read.fxtq
+{ echo 'BEGIN; SELECT count(*) FROM cpu_sample;'; cat go; } | sqlite3 read.fxtq >/dev/null &
+holder=$!
+exec 9>go
+sleep 0.2
+sentence 4 'another program is using the store' "$fxtq" import -q two.fxt -o read.fxtq
+[ "$("$fxtq" --no-header read.fxtq 'SELECT count(*) FROM cpu_sample')" = 30000 ] || fail "a reader beside a reader"
+exec 9>&-
+wait "$holder"
+sqlite3 read.fxtq .dump | cmp -s - base.sql || fail "a reader, and the store changed"
+"$fxtq" import -q two.fxt -o read.fxtq
+sqlite3 read.fxtq .dump | cmp -s - both.sql || fail "after the reader: not what both captures give"
+
 # Two readers while a writer appends: they see the store before or after.
 cp base.fxtq shared.fxtq
 reader() {
