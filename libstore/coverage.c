@@ -80,7 +80,7 @@ static bool take_sum(struct covering *work, sqlite3_stmt *row)
     int64_t id = sqlite3_column_int64(row, 0);
     double count = sqlite3_column_double(row, 1);
 
-    if (id < 1 || (uint64_t)id > work->callsites)
+    if (id < 0 || (uint64_t)id > work->callsites) /* 0: an empty stack */
         return fail_corrupt(work, "call site");
     if (count > 0) /* else it is none */
         work->counts[id] += count < MOST_COUNTED ? (uint64_t)count : MOST_COUNTED;
@@ -179,7 +179,7 @@ static bool gather(struct covering *work)
            each(work,
                 "SELECT f.id, f.module_id, count(s.function) > 0, max(coalesce(s.line, 0)) > 0 "
                 "FROM main.frame AS f LEFT JOIN main.symbol AS s ON s.frame_id = f.id "
-                "WHERE f.vaddr IS NOT NULL GROUP BY f.id",
+                "WHERE f.vaddr IS NOT NULL OR f.file_offset IS NOT NULL GROUP BY f.id",
                 take_frame);
 }
 

@@ -14,11 +14,12 @@ struct module {
 };
 
 struct frame {
-    uint64_t vaddr;
+    uint64_t vaddr; /* or file offset */
     int64_t id;
     uint32_t module;
     uint8_t quality; /* 0: no symbols */
     uint8_t had;
+    bool is_offset; /* of a pprof profile, which knows where code is in its file */
 };
 
 struct symbolizer {
@@ -123,7 +124,8 @@ static bool load_frame(struct symbolizer *work, sqlite3_stmt *row)
     *frame = (struct frame){ .id = sqlite3_column_int64(row, 0),
                              .module = (uint32_t)module,
                              .vaddr = (uint64_t)sqlite3_column_int64(row, 2),
-                             .quality = (uint8_t)sqlite3_column_int(row, 3) };
+                             .quality = (uint8_t)sqlite3_column_int(row, 3),
+                             .is_offset = sqlite3_column_int(row, 4) != 0 };
     frame->had = frame->quality;
     return true;
 }
@@ -176,9 +178,10 @@ static bool load_all(struct symbolizer *work)
 {
     if (!load(work, "SELECT id, name, build_id FROM main.module ORDER BY id", load_module) ||
         !load(work,
-              "SELECT f.id, f.module_id, f.vaddr, coalesce(s.quality, 0) FROM main.frame AS f "
+              "SELECT f.id, f.module_id, coalesce(f.vaddr, f.file_offset), coalesce(s.quality, 0), "
+              "f.vaddr IS NULL FROM main.frame AS f "
               "LEFT JOIN main.symbol AS s ON s.frame_id = f.id AND s.inline_depth = 0 "
-              "WHERE f.module_id IS NOT NULL AND f.vaddr IS NOT NULL",
+              "WHERE f.module_id IS NOT NULL AND coalesce(f.vaddr, f.file_offset) IS NOT NULL",
               load_frame) ||
         !load(work, "SELECT id, text FROM main.string ORDER BY id", load_text))
         return false;
@@ -287,19 +290,24 @@ static bool take_answer(void *context, size_t index, const struct sym_frame *lin
     return true;
 }
 
-/* Frames whose symbols could be better, to the front.  Returns how many.  */
-static size_t choose_poor(struct frame *frames, size_t count, uint64_t *vaddrs)
+/* Frames whose symbols could be better, to the front.  Returns how many.  Where only the offset in
+ * the file is known, the file itself must be there: its segments say what address that is.  */
+static size_t choose_poor(const struct sym_module *found, struct frame *frames, size_t count,
+                          uint64_t *vaddrs)
 {
     size_t chosen = 0;
 
     for (size_t i = 0; i < count; i++) {
         struct frame frame = frames[i];
 
-        if (frame.quality >= QUALITY_LINES)
+        uint64_t vaddr = frame.vaddr;
+
+        if (frame.quality >= QUALITY_LINES ||
+            (frame.is_offset && sym_module_vaddr(found, frame.vaddr, &vaddr) != SYM_OK))
             continue;
         frames[i] = frames[chosen];
         frames[chosen] = frame;
-        vaddrs[chosen++] = frame.vaddr;
+        vaddrs[chosen++] = vaddr;
     }
     return chosen;
 }
@@ -313,8 +321,9 @@ static bool resolve(struct symbolizer *work, struct sym_module *found, struct mo
     if (!vaddrs)
         return out_of_memory(work);
     work->batch = &work->frames[module->first];
-    status = sym_module_resolve(found, vaddrs, choose_poor(work->batch, module->count, vaddrs),
-                                take_answer, work, &sym_error);
+    status = sym_module_resolve(found, vaddrs,
+                                choose_poor(found, work->batch, module->count, vaddrs), take_answer,
+                                work, &sym_error);
     free(vaddrs);
     if (status == SYM_NO_MEMORY)
         return out_of_memory(work);

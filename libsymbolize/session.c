@@ -229,3 +229,18 @@ enum sym_status sym_module_file_offset(const struct sym_module *module, uint64_t
     }
     return SYM_NOT_FOUND;
 }
+
+enum sym_status sym_module_vaddr(const struct sym_module *module, uint64_t file_offset,
+                                 uint64_t *vaddr)
+{
+    const struct sym_object *code = module->code;
+
+    for (size_t i = 0; code && i < code->load_count; i++) {
+        const struct sym_load *load = &code->loads[i];
+        if (file_offset >= load->file_offset && file_offset - load->file_offset < load->file_size) {
+            *vaddr = load->vaddr + (file_offset - load->file_offset);
+            return SYM_OK;
+        }
+    }
+    return SYM_NOT_FOUND;
+}

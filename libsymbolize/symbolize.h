@@ -250,6 +250,10 @@ SYM_API enum sym_status sym_module_seek_companions(struct sym_module *module,
 SYM_API enum sym_status sym_module_file_offset(const struct sym_module *module, uint64_t vaddr,
                                                uint64_t *file_offset);
 
+/* The other way: where the byte at an offset of the object's file is loaded.  Likewise.  */
+SYM_API enum sym_status sym_module_vaddr(const struct sym_module *module, uint64_t file_offset,
+                                         uint64_t *vaddr);
+
 /* ---- Looking up ---- */
 
 /* One frame of an address.  Strings live until the session is closed, are never NULL, and equal

@@ -1,5 +1,6 @@
 /* Profiles into a store: nothing is lost on the way in, and the same profile comes out.  */
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,6 +277,162 @@ START_TEST(knows_a_profile_again)
 }
 END_TEST
 
+/* ---- Hostile ---- */
+
+/* Whatever is readable of a damaged profile comes out as it was read.  */
+START_TEST(gives_back_what_is_left_of_a_damaged_profile)
+{
+    struct pprof_bytes bytes = odd_profile();
+    unsigned seed = (unsigned)_i;
+
+    for (size_t round = 0; round < 25; round++) {
+        size_t length = bytes.count - (round % 5 == 0 ? (size_t)rand_r(&seed) % bytes.count : 0);
+        struct profile_read_notices notices;
+        struct store_profile_result result;
+        struct store_error error = { .status = STORE_OK };
+        struct profile_error profile_error;
+        struct store *store = new_store(NULL);
+        struct pprof_bytes out = { .count = 0 };
+        enum store_status status;
+        uint8_t *copy = malloc(length + 1);
+        char *before, *after;
+
+        memcpy(copy, bytes.items, length);
+        for (int i = 0; i < 1 + _i % 3; i++)
+            copy[(size_t)rand_r(&seed) % length] = (uint8_t)rand_r(&seed);
+        status = import_bytes(store, STORE_PROFILE_PPROF, copy, length, &result, &error);
+        if (pprof_meaning(copy, length, &before, &notices, &profile_error) != PROFILE_OK) {
+            ck_assert_int_eq(status, STORE_MALFORMED);
+        } else {
+            ck_assert_msg(status == STORE_OK, "%s", error.message);
+            ck_assert_int_eq(result.is_damaged, profile_read_is_damaged(&notices));
+            ck_assert_int_eq(result.is_damaged, result.damage[0] != '\0');
+            ck_assert_msg(write_back(store, 1, &out, &error) == STORE_OK, "%s", error.message);
+            after = meaning(out.items, out.count);
+            ck_assert_str_eq(after, before);
+            free(after);
+        }
+        free(before);
+        free(out.items);
+        free(copy);
+        store_close(store);
+    }
+    free(bytes.items);
+}
+END_TEST
+
+/* Every allocation of an import and of an export fails once, and it is said; what was there before
+ * stays.  */
+START_TEST(survives_any_allocation_failing)
+{
+    static const char folded[] = "main;work 3\nmain;other 1.5\n";
+    struct pprof_bytes bytes = odd_profile();
+    enum store_status status = STORE_NO_MEMORY;
+
+    for (unsigned long n = 1; status != STORE_OK; n++) {
+        struct store_error error = { .status = STORE_OK };
+        struct store *store = new_store(NULL);
+
+        (void)import_folded(store, "main 1\n");
+        allocation_fail_at(n);
+        status = _i == 0 ? import_bytes(store, STORE_PROFILE_PPROF, bytes.items, bytes.count, NULL,
+                                        &error)
+                         : import_bytes(store, STORE_PROFILE_FOLDED, folded, sizeof folded - 1,
+                                        NULL, &error);
+        allocation_fail_at(0);
+        ck_assert_msg(status == STORE_OK || status == STORE_NO_MEMORY, "%lu: %s", n, error.message);
+        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM capture"),
+                         status == STORE_OK ? 2 : 1);
+        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM profile_sample") > 1,
+                         status == STORE_OK);
+        store_close(store);
+        ck_assert_uint_lt(n, 3000);
+    }
+    free(bytes.items);
+}
+END_TEST
+
+START_TEST(survives_any_allocation_of_an_export_failing)
+{
+    struct pprof_bytes bytes = odd_profile();
+    struct store *store = new_store(NULL);
+    enum store_status status = STORE_NO_MEMORY;
+
+    (void)import_well(store, STORE_PROFILE_PPROF, bytes.items, bytes.count);
+    for (unsigned long n = 1; status != STORE_OK; n++) {
+        struct store_filter filter = { .size = sizeof filter, .hide = _i ? "main" : NULL };
+        struct store_error error = { .status = STORE_OK };
+        struct pprof_bytes out = { .count = 0 };
+        struct store_export_counts counts;
+
+        allocation_fail_at(n);
+        status = store_export_pprof(store, &filter, NULL, pprof_bytes_write, &out, &counts, &error);
+        allocation_fail_at(0);
+        ck_assert_msg(status == STORE_OK || status == STORE_NO_MEMORY || out.failed, "%lu: %s", n,
+                      error.message);
+        free(out.items);
+        ck_assert_uint_lt(n, 3000);
+    }
+    store_close(store);
+    free(bytes.items);
+}
+END_TEST
+
+static int disk_full(void *context, const void *bytes, size_t size)
+{
+    (void)context;
+    (void)bytes;
+    (void)size;
+    return ENOSPC;
+}
+
+START_TEST(says_that_writing_failed)
+{
+    struct pprof_bytes bytes = example();
+    struct store *store = new_store(NULL);
+    struct store_export_counts counts;
+    struct store_error error = { .status = STORE_OK };
+
+    (void)import_well(store, STORE_PROFILE_PPROF, bytes.items, bytes.count);
+    ck_assert_int_eq(store_export_pprof(store, NULL, NULL, disk_full, NULL, &counts, &error),
+                     STORE_IO);
+    ck_assert_int_eq(error.system_errno, ENOSPC);
+    store_close(store);
+    free(bytes.items);
+}
+END_TEST
+
+/* Rows that contradict each other end the export.  */
+static const char *const contradictions[] = {
+    "UPDATE profile_location SET frame_id = 99999",
+    "UPDATE profile_location SET ordinal = ordinal + 1000 WHERE ordinal = 2",
+    "UPDATE profile_location SET mapping = 77 WHERE ordinal = 1",
+    "DELETE FROM profile_value WHERE ordinal = 1",
+    "UPDATE profile_sample SET locations = x'ffffffff'",
+    "UPDATE profile_sample SET locations = x'01'",
+    "UPDATE profile_type SET type = 9999",
+    "UPDATE profile_mapping SET ordinal = ordinal + 7 WHERE ordinal = 1",
+    "UPDATE profile_mapping SET filename = -3 WHERE ordinal = 1",
+    "UPDATE symbol SET function = 1000000",
+};
+
+START_TEST(refuses_rows_that_contradict_each_other)
+{
+    struct pprof_bytes bytes = odd_profile(), out = { .count = 0 };
+    struct store *store = new_store(NULL);
+    struct store_error error = { .status = STORE_OK };
+
+    (void)import_well(store, STORE_PROFILE_PPROF, bytes.items, bytes.count);
+    ck_assert_int_eq(sqlite3_exec(store_sqlite(store), contradictions[_i], NULL, NULL, NULL),
+                     SQLITE_OK);
+    ck_assert_msg(write_back(store, 1, &out, &error) == STORE_CORRUPT, "%s: %s", contradictions[_i],
+                  error.message);
+    store_close(store);
+    free(bytes.items);
+    free(out.items);
+}
+END_TEST
+
 /* ---- Meaning ---- */
 
 START_TEST(says_what_a_profile_is)
@@ -314,6 +471,13 @@ int main(void)
     tcase_add_test(tcase, shares_what_is_equal);
     tcase_add_test(tcase, knows_a_profile_again);
     tcase_add_test(tcase, says_what_a_profile_is);
+    tcase_add_test(tcase, says_that_writing_failed);
+    tcase_add_loop_test(tcase, gives_back_what_is_left_of_a_damaged_profile, 0, 12);
+    tcase_add_loop_test(tcase, survives_any_allocation_failing, 0, 2);
+    tcase_add_loop_test(tcase, survives_any_allocation_of_an_export_failing, 0, 2);
+    tcase_add_loop_test(tcase, refuses_rows_that_contradict_each_other, 0,
+                        (int)(sizeof contradictions / sizeof *contradictions));
+    tcase_set_timeout(tcase, 120);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

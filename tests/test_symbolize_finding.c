@@ -478,7 +478,7 @@ END_TEST
 
 START_TEST(gives_the_offset_that_program_headers_say)
 {
-    uint64_t offset = 0, main_vaddr = build_symbol("full", "main");
+    uint64_t offset = 0, vaddr = 0, main_vaddr = build_symbol("full", "main");
     char command[256];
 
     (void)find("full", true);
@@ -491,7 +491,10 @@ START_TEST(gives_the_offset_that_program_headers_say)
                    (unsigned long long)main_vaddr, (unsigned long long)main_vaddr + 3,
                    (unsigned long long)offset);
     build_run(command);
+    ck_assert_int_eq(sym_module_vaddr(module, offset, &vaddr), SYM_OK);
+    ck_assert_uint_eq(vaddr, main_vaddr);
     ck_assert_int_eq(sym_module_file_offset(module, UINT64_MAX, &offset), SYM_NOT_FOUND);
+    ck_assert_int_eq(sym_module_vaddr(module, UINT64_MAX, &vaddr), SYM_NOT_FOUND);
 }
 END_TEST
 

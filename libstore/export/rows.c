@@ -1,4 +1,5 @@
 /* rows.c - rows of samples that pass the filter, in the order of the store.  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "libstore/export/export.h"
@@ -220,6 +221,19 @@ enum store_status export_each_heap(struct export *export, bool by_release, expor
 
 /* ---- Samples of profiles ---- */
 
+/* Folded stacks may have fractions; sums are of whole numbers.  */
+static enum store_status take_value(struct export *export, sqlite3_stmt *from, int column,
+                                    struct export_row *row)
+{
+    double real = sqlite3_column_double(from, column);
+
+    if (sqlite3_column_type(from, column) != SQLITE_FLOAT)
+        return take_number(export, from, column, &row->has_value, &row->value);
+    row->has_value = true;
+    row->value = real >= 0x1p63 ? INT64_MAX : real < -0x1p63 ? INT64_MIN : (int64_t)llround(real);
+    return STORE_OK;
+}
+
 static enum store_status read_profile(struct export *export, sqlite3_stmt *from,
                                       struct export_row *row)
 {
@@ -235,7 +249,7 @@ static enum store_status read_profile(struct export *export, sqlite3_stmt *from,
     if (status == STORE_OK)
         status = take_number(export, from, 5, &has_set, &row->arg_set);
     if (status == STORE_OK)
-        status = take_number(export, from, 6, &row->has_value, &row->value);
+        status = take_value(export, from, 6, row);
     return status;
 }
 

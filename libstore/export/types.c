@@ -139,15 +139,16 @@ static enum store_status choose_named(struct export *export, bool profiles, stru
     return status;
 }
 
-/* The first type of an imported profile.  */
+/* The type of imported profiles that reports show.  */
 static enum store_status choose_of_profile(struct export *export, struct export_type *out)
 {
     out->source = EXPORT_PROFILE;
     return export_number(
         export,
-        "SELECT v.sample_type_id FROM main.profile_sample AS s JOIN main.profile_value AS v "
-        "ON v.profile_sample_id = s.id WHERE ?1 = 0 OR s.capture_id = ?1 "
-        "ORDER BY s.id, v.ordinal LIMIT 1",
+        "SELECT p.sample_type_id FROM main.profile_type AS p JOIN main.sample_type AS t "
+        "ON t.id = p.sample_type_id WHERE ?1 = 0 OR p.capture_id = ?1 ORDER BY CASE t.type "
+        "WHEN 'cpu' THEN 0 WHEN 'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 "
+        "WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 ELSE 5 END, p.is_default DESC, t.id LIMIT 1",
         export->filter.capture, 0, 0, &out->id);
 }
 

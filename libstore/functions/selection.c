@@ -232,11 +232,12 @@ static bool type_is(const char *wanted, const char *type, const char *unit)
             strcmp(wanted + length + 1, unit) == 0);
 }
 
-/* Those of captures come before those of imported profiles, which have their own order.  */
+/* Those of captures come before those of imported profiles, which say what is to be shown.  */
 static const char TYPES[] =
     "SELECT id, type, unit FROM main.sample_type ORDER BY CASE type WHEN 'cpu' THEN 0 WHEN "
     "'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 "
-    "ELSE 5 END, id";
+    "ELSE 5 END, coalesce((SELECT max(is_default) FROM main.profile_type AS p "
+    "WHERE p.sample_type_id = sample_type.id), 0) DESC, id";
 
 static int choose_type(struct job *job)
 {
@@ -521,22 +522,29 @@ static int add_heap_events(struct job *job)
                numbers, 3);
 }
 
+/* How many a value stands for, as callsite_sum has it.  */
+#define COUNTED                                                                          \
+    "coalesce((SELECT c.value FROM main.profile_type AS t JOIN main.profile_value AS c " \
+    "ON c.profile_sample_id = s.id AND c.ordinal = t.counted_by "                        \
+    "WHERE t.capture_id = s.capture_id AND t.ordinal = v.ordinal), 1)"
+
 static int add_profile_samples(struct job *job)
 {
     sqlite3_int64 numbers[2] = { job->type_id, job->selection->capture };
 
-    return run(
-        job,
-        job->counters.owner_is_thread
-            ? "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), 1, v.value, coalesce(s.utid, 0)) "
-              "FROM main.profile_sample AS s JOIN main.profile_value AS v "
-              "ON v.profile_sample_id = s.id "
-              "WHERE v.sample_type_id = ?2 AND (?3 = 0 OR s.capture_id = ?3)"
-            : "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), 1, v.value, coalesce(s.upid, 0)) "
-              "FROM main.profile_sample AS s JOIN main.profile_value AS v "
-              "ON v.profile_sample_id = s.id "
-              "WHERE v.sample_type_id = ?2 AND (?3 = 0 OR s.capture_id = ?3)",
-        numbers, 2);
+    return run(job,
+               job->counters.owner_is_thread
+                   ? "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), " COUNTED
+                     ", v.value, coalesce(s.utid, 0)) "
+                     "FROM main.profile_sample AS s JOIN main.profile_value AS v "
+                     "ON v.profile_sample_id = s.id "
+                     "WHERE v.sample_type_id = ?2 AND (?3 = 0 OR s.capture_id = ?3)"
+                   : "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), " COUNTED
+                     ", v.value, coalesce(s.upid, 0)) "
+                     "FROM main.profile_sample AS s JOIN main.profile_value AS v "
+                     "ON v.profile_sample_id = s.id "
+                     "WHERE v.sample_type_id = ?2 AND (?3 = 0 OR s.capture_id = ?3)",
+               numbers, 2);
 }
 
 static int add_stored_sums(struct job *job)

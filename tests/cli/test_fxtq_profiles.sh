@@ -140,6 +140,39 @@ for trace in "${FXT_SHARED_DATA:-$ROOT/../shared/data}"/fxt/*.fxt* "${FXT_SHARED
     same want got "$trace"
 done
 
+# ---- Names for a profile that has none ----
+
+# Where code is in its file is not where it is loaded: the segments of the file say.
+cat >program.c <<'END'
+static inline __attribute__((always_inline)) int inner(int x) { return x * x; }
+__attribute__((noinline)) int outer(int x) { return inner(x) + 1; }
+int main(int argc, char **argv) { (void)argv; return outer(argc); }
+END
+gcc -O1 -g -no-pie -Wl,--build-id=sha1 -o program program.c
+id=$(readelf -n program | sed -n 's/.*Build ID: //p')
+vaddr=$(nm program | awk '$3 == "outer" { print $1 }')
+load=$(readelf -lW program | awk '$1 == "LOAD" && $0 ~ / R E / { print $2, $3 }')
+python3 - "$id" "$vaddr" "$load" >plain.txt <<'END'
+import sys
+id_, vaddr, load = sys.argv[1], int(sys.argv[2], 16), [int(x, 16) for x in sys.argv[3].split()]
+base = 0x70000000
+print('sample_type { type: 1 unit: 2 } sample { location_id: 1 value: 5 }')
+print('mapping { id: 1 memory_start: %d memory_limit: %d file_offset: %d filename: 3 build_id: 4 }' % (base, base + 0x100000, load[0]))
+print('location { id: 1 mapping_id: 1 address: %d }' % (base + vaddr - load[1]))
+print('string_table: "" string_table: "samples" string_table: "count" string_table: "/nowhere/program" string_table: "%s"' % id_)
+END
+protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto <plain.txt >plain.pb
+run 0 fxtq import -q plain.pb -o plain.fxtq
+run 6 fxtq coverage --require-symbols 50 plain.fxtq
+run 0 fxtq symbolize -q --symbols program plain.fxtq
+run 0 fxtq coverage --require-symbols 100 plain.fxtq
+run 0 fxtq export folded -q --root none plain.fxtq
+[ "$(cat out)" = 'outer;inner 5' ] || fail "names for a profile: $(cat out)"
+run 0 fxtq export pprof -q plain.fxtq -o named.pb.gz
+raw named.pb.gz >got
+grep -q 'inner .*program.c:1' got || fail "names in the profile: $(cat got)"
+grep -q '/nowhere/program .*\[FN\]' got || fail "pprof would look names up again: $(cat got)"
+
 # ---- How profiles come ----
 
 gzip -dc cpu.pb.gz >bare.pb
