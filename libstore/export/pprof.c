@@ -559,7 +559,7 @@ static bool export_all(struct out *work, struct export *export)
     bool ok = out_open(work, export, put_bytes) && choose_capture(work, &format);
 
     if (ok)
-        ok = work->capture ? export_profile(work, strcmp(format, "pprof") == 0)
+        ok = work->capture ? export_profile(work, format && strcmp(format, "pprof") == 0)
                            : export_traces(work);
     ok = ok && out_put(work, profile_pprof_writer_finish(work->writer, NULL));
     free(format);
