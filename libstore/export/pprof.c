@@ -527,7 +527,7 @@ static bool choose_capture(struct out *work, char **format)
         free(*format);
         *format = text ? strdup(text) : NULL;
         ok = *format != NULL || out_no_memory(work);
-        profiles += ok && strcmp(*format, "fxt") != 0;
+        profiles += *format && strcmp(*format, "fxt") != 0;
         work->capture = sqlite3_column_int64(row, 0);
         captures++;
     }
