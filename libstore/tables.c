@@ -58,9 +58,9 @@ const struct store_table_info store_tables[STORE_TABLES] = {
                       true },
     [STORE_SLICE] = { "slice_data",
                       "id, ts, dur, track_id, name_id, depth, parent_id, arg_set_id, instant, "
-                      "async_id",
-                      10, true },
-    [STORE_COUNTER] = { "counter", "id, ts, track_id, value, arg_set_id", 5, true },
+                      "async_id, scope",
+                      11, true },
+    [STORE_COUNTER] = { "counter", "id, ts, track_id, value", 4, true },
     [STORE_FLOW] = { "flow",
                      "id, slice_out, slice_in, trace_id, name_id, out_ts, in_ts, arg_set_id", 8,
                      true },

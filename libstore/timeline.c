@@ -136,6 +136,8 @@ static enum profile_status take_slice(void *context, const struct profile_slice 
     store_int(&cells[8], instant);
     if (async)
         store_unsigned(&cells[9], slice->correlation_id);
+    else if (slice->scope) /* the thread's, 0, is what is meant without a word */
+        store_unsigned(&cells[10], slice->scope);
     import->counts.events++;
     return store_import_sink_status(join_args(import, slice));
 }

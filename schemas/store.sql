@@ -353,7 +353,9 @@ CREATE TABLE slice_data (
     parent_id  INTEGER,             -- slice_data.id
     arg_set_id INTEGER,
     instant    INTEGER NOT NULL,    -- 1: a moment; dur is 0
-    async_id   INTEGER              -- of an asynchronous operation: its correlation id in the trace
+    async_id   INTEGER,             -- of an asynchronous operation: its correlation id in the trace
+    scope      INTEGER              -- of a moment: 1 its process's, 2 everybody's, or another number as
+                                    -- the trace has it; NULL: its thread's
 ) STRICT;
 
 -- A counter's value from ts on.
@@ -361,8 +363,7 @@ CREATE TABLE counter (
     id         INTEGER PRIMARY KEY,
     ts         INTEGER NOT NULL,
     track_id   INTEGER NOT NULL,
-    value      ANY,              -- integer or real
-    arg_set_id INTEGER           -- arguments that are no numbers
+    value      ANY               -- integer or real
 ) STRICT;
 
 -- One hop of a flow between slices.
@@ -447,7 +448,7 @@ FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id;
 CREATE VIEW slices AS SELECT * FROM slice;
 
 CREATE VIEW instant AS
-SELECT s.id, s.ts, s.track_id, n.category, n.name, s.depth, s.parent_id, s.arg_set_id
+SELECT s.id, s.ts, s.track_id, n.category, n.name, s.depth, s.parent_id, s.arg_set_id, s.scope
 FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id
 WHERE s.instant;
 

@@ -70,10 +70,10 @@ static const char contents[] =
     "INSERT INTO track VALUES (1, 1, 'thread', NULL, NULL, 1, 1, NULL), (2, 1, 'async', 'n', 'c', "
     "1, "
     "NULL, NULL), (3, 1, 'counter', 'n:a', 'c', 1, NULL, 9);"
-    "INSERT INTO slice_data VALUES (1, 10, 50, 1, 1, 0, NULL, 1, 0, NULL), (2, 20, 60, 1, 1, 1, 1, "
-    "NULL, 0, NULL), (3, 25, 0, 1, 1, 2, 2, NULL, 1, NULL), (4, 30, -1, 2, 1, 0, NULL, NULL, 0, "
-    "77);"
-    "INSERT INTO counter VALUES (1, 11, 3, 5, NULL), (2, 12, 3, 1.5, NULL), (3, 13, 3, NULL, NULL);"
+    "INSERT INTO slice_data VALUES (1, 10, 50, 1, 1, 0, NULL, 1, 0, NULL, NULL), (2, 20, 60, 1, 1, "
+    "1, 1, NULL, 0, NULL, NULL), (3, 25, 0, 1, 1, 2, 2, NULL, 1, NULL, 2), (4, 30, -1, 2, 1, 0, "
+    "NULL, NULL, 0, 77, NULL);"
+    "INSERT INTO counter VALUES (1, 11, 3, 5), (2, 12, 3, 1.5), (3, 13, 3, NULL);"
     "INSERT INTO flow VALUES (1, 1, 2, 5, 1, 15, 22, 1), (2, 2, NULL, 5, 1, 22, 300, NULL);"
     "INSERT INTO sched_slice VALUES (1, 10, 20, 0, 1, 'S', 7), (2, 30, 10, 0, 0, NULL, NULL), "
     "(3, 40, -1, 0, 1, NULL, 7);"
@@ -309,8 +309,9 @@ static const char *const lies[] = {
     ("DROP TABLE thread; CREATE VIEW thread AS SELECT 1 AS id, NULL AS upid, NULL AS koid, NULL AS "
      "name"),
     ("DROP TABLE slice_data; CREATE TABLE slice_data (id, ts, dur, track_id, name_id, parent_id, "
-     "arg_set_id, instant, async_id); INSERT INTO slice_data VALUES (1, 'x', x'', 1, 1, 'p', 1.5, "
-     "NULL, 'y')"),
+     "arg_set_id, instant, async_id, scope); INSERT INTO slice_data VALUES (1, 'x', x'', 1, 1, "
+     "'p', "
+     "1.5, NULL, 'y', 'z')"),
     ("DROP TABLE heap_event; CREATE TABLE heap_event (id, ts, freed, free_ts, upid, address, size, "
      "objects, bytes, callsite_id, free_callsite_id); INSERT INTO heap_event VALUES ('a', 'b', "
      "'c', "

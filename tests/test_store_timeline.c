@@ -234,6 +234,23 @@ START_TEST(tells_operations_and_moments_from_durations)
 }
 END_TEST
 
+START_TEST(keeps_whom_a_moment_belongs_to)
+{
+    static const uint64_t scopes[] = { 0, 1, 2, 99, UINT64_MAX };
+    struct fxt_record records[COUNT_OF(scopes)];
+    struct store *store;
+
+    for (size_t i = 0; i < COUNT_OF(scopes); i++) {
+        records[i] = event(FXT_EVENT_INSTANT, (int64_t)i, "i", NULL, 0);
+        records[i].value.event.has_scope = i > 0;
+        records[i].value.event.scope = scopes[i];
+    }
+    store = store_with(records, COUNT_OF(records));
+    ck_assert_str_eq(ask(store, "SELECT scope FROM instant ORDER BY id"), "-\n1\n2\n99\n-1\n");
+    store_close(store);
+}
+END_TEST
+
 /* ---- Scheduling ---- */
 
 static struct fxt_record switch_record(int64_t ts_ns, unsigned cpu, uint64_t outgoing,
@@ -351,6 +368,7 @@ int main(void)
     tcase_add_test(tcase, keeps_numbers_of_counters);
     tcase_add_test(tcase, keeps_durations_that_do_not_fit);
     tcase_add_test(tcase, tells_operations_and_moments_from_durations);
+    tcase_add_test(tcase, keeps_whom_a_moment_belongs_to);
     tcase_add_test(tcase, names_states_with_letters);
     tcase_add_test(tcase, keeps_captures_apart);
     tcase_add_test(tcase, survives_any_allocation_that_fails);

@@ -242,7 +242,7 @@ struct slice {
     int64_t id, ts, dur, name_id, parent, args, end_args;
     size_t track;
     bool instant;
-    uint64_t async_id;
+    uint64_t async_id, scope;
 };
 
 static enum store_status push(struct fx *fx, struct fx_track *track, const struct slice *slice,
@@ -295,6 +295,8 @@ static enum store_status put_slice(struct fx *fx, const struct slice *slice)
     record.value.event.type = type_of(track, slice, complete);
     record.value.event.id = slice->async_id;
     record.value.event.end_ns = end;
+    record.value.event.has_scope = slice->scope != 0;
+    record.value.event.scope = slice->scope;
     if (status == STORE_OK)
         status = thread_of(fx, track, &record.thread);
     if (status == STORE_OK)
@@ -499,7 +501,8 @@ static enum store_status flows_before(struct fx *fx, sqlite3_stmt *track_of, str
 
 static const char slice_sql[] =
     "SELECT s.id, s.ts, s.dur, s.track_id, s.name_id, coalesce(s.parent_id, 0), "
-    "coalesce(s.arg_set_id, 0), coalesce(e.end_arg_set_id, 0), s.instant, s.async_id "
+    "coalesce(s.arg_set_id, 0), coalesce(e.end_arg_set_id, 0), s.instant, s.async_id, "
+    "s.scope "
     "FROM main.slice_data AS s LEFT JOIN main.arg_set_end AS e ON e.arg_set_id = s.arg_set_id "
     "WHERE s.id >= ?1 AND s.id < ?2 ORDER BY s.id";
 
@@ -521,6 +524,7 @@ static enum store_status read_slice(struct fx *fx, sqlite3_stmt *row, struct sli
         .end_args = sqlite3_column_int64(row, 7),
         .instant = sqlite3_column_int64(row, 8) != 0,
         .async_id = (uint64_t)sqlite3_column_int64(row, 9),
+        .scope = (uint64_t)sqlite3_column_int64(row, 10),
     };
     return STORE_OK;
 }

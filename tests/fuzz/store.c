@@ -91,7 +91,7 @@ static const struct {
 };
 
 /* Sets of arguments have no table of their own.  */
-static const char *const with_args[] = { "slice_data", "counter", "flow", "object" };
+static const char *const with_args[] = { "slice_data", "flow", "object" };
 
 static const char *const without_gaps[] = {
     "capture", "provider", "process",     "thread",      "module",     "mapping",    "frame",
@@ -212,7 +212,7 @@ static const char rows[] =
     "INSERT INTO slice_data (id, ts, dur, track_id, name_id, depth, parent_id, arg_set_id, "
     "instant) VALUES (1, 100, 50, 1, 1, 0, NULL, 1, 0), (2, 110, -1, 1, 2, 1, 1, NULL, 0), (3, "
     "120, 0, 3, 2, 0, NULL, NULL, 1);"
-    "INSERT INTO counter (id, ts, track_id, value, arg_set_id) VALUES (1, 100, 2, 5, NULL);"
+    "INSERT INTO counter (id, ts, track_id, value) VALUES (1, 100, 2, 5);"
     "INSERT INTO flow (id, slice_out, slice_in, trace_id, name_id, out_ts, in_ts, arg_set_id) "
     "VALUES (1, 1, 2, 9, 1, 100, 110, NULL);"
     "INSERT INTO sched_slice (id, ts, dur, cpu, utid, end_state, priority) VALUES (1, 100, 10, 0, "

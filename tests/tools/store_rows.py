@@ -73,10 +73,10 @@ for ts, freed, free_ts, p, address, size, objects, count, c, f in rows('SELECT t
 for t, p, c, n, value in rows('SELECT sample_type_id, upid, callsite_id, n, value FROM callsite_sum'):
     put('callsite_sum', t, processes.get(p), texts.get(c), round(n, 6), None if value is None else round(value, 3))
 slices = {}
-for i, ts, dur, track, name, depth, parent, arg_set, instant, async_id in rows(
-        'SELECT id, ts, dur, track_id, name_id, depth, parent_id, arg_set_id, instant, async_id FROM slice_data ORDER BY id'):
+for i, ts, dur, track, name, depth, parent, arg_set, instant, async_id, scope in rows(
+        'SELECT id, ts, dur, track_id, name_id, depth, parent_id, arg_set_id, instant, async_id, scope FROM slice_data ORDER BY id'):
     slices[i] = (ts, dur, tracks[track], event_names[name], depth, instant, async_id, slices.get(parent, (None,))[0])
-    put('slice', *slices[i], sets.get(arg_set), sets.get(ends.get(arg_set)) if arg_set else None)
+    put('slice', *slices[i], scope, sets.get(arg_set), sets.get(ends.get(arg_set)) if arg_set else None)
 for track in tracks.values():
     put('track', *track)
 for ts, track, value in rows('SELECT ts, track_id, value FROM counter'):
