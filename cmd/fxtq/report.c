@@ -216,7 +216,8 @@ static const char TYPES[] =
     "WHEN "
     "'cpu' THEN 0 WHEN 'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 "
     "WHEN "
-    "'wall' THEN 4 ELSE 5 END, id LIMIT 1";
+    "'wall' THEN 4 ELSE 5 END, coalesce((SELECT max(is_default) FROM profile_type AS p WHERE "
+    "p.sample_type_id = t.id), 0) DESC, id LIMIT 1";
 
 /* The sample type: what was asked for, or the first there is.  */
 static enum cli_exit learn_type(struct settings *settings)

@@ -128,6 +128,8 @@ static const char *lacks_threads(const struct request *request)
     return request_finds(request, "SELECT EXISTS (SELECT 1 FROM cpu_sample) OR EXISTS (SELECT 1 "
                                   "FROM sched_slice)")
                ? NULL
+           : request_finds(request, "SELECT EXISTS (SELECT 1 FROM profile_sample)")
+               ? "neither CPU samples nor context switches, but a profile: report top --by thread"
                : "neither CPU samples nor context switches";
 }
 
