@@ -180,6 +180,9 @@ static void check_options(struct settings *settings)
     const struct report *report = settings->report;
     unsigned refused = settings->request.filters.given & ~report->filters;
 
+    if (refused == FILTER_SHAPE)
+        cli_usage_error("report %s shows no stacks for --hide and --show-from; report tree does",
+                        report->name);
     if (refused)
         cli_usage_error("report %s has nothing that %s could choose by", report->name,
                         filters_name(refused & -refused));
@@ -418,10 +421,10 @@ static void explain_nothing(const struct settings *settings, uint64_t rows)
     else if (nothing && report->takes_function)
         cli_note("%s: no stack that is looked at has a function that matches '%s'", settings->path,
                  settings->request.function);
-    else if (nothing && (settings->request.filters.given || settings->request.filters.capture))
-        cli_note("%s: nothing passes the filters", settings->path);
     else if (nothing && report == &report_damage)
         cli_note("%s: nothing was lost, and nothing was odd", settings->path);
+    else if (nothing && (settings->request.filters.given || settings->request.filters.capture))
+        cli_note("%s: nothing passes the filters", settings->path);
 }
 
 static enum cli_exit print_table(struct settings *settings, struct session *session,

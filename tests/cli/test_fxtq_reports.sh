@@ -179,6 +179,7 @@ nothing "heap.fxtq: the store has neither CPU samples nor context switches" thre
 nothing "run.fxtq: the store has no context switches" cpu --by wait run.fxtq
 nothing "run.fxtq: the store has no allocations" heap run.fxtq
 nothing "run.fxtq: nothing was lost, and nothing was odd" damage run.fxtq
+nothing "drawn.fxtq: nothing was lost, and nothing was odd" damage --capture 2 drawn.fxtq
 nothing "run.fxtq: nothing passes the filters" top --pid 99999 run.fxtq
 nothing "run.fxtq: nothing passes the filters" timeline --comm nobody run.fxtq
 nothing "no stack that is looked at has a function that matches 'nowhere'" callers nowhere run.fxtq
@@ -201,7 +202,7 @@ refuse 2 "report callers takes a pattern and a store" callers run.fxtq
 refuse 2 "--by: 'planet' is not one of function" top --by planet run.fxtq
 refuse 2 "report damage has no --by" damage --by function run.fxtq
 refuse 2 "report damage has nothing that --pid could choose by" damage --pid 1 run.fxtq
-refuse 2 "report cpu has nothing that --hide and --show-from could choose by" cpu --hide x run.fxtq
+refuse 2 "report cpu shows no stacks for --hide and --show-from; report tree does" cpu --hide x run.fxtq
 refuse 2 "report cpu --by wait has nothing that --cpu could choose by" cpu --by wait --cpu 1 run.fxtq
 refuse 2 "report top is no tree" top --min 3 run.fxtq
 refuse 2 "report tree has no --bins" tree --bins 3 run.fxtq

@@ -71,7 +71,7 @@ for name, (_, variants) in REPORTS.items():
                 continue
             options = name.split() + variant + filters + ["-n", "40"]
             done = subprocess.run([fxtq, "report", *options, "--sql", path], capture_output=True, text=True)
-            if done.returncode == 2 and "nothing that --" in done.stderr:
+            if done.returncode == 2 and ("nothing that --" in done.stderr or "no stacks for --hide" in done.stderr or "--by wait has nothing" in done.stderr):
                 refused += 1
                 continue
             if done.returncode:
