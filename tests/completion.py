@@ -185,7 +185,7 @@ def cases():
     yield "fxtq report ", words_of(help_of("fxtq report"), "Reports")
     yield "fxtq report --by function ", words_of(help_of("fxtq report"), "Reports")
     yield "fxtq export ", words_of(help_of("fxtq export"), "Formats")
-    yield "fxtq help ", words_of(help_of("fxtq help"), "Topics")
+    yield "fxtq help ", words_of(help_of("fxtq help"), "Topics") | words_of(help_of("fxtq"), "Commands")
     yield "fxtdiff baseline ", {"create", "accept", "show"}
     yield "fxtq schema cpu_s", {"cpu_sample"}
     yield "fxtq schema cpu_sample calls", {"callsite", "callsite_sum"}

@@ -95,10 +95,17 @@ static const struct {
 
 static const char *topic_word(size_t i, const char **brief)
 {
-    if (i >= TOPICS)
+    const struct cli_command *command;
+
+    if (i < TOPICS) {
+        *brief = topics[i].summary;
+        return topics[i].name;
+    }
+    command = fxtq_program.commands[i - TOPICS];
+    if (!command)
         return NULL;
-    *brief = topics[i].summary;
-    return topics[i].name;
+    *brief = command->brief;
+    return cli_command_word(command);
 }
 
 static const char *const examples[] = {
@@ -117,7 +124,7 @@ const struct cli_command fxtq_help = {
     .summary = "Explain a topic or a command; without one, list the topics.",
     .examples = examples,
     .word = topic_word,
-    .word_title = "Topics",
+    .word_title = "Topics and commands",
     .run = run,
     .brief = "explain SQL functions, filters, reports, formats, the shell",
 };
