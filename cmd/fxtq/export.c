@@ -112,10 +112,10 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
 /* Options that would do nothing.  */
 static void check(const struct settings *settings)
 {
-    const char *name = settings->format ? settings->format->name : NULL;
+    const char *name = settings->format ? settings->format->name : "";
     bool binary = settings->format && settings->format->binary;
 
-    if (!name)
+    if (!*name)
         cli_usage_error("which format? pprof, folded, csv or fxt");
     if (settings->inputs.count == 0)
         cli_usage_error("no store given");

@@ -438,6 +438,7 @@ enum cli_exit shell_run(struct session *session, const char *path)
     loop(&shell);
     lines_end();
     session->settle = NULL;
+    session->settle_context = NULL;
     words_release(&words);
     for (size_t i = 0; i < shell.parameter_count; i++)
         free(shell.parameter_texts[i]);
