@@ -46,14 +46,14 @@ PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff fxtq sampler-capture
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
-sources_store := $(wildcard libstore/*.c libstore/functions/*.c libstore/export/*.c) libstore/store_sql.c
+sources_store := $(wildcard libstore/*.c libstore/import/*.c libstore/functions/*.c libstore/export/*.c) libstore/store_sql.c
 sources_cli := $(wildcard cmd/cli/*.c)
 sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
 sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
 sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
 sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
-sources_fxtq := $(wildcard cmd/fxtq/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c
+sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/flame/*.c cmd/fxtq/format/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c)
 
 libs_fxt := -lz -lzstd
@@ -256,7 +256,7 @@ $(TOOL_FILES): $(O)/tests/tools/%: $(O)/tests/tools/%.o $(TEST_OBJECTS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(TEST_LIBS) -lm
 
-$(O)/tests/tools/flame_page: $(filter $(O)/cmd/fxtq/flame_% $(O)/cmd/fxtq/page_%,$(call objects,fxtq))
+$(O)/tests/tools/flame_page: $(filter $(O)/cmd/fxtq/flame/order% $(O)/cmd/fxtq/flame/page% $(O)/cmd/fxtq/flame/write% $(O)/cmd/fxtq/page_%,$(call objects,fxtq))
 
 $(O)/tests/%.o: | $(O)/.deps-check
 

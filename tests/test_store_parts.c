@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/identity.h"
+#include "libstore/import/identity.h"
 #include "libstore/keys.h"
 #include "libstore/sorter.h"
 #include "libstore/utf8.h"

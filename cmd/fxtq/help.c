@@ -5,7 +5,7 @@
 
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/query.h"
-#include "cmd/fxtq/report.h"
+#include "cmd/fxtq/report/report.h"
 #include "cmd/fxtq/text.h"
 
 static const char sql_text[] =

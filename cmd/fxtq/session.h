@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/fxtq/format.h"
+#include "cmd/fxtq/format/format.h"
 #include "cmd/fxtq/text.h"
 
 struct session {

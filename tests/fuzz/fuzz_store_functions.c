@@ -97,8 +97,8 @@ static void hold_tree(sqlite3 *db, struct fuzz_choices choices)
     HOLD(tree_number(db, "SELECT sum(self) FROM flamegraph", choices, &other_known) == total);
 }
 
-/* The C library copies what is repeated: "a{9}{9}{9}" and "((a+)+)+" take memory at will.  A pattern
- * is the user's own, and no store's.  */
+/* The C library copies what is repeated: "a{9}{9}{9}" and "((a+)+)+" take memory at will.  A
+ * pattern is the user's own, and no store's.  */
 static bool is_costly(const uint8_t *data, size_t size)
 {
     unsigned repeats = 0;

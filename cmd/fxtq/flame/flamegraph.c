@@ -1,0 +1,332 @@
+/* fxtq flamegraph: the stacks of a store, or of two, as a page.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtq/filters.h"
+#include "cmd/fxtq/flame/page.h"
+#include "cmd/fxtq/source.h"
+
+enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };
+
+static const struct cli_option options[] = {
+    { KEY_OUTPUT, 'o', "output", "FILE", "where the page goes; - is standard output", CLI_FILE },
+    { KEY_DIFF, 0, "diff", "STORE", "show what changed since this store or trace", CLI_STORE },
+    { KEY_TITLE, 0, "title", "TEXT", "title of the page; default: the command that was captured" },
+    { KEY_CACHE, 0, "cache", NULL, "keep the stores that traces become, beside them" },
+    { 0 },
+};
+
+static const struct cli_option *const groups[] = { filters_options, NULL };
+
+static const char *const examples[] = {
+    "Where the time went, in a browser",
+    "fxtq flamegraph run.fxtq -o run.html",
+    "What one thread did in half a second",
+    "fxtq flamegraph --tid 1514 --time +1s,+1.5s run.fxtq -o half.html",
+    "What changed since yesterday's build",
+    "fxtq flamegraph --diff monday.fxtq tuesday.fxtq -o diff.html",
+    NULL,
+};
+
+static int run(char **argv);
+
+const struct cli_command fxtq_flamegraph = {
+    .name = "fxtq flamegraph",
+    .usage = "[OPTION]... STORE|TRACE -o FILE.html",
+    .summary = "Write a flame graph: one page that needs no network, for any browser.",
+    .options = options,
+    .groups = groups,
+    .examples = examples,
+    .first = CLI_STORE,
+    .run = run,
+    .brief = "write a page that shows the stacks",
+};
+
+struct settings {
+    const char *path, *output, *diff, *title;
+    bool cache;
+    struct filters filters;
+};
+
+/* A sample type that a page shows.  */
+struct type {
+    char *name, *unit;
+};
+
+#define MOST_TYPES 32u
+
+struct types {
+    struct type items[MOST_TYPES];
+    size_t count;
+};
+
+static void parse(struct settings *settings, char **argv)
+{
+    struct cli_parser parser;
+    int key;
+
+    cli_start(&parser, &fxtq_flamegraph, argv);
+    while ((key = cli_next(&parser)) != CLI_END) {
+        if (filters_take(&settings->filters, key, parser.value))
+            continue;
+        if (key == KEY_OUTPUT)
+            settings->output = parser.value;
+        else if (key == KEY_DIFF)
+            settings->diff = parser.value;
+        else if (key == KEY_TITLE)
+            settings->title = parser.value;
+        else if (key == KEY_CACHE)
+            settings->cache = true;
+        else if (settings->path)
+            cli_usage_error("more than one store: '%s'; --diff STORE compares two", parser.value);
+        else
+            settings->path = parser.value;
+    }
+    if (!settings->path)
+        cli_usage_error("no store given");
+    if (!settings->output)
+        cli_usage_error("no page given: -o FILE.html");
+}
+
+static enum cli_exit fail(const char *path, sqlite3 *db)
+{
+    int code = sqlite3_errcode(db);
+
+    cli_error("%s: %s", path, sqlite3_errmsg(db));
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        return CLI_DAMAGED;
+    return code == SQLITE_ERROR ? CLI_USAGE : CLI_ENVIRONMENT; /* a pattern, a type */
+}
+
+/* ---- Sample types ---- */
+
+static char *copy_column(sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return cli_join(text ? text : "", "");
+}
+
+static enum cli_exit find_types(const struct filters *filters, sqlite3 *db, const char *path,
+                                struct types *types)
+{
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_prepare_v2(
+        db,
+        "SELECT type, unit FROM main.sample_type AS t WHERE EXISTS (SELECT 1 FROM "
+        "main.callsite_sum AS s WHERE s.sample_type_id = t.id AND (:capture IS NULL OR "
+        "s.capture_id = :capture)) ORDER BY type = 'cpu' DESC, type = 'inuse_space' DESC, id",
+        -1, &row, NULL);
+
+    if (code == SQLITE_OK) {
+        filters_bind(filters, row);
+        while ((code = sqlite3_step(row)) == SQLITE_ROW && types->count < MOST_TYPES)
+            types->items[types->count++] = (struct type){ copy_column(row, 0),
+                                                          copy_column(row, 1) };
+    }
+    (void)sqlite3_finalize(row);
+    return code == SQLITE_DONE || code == SQLITE_ROW ? CLI_OK : fail(path, db);
+}
+
+static void release_types(struct types *types)
+{
+    for (size_t i = 0; i < types->count; i++) {
+        free(types->items[i].name);
+        free(types->items[i].unit);
+    }
+    types->count = 0;
+}
+
+/* Types of a that b has too, in the order of a.  */
+static void keep_common(struct types *a, const struct types *b)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < a->count; i++) {
+        struct type type = a->items[i];
+        bool common = false;
+
+        for (size_t j = 0; j < b->count; j++)
+            common |= strcmp(type.name, b->items[j].name) == 0 &&
+                      strcmp(type.unit, b->items[j].unit) == 0;
+        if (common) {
+            a->items[kept++] = type;
+        } else {
+            free(type.name);
+            free(type.unit);
+        }
+    }
+    a->count = kept;
+}
+
+/* The type that is shown first: --sample-type, "cpu" or "cpu/nanoseconds".  */
+static size_t choose_type(const struct settings *settings, const struct types *types)
+{
+    const char *wanted = settings->filters.type;
+
+    for (size_t i = 0; wanted && i < types->count; i++) {
+        size_t length = strlen(types->items[i].name);
+
+        if (strncmp(wanted, types->items[i].name, length) == 0 &&
+            (!wanted[length] ||
+             (wanted[length] == '/' && strcmp(wanted + length + 1, types->items[i].unit) == 0)))
+            return i;
+    }
+    if (wanted)
+        cli_usage_error("--sample-type: there is no '%s' in %s", wanted, settings->path);
+    return 0;
+}
+
+/* ---- Rows ---- */
+
+static bool take_row(struct flame_page *page, sqlite3_stmt *row)
+{
+    const char *function = (const char *)sqlite3_column_text(row, 1);
+    const char *module = (const char *)sqlite3_column_text(row, 2);
+
+    return flame_page_row(page, (uint64_t)sqlite3_column_int64(row, 0), function ? function : "",
+                          module ? module : "", sqlite3_column_double(row, 3));
+}
+
+static enum cli_exit take_walk(const struct settings *settings, sqlite3 *db, const char *path,
+                               const char *type, struct flame_page *page, size_t column)
+{
+    struct filters filters = settings->filters;
+    enum cli_exit resolved = filters_resolve(&filters, db);
+    sqlite3_stmt *row = NULL;
+    int code;
+
+    if (resolved != CLI_OK)
+        return resolved;
+    code = sqlite3_prepare_v2(
+        db, "SELECT depth, name, module, self FROM call_tree(" SELECT_ARGUMENTS ")", -1, &row,
+        NULL);
+    if (code == SQLITE_OK) {
+        filters.type = type;
+        filters_bind(&filters, row);
+        flame_page_begin(page, column);
+        while ((code = sqlite3_step(row)) == SQLITE_ROW && take_row(page, row))
+            ;
+    }
+    (void)sqlite3_finalize(row);
+    return code == SQLITE_DONE ? CLI_OK : fail(path, db);
+}
+
+/* All types of a store, into every stride-th column from first on.  */
+static enum cli_exit take_store(const struct settings *settings, sqlite3 *db, const char *path,
+                                const struct types *types, struct flame_page *page, size_t first,
+                                size_t stride)
+{
+    enum cli_exit status = CLI_OK;
+
+    for (size_t i = 0; i < types->count && status == CLI_OK; i++) {
+        char *start = cli_join(types->items[i].name, "/");
+        char *type = cli_join(start, types->items[i].unit);
+
+        status = take_walk(settings, db, path, type, page, i * stride + first);
+        free(start);
+        free(type);
+    }
+    return status;
+}
+
+/* ---- The page ---- */
+
+/* The command of the first capture that is meant; NULL: unknown.  */
+static char *find_command(const struct filters *filters, sqlite3 *db)
+{
+    sqlite3_stmt *row = NULL;
+    char *result = NULL;
+
+    if (sqlite3_prepare_v2(db,
+                           "SELECT coalesce(command, name) FROM main.capture WHERE :capture IS "
+                           "NULL OR id = :capture ORDER BY id LIMIT 1",
+                           -1, &row, NULL) == SQLITE_OK) {
+        filters_bind(filters, row);
+        if (sqlite3_step(row) == SQLITE_ROW)
+            result = copy_column(row, 0);
+    }
+    (void)sqlite3_finalize(row);
+    return result;
+}
+
+static enum cli_exit write_page(const struct settings *settings, const struct types *types,
+                                struct flame_page *page, const char *title)
+{
+    struct flame_page_type named[MOST_TYPES];
+    struct flame_page_head head = { .title = title,
+                                    .types = named,
+                                    .type_count = types->count,
+                                    .chosen = choose_type(settings, types),
+                                    .diff = settings->diff != NULL };
+    struct cli_output output;
+
+    for (size_t i = 0; i < types->count; i++)
+        named[i] = (struct flame_page_type){ types->items[i].name, types->items[i].unit };
+    if (cli_output_open(&output, settings->output) != CLI_OK)
+        return CLI_ENVIRONMENT;
+    (void)flame_page_write(page, &head, &output); /* output keeps the failure */
+    return cli_output_commit(&output);
+}
+
+static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sqlite3 *before,
+                               const struct types *types)
+{
+    size_t stride = before ? 2 : 1;
+    struct flame_page *page = flame_page_open(types->count * stride);
+    char *title = settings->title ? cli_join(settings->title, "")
+                                  : find_command(&settings->filters, db);
+    enum cli_exit status = CLI_OK;
+
+    if (before)
+        status = take_store(settings, before, settings->diff, types, page, 0, stride);
+    if (status == CLI_OK)
+        status = take_store(settings, db, settings->path, types, page, stride - 1, stride);
+    if (status == CLI_OK)
+        status = write_page(settings, types, page, title ? title : settings->path);
+    if (status == CLI_OK && strcmp(settings->output, "-") != 0)
+        cli_note("%s: %s call sites", settings->output, cli_grouped(flame_page_nodes(page) - 1));
+    free(title);
+    flame_page_close(page);
+    return status;
+}
+
+static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 *before)
+{
+    struct types types = { .count = 0 }, others = { .count = 0 };
+    enum cli_exit status = find_types(&settings->filters, db, settings->path, &types);
+
+    if (status == CLI_OK && before) {
+        status = find_types(&settings->filters, before, settings->diff, &others);
+        keep_common(&types, &others);
+    }
+    if (status == CLI_OK && types.count == 0) {
+        cli_error("%s: no samples%s", settings->path,
+                  before ? " of a type that the other has too" : "");
+        status = CLI_USAGE;
+    }
+    if (status == CLI_OK)
+        status = make_page(settings, db, before, &types);
+    release_types(&types);
+    release_types(&others);
+    return status;
+}
+
+static int run(char **argv)
+{
+    struct settings settings = { .path = NULL };
+    struct source source = { .store = NULL }, before = { .store = NULL };
+    enum cli_exit status;
+
+    parse(&settings, argv);
+    status = source_open(&source, settings.path, false, settings.cache);
+    if (source.store && settings.diff)
+        status = cli_worse(status, source_open(&before, settings.diff, false, settings.cache));
+    if (source.store && (!settings.diff || before.store))
+        status = cli_worse(status, draw(&settings, store_sqlite(source.store),
+                                        before.store ? store_sqlite(before.store) : NULL));
+    source_close(&source);
+    source_close(&before);
+    filters_release(&settings.filters);
+    return (int)status;
+}

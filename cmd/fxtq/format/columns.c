@@ -1,0 +1,450 @@
+/* columns.c - table, box, markdown and plain: columns under each other.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/width.h"
+#include "cmd/fxtq/format/internal.h"
+
+#define CUT        "\xe2\x80\xa6" /* U+2026, one column */
+#define NARROWEST  6u             /* columns are not cut below that */
+#define TEXT_LEAST 16u            /* of a text behind an indent */
+#define READABLE   30u            /* a text that is cut to less may cost another column its place */
+#define BLANKS     "                                                                "
+#define DASHES     "----------------------------------------------------------------"
+
+/* The lines around and between; empty strings where a format has none.  */
+struct frame {
+    const char *left, *between, *right; /* of a row */
+    const char *dash;                   /* of a line */
+    const char *top[3], *middle[3], *bottom[3];
+    bool pads_last; /* blanks behind the last column too */
+    bool centred;   /* names of columns stand in the middle, as in the sqlite3 shell */
+};
+
+static const struct frame frames[] = {
+    [FORMAT_TABLE] = { "| ",
+                       " | ",
+                       " |",
+                       "-",
+                       { "+-", "-+-", "-+" },
+                       { "+-", "-+-", "-+" },
+                       { "+-", "-+-", "-+" },
+                       true,
+                       true },
+    [FORMAT_BOX] = { "│ ",
+                     " │ ",
+                     " │",
+                     "─",
+                     { "┌─", "─┬─", "─┐" },
+                     { "├─", "─┼─", "─┤" },
+                     { "└─", "─┴─", "─┘" },
+                     true,
+                     true },
+    [FORMAT_MARKDOWN] = { "| ",
+                          " | ",
+                          " |",
+                          "-",
+                          { NULL, NULL, NULL },
+                          { "|-", "-|-", "-|" },
+                          { NULL, NULL, NULL },
+                          true,
+                          true },
+    [FORMAT_PLAIN] = { "",
+                       "  ",
+                       "",
+                       "-",
+                       { NULL, NULL, NULL },
+                       { NULL, NULL, NULL },
+                       { NULL, NULL, NULL },
+                       false,
+                       false },
+};
+
+static const struct frame *frame_of(const struct format *format)
+{
+    return &frames[format->options.kind];
+}
+
+static void *grown(void *items, size_t count, size_t size)
+{
+    void *bigger = reallocarray(items, count, size);
+
+    if (bigger)
+        return bigger;
+    cli_error("out of memory");
+    exit(CLI_ENVIRONMENT);
+}
+
+static void put_repeated(struct format *format, const char *many, size_t one, size_t times)
+{
+    while (times > 0) {
+        size_t part = times < 64 ? times : 64;
+
+        format_put(format, many, part * one);
+        times -= part;
+    }
+}
+
+/* ---- Cells ---- */
+
+/* A bar would end the cell of a Markdown table, and "<" begin a tag in it.  */
+static void add_markdown(struct text *text, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] == '|')
+            text_adds(text, "\\|");
+        else if (bytes[i] == '<')
+            text_adds(text, "&lt;");
+        else
+            text_add(text, &bytes[i], 1);
+    }
+}
+
+/* Append the cell as it will stand there.  */
+static struct format_place add_place(struct format *format, const struct format_cell *cell)
+{
+    struct format_grid *grid = &format->grid;
+    struct format_place place = { .start = grid->text.length, .indent = cell->indent };
+
+    text_add(&grid->text, "", 0);
+    format->scratch.length = 0;
+    text_add(&format->scratch, "", 0);
+    if (cell->type == FORMAT_TEXT)
+        text_add_visible(&format->scratch, cell->bytes, cell->length);
+    else
+        format_add_cell(format, &format->scratch, cell);
+    if (format->options.kind == FORMAT_MARKDOWN)
+        add_markdown(&grid->text, format->scratch.bytes, format->scratch.length);
+    else
+        text_add(&grid->text, format->scratch.bytes, format->scratch.length);
+    place.length = grid->text.length - place.start;
+    place.width = width_text(grid->text.bytes + place.start, place.length);
+    return place;
+}
+
+/* The blanks before a text in a column that is too narrow: half of them where the deepest would
+ * take more than half of the column.  The text keeps TEXT_LEAST columns, whatever that costs.  */
+static size_t fit_indent(const struct format *format, const struct format_place *place,
+                         size_t width)
+{
+    size_t least = width / 2 < TEXT_LEAST ? width / 2 : TEXT_LEAST;
+    size_t indent = place->indent;
+
+    if (!format->grid.narrowed)
+        return indent;
+    if (format->grid.deepest > width / 2)
+        indent /= 2;
+    return indent < width - least ? indent : width - least;
+}
+
+/* Where a cell's text is cut: *head and *tail bytes of it stay behind *indent blanks.  Returns the
+ * columns it takes.  */
+static size_t cut(const struct format *format, size_t column, const struct format_place *place,
+                  size_t *indent, size_t *head, size_t *tail)
+{
+    const char *bytes = format->grid.text.bytes + place->start;
+    size_t width = format->grid.widths[column];
+
+    *indent = place->indent;
+    *head = place->length;
+    *tail = 0;
+    if (format->options.columns == 0 || format->columns[column].whole)
+        return place->indent + place->width;
+    if (place->indent > 0)
+        *indent = fit_indent(format, place, width);
+    width -= *indent;
+    if (place->width <= width)
+        return *indent + place->width;
+    width_cut(bytes, place->length, width, head, tail);
+    return *indent + width_text(bytes, *head) + 1 +
+           width_text(bytes + place->length - *tail, *tail);
+}
+
+/* The last that is not left out.  */
+static size_t last_column(const struct format *format)
+{
+    size_t last = format->count - 1;
+
+    while (last > 0 && format->grid.hidden[last])
+        last--;
+    return last;
+}
+
+enum stand { STAND_LEFT, STAND_MIDDLE, STAND_RIGHT };
+
+static void put_place(struct format *format, size_t column, const struct format_place *place,
+                      enum stand stand)
+{
+    const char *bytes = format->grid.text.bytes + place->start;
+    size_t width = format->grid.widths[column];
+    bool pads = column < last_column(format) || frame_of(format)->pads_last;
+    size_t indent, head, tail;
+    size_t shown = cut(format, column, place, &indent, &head, &tail);
+    size_t blanks = width > shown ? width - shown : 0;
+    size_t before = stand == STAND_LEFT ? 0 : stand == STAND_RIGHT ? blanks : blanks / 2;
+
+    put_repeated(format, BLANKS, 1, before + indent);
+    format_put(format, bytes, head);
+    if (head < place->length) {
+        format_puts(format, CUT);
+        format_put(format, bytes + place->length - tail, tail);
+    }
+    if (pads)
+        put_repeated(format, BLANKS, 1, blanks - before);
+}
+
+static void put_row(struct format *format, const struct format_place *places, bool names)
+{
+    const struct frame *frame = frame_of(format);
+    const char *between = "";
+
+    format_puts(format, frame->left);
+    for (size_t i = 0; i < format->count; i++) {
+        enum stand stand = format->grid.right[i] ? STAND_RIGHT : STAND_LEFT;
+
+        if (format->grid.hidden[i])
+            continue;
+        format_puts(format, between);
+        between = frame->between;
+        put_place(format, i, &places[i], names && frame->centred ? STAND_MIDDLE : stand);
+    }
+    format_puts(format, frame->right);
+    format_put(format, "\n", 1);
+}
+
+/* ---- Header and lines ---- */
+
+static void put_line(struct format *format, const char *const ends[3])
+{
+    const struct frame *frame = frame_of(format);
+    size_t one = strlen(frame->dash);
+
+    if (!ends[0])
+        return;
+    format_puts(format, ends[0]);
+    for (size_t i = 0; i < format->count; i++) {
+        format_puts(format, i ? ends[1] : "");
+        for (size_t k = 0; one > 1 && k < format->grid.widths[i]; k++)
+            format_put(format, frame->dash, one);
+        if (one == 1)
+            put_repeated(format, DASHES, 1, format->grid.widths[i]);
+    }
+    format_puts(format, ends[2]);
+    format_put(format, "\n", 1);
+}
+
+/* The colon is what Markdown aligns by.  */
+static void put_markdown_line(struct format *format)
+{
+    for (size_t i = 0; i < format->count; i++) {
+        format_puts(format, i ? "-" : "|-");
+        put_repeated(format, DASHES, 1, format->grid.widths[i]);
+        format_puts(format, format->grid.right[i] ? ":|" : "-|");
+    }
+    format_puts(format, "\n");
+}
+
+/* ---- Widths ---- */
+
+static size_t overhead(const struct format *format)
+{
+    const struct frame *frame = frame_of(format);
+    size_t shown = 0;
+
+    for (size_t i = 0; i < format->count; i++)
+        shown += !format->grid.hidden[i];
+    return width_text(frame->left, strlen(frame->left)) +
+           width_text(frame->right, strlen(frame->right)) +
+           (shown > 0 ? shown - 1 : 0) * width_text(frame->between, strlen(frame->between));
+}
+
+static bool is_cut(const struct format *format, size_t column)
+{
+    return !format->columns[column].whole && !format->grid.right[column];
+}
+
+static size_t capped_total(const struct format *format, size_t cap)
+{
+    size_t total = overhead(format);
+
+    for (size_t i = 0; i < format->count; i++) {
+        size_t width = format->grid.widths[i];
+
+        if (!format->grid.hidden[i])
+            total += is_cut(format, i) && width > cap ? cap : width;
+    }
+    return total;
+}
+
+/* Leave out what has a rank as long as texts would be cut to less than what can be read.  */
+static void drop_columns(struct format *format)
+{
+    while (capped_total(format, READABLE) > format->options.columns) {
+        size_t dropped = format->count;
+
+        for (size_t i = 0; i < format->count; i++)
+            if (!format->grid.hidden[i] && format->columns[i].rank > 0 &&
+                (dropped == format->count ||
+                 format->columns[i].rank >= format->columns[dropped].rank))
+                dropped = i;
+        if (dropped == format->count)
+            return;
+        format->grid.hidden[dropped] = true;
+    }
+}
+
+/* The widest are cut first, down to the same width, as far as it takes.  */
+static void fit_terminal(struct format *format)
+{
+    size_t cap = format->options.columns;
+    size_t left;
+
+    if (format->options.columns == 0 || capped_total(format, SIZE_MAX) <= format->options.columns)
+        return;
+    if (format->options.kind == FORMAT_PLAIN)
+        drop_columns(format);
+    while (cap > NARROWEST && capped_total(format, cap) > format->options.columns)
+        cap--;
+    left = capped_total(format, cap);
+    left = left < format->options.columns ? format->options.columns - left : 0;
+    for (size_t i = 0; i < format->count; i++) {
+        size_t *width = &format->grid.widths[i];
+
+        if (!is_cut(format, i) || format->grid.hidden[i] || *width <= cap)
+            continue;
+        *width = cap + (left > 0); /* what a whole step left over goes to the first of them */
+        left -= left > 0;
+        format->grid.narrowed = true;
+    }
+}
+
+/* A column without a text, but for its name, tells nothing.  */
+static void hide_empty(struct format *format)
+{
+    const struct format_grid *grid = &format->grid;
+
+    for (size_t i = 0; i < format->count; i++)
+        grid->hidden[i] = grid->cell_count > format->count;
+    for (size_t i = format->count, column = 0; i < grid->cell_count; i++) {
+        if (grid->cells[i].length > 0)
+            grid->hidden[column] = false;
+        column = column + 1 < format->count ? column + 1 : 0;
+    }
+}
+
+static void measure(struct format *format)
+{
+    struct format_grid *grid = &format->grid;
+    size_t first = format->options.no_header ? format->count : 0;
+
+    for (size_t i = 0; i < format->count; i++) {
+        enum format_align align = format->columns[i].align;
+
+        grid->right[i] = align == FORMAT_RIGHT || (align == FORMAT_AUTO && grid->numbers[i] &&
+                                                   grid->cell_count > format->count);
+        grid->widths[i] = 1;
+        grid->hidden[i] = false;
+    }
+    grid->deepest = 0;
+    grid->narrowed = false;
+    for (size_t i = first, column = 0; i < grid->cell_count; i++) {
+        size_t width = grid->cells[i].width + grid->cells[i].indent;
+
+        if (width > grid->widths[column])
+            grid->widths[column] = width;
+        if (grid->cells[i].indent > grid->deepest)
+            grid->deepest = grid->cells[i].indent;
+        column = column + 1 < format->count ? column + 1 : 0;
+    }
+    if (format->options.no_empty && format->options.kind == FORMAT_PLAIN)
+        hide_empty(format);
+    fit_terminal(format);
+}
+
+/* Settle the widths and print what waited.  */
+static void settle(struct format *format)
+{
+    struct format_grid *grid = &format->grid;
+
+    measure(format);
+    grid->settled = true;
+    put_line(format, frame_of(format)->top);
+    if (!format->options.no_header) {
+        put_row(format, grid->cells, true);
+        if (format->options.kind == FORMAT_MARKDOWN)
+            put_markdown_line(format);
+        else
+            put_line(format, frame_of(format)->middle);
+    }
+    for (size_t i = format->count; i < grid->cell_count; i += format->count)
+        put_row(format, grid->cells + i, false);
+}
+
+/* ---- The method ---- */
+
+static void push(struct format *format, const struct format_cell *cell)
+{
+    struct format_grid *grid = &format->grid;
+
+    if (grid->cell_count == grid->cell_capacity) {
+        grid->cell_capacity = 2 * grid->cell_capacity + 64;
+        grid->cells = grown(grid->cells, grid->cell_capacity, sizeof *grid->cells);
+    }
+    grid->cells[grid->cell_count++] = add_place(format, cell);
+}
+
+void columns_begin(struct format *format)
+{
+    struct format_grid *grid = &format->grid;
+
+    grid->text.length = 0;
+    grid->cell_count = 0;
+    grid->settled = false;
+    grid->widths = grown(grid->widths, format->count, sizeof *grid->widths);
+    grid->right = grown(grid->right, format->count, sizeof *grid->right);
+    grid->hidden = grown(grid->hidden, format->count, sizeof *grid->hidden);
+    grid->numbers = grown(grid->numbers, format->count, sizeof *grid->numbers);
+    for (size_t i = 0; i < format->count; i++) {
+        struct format_cell name = { .type = FORMAT_TEXT,
+                                    .bytes = format->columns[i].name,
+                                    .length = strlen(format->columns[i].name) };
+
+        grid->numbers[i] = true;
+        push(format, &name);
+    }
+}
+
+void columns_row(struct format *format, const struct format_cell *cells)
+{
+    struct format_grid *grid = &format->grid;
+
+    for (size_t i = 0; !grid->settled && i < format->count; i++)
+        grid->numbers[i] &= cells[i].type != FORMAT_TEXT && cells[i].type != FORMAT_BLOB;
+    if (grid->settled) { /* one row at a time from now on */
+        grid->text.length = 0;
+        grid->cell_count = 0;
+    }
+    for (size_t i = 0; i < format->count; i++)
+        push(format, &cells[i]);
+    if (grid->settled)
+        put_row(format, grid->cells, false);
+    else if (grid->text.length > FORMAT_BYTES_MAX || format->rows >= FORMAT_ROWS_MAX)
+        settle(format);
+}
+
+void columns_end(struct format *format)
+{
+    if (!format->grid.settled)
+        settle(format);
+    put_line(format, frame_of(format)->bottom);
+}
+
+void columns_free(struct format *format)
+{
+    free(format->grid.text.bytes);
+    free(format->grid.cells);
+    free(format->grid.widths);
+    free(format->grid.right);
+    free(format->grid.hidden);
+    free(format->grid.numbers);
+}

@@ -1,0 +1,662 @@
+/* report.c - fxtq report NAME STORE: options, the query, its rows.  */
+#include "cmd/fxtq/report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/fxtq/format/format.h"
+#include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/session.h"
+#include "cmd/fxtq/source.h"
+
+enum {
+    OPTION_BY = 1,
+    OPTION_ROWS,
+    OPTION_MINIMUM,
+    OPTION_BINS,
+    OPTION_JSON,
+    OPTION_MARKDOWN,
+    OPTION_SQL,
+    OPTION_TIMEOUT,
+    OPTION_CACHE,
+};
+
+static const struct report *const reports[] = {
+    &report_top, &report_tree,   &report_callers,  &report_callees, &report_heap, &report_threads,
+    &report_cpu, &report_slices, &report_timeline, &report_damage,  NULL
+};
+
+/* Of all reports; each takes some.  */
+static const char *const by_words[] = { "function", "file", "line", "module", "thread", "process",
+                                        "kind",     "cpu",  "wait", "all",    NULL };
+
+static const struct cli_option fxtq_report_options[] = {
+    { OPTION_BY, 0, "by", "WHAT",
+      "what rows stand for.  top: function (default), file, line, module, "
+      "thread, process; tree, callers, callees: function, file, line, "
+      "module; heap: kind, function, file, module; cpu: cpu, thread, "
+      "wait; timeline: thread, cpu, process, all",
+      CLI_HINT, by_words },
+    { OPTION_ROWS, 'n', "rows", "N", "no more rows than that; 0: all" },
+    { OPTION_MINIMUM, 0, "min", "PERCENT",
+      "leave out parts of trees that cost less (default 0.5)" },
+    { OPTION_BINS, 0, "bins", "N", "columns of the timeline (default: what fits the terminal)" },
+    { OPTION_JSON, 0, "json", NULL, "an object a row" },
+    { OPTION_MARKDOWN, 0, "markdown", NULL, "a Markdown table" },
+    { OPTION_SQL, 0, "sql", NULL, "print a query of the same rows, in place of them" },
+    { OPTION_TIMEOUT, 0, "timeout", "SECONDS", "give up after that time" },
+    { OPTION_CACHE, 0, "cache", NULL, "keep what a trace is imported to as TRACE.fxtq" },
+    { 0 },
+};
+
+static const struct cli_option *const groups[] = { filters_options, NULL };
+
+static const char *const fxtq_report_examples[] = {
+    "The hottest functions",
+    "fxtq report top run.fxtq",
+    "Files instead, of one thread, in the second second",
+    "fxtq report top --by file --tid 1514 --time +1s,+2s run.fxtq",
+    "Who allocates what is never released",
+    "fxtq report heap --by function run.fxtq",
+    "Who calls memcpy, of the server's threads",
+    "fxtq report callers '^memcpy$' --comm server run.fxtq",
+    "The query behind it",
+    "fxtq report top --sql run.fxtq",
+    NULL,
+};
+
+enum output_kind { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_MARKDOWN, OUTPUT_SQL };
+
+struct settings {
+    const struct report *report;
+    const char *path;
+    struct request request;
+    enum output_kind output;
+    double timeout_s;
+    bool cache;
+    bool has_rows, has_least;
+    struct cli_texts operands;
+    char *type, *unit; /* of the store; owned */
+};
+
+/* ---- Options ---- */
+
+static double parse_double(const char *option, const char *text, double least, double most)
+{
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(number >= least && number <= most))
+        cli_usage_error("%s: '%s' is not a number between %g and %g", option, text, least, most);
+    return number;
+}
+
+static void apply(struct settings *settings, int key, const char *value)
+{
+    struct request *request = &settings->request;
+
+    switch (key) {
+    case OPTION_BY:
+        request->by = value;
+        break;
+    case OPTION_ROWS:
+        request->rows = cli_number("--rows", value, 0, UINT32_MAX);
+        settings->has_rows = true;
+        break;
+    case OPTION_MINIMUM:
+        request->least = parse_double("--min", value, 0, 100);
+        settings->has_least = true;
+        break;
+    case OPTION_BINS:
+        request->bins = (size_t)cli_number("--bins", value, 1, 10000);
+        break;
+    case OPTION_JSON:
+        settings->output = OUTPUT_JSON;
+        break;
+    case OPTION_MARKDOWN:
+        settings->output = OUTPUT_MARKDOWN;
+        break;
+    case OPTION_SQL:
+        settings->output = OUTPUT_SQL;
+        break;
+    case OPTION_TIMEOUT:
+        settings->timeout_s = parse_double("--timeout", value, 1e-3, 1e9);
+        break;
+    case OPTION_CACHE:
+        settings->cache = true;
+        break;
+    case CLI_OPERAND:
+        cli_texts_add(&settings->operands, value);
+        break;
+    default:
+        (void)filters_take(&request->filters, key, value);
+        break;
+    }
+}
+
+static const struct report *find_report(const char *name)
+{
+    struct text names = { .bytes = NULL };
+
+    for (size_t i = 0; reports[i]; i++) {
+        if (strcmp(reports[i]->name, name) == 0) {
+            free(names.bytes);
+            return reports[i];
+        }
+        text_addf(&names, "%s%s", i ? ", " : "", reports[i]->name);
+    }
+    cli_usage_error("there is no report '%s'. There are: %s", name, names.bytes);
+}
+
+/* NAME STORE, or NAME FUNCTION STORE; the last two either way round where only one is a file.  */
+static void take_operands(struct settings *settings)
+{
+    const struct cli_texts *operands = &settings->operands;
+    bool function;
+
+    if (operands->count == 0)
+        cli_usage_error("which report? 'fxtq report --help' lists them");
+    settings->report = find_report(operands->items[0]);
+    function = settings->report->takes_function;
+    if (operands->count != (function ? 3u : 2u))
+        cli_usage_error(function ? "report %s takes a pattern and a store"
+                                 : "report %s takes one store",
+                        settings->report->name);
+    settings->path = operands->items[operands->count - 1];
+    if (!function)
+        return;
+    settings->request.function = operands->items[1];
+    if (access(settings->path, F_OK) != 0 && access(operands->items[1], F_OK) == 0) {
+        settings->request.function = settings->path;
+        settings->path = operands->items[1];
+    }
+}
+
+static void check_options(struct settings *settings)
+{
+    const struct report *report = settings->report;
+    unsigned refused = settings->request.filters.given & ~report->filters;
+
+    if (refused == FILTER_SHAPE)
+        cli_usage_error("report %s shows no stacks for --hide and --show-from; report tree does",
+                        report->name);
+    if (refused)
+        cli_usage_error("report %s has nothing that %s could choose by", report->name,
+                        filters_name(refused & -refused));
+    settings->request.type = settings->request.filters.type;
+    if (settings->request.type && !report->has_type)
+        cli_usage_error("report %s has no sample types", report->name);
+    if (settings->has_least && !report->is_tree)
+        cli_usage_error("report %s is no tree: --rows is what makes it shorter", report->name);
+    if (settings->request.bins > 0 && !report->has_bins)
+        cli_usage_error("report %s has no --bins", report->name);
+    if (settings->request.by && !report->by)
+        cli_usage_error("report %s has no --by", report->name);
+    if (settings->request.by)
+        (void)cli_choice("--by", settings->request.by, report->by);
+    else if (report->by)
+        settings->request.by = report->by[0];
+    if (report->no_cpu_by && settings->request.by &&
+        strcmp(settings->request.by, report->no_cpu_by) == 0 &&
+        (settings->request.filters.given & FILTER_CPU))
+        cli_usage_error("report %s --by %s has nothing that --cpu could choose by", report->name,
+                        report->no_cpu_by);
+    if (!settings->has_rows)
+        settings->request.rows = report->rows;
+}
+
+/* ---- What the store tells before ---- */
+
+static const char TYPES[] =
+    "SELECT t.type, t.unit, EXISTS (SELECT 1 FROM callsite_sum WHERE sample_type_id = t.id AND "
+    "value "
+    "IS NOT NULL) FROM sample_type AS t WHERE (?1 IS NULL AND EXISTS (SELECT 1 FROM capture AS c "
+    "WHERE ?2 IN (0, c.id) AND EXISTS (SELECT 1 FROM callsite_sum WHERE capture_id = c.id AND "
+    "sample_type_id = t.id))) OR t.type = ?1 OR t.type || '/' || t.unit = ?1 ORDER BY CASE type "
+    "WHEN "
+    "'cpu' THEN 0 WHEN 'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 "
+    "WHEN "
+    "'wall' THEN 4 ELSE 5 END, coalesce((SELECT max(is_default) FROM profile_type AS p WHERE "
+    "p.sample_type_id = t.id), 0) DESC, id LIMIT 1";
+
+/* The sample type: what was asked for, or the first there is.  */
+static enum cli_exit learn_type(struct settings *settings)
+{
+    struct request *request = &settings->request;
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v2(request->db, TYPES, -1, &statement, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, 1, request->type, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 2, request->filters.capture);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        const char *type = (const char *)sqlite3_column_text(statement, 0);
+        const char *unit = (const char *)sqlite3_column_text(statement, 1);
+
+        request->type = settings->type = cli_join(type ? type : "", "");
+        request->unit = settings->unit = cli_join(unit ? unit : "", "");
+        request->counts = sqlite3_column_int(statement, 2) == 0;
+    } else if (request->type && code == SQLITE_DONE) {
+        cli_usage_error("--sample-type: there is no sample type '%s' in the store", request->type);
+    }
+    (void)sqlite3_finalize(statement);
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        return CLI_OK;
+    cli_error("%s", sqlite3_errmsg(request->db));
+    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
+}
+
+/* ---- Rows ---- */
+
+static double number_of(const struct format_cell *cell)
+{
+    return cell->type == FORMAT_REAL ? cell->real : (double)cell->integer;
+}
+
+static void print_grouped(struct text *text, const struct format_cell *cell)
+{
+    double number = number_of(cell);
+
+    if (number < 0 || number > 1e18)
+        text_addf(text, "%.0f", number);
+    else
+        text_adds(text, cli_grouped((uint64_t)llround(number)));
+}
+
+static enum report_kind value_kind(const struct request *request)
+{
+    if (request->counts || !request->unit)
+        return REPORT_COUNT;
+    if (strcmp(request->unit, "nanoseconds") == 0)
+        return REPORT_NS;
+    return strcmp(request->unit, "bytes") == 0 ? REPORT_BYTES : REPORT_COUNT;
+}
+
+/* A number with its unit, in place of the cell.  */
+static void humanize(const struct request *request, enum report_kind kind, struct format_cell *cell,
+                     struct text *text)
+{
+    if (cell->type != FORMAT_INTEGER && cell->type != FORMAT_REAL)
+        return;
+    text->length = 0;
+    text_add(text, "", 0);
+    switch (kind == REPORT_VALUE ? value_kind(request) : kind) {
+    case REPORT_NS:
+        print_duration(text, number_of(cell));
+        break;
+    case REPORT_BYTES:
+        print_bytes(text, number_of(cell));
+        break;
+    case REPORT_PERCENT:
+        text_addf(text, "%.2f%%", number_of(cell));
+        break;
+    case REPORT_COUNT:
+        print_grouped(text, cell);
+        break;
+    case REPORT_TIME:
+        text_addf(text, "%+.6fs", (number_of(cell) - (double)request->filters.start_ts) / 1e9);
+        break;
+    default:
+        return;
+    }
+    *cell =
+        (struct format_cell){ .type = FORMAT_TEXT, .bytes = text->bytes, .length = text->length };
+}
+
+/* JSON has times, ids and values that may need 64 bits as strings (docs/architecture.md).  */
+static void stringify(enum report_kind kind, struct format_cell *cell, struct text *text)
+{
+    bool wide = kind == REPORT_NS || kind == REPORT_BYTES || kind == REPORT_VALUE ||
+                kind == REPORT_TIME || kind == REPORT_HIDDEN_TS || kind == REPORT_ID;
+
+    if (cell->type != FORMAT_INTEGER || !wide)
+        return;
+    text->length = 0;
+    text_addf(text, "%" PRId64, cell->integer);
+    *cell =
+        (struct format_cell){ .type = FORMAT_TEXT, .bytes = text->bytes, .length = text->length };
+}
+
+static void fetch(sqlite3_stmt *row, int column, struct format_cell *cell)
+{
+    int type = sqlite3_column_type(row, column);
+
+    *cell = (struct format_cell){ .type = FORMAT_NULL, .bytes = "" };
+    if (type == SQLITE_INTEGER) {
+        cell->type = FORMAT_INTEGER;
+        cell->integer = sqlite3_column_int64(row, column);
+    } else if (type == SQLITE_FLOAT) {
+        cell->type = FORMAT_REAL;
+        cell->real = sqlite3_column_double(row, column);
+    } else if (type == SQLITE_TEXT && sqlite3_column_text(row, column)) {
+        cell->type = FORMAT_TEXT;
+        cell->bytes = (const char *)sqlite3_column_text(row, column);
+        cell->length = (size_t)sqlite3_column_bytes(row, column);
+    }
+}
+
+#define COLUMNS_MAX 16u
+#define DEEPEST     200 /* rows of trees are not indented further */
+
+struct printer {
+    const struct settings *settings;
+    const struct report_column *columns;
+    struct format *format;
+    size_t count;             /* that are printed */
+    int sources[COLUMNS_MAX]; /* which of the query's each one is */
+    struct format_column format_columns[COLUMNS_MAX];
+    struct text scratch[COLUMNS_MAX];
+    int depth_column; /* -1: none */
+};
+
+/* "self_percent" is long for what stands below.  */
+static const char *title_of(const char *name)
+{
+    if (strcmp(name, "self_percent") == 0)
+        return "self%";
+    return strcmp(name, "total_percent") == 0 ? "total%" : name;
+}
+
+static void choose_columns(struct printer *printer)
+{
+    bool json = printer->settings->output == OUTPUT_JSON;
+
+    printer->depth_column = -1;
+    for (int i = 0; printer->columns[i].name; i++) {
+        enum report_kind kind = printer->columns[i].kind;
+        struct format_column *column = &printer->format_columns[printer->count];
+
+        if (kind == REPORT_DEPTH)
+            printer->depth_column = i;
+        if (!json && (kind == REPORT_DEPTH || kind == REPORT_HIDDEN || kind == REPORT_HIDDEN_TS))
+            continue;
+        column->name = json ? printer->columns[i].name : title_of(printer->columns[i].name);
+        column->align = kind == REPORT_TEXT || kind == REPORT_LABEL ? FORMAT_LEFT : FORMAT_RIGHT;
+        column->whole = kind != REPORT_TEXT;
+        column->rank = printer->columns[i].rank;
+        printer->sources[printer->count++] = i;
+    }
+}
+
+static void print_row(struct printer *printer, sqlite3_stmt *row)
+{
+    bool json = printer->settings->output == OUTPUT_JSON;
+    struct format_cell cells[COLUMNS_MAX];
+
+    for (size_t i = 0; i < printer->count; i++) {
+        enum report_kind kind = printer->columns[printer->sources[i]].kind;
+
+        fetch(row, printer->sources[i], &cells[i]);
+        if (json) {
+            stringify(kind, &cells[i], &printer->scratch[i]);
+            continue;
+        }
+        humanize(&printer->settings->request, kind, &cells[i], &printer->scratch[i]);
+        if (printer->depth_column >= 0 && kind == REPORT_TEXT) {
+            int64_t depth = sqlite3_column_int64(row, printer->depth_column);
+
+            cells[i].indent = 2 * (size_t)(depth < 0 ? 0 : depth > DEEPEST ? DEEPEST : depth);
+        }
+    }
+    format_row(printer->format, cells);
+}
+
+/* Why there are no rows, for people.  */
+static void explain_nothing(const struct settings *settings, uint64_t rows)
+{
+    const struct report *report = settings->report;
+    const char *lacks = report->lacks ? report->lacks(&settings->request) : NULL;
+    bool nothing = rows <= (report->is_tree ? 1 : 0);
+
+    if (settings->output != OUTPUT_TEXT && settings->output != OUTPUT_MARKDOWN)
+        return;
+    if (lacks)
+        cli_note("%s: the store has %s", settings->path, lacks);
+    else if (nothing && report->takes_function)
+        cli_note("%s: no stack that is looked at has a function that matches '%s'", settings->path,
+                 settings->request.function);
+    else if (nothing && report == &report_damage)
+        cli_note("%s: nothing was lost, and nothing was odd", settings->path);
+    else if (nothing && (settings->request.filters.given || settings->request.filters.capture))
+        cli_note("%s: nothing passes the filters", settings->path);
+}
+
+static enum cli_exit print_table(struct settings *settings, struct session *session,
+                                 sqlite3_stmt *rows, const struct report_column *columns)
+{
+    struct printer printer = { .settings = settings, .columns = columns };
+    struct format_options options = { .kind = settings->output == OUTPUT_JSON ? FORMAT_JSONL
+                                              : settings->output == OUTPUT_MARKDOWN
+                                                  ? FORMAT_MARKDOWN
+                                                  : FORMAT_PLAIN,
+                                      .no_empty = true,
+                                      .terminal = isatty(STDOUT_FILENO) };
+    uint64_t count = 0;
+    int code;
+
+    if (settings->output == OUTPUT_TEXT)
+        options.columns = cli_columns(stdout);
+    choose_columns(&printer);
+    printer.format = format_new(&options, session->output);
+    format_begin(printer.format, printer.format_columns, printer.count);
+    while ((code = sqlite3_step(rows)) == SQLITE_ROW && !session->output->failed) {
+        print_row(&printer, rows);
+        count++;
+    }
+    format_end(printer.format);
+    format_free(printer.format);
+    for (size_t i = 0; i < printer.count; i++)
+        free(printer.scratch[i].bytes);
+    if (code != SQLITE_DONE && !session->output->failed)
+        return session_fail(session, code);
+    (void)cli_output_flush(session->output);
+    explain_nothing(settings, count);
+    return CLI_OK;
+}
+
+/* ---- Running ---- */
+
+static enum cli_exit print_sql(struct settings *settings, struct cli_output *output)
+{
+    struct text sql = { .bytes = NULL };
+
+    settings->request.plain = true;
+    (void)settings->report->write(&settings->request, &sql);
+    text_adds(&sql, ";\n");
+    (void)cli_output_write(output, sql.bytes, sql.length);
+    free(sql.bytes);
+    return CLI_OK;
+}
+
+static enum cli_exit show_rows(struct settings *settings, struct session *session,
+                               sqlite3_stmt *rows)
+{
+    uint64_t count = 0;
+    enum cli_exit status = settings->report->show(&settings->request, rows, session->output,
+                                                  cli_columns(stdout), &count);
+
+    (void)cli_output_flush(session->output);
+    if (status == CLI_OK)
+        explain_nothing(settings, count);
+    return status;
+}
+
+static enum cli_exit run_query(struct settings *settings, struct session *session)
+{
+    const struct report *report = settings->report;
+    struct text sql = { .bytes = NULL };
+    const struct report_column *columns = report->write(&settings->request, &sql);
+    sqlite3_stmt *rows = NULL;
+    int code;
+    enum cli_exit status;
+
+    session->preparing = true;
+    code = sqlite3_prepare_v2(session->db, sql.bytes, -1, &rows, NULL);
+    session->preparing = false;
+    if (code != SQLITE_OK)
+        status = session_fail(session, code);
+    else if (settings->output == OUTPUT_TEXT && report->show)
+        status = show_rows(settings, session, rows);
+    else
+        status = print_table(settings, session, rows, columns);
+    (void)sqlite3_finalize(rows);
+    free(sql.bytes);
+    return status;
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static enum cli_exit run(struct settings *settings, struct session *session)
+{
+    enum cli_exit status = filters_resolve(&settings->request.filters, settings->request.db);
+    size_t columns = cli_columns(stdout);
+
+    if (status == CLI_OK && (settings->report->has_type || settings->report == &report_threads))
+        status = learn_type(settings);
+    if (status != CLI_OK)
+        return status;
+    if (settings->request.bins == 0) /* the names of lanes need room too */
+        settings->request.bins = columns > 24 ? columns - 2 - min_size(26, columns / 3) : 80;
+    return settings->output == OUTPUT_SQL ? print_sql(settings, session->output)
+                                          : run_query(settings, session);
+}
+
+static enum cli_exit run_on_store(struct settings *settings, struct store *store)
+{
+    struct cli_output output;
+    struct session session = { .db = store_sqlite(store),
+                               .timeout_s = settings->timeout_s,
+                               .output = &output };
+    enum cli_exit status = cli_output_open(&output, NULL);
+
+    settings->request.db = session.db;
+    if (status == CLI_OK)
+        status = session_start(&session);
+    if (status == CLI_OK) {
+        session_begin_statement(&session);
+        interrupt_catch();
+        status = run(settings, &session);
+        session_end(&session);
+    }
+    return cli_worse(status, cli_output_commit(&output));
+}
+
+static void release(struct settings *settings)
+{
+    free(settings->operands.items);
+    filters_release(&settings->request.filters);
+    free(settings->type);
+    free(settings->unit);
+}
+
+static const char *report_word(size_t i, const char **brief)
+{
+    if (!reports[i])
+        return NULL;
+    *brief = reports[i]->summary;
+    return reports[i]->name;
+}
+
+/* "--by function (default), file": a line of the topic, if there is anything to choose.  */
+static void add_by(struct text *text, const struct report *report)
+{
+    for (size_t i = 0; report->by && report->by[i]; i++)
+        text_addf(text, "%s%s%s", i ? ", " : "            --by ", report->by[i],
+                  i ? "" : " (default)");
+    if (report->by)
+        text_adds(text, "\n");
+}
+
+static void add_filters(struct text *text, const struct report *report)
+{
+    static const struct {
+        unsigned bit;
+        const char *names;
+    } filters[] = {
+        { FILTER_STACK, "--focus --ignore" },
+        { FILTER_SHAPE, "--hide --show-from" },
+        { FILTER_TIME, "--time" },
+        { FILTER_PROCESS, "--pid" },
+        { FILTER_THREAD, "--tid" },
+        { FILTER_COMM, "--comm" },
+        { FILTER_CPU, "--cpu" },
+    };
+
+    if ((report->filters | FILTER_CPU) == FILTER_ALL) {
+        text_addf(text, "            all filters%s\n",
+                  report->filters == FILTER_ALL ? "" : " but --cpu");
+    } else {
+        text_adds(text, "           ");
+        for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+            if (report->filters & filters[i].bit)
+                text_addf(text, " %s", filters[i].names);
+        text_adds(text, " --capture\n");
+    }
+    if (report->no_cpu_by)
+        text_addf(text, "            --by %s: not --cpu\n", report->no_cpu_by);
+    if (report->has_type)
+        text_adds(text, "            --sample-type: not every type knows threads, CPUs, times\n");
+}
+
+char *report_topic(void)
+{
+    struct text text = { .bytes = NULL };
+
+    text_adds(&text, "fxtq report NAME STORE, or a trace in place of the store:\n");
+    for (size_t i = 0; reports[i]; i++) {
+        text_addf(&text, "\n  %-9s %s%s\n", reports[i]->name,
+                  reports[i]->takes_function ? "REGEX: " : "", reports[i]->summary);
+        add_by(&text, reports[i]);
+        add_filters(&text, reports[i]);
+    }
+    text_adds(&text, "\n--json, --markdown and --sql print the rows in other ways, or the query\n"
+                     "behind them.\n");
+    return text.bytes;
+}
+
+static int run_report(char **argv);
+
+const struct cli_command fxtq_report = {
+    .name = "fxtq report",
+    .usage = "[OPTION]... NAME [FUNCTION] STORE|TRACE",
+    .summary = "Print a report on a store, or on a trace.",
+    .options = fxtq_report_options,
+    .groups = groups,
+    .examples = fxtq_report_examples,
+    .word = report_word,
+    .word_title = "Reports",
+    .rest = CLI_STORE,
+    .run = run_report,
+    .brief = "answer a question that has a name: top, tree, heap, ...",
+};
+
+static int run_report(char **argv)
+{
+    struct settings settings = { .request = { .least = 0.5 } };
+    struct cli_parser parser;
+    struct source source;
+    enum cli_exit status;
+    int key;
+
+    cli_start(&parser, &fxtq_report, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        apply(&settings, key, parser.value);
+    take_operands(&settings);
+    check_options(&settings);
+    status = source_open(&source, settings.path, false, settings.cache);
+    if (source.store)
+        status = cli_worse(status, run_on_store(&settings, source.store));
+    source_close(&source);
+    release(&settings);
+    interrupt_pass_on();
+    return (int)status;
+}

@@ -1,0 +1,107 @@
+/* report.h - questions with a name: fxtq report NAME STORE.
+ *
+ * A report is one SQL query.  Its rows are what --json prints; on a terminal they are the same with
+ * units.  --sql prints a query of the same rows for any SQLite: plain SQL where plain SQL can say
+ * it, else with the functions of libfxtsql.so.  */
+#ifndef FXTQ_REPORT_H
+#define FXTQ_REPORT_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/fxtq/filters.h"
+#include "cmd/fxtq/text.h"
+
+/* What a column holds, and so how it is printed.  */
+enum report_kind {
+    REPORT_TEXT,      /* cut in the middle where the terminal is narrow */
+    REPORT_LABEL,     /* never cut */
+    REPORT_COUNT,     /* 1,234 */
+    REPORT_NS,        /* 1.50s */
+    REPORT_BYTES,     /* 4.00 MiB */
+    REPORT_VALUE,     /* of the sample type: one of the three above */
+    REPORT_PERCENT,   /* 12.50% */
+    REPORT_TIME,      /* +1.500s since the capture's start */
+    REPORT_ID,        /* a pid: no commas; in JSON a string */
+    REPORT_NUMBER,    /* a line, a CPU, an offset: likewise, and a number in JSON too */
+    REPORT_DEPTH,     /* not printed: indents the next text.  In JSON a number */
+    REPORT_HIDDEN,    /* in JSON only; a number */
+    REPORT_HIDDEN_TS, /* in JSON only: a time */
+};
+
+struct report_column {
+    const char *name; /* "self_percent" is "self%" where it is not JSON */
+    enum report_kind kind;
+    unsigned rank; /* struct format_column: the highest goes first where the terminal is narrow */
+};
+
+/* What was asked.  */
+struct request {
+    sqlite3 *db;
+    const char *function; /* of callers and callees */
+    const char *by;
+    const char *type; /* sample type; NULL for reports that have none, or an empty store */
+    const char *unit;
+    bool counts; /* nothing but counts is known of it */
+    struct filters filters;
+    uint64_t rows; /* 0: all */
+    double least;  /* percent that a line of a tree must have */
+    size_t bins;   /* of the timeline */
+    bool plain;    /* make SQL that needs none of our functions, if there is such */
+};
+
+struct report {
+    const char *name;
+    const char *summary;
+    const char *const *by; /* what --by takes, the default first; NULL: nothing */
+    unsigned filters;      /* FILTER_...; the sample type may refuse more */
+    const char *no_cpu_by; /* of --by, what --cpu cannot choose from; NULL: nothing */
+    bool has_type;         /* --sample-type */
+    bool is_tree;          /* --min; the first row is the root */
+    bool has_bins;         /* --bins */
+    bool takes_function;
+    uint64_t rows; /* default of --rows */
+    /* Append the query.  Returns its columns, which end with name NULL.  */
+    const struct report_column *(*write)(const struct request *request, struct text *sql);
+    /* What the report is about and the store has nothing of, "no CPU samples"; NULL: it has.  */
+    const char *(*lacks)(const struct request *request);
+    /* How rows are shown on a terminal or as text; NULL: as a table.  *shown: how many lines.  */
+    enum cli_exit (*show)(const struct request *request, sqlite3_stmt *rows,
+                          struct cli_output *output, size_t columns, uint64_t *shown);
+};
+
+extern const struct report report_top, report_tree, report_callers, report_callees, report_heap,
+    report_threads, report_cpu, report_slices, report_timeline, report_damage;
+
+/* What each report shows, its --by and its filters, for 'fxtq help reports'; from malloc().
+ * (report.c)  */
+char *report_topic(void);
+
+/* ---- Pieces of SQL (sql.c) ---- */
+
+/* " WHERE type = ... AND focus = ...": the arguments of our table functions.  */
+void request_add_arguments(const struct request *request, struct text *sql);
+
+/* " AND ..." for samples s of threads th of processes p, where wanted has the bits of what they
+ * know; time is that of the expression ts.  */
+void request_add_conditions(const struct request *request, struct text *sql, unsigned wanted,
+                            const char *ts);
+
+/* " LIMIT n" unless all rows are wanted.  */
+void request_add_limit(const struct request *request, struct text *sql);
+
+/* Whether a filter needs samples one by one; whether one needs our functions.  */
+bool request_needs_samples(const struct request *request);
+bool request_needs_functions(const struct request *request);
+
+/* Whether the query, SELECT EXISTS (...), says 1.  What fails shows again when the report runs.  */
+bool request_finds(const struct request *request, const char *sql);
+
+/* ---- Numbers for people (print.c) ---- */
+
+void print_duration(struct text *text, double ns);
+void print_bytes(struct text *text, double bytes);
+
+#endif /* FXTQ_REPORT_H */

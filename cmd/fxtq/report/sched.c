@@ -1,0 +1,298 @@
+/* sched.c - threads and CPUs: who ran, who waited, and for whom.  */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/fxtq/report/report.h"
+
+#define SCHED_FILTERS (FILTER_TIME | FILTER_PROCESS | FILTER_THREAD | FILTER_COMM | FILTER_CPU)
+
+/* name(utid, cpu, state, waker, dur): the rows of a table, cut to the time that is looked at.  */
+static void add_intervals(const struct request *request, struct text *sql, const char *name,
+                          const char *table, const char *columns, bool has_cpu)
+{
+    struct text start = { .bytes = NULL }, end = { .bytes = NULL };
+
+    text_adds(&start, "s.ts");
+    text_adds(&end, "iif(s.dur < 0, c.end_ts, s.ts + s.dur)");
+    if (request->filters.has_from)
+        text_addf(&start, ", %" PRId64, request->filters.from_ts);
+    if (request->filters.has_limit)
+        text_addf(&end, ", %" PRId64, request->filters.limit_ts);
+    text_addf(sql,
+              "%s AS (\n  SELECT * FROM (\n    SELECT %s, %s%s%s - %s%s%s AS dur\n"
+              "    FROM %s AS s LEFT JOIN thread AS th ON th.id = s.utid\n"
+              "    LEFT JOIN process AS p ON p.id = th.upid\n"
+              "    LEFT JOIN capture AS c ON c.id = coalesce(p.capture_id, %" PRId64
+              ")\n    WHERE 1",
+              name, columns, request->filters.has_limit ? "min(" : "", end.bytes,
+              request->filters.has_limit ? ")" : "", request->filters.has_from ? "max(" : "",
+              start.bytes, request->filters.has_from ? ")" : "", table,
+              request->filters.capture ? request->filters.capture : 1);
+    request_add_conditions(
+        request, sql, FILTER_PROCESS | FILTER_THREAD | FILTER_COMM | (has_cpu ? FILTER_CPU : 0),
+        "");
+    text_adds(sql, ")\n  WHERE dur > 0)");
+    free(start.bytes);
+    free(end.bytes);
+}
+
+/* scheduled(id): the captures that have context switches.  What the others tell of running is the
+ * time of their samples.  */
+static void add_scheduled(struct text *sql)
+{
+    text_adds(sql, "scheduled(id) AS MATERIALIZED (\n"
+                   "  SELECT c.id FROM capture AS c WHERE EXISTS (\n"
+                   "    SELECT 1 FROM sched_slice AS s JOIN thread AS th ON th.id = s.utid\n"
+                   "    JOIN process AS p ON p.id = th.upid WHERE p.capture_id = c.id))");
+}
+
+/* ---- threads ---- */
+
+/* A column of what the context switches tell: NULL where there are none, and where a filter chose
+ * by what they do not know.  */
+static void add_known(struct text *sql, const char *name, bool known)
+{
+    if (known)
+        text_addf(sql, "       coalesce(%s, iif(scheduled.id, 0, NULL)) AS %s,\n", name, name);
+    else
+        text_addf(sql, "       NULL AS %s,\n", name);
+}
+
+static const struct report_column *write_threads(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "pid", REPORT_ID, 1 },        { "process", REPORT_TEXT, 2 },
+        { "tid", REPORT_ID, 0 },        { "thread", REPORT_TEXT, 0 },
+        { "samples", REPORT_COUNT, 0 }, { "cpu_ns", REPORT_NS, 0 },
+        { "running", REPORT_NS, 3 },    { "runnable", REPORT_NS, 4 },
+        { "blocked", REPORT_NS, 0 },    { "switches", REPORT_COUNT, 5 },
+        { NULL, REPORT_TEXT, 0 }
+    };
+
+    bool runs = !(request->filters.given & FILTER_STACK);        /* switches have no stacks, */
+    bool waits = runs && !(request->filters.given & FILTER_CPU); /* waiting is on no CPU */
+
+    if (request->plain && request_needs_functions(request))
+        text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
+    text_adds(sql, "WITH ");
+    add_scheduled(sql);
+    text_adds(sql, ",\n");
+    add_intervals(request, sql, "run", "sched_slice", "s.utid", true);
+    text_adds(sql, ",\n");
+    add_intervals(request, sql, "wait", "thread_wait", "s.utid, s.state", false);
+    text_adds(sql, ",\nsampled(utid, samples, ns) AS (\n");
+    if (request->plain || !request->type || strcmp(request->type, "cpu") != 0) {
+        text_adds(sql,
+                  "  SELECT s.utid, count(*), sum(coalesce(s.weight, 0)) FROM cpu_sample AS s\n"
+                  "  JOIN thread AS th ON th.id = s.utid LEFT JOIN process AS p ON p.id = "
+                  "th.upid\n  WHERE 1");
+        request_add_conditions(request, sql, FILTER_ALL & ~(unsigned)FILTER_SHAPE, "s.ts");
+        text_adds(sql, "\n  GROUP BY 1)");
+    } else {
+        struct request samples = *request;
+
+        samples.by = "thread";
+        text_adds(sql, "  SELECT owner, count, total FROM call_top");
+        request_add_arguments(&samples, sql);
+        text_adds(sql, ")");
+    }
+    text_adds(sql,
+              ",\nruns(utid, running, switches) AS (SELECT utid, sum(dur), count(*) FROM run GROUP "
+              "BY 1),\n"
+              "waits(utid, runnable, blocked) AS (\n"
+              "  SELECT utid, sum(dur) FILTER (WHERE state = 'R'), sum(dur) FILTER (WHERE state <> "
+              "'R')\n  FROM wait GROUP BY 1)\n"
+              "SELECT p.pid, p.name AS process, th.tid, th.name AS thread,\n"
+              "       coalesce(samples, 0) AS samples,\n"
+              "       iif(samples > 0, nullif(ns, 0), 0) AS cpu_ns,\n");
+    add_known(sql, "running", runs);
+    add_known(sql, "runnable", waits);
+    add_known(sql, "blocked", waits);
+    add_known(sql, "switches", runs);
+    sql->length -= 2; /* the last comma */
+    text_addf(sql,
+              "\nFROM thread AS th LEFT JOIN process AS p ON p.id = th.upid\n"
+              "LEFT JOIN scheduled ON scheduled.id = p.capture_id\n"
+              "LEFT JOIN sampled ON sampled.utid = th.id LEFT JOIN runs ON runs.utid = th.id\n"
+              "LEFT JOIN waits ON waits.utid = th.id\n"
+              "WHERE (samples > 0%s%s)",
+              runs ? " OR running > 0" : "", waits ? " OR runnable > 0 OR blocked > 0" : "");
+    request_add_conditions(request, sql, FILTER_PROCESS | FILTER_THREAD | FILTER_COMM, "");
+    text_adds(sql, "\nORDER BY cpu_ns DESC, samples DESC, running DESC, th.id");
+    request_add_limit(request, sql);
+    return columns;
+}
+
+static const char *lacks_threads(const struct request *request)
+{
+    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM cpu_sample) OR EXISTS (SELECT 1 "
+                                  "FROM sched_slice)")
+               ? NULL
+           : request_finds(request, "SELECT EXISTS (SELECT 1 FROM profile_sample)")
+               ? "neither CPU samples nor context switches, but a profile: report top --by thread"
+               : "neither CPU samples nor context switches";
+}
+
+const struct report report_threads = {
+    .name = "threads",
+    .summary = "each thread: samples, time on a CPU, runnable and blocked",
+    .filters = SCHED_FILTERS | FILTER_STACK,
+    .rows = 50,
+    .write = write_threads,
+    .lacks = lacks_threads,
+};
+
+/* ---- cpu ---- */
+
+static const char *const cpu_by[] = { "cpu", "thread", "wait", NULL };
+
+/* span(capture_id, ns): how long each capture that knows of CPUs lasted, of what is looked at.  */
+static void add_span(const struct request *request, struct text *sql)
+{
+    text_adds(sql, "span(capture_id, ns) AS (\n  SELECT id, max(");
+    if (request->filters.has_limit)
+        text_addf(sql, "min(end_ts, %" PRId64 ")", request->filters.limit_ts);
+    else
+        text_adds(sql, "end_ts");
+    if (request->filters.has_from)
+        text_addf(sql, " - max(start_ts, %" PRId64 "), 0)", request->filters.from_ts);
+    else
+        text_adds(sql, " - start_ts, 0)");
+    text_adds(sql, " FROM capture\n  WHERE (sample_count > 0 OR id IN scheduled)");
+    if (request->filters.capture)
+        text_addf(sql, " AND id = %" PRId64, request->filters.capture);
+    text_adds(sql, ")");
+}
+
+/* ran(cpu, utid, ns, switches, samples, is_sampled): who ran where for how long, by the context
+ * switches, or by the samples of a capture that has none of those.  */
+static void add_ran(const struct request *request, struct text *sql)
+{
+    text_adds(sql, "WITH ");
+    add_scheduled(sql);
+    text_adds(sql, ",\n");
+    add_span(request, sql);
+    text_adds(sql, ",\n");
+    add_intervals(request, sql, "run", "sched_slice", "s.cpu, s.utid", true);
+    text_adds(sql, ",\nsampled(cpu, utid, capture_id, samples, ns) AS (\n"
+                   "  SELECT s.cpu, s.utid, p.capture_id, count(*), sum(s.weight)\n"
+                   "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
+                   "  LEFT JOIN process AS p ON p.id = th.upid WHERE 1");
+    request_add_conditions(request, sql, SCHED_FILTERS, "s.ts");
+    text_adds(
+        sql, "\n  GROUP BY 1, 2),\n"
+             "ran(cpu, utid, ns, switches, samples, is_sampled) AS (\n"
+             "  SELECT cpu, utid, sum(dur), count(*), 0, 0 FROM run WHERE utid <> 0 GROUP BY 1, 2\n"
+             "  UNION ALL\n"
+             "  SELECT cpu, utid, iif(capture_id IN scheduled, 0, ns),\n"
+             "         iif(capture_id IN scheduled, 0, NULL), samples,\n"
+             "         iif(capture_id IN scheduled, 0, 1)\n"
+             "  FROM sampled)\n");
+}
+
+/* The columns that both ways to add rows of ran up have, key among them; span is SQL.  */
+static void add_running_columns(struct text *sql, const char *span, const char *key)
+{
+    text_addf(
+        sql,
+        "sum(ran.ns) AS running,\n"
+        "       round(100.0 * sum(ran.ns) / nullif((%s), 0), 2) AS utilisation,\n"
+        "       sum(switches) AS switches, sum(samples) AS samples, %s,\n"
+        "       iif(max(is_sampled), iif(min(is_sampled), 'samples', 'switches and samples'),\n"
+        "           'switches') AS source",
+        span, key);
+}
+
+static const struct report_column *write_by_cpu(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "cpu", REPORT_NUMBER, 0 },          { "running", REPORT_NS, 0 },
+        { "utilisation", REPORT_PERCENT, 0 }, { "switches", REPORT_COUNT, 2 },
+        { "samples", REPORT_COUNT, 1 },       { "threads", REPORT_COUNT, 3 },
+        { "source", REPORT_LABEL, 0 },        { NULL, REPORT_TEXT, 0 }
+    };
+
+    add_ran(request, sql);
+    text_adds(sql, "SELECT cpu, ");
+    add_running_columns(sql, "SELECT sum(ns) FROM span", "count(DISTINCT utid) AS threads");
+    text_adds(sql, "\nFROM ran WHERE cpu IS NOT NULL GROUP BY cpu ORDER BY cpu");
+    request_add_limit(request, sql);
+    return columns;
+}
+
+static const struct report_column *write_by_thread(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "running", REPORT_NS, 0 },     { "utilisation", REPORT_PERCENT, 0 },
+        { "switches", REPORT_COUNT, 5 }, { "samples", REPORT_COUNT, 4 },
+        { "cpus", REPORT_COUNT, 6 },     { "source", REPORT_LABEL, 2 },
+        { "pid", REPORT_ID, 1 },         { "process", REPORT_TEXT, 3 },
+        { "tid", REPORT_ID, 0 },         { "thread", REPORT_TEXT, 0 },
+        { NULL, REPORT_TEXT, 0 }
+    };
+
+    add_ran(request, sql);
+    text_adds(sql, "SELECT ");
+    add_running_columns(sql, "SELECT ns FROM span WHERE capture_id = p.capture_id",
+                        "count(DISTINCT cpu) AS cpus");
+    text_adds(sql, ",\n       p.pid, p.name AS process, th.tid, th.name AS thread\n"
+                   "FROM ran JOIN thread AS th ON th.id = ran.utid\n"
+                   "LEFT JOIN process AS p ON p.id = th.upid\n"
+                   "GROUP BY ran.utid ORDER BY running DESC, samples DESC, ran.utid");
+    request_add_limit(request, sql);
+    return columns;
+}
+
+static const struct report_column *write_by_wait(const struct request *request, struct text *sql)
+{
+    static const struct report_column columns[] = {
+        { "waited", REPORT_NS, 0 },    { "times", REPORT_COUNT, 0 }, { "longest", REPORT_NS, 2 },
+        { "state", REPORT_LABEL, 0 },  { "waker", REPORT_TEXT, 0 },  { "pid", REPORT_ID, 1 },
+        { "process", REPORT_TEXT, 3 }, { "tid", REPORT_ID, 0 },      { "thread", REPORT_TEXT, 0 },
+        { NULL, REPORT_TEXT, 0 }
+    };
+
+    text_adds(sql, "WITH ");
+    add_intervals(request, sql, "wait", "thread_wait", "s.utid, s.state, s.waker_utid", false);
+    text_adds(
+        sql,
+        "\nSELECT sum(dur) AS waited, count(*) AS times, max(dur) AS longest,\n"
+        "       CASE state WHEN 'R' THEN 'runnable' WHEN 'S' THEN 'blocked' WHEN 'T' THEN "
+        "'suspended'\n"
+        "                  WHEN 'Z' THEN 'dying' WHEN 'X' THEN 'dead' ELSE state END AS state,\n"
+        "       w.name AS waker, p.pid, p.name AS process, th.tid, th.name AS thread\n"
+        "FROM wait JOIN thread AS th ON th.id = wait.utid\n"
+        "LEFT JOIN process AS p ON p.id = th.upid LEFT JOIN thread AS w ON w.id = wait.waker_utid\n"
+        "GROUP BY wait.utid, wait.state, wait.waker_utid\n"
+        "ORDER BY waited DESC, wait.utid, wait.state, wait.waker_utid");
+    request_add_limit(request, sql);
+    return columns;
+}
+
+static const struct report_column *write_cpu(const struct request *request, struct text *sql)
+{
+    if (strcmp(request->by, "thread") == 0)
+        return write_by_thread(request, sql);
+    return strcmp(request->by, "wait") == 0 ? write_by_wait(request, sql)
+                                            : write_by_cpu(request, sql);
+}
+
+static const char *lacks_cpu(const struct request *request)
+{
+    if (strcmp(request->by, "wait") != 0)
+        return lacks_threads(request);
+    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM thread_wait)")
+               ? NULL
+               : "no context switches";
+}
+
+const struct report report_cpu = {
+    .name = "cpu",
+    .summary = "how busy each CPU or thread was; for whom threads waited (--by wait)",
+    .by = cpu_by,
+    .no_cpu_by = "wait",
+    .filters = SCHED_FILTERS,
+    .rows = 50,
+    .write = write_cpu,
+    .lacks = lacks_cpu,
+};
