@@ -24,7 +24,7 @@ void objects_open(struct objects *objects, struct cli_symbols *symbols)
     *objects = (struct objects){ .symbols = symbols, .status = CLI_OK };
     status = cli_symbols_open(symbols, &objects->session);
     if (status != CLI_OK)
-        exit(status);
+        exit((int)status);
 }
 
 static void free_nothing(void *node)
