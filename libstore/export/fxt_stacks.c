@@ -42,7 +42,7 @@ static enum store_status find_pcs(struct fx *fx, struct fx_pcs *pcs, uint32_t pr
     for (uint32_t at = callsite; at && status == STORE_OK; at = stacks->parents[at]) {
         uint32_t frame = stacks->frames[at];
         uint64_t address = 0;
-        bool found;
+        bool found = false;
 
         if (stacks->parents[at] == 0 && at != callsite && stacks->modules[frame] == 0 &&
             strcmp(stacks_function(stacks, frame, 0), "[truncated]") == 0) {

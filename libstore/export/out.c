@@ -120,9 +120,12 @@ bool out_string(struct out *work, sqlite3_stmt *row, int column, uint32_t *out)
 /* The number of a function, which is told when it is met first.  */
 bool out_function(struct out *work, struct profile_pprof_function *function, uint32_t *out)
 {
+    /* Members only: what lies between them may be anything.  */
+    const int64_t key[] = { (int64_t)function->id, function->name, function->system_name,
+                            function->filename, function->start_line };
     bool is_new;
 
-    *out = store_texts_add(&work->functions, (const char *)function, sizeof *function, &is_new);
+    *out = store_texts_add(&work->functions, (const char *)key, sizeof key, &is_new);
     if (!*out)
         return out_no_memory(work);
     return !is_new || out_put(work, work->sink.function(work->sink.context, function));

@@ -173,6 +173,16 @@ static bool write_frame(struct profiles *profiles, const struct store_profile_fr
     return true;
 }
 
+/* A line as part of a key: members only, not what lies between them.  */
+enum { LINE_WORDS = 6 };
+static void put_line(char *key, const struct store_profile_line *line)
+{
+    const int64_t words[LINE_WORDS] = { line->function, line->system_name, line->file,
+                                        line->line,     line->column,      line->start_line };
+
+    memcpy(key, words, sizeof words);
+}
+
 /* The number of a frame, given if need be.  */
 static uint32_t number_frame(struct profiles *profiles, const struct store_profile_frame *frame,
                              bool *is_new)
@@ -184,15 +194,16 @@ static uint32_t number_frame(struct profiles *profiles, const struct store_profi
                               .kind = frame->has_vaddr         ? BY_VADDR
                                       : frame->has_file_offset ? BY_FILE_OFFSET
                                                                : BY_NAME };
-    size_t lines = frame->line_count * sizeof *frame->lines;
+    const size_t line_size = LINE_WORDS * sizeof(int64_t);
+    size_t lines = frame->line_count * line_size;
     char small[512],
         *key = lines <= sizeof small - sizeof head ? small : malloc(sizeof head + lines);
     uint32_t number = 0;
 
     if (key) {
         memcpy(key, &head, sizeof head);
-        if (lines > 0)
-            memcpy(key + sizeof head, frame->lines, lines);
+        for (size_t i = 0; i < frame->line_count; i++)
+            put_line(key + sizeof head + i * line_size, &frame->lines[i]);
         number = store_texts_add(&profiles->frame_keys, key, sizeof head + lines, is_new);
     }
     if (!number)
