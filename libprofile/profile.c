@@ -453,10 +453,11 @@ static enum profile_status settle_sums(struct profile *profile, const profile_id
         return PROFILE_INVALID;
     for (size_t i = 0; i < profile->sum_count && status == PROFILE_OK; i++) {
         const struct profile_stack_sum *sum = &profile->sums[i];
+        const uint64_t amounts[4] = { sum->count, sum->weight_ns };
 
         if (sum->count > 0)
             status = profile_values_add(&profile->values[PROFILE_CPU], final[i + 1], thread,
-                                        (const uint64_t[]){ sum->count, sum->weight_ns }, NULL);
+                                        amounts, NULL);
     }
     profile->sum_count = 0;
     return status;

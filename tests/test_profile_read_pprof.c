@@ -507,7 +507,7 @@ START_TEST(tells_a_message_that_goes_on)
     while (length < PROFILE_SNIFF_BYTES) { /* a field of 2 + 1 + 200 bytes */
         size_t size = length == sizeof head - 1 ? (size_t)_i : 200;
 
-        memcpy(start + length, "\x12", 1);
+        start[length] = 0x12;
         start[length + 1] = (char)(size | 0x80);
         start[length + 2] = (char)(size >> 7);
         memset(start + length + 3, 1, size);

@@ -229,7 +229,7 @@ static bool find_period(struct out *work, const struct sums *sums,
 
 static bool put_header(struct out *work, const struct sums *sums)
 {
-    struct profile_pprof_type told[MOST_TYPES];
+    struct profile_pprof_type told[MOST_TYPES] = { { .type = 0 } };
     struct profile_pprof_header header = { .types = told };
     const struct type *types = types_of(sums, &header.type_count);
 

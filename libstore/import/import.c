@@ -184,7 +184,7 @@ enum store_status store_import_open(struct store *store, const struct store_impo
     struct store_import *import = NULL;
     enum store_status status = store_import_begin(store, options, "fxt", &import, error);
 
-    if (status == STORE_OK)
+    if (status == STORE_OK && import)
         status = start(import, options && options->arm64, error);
     if (status != STORE_OK) {
         store_import_close(import);

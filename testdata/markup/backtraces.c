@@ -35,6 +35,7 @@ static void log_build_id(const struct dl_phdr_info *object)
 {
     for (unsigned i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader named it */
         const char *next = (const char *)(object->dlpi_addr + header->p_vaddr),
                    *end = next + header->p_memsz;
 
