@@ -87,13 +87,6 @@ static bool take_sum(struct covering *work, sqlite3_stmt *row)
     return true;
 }
 
-static char *copy_text(sqlite3_stmt *row, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-
-    return strdup(text ? text : "");
-}
-
 static bool take_module(struct covering *work, sqlite3_stmt *row)
 {
     int64_t id = sqlite3_column_int64(row, 0);
@@ -103,8 +96,8 @@ static bool take_module(struct covering *work, sqlite3_stmt *row)
         return fail_corrupt(work, "module");
     module = &work->rows[id];
     module->module_id = id;
-    module->name = copy_text(row, 1);
-    module->build_id = copy_text(row, 2);
+    module->name = store_copy_column(row, 1);
+    module->build_id = store_copy_column(row, 2);
     if (!module->name || !module->build_id)
         work->status = store_no_memory(work->error);
     return work->status == STORE_OK;

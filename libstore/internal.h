@@ -50,6 +50,9 @@ enum store_status store_run(struct store *store, const char *sql, struct store_e
 enum store_status store_number(struct store *store, const char *sql, int64_t *out,
                                struct store_error *error);
 
+/* A copy of a column's text, "" for what is none, for free(); NULL: out of memory.  */
+char *store_copy_column(sqlite3_stmt *row, int column);
+
 /* ---- Build IDs (build_id.c) ---- */
 
 /* The hexadecimal digits of id, two a byte and no NUL.  Returns their number.  */

@@ -43,6 +43,13 @@ enum store_status store_number(struct store *store, const char *sql, int64_t *ou
     return status;
 }
 
+char *store_copy_column(sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return strdup(text ? text : "");
+}
+
 /* ---- Connections ---- */
 
 /* Files of others may be hostile: their views, triggers, defaults and generated columns get nothing

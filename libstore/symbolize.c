@@ -78,13 +78,6 @@ static bool run(struct symbolizer *work, sqlite3_stmt *statement)
 
 /* ---- What the store has ---- */
 
-static char *copy_text(sqlite3_stmt *row, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-
-    return strdup(text ? text : "");
-}
-
 static bool load_module(struct symbolizer *work, sqlite3_stmt *row)
 {
     void *items = work->modules;
@@ -100,7 +93,8 @@ static bool load_module(struct symbolizer *work, sqlite3_stmt *row)
         return out_of_memory(work);
     work->modules = items;
     module = &work->modules[work->module_count++];
-    *module = (struct module){ .name = copy_text(row, 1), .build_id = copy_text(row, 2) };
+    *module = (struct module){ .name = store_copy_column(row, 1),
+                               .build_id = store_copy_column(row, 2) };
     return (module->name && module->build_id) || out_of_memory(work);
 }
 

@@ -18,21 +18,6 @@
 
 /* ---- Loading ---- */
 
-static enum store_status copy_text(struct fx *fx, sqlite3_stmt *row, int column, const char **out)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-    char *copy = NULL;
-
-    if (text) {
-        copy = malloc(strlen(text) + 1);
-        if (!copy)
-            return store_no_memory(fx->export->error);
-        memcpy(copy, text, strlen(text) + 1);
-    }
-    *out = copy;
-    return STORE_OK;
-}
-
 /* Messages keep that much of a build ID, as hexadecimal.  */
 static size_t key_length(const char *build_id)
 {
@@ -104,9 +89,9 @@ static enum store_status load_modules(struct fx *fx)
         maps->modules = items;
         module = &maps->modules[++maps->module_count];
         *module = (struct fx_module){ .named = false };
-        status = copy_text(fx, row, 1, &module->name);
+        status = export_copy_text(fx->export, row, 1, &module->name);
         if (status == STORE_OK)
-            status = copy_text(fx, row, 2, &module->build_id);
+            status = export_copy_text(fx->export, row, 2, &module->build_id);
     }
     (void)sqlite3_finalize(row);
     return status == STORE_OK ? find_same(fx) : status;

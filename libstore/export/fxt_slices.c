@@ -20,21 +20,6 @@
 
 /* ---- Tracks ---- */
 
-static enum store_status copy_text(struct fx *fx, sqlite3_stmt *row, int column, const char **out)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-    char *copy = NULL;
-
-    if (text) {
-        copy = malloc(strlen(text) + 1);
-        if (!copy)
-            return store_no_memory(fx->export->error);
-        memcpy(copy, text, strlen(text) + 1);
-    }
-    *out = copy;
-    return STORE_OK;
-}
-
 static enum store_status take_track(struct fx *fx, struct fx_track *track, sqlite3_stmt *row)
 {
     const struct export *export = fx->export;
@@ -55,9 +40,9 @@ static enum store_status take_track(struct fx *fx, struct fx_track *track, sqlit
     track->thread = (uint32_t)thread;
     track->cookie = (uint64_t)sqlite3_column_int64(row, 4);
     if (track->type == FX_COUNTER) {
-        status = copy_text(fx, row, 5, &track->name);
+        status = export_copy_text(fx->export, row, 5, &track->name);
         if (status == STORE_OK)
-            status = copy_text(fx, row, 6, &track->category);
+            status = export_copy_text(fx->export, row, 6, &track->category);
     }
     return status;
 }

@@ -131,8 +131,7 @@ static enum store_status next_owner(struct export *export, int64_t id, void **it
                                                               : store_no_memory(export->error);
 }
 
-/* A copy of a column, NULL for what is no text.  */
-static enum store_status copy_text(struct export *export, sqlite3_stmt *row, int column,
+enum store_status export_copy_text(struct export *export, sqlite3_stmt *row, int column,
                                    const char **out)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
@@ -195,7 +194,7 @@ static enum store_status load_processes(struct export *export)
         struct export_process *process = &export->processes[++export->process_count];
         *process = (struct export_process){ .capture = sqlite3_column_int64(row, 1),
                                             .koid = (uint64_t)sqlite3_column_int64(row, 2) };
-        status = copy_text(export, row, 3, &process->name);
+        status = export_copy_text(export, row, 3, &process->name);
         process->kept = keeps_process(export, process);
     }
     (void)sqlite3_finalize(row);
@@ -228,7 +227,7 @@ static enum store_status load_threads(struct export *export)
         struct export_thread *thread = &export->threads[++export->thread_count];
         *thread = (struct export_thread){ .process = (uint32_t)process,
                                           .koid = (uint64_t)sqlite3_column_int64(row, 2) };
-        status = copy_text(export, row, 3, &thread->name);
+        status = export_copy_text(export, row, 3, &thread->name);
         thread->kept = keeps_thread(export, thread);
     }
     (void)sqlite3_finalize(row);
