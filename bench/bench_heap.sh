@@ -1,7 +1,9 @@
 #!/bin/sh
-# What a heap capture costs the program: the CPU time of the same work alone (A) and captured (B), in blocks A B B A so that drift falls
-# on all alike, pinned to a CPU of its own where there are two.  Differences are taken within blocks; bounds hold for the upper end of
-# their 95 % interval.  heaptrack, which records every allocation, does the same work beside it.
+# What a heap capture costs the program: the CPU time of the same work alone (A) and captured (B).  The two of a pair run at the same
+# time and share one CPU, in turns of a few milliseconds, while the capture has the other: what the rest of the machine does to one of
+# them - a virtual machine's CPU is at times half as fast as a second before - it does to the other too.  One after another, the same
+# work differed by tens of percent.  A block is two pairs, started A B and B A; differences are taken within blocks, and bounds hold for
+# the upper end of their 95 % interval.  heaptrack, which records every allocation, does the same work beside it.
 #
 # BLOCKS (default 24) blocks, and on until the upper end lies within a fifth of the bound above the mean, five times as many at most:
 # how long depends on the machine's noise alone, not on what comes out.
@@ -23,6 +25,34 @@ fi
 alone() { $target "$@"; }
 # shellcheck disable=SC2086 # two words or none
 captured() { $server sampler-capture heap --interval "$interval" -o heap.fxt -- $target "$@" 2>messages; }
+# heaptrack records no process but the first.
+tracked() {
+    measure=$1
+    shift
+    # shellcheck disable=SC2016 # what is expanded is the inner shell's
+    $target "$measure" sh -c 'preload=$1; shift; LD_PRELOAD=$preload DUMP_HEAPTRACK_OUTPUT=track.raw exec "$@"' sh "$heaptrack" "$@"
+}
+
+# pair ONE OTHER COMMAND...: both at the same time; the cost of each to the file of its name.
+pair() {
+    one=$1
+    other=$2
+    shift 2
+    "$one" "$@" >"$one.cost" &
+    first=$!
+    "$other" "$@" >"$other.cost"
+    wait $first
+}
+
+# block OTHER COMMAND...: one block, a line of four.
+block() {
+    changed=$1
+    shift
+    pair alone "$changed" "$@"
+    echo "$(cat alone.cost) $(cat "$changed.cost")" >pairs
+    pair "$changed" alone "$@"
+    echo "$(cat pairs) $(cat "$changed.cost") $(cat alone.cost)"
+}
 
 # Of a block: nanoseconds a pair, percent.
 # shellcheck disable=SC2016 # the fields are awk's
@@ -37,7 +67,7 @@ blocks() {
     i=0
     : >blocks
     while [ $i -lt $((5 * BLOCKS)) ]; do
-        echo "$(alone "$@") $(captured "$@") $(captured "$@") $(alone "$@")" >>blocks
+        block captured "$@" >>blocks
         i=$((i + 1))
         [ $((i % BLOCKS)) = 0 ] || continue
         read -r mean upper <<EOF2
@@ -53,10 +83,10 @@ EOF2
 interval=4m
 for threads in 1 2; do
     if [ $threads = 2 ]; then target="" server=""; fi
-    blocks "$more" 3 heappair pairs $threads 10000 2000000
+    blocks "$more" 3 heappair pairs $threads 10000 60000000
     line "malloc and free, $threads threads, 10,000 live" "+$mean ns" "upper $upper ns" - "3 ns" "$upper <= 3"
     if [ $threads = 1 ]; then
-        blocks "$dearer" 10 heappair batch 1 10000 1000000
+        blocks "$dearer" 10 heappair batch 1 10000 20000000
         line "batches freed in random order" "+$mean %" "upper $upper %" - "10 %" "$upper <= 10"
     fi
 done
@@ -83,8 +113,9 @@ EOF2
 # cpu COMMAND...: its CPU time in seconds.
 cat >cpu <<'EOF2'
 #!/bin/sh
-meter taken "$@" >/dev/null 2>cpu.err
-tr ' ' '\n' <taken | sed -n 's/^cpu_seconds=//p'
+meter taken.$$ "$@" >/dev/null 2>cpu.err
+tr ' ' '\n' <taken.$$ | sed -n 's/^cpu_seconds=//p'
+rm taken.$$
 EOF2
 chmod +x cpu
 
@@ -98,14 +129,12 @@ program() { # program NAME COMMAND...
     if [ -n "$heaptrack" ]; then
         # Its recording alone; who reads what it wrote is another process.
         i=0
-        : >tracked
+        : >tracks
         while [ $i -lt 3 ]; do
-            # shellcheck disable=SC2016 # what is expanded is the inner shell's
-            echo "$(alone ./cpu "$@") $(alone ./cpu sh -c 'preload=$1; shift; LD_PRELOAD=$preload DUMP_HEAPTRACK_OUTPUT=track.raw exec "$@"' sh \
-                "$heaptrack" "$@")" >>tracked
+            block tracked ./cpu "$@" >>tracks
             i=$((i + 1))
         done
-        peer="heaptrack +$(awk '{ print 100 * ($2 / $1 - 1) }' tracked | sort -g | sed -n 2p | xargs printf '%.0f') %"
+        peer="heaptrack +$(awk "{ print $dearer }" tracks | sort -g | sed -n 2p | xargs printf '%.0f') %"
     fi
     line "$label" "+$mean %, upper $upper" "$peer" - "2 %" "$upper <= 2"
 }

@@ -4,10 +4,12 @@
  *   heappair batch THREADS LIVE COUNT     COUNT blocks, 10,000 at a time, freed in random order
  *
  * First LIVE blocks are allocated that are larger than the sampling interval of the captures that
- * bench_heap.sh makes, so that about each of them is sampled and stays in use.  Prints the CPU time
+ * bench_heap.sh makes, so that about each of them is sampled and stays in use.  Each thread stays on
+ * one CPU, so that two of these programs that run at the same time share each.  Prints the CPU time
  * of an operation - a pair, or a block of a batch - in nanoseconds.  */
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,11 +71,30 @@ static double cpu_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+/* Onto the CPU of index, of those that the process may use.  */
+static void stay(size_t index)
+{
+    cpu_set_t usable, own;
+
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0)
+        return;
+    index %= (size_t)CPU_COUNT(&usable);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &usable) && index-- == 0) {
+            CPU_ZERO(&own);
+            CPU_SET(cpu, &own);
+            (void)pthread_setaffinity_np(pthread_self(), sizeof own, &own);
+            return;
+        }
+}
+
 static void *work(void *argument)
 {
     size_t index = (size_t)((double *)argument - spent_ns);
-    double start_ns = cpu_ns();
+    double start_ns;
 
+    stay(index);
+    start_ns = cpu_ns();
     if (is_batch)
         batches((unsigned)index + 1);
     else
