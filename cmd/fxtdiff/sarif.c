@@ -8,7 +8,9 @@
 #include "cmd/fxtdiff/findings.h"
 #include "cmd/fxtdiff/outputs.h"
 
-#define SCHEMA "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+/* OASIS' final one.  */
+#define SCHEMA \
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 static void put_message(struct json *json, const char *key, const char *text)
 {

@@ -98,23 +98,8 @@ head -n 1 out | grep -q '^<?xml' || fail "- is not standard output"
 
 # ---- SARIF ----
 
-cat >sarif.py <<'END'
-import json, sys, urllib.parse
-import jsonschema
-log = json.load(open(sys.argv[2]))
-jsonschema.Draft4Validator(json.load(open(sys.argv[1]))).validate(log)
-(run,) = log["runs"]
-rules = run["tool"]["driver"]["rules"]
-for result in run["results"]:
-    assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-    (location,) = result["locations"]
-    place = location["physicalLocation"]
-    print(result["level"], result["ruleId"], urllib.parse.unquote(place["artifactLocation"]["uri"]), place["region"]["startLine"],
-          [s["justification"] for s in result.get("suppressions", [])], sep="|")
-print(run["properties"]["verdict"], run["invocations"][0]["exitCode"])
-END
 sarif() { # sarif FILE: to actual
-    "$(with jsonschema)" -W ignore sarif.py "$ROOT/testdata/fxtdiff/sarif-2.1.0-trimmed.json" "$1" >actual || fail "$1 is not SARIF"
+    "$(with jsonschema)" -W ignore "$ROOT/tests/tools/sarif_check.py" "$1" >actual 2>err || fail "$1 is not SARIF: $(tail -n 1 err)"
 }
 cat >suppressions <<'END'
 # known
@@ -146,6 +131,41 @@ run 0 fxtdiff base? -- same? --sarif log.sarif -q
 sarif log.sarif
 echo 'PASS 0' >expected
 same "SARIF of a pass"
+# The check can say no: to a log that is broken in one place.
+run 1 fxtdiff base? -- dear? --sarif log.sarif -q
+sarif log.sarif
+grep -qF '"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"' log.sarif || fail "no schema: $(head -c 200 log.sarif)"
+cat >break.py <<'END'
+import json, sys
+log = json.load(open("log.sarif"))
+run, result = log["runs"][0], log["runs"][0]["results"][0]
+place = result["locations"][0]["physicalLocation"]
+exec(sys.argv[1])
+json.dump(log, open("broken.sarif", "w"))
+END
+while read -r change; do
+    python3 break.py "$change"
+    if "$(with jsonschema)" -W ignore "$ROOT/tests/tools/sarif_check.py" broken.sarif >actual 2>err; then
+        fail "taken for SARIF: $change"
+    fi
+    grep -q '^/' err || fail "not the schema refuses $change: $(tail -n 1 err)"
+done <<'END'
+log["version"] = "2.0.0"
+log["$schema"] = "not a URI"
+del log["runs"]
+run["more"] = 1
+del run["tool"]["driver"]["name"]
+run["tool"]["driver"]["rules"] *= 2
+run["invocations"][0]["exitCode"] = "1"
+del run["invocations"][0]["executionSuccessful"]
+result["level"] = "fatal"
+del result["message"]
+result["ruleIndex"] = -2
+place["region"]["startLine"] = 0
+place["artifactLocation"]["uri"] = "a file.c"
+place["artifactLocation"]["uri"] = "50%.c"
+place["artifactLocation"]["uri"] = "map:of c"
+END
 
 # ---- GitHub: as actions/runner takes a command apart ----
 
