@@ -1,5 +1,5 @@
-/* From runs to a set: which functions are one, what they cost with their callees, what was renamed,
- * what comes out of it.  */
+/* From runs to a set: which functions are one, what they cost with their callees, what comes out of
+ * it.  */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -147,94 +147,6 @@ START_TEST(text_of_a_trace_drives_no_terminal)
 }
 END_TEST
 
-/* ---- Renames ---- */
-
-struct placed {
-    enum diff_side side;
-    const char *name;
-    const char *file;
-    uint32_t line;
-};
-
-static const struct {
-    const char *name;
-    struct placed functions[8];
-    const char *renamed; /* the new name that took the place of another; NULL: none */
-    const char *was;
-} renames[] = {
-    { "the same line",
-      { { DIFF_BASE, "old", "/a/src/f.c", 10 }, { DIFF_NEW, "young", "/b/src/f.c", 10 } },
-      "young",
-      "old" },
-    { "a few lines off",
-      { { DIFF_BASE, "old", "src/f.c", 10 }, { DIFF_NEW, "young", "src/f.c", 13 } },
-      "young",
-      "old" },
-    { "too far off",
-      { { DIFF_BASE, "old", "src/f.c", 10 }, { DIFF_NEW, "young", "src/f.c", 14 } },
-      NULL,
-      NULL },
-    { "another file",
-      { { DIFF_BASE, "old", "src/f.c", 10 }, { DIFF_NEW, "young", "src/g.c", 10 } },
-      NULL,
-      NULL },
-    { "no file", { { DIFF_BASE, "old", "", 10 }, { DIFF_NEW, "young", "", 10 } }, NULL, NULL },
-    { "no line", { { DIFF_BASE, "old", "f.c", 0 }, { DIFF_NEW, "young", "f.c", 0 } }, NULL, NULL },
-    { "moved together with the function above",
-      { { DIFF_BASE, "above", "src/f.c", 5 },
-        { DIFF_NEW, "above", "src/f.c", 105 },
-        { DIFF_BASE, "old", "src/f.c", 10 },
-        { DIFF_NEW, "young", "src/f.c", 110 } },
-      "young",
-      "old" },
-    { "what is still there was not renamed",
-      { { DIFF_BASE, "stays", "src/f.c", 10 },
-        { DIFF_NEW, "stays", "src/f.c", 10 },
-        { DIFF_NEW, "young", "src/f.c", 11 } },
-      NULL,
-      NULL },
-    { "the nearest of two",
-      { { DIFF_BASE, "old", "src/f.c", 10 },
-        { DIFF_NEW, "near", "src/f.c", 11 },
-        { DIFF_NEW, "far", "src/f.c", 8 } },
-      "near",
-      "old" },
-};
-
-START_TEST(pairs_what_lies_in_the_same_place)
-{
-    const struct diff_set *set;
-    size_t count = 0;
-
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        (void)diff_begin_run(builder, (enum diff_side)side, "run");
-        for (size_t i = 0; i < 8 && renames[_i].functions[i].name; i++) {
-            const struct placed *from = &renames[_i].functions[i];
-            struct diff_place place = { .name = from->name,
-                                        .file = from->file,
-                                        .start_line = from->line };
-
-            if (from->side == (enum diff_side)side)
-                diff_add_cost(builder, diff_add_function(builder, from->side, &place), 7, 7);
-        }
-    }
-    set = diff_builder_finish(builder);
-    for (size_t f = 0; f < set->function_count; f++) {
-        const struct diff_function *function = &set->functions[f];
-
-        if (!function->renamed)
-            continue;
-        count++;
-        ck_assert_str_eq(function->name, renames[_i].renamed);
-        ck_assert_str_eq(function->places[DIFF_BASE].name, renames[_i].was);
-        expect_cost(set, 0, function->name, 7, 7);
-        expect_cost(set, 1, function->name, 7, 7);
-    }
-    ck_assert_msg(count == (renames[_i].renamed ? 1 : 0), "%s: %zu renamed", renames[_i].name,
-                  count);
-}
-END_TEST
-
 /* ---- Reports ---- */
 
 /* Five runs of f and g a side; of those of the new build f costs more.  */
@@ -333,8 +245,6 @@ int main(void)
     tcase_add_test(tcase, runs_of_the_base_come_first);
     tcase_add_test(tcase, clones_are_one_function_in_the_tree);
     tcase_add_test(tcase, text_of_a_trace_drives_no_terminal);
-    tcase_add_loop_test(tcase, pairs_what_lies_in_the_same_place, 0,
-                        (int)(sizeof renames / sizeof *renames));
     tcase_add_test(tcase, names_what_got_dearer);
     tcase_add_test(tcase, what_is_suppressed_does_not_fail);
     tcase_add_test(tcase, a_broken_budget_fails_whatever_the_comparison_says);

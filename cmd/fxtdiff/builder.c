@@ -370,7 +370,7 @@ struct diff_set *diff_builder_finish(struct diff_builder *builder)
     if (builder->profile)
         diff_name_frames(builder, &frames);
     to = cli_allocate(set->function_count, sizeof *to);
-    diff_match_renamed(set, to);
+    diff_match_renamed(builder, &frames, to);
     for (size_t i = 0; i < set->run_count; i++)
         settle_costs(&set->runs[i], to);
     if (builder->profile)

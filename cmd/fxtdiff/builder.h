@@ -46,10 +46,6 @@ uint32_t diff_find_function(struct diff_builder *builder, const char *name, size
 void diff_widen_place(struct diff_builder *builder, uint32_t function, enum diff_side side,
                       const struct diff_place *place);
 
-/* match.c: find what was renamed.  to[i] becomes the function that function i is: itself, or
- * another, whose places were completed.  */
-void diff_match_renamed(struct diff_set *set, uint32_t *to);
-
 /* stacks.c.  Which functions the frames of all stacks stand for; then the tree of the set and the
  * costs of its runs from what was left in the builder.  to as above.  */
 struct diff_frames {
@@ -61,5 +57,11 @@ void diff_name_frames(struct diff_builder *builder, struct diff_frames *out);
 void diff_build_stacks(struct diff_builder *builder, const struct diff_frames *frames,
                        const uint32_t *to);
 void diff_frames_release(struct diff_frames *frames);
+
+/* match.c: find what was renamed.  to[i] becomes the function that function i is: itself, or
+ * another, whose places were completed.  Of a builder without a profile frames are not looked
+ * at.  */
+void diff_match_renamed(struct diff_builder *builder, const struct diff_frames *frames,
+                        uint32_t *to);
 
 #endif /* FXTDIFF_BUILDER_H */

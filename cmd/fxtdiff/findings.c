@@ -61,18 +61,21 @@ const char *diff_describe_row(struct diff_report *report, const struct diff_row 
 {
     bool own = own_cost_says_it(row);
     const struct profile_change *change = own ? &row->self : &row->total;
+    const char *from = "";
     char relative[32], q[32];
 
     if (isinf(change->relative))
         return diff_report_text(report, "%s %.2f%% of the total, none before (q %s)",
                                 own ? "own cost" : "cost with callees", 100 * change->new_share,
                                 diff_probability(change->q, q));
-    return diff_report_text(report, "%s %s (%.2f%% to %.2f%% of the total, q %s)%s%s",
+    if (row->state == DIFF_RENAMED)
+        from = row->names->places[DIFF_BASE].name;
+    return diff_report_text(report, "%s %s (%.2f%% to %.2f%% of the total, q %s)%s%s%s%s",
                             own ? "own cost" : "cost with callees",
                             diff_relative(change->relative, relative), 100 * change->base_share,
                             100 * change->new_share, diff_probability(change->q, q),
-                            row->state != DIFF_BOTH ? ", " : "",
-                            row->state != DIFF_BOTH ? diff_state_name(row->state) : "");
+                            row->state != DIFF_BOTH ? ", " : "", diff_state_name(row->state),
+                            *from ? " from " : "", from);
 }
 
 static struct diff_finding *add(struct diff_findings *findings, enum diff_finding_kind kind,

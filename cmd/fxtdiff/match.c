@@ -1,192 +1,474 @@
 /* match.c - functions with another name in the same place.
  *
- * What only the base has and what only the new build has are paired when they lie in the same file
- * and at the same lines.  Lines move when something is put in above them: the functions of the file
- * that both builds have tell by how much.  */
+ * What only the base has and what only the new build has may be one function that was renamed: in
+ * the same file, between the same functions, at the same declaration or - where a side has no
+ * declarations - over the same lines, and called by the same.  Lines move when something is put in
+ * above them: the nearest functions of the file that both builds have tell by how much.  */
+#include "cmd/fxtdiff/match.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/fxtdiff/builder.h"
-
 /* How far declarations may stray from where they are expected.  */
 #define NEAR_LINES 3
-/* Instances of one template lie at one line: of these a few are looked at.  */
-#define MAX_CANDIDATES 16
+/* Of 1000: ranges of a function that was renamed have at least half of their lines in common, and
+ * those that have less than a quarter are not looked at.  */
+#define LEAST_OVERLAP 500
+#define SOME_OVERLAP  250
+/* Shorter ranges have to be the same.  One line is no range.  */
+#define SHORT_LINES 3
+/* Names of one place that tell who is who have at least half of their letters in common.  */
+#define LEAST_LIKENESS 500
+/* More than that in one place - a template's instances, what a macro makes - are told apart by
+ * nothing here, and what is looked at for one function has an end.  */
+#define MAX_CANDIDATES 64
+#define MAX_LOOKED     1024
+/* How deep renamed functions may call each other: one round each.  */
+#define MAX_ROUNDS 1000
 
-/* A function of one side.  */
-struct spot {
-    uint32_t function;
-    const char *file; /* the last two parts of its path: build folders differ */
-    uint32_t line;    /* where it is declared */
+/* By how much lines moved, as the neighbours have it.  */
+struct shifts {
+    int64_t before[2], after[2];
+    size_t before_count, after_count;
 };
 
 /* A GONE and a NEW one that may be the same.  */
 struct pair {
-    uint32_t gone, new_one;
-    uint32_t distance;
+    const struct match_spot *gone, *new_one;
+    bool declared;     /* by their declarations, else by their ranges */
+    unsigned distance; /* of declarations: lines */
+    unsigned overlap;  /* of ranges: of 1000 */
+    bool beaten;       /* another is as good */
 };
 
-static const char *last_two_parts(const char *path)
-{
-    const char *start = path;
-    unsigned parts = 0;
-
-    for (const char *c = path + strlen(path); c > path; c--) {
-        if (c[-1] == '/' && ++parts == 2)
-            return c;
-        start = c - 1;
-    }
-    return start;
-}
-
-static int by_file_and_line(const void *a, const void *b)
-{
-    const struct spot *left = a, *right = b;
-    int order = strcmp(left->file, right->file);
-
-    if (order != 0)
-        return order;
-    if (left->line != right->line)
-        return left->line < right->line ? -1 : 1;
-    return (left->function > right->function) - (left->function < right->function);
-}
-
-static bool has_place(const struct diff_place *place)
-{
-    return place->name && *place->file && place->start_line > 0;
-}
-
-/* Functions with a place on side; of those that the other side has not, or has too.  */
-static size_t collect(const struct diff_set *set, enum diff_side side, bool common,
-                      struct spot *spots)
-{
-    size_t count = 0;
-
-    for (size_t f = 0; f < set->function_count; f++) {
-        const struct diff_place *place = &set->functions[f].places[side];
-        const struct diff_place *other = &set->functions[f].places[!side];
-
-        if (has_place(place) && (common ? has_place(other) : other->name == NULL))
-            spots[count++] = (struct spot){ (uint32_t)f, last_two_parts(place->file),
-                                            place->start_line };
-    }
-    if (count > 0)
-        qsort(spots, count, sizeof *spots, by_file_and_line);
-    return count;
-}
-
-/* By how many lines the nearest function before it in the file, which both builds have, moved; 0
- * without one.  */
-static int64_t shift_at(const struct diff_set *set, const struct spot *common, size_t count,
-                        const struct spot *at)
-{
-    size_t low = 0, high = count;
-    const struct diff_function *nearest;
-
-    while (low < high) { /* the first that lies behind */
-        size_t middle = low + (high - low) / 2;
-
-        if (by_file_and_line(&common[middle], at) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || strcmp(common[low - 1].file, at->file) != 0)
-        return 0;
-    nearest = &set->functions[common[low - 1].function];
-    if (strcmp(last_two_parts(nearest->places[DIFF_NEW].file), at->file) != 0)
-        return 0;
-    return (int64_t)nearest->places[DIFF_NEW].start_line -
-           (int64_t)nearest->places[DIFF_BASE].start_line;
-}
-
-static int by_distance(const void *a, const void *b)
-{
-    const struct pair *left = a, *right = b;
-
-    if (left->distance != right->distance)
-        return left->distance < right->distance ? -1 : 1;
-    if (left->gone != right->gone)
-        return left->gone < right->gone ? -1 : 1;
-    return (left->new_one > right->new_one) - (left->new_one < right->new_one);
-}
-
-/* The first of the sorted spots that does not lie before file:line.  */
-static size_t first_from(const struct spot *spots, size_t count, const char *file, int64_t line)
-{
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(spots[middle].file, file);
-
-        if (order < 0 || (order == 0 && (int64_t)spots[middle].line < line))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-struct pairs {
-    struct pair *items;
+struct matching {
+    const struct diff_set *set;
+    struct match_spots spots[DIFF_SIDES];
+    struct pair *pairs;
     size_t count, capacity;
 };
 
-static void add_pairs(struct pairs *pairs, const struct spot *gone, int64_t expected,
-                      const struct spot *news, size_t new_count)
+/* ---- Where lines went ---- */
+
+static size_t shifts_of(const struct diff_set *set, uint32_t function, int64_t out[2])
 {
-    size_t first = first_from(news, new_count, gone->file, expected - NEAR_LINES);
+    const struct diff_place *places;
+    int64_t by_first, by_last;
 
-    for (size_t i = first;
-         i < new_count && i - first < MAX_CANDIDATES && strcmp(news[i].file, gone->file) == 0 &&
-         (int64_t)news[i].line <= expected + NEAR_LINES;
+    if (function == MATCH_NONE)
+        return 0;
+    places = set->functions[function].places;
+    if (places[DIFF_BASE].start_line > 0 && places[DIFF_NEW].start_line > 0) {
+        out[0] = (int64_t)places[DIFF_NEW].start_line - (int64_t)places[DIFF_BASE].start_line;
+        return 1;
+    }
+    if (places[DIFF_BASE].first_line == 0 || places[DIFF_NEW].first_line == 0)
+        return 0;
+    by_first = (int64_t)places[DIFF_NEW].first_line - (int64_t)places[DIFF_BASE].first_line;
+    by_last = (int64_t)places[DIFF_NEW].last_line - (int64_t)places[DIFF_BASE].last_line;
+    out[0] = by_first;
+    out[1] = by_last;
+    return by_first == by_last ? 1 : 2;
+}
+
+static struct shifts shifts_around(const struct diff_set *set, const struct match_spot *spot)
+{
+    struct shifts shifts = { .before_count = 0 };
+
+    shifts.before_count = shifts_of(set, spot->before, shifts.before);
+    shifts.after_count = shifts_of(set, spot->after, shifts.after);
+    return shifts;
+}
+
+/* Every shift once, and none at all where no neighbour says anything.  Returns how many.  */
+static size_t list_shifts(const struct shifts *shifts, int64_t out[4])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < shifts->before_count; i++)
+        out[count++] = shifts->before[i];
+    for (size_t i = 0; i < shifts->after_count; i++)
+        out[count++] = shifts->after[i];
+    if (count == 0)
+        out[count++] = 0;
+    return count;
+}
+
+/* Whether a spot lies behind (or before) a common function on its side.  */
+static bool lies_behind(const struct diff_set *set, const struct match_spot *spot, int side,
+                        uint32_t common)
+{
+    const struct diff_place *place = &set->functions[common].places[side];
+
+    return match_line_of(spot->first_line, spot->start_line) >
+           match_line_of(place->first_line, place->start_line);
+}
+
+static bool lies_before(const struct diff_set *set, const struct match_spot *spot, int side,
+                        uint32_t common)
+{
+    const struct diff_place *place = &set->functions[common].places[side];
+
+    return match_line_of(spot->first_line, spot->start_line) <
+           match_line_of(place->first_line, place->start_line);
+}
+
+/* What lies before one of them lies before the other, and what lies behind, behind.  */
+static bool have_same_neighbours(const struct diff_set *set, const struct match_spot *gone,
+                                 const struct match_spot *new_one)
+{
+    return (gone->before == MATCH_NONE || lies_behind(set, new_one, DIFF_NEW, gone->before)) &&
+           (gone->after == MATCH_NONE || lies_before(set, new_one, DIFF_NEW, gone->after)) &&
+           (new_one->before == MATCH_NONE || lies_behind(set, gone, DIFF_BASE, new_one->before)) &&
+           (new_one->after == MATCH_NONE || lies_before(set, gone, DIFF_BASE, new_one->after));
+}
+
+/* ---- Places that several functions share ---- */
+
+/* A function that both builds have is declared at the same line: instances of a template, what one
+ * line of a macro makes.  */
+static bool shares_declaration(const struct match_spots *spots, const struct match_spot *spot)
+{
+    size_t first = match_from_start(spots, spot->file, spot->start_line), i;
+
+    for (i = first; i < spots->start_count && spots->by_start[i].file == spot->file &&
+                    spots->by_start[i].start_line == spot->start_line;
+         i++)
+        if (spots->by_start[i].kind != MATCH_ALONE || i - first >= MAX_CANDIDATES)
+            return true;
+    return false;
+}
+
+static int64_t length_of(const struct match_spot *spot)
+{
+    return (int64_t)spot->last_line - (int64_t)spot->first_line + 1;
+}
+
+/* Where ranges begin that have something to do with [first, ...] of a length.  */
+static int64_t window_from(int64_t first, int64_t length)
+{
+    return first - length * (1000 / SOME_OVERLAP);
+}
+
+/* Likewise, or over a good part of its range.  */
+static bool shares_lines(const struct match_spots *spots, const struct match_spot *spot)
+{
+    int64_t from = window_from(spot->first_line, length_of(spot));
+    size_t start = match_from_line(spots, spot->file, from), i;
+
+    for (i = start; i < spots->count && spots->by_line[i].file == spot->file &&
+                    spots->by_line[i].first_line <= spot->last_line;
          i++) {
-        int64_t off = (int64_t)news[i].line - expected;
+        const struct match_spot *other = &spots->by_line[i];
 
-        pairs->items = diff_grow(pairs->items, &pairs->capacity, pairs->count + 1,
-                                 sizeof *pairs->items);
-        pairs->items[pairs->count++] = (struct pair){ gone->function, news[i].function,
-                                                      (uint32_t)(off < 0 ? -off : off) };
+        if (i - start >= MAX_LOOKED)
+            return true;
+        if (other->kind != MATCH_ALONE && other->first_line > 0 &&
+            match_overlap(spot->first_line, spot->last_line, other->first_line, other->last_line) >=
+                SOME_OVERLAP)
+            return true;
+    }
+    return false;
+}
+
+/* ---- Pairs ---- */
+
+static void add_pair(struct matching *matching, struct pair pair)
+{
+    matching->pairs = diff_grow(matching->pairs, &matching->capacity, matching->count + 1,
+                                sizeof *matching->pairs);
+    matching->pairs[matching->count++] = pair;
+}
+
+static void add_declared(struct matching *matching, const struct match_spot *gone)
+{
+    const struct match_spots *news = &matching->spots[DIFF_NEW];
+    struct shifts shifts = shifts_around(matching->set, gone);
+    int64_t by[4];
+    size_t count = list_shifts(&shifts, by);
+
+    if (shares_declaration(&matching->spots[DIFF_BASE], gone))
+        return;
+    for (size_t s = 0; s < count; s++) {
+        int64_t expected = gone->start_line + by[s];
+        size_t first = match_from_start(news, gone->file, expected - NEAR_LINES), i;
+
+        for (i = first;
+             i < news->start_count && news->by_start[i].file == gone->file &&
+             news->by_start[i].start_line <= expected + NEAR_LINES && i - first < MAX_LOOKED;
+             i++) {
+            const struct match_spot *spot = &news->by_start[i];
+            int64_t off = (int64_t)spot->start_line - expected;
+
+            if (spot->kind == MATCH_ALONE && have_same_neighbours(matching->set, gone, spot) &&
+                !shares_declaration(news, spot))
+                add_pair(matching, (struct pair){ .gone = gone,
+                                                  .new_one = spot,
+                                                  .declared = true,
+                                                  .distance = (unsigned)(off < 0 ? -off : off) });
+        }
     }
 }
 
-/* The new function takes the place of the old one in; it goes by the new name.  */
+static bool has_range(const struct match_spot *spot)
+{
+    return spot->first_line > 0 && spot->first_line < spot->last_line;
+}
+
+/* Those whose lines are about those that gone would have, had its first line moved by one number
+ * and its last by another.  */
+static void add_overlapping(struct matching *matching, const struct match_spot *gone,
+                            int64_t first_by, int64_t last_by)
+{
+    const struct match_spots *news = &matching->spots[DIFF_NEW];
+    int64_t first = gone->first_line + first_by, last = gone->last_line + last_by;
+    size_t start, i;
+
+    if (last <= first)
+        return;
+    start = match_from_line(news, gone->file, window_from(first, last - first + 1));
+    for (i = start; i < news->count && news->by_line[i].file == gone->file &&
+                    news->by_line[i].first_line <= last && i - start < MAX_LOOKED;
+         i++) {
+        const struct match_spot *spot = &news->by_line[i];
+        unsigned overlap;
+
+        if (spot->kind != MATCH_ALONE || !has_range(spot) || (gone->start_line && spot->start_line))
+            continue;
+        overlap = match_overlap(first, last, spot->first_line, spot->last_line);
+        if (overlap >= SOME_OVERLAP && have_same_neighbours(matching->set, gone, spot) &&
+            !shares_lines(news, spot))
+            add_pair(matching, (struct pair){ .gone = gone, .new_one = spot, .overlap = overlap });
+    }
+}
+
+static void add_ranges(struct matching *matching, const struct match_spot *gone)
+{
+    struct shifts shifts = shifts_around(matching->set, gone);
+    int64_t by[4];
+    size_t count = list_shifts(&shifts, by);
+
+    if (!has_range(gone) || shares_lines(&matching->spots[DIFF_BASE], gone))
+        return;
+    for (size_t s = 0; s < count; s++)
+        add_overlapping(matching, gone, by[s], by[s]);
+    /* It grew or shrank: what is before it moved its first line, what is behind it its last.  */
+    for (size_t b = 0; b < shifts.before_count; b++)
+        for (size_t a = 0; a < shifts.after_count; a++)
+            if (shifts.before[b] != shifts.after[a])
+                add_overlapping(matching, gone, shifts.before[b], shifts.after[a]);
+}
+
+/* ---- Which of them ---- */
+
+static int by_functions(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    if (a != b)
+        return a < b ? -1 : 1;
+    return (c > d) - (c < d);
+}
+
+static int better_first(const struct pair *left, const struct pair *right)
+{
+    if (left->distance != right->distance)
+        return left->distance < right->distance ? -1 : 1;
+    return (left->overlap < right->overlap) - (left->overlap > right->overlap);
+}
+
+static int by_gone(const void *a, const void *b)
+{
+    const struct pair *left = a, *right = b;
+    int order = by_functions(left->gone->function, right->gone->function, left->new_one->function,
+                             right->new_one->function);
+
+    return order ? order : better_first(left, right);
+}
+
+static int by_new(const void *a, const void *b)
+{
+    const struct pair *left = a, *right = b;
+
+    return by_functions(left->new_one->function, right->new_one->function, left->gone->function,
+                        right->gone->function);
+}
+
+/* Each two functions once, in the order by_gone(): as near as any shift has them.  */
+static void drop_repeated(struct matching *matching)
+{
+    size_t count = 0;
+
+    if (matching->count > 0)
+        qsort(matching->pairs, matching->count, sizeof *matching->pairs, by_gone);
+    for (size_t i = 0; i < matching->count; i++) {
+        const struct pair *last = count > 0 ? &matching->pairs[count - 1] : NULL;
+
+        if (!last || last->gone->function != matching->pairs[i].gone->function ||
+            last->new_one->function != matching->pairs[i].new_one->function)
+            matching->pairs[count++] = matching->pairs[i];
+    }
+    matching->count = count;
+}
+
+/* Of 1000: how much of the longer of two names both begin and end with.  */
+static unsigned likeness(const struct diff_set *set, const struct pair *pair)
+{
+    const char *a = set->functions[pair->gone->function].name;
+    const char *b = set->functions[pair->new_one->function].name;
+    size_t a_length = strlen(a), b_length = strlen(b);
+    size_t shorter = a_length < b_length ? a_length : b_length;
+    size_t longer = a_length < b_length ? b_length : a_length;
+    size_t head = 0, tail = 0;
+
+    while (head < shorter && a[head] == b[head])
+        head++;
+    while (head + tail < shorter && a[a_length - 1 - tail] == b[b_length - 1 - tail])
+        tail++;
+    return longer ? (unsigned)(1000 * (head + tail) / longer) : 0;
+}
+
+/* Whether the place alone does not tell which of both pairs it is.  */
+static bool is_rival(const struct pair *pair, const struct pair *other)
+{
+    if (pair->declared && other->declared)
+        return other->distance <= pair->distance;
+    if (!pair->declared && !other->declared)
+        return 2 * other->overlap > pair->overlap;
+    return true;
+}
+
+/* Of pairs that share a function: where the place does not tell, the names have to.  */
+static void judge(const struct diff_set *set, struct pair *pairs, size_t count)
+{
+    unsigned like[MAX_CANDIDATES];
+
+    for (size_t i = 0; i < count && count > MAX_CANDIDATES; i++)
+        pairs[i].beaten = true;
+    if (count == 1 || count > MAX_CANDIDATES)
+        return;
+    for (size_t i = 0; i < count; i++)
+        like[i] = likeness(set, &pairs[i]);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < count; k++)
+            if (k != i && is_rival(&pairs[i], &pairs[k]) &&
+                (like[i] < LEAST_LIKENESS || like[i] <= like[k]))
+                pairs[i].beaten = true;
+}
+
+static void judge_all(struct matching *matching, bool by_new_one)
+{
+    size_t limit;
+
+    for (size_t i = 0; i < matching->count; i = limit) {
+        const struct pair *first = &matching->pairs[i];
+
+        for (limit = i + 1; limit < matching->count; limit++) {
+            const struct pair *pair = &matching->pairs[limit];
+
+            if (by_new_one ? pair->new_one->function != first->new_one->function
+                           : pair->gone->function != first->gone->function)
+                break;
+        }
+        judge(matching->set, &matching->pairs[i], limit - i);
+    }
+}
+
+static void keep_best(struct matching *matching)
+{
+    size_t count = 0;
+
+    drop_repeated(matching);
+    judge_all(matching, false);
+    if (matching->count > 0)
+        qsort(matching->pairs, matching->count, sizeof *matching->pairs, by_new);
+    judge_all(matching, true);
+    for (size_t i = 0; i < matching->count; i++)
+        if (!matching->pairs[i].beaten &&
+            (matching->pairs[i].declared || matching->pairs[i].overlap >= LEAST_OVERLAP))
+            matching->pairs[count++] = matching->pairs[i];
+    matching->count = count;
+}
+
+/* ---- Who calls them ---- */
+
+/* Ranges that have to be the same, for want of other evidence.  */
+static bool needs_same_lines(const struct pair *pair)
+{
+    const struct match_spot *gone = pair->gone;
+
+    return length_of(gone) < SHORT_LINES || length_of(pair->new_one) < SHORT_LINES ||
+           (gone->before == MATCH_NONE && gone->after == MATCH_NONE);
+}
+
+static bool is_renamed(const struct pair *pair, enum match_calls calls)
+{
+    if (calls == MATCH_CALLS_DIFFER)
+        return false;
+    return pair->declared || pair->overlap == 1000 ||
+           (calls == MATCH_CALLS_AGREE && !needs_same_lines(pair));
+}
+
+/* The new function takes the place of the old one; it goes by the new name.  */
 static void unite(struct diff_set *set, const struct pair *pair, uint32_t *to)
 {
-    struct diff_function *gone = &set->functions[pair->gone];
-    struct diff_function *new_one = &set->functions[pair->new_one];
+    struct diff_function *gone = &set->functions[pair->gone->function];
+    struct diff_function *new_one = &set->functions[pair->new_one->function];
 
-    if (to[pair->gone] != pair->gone || new_one->renamed)
-        return; /* one of them has a nearer partner */
     new_one->places[DIFF_BASE] = gone->places[DIFF_BASE];
     new_one->renamed = true;
     gone->places[DIFF_BASE] = (struct diff_place){ .name = NULL };
-    to[pair->gone] = pair->new_one;
+    to[pair->gone->function] = pair->new_one->function;
 }
 
-void diff_match_renamed(struct diff_set *set, uint32_t *to)
+/* Callers may have been renamed, too: once they are known to be, so may be what they call.  */
+static void unite_all(struct matching *matching, struct diff_set *set,
+                      const struct match_callers *callers, uint32_t *to)
 {
-    size_t room = set->function_count;
-    struct spot *gone = cli_allocate(room, sizeof *gone);
-    struct spot *news = cli_allocate(room, sizeof *news);
-    struct spot *common = cli_allocate(room, sizeof *common);
-    size_t gone_count = collect(set, DIFF_BASE, false, gone);
-    size_t new_count = collect(set, DIFF_NEW, false, news);
-    size_t common_count = collect(set, DIFF_BASE, true, common);
-    struct pairs pairs = { .items = NULL };
+    size_t before;
+    unsigned rounds = 0;
+
+    do {
+        before = matching->count;
+        matching->count = 0;
+        for (size_t i = 0; i < before; i++) {
+            const struct pair *pair = &matching->pairs[i];
+            enum match_calls calls = match_callers_compare(callers, to, pair->gone->function,
+                                                           pair->new_one->function);
+
+            if (is_renamed(pair, calls))
+                unite(set, pair, to);
+            else
+                matching->pairs[matching->count++] = *pair;
+        }
+    } while (matching->count < before && ++rounds < MAX_ROUNDS);
+}
+
+void diff_match_renamed(struct diff_builder *builder, const struct diff_frames *frames,
+                        uint32_t *to)
+{
+    struct diff_set *set = &builder->set;
+    struct matching matching = { .set = set };
+    struct match_callers callers;
+    uint8_t *wanted = cli_allocate(set->function_count, 1);
 
     for (size_t f = 0; f < set->function_count; f++)
         to[f] = (uint32_t)f;
-    for (size_t i = 0; i < gone_count; i++)
-        add_pairs(&pairs, &gone[i], gone[i].line + shift_at(set, common, common_count, &gone[i]),
-                  news, new_count);
-    if (pairs.count > 0)
-        qsort(pairs.items, pairs.count, sizeof *pairs.items, by_distance);
-    for (size_t i = 0; i < pairs.count; i++)
-        unite(set, &pairs.items[i], to);
-    free(pairs.items);
-    free(gone);
-    free(news);
-    free(common);
+    match_spots_open(set, matching.spots);
+    for (size_t i = 0; i < matching.spots[DIFF_BASE].count; i++) {
+        const struct match_spot *spot = &matching.spots[DIFF_BASE].by_line[i];
+
+        if (spot->kind == MATCH_ALONE && spot->start_line > 0)
+            add_declared(&matching, spot);
+        if (spot->kind == MATCH_ALONE)
+            add_ranges(&matching, spot);
+    }
+    keep_best(&matching);
+    for (size_t i = 0; i < matching.count; i++)
+        wanted[matching.pairs[i].gone->function] = wanted[matching.pairs[i].new_one->function] = 1;
+    match_callers_open(builder, frames, wanted, &callers);
+    unite_all(&matching, set, &callers, to);
+    match_callers_release(&callers);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        match_spots_release(&matching.spots[side]);
+    free(matching.pairs);
+    free(wanted);
 }

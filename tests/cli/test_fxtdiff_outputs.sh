@@ -134,6 +134,7 @@ same "SARIF of a pass"
 # The check can say no: to a log that is broken in one place.
 run 1 fxtdiff base? -- dear? --sarif log.sarif -q
 sarif log.sarif
+# shellcheck disable=SC2016 # a key of JSON
 grep -qF '"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"' log.sarif || fail "no schema: $(head -c 200 log.sarif)"
 cat >break.py <<'END'
 import json, sys

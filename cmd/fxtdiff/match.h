@@ -1,0 +1,66 @@
+/* match.h - between the files that find renamed functions: match.c decides, match_places.c says
+ * what lies where, match_callers.c who calls what.
+ *
+ * docs/comparison.md, section 9, has the rule.  No match is better than a wrong one: NEW and GONE
+ * show both costs, a wrong RENAMED hides one behind the other.  */
+#ifndef FXTDIFF_MATCH_H
+#define FXTDIFF_MATCH_H
+
+#include "cmd/cli/map.h"
+#include "cmd/fxtdiff/builder.h"
+
+#define MATCH_NONE UINT32_MAX
+
+/* A function in a file of one side.  */
+struct match_spot {
+    uint32_t function;
+    uint32_t file;       /* the same number on both sides */
+    uint32_t start_line; /* as in struct diff_place */
+    uint32_t first_line, last_line;
+    enum match_kind {
+        MATCH_ALONE,     /* only this side has the function */
+        MATCH_COMMON,    /* both have it, in this file: it tells how lines moved */
+        MATCH_ELSEWHERE, /* both have it, the other side in another file or in none that is known */
+    } kind;
+    uint32_t before, after; /* the nearest common functions in the file; MATCH_NONE */
+};
+
+/* What one side has, in two orders.  */
+struct match_spots {
+    struct match_spot *by_line;  /* by file and match_line_of() */
+    struct match_spot *by_start; /* by file and start_line: those that have one */
+    size_t count, start_count;
+};
+
+/* Where a spot lies among the others of its file: the first line sampled, else the declaration.  */
+uint32_t match_line_of(uint32_t first_line, uint32_t start_line);
+
+void match_spots_open(const struct diff_set *set, struct match_spots spots[DIFF_SIDES]);
+void match_spots_release(struct match_spots *spots);
+
+/* The first spot of the file that does not lie before line, in that order.  */
+size_t match_from_line(const struct match_spots *spots, uint32_t file, int64_t line);
+size_t match_from_start(const struct match_spots *spots, uint32_t file, int64_t line);
+
+/* How much two ranges of lines, both ends included, have in common: 1000 all, 0 nothing.  */
+unsigned match_overlap(int64_t first, int64_t last, int64_t other_first, int64_t other_last);
+
+/* Direct callers of the functions that wanted marks, others than themselves.  */
+struct match_callers {
+    struct match_call {
+        uint32_t function, caller;
+    } * items; /* sorted, none twice */
+    size_t count, capacity;
+};
+
+void match_callers_open(const struct diff_builder *builder, const struct diff_frames *frames,
+                        const uint8_t *wanted, struct match_callers *out);
+void match_callers_release(struct match_callers *callers);
+
+/* Whether a caller of a function of the base, as to[] has it, calls the new one, too.  Unknown: one
+ * of both has no callers, as in baselines and flat profiles.  */
+enum match_calls { MATCH_CALLS_UNKNOWN, MATCH_CALLS_DIFFER, MATCH_CALLS_AGREE };
+enum match_calls match_callers_compare(const struct match_callers *callers, const uint32_t *to,
+                                       uint32_t gone, uint32_t new_one);
+
+#endif /* FXTDIFF_MATCH_H */

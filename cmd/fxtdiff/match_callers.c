@@ -1,0 +1,107 @@
+/* match_callers.c - who calls what may have been renamed.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtdiff/match.h"
+
+static int by_call(const void *a, const void *b)
+{
+    const struct match_call *left = a, *right = b;
+
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
+    return (left->caller > right->caller) - (left->caller < right->caller);
+}
+
+static void add(struct match_callers *callers, struct cli_map *known, uint32_t function,
+                uint32_t caller)
+{
+    uint64_t key = (uint64_t)function << 32 | caller;
+
+    if (cli_map_find(known, key))
+        return;
+    cli_map_add(known, key, 0);
+    callers->items = diff_grow(callers->items, &callers->capacity, callers->count + 1,
+                               sizeof *callers->items);
+    callers->items[callers->count++] = (struct match_call){ function, caller };
+}
+
+void match_callers_open(const struct diff_builder *builder, const struct diff_frames *frames,
+                        const uint8_t *wanted, struct match_callers *out)
+{
+    const struct profile_stacks *stacks;
+    struct cli_map known = { .slots = NULL };
+    profile_id count;
+
+    *out = (struct match_callers){ .items = NULL };
+    if (!builder->profile)
+        return;
+    stacks = profile_stacks_of(builder->profile);
+    count = profile_stacks_callsite_count(stacks);
+    for (profile_id id = 1; id <= count; id++) {
+        struct profile_callsite callsite = profile_stacks_get_callsite(stacks, id);
+        uint32_t caller = MATCH_NONE;
+
+        if (!frames->used[id])
+            continue;
+        if (callsite.parent) {
+            profile_id above = profile_stacks_get_callsite(stacks, callsite.parent).frame;
+
+            caller = frames->functions[frames->first[above + 1] - 1];
+        }
+        for (size_t i = frames->first[callsite.frame]; i < frames->first[callsite.frame + 1]; i++) {
+            uint32_t function = frames->functions[i];
+
+            /* Neither the beginning of a stack nor recursion says anything.  */
+            if (wanted[function] && caller != MATCH_NONE && caller != function)
+                add(out, &known, function, caller);
+            caller = function;
+        }
+    }
+    cli_map_release(&known);
+    if (out->count > 0)
+        qsort(out->items, out->count, sizeof *out->items, by_call);
+}
+
+void match_callers_release(struct match_callers *callers)
+{
+    free(callers->items);
+}
+
+/* Where a function's callers begin.  */
+static size_t first_of(const struct match_callers *callers, uint32_t function)
+{
+    size_t low = 0, high = callers->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (callers->items[middle].function < function)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool has_callers(const struct match_callers *callers, size_t at, uint32_t function)
+{
+    return at < callers->count && callers->items[at].function == function;
+}
+
+enum match_calls match_callers_compare(const struct match_callers *callers, const uint32_t *to,
+                                       uint32_t gone, uint32_t new_one)
+{
+    size_t at = first_of(callers, gone);
+
+    if (!has_callers(callers, at, gone) ||
+        !has_callers(callers, first_of(callers, new_one), new_one))
+        return MATCH_CALLS_UNKNOWN;
+    for (; has_callers(callers, at, gone); at++) {
+        struct match_call wanted = { new_one, to[callers->items[at].caller] };
+
+        if (bsearch(&wanted, callers->items, callers->count, sizeof wanted, by_call))
+            return MATCH_CALLS_AGREE;
+    }
+    return MATCH_CALLS_DIFFER;
+}

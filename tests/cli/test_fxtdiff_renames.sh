@@ -1,0 +1,127 @@
+#!/bin/sh
+# What was renamed is one function for fxtdiff, also where a build has no declaration lines: from profiles whose numbers can be read
+# here, from a baseline, and from a real program that was compiled with line tables alone.
+set -eu
+. "$ROOT/tests/cli/common.sh"
+
+cd "$WORK"
+
+# encode FILE NAME HOT START MAIN-START [CALLER]: hot was sampled in lines 22 to 31, and is declared in START (0: nobody knows)
+encode() {
+    protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >"$1" <<END
+sample_type { type: 1 unit: 2 }
+sample { location_id: 3 location_id: $6 value: $(($3 / 2)) } sample { location_id: 4 location_id: $6 value: $(($3 - $3 / 2)) }
+sample { location_id: 1 value: 3000 } sample { location_id: 2 location_id: 1 value: 2900 } sample { location_id: 5 location_id: 1 value: 1000 }
+location { id: 1 line { function_id: 1 line: 12 } } location { id: 2 line { function_id: 3 line: 56 } }
+location { id: 3 line { function_id: 2 line: 22 } } location { id: 4 line { function_id: 2 line: 31 } } location { id: 5 line { function_id: 3 line: 59 } }
+function { id: 1 name: 3 filename: 4 start_line: $5 } function { id: 2 name: 5 filename: 4 start_line: $4 } function { id: 3 name: 6 filename: 4 start_line: 0 }
+string_table: "" string_table: "samples" string_table: "count" string_table: "main" string_table: "/home/ci/app/src/main.c"
+string_table: "$2" string_table: "cold"
+END
+}
+for i in 1 2 3 4 5; do
+    encode old$i checksum $((3000 + 10 * i)) 20 10 1
+    encode bare$i checksum $((3000 + 10 * i)) 0 0 1
+    encode same$i digest $((3060 - 10 * i)) 0 0 1
+    encode dear$i digest $((3600 + 10 * i)) 0 0 1
+    encode other$i digest $((3060 - 10 * i)) 0 0 2 # which cold calls
+done
+
+for base in old bare; do
+    run 0 fxtdiff --rows 0 $base? -- same?
+    prints 'digest (was checksum)'
+    grep -q ' self  *RENAMED  *digest (was checksum)' out || fail "$base, as dear as it was: $(cat out)"
+    # Dearer and renamed: it is found, and named by both names wherever it is shown.
+    run 1 fxtdiff $base? -- dear? --sarif log.sarif --junit junit.xml
+    grep -q ' self  *dearer RENAMED  *digest (was checksum)' out || fail "$base, dearer: $(cat out)"
+    prints '1 renamed'
+    grep -q 'digest got dearer: own cost +19[^"]*RENAMED from checksum' log.sarif || fail "SARIF: $(grep -o '"text":"digest[^"]*' log.sarif)"
+    grep -q 'own cost +19[^"]*RENAMED from checksum' junit.xml || fail "JUnit: $(cat junit.xml)"
+    run 1 fxtdiff --json $base? -- dear?
+    prints '"name":"digest","state":"renamed","flag":"dearer"'
+    prints '"base":{"name":"checksum",'
+    run 1 fxtdiff --markdown $base? -- dear?
+    # shellcheck disable=SC2016 # backquotes of Markdown
+    prints '`digest (was checksum)`'
+    # Another that others call is no rename of it.
+    run 1 fxtdiff $base? -- other?
+    grep -q 'dearer NEW  *digest ' out || fail "$base, an unrelated function in its place: $(cat out)"
+    grep -q 'cheaper GONE  *checksum ' out || fail "$base, the deleted function: $(cat out)"
+    # A baseline knows the lines, and no callers.
+    run 0 fxtdiff baseline create $base.txt $base?
+    run 1 fxtdiff $base.txt -- dear?
+    grep -q ' self  *dearer RENAMED  *digest (was checksum)' out || fail "against a baseline of $base: $(cat out)"
+done
+
+# ---- A program whose function was renamed and does more, built with line tables alone ----
+
+if ! sampler-capture cpu -o probe.fxt -- true 2>probe.err; then
+    grep -q perf_event probe.err || fail "$(cat probe.err)"
+    finish # the rest of it was shown
+fi
+cat >program.c <<'END'
+#include <stdlib.h>
+
+static volatile unsigned long sink;
+
+__attribute__((noinline)) static void parse(unsigned long n)
+{
+    unsigned long x = sink;
+
+    for (unsigned long i = 0; i < n; i++) {
+        x ^= x << 13;
+        x += i;
+        sink = x;
+    }
+}
+
+__attribute__((noinline)) static void HOT(unsigned long n)
+{
+    unsigned long x = sink;
+
+    for (unsigned long i = 0; i < n; i++) {
+        x = x * 31 + i;
+        x ^= x >> 7;
+        sink = x;
+    }
+}
+
+__attribute__((noinline)) static void render(unsigned long n)
+{
+    unsigned long x = sink;
+
+    for (unsigned long i = 0; i < n; i++) {
+        x += x << 3;
+        x -= i;
+        sink = x;
+    }
+}
+
+int main(void)
+{
+    for (int i = 0; i < 800; i++) {
+        parse((unsigned long)rand() % 100000);
+        HOT((unsigned long)rand() % 100000 * WORK / 100);
+        render((unsigned long)rand() % 100000);
+    }
+}
+END
+flags='-O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer'
+# shellcheck disable=SC2086 # flags
+{
+    clang $flags -g -DHOT=checksum -DWORK=100 -o old program.c
+    # Ten lines were put in above.
+    { yes '' | head -n 10 && cat program.c; } >longer.c
+    mkdir new && mv longer.c new/program.c
+    clang $flags -gline-tables-only -ffile-prefix-map="$WORK/new=$WORK" -DHOT=digest -DWORK=180 -o dearer "$WORK/new/program.c"
+}
+readelf --debug-dump=info dearer >dwarf
+if grep -q DW_AT_decl_line dwarf; then fail "the new build has declaration lines"; fi
+for i in 1 2 3 4; do
+    for build in old dearer; do
+        sampler-capture cpu -F 10000 -o $build$i.fxt -- ./$build 2>err || fail "$(cat err)"
+    done
+done
+run 1 fxtdiff --no-cache old?.fxt -- dearer?.fxt
+grep -q ' self  *dearer RENAMED  *digest (was checksum) ' out || fail "a real program: $(cat out)"
+finish

@@ -1,0 +1,416 @@
+/* Which functions were renamed: what is matched by its place, and what is not, for a wrong match
+ * hides what got dearer.  */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtdiff/builder.h"
+
+static struct diff_reading reading;
+static struct diff_builder *builder;
+
+static void set_up(void)
+{
+    reading = (struct diff_reading){ .profiles = { .kind = -1,
+                                                   .symbols = { .no_symbolize = true } } };
+    builder = diff_builder_open(&reading);
+    ck_assert_int_eq(profile_open(&builder->profile, NULL), PROFILE_OK);
+}
+
+static void tear_down(void)
+{
+    diff_builder_close(builder);
+}
+
+#define B DIFF_BASE
+#define N DIFF_NEW
+
+/* A function that cost 7 on one side.  */
+struct placed {
+    enum diff_side side;
+    const char *name;
+    const char *file;
+    uint32_t start;       /* 0: no declaration */
+    uint32_t first, last; /* lines sampled; 0: none known */
+    const char *caller;   /* NULL: no stacks, as in baselines; "": it begins them */
+};
+
+#define MOST 8
+
+static const struct {
+    const char *name;
+    struct placed functions[MOST];
+    const char *renamed; /* "old=young" of each, separated by blanks, by their new names */
+} cases[] = {
+    /* By declarations.  */
+    { "the same line",
+      { { B, "old", "/a/src/f.c", 10, 0, 0, NULL }, { N, "young", "/b/src/f.c", 10, 0, 0, NULL } },
+      "old=young" },
+    { "a few lines off",
+      { { B, "old", "src/f.c", 10, 0, 0, NULL }, { N, "young", "src/f.c", 13, 0, 0, NULL } },
+      "old=young" },
+    { "too far off",
+      { { B, "old", "src/f.c", 10, 0, 0, NULL }, { N, "young", "src/f.c", 14, 0, 0, NULL } },
+      "" },
+    { "another file",
+      { { B, "old", "src/f.c", 10, 0, 0, NULL }, { N, "young", "src/g.c", 10, 0, 0, NULL } },
+      "" },
+    { "no file", { { B, "old", "", 10, 0, 0, NULL }, { N, "young", "", 10, 0, 0, NULL } }, "" },
+    { "no line", { { B, "old", "f.c", 0, 0, 0, NULL }, { N, "young", "f.c", 0, 0, 0, NULL } }, "" },
+    { "moved together with the function above",
+      { { B, "above", "src/f.c", 5, 0, 0, NULL },
+        { N, "above", "src/f.c", 105, 0, 0, NULL },
+        { B, "old", "src/f.c", 10, 0, 0, NULL },
+        { N, "young", "src/f.c", 110, 0, 0, NULL } },
+      "old=young" },
+    { "moved together with the function below, for the one above grew",
+      { { B, "above", "src/f.c", 5, 0, 0, NULL },
+        { N, "above", "src/f.c", 5, 0, 0, NULL },
+        { B, "old", "src/f.c", 10, 0, 0, NULL },
+        { N, "young", "src/f.c", 110, 0, 0, NULL },
+        { B, "below", "src/f.c", 20, 0, 0, NULL },
+        { N, "below", "src/f.c", 120, 0, 0, NULL } },
+      "old=young" },
+    { "what is still there was not renamed",
+      { { B, "stays", "src/f.c", 10, 0, 0, NULL },
+        { N, "stays", "src/f.c", 10, 0, 0, NULL },
+        { N, "young", "src/f.c", 11, 0, 0, NULL } },
+      "" },
+    { "the nearest of two",
+      { { B, "old", "src/f.c", 10, 0, 0, NULL },
+        { N, "near", "src/f.c", 11, 0, 0, NULL },
+        { N, "far", "src/f.c", 8, 0, 0, NULL } },
+      "old=near" },
+    { "two as near as each other, by names that tell nothing",
+      { { B, "old", "src/f.c", 10, 0, 0, NULL },
+        { N, "young", "src/f.c", 11, 0, 0, NULL },
+        { N, "fresh", "src/f.c", 9, 0, 0, NULL } },
+      "" },
+    { "one line each: deleted, and another put in three functions below",
+      { { B, "a", "src/f.c", 9, 0, 0, NULL },
+        { N, "a", "src/f.c", 9, 0, 0, NULL },
+        { B, "old", "src/f.c", 10, 0, 0, NULL },
+        { B, "b", "src/f.c", 11, 0, 0, NULL },
+        { N, "b", "src/f.c", 10, 0, 0, NULL },
+        { B, "c", "src/f.c", 12, 0, 0, NULL },
+        { N, "c", "src/f.c", 11, 0, 0, NULL },
+        { N, "young", "src/f.c", 12, 0, 0, NULL } },
+      "" },
+    { "an instance of a template went, one came, one stays",
+      { { B, "sort<int>", "a/sort.h", 30, 0, 0, NULL },
+        { N, "sort<int>", "a/sort.h", 30, 0, 0, NULL },
+        { B, "sort<long>", "a/sort.h", 30, 0, 0, NULL },
+        { N, "sort<char>", "a/sort.h", 30, 0, 0, NULL } },
+      "" },
+    { "instances of a template that was renamed, told apart by their arguments",
+      { { B, "Old<int>::find", "a/map.h", 30, 0, 0, NULL },
+        { B, "Old<long>::find", "a/map.h", 30, 0, 0, NULL },
+        { N, "Map<long>::find", "a/map.h", 30, 0, 0, NULL },
+        { N, "Map<int>::find", "a/map.h", 30, 0, 0, NULL } },
+      "Old<int>::find=Map<int>::find Old<long>::find=Map<long>::find" },
+    { "deleted, and another put in its place, which others call",
+      { { B, "old", "src/f.c", 10, 12, 30, "main" }, { N, "young", "src/f.c", 10, 12, 30, "run" } },
+      "" },
+    { "called by the same",
+      { { B, "old", "src/f.c", 10, 12, 30, "main" },
+        { N, "young", "src/f.c", 10, 40, 50, "main" } },
+      "old=young" },
+    { "called by one that was renamed, too",
+      { { B, "outer", "src/f.c", 10, 12, 14, "main" },
+        { N, "around", "src/f.c", 10, 12, 14, "main" },
+        { B, "old", "src/f.c", 20, 22, 24, "outer" },
+        { N, "young", "src/f.c", 20, 22, 24, "around" } },
+      "outer=around old=young" },
+
+    /* By lines that were sampled.  */
+    { "the same lines, and no declarations",
+      { { B, "old", "/a/src/f.c", 0, 12, 30, "main" },
+        { N, "young", "/b/src/f.c", 0, 12, 30, "main" } },
+      "old=young" },
+    { "no declarations in the base",
+      { { B, "old", "src/f.c", 0, 12, 30, "main" }, { N, "young", "src/f.c", 10, 12, 30, "main" } },
+      "old=young" },
+    { "no declarations in the new build",
+      { { B, "old", "src/f.c", 10, 12, 30, "main" }, { N, "young", "src/f.c", 0, 12, 30, "main" } },
+      "old=young" },
+    { "far from each other by their declarations: these count",
+      { { B, "old", "src/f.c", 10, 12, 30, "main" },
+        { N, "young", "src/f.c", 20, 12, 30, "main" } },
+      "" },
+    { "half of the lines, beside a function that did not move",
+      { { B, "a", "src/f.c", 0, 2, 6, "main" },
+        { N, "a", "src/f.c", 0, 2, 6, "main" },
+        { B, "old", "src/f.c", 0, 10, 29, "main" },
+        { N, "young", "src/f.c", 0, 15, 25, "main" } },
+      "old=young" },
+    { "less than half",
+      { { B, "a", "src/f.c", 0, 2, 6, "main" },
+        { N, "a", "src/f.c", 0, 2, 6, "main" },
+        { B, "old", "src/f.c", 0, 10, 29, "main" },
+        { N, "young", "src/f.c", 0, 15, 23, "main" } },
+      "" },
+    { "about the same, but nothing in the file to say how lines moved",
+      { { B, "old", "src/f.c", 0, 10, 29, "main" }, { N, "young", "src/f.c", 0, 10, 28, "main" } },
+      "" },
+    { "about the same, but nobody knows who calls them",
+      { { B, "a", "src/f.c", 0, 2, 6, NULL },
+        { N, "a", "src/f.c", 0, 2, 6, NULL },
+        { B, "old", "src/f.c", 0, 10, 29, NULL },
+        { N, "young", "src/f.c", 0, 10, 28, NULL } },
+      "" },
+    { "the same, and nobody knows who calls them",
+      { { B, "old", "src/f.c", 0, 10, 29, NULL }, { N, "young", "src/f.c", 0, 10, 29, NULL } },
+      "old=young" },
+    { "about the same, in flat profiles",
+      { { B, "a", "src/f.c", 0, 2, 6, "" },
+        { N, "a", "src/f.c", 0, 2, 6, "" },
+        { B, "old", "src/f.c", 0, 10, 29, "" },
+        { N, "young", "src/f.c", 0, 10, 28, "" } },
+      "" },
+    { "one line is no range",
+      { { B, "old", "src/f.c", 0, 10, 10, "main" }, { N, "young", "src/f.c", 0, 10, 10, "main" } },
+      "" },
+    { "one line within the other's range",
+      { { B, "old", "src/f.c", 0, 15, 15, "main" }, { N, "young", "src/f.c", 0, 10, 20, "main" } },
+      "" },
+    { "two lines that are the same",
+      { { B, "old", "src/f.c", 0, 10, 11, "main" }, { N, "young", "src/f.c", 0, 10, 11, "main" } },
+      "old=young" },
+    { "two lines and three",
+      { { B, "a", "src/f.c", 0, 2, 6, "main" },
+        { N, "a", "src/f.c", 0, 2, 6, "main" },
+        { B, "old", "src/f.c", 0, 10, 11, "main" },
+        { N, "young", "src/f.c", 0, 10, 12, "main" } },
+      "" },
+    { "lines of another header",
+      { { B, "old", "src/a.h", 0, 10, 29, "main" }, { N, "young", "src/b.h", 0, 10, 29, "main" } },
+      "" },
+    { "a range without a declaration, a declaration without a range",
+      { { B, "old", "src/f.c", 0, 10, 29, "main" }, { N, "young", "src/f.c", 10, 0, 0, NULL } },
+      "" },
+    { "moved together with the function above, by its lines",
+      { { B, "above", "src/f.c", 0, 2, 6, "main" },
+        { N, "above", "src/f.c", 0, 102, 106, "main" },
+        { B, "old", "src/f.c", 0, 10, 29, "main" },
+        { N, "young", "src/f.c", 0, 110, 129, "main" } },
+      "old=young" },
+    { "not moved, though the function above was",
+      { { B, "above", "src/f.c", 0, 2, 6, "main" },
+        { N, "above", "src/f.c", 0, 62, 66, "main" },
+        { B, "old", "src/f.c", 0, 80, 99, "main" },
+        { N, "young", "src/f.c", 0, 80, 99, "main" } },
+      "" },
+    { "grew by as much as the function below moved",
+      { { B, "above", "src/f.c", 0, 2, 6, "main" },
+        { N, "above", "src/f.c", 0, 2, 6, "main" },
+        { B, "old", "src/f.c", 0, 10, 19, "main" },
+        { N, "young", "src/f.c", 0, 10, 39, "main" },
+        { B, "below", "src/f.c", 0, 30, 40, "main" },
+        { N, "below", "src/f.c", 0, 50, 60, "main" } },
+      "old=young" },
+    { "deleted, and another put in its place, which others call, by lines",
+      { { B, "old", "src/f.c", 0, 12, 30, "main" }, { N, "young", "src/f.c", 0, 12, 30, "run" } },
+      "" },
+    { "calls itself, and is called by others",
+      { { B, "old", "src/f.c", 0, 12, 30, "old" }, { N, "young", "src/f.c", 0, 12, 29, "young" } },
+      "" },
+    { "on the other side of a function that both have",
+      { { B, "old", "src/f.c", 0, 10, 29, "main" },
+        { B, "stays", "src/f.c", 0, 40, 50, "main" },
+        { N, "stays", "src/f.c", 0, 5, 8, "main" },
+        { N, "young", "src/f.c", 0, 10, 29, "main" } },
+      "" },
+    { "what both have is never renamed, wherever it went",
+      { { B, "f", "src/f.c", 0, 10, 29, "main" },
+        { N, "f", "src/f.c", 0, 40, 59, "main" },
+        { B, "g", "src/f.c", 0, 40, 59, "main" },
+        { N, "g", "src/f.c", 0, 10, 29, "main" } },
+      "" },
+    { "what both have, the other side elsewhere",
+      { { B, "f", "src/f.c", 0, 10, 29, "main" },
+        { N, "f", "src/g.c", 0, 10, 29, "main" },
+        { N, "young", "src/f.c", 0, 10, 29, "main" } },
+      "" },
+    { "an instance of a template went, one came, one stays, by lines",
+      { { B, "sort<int>", "a/sort.h", 0, 30, 39, "main" },
+        { N, "sort<int>", "a/sort.h", 0, 30, 40, "main" },
+        { B, "sort<long>", "a/sort.h", 0, 30, 39, "main" },
+        { N, "sort<char>", "a/sort.h", 0, 30, 39, "main" } },
+      "" },
+    { "instances of a template that was renamed, by lines",
+      { { B, "Old<int>::find", "a/map.h", 0, 30, 39, "main" },
+        { B, "Old<long>::find", "a/map.h", 0, 30, 39, "main" },
+        { N, "Map<long>::find", "a/map.h", 0, 30, 39, "main" },
+        { N, "Map<int>::find", "a/map.h", 0, 30, 39, "main" } },
+      "Old<int>::find=Map<int>::find Old<long>::find=Map<long>::find" },
+    { "one went, two came in its place, by names that tell nothing",
+      { { B, "old", "src/f.c", 0, 10, 29, "main" },
+        { N, "young", "src/f.c", 0, 10, 29, "main" },
+        { N, "fresh", "src/f.c", 0, 10, 29, "main" } },
+      "" },
+    { "a lambda within",
+      { { B, "a", "src/f.c", 0, 2, 6, "main" },
+        { N, "a", "src/f.c", 0, 2, 6, "main" },
+        { B, "old()", "src/f.c", 0, 10, 39, "main" },
+        { B, "old()::{lambda()#1}", "src/f.c", 0, 20, 24, "old()" },
+        { N, "young()", "src/f.c", 0, 10, 38, "main" },
+        { N, "young()::{lambda()#1}", "src/f.c", 0, 20, 24, "young()" } },
+      "old()=young() old()::{lambda()}=young()::{lambda()}" },
+    { "two files whose paths end alike are told apart",
+      { { B, "old", "x/src/util.c", 0, 10, 29, "main" },
+        { B, "x", "y/src/util.c", 0, 2, 6, "main" },
+        { N, "x", "y/src/util.c", 0, 2, 6, "main" },
+        { N, "young", "y/src/util.c", 0, 10, 29, "main" } },
+      "" },
+    { "and are files like others, where both builds lie in one folder",
+      { { B, "old", "x/src/util.c", 0, 10, 29, "main" },
+        { B, "x", "y/src/util.c", 0, 2, 6, "main" },
+        { N, "x", "y/src/util.c", 0, 2, 6, "main" },
+        { N, "young", "x/src/util.c", 0, 10, 29, "main" } },
+      "old=young" },
+};
+
+/* A stack "caller;function" of the current run, at a line of the function.  */
+static void add_stack(const struct placed *from, uint32_t at, double value)
+{
+    struct profile_stacks *stacks = profile_stacks_of(builder->profile);
+    struct profile_line lines[2] = { { .line = 1 }, { .line = at, .start_line = from->start } };
+    const char *names[] = { from->caller, from->name };
+    profile_id callsite = 0, frame;
+
+    ck_assert_int_eq(
+        profile_stacks_string(stacks, from->file, strlen(from->file), &lines[1].file, NULL),
+        PROFILE_OK);
+    for (int i = 0; i < 2; i++) {
+        if (!*names[i])
+            continue;
+        ck_assert_int_eq(
+            profile_stacks_string(stacks, names[i], strlen(names[i]), &lines[i].function, NULL),
+            PROFILE_OK);
+        ck_assert_int_eq(profile_stacks_named_frame(stacks, &lines[i], 1, &frame, NULL),
+                         PROFILE_OK);
+        ck_assert_int_eq(profile_stacks_callsite(stacks, callsite, frame, &callsite, NULL),
+                         PROFILE_OK);
+    }
+    diff_add_stack(builder, callsite, value);
+}
+
+static void add_function(const struct placed *from)
+{
+    struct diff_place place = { .name = from->name,
+                                .file = from->file,
+                                .start_line = from->start,
+                                .first_line = from->first,
+                                .last_line = from->last };
+
+    if (from->caller) {
+        add_stack(from, from->first, 3);
+        add_stack(from, from->last, 4);
+    } else {
+        diff_add_cost(builder, diff_add_function(builder, from->side, &place), 7, 7);
+    }
+}
+
+static double self_of(const struct diff_set *set, size_t run, uint32_t function)
+{
+    for (size_t i = 0; i < set->runs[run].cost_count; i++)
+        if (set->runs[run].costs[i].function == function)
+            return set->runs[run].costs[i].self;
+    return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Words in the order of their bytes.  */
+static void sorted_words(const char *text, char *out, size_t size)
+{
+    char *copy = strdup(text), *rest = copy, *word, *words[MOST];
+    size_t count = 0, used = 0;
+
+    while ((word = strsep(&rest, " ")) != NULL)
+        if (*word)
+            words[count++] = word;
+    if (count > 0)
+        qsort(words, count, sizeof *words, by_text);
+    out[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " " : "", words[i]);
+    free(copy);
+}
+
+START_TEST(finds_what_was_renamed_and_nothing_else)
+{
+    char found[300] = "", actual[300], expected[300];
+    const struct diff_set *set;
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        (void)diff_begin_run(builder, (enum diff_side)side, "run");
+        for (size_t i = 0; i < MOST && cases[_i].functions[i].name; i++)
+            if (cases[_i].functions[i].side == (enum diff_side)side)
+                add_function(&cases[_i].functions[i]);
+    }
+    set = diff_builder_finish(builder);
+    for (size_t f = 0; f < set->function_count; f++) {
+        const struct diff_function *function = &set->functions[f];
+        size_t used = strlen(found);
+
+        if (!function->renamed)
+            continue;
+        (void)snprintf(found + used, sizeof found - used, "%s=%s ", function->places[B].name,
+                       function->name);
+        ck_assert_double_eq(self_of(set, 0, (uint32_t)f), 7);
+        ck_assert_double_eq(self_of(set, 1, (uint32_t)f), 7);
+    }
+    /* Spellings of one side may have numbers of lambdas.  */
+    for (char *number; (number = strstr(found, "#1")) != NULL;)
+        memmove(number, number + 2, strlen(number + 2) + 1);
+    sorted_words(found, actual, sizeof actual);
+    sorted_words(cases[_i].renamed, expected, sizeof expected);
+    ck_assert_msg(strcmp(actual, expected) == 0, "%s: \"%s\" and not \"%s\"", cases[_i].name,
+                  actual, expected);
+}
+END_TEST
+
+/* Thousands of functions in one place: looked at in an end, and matched with nothing.  */
+START_TEST(a_crowd_in_one_place_is_matched_with_nothing)
+{
+    const struct diff_set *set;
+    char name[32];
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        (void)diff_begin_run(builder, (enum diff_side)side, "run");
+        for (unsigned i = 0; i < 5000; i++) {
+            struct placed crowd = { (enum diff_side)side, name, "src/f.c", 0, 10, 500, "main" };
+
+            (void)snprintf(name, sizeof name, "%s_%u", side ? "new" : "old", i);
+            if (i % 2)
+                crowd.start = 9;
+            add_function(&crowd);
+        }
+    }
+    set = diff_builder_finish(builder);
+    for (size_t f = 0; f < set->function_count; f++)
+        ck_assert_msg(!set->functions[f].renamed, "%s", set->functions[f].name);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("diff_match");
+    TCase *tcase = tcase_create("match");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_loop_test(tcase, finds_what_was_renamed_and_nothing_else, 0,
+                        (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(tcase, a_crowd_in_one_place_is_matched_with_nothing);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
