@@ -152,6 +152,7 @@ static size_t find_counter(const struct profiles *profiles, const struct store_p
         { "inuse_space", "inuse_objects" },
         { "free_space", "free_objects" },
         { "delay", "contentions" },
+        { "wall", "spans" },
     };
     const char *counter = "samples";
 
@@ -444,14 +445,26 @@ static void add_integer(uint64_t *sum, int64_t more)
     *sum = (uint64_t)result;
 }
 
-static void make_real(struct store_profile_type *type)
+/* Whether the values of a type are counts themselves, so that both sums are one.  */
+static bool counts_itself(const struct profiles *profiles, const struct store_profile_type *type)
 {
-    for (size_t i = 0; i < type->sums.keys.count; i++)
-        type->sums.items[i].value.real = (double)(int64_t)type->sums.items[i].value.integer;
+    return type->counted_by == (size_t)(type - profiles->types);
+}
+
+static void make_real(struct store_profile_type *type, bool counts)
+{
+    for (size_t i = 0; i < type->sums.keys.count; i++) {
+        struct store_sum *sum = &type->sums.items[i];
+
+        sum->value.real = (double)(int64_t)sum->value.integer;
+        if (counts)
+            sum->n.real = (double)(int64_t)sum->n.integer;
+    }
     type->is_real = true;
 }
 
-/* How many a value stands for.  */
+/* How many a value of another type than its counter stands for: folded stacks alone have fractions,
+ * and their types count themselves.  */
 static int64_t count_of(const struct store_profile_type *type,
                         const struct store_profile_sample *sample)
 {
@@ -464,6 +477,7 @@ static bool add_to_sum(struct profiles *profiles, struct store_profile_type *typ
                        const struct store_profile_sample *sample, int64_t callsite,
                        const struct store_profile_value *value)
 {
+    bool counts = counts_itself(profiles, type);
     struct store_sum *sum;
 
     if (type->is_again)
@@ -472,12 +486,15 @@ static bool add_to_sum(struct profiles *profiles, struct store_profile_type *typ
     if (!sum)
         return out_of_memory(profiles);
     if (value->is_real && !type->is_real)
-        make_real(type);
-    add_integer(&sum->n.integer, count_of(type, sample));
+        make_real(type, counts);
+    if (!type->is_real || !counts)
+        add_integer(&sum->n.integer, count_of(type, sample));
     if (!type->is_real)
         add_integer(&sum->value.integer, value->integer);
     else
         sum->value.real += value->is_real ? value->real : (double)value->integer;
+    if (type->is_real && counts)
+        sum->n.real = sum->value.real;
     return true;
 }
 
@@ -557,7 +574,10 @@ static bool write_sum(struct profiles *profiles, const struct store_profile_type
     store_int(&cells[1], type->sample_type_id);
     store_unsigned(&cells[2], key->a);
     store_unsigned(&cells[3], key->b);
-    store_unsigned(&cells[4], sum->n.integer);
+    if (type->is_real && counts_itself(profiles, type))
+        store_real(&cells[4], sum->n.real);
+    else
+        store_unsigned(&cells[4], sum->n.integer);
     if (type->is_real)
         store_real(&cells[5], sum->value.real);
     else

@@ -204,12 +204,30 @@ raw cpu.pb.gz >want
 raw ours.pb.gz >got
 same want got "one capture of three"
 
+# A sample counts for what it stands for, whoever counts: the store's sums, threads, processes.
+"$O/bench/fxtgen" --kind spans --count 2000 >spans.fxt
+fxt2pprof -q -o spans.pb.gz spans.fxt
+run 0 fxtq import -q spans.pb.gz -o spans.fxtq
+for type in "wall spans.fxtq" "spans spans.fxtq" "samples cpu.pb.gz" "samples cpu.folded"; do
+    store=${type#* }
+    type=${type% *}
+    counts=$(ask "$store" "SELECT (SELECT sum(count) FROM call_top WHERE type = '$type' AND per = 'process')" \
+        "SELECT sum(n) FROM callsite_sum JOIN sample_type AS t ON t.id = sample_type_id WHERE t.type = '$type'" | sort -u)
+    [ "$store" = cpu.folded ] || counts=$(printf '%s\n' "$counts" "$(ask "$store" "SELECT sum(count) FROM call_top WHERE type = '$type' AND per = 'thread'")" | sort -u)
+    [ "$(echo "$counts" | tr -d '\r' | grep -c '^[0-9]\{3,\}$')" = "$(echo "$counts" | wc -l)" ] || fail "counts of $type in $store: $counts"
+    [ "$(echo "$counts" | wc -l)" = 1 ] || fail "counts of $type in $store: $counts"
+done
+threads=$(fxtq report threads --json -n 0 cpu.pb.gz | python3 -c 'import json, sys; print(sum(json.loads(l)["samples"] for l in sys.stdin))')
+[ "$threads" = 3000 ] || fail "report threads of a profile counts $threads samples, not 3000"
+
 # ---- Folded stacks ----
 
 printf 'main;a b;c 3\nmain;a b 4\n\nmain 1.5\nodd 7 2\nmain;;x 1\r\n' >odd.folded
 run 0 fxtq import -q odd.folded -o odd.fxtq
 [ "$(ask odd.fxtq "SELECT type, unit, sum(value) FROM callsite_sum JOIN sample_type t ON t.id = sample_type_id" | tr -d '\r')" = 'samples,count,11.5' ] ||
     fail "odd folded stacks: $(ask odd.fxtq 'SELECT * FROM callsite_sum')"
+[ "$(ask odd.fxtq "SELECT sum(n), (SELECT total(count) FROM call_top WHERE per = 'process'), (SELECT total(count) FROM callsite_counts WHERE pid = 0) FROM callsite_sum" |
+    tr -d '\r')" = '11.5,11.5,11.5' ] || fail "counts of odd folded stacks: $(ask odd.fxtq 'SELECT * FROM callsite_sum')"
 [ "$(ask odd.fxtq "SELECT name FROM frame_name WHERE name LIKE 'odd%'" | tr -d '\r')" = '"odd 7"' ] || fail "a frame that ends in a number"
 run 0 fxtq export pprof -q odd.fxtq -o odd.pb.gz
 go tool pprof -symbolize=none -traces odd.pb.gz >out 2>err || fail "pprof and folded stacks: $(cat err)"
