@@ -130,24 +130,29 @@ bool filters_take(struct filters *filters, int key, const char *value)
     }
 }
 
-const char *filters_name(unsigned bit)
+const char *filters_given_name(const struct filters *filters, unsigned bits)
 {
-    switch (bit) {
-    case FILTER_STACK:
-        return "--focus and --ignore";
-    case FILTER_SHAPE:
-        return "--hide and --show-from";
-    case FILTER_TIME:
-        return "--time";
-    case FILTER_PROCESS:
-        return "--pid";
-    case FILTER_THREAD:
-        return "--tid";
-    case FILTER_COMM:
-        return "--comm";
-    default:
-        return "--cpu";
-    }
+    const struct {
+        bool given;
+        unsigned bit;
+        const char *name;
+    } options[] = {
+        { filters->focus != NULL, FILTER_STACK, "--focus" },
+        { filters->ignore != NULL, FILTER_STACK, "--ignore" },
+        { filters->hide != NULL, FILTER_SHAPE, "--hide" },
+        { filters->show_from != NULL, FILTER_SHAPE, "--show-from" },
+        { filters->from.given || filters->limit.given, FILTER_TIME, "--time" },
+        { filters->pids.bytes != NULL, FILTER_PROCESS, "--pid" },
+        { filters->tids.bytes != NULL, FILTER_THREAD, "--tid" },
+        { filters->comms.bytes != NULL, FILTER_COMM, "--comm" },
+        { filters->cpus.bytes != NULL, FILTER_CPU, "--cpu" },
+    };
+    size_t i = 0;
+
+    while (i < sizeof options / sizeof *options - 1 &&
+           (!options[i].given || !(options[i].bit & bits)))
+        i++;
+    return options[i].name;
 }
 
 void filters_release(struct filters *filters)
@@ -175,9 +180,10 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
 {
     sqlite3_stmt *row = NULL;
     int64_t count = 0;
+    bool has_times = false, profiles = false;
     int code = sqlite3_prepare_v2(db,
-                                  "SELECT min(start_ts), max(end_ts), count(*) FROM main.capture "
-                                  "WHERE ?1 IN (0, id)",
+                                  "SELECT min(start_ts), max(end_ts), count(*), count(start_ts), "
+                                  "min(format <> 'fxt') FROM main.capture WHERE ?1 IN (0, id)",
                                   -1, &row, NULL);
 
     if (code == SQLITE_OK)
@@ -188,6 +194,8 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
         filters->start_ts = sqlite3_column_int64(row, 0);
         filters->end_ts = sqlite3_column_int64(row, 1);
         count = sqlite3_column_int64(row, 2);
+        has_times = sqlite3_column_int64(row, 3) > 0;
+        profiles = sqlite3_column_int64(row, 4) != 0;
     }
     (void)sqlite3_finalize(row);
     if (code != SQLITE_ROW) {
@@ -196,6 +204,9 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
     }
     if (filters->capture && count == 0)
         cli_usage_error("--capture: the store has no capture %" PRId64, filters->capture);
+    if ((filters->from.given || filters->limit.given) && count > 0 && !has_times)
+        cli_usage_error("--time: %s do not tell a time",
+                        profiles ? "samples of profiles" : "the records of the trace");
     if ((filters->from.relative || filters->limit.relative) && count > 1)
         cli_usage_error("--time: which of the %" PRId64 " captures? Give --capture ID", count);
     filters->has_from = filters->from.given;

@@ -49,11 +49,12 @@ struct filters {
 extern const struct cli_option filters_options[];
 bool filters_take(struct filters *filters, int key, const char *value);
 
-/* What FILTER_... is called, of one bit: "--focus and --ignore".  */
-const char *filters_name(unsigned bit);
+/* The option that was given, of those that bits stand for: "--focus".  */
+const char *filters_given_name(const struct filters *filters, unsigned bits);
 
-/* Learn from the store what times mean.  A capture that is not there, and times that count from the
- * start of several captures, end the program with CLI_USAGE.  CLI_OK, or a message.  */
+/* Learn from the store what times mean.  A capture that is not there, times where captures have
+ * none, and times that count from the start of several captures end the program with CLI_USAGE.
+ * CLI_OK, or a message.  */
 enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db);
 
 /* The arguments of flamegraph(), call_tree() and their like behind a pattern, as SQL parameters.

@@ -12,6 +12,8 @@ static const char sql_text[] =
     "SQL functions, beside SQLite's own (docs/sql.md has them in full):\n\n"
     "  folded(callsite)              the stack as text: main;decode;memcpy\n"
     "  leaf(callsite)                the name of the innermost function\n"
+    "  leaf(callsite, hide, show_from, per)\n"
+    "                                that of what these filters leave; NULL: nothing\n"
     "  depth(callsite)               frames above it\n"
     "  in_stack(callsite, pattern)   1 if a function, its file or its module matches\n"
     "  regexp(pattern, text)         also: text REGEXP pattern\n"
@@ -51,8 +53,12 @@ static const char filters_text[] =
     "  --cpu          cpu                like pid\n"
     "  --capture      capture            capture.id; all by default\n\n"
     "Patterns are POSIX extended regular expressions, searched for anywhere in the\n"
-    "text, with case: '^memcpy$', 'decode|encode'.  A filter that what is asked for\n"
-    "cannot answer is an error ('fxtq help reports').\n";
+    "text, with case: '^memcpy$', 'decode|encode'.  hide comes before show_from, and\n"
+    "focus and ignore look at whole stacks, as in pprof.\n\n"
+    "Every report takes every filter; of slices, patterns are those of their names.\n"
+    "On a CPU are its samples, what ran there, the waits of threads that had left it,\n"
+    "and slices whose thread ran there meanwhile.  What samples or events do not tell\n"
+    "(allocations no thread, profiles no time) is an error ('fxtq help reports').\n";
 
 static const char formats_text[] =
     "Formats of rows (--format, and .format in the shell):\n\n"

@@ -166,14 +166,15 @@ static void fetch_cell(sqlite3_stmt *statement, int column, struct format_cell *
         cell->bytes = "";
 }
 
-/* Step to the end, printing rows.  SQLITE_DONE or what went wrong.  */
-static int print_rows(struct session *session, sqlite3_stmt *statement, struct format *format)
+/* From the first step, which gave code, to the end, printing rows.  SQLITE_DONE or what went
+ * wrong.  */
+static int print_rows(struct session *session, sqlite3_stmt *statement, struct format *format,
+                      int code)
 {
     size_t count = (size_t)sqlite3_column_count(statement);
     struct format_cell *cells = cli_allocate(count, sizeof *cells);
-    int code;
 
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW && !session->output->failed) {
+    for (; code == SQLITE_ROW && !session->output->failed; code = sqlite3_step(statement)) {
         if (count == 0)
             continue;
         for (size_t i = 0; i < count; i++)
@@ -189,6 +190,7 @@ static int run_statement(struct session *session, sqlite3_stmt *statement, struc
     size_t count = (size_t)sqlite3_column_count(statement);
     struct format_column *columns = cli_allocate(count, sizeof *columns);
     int64_t start = now_ns(), duration_ns;
+    bool shown;
     int code;
 
     session_begin_statement(session);
@@ -197,10 +199,12 @@ static int run_statement(struct session *session, sqlite3_stmt *statement, struc
         if (!columns[i].name)
             columns[i].name = "";
     }
-    if (count > 0)
+    code = sqlite3_step(statement); /* what fails at once has no heading */
+    shown = count > 0 && (code == SQLITE_ROW || code == SQLITE_DONE);
+    if (shown)
         format_begin(format, columns, count);
-    code = print_rows(session, statement, format);
-    if (count > 0)
+    code = print_rows(session, statement, format, code);
+    if (shown)
         format_end(format);
     free(columns);
     session->deadline_ns = 0;

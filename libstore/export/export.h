@@ -14,7 +14,7 @@
 #define STORE_EXPORT_EXPORT_H
 
 #include "libstore/export.h"
-#include "libstore/functions/match.h"
+#include "libstore/functions/shape.h"
 #include "libstore/internal.h"
 
 /* ---- Owners ---- */

@@ -278,6 +278,32 @@ static enum store_status keep_matching(struct export *export, const char *patter
     return STORE_OK;
 }
 
+/* What hide and show_from leave nothing of does not count.  */
+static enum store_status keep_shown(struct export *export)
+{
+    size_t callsites = (size_t) export->stacks->callsite_count + 1;
+    char *message = NULL;
+    struct shape shape;
+    int code;
+
+    if (!export->filter.hide && !export->filter.show_from)
+        return STORE_OK;
+    code = shape_open(&shape, export->stacks, export->filter.hide, export->filter.show_from,
+                      &message);
+    if (code != SQLITE_OK)
+        return from_functions(export, code, message);
+    if (!export->keep) {
+        export->keep = sqlite3_malloc64(callsites / 8 + 1);
+        if (export->keep)
+            memset(export->keep, 0xff, callsites / 8 + 1);
+    }
+    for (size_t i = 0; export->keep && i < callsites; i++)
+        if (shape.frames[i] == 0)
+            export->keep[i >> 3] &= (uint8_t) ~(1u << (i & 7));
+    shape_release(&shape);
+    return export->keep ? STORE_OK : store_no_memory(export->error);
+}
+
 static enum store_status open_match(struct export *export, const char *pattern, struct match *match,
                                     bool *has)
 {
@@ -304,9 +330,9 @@ static enum store_status load_stacks(struct export *export)
     if (status == STORE_OK)
         status = keep_matching(export, filter->focus, true);
     if (status == STORE_OK)
-        status = keep_matching(export, filter->show_from, true);
-    if (status == STORE_OK)
         status = keep_matching(export, filter->ignore, false);
+    if (status == STORE_OK)
+        status = keep_shown(export);
     if (status == STORE_OK)
         status = open_match(export, filter->hide, &export->hide, &export->has_hide);
     if (status == STORE_OK)

@@ -326,7 +326,7 @@ static uint32_t functions_from(struct export *export, uint32_t frame)
     uint32_t count = stacks_function_count(export->stacks, frame);
 
     for (uint32_t i = count; i-- > 0;)
-        if (match_function(&export->show_from, frame, i))
+        if (shape_begins(export->has_hide ? &export->hide : NULL, &export->show_from, frame, i))
             return i + 1 == count ? ALL_FUNCTIONS : i + 1;
     return 0;
 }

@@ -470,13 +470,13 @@ static enum store_status put_row(struct export *export, const struct export_row 
     return out_put(work, work->sink.sample(work->sink.context, &sample)) ? STORE_OK : work->status;
 }
 
-/* Samples of profiles know neither times nor CPUs, which a filter may ask for.  */
+/* Samples of profiles know neither times nor CPUs, and not always threads.  */
 static bool check_filter(struct out *work)
 {
     const struct store_filter *filter = &work->export->filter;
     struct export_type type;
 
-    if (!filter->cpus && !filter->has_from && !filter->has_limit)
+    if (!filter->cpus && !filter->has_from && !filter->has_limit && !filter->tids)
         return true;
     work->status = export_choose_type(work->export, true, &type);
     return work->status == STORE_OK;

@@ -95,12 +95,14 @@ static bool separate(struct export_text *text, size_t beginning)
 static bool add_frame(struct export *export, struct export_text *text, size_t beginning,
                       uint32_t frame, bool *begun)
 {
+    struct match *hide = export->has_hide ? &export->hide : NULL;
+
     for (uint32_t i = stacks_function_count(export->stacks, frame); i-- > 0;) {
         size_t start;
 
         if (!*begun)
-            *begun = match_function(&export->show_from, frame, i);
-        if (!*begun || (export->has_hide && match_function(&export->hide, frame, i)))
+            *begun = shape_begins(hide, &export->show_from, frame, i);
+        if (!*begun || shape_hides(hide, frame, i))
             continue;
         if (!separate(text, beginning))
             return false;

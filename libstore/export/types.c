@@ -170,21 +170,86 @@ static enum store_status choose_first(struct export *export, bool profiles, stru
     return status == STORE_OK && !out->from_trace ? choose_of_profile(export, out) : status;
 }
 
-/* Samples do not know everything that a filter may ask for.  */
+/* Whether any sample of the profiles that are looked at has a thread.  */
+static enum store_status find_threads(struct export *export, const struct export_type *type,
+                                      bool *out)
+{
+    int64_t found = 0;
+    enum store_status status = export_number(
+        export,
+        "SELECT 1 FROM main.profile_sample AS s WHERE s.utid IS NOT NULL "
+        "AND (?2 = 0 OR s.capture_id = ?2) AND (?1 = 0 OR EXISTS (SELECT 1 FROM "
+        "main.profile_value AS v WHERE v.profile_sample_id = s.id AND v.sample_type_id = ?1)) "
+        "LIMIT 1",
+        type->id, export->filter.capture, 0, &found);
+
+    *out = found == 1;
+    return status;
+}
+
+static enum store_status tells_cpu(struct export *export, const struct export_type *type, bool *out)
+{
+    *out = false;
+    if (type->source != EXPORT_CPU)
+        return STORE_OK;
+    return exists(export,
+                  "SELECT 1 FROM main.capture AS c WHERE sample_count > 0 AND (?1 = 0 OR id = ?1) "
+                  "AND EXISTS (SELECT 1 FROM main.cpu_sample AS s WHERE s.id >= c.first_sample_id "
+                  "AND s.id < c.first_sample_id + c.sample_count AND s.cpu IS NOT NULL) LIMIT 1",
+                  out);
+}
+
+static enum store_status tells_time(struct export *export, const struct export_type *type,
+                                    bool *out)
+{
+    *out = type->source == EXPORT_CPU;
+    if (type->source == EXPORT_CPU || type->source == EXPORT_PROFILE)
+        return STORE_OK;
+    return exists(export,
+                  "SELECT 1 FROM main.heap_event AS h JOIN main.process AS p ON p.id = h.upid "
+                  "WHERE h.ts IS NOT NULL AND (?1 = 0 OR p.capture_id = ?1) LIMIT 1",
+                  out);
+}
+
+static enum store_status tells_thread(struct export *export, const struct export_type *type,
+                                      bool *out)
+{
+    *out = type->source == EXPORT_CPU;
+    if (*out || (type->source != EXPORT_PROFILE && !type->id))
+        return STORE_OK;
+    return find_threads(export, type, out);
+}
+
+/* Nothing can pass a filter that no sample has a column for.  */
 static enum store_status check_filter(struct export *export, const struct export_type *type)
 {
     const struct store_filter *filter = &export->filter;
-    const char *missing = NULL;
+    const struct {
+        bool asked;
+        enum store_status (*tells)(struct export *export, const struct export_type *type,
+                                   bool *out);
+        const char *what;
+    } filters[] = {
+        { filter->cpus != NULL, tells_cpu, "a CPU" },
+        { filter->has_from || filter->has_limit, tells_time, "a time" },
+        { filter->tids != NULL, tells_thread, "a thread" },
+    };
 
-    if (filter->cpus && type->source != EXPORT_CPU)
-        missing = "a CPU";
-    if ((filter->has_from || filter->has_limit) && type->source == EXPORT_PROFILE)
-        missing = "a time";
-    if (filter->tids && type->source != EXPORT_CPU && type->source != EXPORT_PROFILE)
-        missing = "a thread";
-    return missing ? store_fail(export->error, STORE_INVALID, "samples of %s do not tell %s",
-                                type->source == EXPORT_PROFILE ? "profiles" : "the heap", missing)
-                   : STORE_OK;
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        bool told = true;
+        enum store_status status = filters[i].asked ? filters[i].tells(export, type, &told)
+                                                    : STORE_OK;
+
+        if (status != STORE_OK)
+            return status;
+        if (!told)
+            return store_fail(export->error, STORE_INVALID, "samples of %s do not tell %s",
+                              type->source == EXPORT_PROFILE ? "profiles"
+                              : type->source == EXPORT_CPU   ? "CPU time"
+                                                             : "the heap",
+                              filters[i].what);
+    }
+    return STORE_OK;
 }
 
 enum store_status export_choose_type(struct export *export, bool profiles, struct export_type *out)

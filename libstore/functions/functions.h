@@ -4,9 +4,11 @@
 #ifndef STORE_FUNCTIONS_FUNCTIONS_H
 #define STORE_FUNCTIONS_FUNCTIONS_H
 
+#include "libstore/functions/shape.h"
 #include "libstore/functions/stacks.h"
 
 #define PATTERNS_KEPT 8u
+#define SHAPES_KEPT   2u /* each has two numbers a call site */
 
 /* What the functions of one connection know.  Freed with the last of them.  */
 struct functions {
@@ -20,6 +22,13 @@ struct functions {
         unsigned version;
     } patterns[PATTERNS_KEPT];
     unsigned next_pattern; /* to be replaced */
+    /* What leaf() was asked for last.  */
+    struct kept_shape {
+        char *hide, *show_from; /* NULL: no such pattern */
+        struct shape shape;     /* frames NULL: nothing is kept here */
+        unsigned version;
+    } shapes[SHAPES_KEPT];
+    unsigned next_shape;
 };
 
 /* Make functions->stacks current and give them their names.  SQLITE_OK or an error, with *error as
@@ -28,6 +37,9 @@ int functions_refresh(struct functions *functions, char **error);
 
 /* Hand an error to SQLite; *error is freed.  */
 void functions_fail(sqlite3_context *context, int code, char *error);
+
+/* Forget a shape.  */
+void functions_release_shape(struct kept_shape *kept);
 
 struct functions *functions_hold(struct functions *functions);
 void functions_drop(void *functions);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/functions/match.h"
+#include "libstore/functions/shape.h"
 
 #define NONE UINT32_MAX
 
@@ -220,7 +220,8 @@ static bool place_callsite(struct build *build, uint32_t callsite, uint32_t node
     for (uint32_t i = stacks_function_count(build->stacks, frame); i-- > 0;) {
         uint32_t label;
 
-        if (node == NONE && match_function(&build->show_from, frame, i))
+        if (node == NONE &&
+            shape_begins(build->has_hide ? &build->hide : NULL, &build->show_from, frame, i))
             node = 0;
         if (node == NONE)
             continue;

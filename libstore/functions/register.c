@@ -10,6 +10,14 @@ struct functions *functions_hold(struct functions *functions)
     return functions;
 }
 
+void functions_release_shape(struct kept_shape *kept)
+{
+    shape_release(&kept->shape);
+    sqlite3_free(kept->hide);
+    sqlite3_free(kept->show_from);
+    *kept = (struct kept_shape){ .hide = NULL };
+}
+
 void functions_drop(void *context)
 {
     struct functions *functions = context;
@@ -20,6 +28,8 @@ void functions_drop(void *context)
         sqlite3_free(functions->patterns[i].text);
         sqlite3_free(functions->patterns[i].bits);
     }
+    for (unsigned i = 0; i < SHAPES_KEPT; i++)
+        functions_release_shape(&functions->shapes[i]);
     stacks_drop(functions->stacks);
     sqlite3_free(functions);
 }

@@ -107,6 +107,110 @@ static void leaf_function(sqlite3_context *context, int count, sqlite3_value **a
             SQLITE_TRANSIENT);
 }
 
+/* ---- leaf of what hide and show_from leave ---- */
+
+static bool same_pattern(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static char *copy_pattern(const char *pattern, int *code)
+{
+    char *copy = pattern ? sqlite3_mprintf("%s", pattern) : NULL;
+
+    if (pattern && !copy)
+        *code = SQLITE_NOMEM;
+    return copy;
+}
+
+static int new_shape(struct functions *functions, const char *hide, const char *show_from,
+                     struct kept_shape *kept, char **error)
+{
+    struct kept_shape made = { .version = functions->stacks->version };
+    int code = shape_open(&made.shape, functions->stacks, hide, show_from, error);
+
+    if (code != SQLITE_OK)
+        return code;
+    made.hide = copy_pattern(hide, &code);
+    made.show_from = copy_pattern(show_from, &code);
+    functions_release_shape(code == SQLITE_OK ? kept : &made);
+    if (code == SQLITE_OK)
+        *kept = made;
+    return code;
+}
+
+/* Made once as long as it is among the last that were asked for.  */
+static int find_shape(struct functions *functions, const char *hide, const char *show_from,
+                      const struct shape **out, char **error)
+{
+    struct kept_shape *kept = &functions->shapes[functions->next_shape];
+    int code;
+
+    for (unsigned i = 0; i < SHAPES_KEPT; i++) {
+        const struct kept_shape *other = &functions->shapes[i];
+
+        *out = &other->shape;
+        if (other->shape.frames && other->version == functions->stacks->version &&
+            same_pattern(other->hide, hide) && same_pattern(other->show_from, show_from))
+            return SQLITE_OK;
+    }
+    code = new_shape(functions, hide, show_from, kept, error);
+    if (code == SQLITE_OK)
+        functions->next_shape = (functions->next_shape + 1) % SHAPES_KEPT;
+    *out = &kept->shape;
+    return code;
+}
+
+/* What a function is called; NULL: no name for it, or (*is_known false) for what it is asked.  */
+static const char *name_of(const struct stacks *stacks, uint32_t frame, uint32_t index,
+                           const char *per, bool *is_known)
+{
+    const char *name = NULL;
+
+    *is_known = true;
+    if (strcmp(per, "function") == 0)
+        name = stacks_function(stacks, frame, index);
+    else if (strcmp(per, "file") == 0)
+        name = stacks_file(stacks, frame, index);
+    else if (strcmp(per, "module") == 0)
+        name = stacks_module(stacks, frame);
+    else
+        *is_known = false;
+    return name && *name ? name : NULL;
+}
+
+/* leaf(callsite, hide, show_from [, per])  */
+static void shown_leaf_function(sqlite3_context *context, int count, sqlite3_value **arguments)
+{
+    struct functions *functions;
+    uint32_t callsite = callsite_argument(context, arguments[0], &functions);
+    const char *hide = (const char *)sqlite3_value_text(arguments[1]);
+    const char *show_from = (const char *)sqlite3_value_text(arguments[2]);
+    const char *per = count > 3 ? (const char *)sqlite3_value_text(arguments[3]) : NULL;
+    const struct shape *shape;
+    const char *name;
+    char *error = NULL;
+    bool is_known;
+    int code;
+
+    if (callsite == 0)
+        return;
+    code = find_shape(functions, hide, show_from, &shape, &error);
+    if (code != SQLITE_OK) {
+        functions_fail(context, code, error);
+        return;
+    }
+    if (shape->frames[callsite] == 0)
+        return;
+    name = name_of(functions->stacks, shape->frames[callsite], shape->functions[callsite],
+                   per ? per : "function", &is_known);
+    if (!is_known)
+        functions_fail(context, SQLITE_ERROR,
+                       sqlite3_mprintf("per: '%s' is not one of function, file, module", per));
+    else if (name)
+        sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
+}
+
 static void depth_function(sqlite3_context *context, int count, sqlite3_value **arguments)
 {
     struct functions *functions;
@@ -339,6 +443,8 @@ int scalar_register(sqlite3 *db, struct functions *functions)
     } table[] = {
         { "folded", 1, 0, folded_function },
         { "leaf", 1, 0, leaf_function },
+        { "leaf", 3, 0, shown_leaf_function },
+        { "leaf", 4, 0, shown_leaf_function },
         { "depth", 1, 0, depth_function },
         { "in_stack", 2, 0, in_stack_function },
         { "regexp", 2, SQLITE_DETERMINISTIC, regexp_function },

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/functions/match.h"
+#include "libstore/functions/shape.h"
 
 /* More rows than any store holds would only cost memory.  */
 #define OWNERS_MAX (1u << 28)
@@ -148,7 +148,7 @@ struct job {
     char **error;
     struct counters counters;
     sqlite3_int64 type_id;
-    char type[64];
+    char type[64], unit[64];
 
     uint8_t *keep;
     uint8_t *threads_kept, *processes_kept;
@@ -257,6 +257,7 @@ static int choose_type(struct job *job)
         } else if (wanted ? type_is(wanted, type, unit) : has_sums(job, id, &found)) {
             job->type_id = id;
             (void)sqlite3_snprintf((int)sizeof job->type, job->type, "%s", type);
+            (void)sqlite3_snprintf((int)sizeof job->unit, job->unit, "%s", unit);
         }
     }
     (void)sqlite3_finalize(statement);
@@ -389,6 +390,28 @@ static int keep_matching(struct job *job, const char *pattern, bool wanted)
     return SQLITE_OK;
 }
 
+/* What hide and show_from leave nothing of does not count.  */
+static int keep_shown(struct job *job)
+{
+    size_t count = (size_t)job->stacks->callsite_count + 1;
+    struct shape shape;
+    int code = shape_open(&shape, job->stacks, job->selection->hide, job->selection->show_from,
+                          job->error);
+
+    if (code != SQLITE_OK)
+        return code;
+    if (!job->keep) {
+        job->keep = sqlite3_malloc64(count / 8 + 1);
+        if (job->keep)
+            memset(job->keep, 0xff, count / 8 + 1);
+    }
+    for (size_t i = 0; job->keep && i < count; i++)
+        if (shape.frames[i] == 0)
+            job->keep[i >> 3] &= (uint8_t) ~(1u << (i & 7));
+    shape_release(&shape);
+    return job->keep ? SQLITE_OK : SQLITE_NOMEM;
+}
+
 static int choose_stacks(struct job *job)
 {
     const struct selection *selection = job->selection;
@@ -396,10 +419,12 @@ static int choose_stacks(struct job *job)
 
     if (selection->focus)
         code = keep_matching(job, selection->focus, true);
-    if (code == SQLITE_OK && selection->show_from)
-        code = keep_matching(job, selection->show_from, true);
     if (code == SQLITE_OK && selection->ignore)
         code = keep_matching(job, selection->ignore, false);
+    if (code == SQLITE_OK && (selection->hide || selection->show_from))
+        code = keep_shown(job);
+    if (code == SQLITE_OK && job->keep)
+        job->keep[0] &= 0xfe; /* no stack: what asks for stacks has no use for it */
     job->counters.keep = job->keep;
     return code;
 }
@@ -528,25 +553,6 @@ static int add_heap_events(struct job *job)
     "ON c.profile_sample_id = s.id AND c.ordinal = t.counted_by "                        \
     "WHERE t.capture_id = s.capture_id AND t.ordinal = v.ordinal), 1)"
 
-static int add_profile_samples(struct job *job)
-{
-    sqlite3_int64 numbers[2] = { job->type_id, job->selection->capture };
-
-    return run(job,
-               job->counters.owner_is_thread
-                   ? "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), " COUNTED
-                     ", v.value, coalesce(s.utid, 0)) "
-                     "FROM main.profile_sample AS s JOIN main.profile_value AS v "
-                     "ON v.profile_sample_id = s.id "
-                     "WHERE v.sample_type_id = ?2 AND (?3 = 0 OR s.capture_id = ?3)"
-                   : "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), " COUNTED
-                     ", v.value, coalesce(s.upid, 0)) "
-                     "FROM main.profile_sample AS s JOIN main.profile_value AS v "
-                     "ON v.profile_sample_id = s.id "
-                     "WHERE v.sample_type_id = ?2 AND (?3 = 0 OR s.capture_id = ?3)",
-               numbers, 2);
-}
-
 static int add_stored_sums(struct job *job)
 {
     sqlite3_int64 numbers[2] = { job->type_id, job->selection->capture };
@@ -562,12 +568,14 @@ static int use_owners(struct job *job, bool threads)
 {
     const struct selection *selection = job->selection;
     bool filtered = selection->pids || selection->tids || selection->comms;
-    uint32_t **processes = threads ? &job->thread_processes : NULL;
     uint32_t *unused = NULL;
-    int code = load_owners(job, threads, threads ? &job->threads_kept : &job->processes_kept,
-                           processes ? processes : &unused,
-                           threads ? &job->thread_count : &job->process_count);
+    int code = SQLITE_OK;
 
+    if (threads && !job->threads_kept)
+        code = load_owners(job, true, &job->threads_kept, &job->thread_processes,
+                           &job->thread_count);
+    if (!threads && !job->processes_kept)
+        code = load_owners(job, false, &job->processes_kept, &unused, &job->process_count);
     sqlite3_free(unused);
     job->counters.owner_is_thread = threads;
     job->counters.owner_count = threads ? job->thread_count : job->process_count;
@@ -578,28 +586,134 @@ static int use_owners(struct job *job, bool threads)
     return code;
 }
 
-static bool is_heap(const struct job *job)
+/* Samples of profiles count for their threads; those of no thread for their processes.  */
+static int add_profile_samples(struct job *job)
 {
-    return strcmp(job->type, "alloc_space") == 0 || strcmp(job->type, "inuse_space") == 0 ||
-           strcmp(job->type, "free_space") == 0;
+    sqlite3_int64 numbers[2] = { job->type_id, job->selection->capture };
+    int code = use_owners(job, true);
+
+    if (code == SQLITE_OK)
+        code = run(job,
+                   "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), " COUNTED ", v.value, s.utid) "
+                   "FROM main.profile_sample AS s JOIN main.profile_value AS v "
+                   "ON v.profile_sample_id = s.id WHERE v.sample_type_id = ?2 "
+                   "AND (?3 = 0 OR s.capture_id = ?3) AND s.utid IS NOT NULL",
+                   numbers, 2);
+    if (code != SQLITE_OK || job->selection->tids || job->counters.by == SUMS_BY_THREAD)
+        return code;
+    code = use_owners(job, false);
+    if (code != SQLITE_OK)
+        return code;
+    return run(job,
+               "SELECT fxt_add(?1, coalesce(s.callsite_id, 0), " COUNTED ", v.value, "
+               "coalesce(s.upid, 0)) FROM main.profile_sample AS s JOIN main.profile_value AS v "
+               "ON v.profile_sample_id = s.id WHERE v.sample_type_id = ?2 "
+               "AND (?3 = 0 OR s.capture_id = ?3) AND s.utid IS NULL",
+               numbers, 2);
 }
 
-/* What has been asked for that samples of this type do not know.  */
-static const char *missing_filter(const struct job *job)
+/* The types of traces; those of profiles may have their names, but other units.  */
+static bool is_cpu(const struct job *job)
+{
+    return strcmp(job->type, "cpu") == 0 && strcmp(job->unit, "nanoseconds") == 0;
+}
+
+static bool is_heap(const struct job *job)
+{
+    return strcmp(job->unit, "bytes") == 0 &&
+           (strcmp(job->type, "alloc_space") == 0 || strcmp(job->type, "inuse_space") == 0 ||
+            strcmp(job->type, "free_space") == 0);
+}
+
+/* ---- What samples of the type know ---- */
+
+#define OF_CAPTURE(column) " AND (?2 = 0 OR " column " = ?2) "
+
+/* Whether any sample of the type, in the captures that are looked at, has a time, and so on.  */
+static int know_time(struct job *job, bool *known)
+{
+    sqlite3_int64 found = 0;
+    int code = SQLITE_OK;
+
+    if (is_cpu(job))
+        code = ask(job, "SELECT 1 FROM main.capture WHERE ?1 AND sample_count > 0" OF_CAPTURE("id"),
+                   1, job->selection->capture, 0, &found);
+    else if (is_heap(job))
+        code = ask(job,
+                   "SELECT 1 FROM main.heap_event AS h JOIN main.process AS p ON p.id = h.upid "
+                   "WHERE ?1 AND h.ts IS NOT NULL" OF_CAPTURE("p.capture_id") "LIMIT 1",
+                   1, job->selection->capture, 0, &found);
+    *known = found == 1;
+    return code;
+}
+
+static int know_cpu(struct job *job, bool *known)
+{
+    sqlite3_int64 found = 0;
+    int code = SQLITE_OK;
+
+    if (is_cpu(job))
+        code = ask(job,
+                   "SELECT 1 FROM main.capture AS c WHERE ?1 AND sample_count > 0" OF_CAPTURE(
+                       "c.id") "AND EXISTS (SELECT 1 FROM main.cpu_sample AS s "
+                               "WHERE s.id >= c.first_sample_id "
+                               "AND s.id < c.first_sample_id + c.sample_count "
+                               "AND s.cpu IS NOT NULL) LIMIT 1",
+                   1, job->selection->capture, 0, &found);
+    *known = found == 1;
+    return code;
+}
+
+static int know_thread(struct job *job, bool *known)
+{
+    sqlite3_int64 found = 0;
+    int code = SQLITE_OK;
+
+    if (is_cpu(job)) /* each has a thread, as each has a time */
+        code = know_time(job, known);
+    if (code != SQLITE_OK || (is_cpu(job) && *known))
+        return code;
+    code = ask(job,
+               "SELECT 1 FROM main.profile_sample AS s JOIN main.profile_value AS v "
+               "ON v.profile_sample_id = s.id WHERE v.sample_type_id = ?1 "
+               "AND s.utid IS NOT NULL" OF_CAPTURE("s.capture_id") "LIMIT 1",
+               job->type_id, job->selection->capture, 0, &found);
+    *known = found == 1;
+    return code;
+}
+
+/* Nothing can pass a filter that no sample has a column for: that is said, not answered with
+ * nothing.  */
+static int check_filters(struct job *job)
 {
     const struct selection *selection = job->selection;
-    bool cpu = strcmp(job->type, "cpu") == 0;
+    const struct {
+        bool asked;
+        int (*know)(struct job *job, bool *known);
+        const char *what;
+    } filters[] = {
+        { selection->cpus != NULL, know_cpu, "a CPU" },
+        { selection->has_from || selection->has_limit, know_time, "a time" },
+        { selection->tids || job->counters.by == SUMS_BY_THREAD, know_thread, "a thread" },
+    };
 
-    if (selection->cpus && !cpu)
-        return "a CPU";
-    if ((selection->has_from || selection->has_limit) && !cpu && !is_heap(job))
-        return "a time";
-    if ((selection->tids || job->counters.by == SUMS_BY_THREAD) && is_heap(job))
-        return "a thread";
-    if ((selection->tids || job->counters.by == SUMS_BY_THREAD || selection->comms) &&
-        strcmp(job->type, "wall") == 0)
-        return "a thread";
-    return NULL;
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        bool known = true, any = false;
+        int code = SQLITE_OK;
+
+        if (filters[i].asked)
+            code = filters[i].know(job, &known);
+        if (code == SQLITE_OK && !known)
+            any = has_sums(job, job->type_id, &code);
+        if (code != SQLITE_OK)
+            return code;
+        if (any) {
+            *job->error = sqlite3_mprintf("samples of type %s do not tell %s", job->type,
+                                          filters[i].what);
+            return SQLITE_ERROR;
+        }
+    }
+    return SQLITE_OK;
 }
 
 /* The sums of the store know processes and nothing finer.  */
@@ -611,23 +725,26 @@ static bool are_sums_enough(const struct job *job)
            !selection->comms && job->counters.by != SUMS_BY_THREAD;
 }
 
+/* What knows less than is asked for does not pass: heap events no threads and CPUs, profiles no
+ * times and CPUs.  */
 static int add_samples(struct job *job)
 {
-    bool timed = job->selection->has_from || job->selection->has_limit;
-    int code;
+    const struct selection *selection = job->selection;
+    bool timed = selection->has_from || selection->has_limit;
+    int code = SQLITE_OK;
 
-    if (is_heap(job)) {
+    if (is_heap(job) && !selection->tids && !selection->cpus &&
+        job->counters.by != SUMS_BY_THREAD) {
         code = use_owners(job, false);
         if (code == SQLITE_OK)
             code = add_heap_events(job);
-        return code == SQLITE_OK && !timed ? add_profile_samples(job) : code;
     }
-    code = use_owners(job, true);
-    if (code == SQLITE_OK && strcmp(job->type, "cpu") == 0)
-        code = add_cpu_samples(job);
-    if (code != SQLITE_OK || timed || job->selection->cpus) /* profiles have neither */
-        return code;
-    return add_profile_samples(job);
+    if (is_cpu(job)) {
+        code = use_owners(job, true);
+        if (code == SQLITE_OK)
+            code = add_cpu_samples(job);
+    }
+    return code == SQLITE_OK && !timed && !selection->cpus ? add_profile_samples(job) : code;
 }
 
 static int allocate_sums(struct job *job, struct sums *sums, enum sums_by by)
@@ -661,16 +778,12 @@ static int allocate_sums(struct job *job, struct sums *sums, enum sums_by by)
 
 static int add_up(struct job *job)
 {
-    const char *missing;
     int code = choose_type(job);
 
     if (code != SQLITE_OK || job->type_id == 0) /* an empty store */
         return code;
-    missing = missing_filter(job);
-    if (missing) {
-        *job->error = sqlite3_mprintf("samples of type %s do not tell %s", job->type, missing);
-        return SQLITE_ERROR;
-    }
+    if ((code = check_filters(job)) != SQLITE_OK)
+        return code;
     if ((code = choose_stacks(job)) != SQLITE_OK || (code = parse_cpus(job)) != SQLITE_OK)
         return code;
     if (!are_sums_enough(job))

@@ -299,13 +299,8 @@ static int read_selection(const struct cursor *cursor, struct selection *selecti
 static int make_sums(struct cursor *cursor, sqlite3 *db, const struct selection *selection,
                      enum sums_by by, char **error)
 {
-    int code;
+    int code = selection_add_up(db, cursor->stacks, selection, by, &cursor->sums, error);
 
-    if (by != SUMS_BY_CALLSITE && (selection->hide || selection->show_from)) {
-        *error = sqlite3_mprintf("hide and show_from change stacks, not threads and processes");
-        return SQLITE_ERROR;
-    }
-    code = selection_add_up(db, cursor->stacks, selection, by, &cursor->sums, error);
     cursor->by_owner = true;
     cursor->row_count = code == SQLITE_OK ? cursor->sums.count + 1 : 0;
     return code;

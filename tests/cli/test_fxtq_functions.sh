@@ -17,6 +17,8 @@ refuse() { # refuse SQL PATTERN
     grep -q "$2" err || fail "$1: $(cat err)"
 }
 refuse "SELECT in_stack(1, '(')" "'(' is not a regular expression"
+refuse "SELECT leaf(1, NULL, '(')" "'(' is not a regular expression"
+refuse "SELECT leaf(1, NULL, NULL, 'planet')" "per: 'planet' is not one of"
 refuse "SELECT * FROM call_tree WHERE focus = '['" "is not a regular expression"
 refuse "SELECT * FROM call_top WHERE per = 'planet'" "per: 'planet' is not one of"
 refuse "SELECT * FROM call_tree WHERE per = 'thread'" "per: 'thread' is not one of"

@@ -77,6 +77,11 @@ def clean(name):
 
 # ---- Scalar functions ----
 
+
+def matches(pattern, function):
+    return any(t and re.search(pattern, t) for t in (function[0], function[1], function[3]))
+
+
 ids = sorted(site)
 check("folded", ask("SELECT folded(id) FROM callsite ORDER BY id"), [(";".join(clean(f[0]) for f in stacks[i]),) for i in ids])
 check("leaf", ask("SELECT leaf(id) FROM callsite ORDER BY id"), [(stacks[i][-1][0],) for i in ids])
@@ -84,13 +89,20 @@ check("depth", ask("SELECT depth(id) FROM callsite ORDER BY id"), ask("SELECT de
 check("ids that are none", ask("SELECT folded(0) AS a, leaf(NULL) AS b, depth(99999999) AS c, in_stack(-1, '.') AS d"), [(None,) * 4])
 
 
-def matches(pattern, function):
-    return any(t and re.search(pattern, t) for t in (function[0], function[1], function[3]))
-
-
 def in_stack(pattern, i):
     return any(matches(pattern, f) for f in stacks[i])
 
+
+for hide, show_from in (("std::|walk", None), (None, "walk|main"), ("walk|main", "walk|decode"), (None, None)):
+    left = {}
+    for i in ids:
+        stack = [f for f in stacks[i] if not (hide and matches(hide, f))]
+        begins = [k for k, f in enumerate(stack) if not show_from or matches(show_from, f)]
+        left[i] = stack[begins[0]:] if begins else []
+    arguments = ", ".join("NULL" if p is None else "'%s'" % p for p in (hide, show_from))
+    last = lambda i, k: left[i][-1][k] if left[i] else None
+    check("leaf " + arguments, ask("SELECT leaf(id, %s) AS a, leaf(id, %s, 'file') AS b, leaf(id, %s, 'module') AS c FROM callsite ORDER BY id" % ((arguments,) * 3)),
+          [(last(i, 0), last(i, 1), last(i, 3)) for i in ids])
 
 for pattern in ["decode", "^main$", "libc", "walk\\.rs", "nowhere", "operator (new|delete)"]:
     check("in_stack " + pattern, ask("SELECT in_stack(id, '%s') FROM callsite ORDER BY id" % pattern), [(int(in_stack(pattern, i)),) for i in ids])
@@ -150,13 +162,13 @@ def selected(type_="cpu", capture=None, focus=None, ignore=None, hide=None, show
         stack = stacks[i]
         if focus is not None and not in_stack(focus, i) or ignore is not None and in_stack(ignore, i):
             continue
-        if show_from is not None:
-            starts = [k for k, f in enumerate(stack) if matches(show_from, f)]
-            if not starts:
-                continue
-            stack = stack[starts[0]:]
         if hide is not None:
             stack = [f for f in stack if not matches(hide, f)]
+        if show_from is not None:
+            starts = [k for k, f in enumerate(stack) if matches(show_from, f)]
+            stack = stack[starts[0]:] if starts else []
+        if not stack and (hide or show_from):
+            continue
         yield stack, i, n, value, utid, upid
 
 
@@ -179,6 +191,7 @@ FILTERS = [
     {}, {"capture": 1}, {"capture": 2}, {"pid": 200}, {"pid": "100,300"}, {"tid": 101}, {"tid": "201,300"}, {"comm": "io"}, {"comm": "worker,main"},
     {"cpu": "0,3"}, {"from_ts": first_ts + 10**8}, {"limit_ts": first_ts + 10**8}, {"from_ts": first_ts + 10**8, "limit_ts": last_ts - 10**8, "pid": 100},
     {"from_ts": last_ts + 1}, {"focus": "decode"}, {"ignore": "main|libc"}, {"hide": "std::|vdso"}, {"show_from": "walk"},
+    {"hide": "walk|main", "show_from": "walk|decode"},
     {"focus": "main", "ignore": "memcpy", "hide": "vector", "show_from": "decode|main", "tid": 100, "cpu": 1},
     {"type_": "alloc_space"}, {"type_": "inuse_space"}, {"type_": "free_space"}, {"type_": "alloc_space", "pid": 200, "focus": "walk"},
     {"type_": "inuse_space", "from_ts": first_ts + 10**8}, {"type_": "free_space", "comm": "worker", "limit_ts": last_ts},
@@ -218,9 +231,8 @@ for filters in FILTERS:
     tree = defaultdict(lambda: [0, 0, 0, 0])
     counts = defaultdict(lambda: [0, 0])
     for stack, i, n, value, utid, upid in selected(**filters):
-        if "hide" not in filters and "show_from" not in filters:
-            counts[i][0] += n
-            counts[i][1] += value
+        counts[i][0] += n
+        counts[i][1] += value
         if not stack:
             continue
         names = tuple(f[0] for f in stack)
@@ -260,7 +272,7 @@ for filters in FILTERS:
 
 for per, owner in (("thread", 4), ("process", 5)):
     for filters in FILTERS:
-        if (filters.get("type_") and per == "thread") or "hide" in filters or "show_from" in filters:
+        if filters.get("type_") and per == "thread":
             continue
         want = defaultdict(lambda: [0, 0])
         for s in selected(**filters):

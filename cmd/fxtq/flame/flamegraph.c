@@ -159,21 +159,26 @@ static void keep_common(struct types *a, const struct types *b)
     a->count = kept;
 }
 
-/* The type that is shown first: --sample-type, "cpu" or "cpu/nanoseconds".  */
-static size_t choose_type(const struct settings *settings, const struct types *types)
+/* Whether --sample-type, "cpu" or "cpu/nanoseconds", is the type.  */
+static bool is_wanted(const struct settings *settings, const struct type *type)
 {
     const char *wanted = settings->filters.type;
+    size_t length = strlen(type->name);
 
-    for (size_t i = 0; wanted && i < types->count; i++) {
-        size_t length = strlen(types->items[i].name);
+    return wanted && strncmp(wanted, type->name, length) == 0 &&
+           (!wanted[length] ||
+            (wanted[length] == '/' && strcmp(wanted + length + 1, type->unit) == 0));
+}
 
-        if (strncmp(wanted, types->items[i].name, length) == 0 &&
-            (!wanted[length] ||
-             (wanted[length] == '/' && strcmp(wanted + length + 1, types->items[i].unit) == 0)))
+/* The type that is shown first.  */
+static size_t choose_type(const struct settings *settings, const struct types *types)
+{
+    for (size_t i = 0; i < types->count; i++)
+        if (is_wanted(settings, &types->items[i]))
             return i;
-    }
-    if (wanted)
-        cli_usage_error("--sample-type: there is no '%s' in %s", wanted, settings->path);
+    if (settings->filters.type)
+        cli_usage_error("--sample-type: there is no '%s' in %s", settings->filters.type,
+                        settings->path);
     return 0;
 }
 
@@ -210,6 +215,51 @@ static enum cli_exit take_walk(const struct settings *settings, sqlite3 *db, con
     }
     (void)sqlite3_finalize(row);
     return code == SQLITE_DONE ? CLI_OK : fail(path, db);
+}
+
+/* Whether samples of the type tell what filters ask for.  */
+static bool can_filter(const struct filters *filters, sqlite3 *db, const char *type)
+{
+    struct filters of_type = *filters;
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_prepare_v2(db, "SELECT 1 FROM callsite_counts(" SELECT_ARGUMENTS ") LIMIT 1",
+                                  -1, &row, NULL);
+
+    of_type.type = type;
+    if (code == SQLITE_OK) {
+        filters_bind(&of_type, row);
+        code = sqlite3_step(row);
+    }
+    (void)sqlite3_finalize(row);
+    return code != SQLITE_ERROR; /* anything else shows again */
+}
+
+/* Leave out the types that tell no thread, CPU or time where filters ask for one, but for the one
+ * that is wanted, and unless none is left: these say why.  */
+static void keep_filtered(const struct settings *settings, sqlite3 *db, struct types *types)
+{
+    struct filters filters = settings->filters;
+    size_t kept = 0;
+
+    if (types->count < 2 || !(filters.given & (FILTER_TIME | FILTER_THREAD | FILTER_CPU)) ||
+        filters_resolve(&filters, db) != CLI_OK)
+        return;
+    for (size_t i = 0; i < types->count; i++) {
+        struct type type = types->items[i];
+        char *start = cli_join(type.name, "/");
+        char *name = cli_join(start, type.unit);
+        bool last = kept == 0 && i + 1 == types->count;
+
+        if (is_wanted(settings, &type) || can_filter(&filters, db, name) || last) {
+            types->items[kept++] = type;
+        } else {
+            free(type.name);
+            free(type.unit);
+        }
+        free(start);
+        free(name);
+    }
+    types->count = kept;
 }
 
 /* All types of a store, into every stride-th column from first on.  */
@@ -296,6 +346,8 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
     struct types types = { .count = 0 }, others = { .count = 0 };
     enum cli_exit status = find_types(&settings->filters, db, settings->path, &types);
 
+    if (status == CLI_OK)
+        keep_filtered(settings, db, &types);
     if (status == CLI_OK && before) {
         status = find_types(&settings->filters, before, settings->diff, &others);
         keep_common(&types, &others);

@@ -28,6 +28,37 @@ static void add_show_from(struct text *sql, const char *pattern)
                    "SELECT id FROM below)");
 }
 
+/* When what has not ended ends.  */
+#define NEVER "9223372036854775807"
+
+/* ran_there(id): slices whose thread ran on one of the CPUs that are looked at while they lasted:
+ * more of its runs there began before the slice ended than ended before it began.  Slices do not
+ * tell a CPU.  */
+static void add_ran_there(const struct request *request, struct text *sql)
+{
+    text_adds(sql, "ran(utid, ts, stop) AS (\n"
+                   "  SELECT utid, ts, iif(dur < 0, " NEVER ", ts + dur) FROM sched_slice AS s\n"
+                   "  WHERE utid <> 0");
+    filters_add_in(sql, "s.cpu", &request->filters.cpus, false);
+    text_adds(sql,
+              "),\n"
+              /* in the order of time; at one time ends, then slices, then begins */
+              "point(utid, ts, place, began, ended, id) AS (\n"
+              "  SELECT utid, ts, 2, 1, 0, NULL FROM ran UNION ALL\n"
+              "  SELECT utid, stop, 0, 0, 1, NULL FROM ran UNION ALL\n"
+              "  SELECT t.utid, s.ts, 1, 0, NULL, s.id FROM slice_data AS s JOIN track AS t\n"
+              "  ON t.id = s.track_id WHERE t.utid IS NOT NULL AND s.instant = 0 UNION ALL\n"
+              "  SELECT t.utid, iif(s.dur < 0, " NEVER ", s.ts + max(s.dur, 1)), 1, NULL, 0, s.id\n"
+              "  FROM slice_data AS s JOIN track AS t ON t.id = s.track_id\n"
+              "  WHERE t.utid IS NOT NULL AND s.instant = 0),\n"
+              "ran_there(id) AS MATERIALIZED (\n"
+              "  SELECT id FROM (\n"
+              "    SELECT id, iif(began IS NULL, total(began) OVER by_time, -total(ended) OVER "
+              "by_time) AS runs\n"
+              "    FROM point WINDOW by_time AS (PARTITION BY utid ORDER BY ts, place))\n"
+              "  WHERE id IS NOT NULL GROUP BY id HAVING sum(runs) > 0),\n");
+}
+
 static const struct report_column *write_slices(const struct request *request, struct text *sql)
 {
     static const struct report_column columns[] = {
@@ -42,8 +73,11 @@ static const struct report_column *write_slices(const struct request *request, s
     tracks.filters.capture = 0;
     if (request->plain)
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq: percentile().\n");
+    text_adds(sql, "WITH ");
+    if (request->filters.cpus.bytes)
+        add_ran_there(request, sql);
     text_adds(sql,
-              "WITH picked AS (\n"
+              "picked AS (\n"
               "  SELECT n.category, n.name, iif(s.dur < 0, NULL, s.dur) AS dur\n"
               "  FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id\n"
               "  JOIN track AS t ON t.id = s.track_id LEFT JOIN thread AS th ON th.id = t.utid\n"
@@ -53,6 +87,8 @@ static const struct report_column *write_slices(const struct request *request, s
     filters_add_in(sql, "iif(th.id IS NULL, p.name, th.name)", &request->filters.comms, true);
     if (request->filters.capture)
         text_addf(sql, " AND t.capture_id = %" PRId64, request->filters.capture);
+    if (request->filters.cpus.bytes)
+        text_adds(sql, " AND s.id IN ran_there");
     add_pattern(sql, "", request->filters.focus);
     add_pattern(sql, "NOT ", request->filters.ignore);
     add_pattern(sql, "NOT ", request->filters.hide);
@@ -74,10 +110,19 @@ static const char *lacks_slices(const struct request *request)
                : "no durations";
 }
 
+static const struct report_refusal slices_refusals[] = {
+    { FILTER_CPU, NULL,
+      "SELECT NOT EXISTS (SELECT 1 FROM sched_slice AS s JOIN thread AS th ON th.id = s.utid JOIN "
+      "process AS p ON p.id = th.upid WHERE ?1 IN (0, p.capture_id)) AND EXISTS (SELECT 1 FROM "
+      "slice_data)",
+      "slices do not tell a CPU, and there are no context switches that do" },
+    { 0, NULL, NULL, NULL },
+};
+
 const struct report report_slices = {
     .name = "slices",
     .summary = "durations by name: how many, how long in all, percentiles",
-    .filters = FILTER_ALL & ~(unsigned)FILTER_CPU,
+    .refusals = slices_refusals,
     .rows = 50,
     .write = write_slices,
     .lacks = lacks_slices,
@@ -140,7 +185,7 @@ static const struct report_column *write_timeline(const struct request *request,
               "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
               "  LEFT JOIN process AS p ON p.id = th.upid WHERE 1",
               lane, bounded.filters.from_ts, bin_ns(request));
-    request_add_conditions(&bounded, sql, FILTER_ALL & ~(unsigned)FILTER_SHAPE, "s.ts");
+    request_add_conditions(&bounded, sql, FILTER_ALL, "s.ts");
     text_addf(sql, "\n  GROUP BY 1, 2),\n"
                    "lanes(lane, total) AS (SELECT lane, sum(samples) FROM counted GROUP BY 1 ORDER "
                    "BY 2 DESC, 1");
@@ -270,11 +315,21 @@ static const char *lacks_timeline(const struct request *request)
                                                                               : "no CPU samples";
 }
 
+static const struct report_refusal timeline_refusals[] = {
+    { FILTER_CPU, NULL,
+      "SELECT EXISTS (SELECT 1 FROM capture WHERE ?1 IN (0, id) AND sample_count > 0) AND NOT "
+      "EXISTS (SELECT 1 FROM capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM "
+      "cpu_sample AS s WHERE s.id >= c.first_sample_id AND s.id < c.first_sample_id + "
+      "c.sample_count AND s.cpu IS NOT NULL))",
+      "samples do not tell a CPU" },
+    { 0, NULL, NULL, NULL },
+};
+
 const struct report report_timeline = {
     .name = "timeline",
     .summary = "when samples were taken, as a heat map",
     .by = timeline_by,
-    .filters = FILTER_ALL & ~(unsigned)FILTER_SHAPE,
+    .refusals = timeline_refusals,
     .rows = 40,
     .has_bins = true,
     .write = write_timeline,
@@ -309,8 +364,14 @@ static const struct report_column *write_damage(const struct request *request, s
     return columns;
 }
 
+static const struct report_refusal damage_refusals[] = {
+    { FILTER_ALL, NULL, NULL, "damage is that of a whole capture, which --capture chooses" },
+    { 0, NULL, NULL, NULL },
+};
+
 const struct report report_damage = {
     .name = "damage",
     .summary = "what is missing from captures, and what was odd about them",
+    .refusals = damage_refusals,
     .write = write_damage,
 };

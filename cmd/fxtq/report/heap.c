@@ -4,7 +4,7 @@
 
 #include "cmd/fxtq/report/report.h"
 
-#define HEAP_FILTERS (FILTER_STACK | FILTER_TIME | FILTER_PROCESS | FILTER_COMM)
+#define HEAP_FILTERS (FILTER_STACK | FILTER_SHAPE | FILTER_TIME | FILTER_PROCESS | FILTER_COMM)
 
 static const char *const heap_by[] = { "kind", "function", "file", "module", NULL };
 
@@ -81,6 +81,19 @@ static const struct report_column *write_kinds(const struct request *request, st
     return columns;
 }
 
+/* What allocated, as --hide and --show-from leave its stack.  */
+static void add_site(const struct request *request, struct text *sql)
+{
+    if (request->filters.hide || request->filters.show_from) {
+        text_adds(sql, "coalesce(leaf(aged.callsite_id, ");
+        request_add_shape(request, sql);
+        text_addf(sql, ", '%s'), '[unknown]')", request->by);
+        return;
+    }
+    text_addf(sql, "coalesce(f.%s, '[unknown]')",
+              strcmp(request->by, "function") == 0 ? "name" : request->by);
+}
+
 static const struct report_column *write_sites(const struct request *request, struct text *sql)
 {
     static const struct report_column columns[] = {
@@ -90,22 +103,20 @@ static const struct report_column *write_sites(const struct request *request, st
         { "oldest", REPORT_NS, 1 },       { "name", REPORT_TEXT, 0 },
         { NULL, REPORT_TEXT, 0 }
     };
-    const char *name = strcmp(request->by, "file") == 0     ? "coalesce(f.file, '[unknown]')"
-                       : strcmp(request->by, "module") == 0 ? "coalesce(f.module, '[unknown]')"
-                                                            : "coalesce(f.name, '[unknown]')";
 
     add_events(request, sql);
-    text_addf(sql,
+    text_adds(sql,
               "SELECT coalesce(sum(bytes) FILTER (WHERE freed = 0), 0.0) AS in_use,\n"
               "       coalesce(sum(objects) FILTER (WHERE freed = 0), 0.0) AS in_use_objects,\n"
               "       sum(bytes) AS allocated, sum(objects) AS objects,\n"
               "       coalesce(sum(bytes) FILTER (WHERE at_peak), 0.0) AS at_peak,\n"
               "       coalesce(sum(bytes) FILTER (WHERE temporary), 0.0) AS temporary,\n"
-              "       max(age) AS oldest, %s AS name\n"
-              "FROM aged LEFT JOIN callsite AS c ON c.id = aged.callsite_id\n"
-              "LEFT JOIN frame_name AS f ON f.id = c.frame_id\n"
-              "GROUP BY 8 ORDER BY in_use DESC, allocated DESC, 8",
-              name);
+              "       max(age) AS oldest, ");
+    add_site(request, sql);
+    text_adds(sql, " AS name\n"
+                   "FROM aged LEFT JOIN callsite AS c ON c.id = aged.callsite_id\n"
+                   "LEFT JOIN frame_name AS f ON f.id = c.frame_id\n"
+                   "GROUP BY 8 ORDER BY in_use DESC, allocated DESC, 8");
     request_add_limit(request, sql);
     return columns;
 }
@@ -121,11 +132,23 @@ static const char *lacks_heap(const struct request *request)
                                                                               : "no allocations";
 }
 
+#define OF_CAPTURE "JOIN process AS p ON p.id = h.upid WHERE ?1 IN (0, p.capture_id)"
+
+static const struct report_refusal heap_refusals[] = {
+    { FILTER_THREAD, NULL, NULL, "allocations do not tell a thread" },
+    { FILTER_CPU, NULL, NULL, "allocations do not tell a CPU" },
+    { FILTER_TIME, NULL,
+      "SELECT EXISTS (SELECT 1 FROM heap_event AS h " OF_CAPTURE ") AND NOT EXISTS "
+      "(SELECT 1 FROM heap_event AS h " OF_CAPTURE " AND h.ts IS NOT NULL)",
+      "allocations do not tell a time" },
+    { 0, NULL, NULL, NULL },
+};
+
 const struct report report_heap = {
     .name = "heap",
     .summary = "memory: allocated, at the peak, temporary, in use and for how long",
     .by = heap_by,
-    .filters = HEAP_FILTERS,
+    .refusals = heap_refusals,
     .rows = 30,
     .write = write_heap,
     .lacks = lacks_heap,

@@ -175,18 +175,26 @@ static void take_operands(struct settings *settings)
     }
 }
 
+/* What nothing could pass is an error, not an empty report.  db NULL: what is known without
+ * one.  */
+static void check_filters(const struct settings *settings, sqlite3 *db)
+{
+    const struct request *request = &settings->request;
+    const struct report_refusal *refusal = settings->report->refusals;
+
+    for (; refusal && refusal->filters; refusal++)
+        if ((request->filters.given & refusal->filters) &&
+            (!refusal->by || (request->by && strcmp(refusal->by, request->by) == 0)) &&
+            (db ? refusal->sql && request_finds(request, refusal->sql) : !refusal->sql))
+            cli_usage_error("%s: %s", filters_given_name(&request->filters, refusal->filters),
+                            refusal->why);
+}
+
 static void check_options(struct settings *settings)
 {
     const struct report *report = settings->report;
-    unsigned refused = settings->request.filters.given & ~report->filters;
 
-    if (refused == FILTER_SHAPE)
-        cli_usage_error("report %s shows no stacks for --hide and --show-from; report tree does",
-                        report->name);
-    if (refused)
-        cli_usage_error("report %s has nothing that %s could choose by", report->name,
-                        filters_name(refused & -refused));
-    settings->request.type = settings->request.filters.type;
+    settings->request.type = settings->request.wanted_type = settings->request.filters.type;
     if (settings->request.type && !report->has_type)
         cli_usage_error("report %s has no sample types", report->name);
     if (settings->has_least && !report->is_tree)
@@ -199,11 +207,7 @@ static void check_options(struct settings *settings)
         (void)cli_choice("--by", settings->request.by, report->by);
     else if (report->by)
         settings->request.by = report->by[0];
-    if (report->no_cpu_by && settings->request.by &&
-        strcmp(settings->request.by, report->no_cpu_by) == 0 &&
-        (settings->request.filters.given & FILTER_CPU))
-        cli_usage_error("report %s --by %s has nothing that --cpu could choose by", report->name,
-                        report->no_cpu_by);
+    check_filters(settings, NULL);
     if (!settings->has_rows)
         settings->request.rows = report->rows;
 }
@@ -440,12 +444,15 @@ static enum cli_exit print_table(struct settings *settings, struct session *sess
     uint64_t count = 0;
     int code;
 
+    code = sqlite3_step(rows); /* what cannot be answered has no heading */
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return session_fail(session, code);
     if (settings->output == OUTPUT_TEXT)
         options.columns = cli_columns(stdout);
     choose_columns(&printer);
     printer.format = format_new(&options, session->output);
     format_begin(printer.format, printer.format_columns, printer.count);
-    while ((code = sqlite3_step(rows)) == SQLITE_ROW && !session->output->failed) {
+    for (; code == SQLITE_ROW && !session->output->failed; code = sqlite3_step(rows)) {
         print_row(&printer, rows);
         count++;
     }
@@ -462,10 +469,37 @@ static enum cli_exit print_table(struct settings *settings, struct session *sess
 
 /* ---- Running ---- */
 
-static enum cli_exit print_sql(struct settings *settings, struct cli_output *output)
+/* A filter that the report refuses is not one for --sql either.  */
+static enum cli_exit try_query(struct settings *settings, struct session *session)
 {
     struct text sql = { .bytes = NULL };
+    sqlite3_stmt *rows = NULL;
+    enum cli_exit status = CLI_OK;
+    int code;
 
+    if (!settings->request.filters.given)
+        return CLI_OK;
+    (void)settings->report->write(&settings->request, &sql);
+    session->preparing = true;
+    code = sqlite3_prepare_v2(session->db, sql.bytes, -1, &rows, NULL);
+    session->preparing = false;
+    if (code == SQLITE_OK)
+        code = sqlite3_step(rows);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        status = session_fail(session, code);
+    (void)sqlite3_finalize(rows);
+    free(sql.bytes);
+    return status;
+}
+
+static enum cli_exit print_sql(struct settings *settings, struct session *session)
+{
+    struct cli_output *output = session->output;
+    struct text sql = { .bytes = NULL };
+    enum cli_exit status = try_query(settings, session);
+
+    if (status != CLI_OK)
+        return status;
     settings->request.plain = true;
     (void)settings->report->write(&settings->request, &sql);
     text_adds(&sql, ";\n");
@@ -522,11 +556,13 @@ static enum cli_exit run(struct settings *settings, struct session *session)
 
     if (status == CLI_OK && (settings->report->has_type || settings->report == &report_threads))
         status = learn_type(settings);
+    if (status == CLI_OK)
+        check_filters(settings, settings->request.db);
     if (status != CLI_OK)
         return status;
     if (settings->request.bins == 0) /* the names of lanes need room too */
         settings->request.bins = columns > 24 ? columns - 2 - min_size(26, columns / 3) : 80;
-    return settings->output == OUTPUT_SQL ? print_sql(settings, session->output)
+    return settings->output == OUTPUT_SQL ? print_sql(settings, session)
                                           : run_query(settings, session);
 }
 
@@ -576,35 +612,40 @@ static void add_by(struct text *text, const struct report *report)
         text_adds(text, "\n");
 }
 
-static void add_filters(struct text *text, const struct report *report)
+/* "not --tid: allocations do not tell a thread".  */
+static void add_refusal(struct text *text, const struct report_refusal *refusal)
 {
     static const struct {
         unsigned bit;
         const char *names;
     } filters[] = {
-        { FILTER_STACK, "--focus --ignore" },
-        { FILTER_SHAPE, "--hide --show-from" },
-        { FILTER_TIME, "--time" },
-        { FILTER_PROCESS, "--pid" },
-        { FILTER_THREAD, "--tid" },
-        { FILTER_COMM, "--comm" },
-        { FILTER_CPU, "--cpu" },
+        { FILTER_STACK, " --focus --ignore" },
+        { FILTER_SHAPE, " --hide --show-from" },
+        { FILTER_TIME, " --time" },
+        { FILTER_PROCESS, " --pid" },
+        { FILTER_THREAD, " --tid" },
+        { FILTER_COMM, " --comm" },
+        { FILTER_CPU, " --cpu" },
     };
 
-    if ((report->filters | FILTER_CPU) == FILTER_ALL) {
-        text_addf(text, "            all filters%s\n",
-                  report->filters == FILTER_ALL ? "" : " but --cpu");
-    } else {
-        text_adds(text, "           ");
-        for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
-            if (report->filters & filters[i].bit)
-                text_addf(text, " %s", filters[i].names);
-        text_adds(text, " --capture\n");
-    }
-    if (report->no_cpu_by)
-        text_addf(text, "            --by %s: not --cpu\n", report->no_cpu_by);
+    text_adds(text, refusal->filters == FILTER_ALL ? "            none" : "            not");
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+        if (refusal->filters != FILTER_ALL && (refusal->filters & filters[i].bit))
+            text_adds(text, filters[i].names);
+    text_addf(text, "%s%s:\n              %s\n", refusal->by ? " with --by " : "",
+              refusal->by ? refusal->by : "", refusal->why);
+}
+
+/* What depends on the store is for the store to say.  */
+static void add_filters(struct text *text, const struct report *report)
+{
+    const struct report_refusal *refusal = report->refusals;
+
+    for (; refusal && refusal->filters; refusal++)
+        if (!refusal->sql)
+            add_refusal(text, refusal);
     if (report->has_type)
-        text_adds(text, "            --sample-type: not every type knows threads, CPUs, times\n");
+        text_adds(text, "            --sample-type: not every type tells threads, CPUs, times\n");
 }
 
 char *report_topic(void)
@@ -618,8 +659,11 @@ char *report_topic(void)
         add_by(&text, reports[i]);
         add_filters(&text, reports[i]);
     }
-    text_adds(&text, "\n--json, --markdown and --sql print the rows in other ways, or the query\n"
-                     "behind them.\n");
+    text_adds(&text,
+              "\nEach takes all filters ('fxtq help filters') but those named above; one that the\n"
+              "samples or events of a store do not tell is an error.\n"
+              "\n--json, --markdown and --sql print the rows in other ways, or the query\n"
+              "behind them.\n");
     return text.bytes;
 }
 

@@ -44,7 +44,8 @@ struct request {
     const char *by;
     const char *type; /* sample type; NULL for reports that have none, or an empty store */
     const char *unit;
-    bool counts; /* nothing but counts is known of it */
+    const char *wanted_type; /* as it was asked for: "cpu", "cpu/nanoseconds"; NULL: it was not */
+    bool counts;             /* nothing but counts is known of it */
     struct filters filters;
     uint64_t rows; /* 0: all */
     double least;  /* percent that a line of a tree must have */
@@ -52,15 +53,25 @@ struct request {
     bool plain;    /* make SQL that needs none of our functions, if there is such */
 };
 
+/* A filter that nothing could pass, since what the report is made of does not tell it.  */
+struct report_refusal {
+    unsigned filters; /* FILTER_... */
+    const char *by;   /* only then; NULL: always */
+    /* A query that says 1 where it is so in a store, ?1 being --capture or 0; NULL: in all.  */
+    const char *sql;
+    const char *why; /* "allocations do not tell a thread" */
+};
+
 struct report {
     const char *name;
     const char *summary;
     const char *const *by; /* what --by takes, the default first; NULL: nothing */
-    unsigned filters;      /* FILTER_...; the sample type may refuse more */
-    const char *no_cpu_by; /* of --by, what --cpu cannot choose from; NULL: nothing */
-    bool has_type;         /* --sample-type */
-    bool is_tree;          /* --min; the first row is the root */
-    bool has_bins;         /* --bins */
+    /* Every report takes every filter, but for these, which end with filters 0; NULL: none.  What
+     * samples of a type do not tell is for the table functions to say.  */
+    const struct report_refusal *refusals;
+    bool has_type; /* --sample-type */
+    bool is_tree;  /* --min; the first row is the root */
+    bool has_bins; /* --bins */
     bool takes_function;
     uint64_t rows; /* default of --rows */
     /* Append the query.  Returns its columns, which end with name NULL.  */
@@ -96,7 +107,19 @@ void request_add_limit(const struct request *request, struct text *sql);
 bool request_needs_samples(const struct request *request);
 bool request_needs_functions(const struct request *request);
 
-/* Whether the query, SELECT EXISTS (...), says 1.  What fails shows again when the report runs.  */
+/* Whether its sample type is that of CPU samples, or one of heap events.  */
+bool request_is_cpu(const struct request *request);
+bool request_is_heap(const struct request *request);
+
+/* "NULL, 'walk'": --hide and --show-from as arguments of leaf().  */
+void request_add_shape(const struct request *request, struct text *sql);
+
+/* The query of a common table expression: samples of the sample type one by one, as callsite_id,
+ * owner (threads: thread.id, else process.id), n, value.  */
+void request_add_samples(const struct request *request, struct text *sql, bool threads);
+
+/* Whether the query, SELECT EXISTS (...), says 1; ?1 is --capture, or 0 for all.  What fails shows
+ * again when the report runs.  */
 bool request_finds(const struct request *request, const char *sql);
 
 /* ---- Numbers for people (print.c) ---- */

@@ -4,7 +4,24 @@
 
 #include "cmd/fxtq/report/report.h"
 
-#define SCHED_FILTERS (FILTER_TIME | FILTER_PROCESS | FILTER_THREAD | FILTER_COMM | FILTER_CPU)
+/* left_cpu(id): the waits of threads that had left one of the CPUs that are looked at.  A wait is
+ * on no CPU; whoever records context switches on one sees those that begin there.  */
+static void add_left_cpu(const struct request *request, struct text *sql)
+{
+    text_adds(
+        sql,
+        "turn(wait_id, utid, ts, cpu) AS (\n"
+        "  SELECT NULL, utid, ts, cpu FROM sched_slice WHERE utid <> 0 UNION ALL\n"
+        "  SELECT id, utid, ts, NULL FROM thread_wait),\n"
+        "numbered AS (\n"
+        "  SELECT *, count(cpu) OVER (PARTITION BY utid ORDER BY ts, wait_id) AS run FROM turn),\n"
+        "left_cpu(id) AS MATERIALIZED (\n"
+        "  SELECT wait_id FROM (\n"
+        "    SELECT wait_id, max(cpu) OVER (PARTITION BY utid, run) AS cpu FROM numbered) AS s\n"
+        "  WHERE wait_id IS NOT NULL");
+    filters_add_in(sql, "s.cpu", &request->filters.cpus, false);
+    text_adds(sql, "),\n");
+}
 
 /* name(utid, cpu, state, waker, dur): the rows of a table, cut to the time that is looked at.  */
 static void add_intervals(const struct request *request, struct text *sql, const char *name,
@@ -12,6 +29,8 @@ static void add_intervals(const struct request *request, struct text *sql, const
 {
     struct text start = { .bytes = NULL }, end = { .bytes = NULL };
 
+    if (!has_cpu && request->filters.cpus.bytes)
+        add_left_cpu(request, sql);
     text_adds(&start, "s.ts");
     text_adds(&end, "iif(s.dur < 0, c.end_ts, s.ts + s.dur)");
     if (request->filters.has_from)
@@ -31,15 +50,21 @@ static void add_intervals(const struct request *request, struct text *sql, const
     request_add_conditions(
         request, sql, FILTER_PROCESS | FILTER_THREAD | FILTER_COMM | (has_cpu ? FILTER_CPU : 0),
         "");
+    if (!has_cpu && request->filters.cpus.bytes)
+        text_adds(sql, " AND s.id IN left_cpu");
     text_adds(sql, ")\n  WHERE dur > 0)");
     free(start.bytes);
     free(end.bytes);
 }
 
 /* scheduled(id): the captures that have context switches.  What the others tell of running is the
- * time of their samples.  */
-static void add_scheduled(struct text *sql)
+ * time of their samples; so it is of all where stacks choose, which switches do not have.  */
+static void add_scheduled(const struct request *request, struct text *sql)
 {
+    if (request_needs_functions(request)) {
+        text_adds(sql, "scheduled(id) AS (SELECT NULL WHERE 0)");
+        return;
+    }
     text_adds(sql, "scheduled(id) AS MATERIALIZED (\n"
                    "  SELECT c.id FROM capture AS c WHERE EXISTS (\n"
                    "    SELECT 1 FROM sched_slice AS s JOIN thread AS th ON th.id = s.utid\n"
@@ -49,13 +74,43 @@ static void add_scheduled(struct text *sql)
 /* ---- threads ---- */
 
 /* A column of what the context switches tell: NULL where there are none, and where a filter chose
- * by what they do not know.  */
+ * by the stacks that they do not have.  */
 static void add_known(struct text *sql, const char *name, bool known)
 {
     if (known)
         text_addf(sql, "       coalesce(%s, iif(scheduled.id, 0, NULL)) AS %s,\n", name, name);
     else
         text_addf(sql, "       NULL AS %s,\n", name);
+}
+
+/* Whether what the sample type counts is what column samples does.  */
+static bool counts_samples(const struct request *request)
+{
+    return request_is_cpu(request) || (request->type && strcmp(request->type, "samples") == 0);
+}
+
+/* sampled(utid, samples, ns).  */
+static void add_sampled_threads(const struct request *request, struct text *sql)
+{
+    const char *ns = request_is_cpu(request) ? "sum(value)" : "NULL";
+    struct request samples = *request;
+
+    text_adds(sql, "sampled(utid, samples, ns) AS (\n");
+    samples.by = "thread";
+    if (!counts_samples(request)) {
+        text_adds(sql, "  SELECT NULL, NULL, NULL WHERE 0)");
+    } else if (request->plain) {
+        text_addf(sql, "  SELECT owner, sum(n), %s FROM (\n", ns);
+        text_adds(sql, "  SELECT 0 AS callsite_id, 0 AS owner, 0 AS n, 0 AS value WHERE 0\n"
+                       "  UNION ALL\n");
+        request_add_samples(&samples, sql, true);
+        text_adds(sql, ")\n  GROUP BY 1)");
+    } else {
+        text_addf(sql, "  SELECT owner, count, %s FROM call_top",
+                  request_is_cpu(request) ? "total" : "NULL");
+        request_add_arguments(&samples, sql);
+        text_adds(sql, ")");
+    }
 }
 
 static const struct report_column *write_threads(const struct request *request, struct text *sql)
@@ -69,33 +124,18 @@ static const struct report_column *write_threads(const struct request *request, 
         { NULL, REPORT_TEXT, 0 }
     };
 
-    bool runs = !(request->filters.given & FILTER_STACK);        /* switches have no stacks, */
-    bool waits = runs && !(request->filters.given & FILTER_CPU); /* waiting is on no CPU */
+    bool switches = !request_needs_functions(request);
 
     if (request->plain && request_needs_functions(request))
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
     text_adds(sql, "WITH ");
-    add_scheduled(sql);
+    add_scheduled(request, sql);
     text_adds(sql, ",\n");
     add_intervals(request, sql, "run", "sched_slice", "s.utid", true);
     text_adds(sql, ",\n");
     add_intervals(request, sql, "wait", "thread_wait", "s.utid, s.state", false);
-    text_adds(sql, ",\nsampled(utid, samples, ns) AS (\n");
-    if (request->plain || !request->type || strcmp(request->type, "cpu") != 0) {
-        text_adds(sql,
-                  "  SELECT s.utid, count(*), sum(coalesce(s.weight, 0)) FROM cpu_sample AS s\n"
-                  "  JOIN thread AS th ON th.id = s.utid LEFT JOIN process AS p ON p.id = "
-                  "th.upid\n  WHERE 1");
-        request_add_conditions(request, sql, FILTER_ALL & ~(unsigned)FILTER_SHAPE, "s.ts");
-        text_adds(sql, "\n  GROUP BY 1)");
-    } else {
-        struct request samples = *request;
-
-        samples.by = "thread";
-        text_adds(sql, "  SELECT owner, count, total FROM call_top");
-        request_add_arguments(&samples, sql);
-        text_adds(sql, ")");
-    }
+    text_adds(sql, ",\n");
+    add_sampled_threads(request, sql);
     text_adds(sql,
               ",\nruns(utid, running, switches) AS (SELECT utid, sum(dur), count(*) FROM run GROUP "
               "BY 1),\n"
@@ -105,38 +145,69 @@ static const struct report_column *write_threads(const struct request *request, 
               "SELECT p.pid, p.name AS process, th.tid, th.name AS thread,\n"
               "       coalesce(samples, 0) AS samples,\n"
               "       iif(samples > 0, nullif(ns, 0), 0) AS cpu_ns,\n");
-    add_known(sql, "running", runs);
-    add_known(sql, "runnable", waits);
-    add_known(sql, "blocked", waits);
-    add_known(sql, "switches", runs);
+    add_known(sql, "running", switches);
+    add_known(sql, "runnable", switches);
+    add_known(sql, "blocked", switches);
+    add_known(sql, "switches", switches);
     sql->length -= 2; /* the last comma */
     text_addf(sql,
               "\nFROM thread AS th LEFT JOIN process AS p ON p.id = th.upid\n"
               "LEFT JOIN scheduled ON scheduled.id = p.capture_id\n"
               "LEFT JOIN sampled ON sampled.utid = th.id LEFT JOIN runs ON runs.utid = th.id\n"
               "LEFT JOIN waits ON waits.utid = th.id\n"
-              "WHERE (samples > 0%s%s)",
-              runs ? " OR running > 0" : "", waits ? " OR runnable > 0 OR blocked > 0" : "");
+              "WHERE (samples > 0%s)",
+              switches ? " OR running > 0 OR runnable > 0 OR blocked > 0" : "");
     request_add_conditions(request, sql, FILTER_PROCESS | FILTER_THREAD | FILTER_COMM, "");
     text_adds(sql, "\nORDER BY cpu_ns DESC, samples DESC, running DESC, th.id");
     request_add_limit(request, sql);
     return columns;
 }
 
+/* What the reports of this file are made of, in the captures that are looked at (?1, or 0: all). */
+#define IN_CAPTURE "(SELECT id FROM capture WHERE ?1 IN (0, id))"
+#define SWITCHES                                                                               \
+    "EXISTS (SELECT 1 FROM sched_slice AS s JOIN thread AS th ON th.id = s.utid JOIN process " \
+    "AS p ON p.id = th.upid WHERE p.capture_id IN " IN_CAPTURE ")"
+#define SAMPLES "EXISTS (SELECT 1 FROM capture WHERE ?1 IN (0, id) AND sample_count > 0)"
+#define SAMPLED_CPUS                                                                      \
+    "EXISTS (SELECT 1 FROM capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM " \
+    "cpu_sample AS s WHERE s.id >= c.first_sample_id AND s.id < c.first_sample_id + "     \
+    "c.sample_count AND s.cpu IS NOT NULL))"
+#define PROFILES "EXISTS (SELECT 1 FROM profile_sample WHERE capture_id IN " IN_CAPTURE ")"
+#define PROFILED_THREADS \
+    "EXISTS (SELECT 1 FROM profile_sample WHERE utid IS NOT NULL AND capture_id IN " IN_CAPTURE ")"
+
 static const char *lacks_threads(const struct request *request)
 {
-    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM cpu_sample) OR EXISTS (SELECT 1 "
-                                  "FROM sched_slice)")
-               ? NULL
-           : request_finds(request, "SELECT EXISTS (SELECT 1 FROM profile_sample)")
-               ? "neither CPU samples nor context switches, but a profile: report top --by thread"
-               : "neither CPU samples nor context switches";
+    if (request_finds(request, "SELECT " SAMPLES " OR " SWITCHES))
+        return NULL;
+    if (!request_finds(request, "SELECT " PROFILES))
+        return "neither CPU samples nor context switches";
+    if (!request_finds(request, "SELECT " PROFILED_THREADS))
+        return "neither CPU samples nor context switches, and its profile does not tell threads";
+    return counts_samples(request) ? NULL
+                                   : "neither CPU samples nor context switches, but a profile: "
+                                     "report top --by thread";
 }
+
+/* Samples have stacks, and may have no CPU; switches have a CPU, and no stacks.  */
+static const struct report_refusal threads_refusals[] = {
+    { FILTER_STACK | FILTER_SHAPE, NULL,
+      "SELECT " SWITCHES " AND NOT " SAMPLES " AND NOT " PROFILED_THREADS,
+      "context switches do not tell a stack" },
+    { FILTER_CPU, NULL, "SELECT " SAMPLES " AND NOT " SAMPLED_CPUS " AND NOT " SWITCHES,
+      "samples do not tell a CPU" },
+    { FILTER_TIME, NULL, "SELECT " PROFILES " AND NOT " SAMPLES " AND NOT " SWITCHES,
+      "samples of profiles do not tell a time" },
+    { FILTER_CPU, NULL, "SELECT " PROFILES " AND NOT " SAMPLES " AND NOT " SWITCHES,
+      "samples of profiles do not tell a CPU" },
+    { 0, NULL, NULL, NULL },
+};
 
 const struct report report_threads = {
     .name = "threads",
     .summary = "each thread: samples, time on a CPU, runnable and blocked",
-    .filters = SCHED_FILTERS | FILTER_STACK,
+    .refusals = threads_refusals,
     .rows = 50,
     .write = write_threads,
     .lacks = lacks_threads,
@@ -168,8 +239,10 @@ static void add_span(const struct request *request, struct text *sql)
  * switches, or by the samples of a capture that has none of those.  */
 static void add_ran(const struct request *request, struct text *sql)
 {
+    if (request->plain && request_needs_functions(request))
+        text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
     text_adds(sql, "WITH ");
-    add_scheduled(sql);
+    add_scheduled(request, sql);
     text_adds(sql, ",\n");
     add_span(request, sql);
     text_adds(sql, ",\n");
@@ -178,16 +251,18 @@ static void add_ran(const struct request *request, struct text *sql)
                    "  SELECT s.cpu, s.utid, p.capture_id, count(*), sum(s.weight)\n"
                    "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
                    "  LEFT JOIN process AS p ON p.id = th.upid WHERE 1");
-    request_add_conditions(request, sql, SCHED_FILTERS, "s.ts");
-    text_adds(
-        sql, "\n  GROUP BY 1, 2),\n"
-             "ran(cpu, utid, ns, switches, samples, is_sampled) AS (\n"
-             "  SELECT cpu, utid, sum(dur), count(*), 0, 0 FROM run WHERE utid <> 0 GROUP BY 1, 2\n"
-             "  UNION ALL\n"
-             "  SELECT cpu, utid, iif(capture_id IN scheduled, 0, ns),\n"
-             "         iif(capture_id IN scheduled, 0, NULL), samples,\n"
-             "         iif(capture_id IN scheduled, 0, 1)\n"
-             "  FROM sampled)\n");
+    request_add_conditions(request, sql, FILTER_ALL, "s.ts");
+    text_addf(sql,
+              "\n  GROUP BY 1, 2),\n"
+              "ran(cpu, utid, ns, switches, samples, is_sampled) AS (\n"
+              "  SELECT cpu, utid, sum(dur), count(*), 0, 0 FROM run\n"
+              "  WHERE utid <> 0%s GROUP BY 1, 2\n"
+              "  UNION ALL\n"
+              "  SELECT cpu, utid, iif(capture_id IN scheduled, 0, ns),\n"
+              "         iif(capture_id IN scheduled, 0, NULL), samples,\n"
+              "         iif(capture_id IN scheduled, 0, 1)\n"
+              "  FROM sampled)\n",
+              request_needs_functions(request) ? " AND 0" : "");
 }
 
 /* The columns that both ways to add rows of ran up have, key among them; span is SQL.  */
@@ -279,19 +354,31 @@ static const struct report_column *write_cpu(const struct request *request, stru
 
 static const char *lacks_cpu(const struct request *request)
 {
-    if (strcmp(request->by, "wait") != 0)
-        return lacks_threads(request);
-    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM thread_wait)")
-               ? NULL
-               : "no context switches";
+    if (strcmp(request->by, "wait") == 0)
+        return request_finds(request, "SELECT EXISTS (SELECT 1 FROM thread_wait)")
+                   ? NULL
+                   : "no context switches";
+    if (request_finds(request, "SELECT " SAMPLES " OR " SWITCHES))
+        return NULL;
+    return request_finds(request, "SELECT " PROFILES)
+               ? "neither CPU samples nor context switches, but a profile: report top"
+               : "neither CPU samples nor context switches";
 }
+
+static const struct report_refusal cpu_refusals[] = {
+    { FILTER_STACK | FILTER_SHAPE, "wait", NULL, "waiting does not tell a stack" },
+    { FILTER_STACK | FILTER_SHAPE, NULL, "SELECT " SWITCHES " AND NOT " SAMPLES,
+      "context switches do not tell a stack" },
+    { FILTER_CPU, NULL, "SELECT " SAMPLES " AND NOT " SAMPLED_CPUS " AND NOT " SWITCHES,
+      "samples do not tell a CPU" },
+    { 0, NULL, NULL, NULL },
+};
 
 const struct report report_cpu = {
     .name = "cpu",
     .summary = "how busy each CPU or thread was; for whom threads waited (--by wait)",
     .by = cpu_by,
-    .no_cpu_by = "wait",
-    .filters = SCHED_FILTERS,
+    .refusals = cpu_refusals,
     .rows = 50,
     .write = write_cpu,
     .lacks = lacks_cpu,

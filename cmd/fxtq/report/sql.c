@@ -1,11 +1,14 @@
 /* sql.c - filters as SQL.  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "cmd/fxtq/report/report.h"
 
 void request_add_arguments(const struct request *request, struct text *sql)
 {
-    filters_add_arguments(&request->filters, request->type, request->by, sql);
+    filters_add_arguments(&request->filters,
+                          request->wanted_type ? request->wanted_type : request->type, request->by,
+                          sql);
 }
 
 static void add_stack(struct text *sql, const char *prefix, const char *pattern)
@@ -17,12 +20,30 @@ static void add_stack(struct text *sql, const char *prefix, const char *pattern)
     text_adds(sql, ")");
 }
 
+void request_add_shape(const struct request *request, struct text *sql)
+{
+    const char *patterns[] = { request->filters.hide, request->filters.show_from };
+
+    for (size_t i = 0; i < 2; i++) {
+        text_adds(sql, i ? ", " : "");
+        if (patterns[i])
+            text_add_literal(sql, patterns[i]);
+        else
+            text_adds(sql, "NULL");
+    }
+}
+
 void request_add_conditions(const struct request *request, struct text *sql, unsigned wanted,
                             const char *ts)
 {
     if (wanted & FILTER_STACK) {
         add_stack(sql, "", request->filters.focus);
         add_stack(sql, "NOT ", request->filters.ignore);
+    }
+    if ((wanted & FILTER_SHAPE) && (request->filters.hide || request->filters.show_from)) {
+        text_adds(sql, " AND leaf(s.callsite_id, ");
+        request_add_shape(request, sql);
+        text_adds(sql, ") IS NOT NULL");
     }
     if ((wanted & FILTER_TIME) && request->filters.has_from)
         text_addf(sql, " AND %s >= %" PRId64, ts, request->filters.from_ts);
@@ -59,11 +80,102 @@ bool request_needs_functions(const struct request *request)
            request->filters.show_from;
 }
 
+bool request_is_cpu(const struct request *request)
+{
+    return request->type && strcmp(request->type, "cpu") == 0 &&
+           strcmp(request->unit, "nanoseconds") == 0;
+}
+
+bool request_is_heap(const struct request *request)
+{
+    return request->type && strcmp(request->unit, "bytes") == 0 &&
+           (strcmp(request->type, "alloc_space") == 0 ||
+            strcmp(request->type, "inuse_space") == 0 || strcmp(request->type, "free_space") == 0);
+}
+
+/* ---- Samples one by one ---- */
+
+static void add_cpu_samples(const struct request *request, struct text *sql, bool threads)
+{
+    text_addf(sql,
+              "  SELECT s.callsite_id, %s, count(*), sum(coalesce(s.weight, 0))\n"
+              "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
+              "  LEFT JOIN process AS p ON p.id = th.upid\n  WHERE 1",
+              threads ? "s.utid" : "th.upid");
+    request_add_conditions(request, sql, FILTER_ALL, "s.ts");
+    text_adds(sql, "\n  GROUP BY 1, 2");
+}
+
+static void add_heap_events(const struct request *request, struct text *sql)
+{
+    bool in_use = strcmp(request->type, "inuse_space") == 0;
+    bool freed = strcmp(request->type, "free_space") == 0;
+
+    text_addf(sql,
+              "  SELECT coalesce(s.%scallsite_id, 0), s.upid, sum(s.objects), sum(s.bytes)\n"
+              "  FROM heap_event AS s JOIN process AS p ON p.id = s.upid\n  WHERE %s",
+              freed ? "free_" : "",
+              in_use  ? "s.freed = 0"
+              : freed ? "s.freed <> 0"
+                      : "1");
+    request_add_conditions(request, sql, FILTER_TIME | FILTER_PROCESS | FILTER_COMM,
+                           freed ? "s.free_ts" : "s.ts");
+    text_adds(sql, "\n  GROUP BY 1, 2");
+}
+
+/* What a value stands for is said by another one of the same sample.  */
+static void add_profile_samples(const struct request *request, struct text *sql, bool threads)
+{
+    text_addf(sql,
+              "  SELECT coalesce(s.callsite_id, 0), %s, sum(coalesce((\n"
+              "      SELECT c.value FROM profile_type AS k JOIN profile_value AS c\n"
+              "      ON c.profile_sample_id = s.id AND c.ordinal = k.counted_by\n"
+              "      WHERE k.capture_id = s.capture_id AND k.ordinal = v.ordinal), 1)),\n"
+              "    sum(v.value)\n"
+              "  FROM profile_sample AS s JOIN profile_value AS v ON v.profile_sample_id = s.id\n"
+              "  JOIN sample_type AS t ON t.id = v.sample_type_id\n"
+              "  LEFT JOIN thread AS th ON th.id = s.utid LEFT JOIN process AS p ON p.id = "
+              "s.upid\n  WHERE t.type = ",
+              threads ? "s.utid" : "s.upid");
+    text_add_literal(sql, request->type);
+    text_adds(sql, " AND t.unit = ");
+    text_add_literal(sql, request->unit);
+    if (threads)
+        text_adds(sql, " AND s.utid IS NOT NULL");
+    request_add_conditions(request, sql,
+                           FILTER_STACK | FILTER_SHAPE | FILTER_PROCESS | FILTER_THREAD, "");
+    filters_add_in(sql, "iif(th.id IS NULL, p.name, th.name)", &request->filters.comms, true);
+    text_adds(sql, "\n  GROUP BY 1, 2");
+}
+
+void request_add_samples(const struct request *request, struct text *sql, bool threads)
+{
+    bool timed = request->filters.has_from || request->filters.has_limit;
+    const char *between = "";
+
+    if (request_is_cpu(request)) {
+        add_cpu_samples(request, sql, threads);
+        between = "\n  UNION ALL\n";
+    }
+    if (request_is_heap(request) && !threads && !request->filters.tids.bytes &&
+        !request->filters.cpus.bytes) {
+        add_heap_events(request, sql);
+        between = "\n  UNION ALL\n";
+    }
+    if (timed || request->filters.cpus.bytes) /* which profiles do not tell */
+        return;
+    text_adds(sql, between);
+    add_profile_samples(request, sql, threads);
+}
+
 bool request_finds(const struct request *request, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
-    bool found = sqlite3_prepare_v2(request->db, sql, -1, &statement, NULL) != SQLITE_OK ||
-                 sqlite3_step(statement) != SQLITE_ROW || sqlite3_column_int(statement, 0) != 0;
+    bool found = sqlite3_prepare_v2(request->db, sql, -1, &statement, NULL) != SQLITE_OK;
+
+    if (!found && sqlite3_bind_parameter_count(statement) > 0)
+        found = sqlite3_bind_int64(statement, 1, request->filters.capture) != SQLITE_OK;
+    found = found || sqlite3_step(statement) != SQLITE_ROW || sqlite3_column_int(statement, 0) != 0;
 
     (void)sqlite3_finalize(statement);
     return found;

@@ -5,8 +5,6 @@
 
 #include "cmd/fxtq/report/report.h"
 
-#define STACK_FILTERS FILTER_ALL
-
 static const char *self_column(const struct request *request)
 {
     return request->counts ? "self_count" : "self";
@@ -112,41 +110,19 @@ static void add_owner_columns(const struct request *request, struct text *sql)
 static void add_picked(const struct request *request, struct text *sql)
 {
     bool threads = is_by(request, "thread");
-    const char *owner = threads ? "s.utid" : "th.upid";
 
-    if ((request_needs_samples(request) || threads) && strcmp(request->type, "cpu") == 0) {
-        text_addf(sql,
-                  "picked(callsite_id, owner, n, value) AS (\n"
-                  "  SELECT s.callsite_id, %s, count(*), sum(coalesce(s.weight, 0))\n"
-                  "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
-                  "  LEFT JOIN process AS p ON p.id = th.upid\n  WHERE 1",
-                  owner);
-        request_add_conditions(request, sql, FILTER_ALL & ~(unsigned)FILTER_SHAPE, "s.ts");
-        text_adds(sql, "\n  GROUP BY 1, 2)");
+    text_adds(sql, "picked(callsite_id, owner, n, value) AS (\n");
+    if (request_needs_samples(request) || threads) {
+        request_add_samples(request, sql, threads);
+        text_adds(sql, ")");
         return;
     }
-    if (request_needs_samples(request)) {
-        bool in_use = strcmp(request->type, "inuse_space") == 0;
-        bool freed = strcmp(request->type, "free_space") == 0;
-
-        text_addf(sql,
-                  "picked(callsite_id, owner, n, value) AS (\n"
-                  "  SELECT coalesce(s.%scallsite_id, 0), s.upid, sum(s.objects), sum(s.bytes)\n"
-                  "  FROM heap_event AS s JOIN process AS p ON p.id = s.upid\n  WHERE %s",
-                  freed ? "free_" : "",
-                  in_use  ? "s.freed = 0"
-                  : freed ? "s.freed <> 0"
-                          : "1");
-        request_add_conditions(request, sql, FILTER_TIME | FILTER_PROCESS | FILTER_COMM,
-                               freed ? "s.free_ts" : "s.ts");
-        text_adds(sql, "\n  GROUP BY 1, 2)");
-        return;
-    }
-    text_adds(sql, "picked(callsite_id, owner, n, value) AS (\n"
-                   "  SELECT s.callsite_id, s.upid, sum(s.n), sum(coalesce(s.value, 0))\n"
+    text_adds(sql, "  SELECT s.callsite_id, s.upid, sum(s.n), sum(coalesce(s.value, 0))\n"
                    "  FROM callsite_sum AS s LEFT JOIN process AS p ON p.id = s.upid\n"
                    "  JOIN sample_type AS t ON t.id = s.sample_type_id\n  WHERE t.type = ");
     text_add_literal(sql, request->type);
+    text_adds(sql, " AND t.unit = ");
+    text_add_literal(sql, request->unit);
     request_add_conditions(request, sql, FILTER_PROCESS, "");
     text_adds(sql, "\n  GROUP BY 1, 2)");
 }
@@ -269,7 +245,6 @@ const struct report report_top = {
     .name = "top",
     .summary = "what cost most, itself and with all it called",
     .by = top_by,
-    .filters = STACK_FILTERS,
     .has_type = true,
     .rows = 30,
     .write = write_top,
@@ -334,7 +309,6 @@ const struct report report_tree = {
     .name = "tree",
     .summary = "stacks as a tree, callers above callees",
     .by = tree_by,
-    .filters = STACK_FILTERS,
     .has_type = true,
     .is_tree = true,
     .write = write_call_tree,
@@ -345,7 +319,6 @@ const struct report report_callers = {
     .name = "callers",
     .summary = "who calls the functions that match a pattern",
     .by = tree_by,
-    .filters = STACK_FILTERS,
     .has_type = true,
     .takes_function = true,
     .is_tree = true,
@@ -357,7 +330,6 @@ const struct report report_callees = {
     .name = "callees",
     .summary = "what the functions that match a pattern call",
     .by = tree_by,
-    .filters = STACK_FILTERS,
     .has_type = true,
     .takes_function = true,
     .is_tree = true,

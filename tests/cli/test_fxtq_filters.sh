@@ -1,0 +1,102 @@
+#!/bin/sh
+# Every report with every filter, as the table in docs/sql.md says: rows are those that Python makes of the store's tables, and what
+# nothing could pass is refused.
+set -eu
+
+. "$ROOT/tests/cli/fail.sh"
+
+cd "$WORK"
+python3 "$ROOT/tests/tools/query_store.py" "$ROOT/schemas/store.sql" drawn.fxtq 1 300
+"$O/bench/fxtgen" --stacks 100 --depth 20 --processes 2 --count 400 >cpu.fxt
+fxt2pprof -q -o cpu.pb.gz cpu.fxt
+fxtq import -q cpu.pb.gz -o profile.fxtq
+cp drawn.fxtq mixed.fxtq
+fxtq import -q cpu.pb.gz -o mixed.fxtq
+printf 'main;walk libgen1;decode 3\nmain;decode;libgen2 4\nwalk;main;memcpy 5\nlibgen3;decode 2\n' >plain.folded
+fxtq import -q plain.folded -o folded.fxtq
+python3 "$ROOT/tests/tools/query_filters.py" fxtq "$ROOT/docs/sql.md" drawn.fxtq profile.fxtq mixed.fxtq folded.fxtq >log || fail "$(cat log)"
+
+# ---- What is refused says why, wherever it is asked ----
+
+refuse() { # refuse SENTENCE COMMAND...
+    wanted=$1
+    shift
+    status=0
+    "$@" >out 2>err || status=$?
+    [ $status -eq 2 ] || fail "status $status, not 2, for $*: $(cat err)"
+    [ ! -s out ] || fail "$*: $(cat out)"
+    head -n 1 err | grep -qx -e "$wanted" || fail "$*: '$(cat err)', not '$wanted'"
+}
+no_time='fxtq [a-z]*: --time: samples of profiles do not tell a time'
+for report in top tree 'callers main' 'callees main' heap threads cpu slices timeline; do
+    # shellcheck disable=SC2086 # words
+    refuse "$no_time" fxtq report $report --time +1s,+2s profile.fxtq
+done
+refuse "$no_time" fxtq report top --time 5,6 --json profile.fxtq
+refuse "$no_time" fxtq report top --time 5,6 --sql profile.fxtq
+refuse "$no_time" fxtq flamegraph --time +1s, -o page.html profile.fxtq
+refuse "$no_time" fxtq flamegraph --time +1s, -o page.html folded.fxtq
+for format in pprof folded csv fxt; do
+    refuse "$no_time" fxtq export $format --time +1s, -o file profile.fxtq
+done
+refuse "$no_time" fxtq report top --time +1s, --capture 3 mixed.fxtq
+for file in page.html file; do
+    [ ! -e $file ] || fail "$file of what is refused"
+done
+for table in call_top call_tree flamegraph "callers('x')" "callees('x')" callsite_counts; do
+    refuse 'fxtq: samples of type cpu do not tell a time' fxtq profile.fxtq "SELECT * FROM $table WHERE from_ts = 5"
+    refuse 'fxtq: samples of type cpu do not tell a CPU' fxtq profile.fxtq "SELECT * FROM $table WHERE cpu = 5"
+    refuse 'fxtq: samples of type samples do not tell a thread' fxtq folded.fxtq "SELECT * FROM $table WHERE tid = 5"
+done
+refuse 'fxtq: samples of type samples do not tell a thread' fxtq folded.fxtq "SELECT * FROM call_top WHERE per = 'thread'"
+refuse 'fxtq export: folded.fxtq: samples of profiles do not tell a thread' fxtq export pprof --tid 5 -o file folded.fxtq
+refuse 'fxtq export: folded.fxtq: samples of profiles do not tell a thread' fxtq export folded --tid 5 folded.fxtq
+cp drawn.fxtq blind.fxtq # a capture whose samples have no CPU, and whose allocations no time
+sqlite3 blind.fxtq "UPDATE cpu_sample SET cpu = NULL; UPDATE heap_event SET ts = NULL, free_ts = NULL; DELETE FROM sched_slice"
+refuse 'fxtq report: samples of type cpu do not tell a CPU' fxtq report top --cpu 1 blind.fxtq
+for report in threads cpu timeline; do
+    refuse 'fxtq report: --cpu: samples do not tell a CPU' fxtq report $report --cpu 1 blind.fxtq
+done
+refuse 'fxtq report: --cpu: slices do not tell a CPU, and there are no context switches that do' fxtq report slices --cpu 1 blind.fxtq
+refuse 'fxtq export: blind.fxtq: samples of CPU time do not tell a CPU' fxtq export csv --cpu 1 blind.fxtq
+refuse 'fxtq report: --time: allocations do not tell a time' fxtq report heap --time 1, blind.fxtq
+refuse 'fxtq export: blind.fxtq: samples of the heap do not tell a time' fxtq export folded --sample-type alloc_space --time 1, blind.fxtq
+sqlite3 blind.fxtq "UPDATE capture SET start_ts = NULL, end_ts = NULL"
+refuse 'fxtq report: --time: the records of the trace do not tell a time' fxtq report top --time 1, blind.fxtq
+# A filter that nothing passes, though it could, is no error; nor is an empty store.
+fxtq report top --time 1,2 drawn.fxtq >out 2>err || fail "an empty range: $(cat err)"
+fxtq schema | sqlite3 empty.fxtq
+for report in top heap threads cpu slices timeline; do
+    fxtq report $report --pid 1 --comm x empty.fxtq >out 2>err || fail "$report of an empty store: $(cat err)"
+done
+
+# ---- Flame graphs show the types that tell what is asked ----
+
+fxtq flamegraph --tid 101 drawn.fxtq -o page.html 2>err || fail "flame graph of a thread: $(cat err)"
+refuse 'fxtq flamegraph: drawn.fxtq: samples of type alloc_space do not tell a thread' fxtq flamegraph --tid 101 --sample-type alloc_space drawn.fxtq -o no.html
+
+# ---- Stacks, as pprof leaves them ----
+
+printf 'main;a;b 3\nx;main;c;main;d 5\nq;r 7\nmain 11\nmain;lib a;b;x 13\n' >o.folded
+fxtq import -q o.folded -o o.fxtq
+fxtq export pprof -q o.fxtq -o o.pb.gz
+PPROF_TMPDIR=$WORK
+export PPROF_TMPDIR
+for filter in '--hide main --show-from main' '--hide x --show-from main' '--show-from main --focus ^x' '--hide c|d|main|x' '--focus a$ --ignore main' \
+    '--hide main --focus main' '--hide main --ignore q' '--show-from a --hide b' '--hide .'; do
+    set -f
+    # shellcheck disable=SC2046 # words: -hide=main -show_from=main
+    go tool pprof -symbolize=none -traces $(echo "$filter" | sed 's/--\([a-z]*\)-\{0,1\}\([a-z]*\) \([^ ]*\)/-\1_\2=\3/g; s/_=/=/g') o.pb.gz 2>err |
+        awk '/^-/ { if (n) print s " " n; n = 0; next } /^ +[0-9]+ +/ { n = $1; $1 = ""; sub(/^ /, ""); s = $0; next } n { sub(/^ +/, ""); s = $0 ";" s }' | sort >want
+    # shellcheck disable=SC2086 # words
+    set -- $filter
+    set +f
+    fxtq export folded -q --root none "$@" o.fxtq | sort >got
+    cmp -s got want || fail "folded, $filter: $(diff got want)"
+    sum=$(awk '{ n += $NF } END { print n + 0 }' want)
+    all=$(fxtq report tree --min 0 --json "$@" o.fxtq | python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["total"])')
+    owner=$(fxtq report top --by process --json "$@" o.fxtq | python3 -c 'import json, sys; print(sum(int(json.loads(l)["self"]) for l in sys.stdin))')
+    [ "$all $owner" = "$sum $sum" ] || fail "$filter: $all, by process $owner, not $sum"
+    rows=$(fxtq export csv -q "$@" o.fxtq | tail -n +2 | wc -l)
+    [ "$rows" = "$(wc -l <want)" ] || fail "csv, $filter: $rows rows, not $(wc -l <want)"
+done
