@@ -16,6 +16,7 @@ import time
 
 PROGRAMS = "fxtdump fxtcat fxt2pprof fxtsym fxtq fxtdiff sampler-capture".split()
 END = "\x07"  # what a shell writes behind an answer
+CURSOR = "|"  # in a line: what follows stands behind it
 
 
 class Terminal:
@@ -54,9 +55,10 @@ class Terminal:
             time.sleep(0.002)
         sys.exit(f"the shell does not answer: {text!r}")
 
-    def ask(self, line, keys):
+    def ask(self, line, behind, keys):
+        """What stands behind the cursor is typed, too, before the cursor goes back."""
         open(self.answer, "w").close()
-        self.type(line + keys)
+        self.type(line + behind + "\x02" * len(behind) + keys)
         return self.wait()
 
 
@@ -75,9 +77,12 @@ class Bash:
         self.terminal = Terminal(["bash", "--norc", "--noprofile", "-i"], start)
 
     def ask(self, line):
-        text = self.terminal.ask(line, "\x1b*\x07\x05\x15")
-        if text == line:
+        line, _, behind = line.partition(CURSOR)
+        text = self.terminal.ask(line, behind, "\x1b*\x07\x05\x15")
+        if text == line + behind:
             return []
+        assert text.endswith(behind), (line, text)
+        text = text[: len(text) - len(behind)]
         before = line.rindex(" ") + 1
         option = re.match("--[^=]*=", line[before:])
         before += option.end() if option else 0
@@ -108,7 +113,8 @@ printf 'READY\\a' >$ANSWER
         self.terminal = Terminal(["zsh", "-f", "-i"], start)
 
     def ask(self, line):
-        return self.terminal.ask(line, "\x18a\x18b").split("\n")[:-1]
+        line, _, behind = line.partition(CURSOR)
+        return self.terminal.ask(line, behind, "\x18a\x18b").split("\n")[:-1]
 
 
 class Fish:
@@ -154,6 +160,18 @@ def options_of(text):
 def words_of(text, title):
     return {line.split()[0] for line in section(text, title) if not line.startswith("  ")}
 
+
+def stored(store, column, table):
+    """Values of a store's table."""
+    out = subprocess.run(["fxtq", "--format=tsv", "--no-header", store, f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL"],
+                         capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+    names = subprocess.run(["fxtq", "--format=tsv", "--no-header", store, "SELECT DISTINCT name FROM process WHERE name IS NOT NULL"],
+                           capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+    assert len(out) > 1, (store, column)
+    return set(out) | (set(names) if column == "name" else set())
+
+
+ODD_NAMES = {"a b", "$(touch made)", "`touch made`;x", "it's", 'say "x"', "-x --y", "~root", "k/0:1=2", "naïve*?[a]"}
 
 wrong = 0
 
@@ -231,6 +249,30 @@ def cases():
     yield "fxt2pprof -o no", {"notes.txt"}
     yield "fxt2pprof --output=no", {"notes.txt"}
     yield "sampler-capture cpu --regions ", {"sub/"}
+    # What a store has: captures, processes, threads, names, CPUs; of the one that stands among the words.
+    for option, column, table in (("--pid", "pid", "process"), ("-p", "pid", "process"), ("--tid", "tid", "thread"), ("-t", "tid", "thread"),
+                                  ("--comm", "name", "thread"), ("--capture", "id", "capture"), ("--cpu", "cpu", "cpu_sample")):
+        for command in ("report top", "flamegraph", "export folded"):
+            yield f"fxtq {command} s.fxtq {option} ", stored("s.fxtq", column, table)
+    yield "fxtq report top s.fxtq --capture=", {"1", "2"}
+    yield "fxtq flamegraph s.fxtq --diff sub/odd.fxtq --capture ", {"1", "2"}
+    yield "fxtq report callers x -n 3 'sub/a store' --pid ", {"7"}
+    yield "fxtq report callers x -n 3 sub/a\\ store --pid ", {"7"}
+    yield "fxtq report top sub/odd.fxtq --comm ", ODD_NAMES
+    yield "fxtq report top sub/odd.fxtq --comm a", {"a b"}
+    yield "fxtq report top sub/odd.fxtq --comm k/0", {"k/0:1=2"}
+    yield "fxtq report top sub/odd.fxtq --comm na", {"naïve*?[a]"}
+    yield "fxtq report top sub/odd.fxtq --tid 10", {str(100 + i) for i in range(1, 10)}
+    if sys.argv[1] != "zsh":  # which shows the last of the list alone
+        yield "fxtq report top sub/odd.fxtq --tid 101,11", {f"101,{100 + i}" for i in range(10, 15)}
+        yield "fxtq report top sub/odd.fxtq --tid=101,11", {f"101,{100 + i}" for i in range(10, 15)}
+    else:
+        yield "fxtq report top sub/odd.fxtq --tid 101,11", {str(100 + i) for i in range(10, 15)}
+    if sys.argv[1] != "fish":  # which can be asked at the end of a line alone
+        yield "fxtq report top --capture | s.fxtq", {"1", "2"}
+        yield "fxtq report top --capture | -n 3 'sub/a store'", {"1"}
+    for line in ("fxtq report top --pid ", "fxtq report top one.fxt --pid ", "fxtq report top sub/no.fxtq --comm ", "fxtq report top nowhere.fxtq --cpu "):
+        yield line, set()
     # Names that shells read as something else.
     yield "fxt2pprof -o a", {"a b.txt"}
     yield "fxt2pprof --output=a", {"a b.txt"}

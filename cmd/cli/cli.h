@@ -41,6 +41,12 @@ enum cli_value {
     CLI_PROCESS, /* the pid of a process that runs */
     CLI_COMMAND, /* a program, and its arguments */
     CLI_WORD,    /* of operands: one of the command's words */
+    /* What the store on the command line has; several with commas between.  */
+    CLI_CAPTURE,
+    CLI_PID,
+    CLI_TID,
+    CLI_COMM,
+    CLI_CPU,
 };
 
 /* One option.  The same table parses the command line, prints the help and completes: rows end

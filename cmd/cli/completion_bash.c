@@ -94,6 +94,54 @@ static const char walk[] =
     "    fi\n"
     "}\n"
     "\n"
+    "# The store among the words: a file that is an SQLite database, but not that of --diff.\n"
+    "_fxt_store() {\n"
+    "    local file start before_it='' behind=$COMP_CWORD\n"
+    "    store=''\n"
+    "    # Between blanks the next word stands where an empty one would.\n"
+    "    [[ ! ${words[last]} ]] || behind=$((COMP_CWORD + 1))\n"
+    "    for file in \"${words[@]:1:${#words[@]}-2}\" \"${COMP_WORDS[@]:behind}\"; do\n"
+    "        start=$before_it\n"
+    "        before_it=$file\n"
+    "        file=${file//[\\\\\\'\\\"]/}\n"
+    "        file=${file/#~\\//$HOME/}\n"
+    "        [[ $start != --diff && -f $file && -r $file ]] || continue\n"
+    "        IFS= read -r -n 15 start <\"$file\"\n"
+    "        [[ $start != 'SQLite format 3' ]] || store=$file\n"
+    "    done\n"
+    "    [[ $store ]]\n"
+    "}\n"
+    "\n"
+    "# What the store has of $1.  Names are those of strangers: they are quoted, or left out "
+    "within\n"
+    "# quotes where they would end these.\n"
+    "_fxt_values() {\n"
+    "    local store sql value quote=''\n"
+    "    case $1 in\n"
+    "    capture) sql='" CLI_SQL_CAPTURES "' ;;\n"
+    "    pid) sql='" CLI_SQL_PIDS "' ;;\n"
+    "    tid) sql='" CLI_SQL_TIDS "' ;;\n"
+    "    comm) sql='" CLI_SQL_COMMS "' ;;\n"
+    "    cpu) sql='" CLI_SQL_CPUS "' ;;\n"
+    "    esac\n"
+    "    _fxt_store || return\n"
+    "    [[ ${words[last]} != [\\'\\\"]* ]] || quote=1\n"
+    "    if [[ $typed == *,* ]]; then\n"
+    "        before+=${typed%,*},\n"
+    "        typed=${typed##*,}\n"
+    "    fi\n"
+    "    [[ $quote ]] || typed=${typed//\\\\/}\n"
+    "    while IFS=$'\\t' read -r value _; do\n"
+    "        [[ $value == \"$typed\"* ]] || continue\n"
+    "        if [[ $quote ]]; then\n"
+    "            [[ $value != *[\\'\\\"\\$\\`\\!]* ]] || continue\n"
+    "        else\n"
+    "            printf -v value %q \"$value\"\n"
+    "        fi\n"
+    "        COMPREPLY+=(\"$before$value\")\n"
+    "    done < <(fxtq --format=tsv --no-header --timeout=1 -- \"$store\" \"$sql\" 2>/dev/null)\n"
+    "}\n"
+    "\n"
     "_fxt_processes() {\n"
     "    local pid\n"
     "    while read -r pid; do\n"
@@ -225,6 +273,11 @@ static const char *completer_of(enum cli_value value)
         [CLI_PROCESS] = "_fxt_processes",
         [CLI_COMMAND] = "_fxt_command \"${#words[@]}\"",
         [CLI_WORD] = NULL,
+        [CLI_CAPTURE] = "_fxt_values capture",
+        [CLI_PID] = "_fxt_values pid",
+        [CLI_TID] = "_fxt_values tid",
+        [CLI_COMM] = "_fxt_values comm",
+        [CLI_CPU] = "_fxt_values cpu",
     };
 
     return completers[value];

@@ -87,6 +87,38 @@ static const char functions[] =
     "    end\n"
     "end\n"
     "\n"
+    "# What the store among the words has of a kind; not that of --diff.\n"
+    "function __fxt_values # KIND\n"
+    "    set -l words (commandline -po)[2..]\n"
+    "    set -l before (__fxt_typed | string replace -r -- '[^,]*$' '')\n"
+    "    set -l store\n"
+    "    set -l last\n"
+    "    for word in $words\n"
+    "        set -l file (string replace -r -- '^~/' \"$HOME/\" $word)\n"
+    "        test \"$last\" != --diff; and test -f \"$file\"; and test -r \"$file\"\n"
+    "        and test \"$(head -c 15 -- $file 2>/dev/null)\" = 'SQLite format 3'\n"
+    "        and set store $file\n"
+    "        set last $word\n"
+    "    end\n"
+    "    set -q store[1]; or return\n"
+    "    set -l sql\n"
+    "    switch $argv[1]\n"
+    "        case capture\n"
+    "            set sql '" CLI_SQL_CAPTURES "'\n"
+    "        case pid\n"
+    "            set sql '" CLI_SQL_PIDS "'\n"
+    "        case tid\n"
+    "            set sql '" CLI_SQL_TIDS "'\n"
+    "        case comm\n"
+    "            set sql '" CLI_SQL_COMMS "'\n"
+    "        case cpu\n"
+    "            set sql '" CLI_SQL_CPUS "'\n"
+    "    end\n"
+    "    for line in (fxtq --format=tsv --no-header --timeout=1 -- $store $sql 2>/dev/null)\n"
+    "        printf '%s\\n' \"$before$line\"\n"
+    "    end\n"
+    "end\n"
+    "\n"
     "# The last of a list with commas between.\n"
     "function __fxt_list # WORD...\n"
     "    set -l before (__fxt_typed | string replace -r -- '[^,]*$' '')\n"
@@ -182,6 +214,11 @@ static const char *completer_of(enum cli_value value)
         [CLI_PROCESS] = "(__fish_complete_pids)",
         [CLI_COMMAND] = "(__fish_complete_command)",
         [CLI_WORD] = NULL,
+        [CLI_CAPTURE] = "(__fxt_values capture)",
+        [CLI_PID] = "(__fxt_values pid)",
+        [CLI_TID] = "(__fxt_values tid)",
+        [CLI_COMM] = "(__fxt_values comm)",
+        [CLI_CPU] = "(__fxt_values cpu)",
     };
 
     return completers[value];

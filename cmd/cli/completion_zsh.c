@@ -29,6 +29,33 @@ static const char functions[] =
     "    _files -g '*.(fxt(|q|.*)|pb|pb.gz|folded)(-.)' \"$@\"\n"
     "  fi\n"
     "}\n"
+    "\n"
+    "# What the store among the words has of a kind, the last argument; not that of --diff.\n"
+    "(( $+functions[_fxt_values] )) || _fxt_values() {\n"
+    "  local file store sql\n"
+    "  local -a lines shown\n"
+    "  local -i i\n"
+    "  for (( i = 2; i <= $#words; i++ )); do\n"
+    "    (( i != CURRENT )) && [[ $words[i-1] != --diff ]] || continue\n"
+    "    file=${(Q)words[i]}\n"
+    "    file=${file/#\\~\\//$HOME/}\n"
+    "    [[ -f $file && -r $file ]] || continue\n"
+    "    [[ \"$(head -c 15 -- $file 2>/dev/null)\" != 'SQLite format 3' ]] || store=$file\n"
+    "  done\n"
+    "  [[ -n $store ]] || return 1\n"
+    "  case ${@[-1]} in\n"
+    "  (capture) sql='" CLI_SQL_CAPTURES "' ;;\n"
+    "  (pid) sql='" CLI_SQL_PIDS "' ;;\n"
+    "  (tid) sql='" CLI_SQL_TIDS "' ;;\n"
+    "  (comm) sql='" CLI_SQL_COMMS "' ;;\n"
+    "  (cpu) sql='" CLI_SQL_CPUS "' ;;\n"
+    "  esac\n"
+    "  lines=(${(f)\"$(fxtq --format=tsv --no-header --timeout=1 -- $store $sql 2>/dev/null)\"})\n"
+    "  shown=(\"${(@)lines/$'\\t'/  -- }\")\n"
+    "  lines=(\"${(@)lines%%$'\\t'*}\")\n"
+    "  compset -P '*,'\n"
+    "  compadd \"${@[1,-2]}\" -l -d shown -a lines\n"
+    "}\n"
     "\n";
 
 static void print_choices(const struct cli_option *option)
@@ -42,9 +69,19 @@ static void print_choices(const struct cli_option *option)
 static const char *completer_of(enum cli_value value)
 {
     static const char *const completers[] = {
-        [CLI_FILE] = "_files",        [CLI_FOLDER] = "_files -/", [CLI_TRACE] = "_fxt_traces",
-        [CLI_STORE] = "_fxt_stores",  [CLI_RUN] = "_fxt_runs",    [CLI_PROCESS] = "_pids",
-        [CLI_COMMAND] = "_cmdstring", [CLI_WORD] = NULL,
+        [CLI_FILE] = "_files",
+        [CLI_FOLDER] = "_files -/",
+        [CLI_TRACE] = "_fxt_traces",
+        [CLI_STORE] = "_fxt_stores",
+        [CLI_RUN] = "_fxt_runs",
+        [CLI_PROCESS] = "_pids",
+        [CLI_COMMAND] = "_cmdstring",
+        [CLI_WORD] = NULL,
+        [CLI_CAPTURE] = "_fxt_values capture",
+        [CLI_PID] = "_fxt_values pid",
+        [CLI_TID] = "_fxt_values tid",
+        [CLI_COMM] = "_fxt_values comm",
+        [CLI_CPU] = "_fxt_values cpu",
     };
 
     return completers[value];

@@ -29,6 +29,28 @@ void cli_complete_fish(const struct cli_command *program);
 /* Row i of the command's tables and of what every command has; NULL behind the last one.  */
 const struct cli_option *cli_any_option(const struct cli_command *command, size_t i);
 
+/* What lists the values that a store has, each with what to say of it or without, for completion
+ * to ask fxtq.  No quotes stand in them, and no names that a terminal or a list would take for
+ * something else: neither control characters nor commas nor backslashes.  They read no more of
+ * large tables than a moment takes.  */
+#define CLI_SQL_ODD(name) name " GLOB char(42, 91, 1, 45, 31, 127, 45, 159, 93, 42)"
+#define CLI_SQL_NAMED(table, id)                                               \
+    "SELECT " id ", max(iif(" CLI_SQL_ODD("name") ", NULL, name)) FROM " table \
+                                                  " GROUP BY 1 ORDER BY 1 LIMIT 1000"
+#define CLI_SQL_CAPTURES CLI_SQL_NAMED("capture", "id")
+#define CLI_SQL_PIDS     CLI_SQL_NAMED("process", "pid")
+#define CLI_SQL_TIDS     CLI_SQL_NAMED("thread", "tid")
+#define CLI_SQL_COMMS                                                                   \
+    "SELECT name FROM (SELECT name FROM thread UNION SELECT name FROM process) WHERE "  \
+    "length(name) > 0 AND instr(name, char(44)) = 0 AND instr(name, char(92)) = 0 AND " \
+    "NOT " CLI_SQL_ODD("name") " ORDER BY 1 LIMIT 1000"
+#define CLI_SQL_ENDS(table)                                                                   \
+    "SELECT * FROM (SELECT cpu FROM " table " LIMIT 100000) UNION SELECT * FROM (SELECT cpu " \
+    "FROM " table " ORDER BY id DESC LIMIT 100000)"
+#define CLI_SQL_CPUS                                                       \
+    "SELECT cpu FROM (" CLI_SQL_ENDS("cpu_sample") " UNION " CLI_SQL_ENDS( \
+        "sched_slice") ") WHERE cpu IS NOT NULL ORDER BY 1"
+
 /* "sampler_capture_cpu": a name that shells take.  In a static buffer.  */
 const char *cli_identifier(const struct cli_command *command);
 

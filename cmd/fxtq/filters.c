@@ -38,11 +38,13 @@ const struct cli_option filters_options[] = {
       "only that time: +1.5s counts from the capture's start, a bare number is absolute; one of "
       "them "
       "may be missing" },
-    { KEY_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more" },
-    { KEY_TID, 't', "tid", "TID", "only this thread" },
-    { KEY_COMM, 0, "comm", "NAME", "only threads called so; of what has no thread, processes" },
-    { KEY_CPU, 0, "cpu", "CPU", "only this CPU" },
-    { KEY_CAPTURE, 0, "capture", "ID", "only this capture of the store (default: all)" },
+    { KEY_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more", CLI_PID },
+    { KEY_TID, 't', "tid", "TID", "only this thread", CLI_TID },
+    { KEY_COMM, 0, "comm", "NAME", "only threads called so; of what has no thread, processes",
+      CLI_COMM },
+    { KEY_CPU, 0, "cpu", "CPU", "only this CPU", CLI_CPU },
+    { KEY_CAPTURE, 0, "capture", "ID", "only this capture of the store (default: all)",
+      CLI_CAPTURE },
     { 0 },
 };
 

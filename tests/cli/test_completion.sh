@@ -36,6 +36,15 @@ have shellcheck && { shellcheck -s bash bash/* || fail "shellcheck"; }
 "$O/bench/fxtgen" --count 100 --seed 2 >files/other
 fxtq import -q files/one.fxt files/other -o files/s.fxtq || fail "no store"
 rm files/other
+# Names of strangers: what shells, terminals and lists take for something else.
+fxtq import -q files/one.fxt -o files/sub/odd.fxtq
+sqlite3 files/sub/odd.fxtq "UPDATE thread SET name = NULL; UPDATE process SET name = NULL, koid = 7; DELETE FROM thread WHERE id > 12;
+    INSERT INTO thread(id, upid, koid) VALUES (13, 1, 113), (14, 1, 114);
+    UPDATE thread SET koid = 100 + id, name = CASE id WHEN 1 THEN 'a b' WHEN 2 THEN '\$(touch made)' WHEN 3 THEN '\`touch made\`;x' WHEN 4 THEN 'it''s' WHEN 5 THEN 'say \"x\"'
+    WHEN 6 THEN 'one,two' WHEN 7 THEN 'es' || char(27) || '[31m' WHEN 8 THEN 'new' || char(10) || 'line' WHEN 9 THEN 'back\\slash' WHEN 10 THEN '-x --y' WHEN 11 THEN '~root'
+    WHEN 12 THEN 'k/0:1=2' WHEN 13 THEN 'naïve*?[a]' WHEN 14 THEN '' END"
+cp files/sub/odd.fxtq 'files/sub/a store'
+echo 'no store' >files/sub/no.fxtq
 touch files/two.fxt.zst files/p.pb.gz files/notes.txt 'files/a b.txt' files/x:y.txt files/p=q.txt
 cd files || exit 1
 
@@ -59,4 +68,5 @@ if have fish; then
     done
     python3 "$ROOT/tests/completion.py" fish ../fish || fail "fish"
 fi
+[ ! -e made ] || fail "a name was run"
 exit $status
