@@ -93,6 +93,37 @@ START_TEST(walks_frames_of_variable_size)
 }
 END_TEST
 
+/* Larger than what other stacks than the thread's own may have.  */
+__attribute__((noinline)) static int with_large_frame(void)
+{
+    volatile char room[3 << 20];
+    int result;
+
+    room[0] = 1;
+    result = look();
+    return result + room[0];
+}
+
+static void *look_in_large_frame(void *argument)
+{
+    (void)with_large_frame();
+    return argument;
+}
+
+START_TEST(walks_frames_of_megabytes)
+{
+    pthread_t id;
+
+    (void)with_large_frame();
+    compare();
+    (void)recurse(3); /* what was learned of the deeper stack holds */
+    compare();
+    ck_assert_int_eq(pthread_create(&id, NULL, look_in_large_frame, NULL), 0);
+    ck_assert_int_eq(pthread_join(id, NULL), 0);
+    compare();
+}
+END_TEST
+
 static int compare_looking(const void *a, const void *b)
 {
     (void)look();
@@ -149,6 +180,7 @@ int main(void)
     tcase_add_test(tcase, walks_plain_frames);
     tcase_add_test(tcase, walks_deep_recursion);
     tcase_add_test(tcase, walks_frames_of_variable_size);
+    tcase_add_test(tcase, walks_frames_of_megabytes);
     tcase_add_test(tcase, walks_through_libraries);
     tcase_add_test(tcase, ends_where_a_thread_begins);
     tcase_add_test(tcase, leaves_signal_frames_to_others);

@@ -292,12 +292,63 @@ static void do_wrong_tables(void)
     run_thread(call_wrong, NULL, 65536);
 }
 
+#define GONE_SIZE ((size_t)65536)
+#define GONE_LEFT ((size_t)16384)
+
+static char *gone_stack;
+
+/* A frame as large as what is unmapped later, so that all of the stack is looked at.  */
+static void use_all(void)
+{
+    volatile char room[GONE_SIZE - GONE_LEFT + 4096];
+
+    room[0] = 1;
+    churn(50);
+    room[1] = 1;
+}
+
+static void use_left(void)
+{
+    wrong_table(churn_a_little, (long)(uintptr_t)gone_stack + (long)GONE_SIZE - 8192);
+}
+
+static void run_there(void (*run)(void), size_t size)
+{
+    check(getcontext(&inside) == 0, "context");
+    inside.uc_stack.ss_sp = gone_stack;
+    inside.uc_stack.ss_size = size;
+    inside.uc_link = &outside;
+    makecontext(&inside, run, 0);
+    check(swapcontext(&outside, &inside) == 0, "swapcontext");
+}
+
+/* A stack, and where it was a smaller one, with a register that points to where there is none.  */
+static void *lose_stack(void *argument)
+{
+    gone_stack = mmap(NULL, GONE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(gone_stack != MAP_FAILED, "mmap");
+    run_there(use_all, GONE_SIZE);
+    check(munmap(gone_stack + GONE_LEFT, GONE_SIZE - GONE_LEFT) == 0, "munmap");
+    run_there(use_left, GONE_LEFT);
+    (void)munmap(gone_stack, GONE_LEFT);
+    return argument;
+}
+
+static void do_gone_stacks(void)
+{
+    (void)lose_stack(NULL);
+    run_thread(lose_stack, NULL, 65536);
+}
+
 #else
 
 static void do_jit(void)
 {
 }
 static void do_wrong_tables(void)
+{
+}
+static void do_gone_stacks(void)
 {
 }
 
@@ -504,6 +555,7 @@ static const struct {
     { "handlers", do_handlers },
     { "jit", do_jit },
     { "wrong-tables", do_wrong_tables },
+    { "gone-stacks", do_gone_stacks },
     { "processes", do_processes },
     { "no-descriptors", do_no_descriptors },
     { "taken-descriptors", do_taken_descriptors },
