@@ -80,12 +80,24 @@ static bool check_loader(const char *path, const char *loader, char message[TARG
     return false;
 }
 
+/* What this program itself is.  */
+#if defined __x86_64__
+#define OUR_MACHINE EM_X86_64
+#elif defined __aarch64__
+#define OUR_MACHINE EM_AARCH64
+#elif defined __riscv
+#define OUR_MACHINE EM_RISCV
+#else
+#define OUR_MACHINE header->e_machine
+#endif
+
 static bool check_elf(int fd, const char *path, const ElfW(Ehdr) * header,
                       char message[TARGET_MESSAGE_SIZE])
 {
     char loader[PATH_MAX] = "";
 
-    if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)) {
+    if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+        header->e_machine != OUR_MACHINE) {
         say(message, path,
             "is of another architecture than this tool, so its allocations cannot be seen");
         return false;

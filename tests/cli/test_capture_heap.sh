@@ -57,6 +57,15 @@ printf '#!%s/static\n' "$PWD" >script
 chmod +x script
 expect 125 sampler-capture heap -o x.fxt -- ./script
 says "is statically linked"
+# Of another architecture, by its header: RISC-V, or 32 bits.
+cp heapwork foreign
+printf '\363\000' | dd of=foreign bs=1 seek=18 conv=notrunc 2>/dev/null
+[ "$(uname -m)" = riscv64 ] || expect 125 sampler-capture heap -o x.fxt -- ./foreign leak 1
+[ "$(uname -m)" = riscv64 ] || says "is of another architecture"
+cp heapwork foreign
+printf '\001' | dd of=foreign bs=1 seek=4 conv=notrunc 2>/dev/null
+expect 125 sampler-capture heap -o x.fxt -- ./foreign leak 1
+says "is of another architecture"
 cp heapwork setuid
 if chown 65534 setuid 2>/dev/null && chmod 4755 setuid; then
     expect 125 sampler-capture heap -o x.fxt -- ./setuid leak 1
