@@ -153,7 +153,7 @@ static const char *counted(char buffer[64], uint64_t number, const char *one, co
 }
 
 /* Processes that are in the trace in part, or not.  */
-static void summarize_processes(const struct run *run, size_t running)
+static void summarize_processes(const struct run *run)
 {
     const struct server *server = &run->server;
     char processes[64];
@@ -176,12 +176,12 @@ static void summarize_processes(const struct run *run, size_t running)
                  "captured from there on",
                  counted(processes, server->unconnected, "process could not connect",
                          "processes could not connect"));
-    if (running)
-        cli_note("%s still running: what they do from here on is not captured",
-                 counted(processes, running, "process is", "processes are"));
+    if (server->running)
+        cli_note("%s still running: not captured from here on",
+                 counted(processes, server->running, "process is", "processes are"));
 }
 
-static void summarize(const struct run *run, bool fine, size_t running)
+static void summarize(const struct run *run, bool fine)
 {
     const struct recorder *recorder = &run->recorder;
     const struct record_loss *lost = &run->server.lost;
@@ -199,7 +199,10 @@ static void summarize(const struct run *run, bool fine, size_t running)
         cli_note("lost: %s and %s, since the capture could not keep up: take a larger --interval",
                  counted(allocations, lost->allocations, "allocation", "allocations"),
                  counted(frees, lost->frees, "free", "frees"));
-    summarize_processes(run, running);
+    if (run->server.waits)
+        cli_note("a thread waited for the capture %s, at most 200 ms each",
+                 counted(processes, run->server.waits, "time", "times"));
+    summarize_processes(run);
     if (!fine)
         return;
     if (recorder->processes == 0)
@@ -237,13 +240,11 @@ static void allow_connections(void)
 
 static int finish(struct run *run)
 {
-    size_t running;
     bool fine;
 
     allow_connections();
     fine = recorder_begin(&run->recorder, &run->about, run->options.frame_pointers) && work(run) &&
            server_round(&run->server, true);
-    running = run->server.open_connections;
     server_release(&run->server); /* processes that still run find nobody listening */
     fine = fine && stream_flush(run->stream, true);
     if (!fine)
@@ -252,7 +253,7 @@ static int finish(struct run *run)
         cli_error("%s: %s", run->output.name, strerror(errno));
         fine = false;
     }
-    summarize(run, fine, running);
+    summarize(run, fine);
     command_wait(&run->command);
     if (run->command.abort && !run->output.is_stdout)
         (void)unlink(run->options.output);

@@ -33,9 +33,10 @@
 #define HEAP_MAX_FRAMES       512   /* of a stack */
 #define HEAP_MAX_PACKET       32000 /* bytes our library sends at once */
 
-/* What one connection lost.  Whoever connects takes the next one first.  */
+/* What one connection lost.  Whoever connects takes a free one first; when the connection has
+ * ended, the server frees it.  */
 struct heap_losses {
-    _Atomic uint32_t pid;
+    _Atomic uint32_t pid; /* 0: free */
     uint32_t unused;
     _Atomic uint64_t allocations; /* messages that could not be sent or not be kept */
     _Atomic uint64_t frees;
@@ -44,16 +45,17 @@ struct heap_losses {
     uint64_t reserved[3];
 };
 
-#define HEAP_LOSS_SLOTS 4095 /* those that come later share the last one */
+#define HEAP_LOSS_SLOTS 4094 /* connections at one time; those beyond share one */
 
 /* The file HEAP_LOSSES_NAME.  */
 struct heap_loss_file {
-    _Atomic uint32_t taken; /* how many of slots; may exceed HEAP_LOSS_SLOTS */
+    _Atomic uint32_t taken; /* how often one of slots was; where to look for the next free one */
     /* Processes that are not sampled, or no longer.  */
     _Atomic uint32_t confined;    /* since they confined themselves by seccomp(2) */
     _Atomic uint32_t unconnected; /* since they could not connect */
     _Atomic uint32_t unseen;      /* since they have an allocator of their own linked in */
     uint32_t unused[12];
+    struct heap_losses others;
     struct heap_losses slots[HEAP_LOSS_SLOTS];
 };
 

@@ -48,7 +48,7 @@ struct record_loss {
     uint64_t allocations;
     uint64_t frees;
     uint64_t infos;
-    uint64_t rejected; /* packets that were no messages, and skipped ones */
+    uint64_t rejected; /* packets that were no messages */
 };
 bool recorder_loss(struct recorder *recorder, uint64_t koid, uint64_t ticks,
                    const struct record_loss *loss);

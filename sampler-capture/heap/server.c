@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,12 +165,10 @@ int server_fd(const struct server *server)
 
 /* ---- Losses ---- */
 
-/* The latest slot that the process took and no connection has: it took one before it connected.  */
+/* A slot that the process took and no connection has: it took one before it connected.  */
 static struct heap_losses *find_losses(struct server *server, uint32_t pid)
 {
-    uint32_t taken = atomic_load(&server->losses->taken);
-
-    for (uint32_t i = taken < HEAP_LOSS_SLOTS ? taken : HEAP_LOSS_SLOTS; i-- > 0;) {
+    for (uint32_t i = 0; i < HEAP_LOSS_SLOTS; i++) {
         if (server->slot_taken[i] || atomic_load(&server->losses->slots[i].pid) != pid)
             continue;
         server->slot_taken[i] = true;
@@ -178,15 +177,30 @@ static struct heap_losses *find_losses(struct server *server, uint32_t pid)
     return NULL;
 }
 
+static void free_losses(struct server *server, struct heap_losses *slot)
+{
+    server->waits += atomic_load(&slot->waits);
+    server->slot_taken[slot - server->losses->slots] = false;
+    atomic_store(&slot->allocations, 0);
+    atomic_store(&slot->frees, 0);
+    atomic_store(&slot->infos, 0);
+    atomic_store(&slot->waits, 0);
+    atomic_store(&slot->pid, 0);
+}
+
+static void add_losses(struct record_loss *sum, const struct heap_losses *losses)
+{
+    sum->allocations += atomic_load(&losses->allocations);
+    sum->frees += atomic_load(&losses->frees);
+    sum->infos += atomic_load(&losses->infos);
+}
+
 static bool write_losses(struct server *server, struct connection *connection)
 {
     struct record_loss now = { .rejected = connection->rejected };
 
-    if (connection->losses) {
-        now.allocations = atomic_load(&connection->losses->allocations);
-        now.frees = atomic_load(&connection->losses->frees);
-        now.infos = atomic_load(&connection->losses->infos);
-    }
+    if (connection->losses)
+        add_losses(&now, connection->losses);
     if (memcmp(&now, &connection->written, sizeof now) == 0)
         return true;
     server->lost.allocations += now.allocations - connection->written.allocations;
@@ -214,7 +228,6 @@ static bool begin_connection(struct server *server, int fd)
     connection->fd = fd;
     connection->next = server->connections;
     server->connections = connection;
-    server->open_connections++;
     (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
     (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
     connection->process.pid = (uint32_t)peer.pid;
@@ -232,11 +245,10 @@ static bool end_connection(struct server *server, struct connection *connection)
     bool fine = write_losses(server, connection);
 
     if (connection->losses)
-        server->waits += atomic_load(&connection->losses->waits);
+        free_losses(server, connection->losses);
     while (*link != connection)
         link = &(*link)->next;
     *link = connection->next;
-    server->open_connections--;
     (void)close(connection->fd);
     process_release(&connection->process);
     free(connection);
@@ -334,11 +346,12 @@ static bool take_packet(struct server *server, struct connection *connection, si
         return recorder_message(server->recorder, &connection->process, connection->ticks,
                                 server->packet, length, &message);
     case MESSAGE_SKIPPED:
-        server->skipped++;
         break;
     case MESSAGE_REJECTED:
-        cli_warning("process %u sent what is no message, and is not listened to any more: %s",
-                    connection->process.pid, why);
+        if (!server->warned) /* once: whoever does it may do it for ever */
+            cli_warning("process %u sent what is no message, and is not listened to any more: %s",
+                        connection->process.pid, why);
+        server->warned = true;
         connection->rejected++;
         *open = false;
         break;
@@ -365,6 +378,26 @@ static bool drain(struct server *server, struct connection *connection, bool all
     return open || end_connection(server, connection);
 }
 
+/* Of those that found no slot.  Which they were is not known.  */
+static bool write_other_losses(struct server *server)
+{
+    struct record_loss others = { 0 };
+
+    add_losses(&others, &server->losses->others);
+    add_losses(&server->lost, &server->losses->others);
+    server->waits += atomic_load(&server->losses->others.waits);
+    return others.allocations + others.frees + others.infos == 0 ||
+           recorder_loss(server->recorder, 0, host_clock_ns(CLOCK_MONOTONIC), &others);
+}
+
+/* Whether nobody can send there any more.  */
+static bool is_at_end(const struct connection *connection)
+{
+    struct pollfd asked = { .fd = connection->fd };
+
+    return poll(&asked, 1, 0) == 1 && (asked.revents & POLLHUP);
+}
+
 bool server_round(struct server *server, bool last)
 {
     struct epoll_event events[EVENTS];
@@ -384,11 +417,12 @@ bool server_round(struct server *server, bool last)
     }
     for (struct connection *each = server->connections, *next; each; each = next) {
         next = each->next;
+        server->running += !is_at_end(each);
         (void)shutdown(each->fd, SHUT_RD); /* what has been sent is still there */
         if (!drain(server, each, true))
             return false;
     }
-    return true;
+    return write_other_losses(server);
 }
 
 static void remove_file(const struct server *server, const char *name)

@@ -27,8 +27,9 @@ struct server {
     bool slot_taken[HEAP_LOSS_SLOTS]; /* a connection has it */
     struct id_table incarnations;     /* of pids */
     struct connection *connections;   /* owned list */
-    size_t open_connections;
-    uint8_t *packet; /* owned; the packet that is being read */
+    size_t running;                   /* processes that the last round found running */
+    bool warned;                      /* of packets that are no message */
+    uint8_t *packet;                  /* owned; the packet that is being read */
     int64_t real_to_monotonic_ns;
     /* Of all connections, closed ones too.  */
     struct record_loss lost;
@@ -36,7 +37,6 @@ struct server {
         unseen;     /* processes, as in struct heap_loss_file; set at the end */
     uint64_t waits; /* times that a thread waited for us */
     uint64_t packets;
-    uint64_t skipped;
 };
 
 /* Make a folder with a socket, and listen; folders are removed that captures left which were

@@ -108,6 +108,37 @@ done
 heap_check threads.fxt >checked
 [ "$(number allocations)" -gt 10000 ] || fail "threads: $(cat checked)"
 
+# What is left in the background is told of, each process once: not the one whose children still have what they inherited.
+cat >background.c <<'EOF2'
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile block;
+static int ready[2];
+static void leave_child(void)
+{
+    block = malloc(1000);
+    if (fork() > 0)
+        return;
+    block = malloc(1000);
+    (void)!write(ready[1], "", 1);
+    sleep(10);
+    _exit(0);
+}
+int main(void)
+{
+    char byte;
+    if (pipe(ready) != 0)
+        return 1;
+    leave_child();
+    return read(ready[0], &byte, 1) != 1;
+}
+EOF2
+"${CC:-cc}" -O1 -o background background.c
+expect 0 sampler-capture heap --interval 10 -o background.fxt -- ./background
+says "1 process is still running: not captured from here on"
+expect 0 sampler-capture heap --interval 10 -o background.fxt -- ./heapwork leak 10
+! grep "still running" err || fail "nothing runs: $(cat err)"
+
 # A program that closes descriptors that are not its own, then runs another one.
 expect 0 sampler-capture heap --interval 4096 -o again.fxt -- ./heapwork again ./heapwork
 fxtdump --verify again.fxt >damage || fail "again: $(cat damage)"

@@ -80,6 +80,44 @@ ordered stopped.fxt
 [ "$(number lost)" -gt 1000 ] || fail "stopped: nothing lost: $(cat checked)"
 grep -q '^lost: ' err || fail "stopped: $(cat err)"
 
+# The same of a process after thousands of others: what it loses is counted, too.
+cat >late.c <<'EOF2'
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile block;
+static void allocate(int count)
+{
+    while (count-- > 0)
+        block = malloc(1000);
+}
+int main(void)
+{
+    pid_t capture = getppid();
+    for (int i = 0; i <= 4200; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            if (i == 4200)
+                kill(capture, SIGSTOP);
+            allocate(i == 4200 ? 5000 : 1);
+            if (i == 4200)
+                kill(capture, SIGCONT);
+            _exit(0);
+        }
+        if (child < 0 || waitpid(child, NULL, 0) != child)
+            return 1;
+    }
+    return 0;
+}
+EOF2
+"${CC:-cc}" -O1 -o late late.c
+sampler-capture heap --interval 64 -o late.fxt -- ./late >out 2>err || fail "late: $(cat err)"
+ordered late.fxt
+[ "$(number lost)" -gt 1000 ] || fail "late: nothing lost: $(cat checked)"
+grep -q '^a thread waited for the capture' err || fail "late: $(cat err)"
+rm late.fxt
+
 # shellcheck disable=SC2016 # what is expanded is the inner shell's
 sampler-capture heap --interval 64 -o gone.fxt -- sh -c 'kill -KILL $PPID; ./heapwork threads 4; echo $? >status; touch finished' \
     >out 2>err || :
@@ -138,6 +176,7 @@ text closed
 EOF2
 cmp -s expected out || fail "foreign: $(cat out err)"
 grep -q '5 connections were closed, since they sent what is no message' err || fail "foreign: $(cat err)"
+[ "$(grep -c 'is not listened to any more' err)" = 1 ] || fail "foreign: not once: $(cat err)"
 heap_check foreign.fxt >checked
 # The third free is of what is not in use: kept as it came.
 [ "$(number bad) $(number early_frees) $(number processes)" = "0 1 7" ] || fail "foreign: $(cat checked)"

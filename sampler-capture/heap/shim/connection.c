@@ -23,12 +23,32 @@ void shim_count(_Atomic uint64_t *counter)
     (void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-bool shim_is_open(void)
+static bool is_socket(int fd, uint64_t device, uint64_t inode)
 {
     struct stat status;
 
-    return fstat(shim_process->fd, &status) == 0 && status.st_dev == shim_process->fd_device &&
-           status.st_ino == shim_process->fd_inode;
+    return fstat(fd, &status) == 0 && status.st_dev == device && status.st_ino == inode;
+}
+
+bool shim_is_open(void)
+{
+    return is_socket(shim_process->fd, shim_process->fd_device, shim_process->fd_inode);
+}
+
+/* The connection, for a child.  */
+static struct {
+    int fd; /* 0: none, which ours never is */
+    uint64_t device, inode;
+} parents;
+
+void shim_leave_parent(void)
+{
+    int error = errno;
+
+    if (parents.fd > 0 && is_socket(parents.fd, parents.device, parents.inode))
+        (void)syscall(SYS_close, parents.fd);
+    parents.fd = 0;
+    errno = error;
 }
 
 /* Out of the way of programs that count on low numbers, and of shells, which use those from 10 on
@@ -58,15 +78,28 @@ static void close_own(void)
 static void take_losses(void)
 {
     struct heap_loss_file *file = shim_settings.losses;
-    uint32_t slot;
+    uint32_t first;
 
     if (!file)
         return;
-    slot = atomic_fetch_add(&file->taken, 1);
-    if (slot >= HEAP_LOSS_SLOTS)
-        slot = HEAP_LOSS_SLOTS - 1;
-    shim_process->losses = &file->slots[slot];
-    atomic_store(&shim_process->losses->pid, (uint32_t)getpid());
+    first = atomic_fetch_add(&file->taken, 1);
+    shim_process->losses = &file->others;
+    for (uint32_t i = 0; i < HEAP_LOSS_SLOTS; i++) {
+        struct heap_losses *slot = &file->slots[(first + i) % HEAP_LOSS_SLOTS];
+        uint32_t nobody = 0;
+
+        if (atomic_compare_exchange_strong(&slot->pid, &nobody, (uint32_t)getpid())) {
+            shim_process->losses = slot;
+            return;
+        }
+    }
+}
+
+static void give_losses(void)
+{
+    if (shim_process->losses)
+        atomic_store(&shim_process->losses->pid, 0);
+    shim_process->losses = NULL;
 }
 
 /* Where many start at once the queue of the server may be full for a moment.  */
@@ -98,6 +131,7 @@ bool shim_connect(void)
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     if (!connect_patiently(fd, &address)) {
         (void)syscall(SYS_close, fd);
+        give_losses();
         return false;
     }
     fd = move_up(fd);
@@ -106,6 +140,9 @@ bool shim_connect(void)
     shim_process->fd = fd;
     shim_process->fd_device = status.st_dev;
     shim_process->fd_inode = status.st_ino;
+    parents.fd = fd;
+    parents.device = status.st_dev;
+    parents.inode = status.st_ino;
     return true;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NEVER ((uint64_t)1 << 62) /* bytes to a sample that will not come */
@@ -54,14 +55,17 @@ static void leave(struct guard guard)
     errno = guard.error;
 }
 
+/* Asleep rather than yielding: those who have them may run at a lower real-time priority.  */
 static struct shim_scratch *take_scratch(void)
 {
+    const struct timespec moment = { 0, 20000 };
+
     for (;;) {
         for (size_t i = 0; i < SHIM_SCRATCHES; i++)
             if (!atomic_exchange_explicit(&shim_process->scratches[i].taken, true,
                                           memory_order_acquire))
                 return &shim_process->scratches[i];
-        (void)sched_yield();
+        (void)syscall(SYS_nanosleep, &moment, NULL);
     }
 }
 
@@ -367,6 +371,8 @@ static void renew_thread(void)
 {
     shim_thread.left = 0;
     shim_thread.inside = false;
+    if (!atomic_load_explicit(&shim_confined, memory_order_relaxed))
+        shim_leave_parent();
 }
 
 void shim_begin(void)

@@ -161,6 +161,9 @@ bool shim_is_confined(void);
 /* Connect to the server.  False: there is none.  */
 bool shim_connect(void);
 
+/* In a forked child: close the connection of the parent, which ends with the parent.  */
+void shim_leave_parent(void);
+
 /* Whether the descriptor is still the connection.  */
 bool shim_is_open(void);
 
