@@ -4,9 +4,9 @@
  *   heappair batch THREADS LIVE COUNT     COUNT blocks, 10,000 at a time, freed in random order
  *
  * First LIVE blocks are allocated that are larger than the sampling interval of the captures that
- * bench_heap.sh makes, so that about each of them is sampled and stays in use.  Each thread stays on
- * one CPU, so that two of these programs that run at the same time share each.  Prints the CPU time
- * of an operation - a pair, or a block of a batch - in nanoseconds.  */
+ * bench_heap.sh makes, so that about each of them is sampled and stays in use.  Each thread stays
+ * on one CPU, so that two of these programs that run at the same time share each.  Prints the CPU
+ * time of an operation - a pair, or a block of a batch - in nanoseconds.  */
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
