@@ -129,6 +129,53 @@ START_TEST(a_hostile_name_costs_no_more_than_its_length)
 }
 END_TEST
 
+static const struct {
+    const char *name;
+    const char *before; /* NULL: it has no place */
+    const char *file;
+    unsigned line;
+} placed[] = {
+    { "run (src/app.py:12)", "run (src/app.py", "src/app.py", 12 },
+    { "f (with blanks.py:1)", "f (with blanks.py", "with blanks.py", 1 },
+    { "f (app.js:12:5)", "f (app.js", "app.js", 12 },
+    { "f (C:\\x.py:7)", "f (C:\\x.py", "C:\\x.py", 7 },
+    { "<module> (<frozen x.y>:3)", "<module> (<frozen x.y>", "<frozen x.y>", 3 },
+    { "run (src/app.py)", NULL, NULL, 0 },
+    { "run (app:12)", NULL, NULL, 0 }, /* no file */
+    { "f(a.b:12)", NULL, NULL, 0 },    /* arguments */
+    { "f(int) (.isra.0)", NULL, NULL, 0 },
+    { "f (a.py:0)", NULL, NULL, 0 },
+    { "f (a.py:)", NULL, NULL, 0 },
+    { "f (g(a.py:12)", NULL, NULL, 0 },
+    { " (a.py:12)", NULL, NULL, 0 },
+    { "(a.py:12)", NULL, NULL, 0 },
+    { ":12)", NULL, NULL, 0 },
+    { "12)", NULL, NULL, 0 },
+    { ")", NULL, NULL, 0 },
+    { "", NULL, NULL, 0 },
+};
+
+START_TEST(finds_the_place_in_a_name)
+{
+    size_t length = strlen(placed[_i].name);
+    char *exact = malloc(length ? length : 1);
+    struct diff_placed_name place;
+
+    ck_assert_ptr_nonnull(exact);
+    for (size_t i = 0; i < length; i++)
+        exact[i] = placed[_i].name[i];
+    ck_assert_msg(diff_name_place(exact, length, &place) == (placed[_i].before != NULL), "%s",
+                  placed[_i].name);
+    if (placed[_i].before) {
+        ck_assert_uint_eq(place.length, strlen(placed[_i].before));
+        ck_assert_uint_eq(place.file_length, strlen(placed[_i].file));
+        ck_assert_mem_eq(place.file, placed[_i].file, place.file_length);
+        ck_assert_uint_eq(place.line, placed[_i].line);
+    }
+    free(exact);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("diff_names");
@@ -140,6 +187,7 @@ int main(void)
                         (int)(sizeof names / sizeof *names));
     tcase_add_loop_test(tcase, reads_no_byte_too_many_of_any_part_of_a_name, 0,
                         (int)(sizeof names / sizeof *names));
+    tcase_add_loop_test(tcase, finds_the_place_in_a_name, 0, (int)(sizeof placed / sizeof *placed));
     tcase_add_loop_test(tcase, a_hostile_name_costs_no_more_than_its_length, 0, 6);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);

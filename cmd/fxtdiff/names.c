@@ -251,3 +251,44 @@ size_t diff_name_key(const char *name, size_t length, bool ignore_templates, cha
     }
     return used;
 }
+
+/* ---- Places in names ---- */
+
+/* ":12" at the end of text: its length and number; 0 without.  */
+static size_t number_behind(const char *text, size_t length, unsigned *number)
+{
+    size_t digits = 0;
+    unsigned unit = 1;
+
+    *number = 0;
+    while (digits < length && digits < 9 && is_digit(text[length - 1 - digits])) {
+        *number += (unsigned)(text[length - 1 - digits] - '0') * unit;
+        unit *= 10;
+        digits++;
+    }
+    return digits > 0 && digits < length && text[length - 1 - digits] == ':' ? digits + 1 : 0;
+}
+
+bool diff_name_place(const char *name, size_t length, struct diff_placed_name *out)
+{
+    size_t end = length > 0 && name[length - 1] == ')' ? length - 1 : 0, open, size;
+    unsigned line;
+
+    size = number_behind(name, end, &out->line);
+    if (size == 0 || out->line == 0)
+        return false;
+    end -= size;
+    size = number_behind(name, end, &line);
+    if (size > 0 && line > 0) { /* what was read was the column */
+        out->line = line;
+        end -= size;
+    }
+    for (open = end; open > 0 && name[open - 1] != '(' && name[open - 1] != ')';)
+        open--;
+    if (open < 3 || name[open - 1] != '(' || name[open - 2] != ' ')
+        return false;
+    out->length = end;
+    out->file = name + open;
+    out->file_length = end - open;
+    return memchr(out->file, '.', out->file_length) || memchr(out->file, '/', out->file_length);
+}

@@ -22,4 +22,15 @@
  * Never empty unless length is 0.  */
 size_t diff_name_key(const char *name, size_t length, bool ignore_templates, char *out);
 
+/* Profilers of interpreters write the line that was sampled into folded stacks, so that a function
+ * has as many names as lines: "run (src/app.py:12)", with a column "f (app.js:12:5)".  Lengths of
+ * what stands before, of the file, and the line.  False: it is no such name.  */
+struct diff_placed_name {
+    size_t length; /* of "run (src/app.py", which ")" makes the function's name */
+    const char *file;
+    size_t file_length;
+    unsigned line;
+};
+bool diff_name_place(const char *name, size_t length, struct diff_placed_name *out);
+
 #endif /* FXTDIFF_NAMES_H */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/fxtdiff/builder.h"
+#include "cmd/fxtdiff/names.h"
 #include "cmd/fxtdiff/readers.h"
 #include "libprofile/codec/files.h"
 
@@ -402,6 +403,28 @@ static void take_count(struct job *job, const struct profile_folded_count *count
     job->divisor = count->is_integer ? common_divisor(count->integer, job->divisor) : 1;
 }
 
+/* A frame of folded stacks: a name, in which a place may stand.  */
+static enum profile_status intern_frame(struct job *job, const struct profile_text *text,
+                                        struct profile_line *out)
+{
+    struct diff_placed_name placed;
+    enum profile_status status;
+    char *name;
+
+    *out = (struct profile_line){ .function = 0 };
+    if (!diff_name_place(text->bytes, text->length, &placed))
+        return intern(job, text->bytes, text->length, &out->function);
+    out->line = placed.line;
+    name = cli_allocate(placed.length + 1, 1);
+    memcpy(name, text->bytes, placed.length);
+    name[placed.length] = ')';
+    status = intern(job, name, placed.length + 1, &out->function);
+    free(name);
+    if (status == PROFILE_OK)
+        status = intern(job, placed.file, placed.file_length, &out->file);
+    return status;
+}
+
 static enum profile_status take_line(void *context, const struct profile_folded_line *line)
 {
     struct job *job = context;
@@ -415,10 +438,10 @@ static enum profile_status take_line(void *context, const struct profile_folded_
         return PROFILE_STOPPED;
     }
     for (size_t i = 0; i < line->frame_count && status == PROFILE_OK; i++) {
-        struct profile_line name = { .function = 0 };
+        struct profile_line name;
         profile_id frame;
 
-        status = intern(job, line->frames[i].bytes, line->frames[i].length, &name.function);
+        status = intern_frame(job, &line->frames[i], &name);
         if (status == PROFILE_OK)
             status = profile_stacks_named_frame(job->stacks, &name, 1, &frame, &job->error);
         if (status == PROFILE_OK)

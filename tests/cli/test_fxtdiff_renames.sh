@@ -53,6 +53,32 @@ for base in old bare; do
     grep -q ' self  *dearer RENAMED  *digest (was checksum)' out || fail "against a baseline of $base: $(cat out)"
 done
 
+# ---- Folded stacks of interpreters: a line in each name ----
+
+# python FILE NAME COST SHIFT: NAME has three hot lines, SHIFT lines below where they were
+python() {
+    {
+        for line in 20 23 29; do
+            echo "main (app.py:$((50 + $4)));$2 (src/app.py:$((line + $4))) $3"
+        done
+        echo "main (app.py:$((51 + $4)));load (src/app.py:$((5 + $4))) 4000"
+        echo "main (app.py:$((51 + $4)));load (src/app.py:$((9 + $4))) 4000"
+    } >"$1"
+}
+for i in 1 2 3 4; do
+    python py$i parse $((2000 + i)) 0
+    python moved$i parse $((2005 - i)) 7
+    python renamed$i read $((2005 - i)) 7
+    python dearer$i read $((2600 - i)) 7
+done
+run 0 fxtdiff --rows 0 py? -- moved?
+prints 'functions: 3'
+grep -q '~  *parse (src/app.py)  *src/app.py:27$' out || fail "lines moved: $(cat out)"
+run 0 fxtdiff --rows 0 py? -- renamed?
+grep -q 'RENAMED  *read (src/app.py) (was parse (src/app.py))' out || fail "lines moved, and it was renamed: $(cat out)"
+run 1 fxtdiff --rows 0 py? -- dearer?
+grep -q 'dearer RENAMED  *read (src/app.py) (was parse (src/app.py))' out || fail "dearer: $(cat out)"
+
 # ---- A program whose function was renamed and does more, built with line tables alone ----
 
 if ! sampler-capture cpu -o probe.fxt -- true 2>probe.err; then
