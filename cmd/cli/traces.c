@@ -53,12 +53,13 @@ static void add_file(struct files *files, char *path, const char *operand)
 
 /* ---- Directories ---- */
 
+/* Pipes among them would wait for somebody who writes.  */
 static int is_file_of(const char *dir, const char *name)
 {
     char *folder = cli_join(dir, "/");
     char *path = cli_join(folder, name);
     struct stat info;
-    bool is_file = name[0] != '.' && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    bool is_file = name[0] != '.' && stat(path, &info) == 0 && S_ISREG(info.st_mode);
 
     free(folder);
     free(path);

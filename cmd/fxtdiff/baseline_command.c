@@ -107,7 +107,7 @@ static struct diff_set *read_set(const struct work *work, struct diff_builder *b
         *status = CLI_ENVIRONMENT;
     } else if (set->run_count == 0 || (work->runs.count > 0 && set->side_runs[DIFF_NEW] == 0)) {
         cli_error("no runs");
-        *status = CLI_USAGE;
+        *status = *status == CLI_OK ? CLI_USAGE : *status;
         set = NULL;
     }
     return set;
@@ -321,7 +321,7 @@ static enum cli_exit check_file(const char *path)
 
 static enum cli_exit work_on(const struct work *work)
 {
-    size_t verb = cli_choice("baseline", work->verb, verbs);
+    size_t verb = cli_choice("what to do", work->verb, verbs);
     struct diff_builder *builder;
     enum cli_exit status;
 

@@ -157,8 +157,11 @@ struct diff_run *diff_begin_run(struct diff_builder *builder, enum diff_side sid
                                 const char *label)
 {
     struct diff_set *set = &builder->set;
+    const char *scratch = builder->reading->scratch;
     size_t count = set->run_count + 1;
 
+    if (scratch && strncmp(label, scratch, strlen(scratch)) == 0 && label[strlen(scratch)] == '/')
+        label += strlen(scratch) + 1;
     set->runs = diff_grow(set->runs, &builder->run_capacity, count, sizeof *set->runs);
     builder->raws = diff_grow(builder->raws, &builder->raw_capacity, count, sizeof *builder->raws);
     builder->raws[set->run_count] = (struct diff_raw){ .count = 0 };

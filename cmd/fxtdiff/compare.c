@@ -129,8 +129,9 @@ static const char *empty_run(struct diff_report *report)
 
     for (size_t i = 0; i < set->run_count; i++)
         if (!(set->runs[i].cost > 0) || !(set->runs[i].samples > 0))
-            return diff_report_text(report, "the %s run %s has no samples",
-                                    side_name(set->runs[i].side), set->runs[i].label);
+            return diff_report_text(report, "the %s run %s has no %s", side_name(set->runs[i].side),
+                                    set->runs[i].label,
+                                    set->runs[i].lacks ? set->runs[i].lacks : "samples");
     return NULL;
 }
 

@@ -67,6 +67,7 @@ struct diff_run {
     double cost;             /* in all: of the sample type */
     double samples;          /* from how many samples that was estimated */
     bool type_assumed;       /* it does not say of which type its values are */
+    const char *lacks;       /* what it has no samples of, and which instead; NULL: unknown */
     double left_out;         /* functions of at most this share, with callees, may be missing */
     struct diff_cost *costs; /* sorted by function, none twice */
     size_t cost_count;
@@ -136,7 +137,8 @@ struct diff_reading {
     struct cli_profiles profiles;
     const char *sample_type; /* --sample-type; NULL: as --metric and the input say */
     bool ignore_templates;
-    unsigned jobs; /* traces read at once; 0: as many as there are CPUs */
+    unsigned jobs;       /* traces read at once; 0: as many as there are CPUs */
+    const char *scratch; /* a folder that runs are shown without, for it will be gone; NULL: none */
 };
 
 struct diff_settings {

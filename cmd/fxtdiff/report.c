@@ -382,7 +382,7 @@ static enum profile_verdict judge_comparison(struct diff_report *report)
         diff_report_reason(report, "the total is %.1f %% dearer (p %s%s)", 100 * total->relative,
                            total->p < 0.001 ? "" : "= ", diff_probability(total->p, p));
     if (report->dearer_count > 0)
-        diff_report_reason(report, "%zu function%s dearer", report->dearer_count,
+        diff_report_reason(report, "%s function%s dearer", cli_grouped(report->dearer_count),
                            report->dearer_count == 1 ? " is" : "s are");
     if ((diff_total_is_dearer(report) && !report->total_suppressed) || report->dearer_count > 0)
         return PROFILE_VERDICT_FAIL;
@@ -477,6 +477,59 @@ enum cli_exit diff_report_exit(const struct diff_report *report)
 
 /* ---- Opening ---- */
 
+/* So much without names is said: a change in it is nobody's.  */
+#define UNNAMED_SHARE 0.05
+
+/* "[libc.so.6]", "[kernel]", "[anon]": what stands for code without names (stacks.c).  */
+static bool is_unnamed(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 2 && name[0] == '[' && name[length - 1] == ']';
+}
+
+/* Which share of a side's cost has no name, and of which function of that kind most is.  */
+static double unnamed_share(const struct diff_set *set, enum diff_side side, const char **most)
+{
+    double *costs = cli_allocate(set->function_count, sizeof *costs);
+    double all = 0, unnamed = 0, largest = 0;
+
+    for (size_t i = 0; i < set->run_count; i++) {
+        const struct diff_run *run = &set->runs[i];
+
+        for (size_t k = 0; k < run->cost_count && run->side == side; k++)
+            costs[run->costs[k].function] += run->costs[k].self;
+        all += run->side == side ? run->cost : 0;
+    }
+    for (size_t f = 0; f < set->function_count; f++) {
+        if (!is_unnamed(set->functions[f].name))
+            continue;
+        unnamed += costs[f];
+        if (costs[f] > largest) {
+            largest = costs[f];
+            *most = set->functions[f].name;
+        }
+    }
+    free(costs);
+    return all > 0 ? unnamed / all : 0;
+}
+
+static void note_unnamed(struct diff_report *report)
+{
+    static const char *const sides[] = { "the base", "the new runs" };
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const char *most = "";
+        double share = unnamed_share(report->set, (enum diff_side)side, &most);
+
+        if (share >= UNNAMED_SHARE)
+            diff_report_note(report,
+                             "%.1f %% of the cost of %s is in code without names, most in %s "
+                             "(--symbols)",
+                             100 * share, sides[side], most);
+    }
+}
+
 /* Cheaper by this much is more often a program that stopped at once than a better one.  */
 #define SUSPICIOUS_SAVING 0.9
 
@@ -496,6 +549,7 @@ static void add_notes(struct diff_report *report)
                          "the new runs cost %.2g %% of what those of the base did: was it the same "
                          "work?",
                          100 * (1 + report->comparison->total.relative));
+    note_unnamed(report);
     diff_note_environment(report);
 }
 

@@ -334,6 +334,8 @@ static int run(char **argv)
     watch_signals();
     status = make_folder(&job);
     if (status == CLI_OK) {
+        if (job.made)
+            job.settings.reading.scratch = job.dir;
         name_captures(&job);
         status = capture_all(&job);
     }

@@ -308,6 +308,24 @@ static void take_origin(struct diff_builder *builder, const struct job *job, str
     }
 }
 
+/* A CPU capture beside heap profiles is not empty.  */
+static const char *other_samples(struct diff_builder *builder, const struct profile *profile,
+                                 int kind)
+{
+    char text[80];
+    int length;
+
+    for (int k = 0; kind >= 0 && k < PROFILE_KINDS; k++) {
+        if (profile_sample_count(profile, (enum profile_kind)k) == 0)
+            continue;
+        length = snprintf(text, sizeof text, "%s samples, only %s",
+                          profile_kind_name((enum profile_kind)kind),
+                          profile_kind_name((enum profile_kind)k));
+        return diff_copy(builder, text, length < 0 ? 0 : (size_t)length);
+    }
+    return NULL;
+}
+
 static enum cli_exit add_run(struct diff_builder *builder, struct job *job)
 {
     struct diff_run *run = diff_begin_run(builder, job->side, job->label);
@@ -316,8 +334,10 @@ static enum cli_exit add_run(struct diff_builder *builder, struct job *job)
     int type;
 
     take_origin(builder, job, run);
-    if (kind < 0 || profile_sample_count(job->profile, (enum profile_kind)kind) == 0)
+    if (kind < 0 || profile_sample_count(job->profile, (enum profile_kind)kind) == 0) {
+        run->lacks = other_samples(builder, job->profile, kind);
         return CLI_OK; /* without samples: the report says so */
+    }
     builder->kind = kind;
     type = choose_type(builder, job, kind, &name);
     if (type < 0 || !diff_set_type(builder, name.type, name.unit))

@@ -99,7 +99,8 @@ says '--symbols: nowhere'
 mkdir base new
 cp base? base
 cp same? new
-run 0 fxtdiff base -- new
+mkfifo base/pipe # nobody writes there
+run 0 timeout 60 fxtdiff base -- new
 prints '6 + 6 runs'
 status=0
 # shellcheck disable=SC2002 # a pipe is what is asked for

@@ -45,6 +45,13 @@ cmp -s out one || fail "--jobs changes the JSON"
 grep -q '"builds":\["0102030405060708000000000000000000000000 \[kernel\]"\]' out || fail "no build ID in the environment"
 grep -q '"period_ns":"1000000"' out || fail "no period in the environment"
 
+# Without symbols there is one function, and no word on what got dearer in it.
+run 5 fxtdiff --no-symbolize base?.fxt -- new?.fxt
+prints 'note: 100.0 % of the cost of the base is in code without names, most in [kernel] (--symbols)'
+prints 'note: 100.0 % of the cost of the new runs is in code without names'
+compare 1 base?.fxt -- new?.fxt
+if grep -q 'without names' out; then fail "names are there: $(grep 'without names' out)"; fi
+
 # ---- The same as pprof and as folded stacks ----
 
 for i in 1 2 3 4 5; do
@@ -116,7 +123,7 @@ sed 's/000000$//' base1.folded >counts.folded
 compare 2 base?.pb.gz -- counts.folded
 says 'they cannot be of one sample type'
 compare 5 --profile heap base?.fxt -- new?.fxt
-prints 'the base run base1.fxt has no samples'
+prints 'the base run base1.fxt has no heap samples, only cpu'
 compare 5 --pid 1 base?.fxt -- new?.fxt
 prints 'has no samples'
 
@@ -138,5 +145,7 @@ status=0
 fxtdiff --sample-type alloc_space heap1.fxt heap2.fxt heap3.fxt heap4.fxt -- heap4.fxt heap3.fxt heap2.fxt heap1.fxt >out 2>err || status=$?
 [ $status -eq 5 ] || fail "heap: status $status: $(cat out err)" # its frames have no names: all is one function
 grep -q '^alloc_space per run: .* [KMG]iB -> ' out || fail "no bytes: $(head -n 3 out)"
+compare 5 heap1.fxt heap2.fxt heap3.fxt heap4.fxt -- new[1-4].fxt
+prints 'the new run new1.fxt has no heap samples, only cpu'
 
 finish

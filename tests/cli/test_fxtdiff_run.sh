@@ -80,6 +80,10 @@ export TMPDIR
 fxtdiff run -n 3 --warm-up 1 --base 'echo A >>order; ./spin' --new 'echo B >>order; ./spin' >out 2>err || :
 [ "$(tr -d '\n' <order)" = ABABBAAB ] || fail "order $(tr -d '\n' <order)"
 [ -z "$(ls turns)" ] || fail "temporary files are left: $(ls turns)"
+# Where they lay is nobody's business once they are gone.
+fxtdiff run -n 1 --warm-up 0 --json --base ./spin --new ./spin >out 2>err || :
+grep -q '"label":"base-1.fxt".*"label":"new-1.fxt"' out || fail "labels: $(grep -o '"label":"[^"]*"' out)"
+if grep -q "$TMPDIR" out; then fail "the temporary folder is shown: $(cat out)"; fi
 
 status=0
 fxtdiff run --base ./spin --new 'echo why >&2; exit 3' >out 2>err || status=$?
