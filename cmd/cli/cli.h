@@ -200,6 +200,9 @@ struct cli_output {
     unsigned char *buffer; /* CLI_OUTPUT_BYTES; who has much to write may put it there itself */
     size_t used;
     int failed; /* errno of the first failure */
+    /* Called once, before the first bytes leave, and may give fd another value; NULL: nothing.  */
+    void (*opens)(struct cli_output *output, void *context);
+    void *opens_context;
 };
 
 /* path "-" or NULL: stdout.  On failure a message was printed and the status is

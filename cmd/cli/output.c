@@ -74,6 +74,12 @@ enum cli_exit cli_output_append(struct cli_output *output, const char *path)
 
 static int write_all(struct cli_output *output, const unsigned char *bytes, size_t size)
 {
+    void (*opens)(struct cli_output * output, void *context) = output->opens;
+
+    if (size > 0 && opens) {
+        output->opens = NULL;
+        opens(output, output->opens_context);
+    }
     while (size > 0 && !output->failed) {
         ssize_t written = write(output->fd, bytes, size);
 

@@ -50,18 +50,16 @@ static _Noreturn void run_pager(const char *command, const int pipe_fds[2])
     _exit(127);
 }
 
-void pager_start(struct pager *pager, struct cli_output *output)
+static void open_pager(struct cli_output *output, void *context)
 {
-    const char *command = pager_command();
+    struct pager *pager = context;
     int fds[2];
 
-    *pager = (struct pager){ .pid = 0 };
-    if (!isatty(STDOUT_FILENO) || !*command || strcmp(command, "cat") == 0 ||
-        cli_output_flush(output) != 0 || pipe2(fds, O_CLOEXEC) != 0)
+    if (pipe2(fds, O_CLOEXEC) != 0)
         return;
     pager->pid = fork();
     if (pager->pid == 0)
-        run_pager(command, fds);
+        run_pager(pager_command(), fds);
     (void)close(fds[0]);
     if (pager->pid < 0) {
         (void)close(fds[1]);
@@ -72,13 +70,26 @@ void pager_start(struct pager *pager, struct cli_output *output)
     output->fd = fds[1];
 }
 
+void pager_start(struct pager *pager, struct cli_output *output)
+{
+    const char *command = pager_command();
+
+    *pager = (struct pager){ .pid = 0 };
+    if (!isatty(STDOUT_FILENO) || !*command || strcmp(command, "cat") == 0 ||
+        cli_output_flush(output) != 0)
+        return;
+    output->opens = open_pager;
+    output->opens_context = pager;
+}
+
 void pager_end(struct pager *pager, struct cli_output *output)
 {
     int status = 0;
 
+    (void)cli_output_flush(output);
+    output->opens = NULL;
     if (pager->pid == 0)
         return;
-    (void)cli_output_flush(output);
     (void)close(output->fd);
     output->fd = pager->saved_fd;
     if (output->failed == EPIPE) /* the user has seen enough */

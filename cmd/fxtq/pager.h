@@ -12,8 +12,11 @@ struct pager {
     int saved_fd;
 };
 
-/* Start one and let output write to it: $FXTQ_PAGER, $PAGER, or less.  Does nothing if stdout is no
- * terminal, or when the variable is empty or "cat".  */
+/* Let output write to one, which starts with the first bytes: $FXTQ_PAGER, $PAGER, or less.  Does
+ * nothing if stdout is no terminal, or when the variable is empty or "cat".
+ *
+ * Control-C while a statement has printed nothing yet is so for the statement alone: less would
+ * take it as a wish to stay.  */
 void pager_start(struct pager *pager, struct cli_output *output);
 
 /* Write what is buffered and wait until the user has seen it.  */

@@ -18,7 +18,7 @@ echo "</page>"
 EOF
 chmod +x page.sh
 python3 - "$PWD" <<'EOF' || fail "see above"
-import os, pty, re, select, signal, subprocess, sys, time
+import os, pty, re, select, shutil, signal, subprocess, sys, time
 work = sys.argv[1]
 has_libedit = "no libedit" not in subprocess.run(["fxtq", "--version"], capture_output=True, text=True).stdout
 
@@ -180,6 +180,17 @@ shell = Shell()
 shell.type(endless.replace("FROM r)", "FROM r WHERE n < 500000)") + "\n")
 time.sleep(0.1)
 assert shell.end("\x04") == 0
+
+# Control-C stops a statement that has printed nothing, and no pager waits to be left.
+if shutil.which("less"):
+    shell = Shell(PAGER="less")
+    shell.type(endless + "\n")
+    time.sleep(0.5)
+    shell.type("\x03")
+    shell.wait("fxtq: interrupted", 5)
+    shell.wait("fxtq> ", 5)
+    shell.line("SELECT 4;", "│ 4 │", "fxtq> ")
+    assert shell.end(".quit\n") == 0
 
 # A pager that ends early is no error.
 shell = Shell(FXTQ_PAGER="head -n 1")
