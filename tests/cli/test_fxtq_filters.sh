@@ -75,6 +75,10 @@ done
 fxtq flamegraph --tid 101 drawn.fxtq -o page.html 2>err || fail "flame graph of a thread: $(cat err)"
 refuse 'fxtq flamegraph: drawn.fxtq: samples of type alloc_space do not tell a thread' fxtq flamegraph --tid 101 --sample-type alloc_space drawn.fxtq -o no.html
 
+refuse 'fxtq flamegraph: --capture: the store has no capture 9' fxtq flamegraph --capture 9 drawn.fxtq -o no.html
+fxtq flamegraph --pid 99999 drawn.fxtq -o no.html 2>err || fail "a flame graph of nothing"
+grep -q 'no.html: 0 call sites: nothing passes the filters' err || fail "a flame graph of nothing: $(cat err)"
+
 # ---- Stacks, as pprof leaves them ----
 
 printf 'main;a;b 3\nx;main;c;main;d 5\nq;r 7\nmain 11\nmain;lib a;b;x 13\n' >o.folded

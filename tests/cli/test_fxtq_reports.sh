@@ -177,6 +177,9 @@ nothing "heap.fxtq: the store has no durations" slices heap.fxtq
 nothing "heap.fxtq: the store has no CPU samples" timeline heap.fxtq
 nothing "heap.fxtq: the store has neither CPU samples nor context switches" threads heap.fxtq
 nothing "run.fxtq: the store has no context switches" cpu --by wait run.fxtq
+nothing "spans.fxt: the store has no samples with stacks, but durations: report slices" top spans.fxt
+fxt2pprof -q --profile heap -o heap.pb.gz heap.fxt
+nothing "heap.pb.gz: the store has no allocations, but a profile of them: report top" heap heap.pb.gz
 nothing "run.fxtq: the store has no allocations" heap run.fxtq
 nothing "run.fxtq: nothing was lost, and nothing was odd" damage run.fxtq
 nothing "drawn.fxtq: nothing was lost, and nothing was odd" damage --capture 2 drawn.fxtq

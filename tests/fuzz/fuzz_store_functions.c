@@ -33,6 +33,7 @@ static const struct {
     { "SELECT f.level, t.depth FROM flamegraph AS f, call_tree AS t WHERE f.type = ? AND t.type = "
       "f.label LIMIT 20",
       1 },
+    { "SELECT count(leaf(id, ?, ?, ?)) FROM callsite", 3 },
 };
 
 #define CALLS (sizeof calls / sizeof *calls)

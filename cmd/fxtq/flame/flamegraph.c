@@ -335,7 +335,10 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
     if (status == CLI_OK)
         status = write_page(settings, types, page, title ? title : settings->path);
     if (status == CLI_OK && strcmp(settings->output, "-") != 0)
-        cli_note("%s: %s call sites", settings->output, cli_grouped(flame_page_nodes(page) - 1));
+        cli_note("%s: %s call sites%s", settings->output, cli_grouped(flame_page_nodes(page) - 1),
+                 flame_page_nodes(page) <= 1 && settings->filters.given
+                     ? ": nothing passes the filters"
+                     : "");
     free(title);
     flame_page_close(page);
     return status;
@@ -344,8 +347,11 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
 static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 *before)
 {
     struct types types = { .count = 0 }, others = { .count = 0 };
-    enum cli_exit status = find_types(&settings->filters, db, settings->path, &types);
+    struct filters filters = settings->filters; /* each store has its own times */
+    enum cli_exit status = filters_resolve(&filters, db);
 
+    if (status == CLI_OK)
+        status = find_types(&settings->filters, db, settings->path, &types);
     if (status == CLI_OK)
         keep_filtered(settings, db, &types);
     if (status == CLI_OK && before) {

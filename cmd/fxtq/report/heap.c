@@ -128,8 +128,13 @@ static const struct report_column *write_heap(const struct request *request, str
 
 static const char *lacks_heap(const struct request *request)
 {
-    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM heap_event)") ? NULL
-                                                                              : "no allocations";
+    if (request_finds(request, "SELECT EXISTS (SELECT 1 FROM heap_event)"))
+        return NULL;
+    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM profile_type AS p JOIN sample_type "
+                                  "AS t ON t.id = p.sample_type_id WHERE t.type IN "
+                                  "('inuse_space', 'alloc_space'))")
+               ? "no allocations, but a profile of them: report top"
+               : "no allocations";
 }
 
 #define OF_CAPTURE "JOIN process AS p ON p.id = h.upid WHERE ?1 IN (0, p.capture_id)"

@@ -238,7 +238,11 @@ static const struct report_column *write_top(const struct request *request, stru
 /* Of what --sample-type chose.  */
 static const char *lacks_stacks(const struct request *request)
 {
-    return request->type ? NULL : "no samples with stacks";
+    if (request->type)
+        return NULL;
+    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM slice_data WHERE instant = 0)")
+               ? "no samples with stacks, but durations: report slices"
+               : "no samples with stacks";
 }
 
 const struct report report_top = {
