@@ -52,16 +52,16 @@ END_TEST
 
 START_TEST(clamps_intervals)
 {
-    struct poisson small = { .state = 3, .mean = 1 };
+    struct poisson poisson = { .state = 3, .mean = POISSON_SMALL };
     bool least = false, most = false;
 
     for (int i = 0; i < 1000000; i++) {
-        uint64_t interval = poisson_interval(&small);
+        uint64_t interval = poisson_interval(&poisson);
 
         ck_assert_uint_ge(interval, 8);
-        ck_assert_uint_le(interval, 20);
+        ck_assert_uint_le(interval, 20 * POISSON_SMALL);
         least |= interval == 8;
-        most |= interval > 12;
+        most |= interval > 12 * POISSON_SMALL;
     }
     ck_assert(least && most);
 }
@@ -69,13 +69,30 @@ END_TEST
 
 /* An allocation of a size is sampled with probability 1 - exp(-size / mean), whatever came
  * before.  */
-static const uint64_t sizes[] = { 1000, 16384, 131072, 400000, 100 << 20 };
+static const struct {
+    uint64_t mean, size;
+} sampled_sizes[] = {
+    { 131072, 1000 },
+    { 131072, 16384 },
+    { 131072, 131072 },
+    { 131072, 400000 },
+    { 131072, 100 << 20 },
+    /* Small means have no least interval.  */
+    { 1, 1 },
+    { 1, 2 },
+    { 8, 1 },
+    { 8, 8 },
+    { 16, 24 },
+    { 64, 1 },
+    { 64, 24 },
+    { 1000, 7 },
+};
 
 START_TEST(samples_with_the_probability_of_the_theory)
 {
-    struct poisson poisson = { .state = 11, .mean = 131072 };
-    uint64_t left = poisson_interval(&poisson), size = sizes[_i];
-    double p = -expm1(-(double)size / 131072);
+    struct poisson poisson = { .state = 11, .mean = sampled_sizes[_i].mean };
+    uint64_t left = poisson_interval(&poisson), size = sampled_sizes[_i].size;
+    double p = -expm1(-(double)size / (double)poisson.mean);
     int n = size > 1000000 ? 2000 : 400000, sampled = 0;
 
     for (int i = 0; i < n; i++) {
@@ -95,7 +112,7 @@ START_TEST(skips_over_huge_allocations_in_no_time)
     struct poisson poisson = { .state = 5, .mean = 1 };
     uint64_t left = poisson_skip(&poisson, 0, UINT64_MAX);
 
-    ck_assert_uint_le(left, 20);
+    ck_assert_uint_le(left, 21);
 }
 END_TEST
 
@@ -229,7 +246,7 @@ int main(void)
     tcase_add_test(tcase, draws_exponential_intervals);
     tcase_add_test(tcase, clamps_intervals);
     tcase_add_loop_test(tcase, samples_with_the_probability_of_the_theory, 0,
-                        (int)(sizeof sizes / sizeof *sizes));
+                        (int)(sizeof sampled_sizes / sizeof *sampled_sizes));
     tcase_add_test(tcase, skips_over_huge_allocations_in_no_time);
     tcase_add_test(tcase, knows_what_is_in_it_and_little_else);
     tcase_add_test(tcase, replaces_a_block_at_the_same_address);

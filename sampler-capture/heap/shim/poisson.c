@@ -46,6 +46,8 @@ uint64_t poisson_interval(struct poisson *poisson)
 
     if (interval > 20 * mean)
         interval = 20 * mean;
+    if (poisson->mean < POISSON_SMALL) /* more than k with the probability exp(-k / mean) */
+        return 1 + (uint64_t)interval;
     return interval < 8 ? 8 : (uint64_t)interval;
 }
 
@@ -56,10 +58,12 @@ uint64_t poisson_interval(struct poisson *poisson)
 uint64_t poisson_skip(struct poisson *poisson, uint64_t left, uint64_t size)
 {
     uint64_t spill = size - left, sum = 0;
+    /* The protocol's way lets a point on an allocation's end count for the next one.  */
+    bool ends_count = poisson->mean >= POISSON_SMALL;
 
     for (int i = 0; i < MAX_DRAWS; i++) {
         sum += poisson_interval(poisson); /* at most 64 * 20 * 2^40 */
-        if (sum >= spill)
+        if (sum > spill || (sum == spill && ends_count))
             return sum - spill;
     }
     return poisson_interval(poisson);

@@ -17,8 +17,12 @@ struct poisson {
 /* The next number of the generator (splitmix64): all 64 bits are random.  */
 uint64_t poisson_random(struct poisson *poisson);
 
-/* Bytes to the next point: -ln(1-u) times the mean for a random u in [0, 1), at least 8 and at most
- * 20 times the mean (8, if that is less), cut to an integer.  */
+/* Below that each byte is a point with the same probability, so that no estimate is biased.  The
+ * protocol's least interval and rounding bias by about 8 / mean, which does not matter above.  */
+#define POISSON_SMALL 4096
+
+/* Bytes to the next point: -ln(1-u) times the mean for a random u in [0, 1), at most 20 times the
+ * mean, at least 8, cut to an integer.  Of a small mean it is the next integer, from 1 on.  */
 uint64_t poisson_interval(struct poisson *poisson);
 
 /* An allocation of size bytes covers the next point, which is left <= size bytes away: bytes from
