@@ -244,6 +244,29 @@ START_TEST(work_that_moves_inside_a_file_is_no_failure)
 }
 END_TEST
 
+/* What 0 loses, 1 wins, and half as much again: one was deleted, and another that does its work is
+ * dearer.  */
+START_TEST(work_that_got_dearer_as_it_moved_is_a_failure)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+    uint32_t group[FUNCTIONS] = { 0, 0, 1, PROFILE_NO_GROUP };
+
+    set_up(&fixture);
+    set_self(&fixture, 0, 80, 0);
+    set_self(&fixture, 1, 0, 120);
+    fixture.input.group = group;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
+    profile_comparison_free(comparison);
+
+    set_self(&fixture, 1, 0, 81); /* as dear as it was */
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
 static bool steady_callers(void *context, size_t function, double *row)
 {
     (void)function;
@@ -596,6 +619,7 @@ int main(void)
     tcase_add_test(tcase, others_are_not_blamed_when_one_function_disappears);
     tcase_add_test(tcase, a_function_that_is_new_is_found);
     tcase_add_test(tcase, work_that_moves_inside_a_file_is_no_failure);
+    tcase_add_test(tcase, work_that_got_dearer_as_it_moved_is_a_failure);
     tcase_add_test(tcase, steady_callers_clear_a_function);
     tcase_add_test(tcase, callers_that_grew_with_a_function_do_not_clear_it);
     tcase_add_test(tcase, what_was_inlined_is_no_failure);

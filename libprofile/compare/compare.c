@@ -118,7 +118,7 @@ static enum profile_status fill(const struct profile_compare_input *input,
     if (status == PROFILE_OK && comparison->degrees_of_freedom > 0)
         comparison->t_95 = compare_t_quantile(0.975, comparison->degrees_of_freedom);
     if (status == PROFILE_OK)
-        status = compare_find_moved(input, comparison, error);
+        status = compare_find_moved(input, options, comparison, error);
     if (status != PROFILE_OK)
         return status;
     count_flags(comparison);

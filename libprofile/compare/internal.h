@@ -68,6 +68,7 @@ enum profile_status compare_functions(const struct profile_compare_input *input,
 
 /* Turn DEARER into MOVED where the data say that the work only moved (section 3.5).  */
 enum profile_status compare_find_moved(const struct profile_compare_input *input,
+                                       const struct profile_compare_options *options,
                                        struct profile_comparison *comparison,
                                        struct profile_error *error);
 

@@ -12,6 +12,7 @@
 
 struct look {
     const struct profile_compare_input *input;
+    const struct profile_compare_options *options;
     size_t runs;
     double *row;
 };
@@ -53,13 +54,17 @@ static double undiluted(double growth, double share)
 
 /* Whether what is in look->row grew by less than half of what the function did, and the data rule
  * out that it grew by as much; function_growth is undiluted.  A sum that is most of the program
- * proves nothing: its share can hardly grow.  */
+ * proves nothing: its share can hardly grow.  Nor does one that provably grew by as many points as
+ * a finding needs: there the work moved, and got dearer on the way.  */
 static bool did_not_grow(const struct look *look, double function_growth)
 {
     struct growth sum = growth_of(look);
     double df = (double)look->runs - 2;
-    double most = sum.change + compare_t_quantile(0.95, df) * sum.error;
+    double margin = compare_t_quantile(0.95, df) * sum.error;
+    double most = sum.change + margin, least = sum.change - margin;
 
+    if (least > 0 && least >= look->options->min_share)
+        return false;
     return sum.share <= 0.5 && undiluted(sum.change, sum.share) < function_growth / 2 &&
            undiluted(most, sum.share) < function_growth;
 }
@@ -113,10 +118,13 @@ static void judge(const struct look *look, size_t function, struct profile_funct
 }
 
 enum profile_status compare_find_moved(const struct profile_compare_input *input,
+                                       const struct profile_compare_options *options,
                                        struct profile_comparison *comparison,
                                        struct profile_error *error)
 {
-    struct look look = { .input = input, .runs = input->base_runs + input->new_runs };
+    struct look look = { .input = input,
+                         .options = options,
+                         .runs = input->base_runs + input->new_runs };
 
     if (input->base_runs < 2 || input->new_runs < 2)
         return PROFILE_OK;
