@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/width.h"
 #include "cmd/fxtdiff/format.h"
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
@@ -41,41 +42,22 @@ static const char *paint(const struct page *page, enum paint how)
     return page->colour ? escapes[how] : "";
 }
 
-static size_t width_of(const char *text)
-{
-    size_t width = 0;
-
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
-/* The first width characters.  */
-static int bytes_of(const char *text, size_t width)
-{
-    const char *at = text;
-
-    while (*at && width > 0) {
-        at++;
-        while (((unsigned char)*at & 0xc0) == 0x80)
-            at++;
-        width--;
-    }
-    return (int)(at - text);
-}
-
 /* The width of the word at text, and of the escapes in it nothing.  A percentage keeps its sign:
  * "5.0 %" is one word.  */
 static size_t word_width(const char *text, const char **end)
 {
     size_t width = 0;
 
-    for (; *text && (*text != ' ' || text[1] == '%'); text++) {
+    while (*text && (*text != ' ' || text[1] == '%')) {
+        size_t columns = 0;
+
         if (*text == '\033') {
             text += strcspn(text, "m");
+            text += *text != '\0';
             continue;
         }
-        width += ((unsigned char)*text & 0xc0) != 0x80;
+        text += width_character(text, strnlen(text, 4), &columns);
+        width += columns;
     }
     *end = text;
     return width;
@@ -189,15 +171,12 @@ static void put_row(const struct page *page, const struct diff_row *row, const c
     double half = (interval[1] - interval[0]) / 2;
     char relative[32], q[32], spread[32] = "";
     char *place = diff_row_place(row);
-    size_t width = width_of(name), shown = width;
-    int tail = 0;
+    size_t length = strlen(name), width = width_text(name, length), head = length, tail = 0;
 
     if (half > 0 && isfinite(half))
         (void)snprintf(spread, sizeof spread, "\xc2\xb1%.2f", 100 * half);
-    if (page->columns && width > names) {
-        shown = names - 2;
-        tail = 2;
-    }
+    if (page->columns)
+        width_cut(name, length, names, &head, &tail);
     if (layout->base)
         diff_print(page->output, "%7.2f%% ", 100 * change->base_share);
     diff_print(page->output, "%7.2f%%  %+7.2f ", 100 * change->new_share,
@@ -208,11 +187,12 @@ static void put_row(const struct page *page, const struct diff_row *row, const c
     if (layout->test)
         diff_print(page->output, "%6s  %-5s  ",
                    change->tested ? diff_probability(change->q, q) : "", family);
-    diff_print(page->output, "%s%-*s%s  %.*s%s", paint(page, paint_of(row)), (int)marks,
-               diff_row_mark(row), paint(page, PLAIN), bytes_of(name, shown), name,
-               tail ? ".." : "");
+    diff_print(page->output, "%s%-*s%s  %.*s%s%s", paint(page, paint_of(row)), (int)marks,
+               diff_row_mark(row), paint(page, PLAIN), (int)head, name,
+               head < length ? "\xe2\x80\xa6" : "", head < length ? name + length - tail : "");
     if (*place &&
-        (!page->columns || layout->width + marks + names + 2 + width_of(place) <= page->columns))
+        (!page->columns ||
+         layout->width + marks + names + 2 + width_text(place, strlen(place)) <= page->columns))
         diff_print(page->output, "%*s  %s", width < names ? (int)(names - width) : 0, "", place);
     diff_print(page->output, "\n");
     free(place);
@@ -236,7 +216,7 @@ static size_t names_width(struct page *page, char **names, size_t count, size_t 
     size_t numbers, room, widest = 0;
 
     for (size_t i = 0; i < count; i++) {
-        size_t width = width_of(names[i]);
+        size_t width = width_text(names[i], strlen(names[i]));
 
         /* Where nothing is cut, a longer name moves its own place only.  */
         if (width > widest && (page->columns || width <= 48))

@@ -111,7 +111,7 @@ prints '6 + 4 runs'
 # ---- As wide as the terminal ----
 
 cat >terminal.py <<'END'
-import fcntl, os, pty, re, struct, sys, termios
+import fcntl, os, pty, re, struct, sys, termios, unicodedata
 columns, command = int(sys.argv[1]), sys.argv[2:]
 pid, master = pty.fork()
 if pid == 0:
@@ -133,18 +133,22 @@ shown = text.decode().replace("\r\n", "\n")
 assert "\033[31m" in shown, "no colour"
 plain = re.sub("\033\\[[0-9;]*m", "", shown)
 for line in plain.splitlines():
-    assert len(line) <= columns or " " not in line.strip(), (columns, line)  # one word may be longer
+    width = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+    assert width <= columns or " " not in line.strip(), (columns, line)  # one word may be longer
 print(plain, end="")
 END
 for i in 1 2 3 4 5 6; do
-    sed 's/hot/a_function_with_quite_a_long_name_that_is_cut_somewhere_in_the_middle_of_itself/' base$i >lbase$i
-    sed 's/hot/a_function_with_quite_a_long_name_that_is_cut_somewhere_in_the_middle_of_itself/' dear$i >ldear$i
+    for side in base dear; do
+        sed -e 's/hot/a_function_with_quite_a_long_name_that_is_cut_somewhere_in_the_middle_of_itself/' \
+            -e 's/io/読み込み関数の名前はとても長いのでどこかで切られますが最後も見えます/' $side$i >l$side$i
+    done
 done
 printf 'function fresh until 2030-01-01: a reason that takes more than one line of a narrow terminal to give\n' >why
 printf 'function a_function_with_quite_a_long_name* self < 5%%\n' >limits
 for columns in 60 80 120 200; do
     python3 terminal.py $columns fxtdiff --suppressions why --today 2029-01-01 --budget limits lbase? -- ldear? >out 2>err || fail "$columns columns: $(tail -n 1 err)"
-    grep -q 'dearer  *a_func' out || fail "$columns columns: no name: $(cat out)"
+    grep -q 'dearer  *a_func[^ ]*self\( \|$\)' out || fail "$columns columns: neither beginning nor end of a name: $(cat out)"
+    grep -q ' 読[^ ]*す$' out || fail "$columns columns: no wide name: $(cat out)"
 done
 
 # ---- JSON and Markdown ----
