@@ -148,7 +148,8 @@ static enum store_status choose_of_profile(struct export *export, struct export_
         "SELECT p.sample_type_id FROM main.profile_type AS p JOIN main.sample_type AS t "
         "ON t.id = p.sample_type_id WHERE ?1 = 0 OR p.capture_id = ?1 ORDER BY CASE t.type "
         "WHEN 'cpu' THEN 0 WHEN 'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 "
-        "WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 ELSE 5 END, p.is_default DESC, t.id LIMIT 1",
+        "WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 ELSE 5 END, t.id > 4, p.is_default DESC, t.id "
+        "LIMIT 1",
         export->filter.capture, 0, 0, &out->id);
 }
 

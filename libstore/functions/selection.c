@@ -236,28 +236,36 @@ static bool type_is(const char *wanted, const char *type, const char *unit)
 static const char TYPES[] =
     "SELECT id, type, unit FROM main.sample_type ORDER BY CASE type WHEN 'cpu' THEN 0 WHEN "
     "'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 "
-    "ELSE 5 END, coalesce((SELECT max(is_default) FROM main.profile_type AS p "
+    "ELSE 5 END, id > 4, coalesce((SELECT max(is_default) FROM main.profile_type AS p "
     "WHERE p.sample_type_id = sample_type.id), 0) DESC, id";
 
+static void take_type(struct job *job, sqlite3_int64 id, const char *type, const char *unit)
+{
+    job->type_id = id;
+    (void)sqlite3_snprintf((int)sizeof job->type, job->type, "%s", type);
+    (void)sqlite3_snprintf((int)sizeof job->unit, job->unit, "%s", unit);
+}
+
+/* The first that there are samples of; one that was asked for also without.  */
 static int choose_type(struct job *job)
 {
     const char *wanted = job->selection->type;
     sqlite3_stmt *statement;
     int code = sqlite3_prepare_v2(job->db, TYPES, -1, &statement, NULL);
     int found = code;
+    bool done = false;
 
-    while (found == SQLITE_OK && job->type_id == 0 &&
-           (code = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (found == SQLITE_OK && !done && (code = sqlite3_step(statement)) == SQLITE_ROW) {
         const char *type = (const char *)sqlite3_column_text(statement, 1);
         const char *unit = (const char *)sqlite3_column_text(statement, 2);
         sqlite3_int64 id = sqlite3_column_int64(statement, 0);
 
         if (!type || !unit) {
             found = SQLITE_NOMEM;
-        } else if (wanted ? type_is(wanted, type, unit) : has_sums(job, id, &found)) {
-            job->type_id = id;
-            (void)sqlite3_snprintf((int)sizeof job->type, job->type, "%s", type);
-            (void)sqlite3_snprintf((int)sizeof job->unit, job->unit, "%s", unit);
+        } else if (!wanted || type_is(wanted, type, unit)) {
+            done = has_sums(job, id, &found);
+            if (done || (wanted && job->type_id == 0))
+                take_type(job, id, type, unit);
         }
     }
     (void)sqlite3_finalize(statement);

@@ -70,6 +70,28 @@ for report in top heap threads cpu slices timeline; do
     fxtq report $report --pid 1 --comm x empty.fxtq >out 2>err || fail "$report of an empty store: $(cat err)"
 done
 
+# ---- Two types of one name ----
+
+# What traces count and a profile counts has one name and two units: each is what it is.
+cat >work.txt <<'EOF'
+sample_type { type: 1 unit: 2 } sample { location_id: 1 value: 5 label { key: 5 num: 77 } label { key: 6 num: 78 } } sample { location_id: 1 value: 7 }
+location { id: 1 line { function_id: 1 line: 3 } } function { id: 1 name: 3 filename: 4 }
+string_table: "" string_table: "cpu" string_table: "count" string_table: "work" string_table: "w.c" string_table: "pid" string_table: "tid"
+EOF
+protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto <work.txt >work.pb
+cp drawn.fxtq units.fxtq
+fxtq import -q work.pb -o units.fxtq
+fxtq report top --json drawn.fxtq >want
+fxtq report top --json units.fxtq >got
+cmp -s got want || fail "the type of a profile is shown before that of traces"
+sum() { # sum OPTION...: of column self
+    fxtq report top --json "$@" units.fxtq | python3 -c 'import json, sys; print(sum(int(json.loads(l)["self"]) for l in sys.stdin))'
+}
+[ "$(sum --sample-type cpu/count) $(sum --capture 3) $(sum --capture 3 --sample-type cpu --by process)" = "12 12 12" ] || fail "cpu/count"
+[ "$(sum --sample-type cpu/count --tid 78) $(sum --capture 3 --by thread)" = "5 5" ] || fail "cpu/count of a thread"
+[ "$(fxtq report top --sample-type cpu/count --tid 78 --sql units.fxtq | sqlite3 units.fxtq | cut -d '|' -f 1)" = 5 ] || fail "cpu/count of a thread, as SQL"
+refuse 'fxtq report: samples of type cpu do not tell a CPU' fxtq report top --sample-type cpu/count --cpu 1 units.fxtq
+
 # ---- Flame graphs show the types that tell what is asked ----
 
 fxtq flamegraph --tid 101 drawn.fxtq -o page.html 2>err || fail "flame graph of a thread: $(cat err)"

@@ -65,7 +65,8 @@ short() { # short COMMAND...: with each of its allocations failing, late ones no
 }
 prepare() { :; }
 check() { :; }
-for report in top tree 'callers .' 'callees .' heap threads cpu slices timeline damage; do
+for report in top tree 'callers .' 'callees .' heap threads cpu slices timeline damage 'heap --by function --hide std --show-from walk' \
+    'timeline --hide .' 'threads --cpu 1' 'slices --cpu 1' 'top --tid 101 --sql'; do
     # shellcheck disable=SC2086 # callers takes a pattern
     short fxtq report $report drawn.fxtq
 done
@@ -74,6 +75,7 @@ for format in box csv json markdown html; do
 done
 short fxtq coverage drawn.fxtq
 short fxtq flamegraph drawn.fxtq -o -
+short fxtq flamegraph --tid 101 drawn.fxtq -o -
 short fxtq more.fxt "SELECT count(*) FROM cpu_sample"
 
 # What is written to.

@@ -217,8 +217,10 @@ static enum cli_exit take_walk(const struct settings *settings, sqlite3 *db, con
     return code == SQLITE_DONE ? CLI_OK : fail(path, db);
 }
 
-/* Whether samples of the type tell what filters ask for.  */
-static bool can_filter(const struct filters *filters, sqlite3 *db, const char *type)
+/* *out: whether samples of the type tell what filters ask for; true also for what is wrong with
+ * them otherwise, which is said later.  */
+static enum cli_exit can_filter(const struct filters *filters, sqlite3 *db, const char *path,
+                                const char *type, bool *out)
 {
     struct filters of_type = *filters;
     sqlite3_stmt *row = NULL;
@@ -231,26 +233,30 @@ static bool can_filter(const struct filters *filters, sqlite3 *db, const char *t
         code = sqlite3_step(row);
     }
     (void)sqlite3_finalize(row);
-    return code != SQLITE_ERROR; /* anything else shows again */
+    *out = code != SQLITE_ERROR;
+    return code == SQLITE_ROW || code == SQLITE_DONE || code == SQLITE_ERROR ? CLI_OK
+                                                                             : fail(path, db);
 }
 
 /* Leave out the types that tell no thread, CPU or time where filters ask for one, but for the one
- * that is wanted, and unless none is left: these say why.  */
-static void keep_filtered(const struct settings *settings, sqlite3 *db, struct types *types)
+ * that is wanted, and unless none is left: these say why.  filters are resolved.  */
+static enum cli_exit keep_filtered(const struct settings *settings, const struct filters *filters,
+                                   sqlite3 *db, struct types *types)
 {
-    struct filters filters = settings->filters;
+    enum cli_exit status = CLI_OK;
     size_t kept = 0;
 
-    if (types->count < 2 || !(filters.given & (FILTER_TIME | FILTER_THREAD | FILTER_CPU)) ||
-        filters_resolve(&filters, db) != CLI_OK)
-        return;
+    if (types->count < 2 || !(filters->given & (FILTER_TIME | FILTER_THREAD | FILTER_CPU)))
+        return CLI_OK;
     for (size_t i = 0; i < types->count; i++) {
         struct type type = types->items[i];
         char *start = cli_join(type.name, "/");
         char *name = cli_join(start, type.unit);
-        bool last = kept == 0 && i + 1 == types->count;
+        bool keep = true;
 
-        if (is_wanted(settings, &type) || can_filter(&filters, db, name) || last) {
+        if (status == CLI_OK && !is_wanted(settings, &type) && (kept > 0 || i + 1 < types->count))
+            status = can_filter(filters, db, settings->path, name, &keep);
+        if (keep) {
             types->items[kept++] = type;
         } else {
             free(type.name);
@@ -260,6 +266,7 @@ static void keep_filtered(const struct settings *settings, sqlite3 *db, struct t
         free(name);
     }
     types->count = kept;
+    return status;
 }
 
 /* All types of a store, into every stride-th column from first on.  */
@@ -282,22 +289,24 @@ static enum cli_exit take_store(const struct settings *settings, sqlite3 *db, co
 
 /* ---- The page ---- */
 
-/* The command of the first capture that is meant; NULL: unknown.  */
-static char *find_command(const struct filters *filters, sqlite3 *db)
+/* *out: the command of the first capture that is meant; NULL: unknown.  */
+static enum cli_exit find_command(const struct settings *settings, sqlite3 *db, char **out)
 {
     sqlite3_stmt *row = NULL;
-    char *result = NULL;
+    int code = sqlite3_prepare_v2(db,
+                                  "SELECT coalesce(command, name) FROM main.capture WHERE :capture "
+                                  "IS NULL OR id = :capture ORDER BY id LIMIT 1",
+                                  -1, &row, NULL);
 
-    if (sqlite3_prepare_v2(db,
-                           "SELECT coalesce(command, name) FROM main.capture WHERE :capture IS "
-                           "NULL OR id = :capture ORDER BY id LIMIT 1",
-                           -1, &row, NULL) == SQLITE_OK) {
-        filters_bind(filters, row);
-        if (sqlite3_step(row) == SQLITE_ROW)
-            result = copy_column(row, 0);
+    *out = NULL;
+    if (code == SQLITE_OK) {
+        filters_bind(&settings->filters, row);
+        code = sqlite3_step(row);
     }
+    if (code == SQLITE_ROW)
+        *out = copy_column(row, 0);
     (void)sqlite3_finalize(row);
-    return result;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? CLI_OK : fail(settings->path, db);
 }
 
 static enum cli_exit write_page(const struct settings *settings, const struct types *types,
@@ -324,11 +333,14 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
 {
     size_t stride = before ? 2 : 1;
     struct flame_page *page = flame_page_open(types->count * stride);
-    char *title = settings->title ? cli_join(settings->title, "")
-                                  : find_command(&settings->filters, db);
+    char *title = NULL;
     enum cli_exit status = CLI_OK;
 
-    if (before)
+    if (settings->title)
+        title = cli_join(settings->title, "");
+    else
+        status = find_command(settings, db, &title);
+    if (status == CLI_OK && before)
         status = take_store(settings, before, settings->diff, types, page, 0, stride);
     if (status == CLI_OK)
         status = take_store(settings, db, settings->path, types, page, stride - 1, stride);
@@ -353,7 +365,7 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
     if (status == CLI_OK)
         status = find_types(&settings->filters, db, settings->path, &types);
     if (status == CLI_OK)
-        keep_filtered(settings, db, &types);
+        status = keep_filtered(settings, &filters, db, &types);
     if (status == CLI_OK && before) {
         status = find_types(&settings->filters, before, settings->diff, &others);
         keep_common(&types, &others);

@@ -185,7 +185,7 @@ static void check_filters(const struct settings *settings, sqlite3 *db)
     for (; refusal && refusal->filters; refusal++)
         if ((request->filters.given & refusal->filters) &&
             (!refusal->by || (request->by && strcmp(refusal->by, request->by) == 0)) &&
-            (db ? refusal->sql && request_finds(request, refusal->sql) : !refusal->sql))
+            (db ? refusal->sql && request_is_refused(request, refusal) : !refusal->sql))
             cli_usage_error("%s: %s", filters_given_name(&request->filters, refusal->filters),
                             refusal->why);
 }
@@ -214,16 +214,17 @@ static void check_options(struct settings *settings)
 
 /* ---- What the store tells before ---- */
 
+/* As the SQL functions choose it.  */
+#define HAS_SUMS                                                                          \
+    "EXISTS (SELECT 1 FROM capture AS c WHERE ?2 IN (0, c.id) AND EXISTS (SELECT 1 FROM " \
+    "callsite_sum WHERE capture_id = c.id AND sample_type_id = t.id))"
+
 static const char TYPES[] =
     "SELECT t.type, t.unit, EXISTS (SELECT 1 FROM callsite_sum WHERE sample_type_id = t.id AND "
-    "value "
-    "IS NOT NULL) FROM sample_type AS t WHERE (?1 IS NULL AND EXISTS (SELECT 1 FROM capture AS c "
-    "WHERE ?2 IN (0, c.id) AND EXISTS (SELECT 1 FROM callsite_sum WHERE capture_id = c.id AND "
-    "sample_type_id = t.id))) OR t.type = ?1 OR t.type || '/' || t.unit = ?1 ORDER BY CASE type "
-    "WHEN "
-    "'cpu' THEN 0 WHEN 'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 "
-    "WHEN "
-    "'wall' THEN 4 ELSE 5 END, coalesce((SELECT max(is_default) FROM profile_type AS p WHERE "
+    "value IS NOT NULL) FROM sample_type AS t WHERE (?1 IS NULL AND " HAS_SUMS ") OR t.type = ?1 "
+    "OR t.type || '/' || t.unit = ?1 ORDER BY " HAS_SUMS " DESC, CASE type WHEN 'cpu' THEN 0 WHEN "
+    "'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 "
+    "ELSE 5 END, t.id > 4, coalesce((SELECT max(is_default) FROM profile_type AS p WHERE "
     "p.sample_type_id = t.id), 0) DESC, id LIMIT 1";
 
 /* The sample type: what was asked for, or the first there is.  */
@@ -628,7 +629,7 @@ static void add_refusal(struct text *text, const struct report_refusal *refusal)
         { FILTER_CPU, " --cpu" },
     };
 
-    text_adds(text, refusal->filters == FILTER_ALL ? "            none" : "            not");
+    text_adds(text, refusal->filters == FILTER_ALL ? "            no filters" : "            not");
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         if (refusal->filters != FILTER_ALL && (refusal->filters & filters[i].bit))
             text_adds(text, filters[i].names);

@@ -122,6 +122,9 @@ void request_add_samples(const struct request *request, struct text *sql, bool t
  * again when the report runs.  */
 bool request_finds(const struct request *request, const char *sql);
 
+/* Whether the refusal's query says so.  False, likewise, when it fails.  */
+bool request_is_refused(const struct request *request, const struct report_refusal *refusal);
+
 /* ---- Numbers for people (print.c) ---- */
 
 void print_duration(struct text *text, double ns);

@@ -168,15 +168,28 @@ void request_add_samples(const struct request *request, struct text *sql, bool t
     add_profile_samples(request, sql, threads);
 }
 
-bool request_finds(const struct request *request, const char *sql)
+/* ---- Questions to the store ---- */
+
+static bool ask(const struct request *request, const char *sql, bool otherwise)
 {
     sqlite3_stmt *statement = NULL;
-    bool found = sqlite3_prepare_v2(request->db, sql, -1, &statement, NULL) != SQLITE_OK;
+    bool answer = otherwise;
+    int code = sqlite3_prepare_v2(request->db, sql, -1, &statement, NULL);
 
-    if (!found && sqlite3_bind_parameter_count(statement) > 0)
-        found = sqlite3_bind_int64(statement, 1, request->filters.capture) != SQLITE_OK;
-    found = found || sqlite3_step(statement) != SQLITE_ROW || sqlite3_column_int(statement, 0) != 0;
-
+    if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
+        code = sqlite3_bind_int64(statement, 1, request->filters.capture);
+    if (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+        answer = sqlite3_column_int(statement, 0) != 0;
     (void)sqlite3_finalize(statement);
-    return found;
+    return answer;
+}
+
+bool request_finds(const struct request *request, const char *sql)
+{
+    return ask(request, sql, true);
+}
+
+bool request_is_refused(const struct request *request, const struct report_refusal *refusal)
+{
+    return ask(request, refusal->sql, false);
 }
