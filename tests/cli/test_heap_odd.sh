@@ -77,6 +77,25 @@ status=0
 sampler-capture heap --interval 1 -o own.fxt -- ./own >out 2>err || status=$?
 [ $status -eq 9 ] || fail "own: status $status: $(cat err)"
 says "1 process has an allocator of its own linked in"
+# None, but its address is one in the program.
+cat >address.c <<'EOF2'
+#include <stdlib.h>
+int main(void)
+{
+    void *(*volatile allocate)(size_t) = malloc;
+    void (*volatile release)(void *) = free;
+    for (int i = 0; i < 1000; i++)
+        release(allocate(100));
+    return 9;
+}
+EOF2
+"${CC:-cc}" -O1 -fno-pic -no-pie -o address address.c
+status=0
+sampler-capture heap --interval 1 -o address.fxt -- ./address >out 2>err || status=$?
+[ $status -eq 9 ] || fail "address: status $status: $(cat err)"
+! grep "of its own" err || fail "address: $(cat err)"
+heap_check address.fxt >checked
+grep -q '^allocations=1000$' checked || fail "address: $(cat checked)"
 
 # A capture that is killed leaves its folder, and the next one removes it, but not that of one that runs, nor a new one, nor what is no
 # such folder.

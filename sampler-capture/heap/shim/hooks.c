@@ -280,11 +280,6 @@ static __attribute__((noinline)) void free_slowly(void *address)
     real.free(address);
 }
 
-bool shim_sees_malloc(void)
-{
-    return shim_is_own((uintptr_t)malloc); /* that which the loader has found for all */
-}
-
 HOOK void free(void *address)
 {
     if (__builtin_expect(shim_live_maybe(address), 0))

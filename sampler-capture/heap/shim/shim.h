@@ -62,9 +62,6 @@ void shim_forget(struct shim_live_block *block);
 /* It was not: it is in use again, by the stack that allocated it.  */
 void shim_restore(struct shim_live_block *block);
 
-/* Whether the program's calls come here: it may have an allocator linked in.  */
-bool shim_sees_malloc(void);
-
 /* ---- The process ---- */
 
 struct shim_lock {
