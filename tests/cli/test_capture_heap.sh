@@ -156,6 +156,61 @@ sound plugin.fxt plugin.so
 [ "$(grep -c '^site' checked)" -ge 1 ] || fail "plugin: $(cat checked)"
 [ $((1000 * $(number unplaced))) -le "$(number allocations)" ] || fail "plugin: $(cat checked)"
 
+# The same by a relative path, in a process that is gone before anybody could look.
+cat >relative.c <<'EOF2'
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(void)
+{
+    void *library = dlopen("./plugin.so", RTLD_NOW);
+    void *(*allocate)(size_t) = library ? (void *(*)(size_t))dlsym(library, "plugin_allocate") : NULL;
+    if (!allocate)
+        return 1;
+    free(allocate(3000));
+    _Exit(0);
+}
+EOF2
+"${CC:-cc}" -O1 -o relative relative.c
+# shellcheck disable=SC2016 # what is expanded is the inner shell's
+expect 0 sampler-capture heap --interval 1 -o relative.fxt -- sh -c 'kill -STOP $PPID; ./relative; status=$?; kill -CONT $PPID; exit $status'
+sound relative.fxt plugin.so
+grep -q '^site' checked || fail "relative: $(cat checked)"
+
+# Plugins that differ in a name and an instruction take turns at one address.
+i=0
+while [ $i -lt 4 ]; do
+    cat >turn.c <<EOF2
+#include <stdlib.h>
+void *allocate$i(void);
+void *allocate$i(void) { void *block = malloc(1000); __asm__ volatile("" : "+r"(block) : : "memory"); return block; }
+EOF2
+    "${CC:-cc}" -O1 -g -fPIC -shared -Wl,--build-id=sha1 -o turn$i.so turn.c
+    i=$((i + 1))
+done
+cat >turns.c <<'EOF2'
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(void)
+{
+    char path[] = "./turn0.so", name[] = "allocate0";
+    for (; path[6] < '4'; path[6]++, name[8]++) {
+        void *library = dlopen(path, RTLD_NOW);
+        void *(*allocate)(void) = library ? (void *(*)(void))dlsym(library, name) : NULL;
+        if (!allocate)
+            return 1;
+        free(allocate());
+        dlclose(library);
+    }
+    return 0;
+}
+EOF2
+"${CC:-cc}" -O1 -o turns turns.c
+expect 0 sampler-capture heap --interval 1 -o turns.fxt -- ./turns
+sound turns.fxt
+fxt2pprof --profile heap --sample-type alloc_objects --format folded turns.fxt 2>notices | sed -n 's/.*;\(allocate.*\)/\1/p' >stacks
+printf 'allocate%d 1\n' 0 1 2 3 >expected
+cmp -s expected stacks || fail "turns: $(cat stacks)"
+
 # Two callers of 5000 blocks each: estimates of what they allocated and hold are near.
 expect 0 env FXT_HEAP_SEED=5 sampler-capture heap --interval 2000 -o leak.fxt -- ./heapwork leak 5000
 sound leak.fxt heapwork

@@ -1,6 +1,7 @@
 /* cfi.c - .eh_frame of x86-64 (System V ABI, LSB "Exception Frames", DWARF 5 section 6.4).  */
 #include "sampler-capture/heap/shim/cfi.h"
 
+#include "sampler-capture/heap/shim/object.h"
 #include "sampler-capture/heap/shim/stack.h"
 
 #include <dlfcn.h>
@@ -440,15 +441,12 @@ static bool find_object(uint64_t pc, struct object *object, struct cfi_walk *wal
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (_dl_find_object((void *)(uintptr_t)pc, &found) != 0)
         return false;
-    if (walk->visit)
-        walk->visit(walk, &found);
     object->start = (uint64_t)(uintptr_t)found.dlfo_map_start;
     object->size = (uint64_t)(uintptr_t)found.dlfo_map_end - object->start;
     object->header = found.dlfo_eh_frame;
-    object->mark = ((uint64_t)(uintptr_t)found.dlfo_eh_frame ^
-                    (uint64_t)(uintptr_t)found.dlfo_link_map << 20 ^
-                    (uint64_t)(uintptr_t)found.dlfo_map_end << 7) *
-                   UINT64_C(0xff51afd7ed558ccd);
+    object->mark = shim_object_mark(&found);
+    if (walk->visit)
+        walk->visit(walk, &found, object->mark);
     return true;
 }
 

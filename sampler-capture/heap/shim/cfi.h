@@ -22,8 +22,8 @@ struct cfi_walk {
     uint64_t *stack; /* return addresses, innermost first */
     size_t room;     /* for that many; at least one */
     size_t count;
-    /* Called with each object that has some of them.  */
-    void (*visit)(struct cfi_walk *walk, const struct dl_find_object *object);
+    /* Called with each object that has some of them, and its mark (object.h).  */
+    void (*visit)(struct cfi_walk *walk, const struct dl_find_object *object, uint64_t mark);
     bool is_unknown; /* for visit() */
 };
 

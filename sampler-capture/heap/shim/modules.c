@@ -5,6 +5,7 @@
  * added that: it is read by itself.  dl_iterate_phdr() is not asked then, since it takes a lock of
  * the loader, which in a forked child may be held by a thread that there is no more.  The list is
  * only added to, so that a child has it whole.  */
+#include "sampler-capture/heap/shim/object.h"
 #include "sampler-capture/heap/shim/shim.h"
 
 #include "libfxt/fidl/fidl_sampler.h"
@@ -66,6 +67,26 @@ static void write_names(void)
     names.used = 0;
 }
 
+/* What was loaded by a relative path, in the folder where the program is now, if it is there.  */
+static const char *absolute(const char *path)
+{
+    static char whole[4096];
+    size_t size;
+    long length;
+
+    if (path[0] == '/')
+        return path;
+    while (path[0] == '.' && path[1] == '/')
+        path += 2;
+    size = strlen(path) + 1;
+    length = syscall(SYS_getcwd, whole, sizeof whole); /* with the zero at its end */
+    if (length < 2 || whole[0] != '/' || size > sizeof whole - (size_t)length)
+        return path;
+    whole[length - 1] = '/';
+    memcpy(whole + length, path, size);
+    return syscall(SYS_faccessat, AT_FDCWD, whole, F_OK) == 0 ? whole : path;
+}
+
 static void add_name(const struct loaded *module, const char *path)
 {
     static const char digits[] = "0123456789abcdef";
@@ -93,7 +114,7 @@ static void name_object(const struct loaded *module, const struct dl_phdr_info *
     ssize_t length;
 
     if (info->dlpi_name && info->dlpi_name[0] != '\0') {
-        add_name(module, info->dlpi_name);
+        add_name(module, absolute(info->dlpi_name));
         return;
     }
     length = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -290,15 +311,6 @@ void shim_modules_tell(void)
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35: asks without a lock */
 
-static uint64_t mark_of(const struct dl_find_object *object)
-{
-    uint64_t mark = (uint64_t)(uintptr_t)object->dlfo_map_start * UINT64_C(0x9e3779b97f4a7c15);
-
-    mark ^= (uint64_t)(uintptr_t)object->dlfo_eh_frame * UINT64_C(0xff51afd7ed558ccd);
-    mark ^= (uint64_t)(uintptr_t)object->dlfo_map_end * UINT64_C(0xc4ceb9fe1a85ec53);
-    return mark | 1; /* 0 is free */
-}
-
 static bool was_seen(uint64_t mark)
 {
     for (size_t i = 0; i < SEEN_TRIES; i++)
@@ -316,9 +328,9 @@ static bool is_shim(const struct dl_find_object *object)
     return object->dlfo_map_start == __ehdr_start;
 }
 
-void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object)
+void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object, uint64_t mark)
 {
-    walk->is_unknown |= !is_shim(object) && !was_seen(mark_of(object));
+    walk->is_unknown |= !is_shim(object) && !was_seen(mark);
 }
 
 /* Calls each object that frames are in, which often is that of the one before; false if a call
@@ -346,7 +358,7 @@ static bool each_object(const uint64_t *frames, size_t count,
 
 static bool is_seen(const struct dl_find_object *object)
 {
-    return was_seen(mark_of(object));
+    return was_seen(shim_object_mark(object));
 }
 
 bool shim_modules_know(const uint64_t *frames, size_t count)
@@ -386,7 +398,7 @@ static bool learn(const struct dl_find_object *object)
 
 static bool note(const struct dl_find_object *object)
 {
-    uint64_t mark = mark_of(object);
+    uint64_t mark = shim_object_mark(object);
     size_t first = mark >> 32, at = first & (SEEN - 1);
 
     if (was_seen(mark))
@@ -421,9 +433,9 @@ static int take_changes(struct dl_phdr_info *info, size_t size, void *changes)
     return 1;
 }
 
-void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object)
+void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object, uint64_t mark)
 {
-    (void)walk, (void)object;
+    (void)walk, (void)object, (void)mark;
 }
 
 bool shim_modules_know(const uint64_t *frames, size_t count)

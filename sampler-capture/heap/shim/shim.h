@@ -140,7 +140,7 @@ void shim_unwind(struct shim_stack *stack);
 /* Learn what is loaded.  */
 void shim_modules_read(void);
 /* Sets is_unknown if the list of modules may lack the object.  */
-void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object);
+void shim_modules_visit(struct cfi_walk *walk, const struct dl_find_object *object, uint64_t mark);
 /* Whether the list has all objects of these frames.  */
 bool shim_modules_know(const uint64_t *frames, size_t count);
 /* Tell the server of modules that a stack is in and that it does not know yet.  */

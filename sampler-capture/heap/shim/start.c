@@ -58,8 +58,8 @@ static struct heap_loss_file *map_losses(const char *folder)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Which malloc the loader has found for calls shows when one is counted.  Its address does not tell:
- * where a program that is not position-independent takes that, it is one in the program.  */
+/* Which malloc the loader has found for calls shows when one is counted.  Its address does not
+ * tell: where a program that is not position-independent takes that, it is one in the program.  */
 static bool sees_malloc(void)
 {
     uint64_t left = shim_thread.left;
@@ -68,7 +68,7 @@ static bool sees_malloc(void)
 
     shim_thread.left = 1024;
     block = malloc(64);
-    __asm__ volatile("" : "+r"(block) : : "memory"); /* the compiler may not leave it out */
+    __asm__ volatile("" : : "r"(block) : "memory"); /* the compiler may not leave it out */
     is_counted = shim_thread.left == 1024 - 64;
     shim_thread.left = left;
     free(block);
