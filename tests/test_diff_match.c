@@ -121,6 +121,14 @@ static const struct {
         { B, "old", "src/f.c", 20, 22, 24, "outer" },
         { N, "young", "src/f.c", 20, 22, 24, "around" } },
       "outer=around old=young" },
+    { "called by one that is found to be renamed only later",
+      { { B, "leaf", "src/f.c", 1, 2, 3, "old" },
+        { N, "leaf", "src/f.c", 1, 2, 3, "young" },
+        { B, "outer", "src/f.c", 10, 12, 14, "main" },
+        { N, "around", "src/f.c", 10, 12, 14, "main" },
+        { B, "old", "src/f.c", 20, 22, 24, "outer" },
+        { N, "young", "src/f.c", 20, 22, 24, "around" } },
+      "outer=around old=young" },
 
     /* By lines that were sampled.  */
     { "the same lines, and no declarations",
