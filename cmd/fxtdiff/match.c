@@ -407,16 +407,12 @@ static bool is_renamed(const struct pair *pair, enum match_calls calls)
            (calls == MATCH_CALLS_AGREE && !needs_same_lines(pair));
 }
 
-/* The new function takes the place of the old one; it goes by the new name.  */
-static void unite(struct diff_set *set, const struct pair *pair, uint32_t *to)
+void match_unite(struct diff_set *set, uint32_t gone, uint32_t new_one, uint32_t *to)
 {
-    struct diff_function *gone = &set->functions[pair->gone->function];
-    struct diff_function *new_one = &set->functions[pair->new_one->function];
-
-    new_one->places[DIFF_BASE] = gone->places[DIFF_BASE];
-    new_one->renamed = true;
-    gone->places[DIFF_BASE] = (struct diff_place){ .name = NULL };
-    to[pair->gone->function] = pair->new_one->function;
+    set->functions[new_one].places[DIFF_BASE] = set->functions[gone].places[DIFF_BASE];
+    set->functions[new_one].renamed = true;
+    set->functions[gone].places[DIFF_BASE] = (struct diff_place){ .name = NULL };
+    to[gone] = new_one;
 }
 
 /* Callers may have been renamed, too: once they are known to be, so may be what they call.  */
@@ -435,7 +431,7 @@ static void unite_all(struct matching *matching, struct diff_set *set,
                                                            pair->new_one->function);
 
             if (is_renamed(pair, calls))
-                unite(set, pair, to);
+                match_unite(set, pair->gone->function, pair->new_one->function, to);
             else
                 matching->pairs[matching->count++] = *pair;
         }
@@ -464,8 +460,12 @@ void diff_match_renamed(struct diff_builder *builder, const struct diff_frames *
     keep_best(&matching);
     for (size_t i = 0; i < matching.count; i++)
         wanted[matching.pairs[i].gone->function] = wanted[matching.pairs[i].new_one->function] = 1;
+    for (size_t f = 0; f < set->function_count; f++)
+        wanted[f] |= match_is_module(&set->functions[f]);
     match_callers_open(builder, frames, wanted, &callers);
+    match_modules(set, &callers, to);
     unite_all(&matching, set, &callers, to);
+    match_modules(set, &callers, to); /* which functions that were renamed may call */
     match_callers_release(&callers);
     for (int side = 0; side < DIFF_SIDES; side++)
         match_spots_release(&matching.spots[side]);

@@ -1,5 +1,5 @@
 /* match.h - between the files that find renamed functions: match.c decides, match_places.c says
- * what lies where, match_callers.c who calls what.
+ * what lies where, match_callers.c who calls what, match_modules.c matches code without names.
  *
  * docs/comparison.md, section 9, has the rule.  No match is better than a wrong one: NEW and GONE
  * show both costs, a wrong RENAMED hides one behind the other.  */
@@ -62,5 +62,15 @@ void match_callers_release(struct match_callers *callers);
 enum match_calls { MATCH_CALLS_UNKNOWN, MATCH_CALLS_DIFFER, MATCH_CALLS_AGREE };
 enum match_calls match_callers_compare(const struct match_callers *callers, const uint32_t *to,
                                        uint32_t gone, uint32_t new_one);
+
+/* The new function takes the place of the old one; it goes by the new name.  */
+void match_unite(struct diff_set *set, uint32_t gone, uint32_t new_one, uint32_t *to);
+
+/* Whether only one side has it, and it stands for the code of a module without names.  */
+bool match_is_module(const struct diff_function *function);
+
+/* Unite those of them that have a common caller, and no other one.  The callers of all of them are
+ * known.  */
+void match_modules(struct diff_set *set, const struct match_callers *callers, uint32_t *to);
 
 #endif /* FXTDIFF_MATCH_H */

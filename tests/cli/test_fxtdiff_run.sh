@@ -73,6 +73,14 @@ cmp -s out again || fail "what was kept compares otherwise"
 fxtdiff --json kept/base-*.fxt -- kept/new-*.fxt >out 2>err || :
 grep -q '"compiler":"[^"]*\(GCC\|clang\)' out || fail "no compiler in the environment: $(grep -o '"compiler":[^,]*' out | head -1)"
 
+# Copies without symbols under two names are one program: nothing in it is new.
+cp spin first
+cp spin second
+strip first second
+fxtdiff run -n 4 -F 2000 --warm-up 0 --min-total 90% --base ./first --new ./second >out 2>err || fail "stripped: $(cat out err)"
+grep -q 'RENAMED  *\[second\] (was \[first\])' out || fail "stripped: $(cat out)"
+grep -q 'note: .* of the cost of the new runs is in code without names, most in \[second\] (--symbols)' out || fail "nobody says so: $(cat out)"
+
 # In turn: the one that comes first comes last the next time.
 mkdir turns
 TMPDIR=$PWD/turns
