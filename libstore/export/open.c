@@ -157,7 +157,7 @@ static bool keeps_process(const struct export *export, const struct export_proce
     return (!filter->capture || process->capture == filter->capture) &&
            (!filter->pids || list_has_number(filter->pids, (uint32_t)process->koid)) &&
            !filter->tids &&
-           (!filter->comms || match_list(filter->comms, process->name ? process->name : ""));
+           (!filter->comms || (process->name && match_list(filter->comms, process->name)));
 }
 
 static bool keeps_thread(const struct export *export, const struct export_thread *thread)
@@ -169,7 +169,7 @@ static bool keeps_thread(const struct export *export, const struct export_thread
            (!filter->pids ||
             (thread->process && list_has_number(filter->pids, (uint32_t)process->koid))) &&
            (!filter->tids || list_has_number(filter->tids, (uint32_t)thread->koid)) &&
-           (!filter->comms || match_list(filter->comms, thread->name ? thread->name : ""));
+           (!filter->comms || (thread->name && match_list(filter->comms, thread->name)));
 }
 
 static enum store_status load_processes(struct export *export)

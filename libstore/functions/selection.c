@@ -287,16 +287,11 @@ static bool list_has_number(const char *list, sqlite3_int64 number)
     return match_list(list, text);
 }
 
-static const char *text_column(sqlite3_stmt *row, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-
-    return text ? text : "";
-}
-
 /* Columns: id, capture, pid, process name, tid, thread name, upid; processes have the first 4.  */
 static bool owner_counts(const struct selection *selection, sqlite3_stmt *row, bool is_thread)
 {
+    const char *name = (const char *)sqlite3_column_text(row, is_thread ? 5 : 3);
+
     if (selection->capture && sqlite3_column_int64(row, 1) != selection->capture)
         return false;
     if (selection->pids && !list_has_number(selection->pids, sqlite3_column_int64(row, 2)))
@@ -304,7 +299,7 @@ static bool owner_counts(const struct selection *selection, sqlite3_stmt *row, b
     if (is_thread && selection->tids &&
         !list_has_number(selection->tids, sqlite3_column_int64(row, 4)))
         return false;
-    return !selection->comms || match_list(selection->comms, text_column(row, is_thread ? 5 : 3));
+    return !selection->comms || (name && match_list(selection->comms, name)); /* NULL: unknown */
 }
 
 /* Which threads, or processes, count: kept[id].  */

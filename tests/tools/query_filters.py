@@ -47,7 +47,7 @@ FILTERS = {
     "time": [{"time": (.25, .5)}, {"time": (None, .5)}, {"time": (.75, None)}],
     "pid": [{"pid": "100"}, {"pid": "100,300,1000"}, {"pid": "1005,200"}],
     "tid": [{"tid": "101"}, {"tid": "100,300,1001,1002"}],
-    "comm": [{"comm": "io"}, {"comm": "worker,thread-1,server"}],
+    "comm": [{"comm": "io"}, {"comm": "worker,thread-1,server"}, {"comm": ""}],
     "cpu": [{"cpu": "1"}, {"cpu": "0,3"}, {"cpu": "77"}],
 }
 SLICE_WORDS = {"decode": "Draw|Read", "main|libgen3": "Wait", "walk|libgen": "Frame|Draw", "std::|walk|libgen[12]": "Draw", "walk|libgen2": "Frame"}
