@@ -181,8 +181,8 @@ static int64_t resolve(const struct filters *filters, const struct cli_time *tim
 enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
 {
     sqlite3_stmt *row = NULL;
-    int64_t count = 0;
-    bool has_times = false, profiles = false;
+    int64_t count = 0, timed = 0; /* captures; those that have times */
+    bool profiles = false;
     int code = sqlite3_prepare_v2(db,
                                   "SELECT min(start_ts), max(end_ts), count(*), count(start_ts), "
                                   "min(format <> 'fxt') FROM main.capture WHERE ?1 IN (0, id)",
@@ -196,7 +196,7 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
         filters->start_ts = sqlite3_column_int64(row, 0);
         filters->end_ts = sqlite3_column_int64(row, 1);
         count = sqlite3_column_int64(row, 2);
-        has_times = sqlite3_column_int64(row, 3) > 0;
+        timed = sqlite3_column_int64(row, 3);
         profiles = sqlite3_column_int64(row, 4) != 0;
     }
     (void)sqlite3_finalize(row);
@@ -206,11 +206,11 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
     }
     if (filters->capture && count == 0)
         cli_usage_error("--capture: the store has no capture %" PRId64, filters->capture);
-    if ((filters->from.given || filters->limit.given) && count > 0 && !has_times)
+    if ((filters->from.given || filters->limit.given) && count > 0 && timed == 0)
         cli_usage_error("--time: %s do not tell a time",
                         profiles ? "samples of profiles" : "the records of the trace");
-    if ((filters->from.relative || filters->limit.relative) && count > 1)
-        cli_usage_error("--time: which of the %" PRId64 " captures? Give --capture ID", count);
+    if ((filters->from.relative || filters->limit.relative) && timed > 1)
+        cli_usage_error("--time: which of the %" PRId64 " captures? Give --capture ID", timed);
     filters->has_from = filters->from.given;
     filters->has_limit = filters->limit.given;
     filters->from_ts = resolve(filters, &filters->from);

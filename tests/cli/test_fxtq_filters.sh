@@ -63,6 +63,12 @@ refuse 'fxtq report: --time: allocations do not tell a time' fxtq report heap --
 refuse 'fxtq export: blind.fxtq: samples of the heap do not tell a time' fxtq export folded --sample-type alloc_space --time 1, blind.fxtq
 sqlite3 blind.fxtq "UPDATE capture SET start_ts = NULL, end_ts = NULL"
 refuse 'fxtq report: --time: the records of the trace do not tell a time' fxtq report top --time 1, blind.fxtq
+# Beside profiles there is only one trace whose start can be meant.
+fxtq import -q cpu.fxt cpu.pb.gz -o both.fxtq
+fxtq report threads --json --time +0s, --capture 1 both.fxtq >want
+fxtq report threads --json --time +0s, both.fxtq >got
+[ -s want ] || fail "a trace beside its profile: nothing"
+cmp -s want got || fail "a trace beside its profile: $(diff want got)"
 # A filter that nothing passes, though it could, is no error; nor is an empty store.
 fxtq report top --time 1,2 drawn.fxtq >out 2>err || fail "an empty range: $(cat err)"
 fxtq schema | sqlite3 empty.fxtq

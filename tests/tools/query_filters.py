@@ -58,6 +58,7 @@ TOGETHER = [{"focus": "walk", "time": (.1, .9), "cpu": "0,1,2", "pid": "100"}, {
 class Store:
     def __init__(self, path):
         self.path = path
+        self.kept = {}
         db = sqlite3.connect(path)
         rows = self.rows = lambda sql: db.execute(sql).fetchall()
         text = dict(rows("SELECT id, text FROM string"))
@@ -98,6 +99,12 @@ class Store:
     # ---- What passes ----
 
     def left(self, site, F):
+        key = (site, F.get("focus"), F.get("ignore"), F.get("hide"), F.get("show_from"))
+        if key not in self.kept:
+            self.kept[key] = self.look(site, F)
+        return self.kept[key]
+
+    def look(self, site, F):
         stack = self.stacks[site]
         match = lambda pattern, f: any(t and re.search(pattern, t) for t in f)
         if "focus" in F and not any(match(F["focus"], f) for f in stack) or "ignore" in F and (not stack or any(match(F["ignore"], f) for f in stack)):
