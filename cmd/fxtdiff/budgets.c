@@ -364,38 +364,56 @@ static void hold_against(struct measuring *measuring, const struct budget *budge
     rule->result = why;
 }
 
-enum cli_exit diff_apply_budgets(struct diff_report *report, const char *path)
+/* Every budget of the file; held against what was measured, unless that is NULL.  */
+static enum cli_exit apply_each(struct diff_text_file *file, struct measuring *measuring)
+{
+    struct budget budget = { .unit = "", .pattern = "" };
+    size_t count = 0;
+    char *line;
+
+    for (; (line = diff_text_statement(file)) != NULL; count++) {
+        const char *text = measuring ? diff_report_text(measuring->report, "%s", line) : NULL;
+        enum cli_exit status = parse(file, line, &budget);
+
+        if (status != CLI_OK)
+            return status;
+        if (measuring) {
+            struct diff_rule *rule = diff_report_rule(measuring->report);
+
+            rule->text = text;
+            rule->place = diff_report_text(measuring->report, "%s:%zu", file->path, file->line);
+            hold_against(measuring, &budget, rule);
+        }
+    }
+    if (count > 0)
+        return CLI_OK;
+    cli_error("%s: no budgets", file->path);
+    return CLI_USAGE;
+}
+
+static enum cli_exit measure_each(struct diff_text_file *file, struct diff_report *report)
 {
     const struct diff_set *set = report->set;
     struct measuring measuring = { .report = report, .set = set };
-    struct diff_text_file file;
-    struct budget budget = { .unit = "", .pattern = "" };
-    enum cli_exit status = diff_text_open(&file, path, MOST_BYTES);
-    char *line;
+    enum cli_exit status;
 
-    if (status != CLI_OK)
-        return status;
     measuring.side = set->side_runs[DIFF_NEW] > 0 ? DIFF_NEW : DIFF_BASE;
     measuring.is_of = cli_allocate(set->function_count + 1, sizeof *measuring.is_of);
     measuring.is_under = cli_allocate(set->node_count + 1, sizeof *measuring.is_under);
-    while (status == CLI_OK && (line = diff_text_statement(&file)) != NULL) {
-        const char *text = diff_report_text(report, "%s", line);
-
-        status = parse(&file, line, &budget);
-        if (status == CLI_OK) {
-            struct diff_rule *rule = diff_report_rule(report);
-
-            rule->text = text;
-            rule->place = diff_report_text(report, "%s:%zu", file.path, file.line);
-            hold_against(&measuring, &budget, rule);
-        }
-    }
-    if (status == CLI_OK && report->rule_count == 0) {
-        cli_error("%s: no budgets", file.path);
-        status = CLI_USAGE;
-    }
+    status = apply_each(file, &measuring);
     free(measuring.is_of);
     free(measuring.is_under);
+    return status;
+}
+
+enum cli_exit diff_apply_budgets(struct diff_report *report, const char *path)
+{
+    struct diff_text_file file;
+    enum cli_exit status = diff_text_open(&file, path, MOST_BYTES);
+
+    if (status != CLI_OK)
+        return status;
+    status = report ? measure_each(&file, report) : apply_each(&file, NULL);
     diff_text_close(&file);
     return status;
 }

@@ -182,7 +182,7 @@ void diff_note_environment(struct diff_report *report)
 enum cli_exit diff_require_environment(struct diff_report *report, const char *nothing)
 {
     (void)nothing;
-    for (unsigned field = 0; field < FIELDS && has_sides(report); field++) {
+    for (unsigned field = 0; field < FIELDS && report && has_sides(report); field++) {
         const char *how = difference(report, field, true);
 
         if (!how)

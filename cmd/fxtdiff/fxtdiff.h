@@ -303,7 +303,8 @@ extern const struct cli_option diff_output_options[];
 extern const struct diff_output diff_outputs[];
 
 /* Looks at a finished comparison before anything is written: suppresses rows, adds rules, reasons
- * and notes.  Returns CLI_OK, or CLI_USAGE / CLI_ENVIRONMENT after a message, which ends the
+ * and notes.  Without a report - before anything was captured or read - only whether the argument
+ * can be used.  Returns CLI_OK, or CLI_USAGE / CLI_ENVIRONMENT after a message, which ends the
  * program.  */
 typedef enum cli_exit (*diff_policy_fn)(struct diff_report *report, const char *argument);
 

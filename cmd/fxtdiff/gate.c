@@ -1,9 +1,28 @@
 /* gate.c - read both sides, compare, write: what every command ends in.  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/outputs.h"
+
+/* What can be read only once - standard input, what a shell's <(...) gives - is not read twice.  */
+static bool is_read_once(const char *path)
+{
+    struct stat status;
+
+    return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
+}
+
+enum cli_exit diff_check_policies(const struct diff_settings *settings)
+{
+    enum cli_exit status = CLI_OK;
+
+    for (size_t i = 0; diff_policies[i] && status == CLI_OK; i++)
+        if (settings->policies[i] && !is_read_once(settings->policies[i]))
+            status = diff_policies[i](NULL, settings->policies[i]);
+    return status;
+}
 
 static enum cli_exit apply_policies(const struct diff_settings *settings,
                                     struct diff_report *report)
@@ -84,6 +103,8 @@ enum cli_exit diff_main(const struct diff_settings *settings)
     struct diff_set *set;
     enum cli_exit status = cli_symbols_check(&settings->reading.profiles.symbols);
 
+    if (status == CLI_OK)
+        status = diff_check_policies(settings);
     if (status != CLI_OK)
         return status;
     builder = diff_builder_open(&settings->reading);

@@ -332,7 +332,9 @@ static int run(char **argv)
     parse(&job, argv);
     job.sampler = find_sampler();
     watch_signals();
-    status = make_folder(&job);
+    status = diff_check_policies(&job.settings);
+    if (status == CLI_OK)
+        status = make_folder(&job);
     if (status == CLI_OK) {
         if (job.made)
             job.settings.reading.scratch = job.dir;

@@ -297,6 +297,17 @@ refused '--junit and --folded both write to standard output' --folded - --junit 
 status=0
 fxtdiff run --base nonsense --new nonsense --json --markdown 2>err || status=$?
 [ $status -eq 2 ] || fail "fxtdiff run finds out after its captures: $(cat err)"
+# So with what is held against them.
+echo 'function main self < 5 parsecs' >typing
+for option in "--budget typing" "--budget missing" "--suppressions typing" "--today tomorrow"; do
+    status=0
+    # shellcheck disable=SC2086 # two words
+    fxtdiff run $option --base 'touch captured' --new nonsense >out 2>err || status=$?
+    case $option in *missing) expected=4 ;; *) expected=2 ;; esac
+    [ $status -eq $expected ] || fail "fxtdiff run $option: status $status: $(cat out err)"
+    [ ! -e captured ] || fail "fxtdiff run $option finds out after its captures: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "fxtdiff run $option: $(cat err)"
+done
 # What is alone on standard output is for another program.
 run 0 fxtdiff base? -- same? --junit -
 is_xml out 2>err || fail "--junit -: $(cat out)"
