@@ -99,6 +99,7 @@ static bool write_event(struct store_import *import, const struct heap_row *row,
 {
     int64_t upid = store_import_upid_of_koid(import, row->process);
     int64_t callsite = final_callsite(import, final, row->callsite);
+    int64_t released_at = release ? final_callsite(import, final, release->callsite) : 0;
     struct store_cell *cells = store_writer_row(import->writer, STORE_HEAP_EVENT, NULL);
 
     if (!cells)
@@ -114,10 +115,11 @@ static bool write_event(struct store_import *import, const struct heap_row *row,
     store_real(&cells[7], row->objects);
     store_real(&cells[8], row->bytes);
     store_id(&cells[9], callsite);
-    store_id(&cells[10], release ? final_callsite(import, final, release->callsite) : 0);
+    store_id(&cells[10], released_at);
     import->counts.heap_events++;
     return (add_to_sums(&sums->alloc, upid, callsite, row) &&
-            add_to_sums(release ? &sums->freed : &sums->inuse, upid, callsite, row)) ||
+            (release ? add_to_sums(&sums->freed, upid, released_at, row)
+                     : add_to_sums(&sums->inuse, upid, callsite, row))) ||
            store_import_fail(import, STORE_NO_MEMORY, "out of memory");
 }
 

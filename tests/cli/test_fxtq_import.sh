@@ -35,6 +35,14 @@ sed 's/ [0-9]*$//' stored.folded | LC_ALL=C sort | cmp - stacks || fail "other s
     EXCEPT SELECT callsite_id, upid, n, value FROM callsite_sum)')" = 0 ] || fail "callsite_sum is not the sum of the samples"
 [ "$(sql one.fxtq 'SELECT count(DISTINCT cpu) FROM cpu_sample')" = 4 ] || fail "not the four CPUs"
 
+# What was released counts for where it was released, as with everything else that tells free_space.
+"$O/bench/fxtgen" --kind heap --count 2000 --stacks 100 >heap.fxt
+"$fxtq" import -q heap.fxt -o heap.fxtq
+sums=$(sql heap.fxtq 'SELECT upid, coalesce(free_callsite_id, 0), round(sum(bytes), 3) FROM heap_event WHERE freed <> 0 GROUP BY 1, 2 ORDER BY 1, 2')
+[ "$(echo "$sums" | wc -l)" -gt 100 ] || fail "hardly any releases: $sums"
+[ "$(sql heap.fxtq 'SELECT upid, callsite_id, round(value, 3) FROM callsite_sum WHERE sample_type_id = 4 ORDER BY 1, 2')" = "$sums" ] ||
+    fail "callsite_sum is not the sum of the releases"
+
 # The same capture again changes nothing, also when it comes compressed.
 "$O/bin/fxtcat" compress -o one.fxt.zst one.fxt 2>/dev/null
 sql one.fxtq .dump >before
