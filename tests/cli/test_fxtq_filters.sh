@@ -14,7 +14,9 @@ cp drawn.fxtq mixed.fxtq
 fxtq import -q cpu.pb.gz -o mixed.fxtq
 printf 'main;walk libgen1;decode 3\nmain;decode;libgen2 4\nwalk;main;memcpy 5\nlibgen3;decode 2\n' >plain.folded
 fxtq import -q plain.folded -o folded.fxtq
-python3 "$ROOT/tests/tools/query_filters.py" fxtq "$ROOT/docs/sql.md" drawn.fxtq profile.fxtq mixed.fxtq folded.fxtq >log || fail "$(cat log)"
+"$O/bench/fxtgen" --kind heap --stacks 40 --count 300 >heap.fxt # of modules without names
+fxtq import -q heap.fxt -o heap.fxtq
+python3 "$ROOT/tests/tools/query_filters.py" fxtq "$ROOT/docs/sql.md" drawn.fxtq profile.fxtq mixed.fxtq folded.fxtq heap.fxtq >log || fail "$(cat log)"
 
 # ---- What is refused says why, wherever it is asked ----
 

@@ -90,7 +90,7 @@ static void add_site(const struct request *request, struct text *sql)
         text_addf(sql, ", '%s'), '[unknown]')", request->by);
         return;
     }
-    text_addf(sql, "coalesce(f.%s, '[unknown]')",
+    text_addf(sql, "coalesce(nullif(f.%s, ''), '[unknown]')",
               strcmp(request->by, "function") == 0 ? "name" : request->by);
 }
 

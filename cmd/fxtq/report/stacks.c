@@ -139,7 +139,7 @@ static void add_named(const struct request *request, struct text *sql)
     text_addf(sql,
               "named(frame_id, inline_depth, name, file, line, module) AS (\n"
               "  SELECT f.id, coalesce(s.inline_depth, 0),\n         %s,\n"
-              "         nullif(file.text, ''), %s, m.name\n"
+              "         nullif(file.text, ''), %s, nullif(m.name, '')\n"
               "  FROM frame AS f LEFT JOIN symbol AS s ON s.frame_id = f.id\n"
               "  LEFT JOIN string AS fn ON fn.id = s.function\n"
               "  LEFT JOIN string AS file ON file.id = s.file\n"
