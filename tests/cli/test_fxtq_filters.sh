@@ -54,7 +54,12 @@ refuse 'fxtq: samples of type samples do not tell a thread' fxtq folded.fxtq "SE
 refuse 'fxtq export: folded.fxtq: samples of profiles do not tell a thread' fxtq export pprof --tid 5 -o file folded.fxtq
 refuse 'fxtq export: folded.fxtq: samples of profiles do not tell a thread' fxtq export folded --tid 5 folded.fxtq
 cp drawn.fxtq blind.fxtq # a capture whose samples have no CPU, and whose allocations no time
-sqlite3 blind.fxtq "UPDATE cpu_sample SET cpu = NULL; UPDATE heap_event SET ts = NULL, free_ts = NULL; DELETE FROM sched_slice"
+sqlite3 blind.fxtq "UPDATE cpu_sample SET cpu = NULL; UPDATE heap_event SET ts = NULL, free_ts = NULL"
+refuse 'fxtq report: --focus: samples do not tell a CPU' fxtq report cpu --focus . blind.fxtq
+fxtq report cpu --by thread --focus . --json blind.fxtq | grep -q '"samples"' || fail "samples of threads without CPUs"
+sqlite3 blind.fxtq "DELETE FROM sched_slice"
+fxtq report cpu blind.fxtq >out 2>err || fail "report cpu of samples without CPUs: $(cat err)"
+grep -qx 'blind.fxtq: the store has no CPUs in its samples, but threads: report cpu --by thread' err || fail "report cpu of samples without CPUs: $(cat err)"
 refuse 'fxtq report: samples of type cpu do not tell a CPU' fxtq report top --cpu 1 blind.fxtq
 for report in threads cpu timeline; do
     refuse 'fxtq report: --cpu: samples do not tell a CPU' fxtq report $report --cpu 1 blind.fxtq

@@ -358,8 +358,12 @@ static const char *lacks_cpu(const struct request *request)
         return request_finds(request, "SELECT EXISTS (SELECT 1 FROM thread_wait)")
                    ? NULL
                    : "no context switches";
-    if (request_finds(request, "SELECT " SAMPLES " OR " SWITCHES))
+    if (request_finds(request, "SELECT " SAMPLED_CPUS " OR " SWITCHES))
         return NULL;
+    if (request_finds(request, "SELECT " SAMPLES))
+        return strcmp(request->by, "cpu") == 0
+                   ? "no CPUs in its samples, but threads: report cpu --by thread"
+                   : NULL;
     return request_finds(request, "SELECT " PROFILES)
                ? "neither CPU samples nor context switches, but a profile: report top"
                : "neither CPU samples nor context switches";
@@ -369,6 +373,8 @@ static const struct report_refusal cpu_refusals[] = {
     { FILTER_STACK | FILTER_SHAPE, "wait", NULL, "waiting does not tell a stack" },
     { FILTER_STACK | FILTER_SHAPE, NULL, "SELECT " SWITCHES " AND NOT " SAMPLES,
       "context switches do not tell a stack" },
+    { FILTER_STACK | FILTER_SHAPE, "cpu", "SELECT " SAMPLES " AND NOT " SAMPLED_CPUS,
+      "samples do not tell a CPU" },
     { FILTER_CPU, NULL, "SELECT " SAMPLES " AND NOT " SAMPLED_CPUS " AND NOT " SWITCHES,
       "samples do not tell a CPU" },
     { 0, NULL, NULL, NULL },
