@@ -83,6 +83,14 @@ for report in top heap threads cpu slices timeline; do
     fxtq report $report --pid 1 --comm x empty.fxtq >out 2>err || fail "$report of an empty store: $(cat err)"
 done
 
+# What each kind of samples lacks another may have, of the same type: allocations times, a profile threads.
+fxt2pprof -q --profile heap -o heap.pb.gz heap.fxt
+fxtq import -q heap.fxt heap.pb.gz -o heaps.fxtq
+fxtq report top --by thread --sql heaps.fxtq | sqlite3 heaps.fxtq >out
+[ -s out ] || fail "threads of a profile of allocations: nothing"
+fxtq report top --by thread --time 1, --sql heaps.fxtq | sqlite3 heaps.fxtq >out 2>&1 || fail "a time and threads: $(cat out)"
+[ ! -s out ] || fail "a time and threads: $(cat out)"
+
 # ---- Two types of one name ----
 
 # What traces count and a profile counts has one name and two units: each is what it is.

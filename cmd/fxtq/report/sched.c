@@ -101,8 +101,6 @@ static void add_sampled_threads(const struct request *request, struct text *sql)
         text_adds(sql, "  SELECT NULL, NULL, NULL WHERE 0)");
     } else if (request->plain) {
         text_addf(sql, "  SELECT owner, sum(n), %s FROM (\n", ns);
-        text_adds(sql, "  SELECT 0 AS callsite_id, 0 AS owner, 0 AS n, 0 AS value WHERE 0\n"
-                       "  UNION ALL\n");
         request_add_samples(&samples, sql, true);
         text_adds(sql, ")\n  GROUP BY 1)");
     } else {

@@ -98,6 +98,7 @@ bool request_is_heap(const struct request *request)
 static void add_cpu_samples(const struct request *request, struct text *sql, bool threads)
 {
     text_addf(sql,
+              "\n  UNION ALL\n"
               "  SELECT s.callsite_id, %s, count(*), sum(coalesce(s.weight, 0))\n"
               "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
               "  LEFT JOIN process AS p ON p.id = th.upid\n  WHERE 1",
@@ -112,6 +113,7 @@ static void add_heap_events(const struct request *request, struct text *sql)
     bool freed = strcmp(request->type, "free_space") == 0;
 
     text_addf(sql,
+              "\n  UNION ALL\n"
               "  SELECT coalesce(s.%scallsite_id, 0), s.upid, sum(s.objects), sum(s.bytes)\n"
               "  FROM heap_event AS s JOIN process AS p ON p.id = s.upid\n  WHERE %s",
               freed ? "free_" : "",
@@ -127,6 +129,7 @@ static void add_heap_events(const struct request *request, struct text *sql)
 static void add_profile_samples(const struct request *request, struct text *sql, bool threads)
 {
     text_addf(sql,
+              "\n  UNION ALL\n"
               "  SELECT coalesce(s.callsite_id, 0), %s, sum(coalesce((\n"
               "      SELECT c.value FROM profile_type AS k JOIN profile_value AS c\n"
               "      ON c.profile_sample_id = s.id AND c.ordinal = k.counted_by\n"
@@ -151,21 +154,16 @@ static void add_profile_samples(const struct request *request, struct text *sql,
 void request_add_samples(const struct request *request, struct text *sql, bool threads)
 {
     bool timed = request->filters.has_from || request->filters.has_limit;
-    const char *between = "";
 
-    if (request_is_cpu(request)) {
+    /* the names of the columns, and the rows where no kind of samples can pass */
+    text_adds(sql, "  SELECT 0 AS callsite_id, 0 AS owner, 0 AS n, 0 AS value WHERE 0");
+    if (request_is_cpu(request))
         add_cpu_samples(request, sql, threads);
-        between = "\n  UNION ALL\n";
-    }
     if (request_is_heap(request) && !threads && !request->filters.tids.bytes &&
-        !request->filters.cpus.bytes) {
+        !request->filters.cpus.bytes)
         add_heap_events(request, sql);
-        between = "\n  UNION ALL\n";
-    }
-    if (timed || request->filters.cpus.bytes) /* which profiles do not tell */
-        return;
-    text_adds(sql, between);
-    add_profile_samples(request, sql, threads);
+    if (!timed && !request->filters.cpus.bytes) /* which profiles do not tell */
+        add_profile_samples(request, sql, threads);
 }
 
 /* ---- Questions to the store ---- */
