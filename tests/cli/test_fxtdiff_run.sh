@@ -77,7 +77,10 @@ grep -q '"compiler":"[^"]*\(GCC\|clang\)' out || fail "no compiler in the enviro
 cp spin first
 cp spin second
 strip first second
-fxtdiff run -n 4 -F 2000 --warm-up 0 --min-total 90% --base ./first --new ./second >out 2>err || fail "stripped: $(cat out err)"
+status=0
+fxtdiff run -n 4 -F 2000 --warm-up 0 --min-total 90% --base ./first --new ./second >out 2>err || status=$?
+# Where the loader's share was too small for a test, there is none: the rest is all of one function.
+[ $status -eq 0 ] || grep -q '^INCONCLUSIVE: .*nothing was tested' out || fail "stripped: $(cat out err)"
 grep -q 'RENAMED  *\[second\] (was \[first\])' out || fail "stripped: $(cat out)"
 grep -q 'note: .* of the cost of the new runs is in code without names, most in \[second\] (--symbols)' out || fail "nobody says so: $(cat out)"
 
