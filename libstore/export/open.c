@@ -253,57 +253,6 @@ static enum store_status from_functions(struct export *export, int code, char *m
     return status;
 }
 
-static enum store_status keep_matching(struct export *export, const char *pattern, bool wanted)
-{
-    size_t size = (size_t) export->stacks->callsite_count / 8 + 1;
-    struct match match;
-    char *message = NULL;
-    uint8_t *bits;
-    int code = pattern ? match_open(&match, export->stacks, pattern, &message) : SQLITE_OK;
-
-    if (!pattern || code != SQLITE_OK)
-        return from_functions(export, code, message);
-    bits = match_callsites(&match);
-    match_release(&match);
-    if (!bits)
-        return store_no_memory(export->error);
-    for (size_t i = 0; i < size; i++) {
-        if (!wanted)
-            bits[i] = (uint8_t)~bits[i];
-        if (export->keep)
-            bits[i] &= export->keep[i];
-    }
-    sqlite3_free(export->keep);
-    export->keep = bits;
-    return STORE_OK;
-}
-
-/* What hide and show_from leave nothing of does not count.  */
-static enum store_status keep_shown(struct export *export)
-{
-    size_t callsites = (size_t) export->stacks->callsite_count + 1;
-    char *message = NULL;
-    struct shape shape;
-    int code;
-
-    if (!export->filter.hide && !export->filter.show_from)
-        return STORE_OK;
-    code = shape_open(&shape, export->stacks, export->filter.hide, export->filter.show_from,
-                      &message);
-    if (code != SQLITE_OK)
-        return from_functions(export, code, message);
-    if (!export->keep) {
-        export->keep = sqlite3_malloc64(callsites / 8 + 1);
-        if (export->keep)
-            memset(export->keep, 0xff, callsites / 8 + 1);
-    }
-    for (size_t i = 0; export->keep && i < callsites; i++)
-        if (shape.frames[i] == 0)
-            export->keep[i >> 3] &= (uint8_t) ~(1u << (i & 7));
-    shape_release(&shape);
-    return export->keep ? STORE_OK : store_no_memory(export->error);
-}
-
 static enum store_status open_match(struct export *export, const char *pattern, struct match *match,
                                     bool *has)
 {
@@ -314,6 +263,19 @@ static enum store_status open_match(struct export *export, const char *pattern, 
         return STORE_OK;
     code = match_open(match, export->stacks, pattern, &message);
     *has = code == SQLITE_OK;
+    return from_functions(export, code, message);
+}
+
+static enum store_status keep_stacks(struct export *export)
+{
+    const struct store_filter *filter = &export->filter;
+    struct shape_patterns patterns = { .focus = filter->focus,
+                                       .ignore = filter->ignore,
+                                       .hide = filter->hide,
+                                       .show_from = filter->show_from };
+    char *message = NULL;
+    int code = shape_callsites(export->stacks, &patterns, &export->keep, &message);
+
     return from_functions(export, code, message);
 }
 
@@ -328,11 +290,7 @@ static enum store_status load_stacks(struct export *export)
         code = stacks_load_names(export->db, export->stacks, &message);
     status = from_functions(export, code, message);
     if (status == STORE_OK)
-        status = keep_matching(export, filter->focus, true);
-    if (status == STORE_OK)
-        status = keep_matching(export, filter->ignore, false);
-    if (status == STORE_OK)
-        status = keep_shown(export);
+        status = keep_stacks(export);
     if (status == STORE_OK)
         status = open_match(export, filter->hide, &export->hide, &export->has_hide);
     if (status == STORE_OK)

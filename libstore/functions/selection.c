@@ -369,65 +369,15 @@ static int parse_cpus(struct job *job)
     return SQLITE_OK;
 }
 
-/* ---- Which stacks count ---- */
-
-static int keep_matching(struct job *job, const char *pattern, bool wanted)
-{
-    size_t size = (size_t)job->stacks->callsite_count / 8 + 1;
-    struct match match;
-    uint8_t *bits;
-    int code = match_open(&match, job->stacks, pattern, job->error);
-
-    if (code != SQLITE_OK)
-        return code;
-    bits = match_callsites(&match);
-    match_release(&match);
-    if (!bits)
-        return SQLITE_NOMEM;
-    for (size_t i = 0; !wanted && i < size; i++)
-        bits[i] = (uint8_t)~bits[i];
-    for (size_t i = 0; job->keep && i < size; i++)
-        bits[i] &= job->keep[i];
-    sqlite3_free(job->keep);
-    job->keep = bits;
-    return SQLITE_OK;
-}
-
-/* What hide and show_from leave nothing of does not count.  */
-static int keep_shown(struct job *job)
-{
-    size_t count = (size_t)job->stacks->callsite_count + 1;
-    struct shape shape;
-    int code = shape_open(&shape, job->stacks, job->selection->hide, job->selection->show_from,
-                          job->error);
-
-    if (code != SQLITE_OK)
-        return code;
-    if (!job->keep) {
-        job->keep = sqlite3_malloc64(count / 8 + 1);
-        if (job->keep)
-            memset(job->keep, 0xff, count / 8 + 1);
-    }
-    for (size_t i = 0; job->keep && i < count; i++)
-        if (shape.frames[i] == 0)
-            job->keep[i >> 3] &= (uint8_t) ~(1u << (i & 7));
-    shape_release(&shape);
-    return job->keep ? SQLITE_OK : SQLITE_NOMEM;
-}
-
 static int choose_stacks(struct job *job)
 {
     const struct selection *selection = job->selection;
-    int code = SQLITE_OK;
+    struct shape_patterns patterns = { .focus = selection->focus,
+                                       .ignore = selection->ignore,
+                                       .hide = selection->hide,
+                                       .show_from = selection->show_from };
+    int code = shape_callsites(job->stacks, &patterns, &job->keep, job->error);
 
-    if (selection->focus)
-        code = keep_matching(job, selection->focus, true);
-    if (code == SQLITE_OK && selection->ignore)
-        code = keep_matching(job, selection->ignore, false);
-    if (code == SQLITE_OK && (selection->hide || selection->show_from))
-        code = keep_shown(job);
-    if (code == SQLITE_OK && job->keep)
-        job->keep[0] &= 0xfe; /* no stack: what asks for stacks has no use for it */
     job->counters.keep = job->keep;
     return code;
 }

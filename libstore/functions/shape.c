@@ -127,3 +127,70 @@ void shape_release(struct shape *shape)
     sqlite3_free(shape->functions);
     *shape = (struct shape){ .frames = NULL };
 }
+
+/* ---- Which stacks count ---- */
+
+static int keep_matching(const struct stacks *stacks, const char *pattern, bool wanted,
+                         uint8_t *keep, char **error)
+{
+    size_t size = (size_t)stacks->callsite_count / 8 + 1;
+    struct match match;
+    uint8_t *bits;
+    int code = pattern ? match_open(&match, stacks, pattern, error) : SQLITE_OK;
+
+    if (!pattern || code != SQLITE_OK)
+        return code;
+    bits = match_callsites(&match);
+    match_release(&match);
+    if (!bits)
+        return SQLITE_NOMEM;
+    for (size_t i = 0; i < size; i++)
+        keep[i] &= wanted ? bits[i] : (uint8_t)~bits[i];
+    sqlite3_free(bits);
+    return SQLITE_OK;
+}
+
+static int keep_shown(const struct stacks *stacks, const struct shape_patterns *patterns,
+                      uint8_t *keep, char **error)
+{
+    struct shape shape;
+    int code;
+
+    if (!patterns->hide && !patterns->show_from)
+        return SQLITE_OK;
+    code = shape_open(&shape, stacks, patterns->hide, patterns->show_from, error);
+    if (code != SQLITE_OK)
+        return code;
+    for (size_t i = 0; i <= stacks->callsite_count; i++)
+        if (shape.frames[i] == 0)
+            keep[i >> 3] &= (uint8_t) ~(1u << (i & 7));
+    shape_release(&shape);
+    return SQLITE_OK;
+}
+
+int shape_callsites(const struct stacks *stacks, const struct shape_patterns *patterns,
+                    uint8_t **out, char **error)
+{
+    size_t size = (size_t)stacks->callsite_count / 8 + 1;
+    uint8_t *keep;
+    int code;
+
+    *out = NULL;
+    if (!patterns->focus && !patterns->ignore && !patterns->hide && !patterns->show_from)
+        return SQLITE_OK;
+    keep = sqlite3_malloc64(size);
+    if (!keep)
+        return SQLITE_NOMEM;
+    memset(keep, 0xff, size);
+    keep[0] &= 0xfe;
+    code = keep_matching(stacks, patterns->focus, true, keep, error);
+    if (code == SQLITE_OK)
+        code = keep_matching(stacks, patterns->ignore, false, keep, error);
+    if (code == SQLITE_OK)
+        code = keep_shown(stacks, patterns, keep, error);
+    if (code == SQLITE_OK)
+        *out = keep;
+    else
+        sqlite3_free(keep);
+    return code;
+}

@@ -24,4 +24,16 @@ int shape_open(struct shape *shape, const struct stacks *stacks, const char *hid
                const char *show_from, char **error);
 void shape_release(struct shape *shape);
 
+/* What is asked of stacks; NULL: nothing.  */
+struct shape_patterns {
+    const char *focus, *ignore; /* of whole stacks */
+    const char *hide, *show_from;
+};
+
+/* *out: bits, as match_callsites() has them, of the stacks that pass and of which something is
+ * left; NULL where nothing is asked.  Call site 0, no stack, never passes.  From sqlite3_malloc().
+ * SQLITE_OK, or an error as match_open() has it.  */
+int shape_callsites(const struct stacks *stacks, const struct shape_patterns *patterns,
+                    uint8_t **out, char **error);
+
 #endif /* STORE_FUNCTIONS_SHAPE_H */

@@ -316,11 +316,7 @@ static const char *lacks_timeline(const struct request *request)
 }
 
 static const struct report_refusal timeline_refusals[] = {
-    { FILTER_CPU, NULL,
-      "SELECT EXISTS (SELECT 1 FROM capture WHERE ?1 IN (0, id) AND sample_count > 0) AND NOT "
-      "EXISTS (SELECT 1 FROM capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM "
-      "cpu_sample AS s WHERE s.id >= c.first_sample_id AND s.id < c.first_sample_id + "
-      "c.sample_count AND s.cpu IS NOT NULL))",
+    { FILTER_CPU, NULL, "SELECT " HAS_SAMPLES " AND NOT " HAS_SAMPLED_CPUS,
       "samples do not tell a CPU" },
     { 0, NULL, NULL, NULL },
 };

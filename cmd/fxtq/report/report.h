@@ -62,6 +62,13 @@ struct report_refusal {
     const char *why; /* "allocations do not tell a thread" */
 };
 
+/* For these queries: whether there are CPU samples, and whether any tells its CPU.  */
+#define HAS_SAMPLES "EXISTS (SELECT 1 FROM capture WHERE ?1 IN (0, id) AND sample_count > 0)"
+#define HAS_SAMPLED_CPUS                                                                  \
+    "EXISTS (SELECT 1 FROM capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM " \
+    "cpu_sample AS s WHERE s.id >= c.first_sample_id AND s.id < c.first_sample_id + "     \
+    "c.sample_count AND s.cpu IS NOT NULL))"
+
 struct report {
     const char *name;
     const char *summary;

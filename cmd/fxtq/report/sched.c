@@ -166,18 +166,13 @@ static const struct report_column *write_threads(const struct request *request, 
 #define SWITCHES                                                                               \
     "EXISTS (SELECT 1 FROM sched_slice AS s JOIN thread AS th ON th.id = s.utid JOIN process " \
     "AS p ON p.id = th.upid WHERE p.capture_id IN " IN_CAPTURE ")"
-#define SAMPLES "EXISTS (SELECT 1 FROM capture WHERE ?1 IN (0, id) AND sample_count > 0)"
-#define SAMPLED_CPUS                                                                      \
-    "EXISTS (SELECT 1 FROM capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM " \
-    "cpu_sample AS s WHERE s.id >= c.first_sample_id AND s.id < c.first_sample_id + "     \
-    "c.sample_count AND s.cpu IS NOT NULL))"
 #define PROFILES "EXISTS (SELECT 1 FROM profile_sample WHERE capture_id IN " IN_CAPTURE ")"
 #define PROFILED_THREADS \
     "EXISTS (SELECT 1 FROM profile_sample WHERE utid IS NOT NULL AND capture_id IN " IN_CAPTURE ")"
 
 static const char *lacks_threads(const struct request *request)
 {
-    if (request_finds(request, "SELECT " SAMPLES " OR " SWITCHES))
+    if (request_finds(request, "SELECT " HAS_SAMPLES " OR " SWITCHES))
         return NULL;
     if (!request_finds(request, "SELECT " PROFILES))
         return "neither CPU samples nor context switches";
@@ -191,13 +186,13 @@ static const char *lacks_threads(const struct request *request)
 /* Samples have stacks, and may have no CPU; switches have a CPU, and no stacks.  */
 static const struct report_refusal threads_refusals[] = {
     { FILTER_STACK | FILTER_SHAPE, NULL,
-      "SELECT " SWITCHES " AND NOT " SAMPLES " AND NOT " PROFILED_THREADS,
+      "SELECT " SWITCHES " AND NOT " HAS_SAMPLES " AND NOT " PROFILED_THREADS,
       "context switches do not tell a stack" },
-    { FILTER_CPU, NULL, "SELECT " SAMPLES " AND NOT " SAMPLED_CPUS " AND NOT " SWITCHES,
+    { FILTER_CPU, NULL, "SELECT " HAS_SAMPLES " AND NOT " HAS_SAMPLED_CPUS " AND NOT " SWITCHES,
       "samples do not tell a CPU" },
-    { FILTER_TIME, NULL, "SELECT " PROFILES " AND NOT " SAMPLES " AND NOT " SWITCHES,
+    { FILTER_TIME, NULL, "SELECT " PROFILES " AND NOT " HAS_SAMPLES " AND NOT " SWITCHES,
       "samples of profiles do not tell a time" },
-    { FILTER_CPU, NULL, "SELECT " PROFILES " AND NOT " SAMPLES " AND NOT " SWITCHES,
+    { FILTER_CPU, NULL, "SELECT " PROFILES " AND NOT " HAS_SAMPLES " AND NOT " SWITCHES,
       "samples of profiles do not tell a CPU" },
     { 0, NULL, NULL, NULL },
 };
@@ -356,9 +351,9 @@ static const char *lacks_cpu(const struct request *request)
         return request_finds(request, "SELECT EXISTS (SELECT 1 FROM thread_wait)")
                    ? NULL
                    : "no context switches";
-    if (request_finds(request, "SELECT " SAMPLED_CPUS " OR " SWITCHES))
+    if (request_finds(request, "SELECT " HAS_SAMPLED_CPUS " OR " SWITCHES))
         return NULL;
-    if (request_finds(request, "SELECT " SAMPLES))
+    if (request_finds(request, "SELECT " HAS_SAMPLES))
         return strcmp(request->by, "cpu") == 0
                    ? "no CPUs in its samples, but threads: report cpu --by thread"
                    : NULL;
@@ -369,11 +364,11 @@ static const char *lacks_cpu(const struct request *request)
 
 static const struct report_refusal cpu_refusals[] = {
     { FILTER_STACK | FILTER_SHAPE, "wait", NULL, "waiting does not tell a stack" },
-    { FILTER_STACK | FILTER_SHAPE, NULL, "SELECT " SWITCHES " AND NOT " SAMPLES,
+    { FILTER_STACK | FILTER_SHAPE, NULL, "SELECT " SWITCHES " AND NOT " HAS_SAMPLES,
       "context switches do not tell a stack" },
-    { FILTER_STACK | FILTER_SHAPE, "cpu", "SELECT " SAMPLES " AND NOT " SAMPLED_CPUS,
+    { FILTER_STACK | FILTER_SHAPE, "cpu", "SELECT " HAS_SAMPLES " AND NOT " HAS_SAMPLED_CPUS,
       "samples do not tell a CPU" },
-    { FILTER_CPU, NULL, "SELECT " SAMPLES " AND NOT " SAMPLED_CPUS " AND NOT " SWITCHES,
+    { FILTER_CPU, NULL, "SELECT " HAS_SAMPLES " AND NOT " HAS_SAMPLED_CPUS " AND NOT " SWITCHES,
       "samples do not tell a CPU" },
     { 0, NULL, NULL, NULL },
 };
