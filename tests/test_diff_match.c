@@ -438,6 +438,30 @@ START_TEST(a_crowd_in_one_place_is_matched_with_nothing)
 }
 END_TEST
 
+/* Ten a line, as generated code has them, and all of them renamed: lines at the edge of the crowd
+ * have fewer beside them, and are no clearer for that.  */
+START_TEST(neither_is_the_edge_of_a_crowd)
+{
+    const struct diff_set *set;
+    char name[32];
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        (void)diff_begin_run(builder, (enum diff_side)side, "run");
+        for (unsigned i = 0; i < 600; i++) {
+            struct placed crowd = {
+                (enum diff_side)side, name, "src/f.c", 10 + i / 10, 0, 0, NULL
+            };
+
+            (void)snprintf(name, sizeof name, "%s_%u", side ? "new" : "old", 100000 + i);
+            add_function(&crowd);
+        }
+    }
+    set = diff_builder_finish(builder);
+    for (size_t f = 0; f < set->function_count; f++)
+        ck_assert_msg(!set->functions[f].renamed, "%s", set->functions[f].name);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("diff_match");
@@ -449,6 +473,7 @@ int main(void)
     tcase_add_loop_test(tcase, finds_what_was_renamed_and_nothing_else, 0,
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_test(tcase, a_crowd_in_one_place_is_matched_with_nothing);
+    tcase_add_test(tcase, neither_is_the_edge_of_a_crowd);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

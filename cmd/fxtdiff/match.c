@@ -44,8 +44,9 @@ struct pair {
 struct matching {
     const struct diff_set *set;
     struct match_spots spots[DIFF_SIDES];
-    struct pair *pairs;
+    struct pair *pairs; /* those of one GONE beside each other */
     size_t count, capacity;
+    uint8_t *crowded; /* of each function: it lies where there are too many */
 };
 
 /* ---- Where lines went ---- */
@@ -292,21 +293,42 @@ static int by_new(const void *a, const void *b)
                         right->gone->function);
 }
 
-/* Each two functions once, in the order by_gone(): as near as any shift has them.  */
-static void drop_repeated(struct matching *matching)
+/* What is left of the pairs of one GONE, which begin at first: each two functions once, as near as
+ * any shift has them.  Too many are not kept, for they would fill the memory; that it is not clear
+ * who is who there has to be known of the others, too.  */
+static void settle_pairs(struct matching *matching, size_t first)
 {
-    size_t count = 0;
+    size_t count = first;
 
-    if (matching->count > 0)
-        qsort(matching->pairs, matching->count, sizeof *matching->pairs, by_gone);
-    for (size_t i = 0; i < matching->count; i++) {
-        const struct pair *last = count > 0 ? &matching->pairs[count - 1] : NULL;
-
-        if (!last || last->gone->function != matching->pairs[i].gone->function ||
-            last->new_one->function != matching->pairs[i].new_one->function)
+    if (matching->count > first)
+        qsort(matching->pairs + first, matching->count - first, sizeof *matching->pairs, by_gone);
+    for (size_t i = first; i < matching->count; i++)
+        if (count == first ||
+            matching->pairs[count - 1].new_one->function != matching->pairs[i].new_one->function)
             matching->pairs[count++] = matching->pairs[i];
-    }
     matching->count = count;
+    if (count - first <= MAX_CANDIDATES)
+        return;
+    for (size_t i = first; i < count; i++)
+        matching->crowded[matching->pairs[i].new_one->function] = 1;
+    matching->count = first;
+}
+
+static void find_pairs(struct matching *matching)
+{
+    const struct match_spots *spots = &matching->spots[DIFF_BASE];
+
+    for (size_t i = 0; i < spots->count; i++) {
+        const struct match_spot *spot = &spots->by_line[i];
+        size_t first = matching->count;
+
+        if (spot->kind != MATCH_ALONE)
+            continue;
+        if (spot->start_line > 0)
+            add_declared(matching, spot);
+        add_ranges(matching, spot);
+        settle_pairs(matching, first);
+    }
 }
 
 /* Of 1000: how much of the longer of two names both begin and end with.  */
@@ -376,13 +398,13 @@ static void keep_best(struct matching *matching)
 {
     size_t count = 0;
 
-    drop_repeated(matching);
     judge_all(matching, false);
     if (matching->count > 0)
         qsort(matching->pairs, matching->count, sizeof *matching->pairs, by_new);
     judge_all(matching, true);
     for (size_t i = 0; i < matching->count; i++)
         if (!matching->pairs[i].beaten &&
+            !matching->crowded[matching->pairs[i].new_one->function] &&
             (matching->pairs[i].declared || matching->pairs[i].overlap >= LEAST_OVERLAP))
             matching->pairs[count++] = matching->pairs[i];
     matching->count = count;
@@ -442,21 +464,14 @@ void diff_match_renamed(struct diff_builder *builder, const struct diff_frames *
                         uint32_t *to)
 {
     struct diff_set *set = &builder->set;
-    struct matching matching = { .set = set };
+    struct matching matching = { .set = set, .crowded = cli_allocate(set->function_count, 1) };
     struct match_callers callers;
     uint8_t *wanted = cli_allocate(set->function_count, 1);
 
     for (size_t f = 0; f < set->function_count; f++)
         to[f] = (uint32_t)f;
     match_spots_open(set, matching.spots);
-    for (size_t i = 0; i < matching.spots[DIFF_BASE].count; i++) {
-        const struct match_spot *spot = &matching.spots[DIFF_BASE].by_line[i];
-
-        if (spot->kind == MATCH_ALONE && spot->start_line > 0)
-            add_declared(&matching, spot);
-        if (spot->kind == MATCH_ALONE)
-            add_ranges(&matching, spot);
-    }
+    find_pairs(&matching);
     keep_best(&matching);
     for (size_t i = 0; i < matching.count; i++)
         wanted[matching.pairs[i].gone->function] = wanted[matching.pairs[i].new_one->function] = 1;
@@ -470,5 +485,6 @@ void diff_match_renamed(struct diff_builder *builder, const struct diff_frames *
     for (int side = 0; side < DIFF_SIDES; side++)
         match_spots_release(&matching.spots[side]);
     free(matching.pairs);
+    free(matching.crowded);
     free(wanted);
 }
