@@ -378,14 +378,24 @@ static bool drain(struct server *server, struct connection *connection, bool all
     return open || end_connection(server, connection);
 }
 
-/* Of those that found no slot.  Which they were is not known.  */
+/* Of those that found no slot, and of slots that no connection was found to have: in a PID namespace
+ * a process knows itself by another number.  Which they were is not known.  */
 static bool write_other_losses(struct server *server)
 {
+    const struct heap_loss_file *file = server->losses;
     struct record_loss others = { 0 };
 
-    add_losses(&others, &server->losses->others);
-    add_losses(&server->lost, &server->losses->others);
-    server->waits += atomic_load(&server->losses->others.waits);
+    add_losses(&others, &file->others);
+    server->waits += atomic_load(&file->others.waits);
+    for (uint32_t i = 0; i < HEAP_LOSS_SLOTS; i++) {
+        if (server->slot_taken[i])
+            continue;
+        add_losses(&others, &file->slots[i]);
+        server->waits += atomic_load(&file->slots[i].waits);
+    }
+    server->lost.allocations += others.allocations;
+    server->lost.frees += others.frees;
+    server->lost.infos += others.infos;
     return others.allocations + others.frees + others.infos == 0 ||
            recorder_loss(server->recorder, 0, host_clock_ns(CLOCK_MONOTONIC), &others);
 }

@@ -118,6 +118,17 @@ ordered late.fxt
 grep -q '^a thread waited for the capture' err || fail "late: $(cat err)"
 rm late.fxt
 
+# And of one that knows itself by another number, in a PID namespace.
+if unshare --pid --fork true 2>/dev/null; then
+    # shellcheck disable=SC2016 # what is expanded is the inner shell's
+    sampler-capture heap --interval 64 -o inner.fxt -- sh -c 'kill -STOP $PPID; unshare --pid --fork ./heapwork leak 20000; kill -CONT $PPID' \
+        >out 2>err || fail "inner: $(cat err)"
+    ordered inner.fxt
+    [ "$(number lost)" -gt 1000 ] || fail "inner: nothing lost: $(cat checked)"
+    grep -q '^lost: ' err || fail "inner: $(cat err)"
+    rm inner.fxt
+fi
+
 # shellcheck disable=SC2016 # what is expanded is the inner shell's
 sampler-capture heap --interval 64 -o gone.fxt -- sh -c 'kill -KILL $PPID; ./heapwork threads 4; echo $? >status; touch finished' \
     >out 2>err || :
