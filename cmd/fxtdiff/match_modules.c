@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/fxtdiff/match.h"
+#include "cmd/fxtdiff/names.h"
 
 /* More modules of one side than that are matched with nothing.  */
 #define MAX_MODULES 64
@@ -22,12 +23,11 @@ static bool is_module(const char *name)
     static const char *const others[] = { "[anon]",     "[unknown]", "[kernel]", "[vdso]",
                                           "[vsyscall]", "[stack]",   "[heap]",   "[truncated]",
                                           "[uprobes]",  "[missing]" };
-    size_t length = strlen(name);
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0)
             return false;
-    return length > 2 && name[0] == '[' && name[length - 1] == ']';
+    return diff_name_is_missing(name);
 }
 
 bool match_is_module(const struct diff_function *function)

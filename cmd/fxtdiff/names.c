@@ -292,3 +292,10 @@ bool diff_name_place(const char *name, size_t length, struct diff_placed_name *o
     out->file_length = end - open;
     return memchr(out->file, '.', out->file_length) || memchr(out->file, '/', out->file_length);
 }
+
+bool diff_name_is_missing(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 2 && name[0] == '[' && name[length - 1] == ']';
+}

@@ -33,4 +33,7 @@ struct diff_placed_name {
 };
 bool diff_name_place(const char *name, size_t length, struct diff_placed_name *out);
 
+/* "[libc.so.6]", "[kernel]", "[anon]": what stands for code without names (stacks.c).  */
+bool diff_name_is_missing(const char *name);
+
 #endif /* FXTDIFF_NAMES_H */

@@ -7,6 +7,7 @@
 #include "cmd/fxtdiff/arena.h"
 #include "cmd/fxtdiff/compare.h"
 #include "cmd/fxtdiff/format.h"
+#include "cmd/fxtdiff/names.h"
 #include "cmd/fxtdiff/policies.h"
 
 /* ---- Texts ---- */
@@ -480,14 +481,6 @@ enum cli_exit diff_report_exit(const struct diff_report *report)
 /* So much without names is said: a change in it is nobody's.  */
 #define UNNAMED_SHARE 0.05
 
-/* "[libc.so.6]", "[kernel]", "[anon]": what stands for code without names (stacks.c).  */
-static bool is_unnamed(const char *name)
-{
-    size_t length = strlen(name);
-
-    return length > 2 && name[0] == '[' && name[length - 1] == ']';
-}
-
 /* Which share of a side's cost has no name, and of which function of that kind most is.  */
 static double unnamed_share(const struct diff_set *set, enum diff_side side, const char **most)
 {
@@ -502,7 +495,7 @@ static double unnamed_share(const struct diff_set *set, enum diff_side side, con
         all += run->side == side ? run->cost : 0;
     }
     for (size_t f = 0; f < set->function_count; f++) {
-        if (!is_unnamed(set->functions[f].name))
+        if (!diff_name_is_missing(set->functions[f].name))
             continue;
         unnamed += costs[f];
         if (costs[f] > largest) {
