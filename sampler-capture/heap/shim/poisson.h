@@ -19,7 +19,7 @@ uint64_t poisson_random(struct poisson *poisson);
 
 /* Below that each byte is a point with the same probability, so that no estimate is biased.  The
  * protocol's least interval and rounding bias by about 8 / mean, which does not matter above.  */
-#define POISSON_SMALL 4096
+#define POISSON_SMALL UINT64_C(4096)
 
 /* Bytes to the next point: -ln(1-u) times the mean for a random u in [0, 1), at most 20 times the
  * mean, at least 8, cut to an integer.  Of a small mean it is the next integer, from 1 on.  */
