@@ -54,8 +54,8 @@ static double undiluted(double growth, double share)
 
 /* Whether what is in look->row grew by less than half of what the function did, and the data rule
  * out that it grew by as much; function_growth is undiluted.  A sum that is most of the program
- * proves nothing: its share can hardly grow.  Nor does one that provably grew, and by as many points
- * as a finding needs: there the work moved, and got dearer on the way.  */
+ * proves nothing: its share can hardly grow.  Nor does one that provably grew, and by as many
+ * points as a finding needs: there the work moved, and got dearer on the way.  */
 static bool did_not_grow(const struct look *look, double function_growth)
 {
     struct growth sum = growth_of(look);

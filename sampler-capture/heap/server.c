@@ -378,8 +378,8 @@ static bool drain(struct server *server, struct connection *connection, bool all
     return open || end_connection(server, connection);
 }
 
-/* Of those that found no slot, and of slots that no connection was found to have: in a PID namespace
- * a process knows itself by another number.  Which they were is not known.  */
+/* Of those that found no slot, and of slots that no connection was found to have: in a PID
+ * namespace a process knows itself by another number.  Which they were is not known.  */
 static bool write_other_losses(struct server *server)
 {
     const struct heap_loss_file *file = server->losses;
