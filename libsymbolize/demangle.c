@@ -38,14 +38,18 @@ static void print_piece(const char *piece, size_t length, void *context)
 }
 
 /* Rust first: a legacy Rust name is a valid C++ name too.  */
-static bool print_name(struct printer *printer, const char *name)
+static bool print_name(struct printer *printer, const char *name, const char *suffix)
 {
     if (setjmp(printer->stop))
         return false;
-    if (rust_demangle_callback(name, DMGL_RUST | DMGL_PARAMS | DMGL_ANSI, print_piece, printer))
-        return true;
-    printer->length = 0; /* what it printed before it gave up */
-    return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, print_piece, printer);
+    if (!rust_demangle_callback(name, DMGL_RUST | DMGL_PARAMS | DMGL_ANSI, print_piece, printer)) {
+        printer->length = 0; /* what it printed before it gave up */
+        if (!cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, print_piece, printer))
+            return false;
+    }
+    if (printer->length > 0)
+        print_piece(suffix, strlen(suffix), printer);
+    return true;
 }
 
 /* What libiberty takes apart: everything else is not worth trying, and "_Z" alone keeps it from
@@ -56,18 +60,33 @@ static bool looks_mangled(const char *name)
            strncmp(name, "_GLOBAL_", 8) == 0;
 }
 
+/* "_ZdlPv@plt", a stub that jumps there (plt.c): where that begins, else the end.  */
+static size_t stub_suffix(const char *name)
+{
+    static const char suffix[] = "@plt";
+    size_t length = strlen(name), size = sizeof suffix - 1;
+
+    return length > size && strcmp(name + length - size, suffix) == 0 ? length - size : length;
+}
+
 enum sym_status sym_demangle_name(const char *name, char **out)
 {
     struct printer printer = { .status = SYM_OK };
+    size_t end = stub_suffix(name);
+    char *target = NULL; /* of a stub */
 
     *out = NULL;
-    if (!looks_mangled(name) || strlen(name) > SYM_NAME_MAX)
+    if (!looks_mangled(name) || end > SYM_NAME_MAX)
         return SYM_NOT_FOUND;
-    if (print_name(&printer, name) && printer.text && printer.length) {
+    if (name[end] && !(target = sym_format("%.*s", (int)end, name)))
+        return SYM_NO_MEMORY;
+    if (print_name(&printer, target ? target : name, name + end) && printer.text && printer.length)
         *out = printer.text;
+    else
+        free(printer.text);
+    free(target);
+    if (*out)
         return SYM_OK;
-    }
-    free(printer.text);
     return printer.status == SYM_NO_MEMORY ? SYM_NO_MEMORY : SYM_NOT_FOUND;
 }
 

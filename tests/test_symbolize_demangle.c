@@ -18,6 +18,11 @@ static const struct {
     { "_ZN12_GLOBAL__N_13barEd", "(anonymous namespace)::bar(double)" },
     { "_Z3foov.cold", "foo() [clone .cold]" },
     { "_GLOBAL__sub_I_main", "_GLOBAL__sub_I_main" },
+    /* Stubs.  */
+    { "_ZdlPv@plt", "operator delete(void*)@plt" },
+    { "_RNvC6_123foo3bar@plt", "123foo::bar@plt" },
+    { "_ZN3foo@plt", "_ZN3foo@plt" },
+    { "_Z@plt", "_Z@plt" },
     /* Rust, legacy: the hash goes.  */
     { "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
     { "_ZN60_$LT$alloc..string..String$u20$as$u20$core..fmt..Display$GT$3fmt17hfedcba9876543210E",
