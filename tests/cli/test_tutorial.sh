@@ -17,6 +17,15 @@ page '$ printf "found 17 of %s\\n" words
 found 17 of them'
 ! "$ROOT/scripts/tutorial" --check page.md >out || fail "a wrong page passes"
 grep -q 'found 17 of them' out || fail "a wrong page: $(cat out)"
+page '$ printf "FAIL: two are dearer\\n\\npower: total 3 %%; hash\\n    4 %%; find 5 %%\\n"
+FAIL: the total is dearer; one is
+
+power: total 2 %; hash 3 %;
+    hash 12 %'
+"$ROOT/scripts/tutorial" --check page.md >out || fail "what hangs on noise: $(cat out)"
+page '$ printf "PASS: nothing is dearer\\n"
+FAIL: the total is dearer'
+! "$ROOT/scripts/tutorial" --check page.md >out || fail "another verdict passes"
 page '$ false'
 ! "$ROOT/scripts/tutorial" --check page.md >out || fail "a command that fails passes"
 
