@@ -111,9 +111,9 @@ static const char *name_in_slot(const struct plt *plt, uint64_t vaddr)
 /* The stub of size bytes at vaddr jumps to the function of that name.  */
 static enum sym_status add_stub(struct plt *plt, uint64_t vaddr, size_t size, const char *name)
 {
-    const char *version = strchr(name, '@');
-    int length = (int)(version ? (size_t)(version - name) : strnlen(name, SYM_NAME_MAX));
-    char *text = sym_format("%.*s@plt", length, name);
+    size_t length = strnlen(name, SYM_NAME_MAX);
+    const char *version = memchr(name, '@', length);
+    char *text = sym_format("%.*s@plt", (int)(version ? version - name : (ptrdiff_t)length), name);
 
     if (!text)
         return SYM_NO_MEMORY;

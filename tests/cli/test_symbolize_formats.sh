@@ -150,6 +150,14 @@ stubs 'CET' gcc -fcf-protection=full -Wl,-z,ibtplt
 stubs 'no PIE' gcc -no-pie
 stubs 'ld.lld' gcc -fuse-ld=lld
 stubs 'ld.lld, full RELRO' gcc -fuse-ld=lld -Wl,-z,now
+# A hostile name has megabytes, and its version behind them: of a stub's name 64 KiB are taken.
+name=$(head -c 70000 /dev/zero | tr '\000' a)
+printf 'void f(void) __asm__("%sX%s"); void g(void) { f(); }\n' "$name" "$name" >long.c
+gcc -O1 -fPIC -shared -nostdlib -o long.so long.c
+at=$(objdump -d long.so | awk '/^[0-9a-f]+ <a*Xa*@plt>:/ { print $1; exit }')
+LC_ALL=C sed -i 's/aXa/a@a/' long.so
+[ "$(echo "$at" | symbolize_cli long.so | head -n 1 | wc -c)" -eq $((65536 + 5)) ] || fail "a name of 70,000 bytes: $(echo "$at" | symbolize_cli long.so | cut -c 1-60)"
+
 cat >stubs.c <<'EOF'
 void first(void); void second(int); int third(void);
 int entry(void) { first(); second(2); return third() + 1; }
