@@ -1,8 +1,9 @@
-/* UTF-8 (RFC 3629).  */
 #include "libstore/utf8.h"
 
 #include <stdint.h>
 #include <string.h>
+
+#include "libfxt/utf8.h"
 
 /* Eight ASCII characters, none of them NUL.  */
 static bool is_plain(const char *bytes)
@@ -13,32 +14,10 @@ static bool is_plain(const char *bytes)
     return ((word | (word - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* The length of the character at bytes; 0: there is none.  */
-static size_t character(const unsigned char *bytes, size_t length)
+/* The length of the character at bytes; 0: there is none, or NUL.  */
+static size_t character(const char *bytes, size_t length)
 {
-    /* The second byte's range tells over-long forms, surrogates and what is beyond U+10FFFF.  */
-    unsigned char low = 0x80, high = 0xbf;
-    size_t size;
-
-    if (bytes[0] < 0x80)
-        return bytes[0] != 0;
-    if (bytes[0] < 0xc2 || bytes[0] > 0xf4)
-        return 0;
-    size = bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
-    if (bytes[0] == 0xe0)
-        low = 0xa0;
-    else if (bytes[0] == 0xf0)
-        low = 0x90;
-    else if (bytes[0] == 0xed)
-        high = 0x9f;
-    else if (bytes[0] == 0xf4)
-        high = 0x8f;
-    if (size > length || bytes[1] < low || bytes[1] > high)
-        return 0;
-    for (size_t i = 2; i < size; i++)
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-    return size;
+    return bytes[0] ? fxt_utf8_character(bytes, length) : 0;
 }
 
 size_t store_utf8_clean(const char *bytes, size_t length, char *out)
@@ -55,7 +34,7 @@ size_t store_utf8_clean(const char *bytes, size_t length, char *out)
             written += 8;
             continue;
         }
-        size = character((const unsigned char *)bytes + at, length - at);
+        size = character(bytes + at, length - at);
         memcpy(out + written, size ? bytes + at : replacement, size ? size : sizeof replacement);
         written += size ? size : sizeof replacement;
         at += size ? size : 1;
@@ -66,9 +45,7 @@ size_t store_utf8_clean(const char *bytes, size_t length, char *out)
 bool store_utf8_is_clean(const char *bytes, size_t length)
 {
     while (length > 0) {
-        size_t size = length >= 8 && is_plain(bytes)
-                          ? 8
-                          : character((const unsigned char *)bytes, length);
+        size_t size = length >= 8 && is_plain(bytes) ? 8 : character(bytes, length);
 
         if (size == 0)
             return false;

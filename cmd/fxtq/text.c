@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/cli/utf8.h"
+#include "libfxt/utf8.h"
 
 static void make_room(struct text *text, size_t more)
 {
@@ -87,7 +87,7 @@ void text_add_visible(struct text *text, const char *bytes, size_t length)
 
     while (i < length) {
         unsigned char byte = (unsigned char)bytes[i];
-        size_t size = utf8_character(bytes + i, length - i);
+        size_t size = fxt_utf8_character(bytes + i, length - i);
 
         if (byte < 0x20 || byte == 0x7f)
             add_control(text, byte);

@@ -35,8 +35,4 @@ static inline void fidl_store(uint8_t *bytes, uint64_t value, unsigned size)
         bytes[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Bytes of the UTF-8 character at text, of which left bytes (at least 1) are there; 0 if it is
- * none.  */
-size_t fidl_character(const uint8_t *text, size_t left);
-
 #endif /* FIDL_WIRE_H */

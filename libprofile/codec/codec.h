@@ -29,8 +29,6 @@ struct codec_text {
 bool codec_text_add(struct codec_text *text, const char *bytes, size_t length);
 /* The same as UTF-8: every byte that is not part of a character becomes U+FFFD.  */
 bool codec_text_add_utf8(struct codec_text *text, const char *bytes, size_t length);
-/* Bytes of the character at the start of bytes; 0 when there is none.  */
-size_t codec_utf8_length(const char *bytes, size_t length);
 
 /* ---- Names ---- */
 

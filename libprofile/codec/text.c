@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libfxt/utf8.h"
 #include "libprofile/codec/codec.h"
 
 /* ---- Buffered output ---- */
@@ -64,43 +65,13 @@ bool codec_text_add(struct codec_text *text, const char *bytes, size_t length)
     return true;
 }
 
-/* Neither overlong forms nor surrogates nor anything beyond U+10FFFF (RFC 3629).  */
-size_t codec_utf8_length(const char *bytes, size_t length)
-{
-    const unsigned char *b = (const unsigned char *)bytes;
-    unsigned char low = 0x80, high = 0xbf; /* bounds of the second byte */
-    size_t size;
-
-    if (length == 0)
-        return 0;
-    if (b[0] < 0x80)
-        return 1;
-    if (b[0] < 0xc2 || b[0] > 0xf4)
-        return 0;
-    size = b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : 4;
-    if (b[0] == 0xe0)
-        low = 0xa0;
-    else if (b[0] == 0xed)
-        high = 0x9f;
-    else if (b[0] == 0xf0)
-        low = 0x90;
-    else if (b[0] == 0xf4)
-        high = 0x8f;
-    if (length < size || b[1] < low || b[1] > high)
-        return 0;
-    for (size_t i = 2; i < size; i++)
-        if ((b[i] & 0xc0) != 0x80)
-            return 0;
-    return size;
-}
-
 bool codec_text_add_utf8(struct codec_text *text, const char *bytes, size_t length)
 {
     bool ok = true;
     size_t good = 0; /* bytes that are fine and not added yet */
 
     while (good < length && ok) {
-        size_t size = codec_utf8_length(bytes + good, length - good);
+        size_t size = fxt_utf8_character(bytes + good, length - good);
 
         if (size > 0) {
             good += size;
