@@ -174,8 +174,6 @@ struct sym_span {
 ptrdiff_t sym_segments_narrow(const struct sym_segment *items, size_t count, uint64_t vaddr,
                               ptrdiff_t near, struct sym_span *span);
 
-/* The value at vaddr, or SYM_NO_VALUE.  */
-uint32_t sym_segments_find(const struct sym_segments *segments, uint64_t vaddr);
 void sym_segments_release(struct sym_segments *segments);
 
 #endif /* SYMBOLIZE_BASE_H */

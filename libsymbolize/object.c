@@ -566,8 +566,10 @@ enum sym_status sym_object_open(const char *path, enum sym_object_kind kind,
     return finish_open(object, status, out, error);
 }
 
-enum sym_status sym_object_open_memory(const char *path, uint8_t *image, size_t size,
-                                       struct sym_object **out, struct sym_error *error)
+/* The same for an image from malloc(), which is taken in any case.  path is what messages call it.
+ * It cannot be opened again.  */
+static enum sym_status open_memory(const char *path, uint8_t *image, size_t size,
+                                   struct sym_object **out, struct sym_error *error)
 {
     struct sym_object *object = object_new(path, SYM_OBJECT_MAIN);
 
@@ -715,7 +717,7 @@ enum sym_status sym_object_debugdata(const struct sym_object *object, struct sym
     enum sym_status status = sym_unpack(object->path, SYM_PACKING_XZ,
                                         sym_object_raw(object, section), UINT64_MAX, &image, &size,
                                         error);
-    return status ? status : sym_object_open_memory(object->path, image, size, out, error);
+    return status ? status : open_memory(object->path, image, size, out, error);
 }
 
 bool sym_object_changed(const struct sym_object *object, bool ask)
@@ -772,11 +774,6 @@ const struct sym_code *sym_object_code(const struct sym_object *object, uint64_t
             high = middle;
     }
     return low && vaddr < object->code[low - 1].limit ? &object->code[low - 1] : NULL;
-}
-
-bool sym_object_is_code(const struct sym_object *object, uint64_t vaddr)
-{
-    return sym_object_code(object, vaddr) != NULL;
 }
 
 /* ---- Build ID of a path ---- */

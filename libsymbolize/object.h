@@ -120,11 +120,6 @@ struct sym_object {
 enum sym_status sym_object_open(const char *path, enum sym_object_kind kind,
                                 struct sym_object **out, struct sym_error *error);
 
-/* The same for an image in memory, from malloc(), which is taken in any case.  path is what
- * messages call it.  It cannot be opened again.  */
-enum sym_status sym_object_open_memory(const char *path, uint8_t *image, size_t size,
-                                       struct sym_object **out, struct sym_error *error);
-
 /* Opens it again at its path, provided that it is still the same; nothing to do when it is open.
  * SYM_OK or as sym_object_open().  */
 enum sym_status sym_object_reopen(struct sym_object *object, struct sym_error *error);
@@ -161,11 +156,8 @@ void sym_object_free(struct sym_object *object); /* accepts NULL and a half-buil
 enum sym_status sym_object_section(struct sym_object *object, enum sym_section section,
                                    struct sym_bytes *out, struct sym_error *error);
 
-/* Whether code lies at vaddr.  Linkers leave ranges of dropped functions at 0, 1, -1 or -2
- * ("tombstones", section 6): no section with code is there.  */
-bool sym_object_is_code(const struct sym_object *object, uint64_t vaddr);
-
-/* The section with code around vaddr, or NULL.  */
+/* The section with code around vaddr, or NULL.  Linkers leave ranges of dropped functions at 0, 1,
+ * -1 or -2 ("tombstones", section 6): no section with code is there.  */
 const struct sym_code *sym_object_code(const struct sym_object *object, uint64_t vaddr);
 
 /* ---- For who reads ELF structures ---- */

@@ -242,13 +242,6 @@ ptrdiff_t sym_segments_narrow(const struct sym_segment *items, size_t count, uin
     return at;
 }
 
-uint32_t sym_segments_find(const struct sym_segments *segments, uint64_t vaddr)
-{
-    ptrdiff_t at = sym_segments_search(segments->items, segments->count, vaddr, -1);
-
-    return at < 0 ? SYM_NO_VALUE : segments->items[at].value;
-}
-
 void sym_segments_release(struct sym_segments *segments)
 {
     free(segments->items);

@@ -14,6 +14,9 @@
 #define NATIVE_DATA ELFDATA2MSB
 #endif
 
+/* Store exactly size bytes from offset in buffer, or return false.  */
+typedef bool (*elf_read_fn)(void *context, uint64_t offset, void *buffer, size_t size);
+
 /* What the two ELF classes have in common.  */
 struct source {
     elf_read_fn read;
@@ -127,7 +130,7 @@ static void read_notes(struct source *source, const struct header *segment, stru
     }
 }
 
-bool elf_image_read(elf_read_fn read, void *context, struct elf_image *out)
+static bool read_image(elf_read_fn read, void *context, struct elf_image *out)
 {
     struct source source = { .read = read, .context = context, .notes_left = MAX_NOTES };
 
@@ -173,7 +176,7 @@ static bool read_from_fd(void *context, uint64_t offset, void *buffer, size_t si
 
 bool elf_image_read_fd(int fd, struct elf_image *out)
 {
-    return elf_image_read(read_from_fd, &fd, out);
+    return read_image(read_from_fd, &fd, out);
 }
 
 struct memory {
@@ -195,7 +198,7 @@ bool elf_image_read_memory(const void *bytes, size_t size, struct elf_image *out
 {
     struct memory memory = { .bytes = bytes, .size = size };
 
-    return elf_image_read(read_from_memory, &memory, out);
+    return read_image(read_from_memory, &memory, out);
 }
 
 /* Mappings are whole pages and segments are not: a page at the border of two segments belongs to

@@ -23,17 +23,9 @@ struct elf_image {
     size_t build_id_size; /* 0: the file has none */
 };
 
-/* Store exactly size bytes from offset in buffer, or return false.  */
-typedef bool (*elf_read_fn)(void *context, uint64_t offset, void *buffer, size_t size);
-
-/* Read an image through a function.  False when the bytes are not an ELF file of this machine's
- * byte order.  */
-bool elf_image_read(elf_read_fn read, void *context, struct elf_image *out);
-
-/* Read an image from a file descriptor.  */
+/* Read an image from a file descriptor, or from memory.  False when the bytes are not an ELF file
+ * of this machine's byte order.  */
 bool elf_image_read_fd(int fd, struct elf_image *out);
-
-/* Read an image from memory.  */
 bool elf_image_read_memory(const void *bytes, size_t size, struct elf_image *out);
 
 /* The ELF virtual address of the byte at file_offset, where a mapping of executable code starts.

@@ -7,6 +7,7 @@
 #include "libprofile/compare/compare.h"
 #include "libprofile/compare/internal.h"
 #include "tests/support/allocation.h"
+#include "tests/support/simulate.h"
 
 enum { RUNS = 8, FUNCTIONS = 4 };
 
@@ -416,7 +417,7 @@ START_TEST(shift_is_the_median_of_all_differences)
     input.new_runs = 1 + compare_random_below(&random, 40);
     for (size_t i = 0; i < 80; i++) {
         cost[i] = _i % 2 ? 1 + (double)compare_random_below(&random, 5)
-                         : 1e9 * compare_random_unit(&random);
+                         : 1e9 * simulate_unit(&random);
         samples[i] = 1000;
     }
     for (size_t i = 0; i < input.base_runs; i++)
@@ -444,7 +445,7 @@ START_TEST(a_thousand_runs_are_compared)
     input.new_runs = PROFILE_COMPARE_MAX_RUNS - input.base_runs;
     compare_random_seed(&random, 3);
     for (size_t i = 0; i < PROFILE_COMPARE_MAX_RUNS; i++) {
-        cost[i] = (i < input.base_runs ? 1000 : 1030) + 10 * compare_random_normal(&random);
+        cost[i] = (i < input.base_runs ? 1000 : 1030) + 10 * simulate_normal(&random);
         samples[i] = 1000;
     }
     ck_assert_int_eq(profile_compare(&input, NULL, &comparison, NULL), PROFILE_OK);

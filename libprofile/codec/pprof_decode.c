@@ -480,7 +480,8 @@ void pprof_add_comment(struct pprof_tables *tables, uint64_t string)
         (void)add_number(tables, &tables->comments, pprof_string((int64_t)string));
 }
 
-bool pprof_decode_comments(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
+/* A packed list of them.  */
+static bool decode_comments(struct pprof_tables *tables, const uint8_t *bytes, size_t length)
 {
     pb_istream_t stream = pb_istream_from_buffer(bytes, length);
     uint64_t number;
@@ -511,6 +512,6 @@ bool pprof_decode_entry(struct pprof_tables *tables, uint32_t field, const uint8
     case perftools_profiles_Profile_period_type_tag:
         return set_period_type(tables, bytes, length);
     default: /* comment */
-        return pprof_decode_comments(tables, bytes, length);
+        return decode_comments(tables, bytes, length);
     }
 }

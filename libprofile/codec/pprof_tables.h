@@ -72,9 +72,7 @@ bool pprof_decode_entry(struct pprof_tables *tables, uint32_t field, const uint8
                         size_t length);
 /* A string that cannot be had keeps its place.  */
 void pprof_lose_string(struct pprof_tables *tables);
-/* A comment, or a packed list of them.  */
 void pprof_add_comment(struct pprof_tables *tables, uint64_t string);
-bool pprof_decode_comments(struct pprof_tables *tables, const uint8_t *bytes, size_t length);
 
 /* Decode into sample_locations, sample_values and labels.  False: its bytes make no sense.  */
 bool pprof_decode_sample(struct pprof_tables *tables, const uint8_t *bytes, size_t length);

@@ -15,7 +15,6 @@ double compare_trigamma_inverse(double y); /* y > 0 */
 double compare_t_two_sided(double t, double df);
 /* The t with P(T <= t) = p, 0 < p < 1.  */
 double compare_t_quantile(double p, double df);
-double compare_normal_quantile(double p);
 
 /* ---- Random numbers (random.c) ---- */
 
@@ -28,8 +27,6 @@ void compare_random_seed(struct compare_random *random, uint64_t seed);
 uint64_t compare_random_next(struct compare_random *random);
 /* Uniform in 0..limit - 1, without bias; limit > 0.  */
 size_t compare_random_below(struct compare_random *random, size_t limit);
-double compare_random_unit(struct compare_random *random);   /* uniform in (0, 1) */
-double compare_random_normal(struct compare_random *random); /* mean 0, variance 1 */
 
 /* ---- The total (totals.c, permutation.c) ---- */
 

@@ -1,8 +1,6 @@
 /* random.c - xoshiro256**: fast, good, and the same on every machine.  */
 #include "libprofile/compare/internal.h"
 
-#include <math.h>
-
 static uint64_t rotate(uint64_t x, int bits)
 {
     return x << bits | x >> (64 - bits);
@@ -44,17 +42,4 @@ size_t compare_random_below(struct compare_random *random, size_t limit)
         product = (unsigned __int128)compare_random_next(random) * limit;
     while ((uint64_t)product < threshold);
     return (size_t)(product >> 64);
-}
-
-double compare_random_unit(struct compare_random *random)
-{
-    return ((double)(compare_random_next(random) >> 11) + 0.5) * 0x1p-53;
-}
-
-/* Box and Muller's, one of the two: calls stay independent of each other.  */
-double compare_random_normal(struct compare_random *random)
-{
-    double radius = sqrt(-2 * log(compare_random_unit(random)));
-
-    return radius * cos(2 * M_PI * compare_random_unit(random));
 }

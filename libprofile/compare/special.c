@@ -128,8 +128,3 @@ double compare_t_quantile(double p, double df)
     }
     return p < 0.5 ? -(low + high) / 2 : (low + high) / 2;
 }
-
-double compare_normal_quantile(double p)
-{
-    return compare_t_quantile(p, INFINITY);
-}

@@ -5,7 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/compare/internal.h"
+double simulate_unit(struct compare_random *random)
+{
+    return ((double)(compare_random_next(random) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* Box and Muller's, one of the two: calls stay independent of each other.  */
+double simulate_normal(struct compare_random *random)
+{
+    double radius = sqrt(-2 * log(simulate_unit(random)));
+
+    return radius * cos(2 * M_PI * simulate_unit(random));
+}
 
 static void base_shares(const struct simulation *simulation, double *shares)
 {
@@ -47,15 +58,15 @@ static void simulate_run(const struct simulation *simulation, struct compare_ran
     size_t runs = 2 * simulation->runs;
 
     for (size_t f = 0; f < SIMULATE_FUNCTIONS; f++) {
-        costs[f] = shares[f] * exp(simulation->noise * compare_random_normal(random));
+        costs[f] = shares[f] * exp(simulation->noise * simulate_normal(random));
         if (changed && f == simulation->changed)
             costs[f] *= simulation->factor;
         cumulated[f] = sum += costs[f];
     }
-    all = 1e9 * sum * exp(simulation->noise * compare_random_normal(random));
+    all = 1e9 * sum * exp(simulation->noise * simulate_normal(random));
     make_guide(cumulated, sum, guide);
     for (size_t i = 0; i < SIMULATE_SAMPLES; i++) {
-        double unit = compare_random_unit(random);
+        double unit = simulate_unit(random);
         size_t function = guide[(size_t)(unit * GUIDE)];
 
         while (cumulated[function] <= sum * unit && function < SIMULATE_FUNCTIONS - 1)

@@ -2,7 +2,10 @@
 #ifndef TESTS_SIMULATE_H
 #define TESTS_SIMULATE_H
 
-#include "libprofile/compare/compare.h"
+#include "libprofile/compare/internal.h"
+
+double simulate_unit(struct compare_random *random);   /* uniform in (0, 1) */
+double simulate_normal(struct compare_random *random); /* mean 0, variance 1 */
 
 enum {
     SIMULATE_FUNCTIONS = 300,
