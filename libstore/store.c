@@ -291,13 +291,17 @@ enum store_status store_publish(struct store *store, struct store_error *error)
 
 static enum store_status check_version(struct store *store, struct store_error *error)
 {
-    int64_t application, version;
+    int64_t application, version, pages;
     enum store_status status = store_number(store, "PRAGMA application_id", &application, error);
 
     if (status == STORE_OK)
         status = store_number(store, "PRAGMA user_version", &version, error);
+    if (status == STORE_OK)
+        status = store_number(store, "PRAGMA page_count", &pages, error);
     if (status != STORE_OK)
         return status;
+    if (pages == 0) /* SQLite takes a file without a byte for a database */
+        return store_fail(error, STORE_NOT_STORE, "empty, not a store");
     if (application != STORE_APPLICATION_ID || version < 1)
         return store_fail(error, STORE_NOT_STORE, "an SQLite database, but not a store of fxtq");
     if (version > STORE_VERSION)

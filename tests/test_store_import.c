@@ -415,6 +415,25 @@ START_TEST(refuses_versions_it_does_not_know)
 }
 END_TEST
 
+START_TEST(an_empty_file_is_no_store)
+{
+    static const enum store_mode modes[] = { STORE_READ, STORE_APPEND };
+    struct store_error error = { .status = STORE_OK };
+    struct store *store = NULL;
+
+    enter_folder();
+    (void)fclose(fopen("s", "w"));
+    for (size_t i = 0; i < 2; i++) {
+        struct store_options options = { .size = sizeof options, .mode = modes[i] };
+
+        ck_assert_int_eq(store_open("s", &options, &store, &error), STORE_NOT_STORE);
+        ck_assert_str_eq(error.message, "empty, not a store");
+        ck_assert_ptr_null(store);
+    }
+    leave_folder();
+}
+END_TEST
+
 /* ---- Memory ---- */
 
 /* Each allocation fails once; then there is a status, and the store is as it was or complete.  */
@@ -479,6 +498,7 @@ int main(void)
     tcase_add_test(imports, brings_an_old_store_up_to_date_step_by_step);
     tcase_add_test(imports, leaves_an_old_store_as_it_is_when_a_step_fails);
     tcase_add_loop_test(imports, refuses_versions_it_does_not_know, 0, (int)COUNT_OF(versions));
+    tcase_add_test(imports, an_empty_file_is_no_store);
     tcase_add_test(imports, survives_every_failed_allocation);
     suite_add_tcase(suite, imports);
     srunner_run_all(runner, CK_NORMAL);

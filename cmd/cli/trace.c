@@ -341,18 +341,32 @@ static enum cli_exit report_end(const struct cli_trace *trace)
     return CLI_ENVIRONMENT;
 }
 
-/* An input without anything in it: no bytes, or zeros alone, as a region without samples has them
- * (section 3.3).  */
+/* What a stream is that is too short for a record; NULL: it is not.  */
+static const char *why_too_short(const struct cli_trace *trace)
+{
+    uint64_t offset = fxt_reader_offset(trace->reader);
+
+    if (offset >= 8 || fxt_input_part(trace->input, 0)->format != FXT_FORMAT_STREAM)
+        return NULL;
+    if (fxt_input_is_cut(trace->input))
+        return "compressed, and cut off before its first record";
+    return offset == 0 ? "empty, not an FXT trace" : "shorter than any record, not an FXT trace";
+}
+
+/* An input without anything in it: too little for a record, or zeros alone, as a region without
+ * samples has them (section 3.3).  */
 static bool report_nothing(const struct cli_trace *trace, bool strict, enum cli_exit *status)
 {
     const struct fxt_damage *damage = fxt_reader_damage(trace->reader);
+    bool is_damaged = fxt_damage_total(damage, false) > 0;
     uint64_t offset = fxt_reader_offset(trace->reader);
+    const char *why = why_too_short(trace);
 
-    if (trace->status != FXT_END || trace->records > 0 || fxt_damage_total(damage, false) > 0 ||
-        fxt_input_was_left(trace->input))
+    if (trace->status != FXT_END || trace->records > 0 || fxt_input_was_left(trace->input) ||
+        (is_damaged && (!why || trace->shows_damage)))
         return false;
-    if (offset == 0) {
-        cli_error("%s: empty, not an FXT trace", trace->path);
+    if (why) {
+        cli_error("%s: %s", trace->path, why);
         *status = CLI_DAMAGED;
     } else if (damage->kinds[FXT_DAMAGE_ZERO_WORDS].bytes == offset) {
         cli_warning("%s: nothing but %s bytes of zeros", trace->path, cli_grouped(offset));

@@ -68,6 +68,7 @@ struct settings {
     struct store_export_options options;
     struct filters filters;
     bool quiet;
+    bool input_is_damaged; /* then that may be why it lacks what was asked for */
 };
 
 /* ---- Options ---- */
@@ -176,7 +177,7 @@ static enum cli_exit complain(const struct settings *settings, const struct stor
         return CLI_ENVIRONMENT; /* cli_output_commit() says it */
     if (error->status == STORE_INVALID) {
         cli_error("%s: %s", settings->inputs.items[0], error->message);
-        return CLI_USAGE;
+        return settings->input_is_damaged ? CLI_DAMAGED : CLI_USAGE;
     }
     return fxtq_complain(settings->inputs.items[0], error);
 }
@@ -292,6 +293,7 @@ static int run(char **argv)
         apply(&settings, key, &parser);
     check(&settings);
     status = source_open_all(&source, &settings.inputs);
+    settings.input_is_damaged = status == CLI_DAMAGED;
     if (source.store)
         status = cli_worse(status, export_store(&settings, source.store));
     source_close(&source);

@@ -70,10 +70,16 @@ mkdir folder
 gzip -nc small.fxt >small.fxt.gz
 gzip -c small.fxt.gz >twice.gz
 : | gzip -c >nothing.gz
+printf 'hello\n' >short
+head -c 12 small.fxt.gz >cut.gz
+zstd -q -c small.fxt | head -c 40 >cut.zst
 printf '\375\067\172\130\132\000\000\004 and so on' >packed.xz
 
 both 3 empty empty 'empty, not an FXT trace'
 nothing_left "an empty file"
+both 3 short short 'shorter than any record, not an FXT trace'
+both 3 cut.gz cut.gz 'cut off before its first record'
+both 3 cut.zst cut.zst 'cut off before its first record'
 both 3 big_endian big_endian 'big-endian'
 both 3 markup markup 'symbolizer markup'
 both 3 elf elf 'ELF'
@@ -106,6 +112,21 @@ mkfifo pipe
 head -c 2000 small.fxt >pipe &
 expect 3 pipe fxtdump pipe
 wait
+
+# What a damaged trace does not hold may be what is damaged: that is no wrong command line.
+for command in 'export folded' 'export csv' 'export pprof' 'flamegraph -o out/page'; do
+    for file in empty short cut.gz; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        fxtq $command $file >stdout 2>stderr || status=$?
+        [ $status -eq 3 ] || fail "status $status, not 3: fxtq $command $file: $(cat stderr)"
+    done
+    status=0
+    # shellcheck disable=SC2086 # words
+    fxtq $command zeros >stdout 2>stderr || status=$?
+    [ $status -eq 2 ] || fail "status $status, not 2: fxtq $command zeros: $(cat stderr)"
+done
+nothing_left "an export without samples"
 
 # Zeros are what a region without samples holds: nothing is damaged, and nothing is there.
 both 0 zeros zeros 'nothing but 4,096 bytes of zeros'

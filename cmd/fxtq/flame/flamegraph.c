@@ -46,6 +46,7 @@ struct settings {
     const char *path, *output, *diff, *title;
     bool cache;
     struct filters filters;
+    bool input_is_damaged; /* then that may be why it lacks samples */
 };
 
 /* A sample type that a page shows.  */
@@ -373,7 +374,7 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
     if (status == CLI_OK && types.count == 0) {
         cli_error("%s: no samples%s", settings->path,
                   before ? " of a type that the other has too" : "");
-        status = CLI_USAGE;
+        status = settings->input_is_damaged ? CLI_DAMAGED : CLI_USAGE;
     }
     if (status == CLI_OK)
         status = make_page(settings, db, before, &types);
@@ -392,6 +393,7 @@ static int run(char **argv)
     status = source_open(&source, settings.path, false, settings.cache);
     if (source.store && settings.diff)
         status = cli_worse(status, source_open(&before, settings.diff, false, settings.cache));
+    settings.input_is_damaged = status == CLI_DAMAGED;
     if (source.store && (!settings.diff || before.store))
         status = cli_worse(status, draw(&settings, store_sqlite(source.store),
                                         before.store ? store_sqlite(before.store) : NULL));
