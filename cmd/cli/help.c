@@ -1,6 +1,9 @@
 /* help.c - what every command answers: --help, --version, --completion.  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cli/internal.h"
 
@@ -170,7 +173,7 @@ static _Noreturn void print_help(const struct cli_command *command)
         printf("\nExamples:\n");
     for (const char *const *example = command->examples; example && *example; example += 2)
         print_example(example[0], example[1]);
-    exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
+    exit(cli_flush_stdout());
 }
 
 static _Noreturn void print_version(const struct cli_command *command)
@@ -178,7 +181,7 @@ static _Noreturn void print_version(const struct cli_command *command)
     printf("%s (FXT toolchain) %s\n", command->name, FXT_TOOLCHAIN_VERSION);
     if (command->libraries)
         printf("with %s\n", command->libraries());
-    exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
+    exit(cli_flush_stdout());
 }
 
 static _Noreturn void print_completion(const struct cli_command *command, const char *shell)
@@ -192,7 +195,7 @@ static _Noreturn void print_completion(const struct cli_command *command, const 
     if (!shell)
         cli_usage_error("--completion needs a value: --completion=SHELL");
     printers[cli_choice("--completion", shell, shells)](command);
-    exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
+    exit(cli_flush_stdout());
 }
 
 void cli_answer(struct cli_parser *parser, const char *option)
@@ -230,10 +233,24 @@ static const char *list_commands(const struct cli_command *program)
     return list;
 }
 
+/* A program may be started without standard descriptors (2>&-).  The first files it opened would
+ * take their place, and messages would end in a trace.  What stands there instead fails as a closed
+ * one does, and is closed for commands that are run.  */
+static void hold_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", mode | O_CLOEXEC); /* takes the lowest free one: fd */
+    }
+}
+
 int cli_main(const struct cli_command *program, char **argv)
 {
     struct cli_parser parser;
 
+    hold_standard_descriptors();
     argv += argv[0] != NULL; /* the program's name, which a caller may leave out */
     for (size_t i = 0; program->commands && argv[0] && program->commands[i]; i++)
         if (strcmp(argv[0], cli_command_word(program->commands[i])) == 0)

@@ -1,4 +1,5 @@
 /* Messages to people, on stderr.  */
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +73,21 @@ void cli_usage_error(const char *format, ...)
     va_end(arguments);
     (void)fprintf(stderr, "Try '%s --help'.\n", cli_name);
     exit(CLI_USAGE);
+}
+
+enum cli_exit cli_flush_stdout(void)
+{
+    int reason = 0;
+
+    /* What was lost on the way does not come back; most likely nothing failed since.  */
+    if (ferror(stdout))
+        reason = errno ? errno : EIO;
+    if (fflush(stdout) != 0)
+        reason = errno;
+    if (reason == 0)
+        return CLI_OK;
+    cli_error("standard output: %s", strerror(reason));
+    return CLI_ENVIRONMENT;
 }
 
 _Noreturn void cli_out_of_memory(void)

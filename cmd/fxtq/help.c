@@ -192,8 +192,5 @@ static int run(char **argv)
         print_topic(i);
     else
         list_topics();
-    if (fflush(stdout) == 0)
-        return CLI_OK;
-    cli_error("cannot write to standard output");
-    return CLI_ENVIRONMENT;
+    return cli_flush_stdout();
 }

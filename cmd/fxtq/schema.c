@@ -106,8 +106,5 @@ static int run(char **argv)
             cli_usage_error("there is no table or view '%s'", names.items[i]);
     }
     free(names.items);
-    if (fflush(stdout) == 0)
-        return CLI_OK;
-    cli_error("cannot write to standard output");
-    return CLI_ENVIRONMENT;
+    return cli_flush_stdout();
 }

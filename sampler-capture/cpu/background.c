@@ -102,7 +102,7 @@ static _Noreturn void wait_until_ready(int fd, pid_t child)
 
     if (read(fd, &byte, 1) == 1 && byte == 0) {
         printf("Background session started. task_id: %d\n", (int)child);
-        exit(fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT);
+        exit(cli_flush_stdout());
     }
     if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) != 0)
         exit(WEXITSTATUS(status));
@@ -207,7 +207,7 @@ static int status_main(char **argv)
     else
         printf("No background profiling sessions active.\n");
     (void)close(fd);
-    return fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT;
+    return cli_flush_stdout();
 }
 
 /* Send it a signal and wait until it has ended.  */
@@ -228,7 +228,7 @@ static int end_session(int number, const char *done)
         continue;
     (void)close(fd);
     printf("%s %s\n", done, state.output);
-    return fflush(stdout) == 0 ? CLI_OK : CLI_ENVIRONMENT;
+    return cli_flush_stdout();
 }
 
 const struct cli_command background_stop_command = {
