@@ -16,6 +16,7 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR ?= $(PREFIX)/share
 MANDIR ?= $(DATADIR)/man
+DOCDIR ?= $(DATADIR)/doc/fxt
 BASHCOMPDIR ?= $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR ?= $(DATADIR)/zsh/site-functions
 FISHCOMPDIR ?= $(DATADIR)/fish/vendor_completions.d
@@ -243,9 +244,9 @@ TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
 # Of the preloaded library, what replaces nothing.
 TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi stack)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
-# libdwarf is what the decoder of DWARF is compared with.
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.
 TEST_LDFLAGS := $(foreach f,malloc calloc realloc reallocarray,-Wl,--wrap=$(f))
+# libdwarf is what the decoder of DWARF is compared with.
 TEST_LIBS = $(shell $(PKG_CONFIG) --libs check) -ldwarf $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
 $(TEST_FILES): $(O)/tests/%: $(O)/tests/%.o $(TEST_OBJECTS) | $(O)/.deps-check
@@ -268,12 +269,12 @@ $(filter-out $(O)/bench/symcache $(O)/bench/sqlrows,$(BENCH_FILES)): $(O)/%: $(O
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt)
 
-# It takes the cache apart, so it wants what the archive hides.
 $(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(O)/lib/libsymbolize.a $(O)/lib/libfxt.a
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt) -lsqlite3
 
+# It takes the cache apart, so it wants what the archive hides.
 $(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize)
@@ -339,7 +340,7 @@ format:
 # ---- Installing ----
 
 # Public headers of a library beside its main one.
-MORE_HEADERS := libfxt/fidl/fidl_sampler.h libprofile/compare/compare.h libprofile/codec/files.h libstore/export.h libprofile/codec/profile_markup.h
+MORE_HEADERS := libfxt/fidl/fidl_sampler.h libsymbolize/markup.h libprofile/compare/compare.h libprofile/codec/files.h libstore/export.h libprofile/codec/profile_markup.h
 
 .PHONY: install
 install: all
@@ -348,6 +349,10 @@ install: all
 	$(Q)install -m 644 $(SHIM_FILE) $(DESTDIR)$(LIBDIR)/fxt
 	$(Q)install -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1
 	$(Q)install -m 644 $(wildcard man/*.5) $(DESTDIR)$(MANDIR)/man5
+	$(Q)install -d $(addprefix $(DESTDIR)$(DOCDIR)/,formats images)
+	$(Q)install -m 644 $(wildcard docs/*.md) $(DESTDIR)$(DOCDIR)
+	$(Q)install -m 644 $(wildcard docs/formats/*) $(DESTDIR)$(DOCDIR)/formats
+	$(Q)install -m 644 $(wildcard docs/images/*) $(DESTDIR)$(DOCDIR)/images
 	$(Q)install -m 755 $(PROGRAM_FILES) $(DESTDIR)$(BINDIR)
 	$(Q)install -d $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR)
 	$(Q)install -m 644 $(filter $(O)/completion/bash/%,$(COMPLETION_FILES)) $(DESTDIR)$(BASHCOMPDIR)
@@ -363,7 +368,6 @@ install: all
 	$(Q)for h in $(MORE_HEADERS); do \
 	    sed 's,^#include "lib[a-z]*/\([a-z]*/\)*\([a-z_.]*\)",#include "\2",' $$h > $(DESTDIR)$(INCLUDEDIR)/fxt/$${h##*/}; \
 	done
-	$(Q)sed 's,^#include "lib[a-z]*/\([a-z]*/\)*\([a-z_.]*\)",#include "\2",' libsymbolize/markup.h > $(DESTDIR)$(INCLUDEDIR)/fxt/markup.h
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 
 .PHONY: clean
