@@ -523,6 +523,8 @@ static enum profile_status take_loss(void *context, const struct profile_loss *l
     sum->heap_frees = profile_add(sum->heap_frees, loss->heap_frees);
     sum->heap_infos = profile_add(sum->heap_infos, loss->heap_infos);
     sum->heap_rejected = profile_add(sum->heap_rejected, loss->heap_rejected);
+    sum->heap_no_memory = profile_add(sum->heap_no_memory, loss->heap_no_memory);
+    sum->heap_forgotten = profile_add(sum->heap_forgotten, loss->heap_forgotten);
     for (int kind = 0; kind < PROFILE_KINDS && status == PROFILE_OK; kind++) {
         close_times(profile, &profile->values[kind]);
         status = count_stacks(profile, &profile->values[kind]);

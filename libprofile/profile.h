@@ -463,8 +463,10 @@ struct profile_loss {
      * */
     uint64_t heap_allocations;
     uint64_t heap_frees;
-    uint64_t heap_infos;    /* modules of a process */
-    uint64_t heap_rejected; /* broken ones */
+    uint64_t heap_infos;     /* modules of a process */
+    uint64_t heap_rejected;  /* broken ones */
+    uint64_t heap_no_memory; /* allocations that the process had no memory to remember */
+    uint64_t heap_forgotten; /* blocks whose release it could not tell */
 };
 
 /* Who listens.  NULL members are not called, and what only they need is not computed.  Whatever a

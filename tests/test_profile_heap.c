@@ -384,13 +384,14 @@ START_TEST(adds_up_what_the_capture_lost)
 {
     const struct fxt_arg early[] = { u64_arg("allocations", 1), u64_arg("frees", 1) };
     const struct fxt_arg late[] = { u64_arg("allocations", 5), u64_arg("frees", 2),
-                                    u64_arg("infos", 3), u64_arg("rejected", 4) };
+                                    u64_arg("infos", 3),       u64_arg("rejected", 4),
+                                    u64_arg("no_memory", 6),   u64_arg("forgotten", 8) };
     const struct fxt_arg ring[] = { u64_arg("ring", 9) };
     struct fxt_record lost[] = {
         event_record(FXT_EVENT_COUNTER, "fxt.capture", "heap_lost", early, 2),
         event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", ring, 1),
         event_record(FXT_EVENT_COUNTER, "fxt.capture", "heap_lost", early, 2),
-        event_record(FXT_EVENT_COUNTER, "fxt.capture", "heap_lost", late, 4),
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "heap_lost", late, COUNT_OF(late)),
     };
     const struct profile_loss *loss;
     struct taken taken;
@@ -403,6 +404,8 @@ START_TEST(adds_up_what_the_capture_lost)
     ck_assert_uint_eq(loss->heap_frees, 3);
     ck_assert_uint_eq(loss->heap_infos, 3);
     ck_assert_uint_eq(loss->heap_rejected, 4);
+    ck_assert_uint_eq(loss->heap_no_memory, 6);
+    ck_assert_uint_eq(loss->heap_forgotten, 8);
     ck_assert_uint_eq(loss->ring, 9);
     taken_release(&taken);
 }

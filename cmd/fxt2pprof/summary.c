@@ -34,6 +34,10 @@ static void print_losses(const struct profile_loss *loss)
         { loss->heap_frees, "releases: blocks look in use that are not; raise --interval" },
         { loss->heap_infos, "messages of where modules are" },
         { loss->heap_rejected, "broken messages of a captured process" },
+        { loss->heap_no_memory, "sampled allocations that a process had no memory left to "
+                                "remember: too little is shown" },
+        { loss->heap_forgotten,
+          "releases: a process closed its connection, so blocks look in use that may not be" },
     };
 
     print_lines("lost", causes, sizeof causes / sizeof *causes);

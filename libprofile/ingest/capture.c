@@ -168,6 +168,8 @@ enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
         (void)ingest_argument_u64(record, "frees", &last->heap_frees);
         (void)ingest_argument_u64(record, "infos", &last->heap_infos);
         (void)ingest_argument_u64(record, "rejected", &last->heap_rejected);
+        (void)ingest_argument_u64(record, "no_memory", &last->heap_no_memory);
+        (void)ingest_argument_u64(record, "forgotten", &last->heap_forgotten);
         return PROFILE_OK;
     }
     (void)ingest_argument_u64(record, "ring", &last->ring);
@@ -197,6 +199,8 @@ enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
         total.heap_frees = profile_add(total.heap_frees, last->heap_frees);
         total.heap_infos = profile_add(total.heap_infos, last->heap_infos);
         total.heap_rejected = profile_add(total.heap_rejected, last->heap_rejected);
+        total.heap_no_memory = profile_add(total.heap_no_memory, last->heap_no_memory);
+        total.heap_forgotten = profile_add(total.heap_forgotten, last->heap_forgotten);
     }
     return ingest_sink_status(ingest->sink.loss(ingest->sink.context, &total), error);
 }

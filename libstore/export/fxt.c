@@ -333,6 +333,8 @@ static const struct {
     { "heap_frees", "frees", true },
     { "heap_infos", "infos", true },
     { "heap_rejected", "rejected", true },
+    { "heap_no_memory", "no_memory", true },
+    { "heap_forgotten", "forgotten", true },
 };
 
 #define LOSSES (sizeof losses / sizeof *losses)

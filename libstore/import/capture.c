@@ -199,6 +199,8 @@ static bool write_losses(struct store_import *import)
         { "heap_frees", import->loss.heap_frees },
         { "heap_infos", import->loss.heap_infos },
         { "heap_rejected", import->loss.heap_rejected },
+        { "heap_no_memory", import->loss.heap_no_memory },
+        { "heap_forgotten", import->loss.heap_forgotten },
     };
 
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {

@@ -181,10 +181,33 @@ static void summarize_processes(const struct run *run)
                  counted(processes, server->running, "process is", "processes are"));
 }
 
+/* What is not in the trace of those that are, by cause.  */
+static void summarize_losses(const struct run *run)
+{
+    const struct record_loss *lost = &run->server.lost;
+    char allocations[64], frees[64], times[64];
+
+    if (lost->allocations + lost->frees)
+        cli_note("lost: %s and %s, since the capture could not keep up: take a larger --interval",
+                 counted(allocations, lost->allocations, "allocation", "allocations"),
+                 counted(frees, lost->frees, "free", "frees"));
+    if (lost->no_memory)
+        cli_note("lost: %s, since the program had no memory left to remember %s",
+                 counted(allocations, lost->no_memory, "allocation", "allocations"),
+                 lost->no_memory == 1 ? "it" : "them");
+    if (run->server.closed)
+        cli_note("a program closed the descriptor of the capture %s, and is another process from "
+                 "there on; %s that were in use stay so in the one before",
+                 counted(times, run->server.closed, "time", "times"),
+                 counted(frees, lost->forgotten, "block", "blocks"));
+    if (run->server.waits)
+        cli_note("a thread waited for the capture %s, at most 200 ms each",
+                 counted(times, run->server.waits, "time", "times"));
+}
+
 static void summarize(const struct run *run, bool fine)
 {
     const struct recorder *recorder = &run->recorder;
-    const struct record_loss *lost = &run->server.lost;
     char allocations[64], frees[64], processes[64];
     double kib = (double)stream_bytes(run->stream) / 1024;
 
@@ -195,13 +218,7 @@ static void summarize(const struct run *run, bool fine)
         counted(processes, recorder->processes, "process", "processes"),
         (double)(host_clock_ns(CLOCK_MONOTONIC) - run->about.monotonic_ns) / 1e9,
         kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
-    if (lost->allocations + lost->frees)
-        cli_note("lost: %s and %s, since the capture could not keep up: take a larger --interval",
-                 counted(allocations, lost->allocations, "allocation", "allocations"),
-                 counted(frees, lost->frees, "free", "frees"));
-    if (run->server.waits)
-        cli_note("a thread waited for the capture %s, at most 200 ms each",
-                 counted(processes, run->server.waits, "time", "times"));
+    summarize_losses(run);
     summarize_processes(run);
     if (!fine)
         return;

@@ -33,29 +33,39 @@
 #define HEAP_MAX_FRAMES       512   /* of a stack */
 #define HEAP_MAX_PACKET       32000 /* bytes our library sends at once */
 
-/* What one connection lost.  Whoever connects takes a free one first; when the connection has
- * ended, the server frees it.  */
+/* What one connection lost.  Whoever connects takes a free one first, and says which by the name of
+ * its socket; when the connection has ended, the server frees it.  */
 struct heap_losses {
-    _Atomic uint32_t pid; /* 0: free */
+    _Atomic uint32_t serial; /* of who has it, as in the name; 0: free */
     uint32_t unused;
-    _Atomic uint64_t allocations; /* messages that could not be sent or not be kept */
+    _Atomic uint64_t allocations; /* messages that the server left no room for */
     _Atomic uint64_t frees;
     _Atomic uint64_t infos;
-    _Atomic uint64_t waits; /* times that a thread waited for the server */
-    uint64_t reserved[3];
+    _Atomic uint64_t waits;     /* times that a thread waited for the server */
+    _Atomic uint64_t no_memory; /* allocations that the process had no memory to remember */
+    _Atomic uint64_t forgotten; /* blocks whose release cannot be told: see closed below */
+    uint64_t reserved[1];
 };
 
 #define HEAP_LOSS_SLOTS 4094 /* connections at one time; those beyond share one */
 
+/* The name is an abstract one (unix(7)), so that no file is needed: a zero, the folder, a slash,
+ * and in hexadecimal digits serial << 32 | index of the slot.  A process id would not do: in a PID
+ * namespace a process knows itself by another number than the server does.  */
+#define HEAP_NAME_DIGITS 16
+
 /* The file HEAP_LOSSES_NAME.  */
 struct heap_loss_file {
     _Atomic uint32_t taken; /* how often one of slots was; where to look for the next free one */
+    /* How often a program closed the descriptor of its connection.  It gets another connection,
+     * which is another process to the server: the blocks that were in use are forgotten.  */
+    _Atomic uint32_t closed;
     /* Processes that are not sampled, or no longer.  */
     _Atomic uint32_t confined;    /* since they confined themselves by seccomp(2) */
     _Atomic uint32_t unconnected; /* since they could not connect */
     _Atomic uint32_t unseen;      /* since they have an allocator of their own linked in */
-    uint32_t unused[12];
-    struct heap_losses others;
+    uint32_t unused[11];
+    struct heap_losses others; /* of whoever has no slot, and all that was forgotten */
     struct heap_losses slots[HEAP_LOSS_SLOTS];
 };
 

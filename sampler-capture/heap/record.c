@@ -248,6 +248,8 @@ bool recorder_loss(struct recorder *recorder, uint64_t koid, uint64_t ticks,
         stream_number("frees", loss->frees),
         stream_number("infos", loss->infos),
         stream_number("rejected", loss->rejected),
+        stream_number("no_memory", loss->no_memory),
+        stream_number("forgotten", loss->forgotten),
     };
 
     /* Readers that know nothing of our counter know the other.  */

@@ -43,12 +43,14 @@ bool recorder_process(struct recorder *recorder, struct process *process);
 bool recorder_message(struct recorder *recorder, struct process *process, uint64_t ticks,
                       const uint8_t *bytes, size_t length, const struct fidl_message *message);
 
-/* Messages lost of a process, from its start on.  */
+/* What was lost of a process, from its start on.  */
 struct record_loss {
-    uint64_t allocations;
+    uint64_t allocations; /* messages */
     uint64_t frees;
     uint64_t infos;
-    uint64_t rejected; /* packets that were no messages */
+    uint64_t rejected;  /* packets that were no messages */
+    uint64_t no_memory; /* allocations that it had no memory to remember */
+    uint64_t forgotten; /* blocks whose release it cannot tell, as it closed its connection */
 };
 bool recorder_loss(struct recorder *recorder, uint64_t koid, uint64_t ticks,
                    const struct record_loss *loss);

@@ -165,16 +165,28 @@ int server_fd(const struct server *server)
 
 /* ---- Losses ---- */
 
-/* A slot that the process took and no connection has: it took one before it connected.  */
-static struct heap_losses *find_losses(struct server *server, uint32_t pid)
+/* The slot that the name of the peer's socket says; NULL: it says none.  */
+static struct heap_losses *find_losses(struct server *server, int fd)
 {
-    for (uint32_t i = 0; i < HEAP_LOSS_SLOTS; i++) {
-        if (server->slot_taken[i] || atomic_load(&server->losses->slots[i].pid) != pid)
-            continue;
-        server->slot_taken[i] = true;
-        return &server->losses->slots[i];
-    }
-    return NULL;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    socklen_t size = sizeof address;
+    size_t folder = strlen(server->folder), start = offsetof(struct sockaddr_un, sun_path) + 1;
+    char digits[HEAP_NAME_DIGITS + 1] = "";
+    uint64_t number;
+    uint32_t index;
+
+    if (getpeername(fd, (struct sockaddr *)&address, &size) != 0 ||
+        size != start + folder + 1 + HEAP_NAME_DIGITS || address.sun_path[0] != '\0' ||
+        memcmp(address.sun_path + 1, server->folder, folder) != 0)
+        return NULL;
+    memcpy(digits, address.sun_path + 1 + folder + 1, HEAP_NAME_DIGITS);
+    number = strtoull(digits, NULL, 16); /* whatever it is, only what is there is taken */
+    index = (uint32_t)number;
+    if (index >= HEAP_LOSS_SLOTS || server->slot_taken[index] || number >> 32 == 0 ||
+        atomic_load(&server->losses->slots[index].serial) != number >> 32)
+        return NULL;
+    server->slot_taken[index] = true;
+    return &server->losses->slots[index];
 }
 
 static void free_losses(struct server *server, struct heap_losses *slot)
@@ -185,14 +197,34 @@ static void free_losses(struct server *server, struct heap_losses *slot)
     atomic_store(&slot->frees, 0);
     atomic_store(&slot->infos, 0);
     atomic_store(&slot->waits, 0);
-    atomic_store(&slot->pid, 0);
+    atomic_store(&slot->no_memory, 0);
+    atomic_store(&slot->forgotten, 0);
+    atomic_store(&slot->serial, 0);
 }
 
-static void add_losses(struct record_loss *sum, const struct heap_losses *losses)
+static void read_losses(struct record_loss *loss, const struct heap_losses *losses)
 {
-    sum->allocations += atomic_load(&losses->allocations);
-    sum->frees += atomic_load(&losses->frees);
-    sum->infos += atomic_load(&losses->infos);
+    loss->allocations = atomic_load(&losses->allocations);
+    loss->frees = atomic_load(&losses->frees);
+    loss->infos = atomic_load(&losses->infos);
+    loss->no_memory = atomic_load(&losses->no_memory);
+    loss->forgotten = atomic_load(&losses->forgotten);
+}
+
+/* Bring the trace from *written to *now, of the process, or of 0.  */
+static bool tell_losses(struct server *server, uint64_t koid, const struct record_loss *now,
+                        struct record_loss *written)
+{
+    if (memcmp(now, written, sizeof *now) == 0)
+        return true;
+    server->lost.allocations += now->allocations - written->allocations;
+    server->lost.frees += now->frees - written->frees;
+    server->lost.infos += now->infos - written->infos;
+    server->lost.rejected += now->rejected - written->rejected;
+    server->lost.no_memory += now->no_memory - written->no_memory;
+    server->lost.forgotten += now->forgotten - written->forgotten;
+    *written = *now;
+    return recorder_loss(server->recorder, koid, host_clock_ns(CLOCK_MONOTONIC), now);
 }
 
 static bool write_losses(struct server *server, struct connection *connection)
@@ -200,16 +232,25 @@ static bool write_losses(struct server *server, struct connection *connection)
     struct record_loss now = { .rejected = connection->rejected };
 
     if (connection->losses)
-        add_losses(&now, connection->losses);
-    if (memcmp(&now, &connection->written, sizeof now) == 0)
-        return true;
-    server->lost.allocations += now.allocations - connection->written.allocations;
-    server->lost.frees += now.frees - connection->written.frees;
-    server->lost.infos += now.infos - connection->written.infos;
-    server->lost.rejected += now.rejected - connection->written.rejected;
-    connection->written = now;
-    return recorder_loss(server->recorder, connection->process.koid, host_clock_ns(CLOCK_MONOTONIC),
-                         &now);
+        read_losses(&now, connection->losses);
+    return tell_losses(server, connection->process.koid, &now, &connection->written);
+}
+
+/* Of those that have no slot.  */
+static bool write_other_losses(struct server *server)
+{
+    struct record_loss now = { .rejected = 0 };
+
+    read_losses(&now, &server->losses->others);
+    return tell_losses(server, 0, &now, &server->others);
+}
+
+static bool write_all_losses(struct server *server)
+{
+    for (struct connection *each = server->connections; each; each = each->next)
+        if (!write_losses(server, each))
+            return false;
+    return write_other_losses(server);
 }
 
 /* ---- Connections ---- */
@@ -234,7 +275,7 @@ static bool begin_connection(struct server *server, int fd)
     if (!id_table_begin(&server->incarnations, connection->process.pid, connection,
                         &connection->process.koid))
         return false;
-    connection->losses = find_losses(server, connection->process.pid);
+    connection->losses = find_losses(server, fd);
     return watch(server, fd, connection) &&
            recorder_process(server->recorder, &connection->process);
 }
@@ -378,28 +419,6 @@ static bool drain(struct server *server, struct connection *connection, bool all
     return open || end_connection(server, connection);
 }
 
-/* Of those that found no slot, and of slots that no connection was found to have: in a PID
- * namespace a process knows itself by another number.  Which they were is not known.  */
-static bool write_other_losses(struct server *server)
-{
-    const struct heap_loss_file *file = server->losses;
-    struct record_loss others = { 0 };
-
-    add_losses(&others, &file->others);
-    server->waits += atomic_load(&file->others.waits);
-    for (uint32_t i = 0; i < HEAP_LOSS_SLOTS; i++) {
-        if (server->slot_taken[i])
-            continue;
-        add_losses(&others, &file->slots[i]);
-        server->waits += atomic_load(&file->slots[i].waits);
-    }
-    server->lost.allocations += others.allocations;
-    server->lost.frees += others.frees;
-    server->lost.infos += others.infos;
-    return others.allocations + others.frees + others.infos == 0 ||
-           recorder_loss(server->recorder, 0, host_clock_ns(CLOCK_MONOTONIC), &others);
-}
-
 /* Whether nobody can send there any more.  */
 static bool is_at_end(const struct connection *connection)
 {
@@ -414,17 +433,13 @@ bool server_round(struct server *server, bool last)
     int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
 
     measure_clocks(server);
-    if (!accept_all(server)) /* before old ones end, so that losses find their connection */
+    if (!accept_all(server))
         return false;
     for (int i = 0; i < count; i++)
         if (events[i].data.ptr && !drain(server, events[i].data.ptr, false))
             return false;
-    if (!last) {
-        for (struct connection *each = server->connections; each; each = each->next)
-            if (!write_losses(server, each))
-                return false;
-        return true;
-    }
+    if (!last)
+        return write_all_losses(server);
     for (struct connection *each = server->connections, *next; each; each = next) {
         next = each->next;
         server->running += !is_at_end(each);
@@ -460,6 +475,8 @@ void server_release(struct server *server)
         (void)rmdir(server->folder);
     }
     if (server->losses) {
+        server->waits += atomic_load(&server->losses->others.waits);
+        server->closed = atomic_load(&server->losses->closed);
         server->confined = atomic_load(&server->losses->confined);
         server->unconnected = atomic_load(&server->losses->unconnected);
         server->unseen = atomic_load(&server->losses->unseen);

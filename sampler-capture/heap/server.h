@@ -31,11 +31,11 @@ struct server {
     bool warned;                      /* of packets that are no message */
     uint8_t *packet;                  /* owned; the packet that is being read */
     int64_t real_to_monotonic_ns;
+    struct record_loss others; /* what the trace says was lost of no connection */
     /* Of all connections, closed ones too.  */
     struct record_loss lost;
-    uint32_t confined, unconnected,
-        unseen;     /* processes, as in struct heap_loss_file; set at the end */
-    uint64_t waits; /* times that a thread waited for us */
+    uint32_t closed, confined, unconnected, unseen; /* as in struct heap_loss_file; at the end */
+    uint64_t waits;                                 /* times that a thread waited for us */
     uint64_t packets;
 };
 

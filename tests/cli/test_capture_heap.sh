@@ -138,12 +138,90 @@ expect 0 sampler-capture heap --interval 10 -o background.fxt -- ./background
 says "1 process is still running: not captured from here on"
 expect 0 sampler-capture heap --interval 10 -o background.fxt -- ./heapwork leak 10
 ! grep "still running" err || fail "nothing runs: $(cat err)"
+# Those that run on have lost nothing: what they allocate from there on is not captured.
+cat >slowly.c <<'EOF2'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        void *volatile block = malloc(100);
+        free(block);
+        usleep(500);
+    }
+    return 0;
+}
+EOF2
+"${CC:-cc}" -O1 -o slowly slowly.c
+expect 0 sampler-capture heap --interval 1 -o background.fxt -- sh -c './slowly & sleep 0.2'
+says "still running: not captured from here on"
+! grep "^lost: " err || fail "ended: $(cat err)"
 
 # A program that closes descriptors that are not its own, then runs another one.
 expect 0 sampler-capture heap --interval 4096 -o again.fxt -- ./heapwork again ./heapwork
 fxtdump --verify again.fxt >damage || fail "again: $(cat damage)"
 heap_check again.fxt >checked
 [ "$(number processes) $(number early_frees) $(number bad)" = "3 0 0" ] || fail "again: $(cat checked)"
+says "a program closed the descriptor of the capture 1 time, and is another process from there on; 0 blocks that were in use"
+! grep '^lost: ' err || fail "again: $(cat err)"
+# What was in use then stays so, and that is said; what shows it, an allocation, is lost to neither side.
+cat >closes.c <<'EOF2'
+#include <stdlib.h>
+#include <unistd.h>
+static void *blocks[100];
+int main(void)
+{
+    for (int i = 0; i < 100; i++)
+        blocks[i] = malloc(1000);
+    for (int fd = 3; fd < 1100; fd++)
+        (void)close(fd);
+    for (int i = 0; i < 100; i++) {
+        void *volatile block = malloc(2000);
+        free(block);
+    }
+    for (int i = 0; i < 100; i++)
+        free(blocks[i]);
+    return 0;
+}
+EOF2
+"${CC:-cc}" -O1 -o closes closes.c
+expect 0 sampler-capture heap --interval 1 -o closes.fxt -- ./closes
+says "a program closed the descriptor of the capture 1 time, and is another process from there on; 100 blocks that were in use stay so"
+! grep '^lost: ' err || fail "closes: $(cat err)"
+heap_check closes.fxt >checked
+[ "$(number allocations) $(number frees) $(number live) $(number forgotten) $(number lost)" = "200 100 100 100 0" ] ||
+    fail "closes: $(cat checked)"
+fxt2pprof --profile heap -o closes.pb.gz closes.fxt 2>err || fail "$(cat err)"
+says "100 releases: a process closed its connection"
+# A release shows it.
+sed 's/void \*volatile block = malloc(2000);/void *volatile block = NULL;/' closes.c >closes2.c
+"${CC:-cc}" -O1 -o closes closes2.c
+expect 0 sampler-capture heap --interval 1 -o closes.fxt -- ./closes
+says "100 blocks that were in use stay so"
+! grep '^lost: ' err || fail "closes: $(cat err)"
+# No memory to remember blocks in: its own cause.
+cat >limited.c <<'EOF2'
+#include <stdlib.h>
+#include <sys/resource.h>
+int main(void)
+{
+    const struct rlimit none = { 0, 0 };
+    static void *volatile blocks[20000];
+    void *room = malloc(4 << 20);
+    free(room);
+    if (setrlimit(RLIMIT_AS, &none) != 0)
+        return 1;
+    for (int i = 0; i < 20000; i++)
+        blocks[i] = malloc(16);
+    return 0;
+}
+EOF2
+"${CC:-cc}" -O1 -o limited limited.c
+MALLOC_TOP_PAD_=8000000 expect 0 sampler-capture heap --interval 1 -o limited.fxt -- ./limited
+heap_check limited.fxt >checked
+[ "$(number no_memory)" -gt 1000 ] || fail "limited: $(cat checked)"
+says "since the program had no memory left to remember them"
+! grep "keep up" err || [ "$(number lost)" != 0 ] || fail "limited: $(cat err)"
 
 # Deep stacks keep the inner 512 frames.
 expect 0 sampler-capture heap --interval 1 -o deep.fxt -- ./heapwork deep 2000

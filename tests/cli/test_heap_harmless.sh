@@ -115,18 +115,22 @@ EOF2
 sampler-capture heap --interval 64 -o late.fxt -- ./late >out 2>err || fail "late: $(cat err)"
 ordered late.fxt
 [ "$(number lost)" -gt 1000 ] || fail "late: nothing lost: $(cat checked)"
+[ "$(number lost_of_nobody)" = 0 ] || fail "late: $(cat checked)"
 grep -q '^a thread waited for the capture' err || fail "late: $(cat err)"
 rm late.fxt
 
-# And of one that knows itself by another number, in a PID namespace.
+# And of one that knows itself by another number, in a PID namespace: which it was is known.
 if unshare --pid --fork true 2>/dev/null; then
     # shellcheck disable=SC2016 # what is expanded is the inner shell's
     sampler-capture heap --interval 64 -o inner.fxt -- sh -c 'kill -STOP $PPID; unshare --pid --fork ./heapwork leak 20000; kill -CONT $PPID' \
         >out 2>err || fail "inner: $(cat err)"
     ordered inner.fxt
     [ "$(number lost)" -gt 1000 ] || fail "inner: nothing lost: $(cat checked)"
+    [ "$(number lost_of_nobody)" = 0 ] || fail "inner: $(cat checked)"
     grep -q '^lost: ' err || fail "inner: $(cat err)"
     rm inner.fxt
+else
+    echo "SKIP: PID namespaces cannot be made here"
 fi
 
 # shellcheck disable=SC2016 # what is expanded is the inner shell's

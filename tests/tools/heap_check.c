@@ -25,7 +25,9 @@
  *   deepest      most frames of a stack
  *   largest      bytes of the largest message
  *   backwards    messages that are older than the one before of their process
- *   lost         sum of the last fxt.capture/heap_lost of every process
+ *   lost         messages, sum of the last fxt.capture/heap_lost of every process
+ *   lost_of_nobody  those of them that no process is known for
+ *   no_memory, forgotten  the other causes there
  *   objects, bytes, live_objects, live_bytes   what the samples stand for, rounded  */
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +71,7 @@ struct owner {
     struct owner *next;
     uint64_t koid;
     int64_t last_ns;
-    uint64_t lost;
+    uint64_t lost, no_memory, forgotten;
     bool sent; /* a message */
 };
 
@@ -359,6 +361,13 @@ static void visit_blob(const struct fxt_record *record)
         take_free(process, &message);
 }
 
+static uint64_t number_of(const struct fxt_record *record, const char *name)
+{
+    const struct fxt_arg *arg = fxt_record_arg(record, name);
+
+    return arg ? arg->value.uint64 : 0;
+}
+
 static void visit_event(const struct fxt_record *record)
 {
     static const char *const causes[] = { "allocations", "frees", "infos", "rejected" };
@@ -368,11 +377,10 @@ static void visit_event(const struct fxt_record *record)
         return;
     owner = owner_of(record->value.event.id);
     owner->lost = 0;
-    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
-        const struct fxt_arg *arg = fxt_record_arg(record, causes[i]);
-
-        owner->lost += arg ? arg->value.uint64 : 0;
-    }
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        owner->lost += number_of(record, causes[i]);
+    owner->no_memory = number_of(record, "no_memory");
+    owner->forgotten = number_of(record, "forgotten");
 }
 
 static void visit(const struct fxt_record *record)
@@ -401,14 +409,21 @@ static void print(const char *name, uint64_t number)
     printf("%s=%llu\n", name, (unsigned long long)number);
 }
 
-static uint64_t lost(void)
+static void print_losses(void)
 {
-    uint64_t sum = 0;
+    uint64_t lost = 0, no_memory = 0, forgotten = 0;
 
-    for (size_t i = 0; i < BUCKETS; i++)
-        for (const struct owner *owner = state.owners[i]; owner; owner = owner->next)
-            sum += owner->lost;
-    return sum;
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (const struct owner *owner = state.owners[i]; owner; owner = owner->next) {
+            lost += owner->lost;
+            no_memory += owner->no_memory;
+            forgotten += owner->forgotten;
+        }
+    }
+    print("lost", lost);
+    print("lost_of_nobody", owner_of(0)->lost);
+    print("no_memory", no_memory);
+    print("forgotten", forgotten);
 }
 
 static void print_sites(void)
@@ -451,7 +466,7 @@ int main(int argc, char **argv)
     print("deepest", state.deepest);
     print("largest", state.largest);
     print("backwards", state.backwards);
-    print("lost", lost());
+    print_losses();
     print("objects", (uint64_t)llround(state.objects));
     print("bytes", (uint64_t)llround(state.bytes));
     print("live_objects", (uint64_t)llround(fabs(state.live_objects)));

@@ -18,6 +18,13 @@
 
 #define SEND_BUFFER (1 << 20) /* the kernel grants what its limit allows */
 
+struct heap_losses *shim_losses(void)
+{
+    static struct heap_losses unread;
+
+    return shim_process->losses ? shim_process->losses : &unread;
+}
+
 void shim_count(_Atomic uint64_t *counter)
 {
     (void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
@@ -75,31 +82,54 @@ static void close_own(void)
     shim_process->fd = -1;
 }
 
-static void take_losses(void)
+/* Name the socket after a slot of the losses (protocol.h).  */
+static bool name_socket(int fd, uint32_t serial, uint32_t index)
+{
+    static const char hexadecimal[] = "0123456789abcdef";
+    uint64_t number = (uint64_t)serial << 32 | index;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    size_t folder = strlen(shim_settings.socket_path) - (sizeof HEAP_SOCKET_NAME - 1);
+    size_t size = 1 + folder + HEAP_NAME_DIGITS;
+
+    if (size > sizeof address.sun_path)
+        return false;
+    memcpy(address.sun_path + 1, shim_settings.socket_path, folder); /* with the slash */
+    for (size_t i = size; i > size - HEAP_NAME_DIGITS; number >>= 4)
+        address.sun_path[--i] = hexadecimal[number & 15];
+    return syscall(SYS_bind, fd, &address, offsetof(struct sockaddr_un, sun_path) + size) == 0;
+}
+
+/* Where the name cannot be had, or all slots are taken, the process is counted with others.  */
+static void take_losses(int fd)
 {
     struct heap_loss_file *file = shim_settings.losses;
-    uint32_t first;
+    uint32_t serial;
 
     if (!file)
         return;
-    first = atomic_fetch_add(&file->taken, 1);
+    serial = atomic_fetch_add(&file->taken, 1) + 1;
     shim_process->losses = &file->others;
-    for (uint32_t i = 0; i < HEAP_LOSS_SLOTS; i++) {
-        struct heap_losses *slot = &file->slots[(first + i) % HEAP_LOSS_SLOTS];
-        uint32_t nobody = 0;
+    for (uint32_t i = 0; serial != 0 && i < HEAP_LOSS_SLOTS; i++) {
+        uint32_t index = (serial + i) % HEAP_LOSS_SLOTS, nobody = 0;
+        struct heap_losses *slot = &file->slots[index];
 
-        if (atomic_compare_exchange_strong(&slot->pid, &nobody, (uint32_t)getpid())) {
+        if (!atomic_compare_exchange_strong(&slot->serial, &nobody, serial))
+            continue;
+        if (name_socket(fd, serial, index))
             shim_process->losses = slot;
-            return;
-        }
+        else
+            atomic_store(&slot->serial, 0);
+        return;
     }
 }
 
 static void give_losses(void)
 {
-    if (shim_process->losses)
-        atomic_store(&shim_process->losses->pid, 0);
+    struct heap_losses *losses = shim_process->losses;
+
     shim_process->losses = NULL;
+    if (losses && losses != &shim_settings.losses->others)
+        atomic_store(&losses->serial, 0);
 }
 
 /* Where many start at once the queue of the server may be full for a moment.  */
@@ -127,7 +157,7 @@ bool shim_connect(void)
     if (fd < 0)
         return false;
     memcpy(address.sun_path, shim_settings.socket_path, sizeof address.sun_path);
-    take_losses(); /* before, so that the server finds them when it accepts */
+    take_losses(fd); /* before, so that the server finds them when it accepts */
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     if (!connect_patiently(fd, &address)) {
         (void)syscall(SYS_close, fd);
@@ -135,8 +165,10 @@ bool shim_connect(void)
         return false;
     }
     fd = move_up(fd);
-    if (fstat(fd, &status) != 0)
+    if (fstat(fd, &status) != 0) { /* another thread has closed it */
+        shim_process->losses = NULL;
         return false;
+    }
     shim_process->fd = fd;
     shim_process->fd_device = status.st_dev;
     shim_process->fd_inode = status.st_ino;
@@ -165,8 +197,7 @@ static bool wait_for_room(uint64_t *deadline_ns)
         return false;
     if (*deadline_ns == 0) {
         *deadline_ns = start_ns + SHIM_PATIENCE_MS * UINT64_C(1000000);
-        if (shim_process->losses)
-            shim_count(&shim_process->losses->waits);
+        shim_count(&shim_losses()->waits);
     }
     if (start_ns < *deadline_ns) {
         left.tv_nsec = (long)(*deadline_ns - start_ns); /* less than a second */
@@ -184,7 +215,7 @@ enum shim_sent shim_send(const uint8_t *message, size_t length)
 
     for (;;) {
         if (!shim_is_open())
-            return SHIM_CLOSED;
+            return atomic_load(&shim_process->ended) ? SHIM_GONE : SHIM_CLOSED;
         if (syscall(SYS_sendto, shim_process->fd, message, length, MSG_DONTWAIT | MSG_NOSIGNAL,
                     NULL, 0) >= 0) {
             atomic_store_explicit(&shim_process->impatient, false, memory_order_relaxed);
@@ -197,6 +228,7 @@ enum shim_sent shim_send(const uint8_t *message, size_t length)
         }
         if (errno == EINTR || errno == ENOBUFS || errno == ENOMEM)
             return SHIM_DROPPED;
+        atomic_store(&shim_process->ended, true); /* before, for those who find it closed */
         close_own();
         return SHIM_GONE;
     }

@@ -288,13 +288,18 @@ static size_t tell_some(const char *name)
     while (fidl_encode_process_info(FIDL_GENERATION_2, name, sources, count, shim_process->info,
                                     sizeof shim_process->info, &length) != FIDL_OK)
         count /= 2; /* without any it always fits */
-    if (shim_send(shim_process->info, length) != SHIM_SENT) {
-        if (shim_process->losses)
-            shim_count(&shim_process->losses->infos);
-        return 0;
+    switch (shim_send(shim_process->info, length)) {
+    case SHIM_SENT:
+        shim_process->modules_told = first + count;
+        return count;
+    case SHIM_DROPPED:
+        shim_count(&shim_losses()->infos);
+        break;
+    case SHIM_CLOSED: /* the next connection is told of all */
+    case SHIM_GONE:
+        break;
     }
-    shim_process->modules_told = first + count;
-    return count;
+    return 0;
 }
 
 void shim_modules_tell(void)

@@ -100,6 +100,12 @@ static bool is_connected(void)
     return atomic_load(&process->connected);
 }
 
+static void count_forgotten(size_t blocks)
+{
+    if (shim_settings.losses)
+        (void)atomic_fetch_add(&shim_settings.losses->others.forgotten, blocks);
+}
+
 /* The program closed our descriptor.  Another connection is another process to the server, so none
  * of the blocks that this one knows are told of there.  */
 static void begin_again(void)
@@ -109,9 +115,13 @@ static void begin_again(void)
     shim_lock(&process->begin_lock);
     if (!shim_is_open()) { /* otherwise another thread has begun again */
         shim_lock(&process->live_lock);
+        count_forgotten(process->live.count);
         shim_live_clear(&process->live);
         shim_unlock(&process->live_lock);
+        if (shim_settings.losses && process->fd >= 0)
+            (void)atomic_fetch_add(&shim_settings.losses->closed, 1);
         process->fd = -1;
+        process->losses = NULL; /* the server gives them to others */
         atomic_store(&process->connected, false);
     }
     shim_unlock(&process->begin_lock);
@@ -124,35 +134,6 @@ static void begin_process(void)
     shim_modules_read();
     (void)is_connected();
     leave(guard);
-}
-
-static bool send(const uint8_t *message, size_t length, _Atomic uint64_t *lost)
-{
-    switch (shim_send(message, length)) {
-    case SHIM_SENT:
-        return true;
-    case SHIM_CLOSED:
-        begin_again();
-        break;
-    case SHIM_GONE:
-        atomic_store(&shim_process->ended, true);
-        break;
-    case SHIM_DROPPED:
-        break;
-    }
-    if (lost)
-        shim_count(lost);
-    return false;
-}
-
-static _Atomic uint64_t *lost_allocations(void)
-{
-    return shim_process->losses ? &shim_process->losses->allocations : NULL;
-}
-
-static _Atomic uint64_t *lost_frees(void)
-{
-    return shim_process->losses ? &shim_process->losses->frees : NULL;
 }
 
 /* ---- Which allocations ---- */
@@ -234,26 +215,42 @@ static void drop(uint64_t address)
     shim_unlock(&process->live_lock);
 }
 
-/* A block is in the set before the server hears of it, and not if it does not.  */
-static void tell_allocation(struct shim_scratch *scratch, uint64_t address, uint64_t size,
-                            const uint64_t *frames, size_t count)
+static bool keep(uint64_t address, uint64_t size, const uint64_t *frames, size_t count)
 {
     struct shim_process *process = shim_process;
-    size_t length;
     bool kept;
 
     shim_lock(&process->live_lock);
     kept = shim_live_insert(&process->live, address, size, frames, count);
     shim_unlock(&process->live_lock);
-    if (!kept) {
-        if (lost_allocations())
-            shim_count(lost_allocations());
-        return;
-    }
+    if (!kept)
+        shim_count(&shim_losses()->no_memory);
+    return kept;
+}
+
+/* A block is in the set before the server hears of it, and not if it does not.  Where the program
+ * has closed the connection it is the next one's first.  What a server does not hear that is no
+ * more is no loss: it has told that the process goes on without it.  */
+static void tell_allocation(struct shim_scratch *scratch, uint64_t address, uint64_t size,
+                            const uint64_t *frames, size_t count)
+{
+    enum shim_sent sent = SHIM_CLOSED;
+    size_t length;
+
     if (fidl_encode_allocation(FIDL_GENERATION_2, address, frames, count, size, scratch->message,
-                               sizeof scratch->message, &length) != FIDL_OK ||
-        !send(scratch->message, length, lost_allocations()))
-        drop(address);
+                               sizeof scratch->message, &length) != FIDL_OK)
+        return; /* there is room for every stack */
+    for (int attempt = 0; attempt < 2 && sent == SHIM_CLOSED && is_connected(); attempt++) {
+        if (!keep(address, size, frames, count))
+            return;
+        sent = shim_send(scratch->message, length);
+        if (sent != SHIM_SENT)
+            drop(address);
+        if (sent == SHIM_CLOSED)
+            begin_again();
+    }
+    if (sent == SHIM_DROPPED)
+        shim_count(&shim_losses()->allocations);
 }
 
 void shim_record_allocation(const void *address, uint64_t size)
@@ -276,13 +273,20 @@ static void tell_free(uint64_t address)
 {
     struct shim_scratch *scratch = take_scratch();
     struct shim_stack *stack = &scratch->stack;
+    enum shim_sent sent = SHIM_GONE;
     size_t length;
 
     shim_unwind(stack);
     shim_modules_check(stack);
     if (fidl_encode_deallocation(FIDL_GENERATION_2, address, stack->frames, stack->count,
                                  scratch->message, sizeof scratch->message, &length) == FIDL_OK)
-        (void)send(scratch->message, length, lost_frees());
+        sent = shim_send(scratch->message, length);
+    if (sent == SHIM_DROPPED) {
+        shim_count(&shim_losses()->frees);
+    } else if (sent == SHIM_CLOSED) {
+        count_forgotten(1); /* it was told of on that connection */
+        begin_again();
+    }
     give_scratch(scratch);
 }
 

@@ -105,8 +105,8 @@ struct shim_process {
 
     int fd; /* of the connection */
     uint64_t fd_device, fd_inode;
-    _Atomic bool impatient; /* the server let us wait for nothing */
-    struct heap_losses *losses;
+    _Atomic bool impatient;      /* the server let us wait for nothing */
+    struct heap_losses *losses;  /* NULL: there is nobody to count for */
     _Atomic size_t modules_told; /* how many of the modules it was told of */
 
     _Atomic uint32_t threads; /* seeded so far */
@@ -175,7 +175,8 @@ enum shim_sent {
 #define SHIM_PATIENCE_MS 200
 enum shim_sent shim_send(const uint8_t *message, size_t length);
 
-/* Add to one of the process's losses.  */
+/* Where the process counts what it loses.  */
+struct heap_losses *shim_losses(void);
 void shim_count(_Atomic uint64_t *counter);
 
 #endif /* SHIM_SHIM_H */
