@@ -37,6 +37,12 @@ static const char *pager_command(void)
     return is_in_path("less") ? "less" : "";
 }
 
+/* Runs $0; where that cannot be run, what was meant for it is shown all the same.  The shell that
+ * waits outlives Control-C, which belongs to the pager.  */
+static const char script[] = "trap : INT; sh -c \"$0\"; status=$?\n"
+                             "case $status in 126 | 127) cat ;; esac\n"
+                             "exit $status";
+
 static _Noreturn void run_pager(const char *command, const int pipe_fds[2])
 {
     (void)signal(SIGINT, SIG_DFL);
@@ -46,7 +52,7 @@ static _Noreturn void run_pager(const char *command, const int pipe_fds[2])
     (void)close(pipe_fds[1]);
     /* Quit when all fits the screen, chop long lines, leave the text there.  */
     (void)setenv("LESS", "FRSX", 0);
-    (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    (void)execl("/bin/sh", "sh", "-c", script, command, (char *)NULL);
     _exit(127);
 }
 
@@ -74,8 +80,7 @@ void pager_start(struct pager *pager, struct cli_output *output)
 {
     const char *command = pager_command();
 
-    *pager = (struct pager){ .pid = 0 };
-    if (!isatty(STDOUT_FILENO) || !*command || strcmp(command, "cat") == 0 ||
+    if (pager->cannot_run || !isatty(STDOUT_FILENO) || !*command || strcmp(command, "cat") == 0 ||
         cli_output_flush(output) != 0)
         return;
     output->opens = open_pager;
@@ -96,7 +101,9 @@ void pager_end(struct pager *pager, struct cli_output *output)
         output->failed = 0;
     while (waitpid(pager->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        cli_warning("no pager '%s': .pager off", pager_command());
     pager->pid = 0;
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127))
+        return;
+    cli_warning("the pager '%s' cannot be run: output goes without one", pager_command());
+    pager->cannot_run = true;
 }

@@ -10,10 +10,12 @@
 struct pager {
     pid_t pid; /* 0: there is none, output goes where it went */
     int saved_fd;
+    bool cannot_run; /* there is no such program: do without from now on */
 };
 
 /* Let output write to one, which starts with the first bytes: $FXTQ_PAGER, $PAGER, or less.  Does
- * nothing if stdout is no terminal, or when the variable is empty or "cat".
+ * nothing if stdout is no terminal, when the variable is empty or "cat", or once it turned out that
+ * what it says cannot be run.  *pager is all zero at first.
  *
  * Control-C while a statement has printed nothing yet is so for the statement alone: less would
  * take it as a wish to stay.  */

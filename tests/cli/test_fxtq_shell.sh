@@ -175,6 +175,18 @@ assert "<page>" not in seen, seen
 shell.wait("fxtq> ")
 assert shell.end(".quit\n") == 0
 
+# A pager that cannot be run costs a sentence, once, and no row.
+for pager in ("/nonexistent", "no-such-pager -R", work, "LESS=R no-such-pager | no-such-pager"):
+    shell = Shell(PAGER=pager)
+    shell.type("SELECT n * 1000 + 7 AS n FROM (WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT n FROM r);\n")
+    seen = shell.wait("the pager '%s' cannot be run: output goes without one" % pager)
+    assert all("%d" % (n * 1000 + 7) in seen for n in (1, 2, 10000, 20000)), seen
+    shell.wait("fxtq> ")
+    shell.type("SELECT 79 + 1;\n")
+    seen = shell.wait("80 │") + shell.wait("fxtq> ")
+    assert "cannot be run" not in seen, seen
+    assert shell.end(".quit\n") == 0
+
 # Control-D ends the shell, also when it is typed while a statement runs.
 shell = Shell()
 shell.type(endless.replace("FROM r)", "FROM r WHERE n < 500000)") + "\n")
