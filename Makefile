@@ -229,7 +229,7 @@ extension_objects := $(patsubst %.c,$(O)/extension/%.o,$(wildcard libstore/funct
 $(O)/extension/%.o: %.c | $(O)/.deps-build
 	$(Q)mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE_FLAGS) -DFXTSQL_EXTENSION $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(BASE_FLAGS) -DFXTSQL_EXTENSION -DSTORE_API= $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call objects,symbolize)
 	$(Q)mkdir -p $(@D)
@@ -340,7 +340,7 @@ format:
 # ---- Installing ----
 
 # Public headers of a library beside its main one.
-MORE_HEADERS := libfxt/fidl/fidl_sampler.h libsymbolize/markup.h libprofile/compare/compare.h libprofile/codec/files.h libstore/export.h libprofile/codec/profile_markup.h
+MORE_HEADERS := libfxt/fidl/fidl_sampler.h libsymbolize/markup.h libprofile/compare/compare.h libprofile/codec/files.h libstore/content.h libstore/export.h libprofile/codec/profile_markup.h
 
 .PHONY: install
 install: all

@@ -41,7 +41,9 @@
 extern "C" {
 #endif
 
+#ifndef STORE_API
 #define STORE_API __attribute__((visibility("default")))
+#endif
 
 /* ---- Status and errors ---- */
 

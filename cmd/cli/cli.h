@@ -173,6 +173,7 @@ enum cli_exit cli_flush_stdout(void);
 
 /* Memory or the end of the program: "out of memory", CLI_ENVIRONMENT.  */
 void *cli_allocate(size_t count, size_t size);
+_Noreturn void cli_out_of_memory(void);
 
 /* a and b as one text from malloc().  */
 char *cli_join(const char *a, const char *b);

@@ -7,8 +7,6 @@
 /* The program's name in messages; set by cli_start().  */
 extern const char *cli_name;
 
-_Noreturn void cli_out_of_memory(void);
-
 /* Answer the option of that name, with "=VALUE" or without, if every command has it, and end the
  * program (help.c).  */
 void cli_answer(struct cli_parser *parser, const char *option);

@@ -1,11 +1,13 @@
 #include "cmd/fxtq/filters.h"
 
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/profiles.h"
+#include "libstore/content.h"
 
 /* ---- Options ---- */
 
@@ -81,8 +83,25 @@ static void take_time(struct filters *filters, const char *value)
     filters->given |= FILTER_TIME;
 }
 
-static void take_text(struct filters *filters, const char **text, unsigned bit, const char *value)
+void filters_check_pattern(const char *name, const char *pattern)
 {
+    regex_t regex;
+    char reason[128];
+    int code = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+
+    if (code == REG_ESPACE)
+        cli_out_of_memory();
+    if (code != 0) {
+        (void)regerror(code, &regex, reason, sizeof reason);
+        cli_usage_error("%s'%s' is not a regular expression: %s", name, pattern, reason);
+    }
+    regfree(&regex);
+}
+
+static void take_pattern(struct filters *filters, const char **text, unsigned bit, const char *name,
+                         const char *value)
+{
+    filters_check_pattern(name, value);
     *text = value;
     filters->given |= bit;
 }
@@ -91,19 +110,19 @@ bool filters_take(struct filters *filters, int key, const char *value)
 {
     switch (key) {
     case KEY_TYPE:
-        take_text(filters, &filters->type, 0, value);
+        filters->type = value;
         return true;
     case KEY_FOCUS:
-        take_text(filters, &filters->focus, FILTER_STACK, value);
+        take_pattern(filters, &filters->focus, FILTER_STACK, "--focus: ", value);
         return true;
     case KEY_IGNORE:
-        take_text(filters, &filters->ignore, FILTER_STACK, value);
+        take_pattern(filters, &filters->ignore, FILTER_STACK, "--ignore: ", value);
         return true;
     case KEY_HIDE:
-        take_text(filters, &filters->hide, FILTER_SHAPE, value);
+        take_pattern(filters, &filters->hide, FILTER_SHAPE, "--hide: ", value);
         return true;
     case KEY_SHOW_FROM:
-        take_text(filters, &filters->show_from, FILTER_SHAPE, value);
+        take_pattern(filters, &filters->show_from, FILTER_SHAPE, "--show-from: ", value);
         return true;
     case KEY_TIME:
         take_time(filters, value);
@@ -317,6 +336,13 @@ void filters_add_in(struct text *sql, const char *expression, const struct text 
 }
 
 /* ---- For libstore ---- */
+
+unsigned filters_tell(const struct filters *filters)
+{
+    return (filters->given & FILTER_CPU ? STORE_TELLS_CPU : 0u) |
+           (filters->given & FILTER_TIME ? STORE_TELLS_TIME : 0u) |
+           (filters->given & FILTER_THREAD ? STORE_TELLS_THREAD : 0u);
+}
 
 void filters_to_store(const struct filters *filters, struct store_filter *out)
 {

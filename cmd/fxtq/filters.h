@@ -49,6 +49,10 @@ struct filters {
 extern const struct cli_option filters_options[];
 bool filters_take(struct filters *filters, int key, const char *value);
 
+/* End the program with CLI_USAGE unless pattern is one, a POSIX extended regular expression; name
+ * begins the message, "--focus: ", and may be empty.  */
+void filters_check_pattern(const char *name, const char *pattern);
+
 /* The option that was given, of those that bits stand for: "--focus".  */
 const char *filters_given_name(const struct filters *filters, unsigned bits);
 
@@ -77,6 +81,9 @@ void filters_add_in(struct text *sql, const char *expression, const struct text 
 
 /* The same for libstore.  Borrows from filters.  */
 void filters_to_store(const struct filters *filters, struct store_filter *out);
+
+/* What samples must tell (STORE_TELLS_..., libstore/content.h) to pass.  */
+unsigned filters_tell(const struct filters *filters);
 
 void filters_release(struct filters *filters);
 

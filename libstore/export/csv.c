@@ -413,17 +413,17 @@ static enum store_status choose_table(struct export *export, struct csv *csv,
     if (!export->filter.sample_type)
         export->filter.sample_type = of_table[wanted];
     status = export_choose_type(export, wanted == STORE_CSV_PROFILE, type);
-    found = type->source == EXPORT_CPU       ? STORE_CSV_CPU
-            : type->source == EXPORT_PROFILE ? STORE_CSV_PROFILE
-                                             : STORE_CSV_HEAP;
+    found = type->kind == STORE_SAMPLES_CPU        ? STORE_CSV_CPU
+            : type->kind == STORE_SAMPLES_PROFILED ? STORE_CSV_PROFILE
+                                                   : STORE_CSV_HEAP;
     if (!type->from_trace)
         found = STORE_CSV_PROFILE;
     if (status == STORE_OK && wanted != STORE_CSV_ANY && found != wanted)
         return store_fail(export->error, STORE_INVALID, "there are no %s of that type",
                           names[wanted]);
     csv->table = found;
-    csv->by_release = type->source == EXPORT_RELEASED;
-    csv->in_use_only = type->source == EXPORT_IN_USE && export->filter.sample_type;
+    csv->by_release = type->kind == STORE_SAMPLES_RELEASED;
+    csv->in_use_only = type->kind == STORE_SAMPLES_IN_USE && export->filter.sample_type;
     return status;
 }
 

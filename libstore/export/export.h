@@ -13,6 +13,7 @@
 #ifndef STORE_EXPORT_EXPORT_H
 #define STORE_EXPORT_EXPORT_H
 
+#include "libstore/content.h"
 #include "libstore/export.h"
 #include "libstore/functions/shape.h"
 #include "libstore/internal.h"
@@ -121,16 +122,8 @@ enum store_status export_progress(struct export *export);
 
 /* ---- Sample types (types.c) ---- */
 
-enum export_source {
-    EXPORT_CPU,
-    EXPORT_IN_USE,
-    EXPORT_ALLOCATED,
-    EXPORT_RELEASED,
-    EXPORT_PROFILE, /* of imported profiles alone */
-};
-
 struct export_type {
-    enum export_source source;
+    enum store_samples kind;
     bool from_trace; /* rows of cpu_sample or heap_event count */
     bool counts;     /* how many, not how much */
     int64_t id;      /* in imported profiles; 0: they have none of it */

@@ -80,11 +80,12 @@ static enum store_status take_heap(struct export *export, const struct export_ro
                                    void *context)
 {
     struct folded *folded = context;
-    uint32_t callsite = folded->type.source == EXPORT_RELEASED ? row->free_callsite : row->callsite;
+    uint32_t callsite = folded->type.kind == STORE_SAMPLES_RELEASED ? row->free_callsite
+                                                                    : row->callsite;
     uint64_t amount = folded->type.counts ? to_units(row->objects, OBJECT_UNITS)
                                           : to_units(row->bytes, BYTE_UNITS);
 
-    if (folded->type.source == EXPORT_IN_USE && row->freed != 0)
+    if (folded->type.kind == STORE_SAMPLES_IN_USE && row->freed != 0)
         return STORE_OK;
     export->counts->samples++;
     return callsite ? add(export, folded, owner_of(folded, row), callsite, amount) : STORE_OK;
@@ -106,12 +107,12 @@ static enum store_status take_profile(struct export *export, const struct export
 
 static enum store_status add_up(struct export *export, struct folded *folded)
 {
-    bool heap = folded->type.source >= EXPORT_IN_USE && folded->type.source <= EXPORT_RELEASED;
+    bool heap = store_samples_are_heap(folded->type.kind);
     enum store_status status = STORE_OK;
 
     folded->units = !heap ? 1 : folded->type.counts ? OBJECT_UNITS : BYTE_UNITS;
     if (folded->type.from_trace && heap)
-        status = export_each_heap(export, folded->type.source == EXPORT_RELEASED, take_heap,
+        status = export_each_heap(export, folded->type.kind == STORE_SAMPLES_RELEASED, take_heap,
                                   folded);
     else if (folded->type.from_trace)
         status = export_each_cpu(export, take_cpu, folded);

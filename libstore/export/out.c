@@ -306,16 +306,6 @@ static bool take_comment(void *context, sqlite3_stmt *row)
     return out_bytes(header->out, row, 0, &header->comments[header->told.comment_count++]);
 }
 
-/* Whether wanted is "type" or "type/unit".  */
-static bool type_is(const char *wanted, const char *type, const char *unit)
-{
-    size_t length = strlen(type);
-
-    return strcmp(wanted, type) == 0 ||
-           (strncmp(wanted, type, length) == 0 && wanted[length] == '/' &&
-            strcmp(wanted + length + 1, unit) == 0);
-}
-
 static bool take_type(void *context, sqlite3_stmt *row)
 {
     struct header *header = context;
@@ -333,7 +323,7 @@ static bool take_type(void *context, sqlite3_stmt *row)
         !out_string(header->out, row, 1, &type->unit))
         return false;
     if (header->first && !header->found && names[0] && names[1] &&
-        type_is(header->first, names[0], names[1])) {
+        store_sample_type_is(header->first, names[0], names[1])) {
         header->told.default_sample_type = type->type;
         header->found = true;
     }

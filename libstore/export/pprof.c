@@ -32,7 +32,7 @@ struct sums {
     struct times *times; /* of captures */
     size_t times_capacity;
     bool unweighed; /* a CPU sample has no nanoseconds */
-    enum export_source source;
+    enum store_samples kind;
 };
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -107,7 +107,7 @@ static enum store_status take_heap(struct export *export, const struct export_ro
                                    void *context)
 {
     struct sums *sums = context;
-    bool released = sums->source == EXPORT_RELEASED;
+    bool released = sums->kind == STORE_SAMPLES_RELEASED;
     uint64_t objects = to_units(row->objects, OBJECT_UNITS);
     uint64_t bytes = to_units(row->bytes, BYTE_UNITS);
     struct amounts more = { { objects, bytes, row->freed ? 0 : objects, row->freed ? 0 : bytes } };
@@ -122,9 +122,9 @@ static enum store_status take_heap(struct export *export, const struct export_ro
 
 static enum store_status add_up(struct export *export, struct sums *sums)
 {
-    return sums->source == EXPORT_CPU
+    return sums->kind == STORE_SAMPLES_CPU
                ? export_each_cpu(export, take_cpu, sums)
-               : export_each_heap(export, sums->source == EXPORT_RELEASED, take_heap, sums);
+               : export_each_heap(export, sums->kind == STORE_SAMPLES_RELEASED, take_heap, sums);
 }
 
 static void sums_release(struct sums *sums)
@@ -152,11 +152,11 @@ static const struct type free_types[] = { { "free_objects", "count", OBJECT_UNIT
 
 static const struct type *types_of(const struct sums *sums, size_t *count)
 {
-    switch (sums->source) {
-    case EXPORT_CPU:
+    switch (sums->kind) {
+    case STORE_SAMPLES_CPU:
         *count = sums->unweighed ? 1 : 2;
         return cpu_types;
-    case EXPORT_RELEASED:
+    case STORE_SAMPLES_RELEASED:
         *count = 2;
         return free_types;
     default:
@@ -211,7 +211,7 @@ static bool find_times(struct out *work, const struct sums *sums,
 static bool find_period(struct out *work, const struct sums *sums,
                         struct profile_pprof_header *header)
 {
-    bool heap = sums->source != EXPORT_CPU;
+    bool heap = sums->kind != STORE_SAMPLES_CPU;
 
     if (!heap && sums->unweighed)
         return true;
@@ -394,7 +394,7 @@ static bool export_traces(struct out *work)
     work->status = export_choose_type(work->export, false, &type);
     if (work->status != STORE_OK)
         return false;
-    sums.source = type.source;
+    sums.kind = type.kind;
     work->status = add_up(work->export, &sums);
     ok = work->status == STORE_OK && put_header(work, &sums) && places_open(&places, work) &&
          put_program(work, &places, &sums) && put_sums(work, &places, &sums);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libstore/content.h"
 #include "libstore/functions/shape.h"
 
 /* More rows than any store holds would only cost memory.  */
@@ -147,8 +148,7 @@ struct job {
     const struct selection *selection;
     char **error;
     struct counters counters;
-    sqlite3_int64 type_id;
-    char type[64], unit[64];
+    struct store_sample_type type;
 
     uint8_t *keep;
     uint8_t *threads_kept, *processes_kept;
@@ -210,71 +210,39 @@ static int ask(struct job *job, const char *sql, sqlite3_int64 first, sqlite3_in
 
 /* ---- The sample type ---- */
 
-static bool has_sums(struct job *job, sqlite3_int64 type, int *code)
+/* Nothing can pass a filter that no sample has a column for: that is said, not answered with
+ * nothing.  */
+static int check_filters(struct job *job)
 {
-    sqlite3_int64 found;
+    const struct selection *selection = job->selection;
+    unsigned asked = 0;
+    const char *untold;
+    int code;
 
-    *code = ask(
-        job,
-        "SELECT 1 FROM main.capture AS c WHERE (?2 = 0 OR c.id = ?2) AND EXISTS (SELECT 1 FROM "
-        "main.callsite_sum WHERE capture_id = c.id AND sample_type_id = ?1) LIMIT 1",
-        type, job->selection->capture, 0, &found);
-    return found == 1;
+    if (selection->cpus)
+        asked |= STORE_TELLS_CPU;
+    if (selection->has_from || selection->has_limit)
+        asked |= STORE_TELLS_TIME;
+    if (selection->tids || job->counters.by == SUMS_BY_THREAD)
+        asked |= STORE_TELLS_THREAD;
+    code = store_sample_type_untold(job->db, &job->type, selection->capture, asked, &untold);
+    if (code != SQLITE_OK || !untold)
+        return sql_failed(job, code);
+    *job->error = sqlite3_mprintf("samples of type %s do not tell %s", job->type.type, untold);
+    return *job->error ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-/* Whether wanted is "type" or "type/unit".  */
-static bool type_is(const char *wanted, const char *type, const char *unit)
-{
-    size_t length = strlen(type);
-
-    return strcmp(wanted, type) == 0 ||
-           (strncmp(wanted, type, length) == 0 && wanted[length] == '/' &&
-            strcmp(wanted + length + 1, unit) == 0);
-}
-
-/* Those of captures come before those of imported profiles, which say what is to be shown.  */
-static const char TYPES[] =
-    "SELECT id, type, unit FROM main.sample_type ORDER BY CASE type WHEN 'cpu' THEN 0 WHEN "
-    "'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 "
-    "ELSE 5 END, id > 4, coalesce((SELECT max(is_default) FROM main.profile_type AS p "
-    "WHERE p.sample_type_id = sample_type.id), 0) DESC, id";
-
-static void take_type(struct job *job, sqlite3_int64 id, const char *type, const char *unit)
-{
-    job->type_id = id;
-    (void)sqlite3_snprintf((int)sizeof job->type, job->type, "%s", type);
-    (void)sqlite3_snprintf((int)sizeof job->unit, job->unit, "%s", unit);
-}
-
-/* The first that there are samples of; one that was asked for also without.  */
 static int choose_type(struct job *job)
 {
     const char *wanted = job->selection->type;
-    sqlite3_stmt *statement;
-    int code = sqlite3_prepare_v2(job->db, TYPES, -1, &statement, NULL);
-    int found = code;
-    bool done = false;
+    int code = store_sample_type_choose(job->db, wanted, job->selection->capture, &job->type);
 
-    while (found == SQLITE_OK && !done && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        const char *type = (const char *)sqlite3_column_text(statement, 1);
-        const char *unit = (const char *)sqlite3_column_text(statement, 2);
-        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
-
-        if (!type || !unit) {
-            found = SQLITE_NOMEM;
-        } else if (!wanted || type_is(wanted, type, unit)) {
-            done = has_sums(job, id, &found);
-            if (done || (wanted && job->type_id == 0))
-                take_type(job, id, type, unit);
-        }
-    }
-    (void)sqlite3_finalize(statement);
-    if (found != SQLITE_OK || (code != SQLITE_ROW && code != SQLITE_DONE))
-        return sql_failed(job, found != SQLITE_OK ? found : code);
-    if (wanted && job->type_id == 0)
+    if (code != SQLITE_OK)
+        return sql_failed(job, code);
+    if (wanted && job->type.id == 0)
         return fail(job, "there is no sample type '%s' in the store: see table sample_type",
                     wanted);
-    return SQLITE_OK;
+    return check_filters(job);
 }
 
 /* ---- Who counts ---- */
@@ -494,9 +462,9 @@ static int add_heap_events(struct job *job)
                                  !selection->has_from && !selection->has_limit };
 
     return run(job,
-               strcmp(job->type, "alloc_space") == 0   ? allocated
-               : strcmp(job->type, "inuse_space") == 0 ? in_use
-                                                       : freed,
+               job->type.kind == STORE_SAMPLES_ALLOCATED ? allocated
+               : job->type.kind == STORE_SAMPLES_IN_USE  ? in_use
+                                                         : freed,
                numbers, 3);
 }
 
@@ -508,7 +476,7 @@ static int add_heap_events(struct job *job)
 
 static int add_stored_sums(struct job *job)
 {
-    sqlite3_int64 numbers[2] = { job->type_id, job->selection->capture };
+    sqlite3_int64 numbers[2] = { job->type.id, job->selection->capture };
 
     return run(job,
                "SELECT fxt_add(?1, callsite_id, n, value, upid) FROM main.callsite_sum "
@@ -542,7 +510,7 @@ static int use_owners(struct job *job, bool threads)
 /* Samples of profiles count for their threads; those of no thread for their processes.  */
 static int add_profile_samples(struct job *job)
 {
-    sqlite3_int64 numbers[2] = { job->type_id, job->selection->capture };
+    sqlite3_int64 numbers[2] = { job->type.id, job->selection->capture };
     int code = use_owners(job, true);
 
     if (code == SQLITE_OK)
@@ -565,110 +533,6 @@ static int add_profile_samples(struct job *job)
                numbers, 2);
 }
 
-/* The types of traces; those of profiles may have their names, but other units.  */
-static bool is_cpu(const struct job *job)
-{
-    return strcmp(job->type, "cpu") == 0 && strcmp(job->unit, "nanoseconds") == 0;
-}
-
-static bool is_heap(const struct job *job)
-{
-    return strcmp(job->unit, "bytes") == 0 &&
-           (strcmp(job->type, "alloc_space") == 0 || strcmp(job->type, "inuse_space") == 0 ||
-            strcmp(job->type, "free_space") == 0);
-}
-
-/* ---- What samples of the type know ---- */
-
-#define OF_CAPTURE(column) " AND (?2 = 0 OR " column " = ?2) "
-
-/* Whether any sample of the type, in the captures that are looked at, has a time, and so on.  */
-static int know_time(struct job *job, bool *known)
-{
-    sqlite3_int64 found = 0;
-    int code = SQLITE_OK;
-
-    if (is_cpu(job))
-        code = ask(job, "SELECT 1 FROM main.capture WHERE ?1 AND sample_count > 0" OF_CAPTURE("id"),
-                   1, job->selection->capture, 0, &found);
-    else if (is_heap(job))
-        code = ask(job,
-                   "SELECT 1 FROM main.heap_event AS h JOIN main.process AS p ON p.id = h.upid "
-                   "WHERE ?1 AND h.ts IS NOT NULL" OF_CAPTURE("p.capture_id") "LIMIT 1",
-                   1, job->selection->capture, 0, &found);
-    *known = found == 1;
-    return code;
-}
-
-static int know_cpu(struct job *job, bool *known)
-{
-    sqlite3_int64 found = 0;
-    int code = SQLITE_OK;
-
-    if (is_cpu(job))
-        code = ask(job,
-                   "SELECT 1 FROM main.capture AS c WHERE ?1 AND sample_count > 0" OF_CAPTURE(
-                       "c.id") "AND EXISTS (SELECT 1 FROM main.cpu_sample AS s "
-                               "WHERE s.id >= c.first_sample_id "
-                               "AND s.id < c.first_sample_id + c.sample_count "
-                               "AND s.cpu IS NOT NULL) LIMIT 1",
-                   1, job->selection->capture, 0, &found);
-    *known = found == 1;
-    return code;
-}
-
-static int know_thread(struct job *job, bool *known)
-{
-    sqlite3_int64 found = 0;
-    int code = SQLITE_OK;
-
-    if (is_cpu(job)) /* each has a thread, as each has a time */
-        code = know_time(job, known);
-    if (code != SQLITE_OK || (is_cpu(job) && *known))
-        return code;
-    code = ask(job,
-               "SELECT 1 FROM main.profile_sample AS s JOIN main.profile_value AS v "
-               "ON v.profile_sample_id = s.id WHERE v.sample_type_id = ?1 "
-               "AND s.utid IS NOT NULL" OF_CAPTURE("s.capture_id") "LIMIT 1",
-               job->type_id, job->selection->capture, 0, &found);
-    *known = found == 1;
-    return code;
-}
-
-/* Nothing can pass a filter that no sample has a column for: that is said, not answered with
- * nothing.  */
-static int check_filters(struct job *job)
-{
-    const struct selection *selection = job->selection;
-    const struct {
-        bool asked;
-        int (*know)(struct job *job, bool *known);
-        const char *what;
-    } filters[] = {
-        { selection->cpus != NULL, know_cpu, "a CPU" },
-        { selection->has_from || selection->has_limit, know_time, "a time" },
-        { selection->tids || job->counters.by == SUMS_BY_THREAD, know_thread, "a thread" },
-    };
-
-    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
-        bool known = true, any = false;
-        int code = SQLITE_OK;
-
-        if (filters[i].asked)
-            code = filters[i].know(job, &known);
-        if (code == SQLITE_OK && !known)
-            any = has_sums(job, job->type_id, &code);
-        if (code != SQLITE_OK)
-            return code;
-        if (any) {
-            *job->error = sqlite3_mprintf("samples of type %s do not tell %s", job->type,
-                                          filters[i].what);
-            return SQLITE_ERROR;
-        }
-    }
-    return SQLITE_OK;
-}
-
 /* The sums of the store know processes and nothing finer.  */
 static bool are_sums_enough(const struct job *job)
 {
@@ -686,13 +550,13 @@ static int add_samples(struct job *job)
     bool timed = selection->has_from || selection->has_limit;
     int code = SQLITE_OK;
 
-    if (is_heap(job) && !selection->tids && !selection->cpus &&
+    if (store_samples_are_heap(job->type.kind) && !selection->tids && !selection->cpus &&
         job->counters.by != SUMS_BY_THREAD) {
         code = use_owners(job, false);
         if (code == SQLITE_OK)
             code = add_heap_events(job);
     }
-    if (is_cpu(job)) {
+    if (job->type.kind == STORE_SAMPLES_CPU) {
         code = use_owners(job, true);
         if (code == SQLITE_OK)
             code = add_cpu_samples(job);
@@ -733,9 +597,7 @@ static int add_up(struct job *job)
 {
     int code = choose_type(job);
 
-    if (code != SQLITE_OK || job->type_id == 0) /* an empty store */
-        return code;
-    if ((code = check_filters(job)) != SQLITE_OK)
+    if (code != SQLITE_OK || job->type.id == 0) /* an empty store */
         return code;
     if ((code = choose_stacks(job)) != SQLITE_OK || (code = parse_cpus(job)) != SQLITE_OK)
         return code;
@@ -758,6 +620,7 @@ int selection_add_up(sqlite3 *db, const struct stacks *stacks, const struct sele
     code = allocate_sums(&job, sums, by);
     if (code == SQLITE_OK)
         code = add_up(&job);
+    store_sample_type_release(&job.type);
     sqlite3_free(job.keep);
     sqlite3_free(job.threads_kept);
     sqlite3_free(job.processes_kept);

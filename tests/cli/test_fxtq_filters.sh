@@ -76,6 +76,24 @@ fxtq report threads --json --time +0s, --capture 1 both.fxtq >want
 fxtq report threads --json --time +0s, both.fxtq >got
 [ -s want ] || fail "a trace beside its profile: nothing"
 cmp -s want got || fail "a trace beside its profile: $(diff want got)"
+# What is no pattern is said before anything is opened; --sql runs nothing of the query, which this store could not answer.
+for option in focus ignore hide show-from; do
+    for command in 'report top' 'report slices --sql' 'report heap' 'report timeline --sql' 'export csv' 'flamegraph -o no.html'; do
+        # shellcheck disable=SC2086 # words
+        refuse "fxtq [a-z]*: --$option: '(' is not a regular expression: .*" fxtq $command "--$option" '(' no-such.fxtq
+    done
+done
+refuse "fxtq report: '\*(' is not a regular expression: .*" fxtq report callers --sql '*(' drawn.fxtq
+cp drawn.fxtq torn.fxtq
+sqlite3 torn.fxtq "DELETE FROM callsite WHERE id = 3"
+for report in top 'top --by thread' tree 'callers walk' 'callees walk' threads cpu slices timeline; do
+    # shellcheck disable=SC2086 # words
+    fxtq report $report --focus walk --tid 101 --sql torn.fxtq >out 2>err || fail "$report --sql: $(cat err)"
+    grep -q walk out || fail "$report --sql: $(cat out)"
+done
+status=0
+fxtq report top --focus walk --tid 101 torn.fxtq >out 2>err || status=$?
+[ $status -eq 3 ] || fail "call sites with gaps: $status, $(cat err)"
 # A filter that nothing passes, though it could, is no error; nor is an empty store.
 fxtq report top --time 1,2 drawn.fxtq >out 2>err || fail "an empty range: $(cat err)"
 fxtq schema | sqlite3 empty.fxtq

@@ -5,6 +5,7 @@
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/flame/page.h"
 #include "cmd/fxtq/source.h"
+#include "libstore/content.h"
 
 enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };
 
@@ -49,15 +50,11 @@ struct settings {
     bool input_is_damaged; /* then that may be why it lacks samples */
 };
 
-/* A sample type that a page shows.  */
-struct type {
-    char *name, *unit;
-};
-
 #define MOST_TYPES 32u
 
+/* That a page shows.  */
 struct types {
-    struct type items[MOST_TYPES];
+    struct store_sample_type items[MOST_TYPES];
     size_t count;
 };
 
@@ -108,33 +105,27 @@ static char *copy_column(sqlite3_stmt *row, int column)
     return cli_join(text ? text : "", "");
 }
 
+static bool take_type(void *context, const struct store_sample_type *type)
+{
+    struct types *types = context;
+
+    if (type->there && store_sample_type_copy(&types->items[types->count], type))
+        types->count++;
+    return types->count < MOST_TYPES;
+}
+
 static enum cli_exit find_types(const struct filters *filters, sqlite3 *db, const char *path,
                                 struct types *types)
 {
-    sqlite3_stmt *row = NULL;
-    int code = sqlite3_prepare_v2(
-        db,
-        "SELECT type, unit FROM main.sample_type AS t WHERE EXISTS (SELECT 1 FROM "
-        "main.callsite_sum AS s WHERE s.sample_type_id = t.id AND (:capture IS NULL OR "
-        "s.capture_id = :capture)) ORDER BY type = 'cpu' DESC, type = 'inuse_space' DESC, id",
-        -1, &row, NULL);
+    int code = store_sample_types_each(db, filters->capture, take_type, types);
 
-    if (code == SQLITE_OK) {
-        filters_bind(filters, row);
-        while ((code = sqlite3_step(row)) == SQLITE_ROW && types->count < MOST_TYPES)
-            types->items[types->count++] = (struct type){ copy_column(row, 0),
-                                                          copy_column(row, 1) };
-    }
-    (void)sqlite3_finalize(row);
-    return code == SQLITE_DONE || code == SQLITE_ROW ? CLI_OK : fail(path, db);
+    return code == SQLITE_OK ? CLI_OK : fail(path, db);
 }
 
 static void release_types(struct types *types)
 {
-    for (size_t i = 0; i < types->count; i++) {
-        free(types->items[i].name);
-        free(types->items[i].unit);
-    }
+    for (size_t i = 0; i < types->count; i++)
+        store_sample_type_release(&types->items[i]);
     types->count = 0;
 }
 
@@ -144,31 +135,24 @@ static void keep_common(struct types *a, const struct types *b)
     size_t kept = 0;
 
     for (size_t i = 0; i < a->count; i++) {
-        struct type type = a->items[i];
         bool common = false;
 
         for (size_t j = 0; j < b->count; j++)
-            common |= strcmp(type.name, b->items[j].name) == 0 &&
-                      strcmp(type.unit, b->items[j].unit) == 0;
-        if (common) {
-            a->items[kept++] = type;
-        } else {
-            free(type.name);
-            free(type.unit);
-        }
+            common |= strcmp(a->items[i].type, b->items[j].type) == 0 &&
+                      strcmp(a->items[i].unit, b->items[j].unit) == 0;
+        if (common)
+            a->items[kept++] = a->items[i];
+        else
+            store_sample_type_release(&a->items[i]);
     }
     a->count = kept;
 }
 
-/* Whether --sample-type, "cpu" or "cpu/nanoseconds", is the type.  */
-static bool is_wanted(const struct settings *settings, const struct type *type)
+/* Whether it is what --sample-type asks for.  */
+static bool is_wanted(const struct settings *settings, const struct store_sample_type *type)
 {
-    const char *wanted = settings->filters.type;
-    size_t length = strlen(type->name);
-
-    return wanted && strncmp(wanted, type->name, length) == 0 &&
-           (!wanted[length] ||
-            (wanted[length] == '/' && strcmp(wanted + length + 1, type->unit) == 0));
+    return settings->filters.type &&
+           store_sample_type_is(settings->filters.type, type->type, type->unit);
 }
 
 /* The type that is shown first.  */
@@ -181,6 +165,30 @@ static size_t choose_type(const struct settings *settings, const struct types *t
         cli_usage_error("--sample-type: there is no '%s' in %s", settings->filters.type,
                         settings->path);
     return 0;
+}
+
+/* Leave out the types that tell no thread, CPU or time where filters ask for one, but for the one
+ * that is wanted, and unless none is left: these say why.  */
+static enum cli_exit keep_filtered(const struct settings *settings, sqlite3 *db,
+                                   struct types *types)
+{
+    unsigned asked = filters_tell(&settings->filters);
+    size_t kept = 0;
+    int code = SQLITE_OK;
+
+    for (size_t i = 0; i < types->count; i++) {
+        struct store_sample_type *type = &types->items[i];
+        const char *untold = NULL;
+
+        if (code == SQLITE_OK && !is_wanted(settings, type) && (kept > 0 || i + 1 < types->count))
+            code = store_sample_type_untold(db, type, settings->filters.capture, asked, &untold);
+        if (untold)
+            store_sample_type_release(type);
+        else
+            types->items[kept++] = *type;
+    }
+    types->count = kept;
+    return code == SQLITE_OK ? CLI_OK : fail(settings->path, db);
 }
 
 /* ---- Rows ---- */
@@ -218,58 +226,6 @@ static enum cli_exit take_walk(const struct settings *settings, sqlite3 *db, con
     return code == SQLITE_DONE ? CLI_OK : fail(path, db);
 }
 
-/* *out: whether samples of the type tell what filters ask for; true also for what is wrong with
- * them otherwise, which is said later.  */
-static enum cli_exit can_filter(const struct filters *filters, sqlite3 *db, const char *path,
-                                const char *type, bool *out)
-{
-    struct filters of_type = *filters;
-    sqlite3_stmt *row = NULL;
-    int code = sqlite3_prepare_v2(db, "SELECT 1 FROM callsite_counts(" SELECT_ARGUMENTS ") LIMIT 1",
-                                  -1, &row, NULL);
-
-    of_type.type = type;
-    if (code == SQLITE_OK) {
-        filters_bind(&of_type, row);
-        code = sqlite3_step(row);
-    }
-    (void)sqlite3_finalize(row);
-    *out = code != SQLITE_ERROR;
-    return code == SQLITE_ROW || code == SQLITE_DONE || code == SQLITE_ERROR ? CLI_OK
-                                                                             : fail(path, db);
-}
-
-/* Leave out the types that tell no thread, CPU or time where filters ask for one, but for the one
- * that is wanted, and unless none is left: these say why.  filters are resolved.  */
-static enum cli_exit keep_filtered(const struct settings *settings, const struct filters *filters,
-                                   sqlite3 *db, struct types *types)
-{
-    enum cli_exit status = CLI_OK;
-    size_t kept = 0;
-
-    if (types->count < 2 || !(filters->given & (FILTER_TIME | FILTER_THREAD | FILTER_CPU)))
-        return CLI_OK;
-    for (size_t i = 0; i < types->count; i++) {
-        struct type type = types->items[i];
-        char *start = cli_join(type.name, "/");
-        char *name = cli_join(start, type.unit);
-        bool keep = true;
-
-        if (status == CLI_OK && !is_wanted(settings, &type) && (kept > 0 || i + 1 < types->count))
-            status = can_filter(filters, db, settings->path, name, &keep);
-        if (keep) {
-            types->items[kept++] = type;
-        } else {
-            free(type.name);
-            free(type.unit);
-        }
-        free(start);
-        free(name);
-    }
-    types->count = kept;
-    return status;
-}
-
 /* All types of a store, into every stride-th column from first on.  */
 static enum cli_exit take_store(const struct settings *settings, sqlite3 *db, const char *path,
                                 const struct types *types, struct flame_page *page, size_t first,
@@ -278,7 +234,7 @@ static enum cli_exit take_store(const struct settings *settings, sqlite3 *db, co
     enum cli_exit status = CLI_OK;
 
     for (size_t i = 0; i < types->count && status == CLI_OK; i++) {
-        char *start = cli_join(types->items[i].name, "/");
+        char *start = cli_join(types->items[i].type, "/");
         char *type = cli_join(start, types->items[i].unit);
 
         status = take_walk(settings, db, path, type, page, i * stride + first);
@@ -322,7 +278,7 @@ static enum cli_exit write_page(const struct settings *settings, const struct ty
     struct cli_output output;
 
     for (size_t i = 0; i < types->count; i++)
-        named[i] = (struct flame_page_type){ types->items[i].name, types->items[i].unit };
+        named[i] = (struct flame_page_type){ types->items[i].type, types->items[i].unit };
     if (cli_output_open(&output, settings->output) != CLI_OK)
         return CLI_ENVIRONMENT;
     (void)flame_page_write(page, &head, &output); /* output keeps the failure */
@@ -366,7 +322,7 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
     if (status == CLI_OK)
         status = find_types(&settings->filters, db, settings->path, &types);
     if (status == CLI_OK)
-        status = keep_filtered(settings, &filters, db, &types);
+        status = keep_filtered(settings, db, &types);
     if (status == CLI_OK && before) {
         status = find_types(&settings->filters, before, settings->diff, &others);
         keep_common(&types, &others);

@@ -105,18 +105,13 @@ static const struct report_column *write_slices(const struct request *request, s
 
 static const char *lacks_slices(const struct request *request)
 {
-    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM slice_data WHERE instant = 0)")
-               ? NULL
-               : "no durations";
+    return request_has(request, STORE_HAS_DURATIONS) ? NULL : "no durations";
 }
 
 static const struct report_refusal slices_refusals[] = {
-    { FILTER_CPU, NULL,
-      "SELECT NOT EXISTS (SELECT 1 FROM sched_slice AS s JOIN thread AS th ON th.id = s.utid JOIN "
-      "process AS p ON p.id = th.upid WHERE ?1 IN (0, p.capture_id)) AND EXISTS (SELECT 1 FROM "
-      "slice_data)",
+    { FILTER_CPU, NULL, STORE_HAS_DURATIONS, STORE_HAS_SWITCHES,
       "slices do not tell a CPU, and there are no context switches that do" },
-    { 0, NULL, NULL, NULL },
+    { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_slices = {
@@ -311,14 +306,13 @@ static enum cli_exit show_timeline(const struct request *request, sqlite3_stmt *
 
 static const char *lacks_timeline(const struct request *request)
 {
-    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM cpu_sample)") ? NULL
-                                                                              : "no CPU samples";
+    return request_has(request, STORE_HAS_CPU_SAMPLES) ? NULL : "no CPU samples";
 }
 
 static const struct report_refusal timeline_refusals[] = {
-    { FILTER_CPU, NULL, "SELECT " HAS_SAMPLES " AND NOT " HAS_SAMPLED_CPUS,
+    { FILTER_CPU, NULL, STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS,
       "samples do not tell a CPU" },
-    { 0, NULL, NULL, NULL },
+    { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_timeline = {
@@ -361,8 +355,8 @@ static const struct report_column *write_damage(const struct request *request, s
 }
 
 static const struct report_refusal damage_refusals[] = {
-    { FILTER_ALL, NULL, NULL, "damage is that of a whole capture, which --capture chooses" },
-    { 0, NULL, NULL, NULL },
+    { FILTER_ALL, NULL, 0, 0, "damage is that of a whole capture, which --capture chooses" },
+    { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_damage = {

@@ -126,27 +126,31 @@ static const struct report_column *write_heap(const struct request *request, str
     return strcmp(request->by, "kind") == 0 ? write_kinds(request, sql) : write_sites(request, sql);
 }
 
-static const char *lacks_heap(const struct request *request)
+/* Profiles of allocations have their types.  */
+static bool see_heap(void *context, const struct store_sample_type *type)
 {
-    if (request_finds(request, "SELECT EXISTS (SELECT 1 FROM heap_event)"))
-        return NULL;
-    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM profile_type AS p JOIN sample_type "
-                                  "AS t ON t.id = p.sample_type_id WHERE t.type IN "
-                                  "('inuse_space', 'alloc_space'))")
-               ? "no allocations, but a profile of them: report top"
-               : "no allocations";
+    bool *seen = context;
+
+    *seen |= type->there && store_samples_are_heap(type->kind);
+    return !*seen;
 }
 
-#define OF_CAPTURE "JOIN process AS p ON p.id = h.upid WHERE ?1 IN (0, p.capture_id)"
+static const char *lacks_heap(const struct request *request)
+{
+    bool profiled = false;
+
+    if (request_has(request, STORE_HAS_ALLOCATIONS))
+        return NULL;
+    (void)store_sample_types_each(request->db, request->filters.capture, see_heap, &profiled);
+    return profiled ? "no allocations, but a profile of them: report top" : "no allocations";
+}
 
 static const struct report_refusal heap_refusals[] = {
-    { FILTER_THREAD, NULL, NULL, "allocations do not tell a thread" },
-    { FILTER_CPU, NULL, NULL, "allocations do not tell a CPU" },
-    { FILTER_TIME, NULL,
-      "SELECT EXISTS (SELECT 1 FROM heap_event AS h " OF_CAPTURE ") AND NOT EXISTS "
-      "(SELECT 1 FROM heap_event AS h " OF_CAPTURE " AND h.ts IS NOT NULL)",
+    { FILTER_THREAD, NULL, 0, 0, "allocations do not tell a thread" },
+    { FILTER_CPU, NULL, 0, 0, "allocations do not tell a CPU" },
+    { FILTER_TIME, NULL, STORE_HAS_ALLOCATIONS, STORE_HAS_ALLOCATION_TIMES,
       "allocations do not tell a time" },
-    { 0, NULL, NULL, NULL },
+    { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_heap = {

@@ -79,7 +79,6 @@ struct settings {
     bool cache;
     bool has_rows, has_least;
     struct cli_texts operands;
-    char *type, *unit; /* of the store; owned */
 };
 
 /* ---- Options ---- */
@@ -173,11 +172,18 @@ static void take_operands(struct settings *settings)
         settings->request.function = settings->path;
         settings->path = operands->items[1];
     }
+    filters_check_pattern("", settings->request.function);
 }
 
-/* What nothing could pass is an error, not an empty report.  db NULL: what is known without
- * one.  */
-static void check_filters(const struct settings *settings, sqlite3 *db)
+/* Whether all stores have it so.  */
+static bool is_of_all(const struct report_refusal *refusal)
+{
+    return !refusal->has && !refusal->has_none_of;
+}
+
+/* What nothing could pass is an error, not an empty report.  Before there is a store, what is so in
+ * all of them.  */
+static void check_filters(const struct settings *settings)
 {
     const struct request *request = &settings->request;
     const struct report_refusal *refusal = settings->report->refusals;
@@ -185,7 +191,9 @@ static void check_filters(const struct settings *settings, sqlite3 *db)
     for (; refusal && refusal->filters; refusal++)
         if ((request->filters.given & refusal->filters) &&
             (!refusal->by || (request->by && strcmp(refusal->by, request->by) == 0)) &&
-            (db ? refusal->sql && request_is_refused(request, refusal) : !refusal->sql))
+            (request->db
+                 ? request_has(request, refusal->has) && !request_has(request, refusal->has_none_of)
+                 : is_of_all(refusal)))
             cli_usage_error("%s: %s", filters_given_name(&request->filters, refusal->filters),
                             refusal->why);
 }
@@ -194,8 +202,8 @@ static void check_options(struct settings *settings)
 {
     const struct report *report = settings->report;
 
-    settings->request.type = settings->request.wanted_type = settings->request.filters.type;
-    if (settings->request.type && !report->has_type)
+    settings->request.wanted_type = settings->request.filters.type;
+    if (settings->request.wanted_type && !report->has_type)
         cli_usage_error("report %s has no sample types", report->name);
     if (settings->has_least && !report->is_tree)
         cli_usage_error("report %s is no tree: --rows is what makes it shorter", report->name);
@@ -207,54 +215,43 @@ static void check_options(struct settings *settings)
         (void)cli_choice("--by", settings->request.by, report->by);
     else if (report->by)
         settings->request.by = report->by[0];
-    check_filters(settings, NULL);
+    check_filters(settings);
     if (!settings->has_rows)
         settings->request.rows = report->rows;
 }
 
 /* ---- What the store tells before ---- */
 
-/* As the SQL functions choose it.  */
-#define HAS_SUMS                                                                          \
-    "EXISTS (SELECT 1 FROM capture AS c WHERE ?2 IN (0, c.id) AND EXISTS (SELECT 1 FROM " \
-    "callsite_sum WHERE capture_id = c.id AND sample_type_id = t.id))"
+static enum cli_exit fail(sqlite3 *db, int code)
+{
+    cli_error("%s", sqlite3_errmsg(db));
+    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
+}
 
-static const char TYPES[] =
-    "SELECT t.type, t.unit, EXISTS (SELECT 1 FROM callsite_sum WHERE sample_type_id = t.id AND "
-    "value IS NOT NULL) FROM sample_type AS t WHERE (?1 IS NULL AND " HAS_SUMS ") OR t.type = ?1 "
-    "OR t.type || '/' || t.unit = ?1 ORDER BY " HAS_SUMS " DESC, CASE type WHEN 'cpu' THEN 0 WHEN "
-    "'inuse_space' THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 "
-    "ELSE 5 END, t.id > 4, coalesce((SELECT max(is_default) FROM profile_type AS p WHERE "
-    "p.sample_type_id = t.id), 0) DESC, id LIMIT 1";
-
-/* The sample type: what was asked for, or the first there is.  */
+/* The sample type, what was asked for, or the first there is, and what is known of its samples.  */
 static enum cli_exit learn_type(struct settings *settings)
 {
     struct request *request = &settings->request;
-    sqlite3_stmt *statement;
-    int code = sqlite3_prepare_v2(request->db, TYPES, -1, &statement, NULL);
+    unsigned asked = filters_tell(&request->filters);
+    bool has_values = false;
+    int code = store_sample_type_choose(request->db, request->wanted_type, request->filters.capture,
+                                        &request->type);
 
+    if (code == SQLITE_OK && request->wanted_type && !request->type.id)
+        cli_usage_error("--sample-type: there is no sample type '%s' in the store",
+                        request->wanted_type);
     if (code == SQLITE_OK)
-        code = sqlite3_bind_text(statement, 1, request->type, -1, SQLITE_STATIC);
+        code = store_sample_type_has_values(request->db, &request->type, request->filters.capture,
+                                            &has_values);
+    request->counts = !has_values;
+    if (settings->report == &report_threads || (request->by && strcmp(request->by, "thread") == 0))
+        asked |= STORE_TELLS_THREAD;
     if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(statement, 2, request->filters.capture);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(statement);
-    if (code == SQLITE_ROW) {
-        const char *type = (const char *)sqlite3_column_text(statement, 0);
-        const char *unit = (const char *)sqlite3_column_text(statement, 1);
-
-        request->type = settings->type = cli_join(type ? type : "", "");
-        request->unit = settings->unit = cli_join(unit ? unit : "", "");
-        request->counts = sqlite3_column_int(statement, 2) == 0;
-    } else if (request->type && code == SQLITE_DONE) {
-        cli_usage_error("--sample-type: there is no sample type '%s' in the store", request->type);
-    }
-    (void)sqlite3_finalize(statement);
-    if (code == SQLITE_ROW || code == SQLITE_DONE)
-        return CLI_OK;
-    cli_error("%s", sqlite3_errmsg(request->db));
-    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
+        code = store_sample_type_untold(request->db, &request->type, request->filters.capture,
+                                        asked, &request->untold);
+    if (code == SQLITE_OK && request->untold && settings->report->has_type)
+        cli_usage_error("samples of type %s do not tell %s", request->type.type, request->untold);
+    return code == SQLITE_OK ? CLI_OK : fail(request->db, code);
 }
 
 /* ---- Rows ---- */
@@ -276,11 +273,11 @@ static void print_grouped(struct text *text, const struct format_cell *cell)
 
 static enum report_kind value_kind(const struct request *request)
 {
-    if (request->counts || !request->unit)
+    if (request->counts || !request->type.id)
         return REPORT_COUNT;
-    if (strcmp(request->unit, "nanoseconds") == 0)
+    if (strcmp(request->type.unit, "nanoseconds") == 0)
         return REPORT_NS;
-    return strcmp(request->unit, "bytes") == 0 ? REPORT_BYTES : REPORT_COUNT;
+    return strcmp(request->type.unit, "bytes") == 0 ? REPORT_BYTES : REPORT_COUNT;
 }
 
 /* A number with its unit, in place of the cell.  */
@@ -470,37 +467,11 @@ static enum cli_exit print_table(struct settings *settings, struct session *sess
 
 /* ---- Running ---- */
 
-/* A filter that the report refuses is not one for --sql either.  */
-static enum cli_exit try_query(struct settings *settings, struct session *session)
-{
-    struct text sql = { .bytes = NULL };
-    sqlite3_stmt *rows = NULL;
-    enum cli_exit status = CLI_OK;
-    int code;
-
-    if (!settings->request.filters.given)
-        return CLI_OK;
-    (void)settings->report->write(&settings->request, &sql);
-    session->preparing = true;
-    code = sqlite3_prepare_v2(session->db, sql.bytes, -1, &rows, NULL);
-    session->preparing = false;
-    if (code == SQLITE_OK)
-        code = sqlite3_step(rows);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        status = session_fail(session, code);
-    (void)sqlite3_finalize(rows);
-    free(sql.bytes);
-    return status;
-}
-
 static enum cli_exit print_sql(struct settings *settings, struct session *session)
 {
     struct cli_output *output = session->output;
     struct text sql = { .bytes = NULL };
-    enum cli_exit status = try_query(settings, session);
 
-    if (status != CLI_OK)
-        return status;
     settings->request.plain = true;
     (void)settings->report->write(&settings->request, &sql);
     text_adds(&sql, ";\n");
@@ -558,7 +529,7 @@ static enum cli_exit run(struct settings *settings, struct session *session)
     if (status == CLI_OK && (settings->report->has_type || settings->report == &report_threads))
         status = learn_type(settings);
     if (status == CLI_OK)
-        check_filters(settings, settings->request.db);
+        check_filters(settings);
     if (status != CLI_OK)
         return status;
     if (settings->request.bins == 0) /* the names of lanes need room too */
@@ -591,8 +562,7 @@ static void release(struct settings *settings)
 {
     free(settings->operands.items);
     filters_release(&settings->request.filters);
-    free(settings->type);
-    free(settings->unit);
+    store_sample_type_release(&settings->request.type);
 }
 
 static const char *report_word(size_t i, const char **brief)
@@ -643,7 +613,7 @@ static void add_filters(struct text *text, const struct report *report)
     const struct report_refusal *refusal = report->refusals;
 
     for (; refusal && refusal->filters; refusal++)
-        if (!refusal->sql)
+        if (is_of_all(refusal))
             add_refusal(text, refusal);
     if (report->has_type)
         text_adds(text, "            --sample-type: not every type tells threads, CPUs, times\n");

@@ -13,6 +13,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/text.h"
+#include "libstore/content.h"
 
 /* What a column holds, and so how it is printed.  */
 enum report_kind {
@@ -42,10 +43,10 @@ struct request {
     sqlite3 *db;
     const char *function; /* of callers and callees */
     const char *by;
-    const char *type; /* sample type; NULL for reports that have none, or an empty store */
-    const char *unit;
     const char *wanted_type; /* as it was asked for: "cpu", "cpu/nanoseconds"; NULL: it was not */
-    bool counts;             /* nothing but counts is known of it */
+    struct store_sample_type type; /* id 0: of reports that have none, or an empty store */
+    bool counts;                   /* nothing but counts is known of it */
+    const char *untold; /* what filters ask for and no sample of it tells, "a CPU"; or NULL */
     struct filters filters;
     uint64_t rows; /* 0: all */
     double least;  /* percent that a line of a tree must have */
@@ -57,17 +58,11 @@ struct request {
 struct report_refusal {
     unsigned filters; /* FILTER_... */
     const char *by;   /* only then; NULL: always */
-    /* A query that says 1 where it is so in a store, ?1 being --capture or 0; NULL: in all.  */
-    const char *sql;
+    /* Where a store has what is the first of these (STORE_HAS_...), and none of the second; both 0:
+     * in all stores.  */
+    unsigned has, has_none_of;
     const char *why; /* "allocations do not tell a thread" */
 };
-
-/* For these queries: whether there are CPU samples, and whether any tells its CPU.  */
-#define HAS_SAMPLES "EXISTS (SELECT 1 FROM capture WHERE ?1 IN (0, id) AND sample_count > 0)"
-#define HAS_SAMPLED_CPUS                                                                  \
-    "EXISTS (SELECT 1 FROM capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM " \
-    "cpu_sample AS s WHERE s.id >= c.first_sample_id AND s.id < c.first_sample_id + "     \
-    "c.sample_count AND s.cpu IS NOT NULL))"
 
 struct report {
     const char *name;
@@ -114,10 +109,6 @@ void request_add_limit(const struct request *request, struct text *sql);
 bool request_needs_samples(const struct request *request);
 bool request_needs_functions(const struct request *request);
 
-/* Whether its sample type is that of CPU samples, or one of heap events.  */
-bool request_is_cpu(const struct request *request);
-bool request_is_heap(const struct request *request);
-
 /* "NULL, 'walk'": --hide and --show-from as arguments of leaf().  */
 void request_add_shape(const struct request *request, struct text *sql);
 
@@ -125,12 +116,9 @@ void request_add_shape(const struct request *request, struct text *sql);
  * owner (threads: thread.id, else process.id), n, value.  */
 void request_add_samples(const struct request *request, struct text *sql, bool threads);
 
-/* Whether the query, SELECT EXISTS (...), says 1; ?1 is --capture, or 0 for all.  What fails shows
- * again when the report runs.  */
-bool request_finds(const struct request *request, const char *sql);
-
-/* Whether the refusal's query says so.  False, likewise, when it fails.  */
-bool request_is_refused(const struct request *request, const struct report_refusal *refusal);
+/* Whether what is looked at has any of content (STORE_HAS_...).  True when that cannot be read,
+ * which shows again when the report runs.  */
+bool request_has(const struct request *request, unsigned content);
 
 /* ---- Numbers for people (print.c) ---- */
 

@@ -86,18 +86,19 @@ static void add_known(struct text *sql, const char *name, bool known)
 /* Whether what the sample type counts is what column samples does.  */
 static bool counts_samples(const struct request *request)
 {
-    return request_is_cpu(request) || (request->type && strcmp(request->type, "samples") == 0);
+    return request->type.kind == STORE_SAMPLES_CPU ||
+           (request->type.id && strcmp(request->type.type, "samples") == 0);
 }
 
 /* sampled(utid, samples, ns).  */
 static void add_sampled_threads(const struct request *request, struct text *sql)
 {
-    const char *ns = request_is_cpu(request) ? "sum(value)" : "NULL";
+    const char *ns = request->type.kind == STORE_SAMPLES_CPU ? "sum(value)" : "NULL";
     struct request samples = *request;
 
     text_adds(sql, "sampled(utid, samples, ns) AS (\n");
     samples.by = "thread";
-    if (!counts_samples(request)) {
+    if (!counts_samples(request) || request->untold) {
         text_adds(sql, "  SELECT NULL, NULL, NULL WHERE 0)");
     } else if (request->plain) {
         text_addf(sql, "  SELECT owner, sum(n), %s FROM (\n", ns);
@@ -105,7 +106,7 @@ static void add_sampled_threads(const struct request *request, struct text *sql)
         text_adds(sql, ")\n  GROUP BY 1)");
     } else {
         text_addf(sql, "  SELECT owner, count, %s FROM call_top",
-                  request_is_cpu(request) ? "total" : "NULL");
+                  request->type.kind == STORE_SAMPLES_CPU ? "total" : "NULL");
         request_add_arguments(&samples, sql);
         text_adds(sql, ")");
     }
@@ -161,22 +162,13 @@ static const struct report_column *write_threads(const struct request *request, 
     return columns;
 }
 
-/* What the reports of this file are made of, in the captures that are looked at (?1, or 0: all). */
-#define IN_CAPTURE "(SELECT id FROM capture WHERE ?1 IN (0, id))"
-#define SWITCHES                                                                               \
-    "EXISTS (SELECT 1 FROM sched_slice AS s JOIN thread AS th ON th.id = s.utid JOIN process " \
-    "AS p ON p.id = th.upid WHERE p.capture_id IN " IN_CAPTURE ")"
-#define PROFILES "EXISTS (SELECT 1 FROM profile_sample WHERE capture_id IN " IN_CAPTURE ")"
-#define PROFILED_THREADS \
-    "EXISTS (SELECT 1 FROM profile_sample WHERE utid IS NOT NULL AND capture_id IN " IN_CAPTURE ")"
-
 static const char *lacks_threads(const struct request *request)
 {
-    if (request_finds(request, "SELECT " HAS_SAMPLES " OR " SWITCHES))
+    if (request_has(request, STORE_HAS_CPU_SAMPLES | STORE_HAS_SWITCHES))
         return NULL;
-    if (!request_finds(request, "SELECT " PROFILES))
+    if (!request_has(request, STORE_HAS_PROFILES))
         return "neither CPU samples nor context switches";
-    if (!request_finds(request, "SELECT " PROFILED_THREADS))
+    if (!request_has(request, STORE_HAS_PROFILED_THREADS))
         return "neither CPU samples nor context switches, and its profile does not tell threads";
     return counts_samples(request) ? NULL
                                    : "neither CPU samples nor context switches, but a profile: "
@@ -185,16 +177,15 @@ static const char *lacks_threads(const struct request *request)
 
 /* Samples have stacks, and may have no CPU; switches have a CPU, and no stacks.  */
 static const struct report_refusal threads_refusals[] = {
-    { FILTER_STACK | FILTER_SHAPE, NULL,
-      "SELECT " SWITCHES " AND NOT " HAS_SAMPLES " AND NOT " PROFILED_THREADS,
-      "context switches do not tell a stack" },
-    { FILTER_CPU, NULL, "SELECT " HAS_SAMPLES " AND NOT " HAS_SAMPLED_CPUS " AND NOT " SWITCHES,
+    { FILTER_STACK | FILTER_SHAPE, NULL, STORE_HAS_SWITCHES,
+      STORE_HAS_CPU_SAMPLES | STORE_HAS_PROFILED_THREADS, "context switches do not tell a stack" },
+    { FILTER_CPU, NULL, STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS | STORE_HAS_SWITCHES,
       "samples do not tell a CPU" },
-    { FILTER_TIME, NULL, "SELECT " PROFILES " AND NOT " HAS_SAMPLES " AND NOT " SWITCHES,
+    { FILTER_TIME, NULL, STORE_HAS_PROFILES, STORE_HAS_CPU_SAMPLES | STORE_HAS_SWITCHES,
       "samples of profiles do not tell a time" },
-    { FILTER_CPU, NULL, "SELECT " PROFILES " AND NOT " HAS_SAMPLES " AND NOT " SWITCHES,
+    { FILTER_CPU, NULL, STORE_HAS_PROFILES, STORE_HAS_CPU_SAMPLES | STORE_HAS_SWITCHES,
       "samples of profiles do not tell a CPU" },
-    { 0, NULL, NULL, NULL },
+    { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_threads = {
@@ -348,29 +339,27 @@ static const struct report_column *write_cpu(const struct request *request, stru
 static const char *lacks_cpu(const struct request *request)
 {
     if (strcmp(request->by, "wait") == 0)
-        return request_finds(request, "SELECT EXISTS (SELECT 1 FROM thread_wait)")
-                   ? NULL
-                   : "no context switches";
-    if (request_finds(request, "SELECT " HAS_SAMPLED_CPUS " OR " SWITCHES))
+        return request_has(request, STORE_HAS_WAITS) ? NULL : "no context switches";
+    if (request_has(request, STORE_HAS_SAMPLED_CPUS | STORE_HAS_SWITCHES))
         return NULL;
-    if (request_finds(request, "SELECT " HAS_SAMPLES))
+    if (request_has(request, STORE_HAS_CPU_SAMPLES))
         return strcmp(request->by, "cpu") == 0
                    ? "no CPUs in its samples, but threads: report cpu --by thread"
                    : NULL;
-    return request_finds(request, "SELECT " PROFILES)
+    return request_has(request, STORE_HAS_PROFILES)
                ? "neither CPU samples nor context switches, but a profile: report top"
                : "neither CPU samples nor context switches";
 }
 
 static const struct report_refusal cpu_refusals[] = {
-    { FILTER_STACK | FILTER_SHAPE, "wait", NULL, "waiting does not tell a stack" },
-    { FILTER_STACK | FILTER_SHAPE, NULL, "SELECT " SWITCHES " AND NOT " HAS_SAMPLES,
+    { FILTER_STACK | FILTER_SHAPE, "wait", 0, 0, "waiting does not tell a stack" },
+    { FILTER_STACK | FILTER_SHAPE, NULL, STORE_HAS_SWITCHES, STORE_HAS_CPU_SAMPLES,
       "context switches do not tell a stack" },
-    { FILTER_STACK | FILTER_SHAPE, "cpu", "SELECT " HAS_SAMPLES " AND NOT " HAS_SAMPLED_CPUS,
+    { FILTER_STACK | FILTER_SHAPE, "cpu", STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS,
       "samples do not tell a CPU" },
-    { FILTER_CPU, NULL, "SELECT " HAS_SAMPLES " AND NOT " HAS_SAMPLED_CPUS " AND NOT " SWITCHES,
+    { FILTER_CPU, NULL, STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS | STORE_HAS_SWITCHES,
       "samples do not tell a CPU" },
-    { 0, NULL, NULL, NULL },
+    { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_cpu = {

@@ -7,8 +7,8 @@
 void request_add_arguments(const struct request *request, struct text *sql)
 {
     filters_add_arguments(&request->filters,
-                          request->wanted_type ? request->wanted_type : request->type, request->by,
-                          sql);
+                          request->wanted_type ? request->wanted_type : request->type.type,
+                          request->by, sql);
 }
 
 static void add_stack(struct text *sql, const char *prefix, const char *pattern)
@@ -80,19 +80,6 @@ bool request_needs_functions(const struct request *request)
            request->filters.show_from;
 }
 
-bool request_is_cpu(const struct request *request)
-{
-    return request->type && strcmp(request->type, "cpu") == 0 &&
-           strcmp(request->unit, "nanoseconds") == 0;
-}
-
-bool request_is_heap(const struct request *request)
-{
-    return request->type && strcmp(request->unit, "bytes") == 0 &&
-           (strcmp(request->type, "alloc_space") == 0 ||
-            strcmp(request->type, "inuse_space") == 0 || strcmp(request->type, "free_space") == 0);
-}
-
 /* ---- Samples one by one ---- */
 
 static void add_cpu_samples(const struct request *request, struct text *sql, bool threads)
@@ -109,8 +96,8 @@ static void add_cpu_samples(const struct request *request, struct text *sql, boo
 
 static void add_heap_events(const struct request *request, struct text *sql)
 {
-    bool in_use = strcmp(request->type, "inuse_space") == 0;
-    bool freed = strcmp(request->type, "free_space") == 0;
+    bool in_use = request->type.kind == STORE_SAMPLES_IN_USE;
+    bool freed = request->type.kind == STORE_SAMPLES_RELEASED;
 
     text_addf(sql,
               "\n  UNION ALL\n"
@@ -140,9 +127,9 @@ static void add_profile_samples(const struct request *request, struct text *sql,
               "  LEFT JOIN thread AS th ON th.id = s.utid LEFT JOIN process AS p ON p.id = "
               "s.upid\n  WHERE t.type = ",
               threads ? "s.utid" : "s.upid");
-    text_add_literal(sql, request->type);
+    text_add_literal(sql, request->type.type);
     text_adds(sql, " AND t.unit = ");
-    text_add_literal(sql, request->unit);
+    text_add_literal(sql, request->type.unit);
     if (threads)
         text_adds(sql, " AND s.utid IS NOT NULL");
     request_add_conditions(request, sql,
@@ -157,9 +144,9 @@ void request_add_samples(const struct request *request, struct text *sql, bool t
 
     /* the names of the columns, and the rows where no kind of samples can pass */
     text_adds(sql, "  SELECT 0 AS callsite_id, 0 AS owner, 0 AS n, 0 AS value WHERE 0");
-    if (request_is_cpu(request))
+    if (request->type.kind == STORE_SAMPLES_CPU)
         add_cpu_samples(request, sql, threads);
-    if (request_is_heap(request) && !threads && !request->filters.tids.bytes &&
+    if (store_samples_are_heap(request->type.kind) && !threads && !request->filters.tids.bytes &&
         !request->filters.cpus.bytes)
         add_heap_events(request, sql);
     if (!timed && !request->filters.cpus.bytes) /* which profiles do not tell */
@@ -168,26 +155,9 @@ void request_add_samples(const struct request *request, struct text *sql, bool t
 
 /* ---- Questions to the store ---- */
 
-static bool ask(const struct request *request, const char *sql, bool otherwise)
+bool request_has(const struct request *request, unsigned content)
 {
-    sqlite3_stmt *statement = NULL;
-    bool answer = otherwise;
-    int code = sqlite3_prepare_v2(request->db, sql, -1, &statement, NULL);
+    unsigned found;
 
-    if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 0)
-        code = sqlite3_bind_int64(statement, 1, request->filters.capture);
-    if (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
-        answer = sqlite3_column_int(statement, 0) != 0;
-    (void)sqlite3_finalize(statement);
-    return answer;
-}
-
-bool request_finds(const struct request *request, const char *sql)
-{
-    return ask(request, sql, true);
-}
-
-bool request_is_refused(const struct request *request, const struct report_refusal *refusal)
-{
-    return ask(request, refusal->sql, false);
+    return store_has(request->db, request->filters.capture, content, &found) != SQLITE_OK || found;
 }

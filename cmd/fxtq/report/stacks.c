@@ -120,9 +120,9 @@ static void add_picked(const struct request *request, struct text *sql)
     text_adds(sql, "  SELECT s.callsite_id, s.upid, sum(s.n), sum(coalesce(s.value, 0))\n"
                    "  FROM callsite_sum AS s LEFT JOIN process AS p ON p.id = s.upid\n"
                    "  JOIN sample_type AS t ON t.id = s.sample_type_id\n  WHERE t.type = ");
-    text_add_literal(sql, request->type);
+    text_add_literal(sql, request->type.type);
     text_adds(sql, " AND t.unit = ");
-    text_add_literal(sql, request->unit);
+    text_add_literal(sql, request->type.unit);
     request_add_conditions(request, sql, FILTER_PROCESS, "");
     text_adds(sql, "\n  GROUP BY 1, 2)");
 }
@@ -197,7 +197,7 @@ static void add_plain_top(const struct request *request, struct text *sql)
 
 static bool is_plain_possible(const struct request *request)
 {
-    return !request_needs_functions(request) && request->type;
+    return !request_needs_functions(request) && request->type.id;
 }
 
 static const struct report_column *write_top(const struct request *request, struct text *sql)
@@ -238,9 +238,9 @@ static const struct report_column *write_top(const struct request *request, stru
 /* Of what --sample-type chose.  */
 static const char *lacks_stacks(const struct request *request)
 {
-    if (request->type)
+    if (request->type.id)
         return NULL;
-    return request_finds(request, "SELECT EXISTS (SELECT 1 FROM slice_data WHERE instant = 0)")
+    return request_has(request, STORE_HAS_DURATIONS)
                ? "no samples with stacks, but durations: report slices"
                : "no samples with stacks";
 }

@@ -1,0 +1,262 @@
+/* content.c - libstore/content.h.  Here, since the SQL functions ask it, which the extension has
+ * without the rest of libstore.  */
+#include "libstore/content.h"
+
+#include <string.h>
+
+#include "libstore/functions/sqlite.h"
+
+/* Whether sql, of ?1 the capture and ?2 another number, has a row.  */
+static int ask(sqlite3 *db, const char *sql, int64_t capture, int64_t number, bool *out)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(statement, 1, capture);
+    if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > 1)
+        code = sqlite3_bind_int64(statement, 2, number);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    if (code == SQLITE_ROW || code == SQLITE_DONE) {
+        *out = code == SQLITE_ROW;
+        code = SQLITE_OK;
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+/* ---- What there is ---- */
+
+#define PROCESSES "(SELECT id FROM main.process WHERE capture_id = ?1)"
+#define THREADS   "(SELECT id FROM main.thread WHERE upid IN " PROCESSES ")"
+
+/* In the order of their bits.  */
+static const char *const queries[] = {
+    "SELECT 1 FROM main.capture WHERE ?1 IN (0, id) AND sample_count > 0",
+    "SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM "
+    "main.cpu_sample AS s WHERE s.id >= c.first_sample_id AND s.id < c.first_sample_id + "
+    "c.sample_count AND s.cpu IS NOT NULL)",
+    "SELECT 1 FROM main.heap_event WHERE ?1 = 0 OR upid IN " PROCESSES,
+    "SELECT 1 FROM main.heap_event WHERE ts IS NOT NULL AND (?1 = 0 OR upid IN " PROCESSES ")",
+    "SELECT 1 FROM main.profile_sample WHERE ?1 IN (0, capture_id)",
+    "SELECT 1 FROM main.profile_sample WHERE utid IS NOT NULL AND ?1 IN (0, capture_id)",
+    "SELECT 1 FROM main.sched_slice WHERE utid <> 0 AND (?1 = 0 OR utid IN " THREADS ")",
+    "SELECT 1 FROM main.thread_wait WHERE ?1 = 0 OR utid IN " THREADS,
+    "SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM "
+    "main.slice_data AS s WHERE s.id >= c.first_slice_id AND s.id < c.first_slice_id + "
+    "c.slice_count AND s.instant = 0)",
+};
+
+int store_has(sqlite3 *db, int64_t capture, unsigned wanted, unsigned *found)
+{
+    unsigned bits = 0;
+
+    for (unsigned i = 0; i < sizeof queries / sizeof *queries; i++) {
+        bool there = false;
+        int code = wanted >> i & 1 ? ask(db, queries[i], capture, 0, &there) : SQLITE_OK;
+
+        if (code != SQLITE_OK)
+            return code;
+        bits |= (unsigned)there << i;
+    }
+    *found = bits;
+    return SQLITE_OK;
+}
+
+/* ---- Sample types ---- */
+
+bool store_sample_type_is(const char *wanted, const char *type, const char *unit)
+{
+    size_t length = strlen(type);
+
+    return strncmp(wanted, type, length) == 0 &&
+           (wanted[length] == '\0' ||
+            (wanted[length] == '/' && strcmp(wanted + length + 1, unit) == 0));
+}
+
+bool store_samples_are_heap(enum store_samples kind)
+{
+    return kind == STORE_SAMPLES_IN_USE || kind == STORE_SAMPLES_ALLOCATED ||
+           kind == STORE_SAMPLES_RELEASED;
+}
+
+/* Types of profiles may have the names of those of traces, and other units.  */
+static enum store_samples kind_of(const char *type, const char *unit)
+{
+    static const struct {
+        const char *type, *unit;
+        enum store_samples kind;
+    } kinds[] = {
+        { "cpu", "nanoseconds", STORE_SAMPLES_CPU },
+        { "inuse_space", "bytes", STORE_SAMPLES_IN_USE },
+        { "alloc_space", "bytes", STORE_SAMPLES_ALLOCATED },
+        { "free_space", "bytes", STORE_SAMPLES_RELEASED },
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(type, kinds[i].type) == 0 && strcmp(unit, kinds[i].unit) == 0)
+            return kinds[i].kind;
+    return STORE_SAMPLES_PROFILED;
+}
+
+/* Ids up to 4 are those of traces.  */
+static const char TYPES[] =
+    "SELECT t.id, t.type, t.unit, EXISTS (SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) "
+    "AND EXISTS (SELECT 1 FROM main.callsite_sum WHERE capture_id = c.id AND sample_type_id = "
+    "t.id)) FROM main.sample_type AS t ORDER BY CASE t.type WHEN 'cpu' THEN 0 WHEN 'inuse_space' "
+    "THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 ELSE 5 END, "
+    "t.id > 4, coalesce((SELECT max(p.is_default) FROM main.profile_type AS p WHERE "
+    "p.sample_type_id = t.id AND ?1 IN (0, p.capture_id)), 0) DESC, t.id";
+
+int store_sample_types_each(sqlite3 *db, int64_t capture, store_sample_type_fn each, void *context)
+{
+    sqlite3_stmt *row = NULL;
+    bool more = true;
+    int code = sqlite3_prepare_v2(db, TYPES, -1, &row, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(row, 1, capture);
+    while (code == SQLITE_OK && more && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        struct store_sample_type type = { .id = sqlite3_column_int64(row, 0),
+                                          .type = (const char *)sqlite3_column_text(row, 1),
+                                          .unit = (const char *)sqlite3_column_text(row, 2),
+                                          .there = sqlite3_column_int(row, 3) != 0 };
+
+        code = SQLITE_NOMEM; /* no type and no unit is NULL: schemas/store.sql */
+        if (!type.type || !type.unit)
+            break;
+        code = SQLITE_OK;
+        type.kind = kind_of(type.type, type.unit);
+        more = each(context, &type);
+    }
+    (void)sqlite3_finalize(row);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+bool store_sample_type_copy(struct store_sample_type *out, const struct store_sample_type *type)
+{
+    *out = *type;
+    out->type = sqlite3_mprintf("%s", type->type);
+    out->unit = sqlite3_mprintf("%s", type->unit);
+    if (out->type && out->unit)
+        return true;
+    store_sample_type_release(out);
+    return false;
+}
+
+void store_sample_type_release(struct store_sample_type *type)
+{
+    sqlite3_free((char *)type->type);
+    sqlite3_free((char *)type->unit);
+    *type = (struct store_sample_type){ .id = 0 };
+}
+
+struct choice {
+    const char *wanted;
+    struct store_sample_type *out;
+    bool no_memory;
+};
+
+static bool consider(void *context, const struct store_sample_type *type)
+{
+    struct choice *choice = context;
+    struct store_sample_type *out = choice->out;
+
+    if (choice->wanted ? !store_sample_type_is(choice->wanted, type->type, type->unit)
+                       : !type->there)
+        return true;
+    if (out->id && !type->there)
+        return true;
+    store_sample_type_release(out);
+    choice->no_memory = !store_sample_type_copy(out, type);
+    return !choice->no_memory && !out->there;
+}
+
+int store_sample_type_choose(sqlite3 *db, const char *wanted, int64_t capture,
+                             struct store_sample_type *out)
+{
+    struct choice choice = { .wanted = wanted, .out = out };
+    int code;
+
+    *out = (struct store_sample_type){ .id = 0 };
+    code = store_sample_types_each(db, capture, consider, &choice);
+    if (code == SQLITE_OK && choice.no_memory)
+        code = SQLITE_NOMEM;
+    if (code != SQLITE_OK)
+        store_sample_type_release(out);
+    return code;
+}
+
+int store_sample_type_has_values(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
+                                 bool *out)
+{
+    return ask(db,
+               "SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM "
+               "main.callsite_sum WHERE capture_id = c.id AND sample_type_id = ?2 AND value IS NOT "
+               "NULL)",
+               capture, type->id, out);
+}
+
+/* ---- What samples of a type tell ---- */
+
+static int tells_thread(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
+                        bool *out)
+{
+    if (type->id == 0 && type->kind == STORE_SAMPLES_PROFILED) {
+        unsigned found = 0;
+        int code = store_has(db, capture, STORE_HAS_PROFILED_THREADS, &found);
+
+        *out = found != 0;
+        return code;
+    }
+    return ask(db,
+               "SELECT 1 FROM main.profile_sample AS s JOIN main.profile_value AS v ON "
+               "v.profile_sample_id = s.id WHERE v.sample_type_id = ?2 AND s.utid IS NOT NULL AND "
+               "?1 IN (0, s.capture_id)",
+               capture, type->id, out);
+}
+
+static int tells(sqlite3 *db, const struct store_sample_type *type, int64_t capture, unsigned what,
+                 bool *out)
+{
+    unsigned wanted = 0, found = 0;
+    int code;
+
+    if (type->kind == STORE_SAMPLES_CPU)
+        wanted = what == STORE_TELLS_CPU ? STORE_HAS_SAMPLED_CPUS : STORE_HAS_CPU_SAMPLES;
+    else if (store_samples_are_heap(type->kind) && what == STORE_TELLS_TIME)
+        wanted = STORE_HAS_ALLOCATION_TIMES;
+    code = store_has(db, capture, wanted, &found);
+    *out = found != 0;
+    if (code == SQLITE_OK && !*out && what == STORE_TELLS_THREAD)
+        code = tells_thread(db, type, capture, out);
+    return code;
+}
+
+int store_sample_type_untold(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
+                             unsigned asked, const char **out)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } parts[] = {
+        { STORE_TELLS_CPU, "a CPU" },
+        { STORE_TELLS_TIME, "a time" },
+        { STORE_TELLS_THREAD, "a thread" },
+    };
+
+    *out = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && type->there; i++) {
+        bool told = true;
+        int code = asked & parts[i].bit ? tells(db, type, capture, parts[i].bit, &told) : SQLITE_OK;
+
+        if (code != SQLITE_OK)
+            return code;
+        if (!told) {
+            *out = parts[i].name;
+            break;
+        }
+    }
+    return SQLITE_OK;
+}
