@@ -220,6 +220,19 @@ refuse 4 "nowhere" top nowhere
 fxtq report callers --json n0000001 run.fxtq >one
 fxtq report callers --json run.fxtq n0000001 >two
 cmp -s one two || fail "operands of callers"
+# Nobody is busy for longer than captures last, however coarse their samples are.
+for seed in 1 2 3; do
+    "$O/bench/fxtgen" --count 5 --stacks 3 --seed $seed >short$seed.fxt
+done
+"$O/bench/fxtgen" --count 1 >one.fxt
+fxtq import -q -o short.fxtq short1.fxt short2.fxt short3.fxt one.fxt
+for by in cpu thread; do
+    fxtq report cpu --by $by --json short.fxtq >out
+    python3 -c 'import json
+all = [json.loads(line)["utilisation"] for line in open("out")]
+assert len(all) > 3 and all and 0 < min(all) < max(all) <= 100, all' || fail "utilisation by $by: $(cat out)"
+done
+
 # An empty store has empty reports.
 fxtq schema | sqlite3 empty.fxtq
 for report in top tree heap threads cpu slices timeline damage; do

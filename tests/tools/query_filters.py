@@ -278,10 +278,11 @@ class Store:
     def cpus(self, F, threads):
         by_stack = bool(set(F) & {"focus", "ignore", "hide", "show_from"})
         scheduled = set() if by_stack else self.scheduled
-        rows = defaultdict(lambda: {"ns": 0, "samples": 0, "threads": set(), "cpus": set(), "alone": 0, "runs": 0, "follows": 0})
+        rows = defaultdict(lambda: {"ns": 0, "samples": 0, "threads": set(), "cpus": set(), "alone": 0, "runs": 0, "follows": 0, "parts": defaultdict(int)})
         for (cpu, utid), ns in [] if by_stack else self.ran(F):
             row = rows[utid if threads else cpu]
             row["ns"] += ns
+            row["parts"][self.owner(utid)["cap"]] += ns
             row["runs"] += 1
             row["threads"].add(utid)
             row["cpus"].add(cpu)
@@ -296,17 +297,20 @@ class Store:
                 else:
                     row["alone"] += 1
                     row["ns"] += s["value"]
-        sampled = {s["cap"] for s in self.cpu}
+                    row["parts"][s["cap"]] += s["value"]
+        first = {s["cap"]: s for s in reversed(self.cpu)}  # a sample stands for the time before it
         low, high = self.bounds(F) if "time" in F else (None, None)
-        span = {c: max(min(e, high if high is not None else e) - max(s, low if low is not None else s), 0)
-                for c, (s, e) in self.capture.items() if (c in sampled or c in scheduled) and F.get("capture", c) == c}
+        began = lambda c, s: min(s, first[c]["ts"] - first[c]["value"]) if c in first and c not in scheduled else s
+        span = {c: max(min(e, high if high is not None else e) - max(began(c, s), low if low is not None else began(c, s)), 0)
+                for c, (s, e) in self.capture.items() if (c in first or c in scheduled) and F.get("capture", c) == c}
         result = []
         for key, row in sorted(rows.items()):
             whole = span.get(self.owner(key)["cap"]) if threads else sum(span.values())
+            held = sum(min(ns, span[c]) for c, ns in row["parts"].items())  # nobody runs for longer than a capture lasts
             more = self.name_thread(key) if threads else {"cpu": key}
             sources = {"samples"} if row["alone"] else set()
             sources |= {"switches"} if row["runs"] or row["follows"] else set()
-            result.append(dict(more, running=row["ns"], utilisation=round(100.0 * row["ns"] / whole, 2) if whole else None, samples=row["samples"],
+            result.append(dict(more, running=row["ns"], utilisation=round(100.0 * held / whole, 2) if whole else None, samples=row["samples"],
                                source={1: "".join(sources), 2: "switches and samples"}[len(sources)], **{"cpus" if threads else "threads":
                                len(row["cpus"] if threads else row["threads"])}))
         return result

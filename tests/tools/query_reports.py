@@ -97,7 +97,7 @@ if asked < 60 or refused < 10 or needing < 20:
 
 threads = {i: (u, k & 0xFFFFFFFF, n) for i, u, k, n in rows("SELECT id, upid, koid, name FROM thread")}
 processes = {i: (k & 0xFFFFFFFF, n) for i, k, n in rows("SELECT id, koid, name FROM process")}
-samples = rows("SELECT ts, cpu, utid, weight FROM cpu_sample")
+samples = rows("SELECT ts, cpu, utid, weight FROM cpu_sample ORDER BY id")
 
 captures = {i: c for i, c in rows("SELECT id, capture_id FROM process")}
 spans = {i: e - s for i, s, e in rows("SELECT id, start_ts, end_ts FROM capture")}
@@ -105,6 +105,9 @@ capture_of = lambda utid: captures[threads[utid][0]]
 runs = rows("SELECT cpu, dur, utid FROM sched_slice")
 scheduled = {capture_of(utid) for _, _, utid in runs if utid}
 assert scheduled and set(spans) - scheduled # with context switches, and without: the samples tell
+for i, stop, began, before in rows("SELECT c.id, end_ts, start_ts, s.ts - s.weight FROM capture AS c JOIN cpu_sample AS s ON s.id = first_sample_id"):
+    if i not in scheduled: # a sample stands for the time before it
+        spans[i] = stop - min(began, before)
 
 got = {(r["pid"], r["tid"]): r for r in report("threads", "-n", "0")}
 for utid, (upid, tid, name) in threads.items():
@@ -117,13 +120,17 @@ for utid, (upid, tid, name) in threads.items():
     check("threads", [r["thread"], r["samples"], r["cpu_ns"], r["running"], r["runnable"], r["blocked"]], want)
 
 
-def running(on, sampled, span):
-    """What is known of some context switches and samples: nanoseconds, percent, switches, samples, source."""
+def running(on, sampled, among):
+    """In the time of the captures among: what is known of some context switches and samples: nanoseconds, percent, switches, samples, source."""
     alone = [s for s in sampled if capture_of(s[2]) not in scheduled]
     ns = sum(r[1] for r in on) + sum(s[3] for s in alone)
     switches = len(on) if len(alone) < len(sampled) or on else None
     source = "switches" if not alone else "switches and samples" if len(alone) < len(sampled) or on else "samples"
-    return [str(ns), round(100.0 * ns / span, 2), switches, len(sampled), source]
+    held = defaultdict(int) # nobody runs for longer than a capture lasts
+    for dur, utid in [(r[1], r[2]) for r in on] + [(s[3], s[2]) for s in alone]:
+        held[capture_of(utid)] += dur
+    percent = 100.0 * sum(min(held[i], spans[i]) for i in among) / sum(spans[i] for i in among)
+    return [str(ns), round(percent, 2), switches, len(sampled), source]
 
 
 got = report("cpu", "-n", "0")
@@ -131,13 +138,13 @@ check("cpus", [r["cpu"] for r in got], sorted({r[0] for r in runs} | {s[1] for s
 for r in got:
     on, sampled = [x for x in runs if x[0] == r["cpu"]], [s for s in samples if s[1] == r["cpu"]]
     check("cpu", [r["running"], r["utilisation"], r["switches"], r["samples"], r["source"], r["threads"]],
-          running(on, sampled, sum(spans.values())) + [len({x[2] for x in on} | {s[2] for s in sampled})])
+          running(on, sampled, spans) + [len({x[2] for x in on} | {s[2] for s in sampled})])
 got = {(r["pid"], r["tid"]): r for r in report("cpu", "--by", "thread", "-n", "0")}
 for utid, (upid, tid, name) in threads.items():
     r = got[str(processes[upid][0]), str(tid)]
     on, sampled = [x for x in runs if x[2] == utid], [s for s in samples if s[2] == utid]
     check("cpu --by thread", [r["running"], r["utilisation"], r["switches"], r["samples"], r["source"], r["cpus"]],
-          running(on, sampled, spans[capture_of(utid)]) + [len({x[0] for x in on} | {s[1] for s in sampled if s[1] is not None})])
+          running(on, sampled, [capture_of(utid)]) + [len({x[0] for x in on} | {s[1] for s in sampled if s[1] is not None})])
 # Half of an interval counts where the time that is looked at ends in it.
 ts, dur, cpu = rows("SELECT ts, dur, cpu FROM sched_slice WHERE dur > 1000 ORDER BY id LIMIT 1")[0]
 got = report("cpu", "--time", "%d,%d" % (ts + dur // 2, ts + dur), "-n", "0", "--capture", "1")

@@ -201,7 +201,8 @@ const struct report report_threads = {
 
 static const char *const cpu_by[] = { "cpu", "thread", "wait", NULL };
 
-/* span(capture_id, ns): how long each capture that knows of CPUs lasted, of what is looked at.  */
+/* span(capture_id, ns): how long each capture that knows of CPUs lasted, of what is looked at.  A
+ * sample stands for the time before it: where samples tell of running, the first one's counts.  */
 static void add_span(const struct request *request, struct text *sql)
 {
     text_adds(sql, "span(capture_id, ns) AS (\n  SELECT id, max(");
@@ -210,18 +211,24 @@ static void add_span(const struct request *request, struct text *sql)
     else
         text_adds(sql, "end_ts");
     if (request->filters.has_from)
-        text_addf(sql, " - max(start_ts, %" PRId64 "), 0)", request->filters.from_ts);
+        text_addf(sql, " - max(began, %" PRId64 "), 0)", request->filters.from_ts);
     else
-        text_adds(sql, " - start_ts, 0)");
-    text_adds(sql, " FROM capture\n  WHERE (sample_count > 0 OR id IN scheduled)");
+        text_adds(sql, " - began, 0)");
+    text_adds(sql, " FROM (\n    SELECT c.id, end_ts, iif(c.id IN scheduled, start_ts,\n"
+                   "      min(start_ts, coalesce(s.ts - s.weight, start_ts))) AS began\n"
+                   "    FROM capture AS c LEFT JOIN cpu_sample AS s\n"
+                   "    ON s.id = c.first_sample_id AND c.sample_count > 0\n"
+                   "    WHERE (sample_count > 0 OR c.id IN scheduled)");
     if (request->filters.capture)
-        text_addf(sql, " AND id = %" PRId64, request->filters.capture);
-    text_adds(sql, ")");
+        text_addf(sql, " AND c.id = %" PRId64, request->filters.capture);
+    text_adds(sql, "))");
 }
 
-/* ran(cpu, utid, ns, switches, samples, is_sampled): who ran where for how long, by the context
- * switches, or by the samples of a capture that has none of those.  */
-static void add_ran(const struct request *request, struct text *sql)
+/* ran(cpu, utid, capture_id, ns, switches, samples, is_sampled): who ran where for how long, by the
+ * context switches, or by the samples of a capture that has none of those.  held(key, ns): of the
+ * CPU or thread, how much of its captures' time that takes, which is not more than there is: what
+ * samples say of a short time may be.  */
+static void add_ran(const struct request *request, struct text *sql, const char *key)
 {
     if (request->plain && request_needs_functions(request))
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
@@ -230,7 +237,7 @@ static void add_ran(const struct request *request, struct text *sql)
     text_adds(sql, ",\n");
     add_span(request, sql);
     text_adds(sql, ",\n");
-    add_intervals(request, sql, "run", "sched_slice", "s.cpu, s.utid", true);
+    add_intervals(request, sql, "run", "sched_slice", "s.cpu, s.utid, c.id AS capture_id", true);
     text_adds(sql, ",\nsampled(cpu, utid, capture_id, samples, ns) AS (\n"
                    "  SELECT s.cpu, s.utid, p.capture_id, count(*), sum(s.weight)\n"
                    "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
@@ -238,15 +245,21 @@ static void add_ran(const struct request *request, struct text *sql)
     request_add_conditions(request, sql, FILTER_ALL, "s.ts");
     text_addf(sql,
               "\n  GROUP BY 1, 2),\n"
-              "ran(cpu, utid, ns, switches, samples, is_sampled) AS (\n"
-              "  SELECT cpu, utid, sum(dur), count(*), 0, 0 FROM run\n"
+              "ran(cpu, utid, capture_id, ns, switches, samples, is_sampled) AS MATERIALIZED (\n"
+              "  SELECT cpu, utid, capture_id, sum(dur), count(*), 0, 0 FROM run\n"
               "  WHERE utid <> 0%s GROUP BY 1, 2\n"
               "  UNION ALL\n"
-              "  SELECT cpu, utid, iif(capture_id IN scheduled, 0, ns),\n"
+              "  SELECT cpu, utid, capture_id, iif(capture_id IN scheduled, 0, ns),\n"
               "         iif(capture_id IN scheduled, 0, NULL), samples,\n"
               "         iif(capture_id IN scheduled, 0, 1)\n"
-              "  FROM sampled)\n",
+              "  FROM sampled),\n",
               request_needs_functions(request) ? " AND 0" : "");
+    text_addf(sql,
+              "held(key, ns) AS (\n"
+              "  SELECT key, sum(min(part.ns, span.ns)) FROM (\n"
+              "    SELECT %s AS key, capture_id, sum(ns) AS ns FROM ran GROUP BY 1, 2) AS part\n"
+              "  JOIN span USING (capture_id) GROUP BY 1)\n",
+              key);
 }
 
 /* The columns that both ways to add rows of ran up have, key among them; span is SQL.  */
@@ -255,7 +268,7 @@ static void add_running_columns(struct text *sql, const char *span, const char *
     text_addf(
         sql,
         "sum(ran.ns) AS running,\n"
-        "       round(100.0 * sum(ran.ns) / nullif((%s), 0), 2) AS utilisation,\n"
+        "       round(100.0 * max(held.ns) / nullif((%s), 0), 2) AS utilisation,\n"
         "       sum(switches) AS switches, sum(samples) AS samples, %s,\n"
         "       iif(max(is_sampled), iif(min(is_sampled), 'samples', 'switches and samples'),\n"
         "           'switches') AS source",
@@ -271,10 +284,11 @@ static const struct report_column *write_by_cpu(const struct request *request, s
         { "source", REPORT_LABEL, 0 },        { NULL, REPORT_TEXT, 0 }
     };
 
-    add_ran(request, sql);
+    add_ran(request, sql, "cpu");
     text_adds(sql, "SELECT cpu, ");
     add_running_columns(sql, "SELECT sum(ns) FROM span", "count(DISTINCT utid) AS threads");
-    text_adds(sql, "\nFROM ran WHERE cpu IS NOT NULL GROUP BY cpu ORDER BY cpu");
+    text_adds(sql, "\nFROM ran LEFT JOIN held ON held.key = cpu\n"
+                   "WHERE cpu IS NOT NULL GROUP BY cpu ORDER BY cpu");
     request_add_limit(request, sql);
     return columns;
 }
@@ -290,13 +304,14 @@ static const struct report_column *write_by_thread(const struct request *request
         { NULL, REPORT_TEXT, 0 }
     };
 
-    add_ran(request, sql);
+    add_ran(request, sql, "utid");
     text_adds(sql, "SELECT ");
     add_running_columns(sql, "SELECT ns FROM span WHERE capture_id = p.capture_id",
                         "count(DISTINCT cpu) AS cpus");
     text_adds(sql, ",\n       p.pid, p.name AS process, th.tid, th.name AS thread\n"
                    "FROM ran JOIN thread AS th ON th.id = ran.utid\n"
                    "LEFT JOIN process AS p ON p.id = th.upid\n"
+                   "LEFT JOIN held ON held.key = ran.utid\n"
                    "GROUP BY ran.utid ORDER BY running DESC, samples DESC, ran.utid");
     request_add_limit(request, sql);
     return columns;
