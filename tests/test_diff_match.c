@@ -4,23 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/fxtdiff/builder.h"
-
-static struct diff_reading reading;
-static struct diff_builder *builder;
-
-static void set_up(void)
-{
-    reading = (struct diff_reading){ .profiles = { .kind = -1,
-                                                   .symbols = { .no_symbolize = true } } };
-    builder = diff_builder_open(&reading);
-    ck_assert_int_eq(profile_open(&builder->profile, NULL), PROFILE_OK);
-}
-
-static void tear_down(void)
-{
-    diff_builder_close(builder);
-}
+#include "tests/support/run_builder.h"
 
 #define B DIFF_BASE
 #define N DIFF_NEW
@@ -81,6 +65,17 @@ static const struct {
         { N, "near", "src/f.c", 11, 0, 0, NULL },
         { N, "far", "src/f.c", 8, 0, 0, NULL } },
       "old=near" },
+    { "the nearest of two, though the other's name is more alike",
+      { { B, "read_header", "src/f.c", 10, 0, 0, NULL },
+        { N, "parse", "src/f.c", 11, 0, 0, NULL },
+        { N, "read_headers", "src/f.c", 8, 0, 0, NULL } },
+      "read_header=parse" },
+    { "the name most alike, where two others are as near as each other",
+      { { B, "read_header", "src/f.c", 10, 0, 0, NULL },
+        { N, "read_head", "src/f.c", 11, 0, 0, NULL },
+        { N, "parse", "src/f.c", 9, 0, 0, NULL },
+        { N, "read_headers", "src/f.c", 8, 0, 0, NULL } },
+      "read_header=read_headers" },
     { "two as near as each other, by names that tell nothing",
       { { B, "old", "src/f.c", 10, 0, 0, NULL },
         { N, "young", "src/f.c", 11, 0, 0, NULL },
@@ -293,6 +288,14 @@ static const struct {
         { N, "[libb]", "", 0, 0, 0, "[s2]" },
         { N, "[s2]", "", 0, 0, 0, "main" } },
       "[liba]=[libb] [s1]=[s2]" },
+    { "and with a function that only the library calls back",
+      { { B, "outer", "src/f.c", 10, 12, 14, "main" },
+        { N, "around", "src/f.c", 10, 12, 14, "main" },
+        { B, "[s1]", "", 0, 0, 0, "outer" },
+        { N, "[s2]", "", 0, 0, 0, "around" },
+        { B, "old", "src/f.c", 20, 22, 24, "[s1]" },
+        { N, "young", "src/f.c", 20, 22, 24, "[s2]" } },
+      "outer=around old=young [s1]=[s2]" },
     { "two modules that the same call",
       { { B, "[s1]", "", 0, 0, 0, "main" },
         { B, "[liba]", "", 0, 0, 0, "main" },
@@ -314,26 +317,18 @@ static const struct {
 /* A stack "caller;function" of the current run, at a line of the function.  */
 static void add_stack(const struct placed *from, uint32_t at, double value)
 {
-    struct profile_stacks *stacks = profile_stacks_of(builder->profile);
-    struct profile_line lines[2] = { { .line = 1 }, { .line = at, .start_line = from->start } };
-    const char *names[] = { from->caller, from->name };
-    profile_id callsite = 0, frame;
+    struct profile_stacks *stacks = profile_stacks_of(run_builder->profile);
+    struct profile_line line = { .line = at, .start_line = from->start };
+    profile_id callsite = 0;
 
     ck_assert_int_eq(
-        profile_stacks_string(stacks, from->file, strlen(from->file), &lines[1].file, NULL),
+        profile_stacks_string(stacks, from->file, strlen(from->file), &line.file, NULL),
         PROFILE_OK);
-    for (int i = 0; i < 2; i++) {
-        if (!*names[i])
-            continue;
-        ck_assert_int_eq(
-            profile_stacks_string(stacks, names[i], strlen(names[i]), &lines[i].function, NULL),
-            PROFILE_OK);
-        ck_assert_int_eq(profile_stacks_named_frame(stacks, &lines[i], 1, &frame, NULL),
-                         PROFILE_OK);
-        ck_assert_int_eq(profile_stacks_callsite(stacks, callsite, frame, &callsite, NULL),
-                         PROFILE_OK);
-    }
-    diff_add_stack(builder, callsite, value);
+    if (*from->caller)
+        callsite = run_builder_call(0, from->caller, strlen(from->caller),
+                                    (struct profile_line){ .line = 1 });
+    callsite = run_builder_call(callsite, from->name, strlen(from->name), line);
+    diff_add_stack(run_builder, callsite, value);
 }
 
 static void add_function(const struct placed *from)
@@ -348,7 +343,7 @@ static void add_function(const struct placed *from)
         add_stack(from, from->first, 3);
         add_stack(from, from->last, 4);
     } else {
-        diff_add_cost(builder, diff_add_function(builder, from->side, &place), 7, 7);
+        diff_add_cost(run_builder, diff_add_function(run_builder, from->side, &place), 7, 7);
     }
 }
 
@@ -388,12 +383,12 @@ START_TEST(finds_what_was_renamed_and_nothing_else)
     const struct diff_set *set;
 
     for (int side = 0; side < DIFF_SIDES; side++) {
-        (void)diff_begin_run(builder, (enum diff_side)side, "run");
+        (void)diff_begin_run(run_builder, (enum diff_side)side, "run");
         for (size_t i = 0; i < MOST && cases[_i].functions[i].name; i++)
             if (cases[_i].functions[i].side == (enum diff_side)side)
                 add_function(&cases[_i].functions[i]);
     }
-    set = diff_builder_finish(builder);
+    set = diff_builder_finish(run_builder);
     for (size_t f = 0; f < set->function_count; f++) {
         const struct diff_function *function = &set->functions[f];
         size_t used = strlen(found);
@@ -422,7 +417,7 @@ START_TEST(a_crowd_in_one_place_is_matched_with_nothing)
     char name[32];
 
     for (int side = 0; side < DIFF_SIDES; side++) {
-        (void)diff_begin_run(builder, (enum diff_side)side, "run");
+        (void)diff_begin_run(run_builder, (enum diff_side)side, "run");
         for (unsigned i = 0; i < 5000; i++) {
             struct placed crowd = { (enum diff_side)side, name, "src/f.c", 0, 10, 500, "main" };
 
@@ -432,7 +427,7 @@ START_TEST(a_crowd_in_one_place_is_matched_with_nothing)
             add_function(&crowd);
         }
     }
-    set = diff_builder_finish(builder);
+    set = diff_builder_finish(run_builder);
     for (size_t f = 0; f < set->function_count; f++)
         ck_assert_msg(!set->functions[f].renamed, "%s", set->functions[f].name);
 }
@@ -446,7 +441,7 @@ START_TEST(neither_is_the_edge_of_a_crowd)
     char name[32];
 
     for (int side = 0; side < DIFF_SIDES; side++) {
-        (void)diff_begin_run(builder, (enum diff_side)side, "run");
+        (void)diff_begin_run(run_builder, (enum diff_side)side, "run");
         for (unsigned i = 0; i < 600; i++) {
             struct placed crowd = {
                 (enum diff_side)side, name, "src/f.c", 10 + i / 10, 0, 0, NULL
@@ -456,9 +451,80 @@ START_TEST(neither_is_the_edge_of_a_crowd)
             add_function(&crowd);
         }
     }
-    set = diff_builder_finish(builder);
+    set = diff_builder_finish(run_builder);
     for (size_t f = 0; f < set->function_count; f++)
         ck_assert_msg(!set->functions[f].renamed, "%s", set->functions[f].name);
+}
+END_TEST
+
+#define MANY 5000
+
+/* Function i of a side, renamed, called by that side's function caller; -1: by main, which is not
+ * renamed.  */
+static void add_renamed(enum diff_side side, int i, int caller)
+{
+    char name[32], calls[32] = "main";
+    struct placed placed = { side, name, "src/f.c", 10 + 10 * (uint32_t)i, 0, 0, calls };
+
+    placed.first = placed.last = placed.start + 5;
+    (void)snprintf(name, sizeof name, "%s_%d", side ? "new" : "old", i);
+    if (caller >= 0)
+        (void)snprintf(calls, sizeof calls, "%s_%d", side ? "new" : "old", caller);
+    add_function(&placed);
+}
+
+static void expect_all_renamed(const struct diff_set *set)
+{
+    size_t renamed = 0;
+
+    for (size_t f = 0; f < set->function_count; f++)
+        renamed += set->functions[f].renamed;
+    ck_assert_uint_eq(renamed, MANY);
+}
+
+/* Each is called by the one before alone: who is first known of makes no difference.  */
+START_TEST(a_chain_of_renamed_callers_is_followed_to_its_end)
+{
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        (void)diff_begin_run(run_builder, (enum diff_side)side, "run");
+        for (int k = 0; k < MANY; k++) {
+            int i = _i == 0 ? k : MANY - 1 - k;
+
+            add_renamed((enum diff_side)side, i, i - 1);
+        }
+    }
+    expect_all_renamed(diff_builder_finish(run_builder));
+}
+END_TEST
+
+/* A dispatcher, which is known of last, and which all of them call back.  */
+START_TEST(a_crowd_of_a_renamed_caller_is_followed)
+{
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        (void)diff_begin_run(run_builder, (enum diff_side)side, "run");
+        for (int i = MANY - 1; i > 0; i--) {
+            add_renamed((enum diff_side)side, i, 0);
+            add_renamed((enum diff_side)side, 0, i);
+        }
+        add_renamed((enum diff_side)side, 0, -1);
+    }
+    expect_all_renamed(diff_builder_finish(run_builder));
+}
+END_TEST
+
+/* Nothing is called by what stayed: that they call each other in a circle proves nothing.  */
+START_TEST(a_circle_of_callers_is_no_evidence)
+{
+    const struct diff_set *set;
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        (void)diff_begin_run(run_builder, (enum diff_side)side, "run");
+        for (int i = 0; i < 3; i++)
+            add_renamed((enum diff_side)side, i, (i + 1) % 3);
+    }
+    set = diff_builder_finish(run_builder);
+    for (size_t f = 0; f < set->function_count; f++)
+        ck_assert(!set->functions[f].renamed);
 }
 END_TEST
 
@@ -469,11 +535,14 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_checked_fixture(tcase, run_builder_open, run_builder_close);
     tcase_add_loop_test(tcase, finds_what_was_renamed_and_nothing_else, 0,
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_test(tcase, a_crowd_in_one_place_is_matched_with_nothing);
     tcase_add_test(tcase, neither_is_the_edge_of_a_crowd);
+    tcase_add_loop_test(tcase, a_chain_of_renamed_callers_is_followed_to_its_end, 0, 2);
+    tcase_add_test(tcase, a_crowd_of_a_renamed_caller_is_followed);
+    tcase_add_test(tcase, a_circle_of_callers_is_no_evidence);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

@@ -23,8 +23,6 @@
  * nothing here, and what is looked at for one function has an end.  */
 #define MAX_CANDIDATES 64
 #define MAX_LOOKED     1024
-/* How deep renamed functions may call each other: one round each.  */
-#define MAX_ROUNDS 1000
 
 /* By how much lines moved, as the neighbours have it.  */
 struct shifts {
@@ -46,7 +44,11 @@ struct matching {
     struct match_spots spots[DIFF_SIDES];
     struct pair *pairs; /* those of one GONE beside each other */
     size_t count, capacity;
+    struct match_pair *best; /* what is left of them */
+    size_t best_count;
     uint8_t *crowded; /* of each function: it lies where there are too many */
+    /* Of each function that one side has: whether others share its declaration, its lines.  */
+    uint8_t *start_shared, *lines_shared; /* enum shared */
 };
 
 /* ---- Where lines went ---- */
@@ -81,15 +83,24 @@ static struct shifts shifts_around(const struct diff_set *set, const struct matc
     return shifts;
 }
 
-/* Every shift once, and none at all where no neighbour says anything.  Returns how many.  */
+static size_t list_shift(int64_t shift, int64_t out[4], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (out[i] == shift)
+            return count;
+    out[count++] = shift;
+    return count;
+}
+
+/* Every shift once, and 0 where no neighbour says anything.  Returns how many.  */
 static size_t list_shifts(const struct shifts *shifts, int64_t out[4])
 {
     size_t count = 0;
 
     for (size_t i = 0; i < shifts->before_count; i++)
-        out[count++] = shifts->before[i];
+        count = list_shift(shifts->before[i], out, count);
     for (size_t i = 0; i < shifts->after_count; i++)
-        out[count++] = shifts->after[i];
+        count = list_shift(shifts->after[i], out, count);
     if (count == 0)
         out[count++] = 0;
     return count;
@@ -172,6 +183,30 @@ static bool shares_lines(const struct match_spots *spots, const struct match_spo
     return false;
 }
 
+/* What a look at one of them said, for it is asked again for every other one nearby.  */
+enum shared { SHARED_UNKNOWN = 0, SHARED_NO, SHARED_YES };
+
+static bool is_shared(uint8_t *known, const struct match_spots *spots,
+                      const struct match_spot *spot,
+                      bool (*look)(const struct match_spots *, const struct match_spot *))
+{
+    uint8_t *shared = &known[spot->function];
+
+    if (*shared == SHARED_UNKNOWN)
+        *shared = look(spots, spot) ? SHARED_YES : SHARED_NO;
+    return *shared == SHARED_YES;
+}
+
+static bool start_is_shared(struct matching *matching, int side, const struct match_spot *spot)
+{
+    return is_shared(matching->start_shared, &matching->spots[side], spot, shares_declaration);
+}
+
+static bool lines_are_shared(struct matching *matching, int side, const struct match_spot *spot)
+{
+    return is_shared(matching->lines_shared, &matching->spots[side], spot, shares_lines);
+}
+
 /* ---- Pairs ---- */
 
 static void add_pair(struct matching *matching, struct pair pair)
@@ -188,7 +223,7 @@ static void add_declared(struct matching *matching, const struct match_spot *gon
     int64_t by[4];
     size_t count = list_shifts(&shifts, by);
 
-    if (shares_declaration(&matching->spots[DIFF_BASE], gone))
+    if (start_is_shared(matching, DIFF_BASE, gone))
         return;
     for (size_t s = 0; s < count; s++) {
         int64_t expected = gone->start_line + by[s];
@@ -202,7 +237,7 @@ static void add_declared(struct matching *matching, const struct match_spot *gon
             int64_t off = (int64_t)spot->start_line - expected;
 
             if (spot->kind == MATCH_ALONE && have_same_neighbours(matching->set, gone, spot) &&
-                !shares_declaration(news, spot))
+                !start_is_shared(matching, DIFF_NEW, spot))
                 add_pair(matching, (struct pair){ .gone = gone,
                                                   .new_one = spot,
                                                   .declared = true,
@@ -238,7 +273,7 @@ static void add_overlapping(struct matching *matching, const struct match_spot *
             continue;
         overlap = match_overlap(first, last, spot->first_line, spot->last_line);
         if (overlap >= SOME_OVERLAP && have_same_neighbours(matching->set, gone, spot) &&
-            !shares_lines(news, spot))
+            !lines_are_shared(matching, DIFF_NEW, spot))
             add_pair(matching, (struct pair){ .gone = gone, .new_one = spot, .overlap = overlap });
     }
 }
@@ -249,7 +284,7 @@ static void add_ranges(struct matching *matching, const struct match_spot *gone)
     int64_t by[4];
     size_t count = list_shifts(&shifts, by);
 
-    if (!has_range(gone) || shares_lines(&matching->spots[DIFF_BASE], gone))
+    if (!has_range(gone) || lines_are_shared(matching, DIFF_BASE, gone))
         return;
     for (size_t s = 0; s < count; s++)
         add_overlapping(matching, gone, by[s], by[s]);
@@ -262,13 +297,6 @@ static void add_ranges(struct matching *matching, const struct match_spot *gone)
 
 /* ---- Which of them ---- */
 
-static int by_functions(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-    if (a != b)
-        return a < b ? -1 : 1;
-    return (c > d) - (c < d);
-}
-
 static int better_first(const struct pair *left, const struct pair *right)
 {
     if (left->distance != right->distance)
@@ -279,8 +307,8 @@ static int better_first(const struct pair *left, const struct pair *right)
 static int by_gone(const void *a, const void *b)
 {
     const struct pair *left = a, *right = b;
-    int order = by_functions(left->gone->function, right->gone->function, left->new_one->function,
-                             right->new_one->function);
+    int order = match_order(left->gone->function, right->gone->function, left->new_one->function,
+                            right->new_one->function);
 
     return order ? order : better_first(left, right);
 }
@@ -289,8 +317,8 @@ static int by_new(const void *a, const void *b)
 {
     const struct pair *left = a, *right = b;
 
-    return by_functions(left->new_one->function, right->new_one->function, left->gone->function,
-                        right->gone->function);
+    return match_order(left->new_one->function, right->new_one->function, left->gone->function,
+                       right->gone->function);
 }
 
 /* What is left of the pairs of one GONE, which begin at first: each two functions once, as near as
@@ -358,22 +386,49 @@ static bool is_rival(const struct pair *pair, const struct pair *other)
     return true;
 }
 
-/* Of pairs that share a function: where the place does not tell, the names have to.  */
+/* The one pair that the place tells from all others, or count.  */
+static size_t find_nearest(const struct pair *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t k = 0;
+
+        while (k < count && (k == i || !is_rival(&pairs[i], &pairs[k])))
+            k++;
+        if (k == count)
+            return i;
+    }
+    return count;
+}
+
+/* The one whose names are the most alike, or count.  */
+static size_t find_most_alike(const struct diff_set *set, const struct pair *pairs, size_t count)
+{
+    unsigned most = 0;
+    size_t found = count;
+
+    for (size_t i = 0; i < count; i++) {
+        unsigned like = likeness(set, &pairs[i]);
+
+        if (like < LEAST_LIKENESS || like < most)
+            continue;
+        found = like > most ? i : count;
+        most = like;
+    }
+    return found;
+}
+
+/* Of pairs that share a function one is left at most: where the place does not tell, the names have
+ * to.  */
 static void judge(const struct diff_set *set, struct pair *pairs, size_t count)
 {
-    unsigned like[MAX_CANDIDATES];
+    size_t best = count;
 
-    for (size_t i = 0; i < count && count > MAX_CANDIDATES; i++)
-        pairs[i].beaten = true;
-    if (count == 1 || count > MAX_CANDIDATES)
-        return;
+    if (count <= MAX_CANDIDATES)
+        best = find_nearest(pairs, count);
+    if (count <= MAX_CANDIDATES && best == count)
+        best = find_most_alike(set, pairs, count);
     for (size_t i = 0; i < count; i++)
-        like[i] = likeness(set, &pairs[i]);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < count; k++)
-            if (k != i && is_rival(&pairs[i], &pairs[k]) &&
-                (like[i] < LEAST_LIKENESS || like[i] <= like[k]))
-                pairs[i].beaten = true;
+        pairs[i].beaten |= i != best;
 }
 
 static void judge_all(struct matching *matching, bool by_new_one)
@@ -394,24 +449,6 @@ static void judge_all(struct matching *matching, bool by_new_one)
     }
 }
 
-static void keep_best(struct matching *matching)
-{
-    size_t count = 0;
-
-    judge_all(matching, false);
-    if (matching->count > 0)
-        qsort(matching->pairs, matching->count, sizeof *matching->pairs, by_new);
-    judge_all(matching, true);
-    for (size_t i = 0; i < matching->count; i++)
-        if (!matching->pairs[i].beaten &&
-            !matching->crowded[matching->pairs[i].new_one->function] &&
-            (matching->pairs[i].declared || matching->pairs[i].overlap >= LEAST_OVERLAP))
-            matching->pairs[count++] = matching->pairs[i];
-    matching->count = count;
-}
-
-/* ---- Who calls them ---- */
-
 /* Ranges that have to be the same, for want of other evidence.  */
 static bool needs_same_lines(const struct pair *pair)
 {
@@ -421,70 +458,82 @@ static bool needs_same_lines(const struct pair *pair)
            (gone->before == MATCH_NONE && gone->after == MATCH_NONE);
 }
 
-static bool is_renamed(const struct pair *pair, enum match_calls calls)
+static bool is_sure(const struct pair *pair)
 {
-    if (calls == MATCH_CALLS_DIFFER)
-        return false;
-    return pair->declared || pair->overlap == 1000 ||
-           (calls == MATCH_CALLS_AGREE && !needs_same_lines(pair));
+    return pair->declared || pair->overlap == 1000;
 }
 
-void match_unite(struct diff_set *set, uint32_t gone, uint32_t new_one, uint32_t *to)
+/* Whether it is one function if the same call both.  */
+static bool may_be_one(const struct matching *matching, const struct pair *pair)
 {
-    set->functions[new_one].places[DIFF_BASE] = set->functions[gone].places[DIFF_BASE];
-    set->functions[new_one].renamed = true;
-    set->functions[gone].places[DIFF_BASE] = (struct diff_place){ .name = NULL };
-    to[gone] = new_one;
+    return !pair->beaten && !matching->crowded[pair->new_one->function] &&
+           (is_sure(pair) || (pair->overlap >= LEAST_OVERLAP && !needs_same_lines(pair)));
 }
 
-/* Callers may have been renamed, too: once they are known to be, so may be what they call.  */
-static void unite_all(struct matching *matching, struct diff_set *set,
-                      const struct match_callers *callers, uint32_t *to)
+/* No function is in two of the pairs.  */
+static void keep_best(struct matching *matching)
 {
-    size_t before;
-    unsigned rounds = 0;
+    judge_all(matching, false);
+    if (matching->count > 0)
+        qsort(matching->pairs, matching->count, sizeof *matching->pairs, by_new);
+    judge_all(matching, true);
+    matching->best = cli_allocate(matching->count, sizeof *matching->best);
+    for (size_t i = 0; i < matching->count; i++) {
+        const struct pair *pair = &matching->pairs[i];
 
-    do {
-        before = matching->count;
-        matching->count = 0;
-        for (size_t i = 0; i < before; i++) {
-            const struct pair *pair = &matching->pairs[i];
-            enum match_calls calls = match_callers_compare(callers, to, pair->gone->function,
-                                                           pair->new_one->function);
+        if (may_be_one(matching, pair))
+            matching->best[matching->best_count++] =
+                (struct match_pair){ pair->gone->function, pair->new_one->function, is_sure(pair) };
+    }
+}
 
-            if (is_renamed(pair, calls))
-                match_unite(set, pair->gone->function, pair->new_one->function, to);
-            else
-                matching->pairs[matching->count++] = *pair;
-        }
-    } while (matching->count < before && ++rounds < MAX_ROUNDS);
+/* Whose callers will have to be known.  */
+static uint8_t *find_wanted(const struct matching *matching)
+{
+    const struct diff_set *set = matching->set;
+    uint8_t *wanted = cli_allocate(set->function_count, 1);
+
+    for (size_t i = 0; i < matching->best_count; i++)
+        wanted[matching->best[i].gone] = wanted[matching->best[i].new_one] = 1;
+    for (size_t f = 0; f < set->function_count; f++)
+        wanted[f] |= match_is_module(&set->functions[f]);
+    return wanted;
+}
+
+static void release(struct matching *matching)
+{
+    for (int side = 0; side < DIFF_SIDES; side++)
+        match_spots_release(&matching->spots[side]);
+    free(matching->pairs);
+    free(matching->best);
+    free(matching->crowded);
+    free(matching->start_shared);
+    free(matching->lines_shared);
 }
 
 void diff_match_renamed(struct diff_builder *builder, const struct diff_frames *frames,
                         uint32_t *to)
 {
     struct diff_set *set = &builder->set;
-    struct matching matching = { .set = set, .crowded = cli_allocate(set->function_count, 1) };
+    struct matching matching = { .set = set,
+                                 .crowded = cli_allocate(set->function_count, 1),
+                                 .start_shared = cli_allocate(set->function_count, 1),
+                                 .lines_shared = cli_allocate(set->function_count, 1) };
     struct match_callers callers;
-    uint8_t *wanted = cli_allocate(set->function_count, 1);
+    uint8_t *wanted;
 
     for (size_t f = 0; f < set->function_count; f++)
         to[f] = (uint32_t)f;
     match_spots_open(set, matching.spots);
     find_pairs(&matching);
     keep_best(&matching);
-    for (size_t i = 0; i < matching.count; i++)
-        wanted[matching.pairs[i].gone->function] = wanted[matching.pairs[i].new_one->function] = 1;
-    for (size_t f = 0; f < set->function_count; f++)
-        wanted[f] |= match_is_module(&set->functions[f]);
+    wanted = find_wanted(&matching);
     match_callers_open(builder, frames, wanted, &callers);
-    match_modules(set, &callers, to);
-    unite_all(&matching, set, &callers, to);
-    match_modules(set, &callers, to); /* which functions that were renamed may call */
+    (void)match_modules(set, &callers, to);
+    do
+        match_unite_pairs(set, &callers, matching.best, matching.best_count, to);
+    while (match_modules(set, &callers, to)); /* which functions that were renamed may call */
     match_callers_release(&callers);
-    for (int side = 0; side < DIFF_SIDES; side++)
-        match_spots_release(&matching.spots[side]);
-    free(matching.pairs);
-    free(matching.crowded);
     free(wanted);
+    release(&matching);
 }

@@ -1,5 +1,6 @@
-/* match.h - between the files that find renamed functions: match.c decides, match_places.c says
- * what lies where, match_callers.c who calls what, match_modules.c matches code without names.
+/* match.h - between the files that find renamed functions: match.c pairs what lies in one place,
+ * match_places.c says what lies where, match_callers.c who calls what, match_unite.c decides;
+ * match_modules.c matches code without names.
  *
  * docs/comparison.md, section 9, has the rule.  No match is better than a wrong one: NEW and GONE
  * show both costs, a wrong RENAMED hides one behind the other.  */
@@ -10,6 +11,14 @@
 #include "cmd/fxtdiff/builder.h"
 
 #define MATCH_NONE UINT32_MAX
+
+/* By two numbers: a and b, then those behind them.  */
+static inline int match_order(uint32_t a, uint32_t b, uint32_t then_a, uint32_t then_b)
+{
+    if (a != b)
+        return a < b ? -1 : 1;
+    return (then_a > then_b) - (then_a < then_b);
+}
 
 /* A function in a file of one side.  */
 struct match_spot {
@@ -49,13 +58,18 @@ unsigned match_overlap(int64_t first, int64_t last, int64_t other_first, int64_t
 struct match_callers {
     struct match_call {
         uint32_t function, caller;
-    } * items; /* sorted, none twice */
+    } * items;                    /* by function, then caller; none twice */
+    struct match_call *by_caller; /* the same, by caller, then function */
     size_t count, capacity;
 };
 
 void match_callers_open(const struct diff_builder *builder, const struct diff_frames *frames,
                         const uint8_t *wanted, struct match_callers *out);
 void match_callers_release(struct match_callers *callers);
+
+bool match_is_called_by(const struct match_callers *callers, uint32_t function, uint32_t caller);
+/* Where the calls of a caller begin in by_caller.  */
+size_t match_calls_from(const struct match_callers *callers, uint32_t caller);
 
 /* Whether a caller of a function of the base, as to[] has it, calls the new one, too.  Unknown: one
  * of both has no callers, as in baselines and flat profiles.  */
@@ -66,11 +80,22 @@ enum match_calls match_callers_compare(const struct match_callers *callers, cons
 /* The new function takes the place of the old one; it goes by the new name.  */
 void match_unite(struct diff_set *set, uint32_t gone, uint32_t new_one, uint32_t *to);
 
+/* What went and what came in one place; each function is in one pair at most.  */
+struct match_pair {
+    uint32_t gone, new_one;
+    bool is_sure; /* the place is evidence enough where nobody knows who calls them */
+};
+
+/* Unite the pairs that have a common caller, under one name or renamed itself, and those that are
+ * sure where one of both has no callers.  to[] may have pairs of an earlier call.  */
+void match_unite_pairs(struct diff_set *set, const struct match_callers *callers,
+                       const struct match_pair *pairs, size_t count, uint32_t *to);
+
 /* Whether only one side has it, and it stands for the code of a module without names.  */
 bool match_is_module(const struct diff_function *function);
 
 /* Unite those of them that have a common caller, and no other one.  The callers of all of them are
- * known.  */
-void match_modules(struct diff_set *set, const struct match_callers *callers, uint32_t *to);
+ * known.  Returns whether there were any.  */
+bool match_modules(struct diff_set *set, const struct match_callers *callers, uint32_t *to);
 
 #endif /* FXTDIFF_MATCH_H */

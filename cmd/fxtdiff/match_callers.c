@@ -8,9 +8,14 @@ static int by_call(const void *a, const void *b)
 {
     const struct match_call *left = a, *right = b;
 
-    if (left->function != right->function)
-        return left->function < right->function ? -1 : 1;
-    return (left->caller > right->caller) - (left->caller < right->caller);
+    return match_order(left->function, right->function, left->caller, right->caller);
+}
+
+static int by_caller(const void *a, const void *b)
+{
+    const struct match_call *left = a, *right = b;
+
+    return match_order(left->caller, right->caller, left->function, right->function);
 }
 
 static void add(struct match_callers *callers, struct cli_map *known, uint32_t function,
@@ -24,6 +29,16 @@ static void add(struct match_callers *callers, struct cli_map *known, uint32_t f
     callers->items = diff_grow(callers->items, &callers->capacity, callers->count + 1,
                                sizeof *callers->items);
     callers->items[callers->count++] = (struct match_call){ function, caller };
+}
+
+static void sort_both_ways(struct match_callers *callers)
+{
+    callers->by_caller = cli_allocate(callers->count, sizeof *callers->by_caller);
+    if (callers->count == 0)
+        return;
+    qsort(callers->items, callers->count, sizeof *callers->items, by_call);
+    memcpy(callers->by_caller, callers->items, callers->count * sizeof *callers->items);
+    qsort(callers->by_caller, callers->count, sizeof *callers->by_caller, by_caller);
 }
 
 void match_callers_open(const struct diff_builder *builder, const struct diff_frames *frames,
@@ -59,29 +74,50 @@ void match_callers_open(const struct diff_builder *builder, const struct diff_fr
         }
     }
     cli_map_release(&known);
-    if (out->count > 0)
-        qsort(out->items, out->count, sizeof *out->items, by_call);
+    sort_both_ways(out);
 }
 
 void match_callers_release(struct match_callers *callers)
 {
     free(callers->items);
+    free(callers->by_caller);
 }
 
-/* Where a function's callers begin.  */
-static size_t first_of(const struct match_callers *callers, uint32_t function)
+/* The first call that does not lie before one, in that order.  */
+static size_t first_from(const struct match_call *items, size_t count, struct match_call call,
+                         int (*order)(const void *, const void *))
 {
-    size_t low = 0, high = callers->count;
+    size_t low = 0, high = count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (callers->items[middle].function < function)
+        if (order(&items[middle], &call) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+/* Where a function's callers begin.  */
+static size_t first_of(const struct match_callers *callers, uint32_t function)
+{
+    return first_from(callers->items, callers->count, (struct match_call){ function, 0 }, by_call);
+}
+
+size_t match_calls_from(const struct match_callers *callers, uint32_t caller)
+{
+    return first_from(callers->by_caller, callers->count, (struct match_call){ 0, caller },
+                      by_caller);
+}
+
+bool match_is_called_by(const struct match_callers *callers, uint32_t function, uint32_t caller)
+{
+    struct match_call wanted = { function, caller };
+
+    return callers->count > 0 &&
+           bsearch(&wanted, callers->items, callers->count, sizeof wanted, by_call);
 }
 
 static bool has_callers(const struct match_callers *callers, size_t at, uint32_t function)
@@ -97,11 +133,8 @@ enum match_calls match_callers_compare(const struct match_callers *callers, cons
     if (!has_callers(callers, at, gone) ||
         !has_callers(callers, first_of(callers, new_one), new_one))
         return MATCH_CALLS_UNKNOWN;
-    for (; has_callers(callers, at, gone); at++) {
-        struct match_call wanted = { new_one, to[callers->items[at].caller] };
-
-        if (bsearch(&wanted, callers->items, callers->count, sizeof wanted, by_call))
+    for (; has_callers(callers, at, gone); at++)
+        if (match_is_called_by(callers, new_one, to[callers->items[at].caller]))
             return MATCH_CALLS_AGREE;
-    }
     return MATCH_CALLS_DIFFER;
 }

@@ -93,8 +93,11 @@ static bool match_one(struct diff_set *set, const struct match_callers *callers,
     return false;
 }
 
-void match_modules(struct diff_set *set, const struct match_callers *callers, uint32_t *to)
+bool match_modules(struct diff_set *set, const struct match_callers *callers, uint32_t *to)
 {
+    bool any = false;
+
     while (match_one(set, callers, to))
-        ;
+        any = true;
+    return any;
 }

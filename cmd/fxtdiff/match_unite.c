@@ -1,0 +1,82 @@
+/* match_unite.c - which pairs of one place are called by the same.
+ *
+ * Callers may have been renamed, too: once they are known to be, so may be what they call.  From
+ * each pair that is united the calls of its old function are followed, each once, so that neither
+ * the length of a chain nor the order of its functions matters.  */
+#include "cmd/fxtdiff/match.h"
+
+#include <stdlib.h>
+
+struct uniting {
+    struct diff_set *set;
+    const struct match_callers *callers;
+    uint32_t *to;
+    const struct match_pair *pairs;
+    uint32_t *pair_of; /* of each function that is gone: its pair + 1; 0 none */
+    uint32_t *united;  /* pairs, the calls of those from followed on are yet to be looked at */
+    size_t united_count, followed;
+};
+
+void match_unite(struct diff_set *set, uint32_t gone, uint32_t new_one, uint32_t *to)
+{
+    set->functions[new_one].places[DIFF_BASE] = set->functions[gone].places[DIFF_BASE];
+    set->functions[new_one].renamed = true;
+    set->functions[gone].places[DIFF_BASE] = (struct diff_place){ .name = NULL };
+    to[gone] = new_one;
+}
+
+static bool is_united(const struct uniting *uniting, uint32_t pair)
+{
+    uint32_t gone = uniting->pairs[pair].gone;
+
+    return uniting->to[gone] != gone;
+}
+
+static void unite(struct uniting *uniting, uint32_t pair)
+{
+    const struct match_pair *it = &uniting->pairs[pair];
+
+    match_unite(uniting->set, it->gone, it->new_one, uniting->to);
+    uniting->united[uniting->united_count++] = pair;
+}
+
+/* What a renamed function called in the base, and still calls under its new name.  */
+static void follow(struct uniting *uniting, const struct match_pair *caller)
+{
+    const struct match_callers *callers = uniting->callers;
+
+    for (size_t i = match_calls_from(callers, caller->gone);
+         i < callers->count && callers->by_caller[i].caller == caller->gone; i++) {
+        uint32_t pair = uniting->pair_of[callers->by_caller[i].function];
+
+        if (pair > 0 && !is_united(uniting, pair - 1) &&
+            match_is_called_by(callers, uniting->pairs[pair - 1].new_one, caller->new_one))
+            unite(uniting, pair - 1);
+    }
+}
+
+void match_unite_pairs(struct diff_set *set, const struct match_callers *callers,
+                       const struct match_pair *pairs, size_t count, uint32_t *to)
+{
+    struct uniting uniting = { .set = set,
+                               .callers = callers,
+                               .to = to,
+                               .pairs = pairs,
+                               .pair_of = cli_allocate(set->function_count, sizeof(uint32_t)),
+                               .united = cli_allocate(count, sizeof(uint32_t)) };
+
+    for (size_t i = 0; i < count; i++)
+        uniting.pair_of[pairs[i].gone] = (uint32_t)i + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        enum match_calls calls = match_callers_compare(callers, to, pairs[i].gone,
+                                                       pairs[i].new_one);
+
+        if (!is_united(&uniting, i) &&
+            (calls == MATCH_CALLS_AGREE || (calls == MATCH_CALLS_UNKNOWN && pairs[i].is_sure)))
+            unite(&uniting, i);
+    }
+    while (uniting.followed < uniting.united_count)
+        follow(&uniting, &pairs[uniting.united[uniting.followed++]]);
+    free(uniting.pair_of);
+    free(uniting.united);
+}
