@@ -5,42 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/fxtdiff/builder.h"
-
-static struct diff_reading reading;
-static struct diff_builder *builder;
-
-static void set_up(void)
-{
-    reading = (struct diff_reading){ .profiles = { .kind = -1,
-                                                   .symbols = { .no_symbolize = true } } };
-    builder = diff_builder_open(&reading);
-    ck_assert_int_eq(profile_open(&builder->profile, NULL), PROFILE_OK);
-}
-
-static void tear_down(void)
-{
-    diff_builder_close(builder);
-}
+#include "tests/support/run_builder.h"
 
 /* A stack "main;f;g", root first, of the current run.  */
 static void add_stack(const char *folded, double value)
 {
-    struct profile_stacks *stacks = profile_stacks_of(builder->profile);
-    profile_id callsite = 0, frame;
+    profile_id callsite = 0;
 
     while (*folded) {
         size_t length = strcspn(folded, ";");
-        struct profile_line line = { .function = 0 };
 
-        ck_assert_int_eq(profile_stacks_string(stacks, folded, length, &line.function, NULL),
-                         PROFILE_OK);
-        ck_assert_int_eq(profile_stacks_named_frame(stacks, &line, 1, &frame, NULL), PROFILE_OK);
-        ck_assert_int_eq(profile_stacks_callsite(stacks, callsite, frame, &callsite, NULL),
-                         PROFILE_OK);
+        callsite = run_builder_call(callsite, folded, length, (struct profile_line){ .line = 0 });
         folded += length + (folded[length] == ';');
     }
-    diff_add_stack(builder, callsite, value);
+    diff_add_stack(run_builder, callsite, value);
 }
 
 static const struct diff_function *function_named(const struct diff_set *set, const char *name,
@@ -78,12 +56,12 @@ START_TEST(adds_up_each_stack_once)
 {
     const struct diff_set *set;
 
-    (void)diff_begin_run(builder, DIFF_BASE, "a");
+    (void)diff_begin_run(run_builder, DIFF_BASE, "a");
     add_stack("main;f;g", 5);
     add_stack("main;f", 2);
     add_stack("main;f;g;f;g", 10); /* recursion */
     add_stack("main;g", 1);
-    set = diff_builder_finish(builder);
+    set = diff_builder_finish(run_builder);
     ck_assert_ptr_nonnull(set);
     ck_assert_double_eq(set->runs[0].cost, 18);
     expect_cost(set, 0, "main", 0, 18);
@@ -96,13 +74,13 @@ START_TEST(runs_of_the_base_come_first)
 {
     const struct diff_set *set;
 
-    (void)diff_begin_run(builder, DIFF_NEW, "n1");
+    (void)diff_begin_run(run_builder, DIFF_NEW, "n1");
     add_stack("main", 1);
-    (void)diff_begin_run(builder, DIFF_BASE, "b1");
+    (void)diff_begin_run(run_builder, DIFF_BASE, "b1");
     add_stack("main", 2);
-    (void)diff_begin_run(builder, DIFF_NEW, "n2");
+    (void)diff_begin_run(run_builder, DIFF_NEW, "n2");
     add_stack("main", 3);
-    set = diff_builder_finish(builder);
+    set = diff_builder_finish(run_builder);
     ck_assert_uint_eq(set->side_runs[DIFF_BASE], 1);
     ck_assert_str_eq(set->runs[0].label, "b1");
     ck_assert_str_eq(set->runs[1].label, "n1");
@@ -118,12 +96,12 @@ START_TEST(clones_are_one_function_in_the_tree)
     const struct diff_set *set;
     double *means;
 
-    (void)diff_begin_run(builder, DIFF_BASE, "a");
+    (void)diff_begin_run(run_builder, DIFF_BASE, "a");
     add_stack("main;f.isra.0", 4);
     add_stack("main;f.cold", 1);
-    (void)diff_begin_run(builder, DIFF_NEW, "b");
+    (void)diff_begin_run(run_builder, DIFF_NEW, "b");
     add_stack("main;f", 6);
-    set = diff_builder_finish(builder);
+    set = diff_builder_finish(run_builder);
     expect_cost(set, 0, "f", 5, 5);
     expect_cost(set, 1, "f", 6, 6);
     ck_assert_uint_eq(set->node_count, 3); /* none, main, main;f */
@@ -139,9 +117,9 @@ START_TEST(text_of_a_trace_drives_no_terminal)
     const struct diff_set *set;
     uint32_t id;
 
-    (void)diff_begin_run(builder, DIFF_BASE, "a\033[31m");
+    (void)diff_begin_run(run_builder, DIFF_BASE, "a\033[31m");
     add_stack("evil\033[2Jname\n\xff\xc2\x9b", 4);
-    set = diff_builder_finish(builder);
+    set = diff_builder_finish(run_builder);
     ck_assert_str_eq(set->runs[0].label, "a?[31m");
     ck_assert_ptr_nonnull(function_named(set, "evil?[2Jname????", &id));
 }
@@ -155,14 +133,14 @@ static struct diff_set *runs_of(double more)
     for (int side = 0; side < DIFF_SIDES; side++)
         for (int i = 0; i < 5; i++) {
             const char label[] = { 'r', 'u', 'n', ' ', (char)('0' + i), '\0' };
-            struct diff_run *run = diff_begin_run(builder, (enum diff_side)side, label);
+            struct diff_run *run = diff_begin_run(run_builder, (enum diff_side)side, label);
             double f = 20000 + (side ? more : 0) + 10 * i;
 
             run->samples = f + 80000;
             add_stack("main;f", f);
             add_stack("main;g", 80000);
         }
-    return diff_builder_finish(builder);
+    return diff_builder_finish(run_builder);
 }
 
 static struct diff_settings settings_of(enum diff_metric metric)
@@ -240,7 +218,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_checked_fixture(tcase, run_builder_open, run_builder_close);
     tcase_add_test(tcase, adds_up_each_stack_once);
     tcase_add_test(tcase, runs_of_the_base_come_first);
     tcase_add_test(tcase, clones_are_one_function_in_the_tree);
