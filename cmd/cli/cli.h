@@ -187,6 +187,9 @@ size_t cli_columns(FILE *stream);
 /* 1234567 as "1,234,567" in one of a few static buffers that are used in turn.  */
 const char *cli_grouped(uint64_t number);
 
+/* "1 sample", "2,000 samples", likewise.  */
+const char *cli_counted(uint64_t number, const char *one, const char *many);
+
 /* The shortest form of a finite double that reads back equal.  text has room for 32 bytes.  */
 void cli_shortest_double(char *text, double number);
 

@@ -150,6 +150,16 @@ const char *cli_grouped(uint64_t number)
     return end;
 }
 
+const char *cli_counted(uint64_t number, const char *one, const char *many)
+{
+    static char buffers[8][96];
+    static unsigned turn;
+    char *text = buffers[turn++ % 8];
+
+    (void)snprintf(text, sizeof buffers[0], "%s %s", cli_grouped(number), number == 1 ? one : many);
+    return text;
+}
+
 void cli_shortest_double(char *text, double number)
 {
     /* %g leaves zeros at the end out, so 15 digits are no more than it takes where they suffice;

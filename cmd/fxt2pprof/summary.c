@@ -137,20 +137,21 @@ static void print_coverage(const struct profile *profile, const struct profile_s
 void print_summary(const struct settings *settings, struct profile *profile, enum profile_kind kind,
                    const struct totals *totals)
 {
-    static const char *const samples[PROFILE_KINDS] = {
-        [PROFILE_CPU] = "samples",
-        [PROFILE_HEAP] = "sampled allocations",
-        [PROFILE_HEAP_FREE] = "sampled releases",
-        [PROFILE_SPAN] = "spans",
-        [PROFILE_OFF_CPU] = "waits",
+    static const char *const samples[PROFILE_KINDS][2] = {
+        [PROFILE_CPU] = { "sample", "samples" },
+        [PROFILE_HEAP] = { "sampled allocation", "sampled allocations" },
+        [PROFILE_HEAP_FREE] = { "sampled release", "sampled releases" },
+        [PROFILE_SPAN] = { "span", "spans" },
+        [PROFILE_OFF_CPU] = { "wait", "waits" },
     };
 
-    cli_note("%s: %s %s, %s distinct stacks, from %s records", profile_kind_name(kind),
-             cli_grouped(profile_sample_count(profile, kind)), samples[kind],
-             cli_grouped(profile_stack_count(profile, kind)), cli_grouped(totals->records));
+    cli_note("%s: %s, %s, from %s", profile_kind_name(kind),
+             cli_counted(profile_sample_count(profile, kind), samples[kind][0], samples[kind][1]),
+             cli_counted(profile_stack_count(profile, kind), "distinct stack", "distinct stacks"),
+             cli_counted(totals->records, "record", "records"));
     if (totals->damage)
-        cli_note("  damage: %s place%s of the input not understood", cli_grouped(totals->damage),
-                 totals->damage == 1 ? "" : "s");
+        cli_note("  damage: %s of the input not understood",
+                 cli_counted(totals->damage, "place", "places"));
     print_losses(profile_loss_of(profile));
     print_notices(&totals->notices);
     if (kind == PROFILE_HEAP || kind == PROFILE_HEAP_FREE)

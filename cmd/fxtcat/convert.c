@@ -305,17 +305,20 @@ static void visit(void *context, const struct fxt_record *record)
 
 static void summarize(const struct convert *convert, const char *path)
 {
-    cli_note("%s: %s samples, %s modules, %s mappings; %s other records left out", path,
-             cli_grouped(convert->samples), cli_grouped(convert->module_count),
-             cli_grouped(convert->mapping_count), cli_grouped(convert->left_out));
+    cli_note("%s: %s, %s, %s; %s left out", path,
+             cli_counted(convert->samples, "sample", "samples"),
+             cli_counted(convert->module_count, "module", "modules"),
+             cli_counted(convert->mapping_count, "mapping", "mappings"),
+             cli_counted(convert->left_out, "other record", "other records"));
     if (convert->cut)
-        cli_warning("%s stacks have more than %u frames: the outermost are left out",
-                    cli_grouped(convert->cut), MAX_FRAMES);
+        cli_warning("more than %u frames in %s: the outermost are left out", MAX_FRAMES,
+                    cli_counted(convert->cut, "stack", "stacks"));
     if (convert->homeless)
-        cli_warning("%s mappings come before their module or without it: left out",
-                    cli_grouped(convert->homeless));
+        cli_warning("left out: %s before the module or without it",
+                    cli_counted(convert->homeless, "mapping", "mappings"));
     if (convert->early)
-        cli_warning("%s records are from before time 0: set to 0", cli_grouped(convert->early));
+        cli_warning("set to 0: times before it of %s",
+                    cli_counted(convert->early, "record", "records"));
 }
 
 static void parse(struct convert *convert, char **argv)

@@ -135,13 +135,14 @@ static void count_skipped(void *context, const struct fxt_skipped *skipped)
 
 static void summarize(const struct recover *recover, const char *path)
 {
-    const char *records = cli_grouped(recover->written);
+    const char *records = cli_counted(recover->written, "record", "records");
 
     if (recover->left_out_bytes == 0 && recover->mended == 0)
-        cli_note("%s: %s records, nothing was damaged", path, records);
+        cli_note("%s: %s, nothing was damaged", path, records);
     else
-        cli_note("%s: %s records recovered, %s bytes left out, %s records mended", path, records,
-                 cli_grouped(recover->left_out_bytes), cli_grouped(recover->mended));
+        cli_note("%s: %s recovered, %s left out, %s mended", path, records,
+                 cli_counted(recover->left_out_bytes, "byte", "bytes"),
+                 cli_counted(recover->mended, "record", "records"));
 }
 
 static int run(char **argv)

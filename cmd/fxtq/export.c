@@ -51,12 +51,17 @@ static const struct format {
                                const struct store_export_options *options, store_write_fn write,
                                void *context, struct store_export_counts *counts,
                                struct store_error *error);
-    const char *summary; /* a phrase */
+    const char *summary;    /* a phrase */
+    const char *row, *rows; /* what it consists of */
 } formats[] = {
-    { "pprof", true, store_export_pprof, "profile.proto, for go tool pprof and its friends" },
-    { "folded", false, store_export_folded, "a line a stack, for flamegraph.pl and speedscope" },
-    { "csv", false, store_export_csv, "a row a sample, for spreadsheets and data frames" },
-    { "fxt", true, store_export_fxt, "one capture as a trace, with addresses for names" },
+    { "pprof", true, store_export_pprof, "profile.proto, for go tool pprof and its friends",
+      "entry", "entries" },
+    { "folded", false, store_export_folded, "a line a stack, for flamegraph.pl and speedscope",
+      "stack", "stacks" },
+    { "csv", false, store_export_csv, "a row a sample, for spreadsheets and data frames", "row",
+      "rows" },
+    { "fxt", true, store_export_fxt, "one capture as a trace, with addresses for names", "record",
+      "records" },
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -154,18 +159,17 @@ static void summarize(const struct settings *settings, const struct store_export
                                                                                : "standard output";
 
     if (strcmp(settings->format->name, "fxt") == 0) {
-        cli_note("%s: %s records of %s samples and %s events%s%s%s", where,
-                 cli_grouped(counts->rows), cli_grouped(counts->samples),
-                 cli_grouped(counts->events), counts->left_out ? "; not held as it was: " : "",
-                 counts->left_out ? cli_grouped(counts->left_out) : "",
-                 counts->left_out ? " rows" : "");
+        cli_note("%s: %s of %s and %s%s%s", where,
+                 cli_counted(counts->rows, settings->format->row, settings->format->rows),
+                 cli_counted(counts->samples, "sample", "samples"),
+                 cli_counted(counts->events, "event", "events"),
+                 counts->left_out ? "; not held as it was: " : "",
+                 counts->left_out ? cli_counted(counts->left_out, "row", "rows") : "");
         return;
     }
-    cli_note("%s: %s %s of %s samples", where, cli_grouped(counts->rows),
-             strcmp(settings->format->name, "csv") == 0     ? "rows"
-             : strcmp(settings->format->name, "pprof") == 0 ? "entries"
-                                                            : "stacks",
-             cli_grouped(counts->samples));
+    cli_note("%s: %s of %s", where,
+             cli_counted(counts->rows, settings->format->row, settings->format->rows),
+             cli_counted(counts->samples, "sample", "samples"));
 }
 
 static enum cli_exit complain(const struct settings *settings, const struct store_error *error,

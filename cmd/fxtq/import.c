@@ -86,20 +86,26 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static void print_samples(uint64_t samples, uint64_t callsites)
+{
+    cli_note("  %s, %s", cli_counted(samples, "sample", "samples"),
+             cli_counted(callsites, "new call site", "new call sites"));
+}
+
 static void print_summary(const char *output, const struct store_import *import, const char *name)
 {
     const struct store_import_counts *counts = store_import_counted(import);
 
-    cli_note("%s: %s records into %s", name, cli_grouped(counts->records), output);
+    cli_note("%s: %s into %s", name, cli_counted(counts->records, "record", "records"), output);
     if (counts->samples)
-        cli_note("  %s samples, %s new call sites", cli_grouped(counts->samples),
-                 cli_grouped(counts->callsites));
+        print_samples(counts->samples, counts->callsites);
     if (counts->heap_events)
-        cli_note("  %s sampled allocations", cli_grouped(counts->heap_events));
+        cli_note("  %s",
+                 cli_counted(counts->heap_events, "sampled allocation", "sampled allocations"));
     if (counts->events)
-        cli_note("  %s events", cli_grouped(counts->events));
+        cli_note("  %s", cli_counted(counts->events, "event", "events"));
     if (counts->sched)
-        cli_note("  %s times on a CPU", cli_grouped(counts->sched));
+        cli_note("  %s on a CPU", cli_counted(counts->sched, "time", "times"));
 }
 
 static void say_known(const struct settings *settings, const char *label, int64_t capture)
@@ -191,8 +197,7 @@ static enum cli_exit tell_profile(struct settings *settings, const char *label,
         return fxtq_complain(settings->output, error);
     if (!settings->quiet) {
         cli_note("%s: a profile into %s", label, settings->output);
-        cli_note("  %s samples, %s new call sites", cli_grouped(result->samples),
-                 cli_grouped(result->callsites));
+        print_samples(result->samples, result->callsites);
     }
     if (result->is_damaged)
         cli_error("%s: %s", label, result->damage);

@@ -261,8 +261,9 @@ static bool tell_module(void *context, const struct store_module_symbols *module
     if (settings->quiet)
         return true;
     if (module->improved)
-        cli_note("%s: %s of %s frames have better names", name, cli_grouped(module->improved),
-                 cli_grouped(module->frames));
+        cli_note("%s: %s of %s %s better names", name, cli_grouped(module->improved),
+                 cli_counted(module->frames, "frame", "frames"),
+                 module->improved == 1 ? "has" : "have");
     if (*report->problem && module->full < module->frames)
         cli_note("%s: %s%s%s", name, report->problem, *report->remedy ? "; " : "", report->remedy);
     return true;

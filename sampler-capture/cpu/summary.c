@@ -6,26 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "1 sample", "2,000 samples".  The text lives in buffer.  */
-static const char *counted(char buffer[64], uint64_t number, const char *one, const char *many)
-{
-    (void)snprintf(buffer, 64, "%s %s", cli_grouped(number), number == 1 ? one : many);
-    return buffer;
-}
-
 static void print_contents(const struct summary *summary)
 {
     const struct trace_totals *totals = &summary->result->totals;
-    char samples[64], processes[64], threads[64], size[64];
+    char size[64];
 
     if (totals->bytes < 1U << 20)
         (void)snprintf(size, sizeof size, "%.1f KiB", (double)totals->bytes / 1024);
     else
         (void)snprintf(size, sizeof size, "%.1f MiB", (double)totals->bytes / (1 << 20));
     cli_note("%s: %s of %s, %s in %.2f s; %s", summary->output,
-             counted(samples, totals->samples, "sample", "samples"),
-             counted(processes, totals->processes, "process", "processes"),
-             counted(threads, totals->threads, "thread", "threads"), summary->seconds, size);
+             cli_counted(totals->samples, "sample", "samples"),
+             cli_counted(totals->processes, "process", "processes"),
+             cli_counted(totals->threads, "thread", "threads"), summary->seconds, size);
 }
 
 static void print_losses(const struct summary *summary)
@@ -33,20 +26,23 @@ static void print_losses(const struct summary *summary)
     const struct loss *loss = &summary->result->loss;
 
     if (loss->ring)
-        cli_note("lost: %s records, since the kernel's buffers were full: take a longer period, a "
-                 "larger --buffer-size or a faster disk",
-                 cli_grouped(loss->ring));
+        cli_note("lost: %s, since the kernel's buffers were full: take a longer period, a larger "
+                 "--buffer-size or a faster disk",
+                 cli_counted(loss->ring, "record", "records"));
     if (loss->throttled)
-        cli_note("lost: the kernel held sampling back %s times: take a longer period or raise "
+        cli_note("lost: the kernel held sampling back %s: take a longer period or raise "
                  "kernel.perf_event_max_sample_rate",
-                 cli_grouped(loss->throttled));
+                 cli_counted(loss->throttled, "time", "times"));
     if (loss->region_full)
-        cli_note("lost: %s samples, since buffers of %s bytes were full: raise --buffer-size",
-                 cli_grouped(loss->region_full), cli_grouped(summary->result->region_size));
+        cli_note("lost: %s, since buffers of %s bytes were full: raise --buffer-size",
+                 cli_counted(loss->region_full, "sample", "samples"),
+                 cli_grouped(summary->result->region_size));
     if (loss->unreadable)
-        cli_note("lost: %s samples without a readable user stack", cli_grouped(loss->unreadable));
+        cli_note("lost: %s without a readable user stack",
+                 cli_counted(loss->unreadable, "sample", "samples"));
     if (loss->exited)
-        cli_note("lost: %s samples of threads that were just ending", cli_grouped(loss->exited));
+        cli_note("lost: %s of threads that were just ending",
+                 cli_counted(loss->exited, "sample", "samples"));
 }
 
 /* A task's first sample comes a whole period after its start.  */
@@ -67,7 +63,6 @@ static void print_missed(const struct summary *summary)
 static void print_doubts(const struct summary *summary)
 {
     const struct trace_totals *totals = &summary->result->totals;
-    char number[64];
 
     if (totals->samples == 0)
         cli_note("no samples: no thread used a CPU for %s ns outside the kernel; -F takes more "
@@ -89,10 +84,11 @@ static void print_doubts(const struct summary *summary)
                  summary->kernel_seconds, summary->user_seconds + summary->kernel_seconds);
     if (summary->result->unplaced)
         cli_note("%s of files that could not be read as ELF: addresses in them are file offsets",
-                 counted(number, summary->result->unplaced, "mapping", "mappings"));
+                 cli_counted(summary->result->unplaced, "mapping", "mappings"));
     if (summary->result->mappings_dropped + totals->unmapped)
-        cli_note("%s mappings of processes that have too many are left out",
-                 cli_grouped(summary->result->mappings_dropped + totals->unmapped));
+        cli_note("left out: %s of processes that have too many",
+                 cli_counted(summary->result->mappings_dropped + totals->unmapped, "mapping",
+                             "mappings"));
 }
 
 void summary_print(const struct summary *summary)

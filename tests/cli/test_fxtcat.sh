@@ -360,8 +360,8 @@ write('deep.fxt', MAGIC, sample(5, 1, 2, *range(1, 301)), mapping(5, 3, 1, 0x100
 EOF
 fxtcat convert --layout profiler -o converted.fxt deep.fxt 2>err
 fxtdump --json --type backtrace converted.fxt | python3 -c 'import json, sys; r = json.load(sys.stdin); assert r["frames"] == ["0x%x" % i for i in range(1, 256)], r'
-grep -q '1 stacks have more than 255 frames' err || fail "convert: $(cat err)"
-grep -q '1 mappings come before their module or without it' err || fail "convert: $(cat err)"
+grep -q 'more than 255 frames in 1 stack: ' err || fail "convert: $(cat err)"
+grep -q 'left out: 1 mapping before the module or without it' err || fail "convert: $(cat err)"
 
 # ---- Damage, messages, exit statuses ----
 

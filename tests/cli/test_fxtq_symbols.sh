@@ -35,7 +35,7 @@ run 0 fxtq coverage --require-symbols 0 run.fxtq
 
 # From a symbol table; from debug information; and not back.
 run 0 fxtq symbolize --symbols named run.fxtq
-says 'program: 1 of 1 frames have better names'
+says 'program: 1 of 1 frame has better names'
 says 'program: named: no debug information'
 names 'outer 0 3;' 'with a symbol table'
 run 0 fxtq symbolize --symbols full --require-symbols 100 run.fxtq
