@@ -17,6 +17,9 @@ enum cli_exit source_open(struct source *source, const char *path, bool write, b
 /* The same for several traces, in one store in memory; or for one store, or one trace.  */
 enum cli_exit source_open_all(struct source *source, const struct cli_texts *paths);
 
+/* Where the store at path has addresses and no name at all, say what gives it some.  */
+void source_hint_names(const struct source *source, const char *path);
+
 void source_close(struct source *source);
 
 #endif /* FXTQ_SOURCE_H */

@@ -25,6 +25,16 @@ names() { # names WANT WHEN: what the store calls the frame: functions with line
 }
 
 # Nothing is known, and what would help is said.
+for command in 'report top' 'report tree' 'flamegraph -o page.html'; do
+    # shellcheck disable=SC2086 # words
+    run 0 fxtq $command run.fxtq
+    says 'run.fxtq: addresses have no names yet; next: fxtq symbolize run.fxtq'
+    # shellcheck disable=SC2086 # words
+    run 0 fxtq $command trace.fxt
+    ! grep -q 'next:' err || fail "fxtq $command trace.fxt: $(cat err)"
+done
+run 0 fxtq report top --json run.fxtq
+[ ! -s err ] || fail "--json: $(cat err)"
 run 0 fxtq symbolize run.fxtq
 says "program: no file /nowhere/program, and none with build ID $id"
 says 'symbols: 0.0 % of the frames in samples have a function, 0.0 % a line'
@@ -40,6 +50,8 @@ says 'program: named: no debug information'
 names 'outer 0 3;' 'with a symbol table'
 run 0 fxtq symbolize --symbols full --require-symbols 100 run.fxtq
 names 'inner 1 4;outer 2 4;' 'with debug information'
+run 0 fxtq report top run.fxtq
+[ ! -s err ] || fail "names are there: $(cat err)"
 cp run.fxtq before.fxtq
 run 0 fxtq symbolize --symbols named run.fxtq
 names 'inner 1 4;outer 2 4;' 'with a symbol table again'

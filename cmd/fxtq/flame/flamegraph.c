@@ -353,6 +353,8 @@ static int run(char **argv)
     if (source.store && (!settings.diff || before.store))
         status = cli_worse(status, draw(&settings, store_sqlite(source.store),
                                         before.store ? store_sqlite(before.store) : NULL));
+    if (status == CLI_OK)
+        source_hint_names(&source, settings.path);
     source_close(&source);
     source_close(&before);
     filters_release(&settings.filters);

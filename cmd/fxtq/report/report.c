@@ -538,6 +538,11 @@ static enum cli_exit run(struct settings *settings, struct session *session)
                                           : run_query(settings, session);
 }
 
+static bool shows_names(const struct report *report)
+{
+    return report->has_type || report == &report_heap;
+}
+
 static enum cli_exit run_on_store(struct settings *settings, struct store *store)
 {
     struct cli_output output;
@@ -670,6 +675,8 @@ static int run_report(char **argv)
     status = source_open(&source, settings.path, false, settings.cache);
     if (source.store)
         status = cli_worse(status, run_on_store(&settings, source.store));
+    if (status == CLI_OK && settings.output == OUTPUT_TEXT && shows_names(settings.report))
+        source_hint_names(&source, settings.path);
     source_close(&source);
     release(&settings);
     interrupt_pass_on();
