@@ -172,12 +172,22 @@ static size_t last_column(const struct format *format)
 
 enum stand { STAND_LEFT, STAND_MIDDLE, STAND_RIGHT };
 
+/* The last that a row shows: blanks at the end of a line say nothing.  */
+static size_t end_of_row(const struct format *format, const struct format_place *places)
+{
+    size_t last = last_column(format);
+
+    while (last > 0 && !frame_of(format)->pads_last &&
+           (format->grid.hidden[last] || places[last].length == 0))
+        last--;
+    return last;
+}
+
 static void put_place(struct format *format, size_t column, const struct format_place *place,
-                      enum stand stand)
+                      enum stand stand, bool pads)
 {
     const char *bytes = format->grid.text.bytes + place->start;
     size_t width = format->grid.widths[column];
-    bool pads = column < last_column(format) || frame_of(format)->pads_last;
     size_t indent, head, tail;
     size_t shown = cut(format, column, place, &indent, &head, &tail);
     size_t blanks = width > shown ? width - shown : 0;
@@ -197,16 +207,18 @@ static void put_row(struct format *format, const struct format_place *places, bo
 {
     const struct frame *frame = frame_of(format);
     const char *between = "";
+    size_t last = end_of_row(format, places);
 
     format_puts(format, frame->left);
-    for (size_t i = 0; i < format->count; i++) {
+    for (size_t i = 0; i <= last; i++) {
         enum stand stand = format->grid.right[i] ? STAND_RIGHT : STAND_LEFT;
 
         if (format->grid.hidden[i])
             continue;
         format_puts(format, between);
         between = frame->between;
-        put_place(format, i, &places[i], names && frame->centred ? STAND_MIDDLE : stand);
+        put_place(format, i, &places[i], names && frame->centred ? STAND_MIDDLE : stand,
+                  i < last || frame->pads_last);
     }
     format_puts(format, frame->right);
     format_put(format, "\n", 1);
