@@ -83,7 +83,8 @@ static const char shell_text[] =
     "                (~/.local/state/fxtq/history)\n"
     "  Control-C     stops a statement, or forgets what is typed\n"
     "  Control-D     leaves\n"
-    "  .help         lists the commands: .tables, .schema, .format, .read, ...\n\n"
+    "  .help         lists the commands: .tables, .schema, .format, .read, ...;\n"
+    "                they are known in files and on the command line, too\n\n"
     "What is longer than the terminal goes through $FXTQ_PAGER, $PAGER or less.\n"
     "The store is open for reading; with --write, statements can change it.\n";
 

@@ -151,7 +151,7 @@ static void choose_format(struct query *query)
         format->kind = !terminal ? FORMAT_TSV : is_utf8() ? FORMAT_BOX : FORMAT_TABLE;
 }
 
-static enum cli_exit run_files(struct query *query)
+static enum cli_exit run_files(struct query *query, struct commands *commands)
 {
     enum cli_exit status = CLI_OK;
 
@@ -159,8 +159,8 @@ static enum cli_exit run_files(struct query *query)
         char *sql = file_read_text(query->files.items[i]);
         bool is_stdin = strcmp(query->files.items[i], "-") == 0;
 
-        status = sql ? script_run(&query->session, sql,
-                                  is_stdin ? "standard input" : query->files.items[i])
+        status = sql ? commands_run_sql(commands, sql,
+                                        is_stdin ? "standard input" : query->files.items[i])
                      : CLI_ENVIRONMENT;
         free(sql);
     }
@@ -168,19 +168,21 @@ static enum cli_exit run_files(struct query *query)
 }
 
 /* What was asked for: files, then the command line; else a shell, or what stands in stdin.  */
-static enum cli_exit ask(struct query *query)
+static enum cli_exit ask(struct query *query, struct commands *commands)
 {
     enum cli_exit status;
 
     if (query->files.count + query->statements.count == 0) {
-        if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
-            return shell_run(&query->session, query->path);
+        if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
+            shell_run(commands, query->path);
+            return CLI_OK;
+        }
         cli_texts_add(&query->files, "-");
     }
     interrupt_catch();
-    status = run_files(query);
+    status = run_files(query, commands);
     for (size_t i = 0; i < query->statements.count && status == CLI_OK; i++)
-        status = script_run(&query->session, query->statements.items[i], NULL);
+        status = commands_run_sql(commands, query->statements.items[i], NULL);
     if (status == CLI_OK)
         status = script_check_parameters(&query->session);
     return status;
@@ -188,6 +190,7 @@ static enum cli_exit ask(struct query *query)
 
 static enum cli_exit ask_store(struct query *query, struct store *store)
 {
+    struct commands commands = { .pages = false };
     struct cli_output output;
     enum cli_exit status = cli_output_open(&output, NULL);
 
@@ -196,7 +199,9 @@ static enum cli_exit ask_store(struct query *query, struct store *store)
     if (status == CLI_OK)
         status = session_start(&query->session);
     if (status == CLI_OK) {
-        status = ask(query);
+        commands_start(&commands, &query->session);
+        status = ask(query, &commands);
+        commands_end(&commands);
         session_end(&query->session);
     }
     query->session.output = NULL;

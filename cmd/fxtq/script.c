@@ -35,21 +35,28 @@ static void show_place(const char *sql, size_t offset)
     cli_note("  %*s^", (int)column, "");
 }
 
+/* Counted from 1.  */
+static unsigned line_of(const char *sql, size_t offset)
+{
+    unsigned line = 1;
+
+    for (size_t i = 0; i < offset; i++)
+        line += sql[i] == '\n';
+    return line;
+}
+
 static enum cli_exit fail_at(const struct session *session, int code, const char *sql,
                              const char *statement, const char *name)
 {
     int within = sqlite3_error_offset(session->db); /* -1: SQLite does not say */
     size_t offset = (size_t)(statement - sql);
-    unsigned line = 1;
 
     if ((code & 0xff) != SQLITE_ERROR || (within < 0 && !name))
         return session_fail(session, code);
     session_settle(session);
     offset += within >= 0 ? (size_t)within : strspn(statement, " \t\r\n");
-    for (size_t i = 0; i < offset; i++)
-        line += sql[i] == '\n';
     if (name)
-        cli_error("%s:%u: %s", name, line, sqlite3_errmsg(session->db));
+        cli_error("%s:%u: %s", name, line_of(sql, offset), sqlite3_errmsg(session->db));
     else
         cli_error("%s", sqlite3_errmsg(session->db));
     if (within >= 0)
@@ -59,21 +66,44 @@ static enum cli_exit fail_at(const struct session *session, int code, const char
 
 /* ---- Parameters ---- */
 
+static bool is_named(const char *item, const char *name)
+{
+    size_t length = strlen(name);
+
+    return strncmp(item, name, length) == 0 && item[length] == '=';
+}
+
+void session_set_parameter(struct session *session, const char *name, const char *value)
+{
+    struct text item = { .bytes = NULL };
+    size_t i = 0;
+
+    text_addf(&item, "%s=%s", name, value);
+    while (i < session->set.count && !is_named(session->set.items[i], name))
+        i++;
+    if (i < session->set.count) {
+        free((char *)session->set.items[i]);
+        session->set.items[i] = item.bytes;
+    } else {
+        cli_texts_add(&session->set, item.bytes);
+    }
+}
+
 /* The value behind "NAME=" when its name is the given one.  */
 static const char *parameter_value(const struct session *session, const char *name)
 {
-    size_t length = strlen(name);
     const char *value = NULL;
 
     for (size_t i = 0; i < session->parameters.count; i++) {
-        const char *item = session->parameters.items[i];
-
-        if (strncmp(item, name, length) != 0 || item[length] != '=')
+        if (!is_named(session->parameters.items[i], name))
             continue;
         session->parameters_used[i] = true;
-        value = item + length + 1; /* the last one given counts */
+        value = session->parameters.items[i]; /* the last one given counts */
     }
-    return value;
+    for (size_t i = 0; i < session->set.count; i++)
+        if (is_named(session->set.items[i], name))
+            value = session->set.items[i];
+    return value ? value + strlen(name) + 1 : NULL;
 }
 
 /* Whole numbers and decimal ones as such, all else as text.  */
@@ -248,13 +278,71 @@ static enum cli_exit run_next(struct session *session, const char *sql, const ch
     return status;
 }
 
+/* Where a statement or a command begins, behind blanks and comments.  */
+static const char *skip_blanks(const char *sql)
+{
+    for (;;) {
+        sql += strspn(sql, " \t\r\n\f");
+        if (sql[0] == '-' && sql[1] == '-') {
+            sql += strcspn(sql, "\n");
+        } else if (sql[0] == '/' && sql[1] == '*') {
+            const char *end = strstr(sql + 2, "*/");
+
+            if (!end)
+                return sql; /* SQLite says what it thinks of it */
+            sql = end + 2;
+        } else {
+            return sql;
+        }
+    }
+}
+
+static bool begins_line(const char *sql, const char *start)
+{
+    while (start > sql && (start[-1] == ' ' || start[-1] == '\t'))
+        start--;
+    return start == sql || start[-1] == '\n';
+}
+
+/* The line at *next.  */
+static enum cli_exit run_command(struct session *session, const char *sql, const char **next,
+                                 const char *name)
+{
+    size_t length = strcspn(*next, "\n");
+    struct text where = { .bytes = NULL }, line = { .bytes = NULL };
+    enum cli_exit status;
+
+    text_adds(&where, "");
+    if (name)
+        text_addf(&where, "%s:%u: ", name, line_of(sql, (size_t)(*next - sql)));
+    text_add(&line, *next, length);
+    line.bytes[strcspn(line.bytes, "\r")] = '\0';
+    *next += length;
+    status = session->command(session->context, where.bytes, line.bytes);
+    free(line.bytes);
+    free(where.bytes);
+    return status;
+}
+
 enum cli_exit script_run(struct session *session, const char *sql, const char *name)
 {
-    struct format *format = format_new(&session->format, session->output);
+    struct format *format = NULL;
     enum cli_exit status = CLI_OK;
 
-    for (const char *next = sql; *next && status == CLI_OK && !session->output->failed;)
+    for (const char *next = sql; status == CLI_OK && !session->quits && !session->output->failed;) {
+        next = skip_blanks(next);
+        if (!*next)
+            break;
+        if (session->command && *next == '.' && begins_line(sql, next)) {
+            format_free(format); /* the command may be about it */
+            format = NULL;
+            status = run_command(session, sql, &next, name);
+            continue;
+        }
+        if (!format)
+            format = format_new(&session->format, session->output);
         status = run_next(session, sql, &next, name, format);
+    }
     format_free(format);
     return status;
 }

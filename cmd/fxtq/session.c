@@ -266,12 +266,16 @@ void session_end(struct session *session)
     (void)sqlite3_set_authorizer(session->db, NULL, NULL);
     free(session->parameters_used);
     session->parameters_used = NULL;
+    for (size_t i = 0; i < session->set.count; i++)
+        free((char *)session->set.items[i]);
+    free(session->set.items);
+    session->set = (struct cli_texts){ .items = NULL };
 }
 
 void session_settle(const struct session *session)
 {
     if (session->settle)
-        session->settle(session->settle_context);
+        session->settle(session->context);
     else if (session->output)
         (void)cli_output_flush(session->output);
 }

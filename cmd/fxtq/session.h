@@ -22,13 +22,18 @@ struct session {
     double timeout_s;            /* of each statement; 0: none */
     struct cli_texts parameters; /* "NAME=VALUE", for :NAME, @NAME and $NAME */
     bool *parameters_used;       /* as many */
+    struct cli_texts set;        /* the same, set meanwhile; from malloc() */
     struct format_options format;
     struct cli_output *output;
     bool timer; /* say on stderr how long each statement took */
 
     /* Called before a message, so that it comes behind the rows: NULL flushes output.  */
     void (*settle)(void *context);
-    void *settle_context;
+    /* What a line that begins with a dot does; NULL: it is not SQL.  where is what messages begin
+     * with.  */
+    enum cli_exit (*command)(void *context, const char *where, char *line);
+    void *context; /* of settle and command */
+    bool quits;    /* nothing more is run */
 
     /* For session.c and script.c only.  */
     int64_t deadline_ns;
@@ -44,16 +49,20 @@ void session_end(struct session *session); /* frees what it owns, not db */
 /* The time limit counts from now.  */
 void session_begin_statement(struct session *session);
 
-/* Run all statements of sql (NUL-terminated) and print their rows.  name is what messages call it:
- * a file, or NULL for the command line.  The first failure ends it, with a message that shows
- * where: CLI_USAGE for what is wrong with the SQL, CLI_DAMAGED for a damaged store, CLI_ENVIRONMENT
- * for the rest.  Rows printed before stay.  */
+/* Run all statements and commands of sql (NUL-terminated) and print their rows.  name is what
+ * messages call it: a file, or NULL for the command line.  The first failure ends it, with a
+ * message that shows where: CLI_USAGE for what is wrong with the SQL, CLI_DAMAGED for a damaged
+ * store, CLI_ENVIRONMENT for the rest.  Rows printed before stay.  */
 enum cli_exit script_run(struct session *session, const char *sql, const char *name);
 
 /* Let what was printed so far appear before a message.  */
 void session_settle(const struct session *session);
 
-/* Parameters that no statement had: a mistyped name.  CLI_OK or CLI_USAGE with a message.  */
+/* What :name stands for from now on.  */
+void session_set_parameter(struct session *session, const char *name, const char *value);
+
+/* Parameters of the command line that no statement had: a mistyped name.  CLI_OK, or CLI_USAGE with
+ * a message.  */
 enum cli_exit script_check_parameters(const struct session *session);
 
 /* A failed call of SQLite as exit status, with its message.  */

@@ -41,6 +41,40 @@ echo "SELECT 4" | fxtq --format csv --no-header run.fxtq >out || fail "standard 
 [ "$(cat out)" = 4 ] || fail "standard input: $(cat out)"
 echo "SELECT 5" | fxtq --format csv --no-header run.fxtq --file - >out || fail "--file -"
 [ "$(cat out)" = 5 ] || fail "--file -: $(cat out)"
+# Lines that begin with a dot are commands, as in the sqlite3 shell.
+cat >dots.sql <<'EOF'
+-- What stands there,
+.tables capture
+/* and as CSV. */
+  .mode csv
+.headers off
+SELECT 1, 'a;
+.b';
+.parameter n 5
+.parameter n 6
+.read two.sql
+SELECT :n;
+.quit
+SELECT nothing FROM nowhere;
+EOF
+dots='capture
+1,"a;
+.b"
+1
+two;
+6'
+fxtq run.fxtq --file dots.sql >out || fail "commands in a file: status $?"
+[ "$(cat out)" = "$dots" ] || fail "commands in a file: $(cat out)"
+fxtq run.fxtq <dots.sql >out || fail "commands on standard input: status $?"
+[ "$(cat out)" = "$dots" ] || fail "commands on standard input: $(cat out)"
+give "CREATE INDEX callsite_by_parent ON callsite (parent_id, frame_id);
+1" "a command on the command line" run.fxtq ".schema callsite_by_parent" "SELECT 1"
+printf 'SELECT 1;\n\n.nothing\n' >wrong-dot.sql
+refuse 2 '^fxtq: wrong-dot.sql:3: there is no .nothing' run.fxtq --file wrong-dot.sql
+refuse 2 '^fxtq: .mode FORMAT' run.fxtq .mode "SELECT 1"
+refuse 2 'near ".": syntax error' run.fxtq "SELECT 1; .tables"
+echo '.read itself.sql' >itself.sql
+refuse 2 '^fxtq: itself.sql:1: itself.sql is not read' run.fxtq --file itself.sql
 give "" "nothing" run.fxtq ";;  -- nothing"
 give "2" "temporary tables" run.fxtq "CREATE TEMP TABLE t(a); INSERT INTO t VALUES (1), (2); CREATE TEMP VIEW v AS SELECT max(a) FROM t; SELECT * FROM v; DROP TABLE t"
 
