@@ -91,6 +91,10 @@ STORE_API int store_sample_types_each(struct sqlite3 *connection, int64_t captur
 STORE_API int store_sample_type_choose(struct sqlite3 *connection, const char *wanted,
                                        int64_t capture, struct store_sample_type *out);
 
+/* Whether any capture has samples of a type called wanted, or rows that could have been some:
+ * allocations, of which none is in use.  Who asks for another one errs.  */
+STORE_API int store_sample_type_is_known(struct sqlite3 *connection, const char *wanted, bool *out);
+
 /* Whether any value of it is known, and not only how many there are: CPU samples of a capture
  * without a period have none.  */
 STORE_API int store_sample_type_has_values(struct sqlite3 *connection,

@@ -35,7 +35,7 @@ struct store_filter {
     /* sample_type.type or "type/unit": "cpu", "alloc_space/bytes".  "samples" are the numbers of
      * CPU samples; "alloc_objects", "inuse_objects" and "free_objects" those of allocations.  NULL:
      * the first there is of cpu (samples without a period), inuse_space, alloc_space, and others;
-     * of pprof: all.  */
+     * of pprof: all; of a store without samples nothing.  */
     const char *sample_type;
     const char *focus;         /* only stacks with a match */
     const char *ignore;        /* no stacks with a match */

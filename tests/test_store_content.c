@@ -178,6 +178,27 @@ START_TEST(what_no_sample_of_a_type_tells_is_named)
 }
 END_TEST
 
+static const struct {
+    const char *wanted;
+    bool known;
+} names[] = {
+    { "cpu", true },   { "inuse_space", true },        { "alloc_space/bytes", true },
+    { "delay", true }, { "delay/count", false },       { "gold", false },
+    { "", false },     { "inuse_space/count", false },
+};
+
+START_TEST(a_type_is_known_that_has_samples_or_might_have_had_some)
+{
+    bool known = !names[_i].known;
+
+    ck_assert_int_eq(store_sample_type_is_known(db, names[_i].wanted, &known), SQLITE_OK);
+    ck_assert_int_eq(known, names[_i].known);
+    ck_assert_int_eq(sqlite3_exec(db, "DELETE FROM heap_event", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(store_sample_type_is_known(db, "inuse_space", &known), SQLITE_OK);
+    ck_assert(!known);
+}
+END_TEST
+
 START_TEST(what_cannot_be_read_is_no_answer)
 {
     struct store_sample_type type;
@@ -208,6 +229,8 @@ int main(void)
                         0, sizeof choices / sizeof *choices);
     tcase_add_loop_test(tcase, what_no_sample_of_a_type_tells_is_named, 0,
                         sizeof questions / sizeof *questions);
+    tcase_add_loop_test(tcase, a_type_is_known_that_has_samples_or_might_have_had_some, 0,
+                        sizeof names / sizeof *names);
     tcase_add_test(tcase, what_cannot_be_read_is_no_answer);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);

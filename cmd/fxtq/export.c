@@ -207,6 +207,9 @@ static enum cli_exit write_format(struct settings *settings, struct store *store
     cli_progress_end(&progress);
     if (status != STORE_OK)
         return complain(settings, &error, output);
+    if (counts.samples == 0 && strcmp(settings->format->name, "fxt") != 0)
+        cli_warning("%s: no samples%s: the export is empty", settings->inputs.items[0],
+                    settings->filters.given ? " pass the filters" : "");
     if (!settings->quiet)
         summarize(settings, &counts);
     return CLI_OK;

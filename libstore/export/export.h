@@ -130,7 +130,8 @@ struct export_type {
 };
 
 /* What the filter's sample_type means; without one, the first there is; of imported profiles alone,
- * if profiles.  Also checks that its samples know what the filter asks for.  */
+ * if profiles.  Also checks that its samples know what the filter asks for.  A store without
+ * samples has CPU samples, which are none.  */
 enum store_status export_choose_type(struct export *export, bool profiles, struct export_type *out);
 
 /* ---- Rows ---- */

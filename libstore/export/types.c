@@ -81,30 +81,45 @@ static enum store_status choose_counts(struct export *export, const struct store
     return failed(export, code);
 }
 
-static enum store_status choose(struct export *export, bool profiles, struct export_type *out)
+/* There are no samples of what is asked for, which is an error only where something is.  */
+static enum store_status choose_nothing(struct export *export, bool profiles,
+                                        struct export_type *out)
+{
+    const char *wanted = export->filter.sample_type;
+
+    if (wanted)
+        return store_fail(export->error, STORE_INVALID,
+                          "there are no samples of type '%s': see table sample_type", wanted);
+    if (profiles)
+        return store_fail(export->error, STORE_INVALID,
+                          "there are no samples of imported profiles in it");
+    out->kind = STORE_SAMPLES_CPU;
+    out->from_trace = true;
+    return STORE_OK;
+}
+
+/* *there: there are samples of it.  */
+static enum store_status choose(struct export *export, bool profiles, struct export_type *out,
+                                bool *there)
 {
     const char *wanted = export->filter.sample_type;
     struct store_sample_type type;
-    bool there = false;
     enum store_status status = failed(
         export, store_sample_type_choose(export->db, wanted, export->filter.capture, &type));
 
     if (status == STORE_OK && !profiles)
         status = find_in_traces(export, &type, out);
     if (status == STORE_OK && profiles && !wanted)
-        status = has(export, STORE_HAS_PROFILES, &there);
+        status = has(export, STORE_HAS_PROFILES, there);
     else if (status == STORE_OK)
         status = find_in_profiles(export, type.id, out);
+    *there |= out->from_trace || out->id;
+    if (status == STORE_OK && !*there)
+        status = choose_nothing(export, profiles, out);
     if (status == STORE_OK)
         status = choose_counts(export, &type, out);
     store_sample_type_release(&type);
-    if (status != STORE_OK || there || out->from_trace || out->id)
-        return status;
-    if (wanted)
-        return store_fail(export->error, STORE_INVALID,
-                          "there are no samples of type '%s': see table sample_type", wanted);
-    return store_fail(export->error, STORE_INVALID, "there are no samples%s in it",
-                      profiles ? " of imported profiles" : "");
+    return status;
 }
 
 /* Nothing can pass a filter that no sample has a column for.  */
@@ -129,9 +144,10 @@ static enum store_status check_filter(struct export *export, const struct export
 
 enum store_status export_choose_type(struct export *export, bool profiles, struct export_type *out)
 {
+    bool there = false;
     enum store_status status;
 
     *out = (struct export_type){ .kind = STORE_SAMPLES_PROFILED };
-    status = choose(export, profiles, out);
-    return status == STORE_OK ? check_filter(export, out) : status;
+    status = choose(export, profiles, out, &there);
+    return status == STORE_OK && there ? check_filter(export, out) : status;
 }

@@ -188,6 +188,23 @@ int store_sample_type_choose(sqlite3 *db, const char *wanted, int64_t capture,
     return code;
 }
 
+int store_sample_type_is_known(sqlite3 *db, const char *wanted, bool *out)
+{
+    struct store_sample_type type;
+    unsigned rows = 0, found = 0;
+    int code = store_sample_type_choose(db, wanted, 0, &type);
+
+    if (type.kind == STORE_SAMPLES_CPU)
+        rows = STORE_HAS_CPU_SAMPLES;
+    else if (store_samples_are_heap(type.kind))
+        rows = STORE_HAS_ALLOCATIONS;
+    if (code == SQLITE_OK && !type.there)
+        code = store_has(db, 0, rows, &found);
+    *out = type.there || found;
+    store_sample_type_release(&type);
+    return code;
+}
+
 int store_sample_type_has_values(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
                                  bool *out)
 {

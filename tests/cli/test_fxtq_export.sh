@@ -132,8 +132,19 @@ run 2 fxtq export json sampler.fxtq
 says "'json' is not one of pprof, folded"
 run 2 fxtq export folded --sample-type nothing sampler.fxtq
 says "no samples of type 'nothing'"
-run 2 fxtq export folded spans.fxtq
-says 'there are no samples in it'
+# No samples: an empty export, and a warning.
+fxtq schema | sqlite3 empty.fxtq
+run 0 fxtq export folded spans.fxtq
+says 'fxtq export: warning: spans.fxtq: no samples: the export is empty'
+[ ! -s out ] || fail "stacks of no samples: $(cat out)"
+run 0 fxtq export csv --cpu 1 --time 1,2 empty.fxtq
+says 'empty.fxtq: no samples pass the filters: the export is empty'
+[ "$(tr -d '\r' <out)" = capture,ts_ns,time_s,cpu,pid,process,tid,thread,weight_ns,function,stack ] || fail "an empty table: $(cat out)"
+run 0 fxtq export pprof -o none.pb.gz empty.fxtq
+zcat none.pb.gz | protoc --decode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >none.txt
+if grep -q '^sample {' none.txt || ! grep -q nanoseconds none.txt; then fail "a profile of nothing: $(cat none.txt)"; fi
+run 2 fxtq export csv --sample-type alloc_space sampler.fxtq
+says "there are no samples of type 'alloc_space'"
 run 2 fxtq export csv --table profile sampler.fxtq
 says 'no samples of imported profiles'
 run 2 fxtq export csv --cpu 1 heap.fxtq

@@ -100,6 +100,24 @@ fxtq schema | sqlite3 empty.fxtq
 for report in top heap threads cpu slices timeline; do
     fxtq report $report --pid 1 --comm x empty.fxtq >out 2>err || fail "$report of an empty store: $(cat err)"
 done
+for filter in '' '--cpu 1 --tid 2'; do
+    # shellcheck disable=SC2086 # words
+    fxtq flamegraph $filter empty.fxtq -o empty.html 2>err || fail "a flame graph of an empty store: $(cat err)"
+    grep -q '^empty.html: 0 call sites: ' err || fail "a flame graph of an empty store: $(cat err)"
+done
+# What is asked for by its name is to be there, or to have been: here nothing is in use any more.
+for type in inuse_space cpu gold; do
+    refuse "fxtq flamegraph: --sample-type: there is no '$type' in empty.fxtq" fxtq flamegraph --sample-type $type empty.fxtq -o no.html
+    refuse "fxtq export: empty.fxtq: there are no samples of type '$type': .*" fxtq export folded --sample-type $type empty.fxtq
+    refuse "fxtq report: --sample-type: there .* type '$type' in the store" fxtq report top --sample-type $type empty.fxtq
+done
+cp heap.fxtq freed.fxtq
+sqlite3 freed.fxtq 'UPDATE heap_event SET freed = 1, free_ts = ts; DELETE FROM callsite_sum WHERE sample_type_id = 3'
+fxtq report top --sample-type inuse_space freed.fxtq >out || fail "nothing in use: report"
+fxtq flamegraph --sample-type inuse_space freed.fxtq -o freed.html 2>err || fail "nothing in use: flame graph: $(cat err)"
+fxtq export folded --sample-type inuse_space freed.fxtq >out 2>err || fail "nothing in use: export: $(cat err)"
+[ ! -s out ] || fail "nothing in use: $(cat out)"
+fxtq flamegraph --diff empty.fxtq drawn.fxtq -o new.html 2>err || fail "all of it is new: $(cat err)"
 
 # What each kind of samples lacks another may have, of the same type: allocations times, a profile threads.
 fxt2pprof -q --profile heap -o heap.pb.gz heap.fxt

@@ -105,6 +105,13 @@ static char *copy_column(sqlite3_stmt *row, int column)
     return cli_join(text ? text : "", "");
 }
 
+/* Whether it is what --sample-type asks for.  */
+static bool is_wanted(const struct settings *settings, const struct store_sample_type *type)
+{
+    return settings->filters.type &&
+           store_sample_type_is(settings->filters.type, type->type, type->unit);
+}
+
 static bool take_type(void *context, const struct store_sample_type *type)
 {
     struct types *types = context;
@@ -114,12 +121,34 @@ static bool take_type(void *context, const struct store_sample_type *type)
     return types->count < MOST_TYPES;
 }
 
-static enum cli_exit find_types(const struct filters *filters, sqlite3 *db, const char *path,
+/* What is wanted and has no sample left has a place too; so has CPU time where there is nothing.  */
+static enum cli_exit add_empty(const struct settings *settings, sqlite3 *db, const char *path,
+                               struct types *types)
+{
+    const char *wanted = settings->filters.type;
+    bool enough = !wanted && types->count > 0, known = true;
+    struct store_sample_type *type;
+    int code;
+
+    for (size_t i = 0; i < types->count && wanted && !enough; i++)
+        enough = is_wanted(settings, &types->items[i]);
+    if (enough || types->count == MOST_TYPES)
+        return CLI_OK;
+    type = &types->items[types->count];
+    code = wanted ? store_sample_type_is_known(db, wanted, &known) : SQLITE_OK;
+    if (code == SQLITE_OK && known)
+        code = store_sample_type_choose(db, wanted ? wanted : "cpu", settings->filters.capture,
+                                        type);
+    types->count += type->id != 0;
+    return code == SQLITE_OK ? CLI_OK : fail(path, db);
+}
+
+static enum cli_exit find_types(const struct settings *settings, sqlite3 *db, const char *path,
                                 struct types *types)
 {
-    int code = store_sample_types_each(db, filters->capture, take_type, types);
+    int code = store_sample_types_each(db, settings->filters.capture, take_type, types);
 
-    return code == SQLITE_OK ? CLI_OK : fail(path, db);
+    return code == SQLITE_OK ? add_empty(settings, db, path, types) : fail(path, db);
 }
 
 static void release_types(struct types *types)
@@ -146,13 +175,6 @@ static void keep_common(struct types *a, const struct types *b)
             store_sample_type_release(&a->items[i]);
     }
     a->count = kept;
-}
-
-/* Whether it is what --sample-type asks for.  */
-static bool is_wanted(const struct settings *settings, const struct store_sample_type *type)
-{
-    return settings->filters.type &&
-           store_sample_type_is(settings->filters.type, type->type, type->unit);
 }
 
 /* The type that is shown first.  */
@@ -267,13 +289,13 @@ static enum cli_exit find_command(const struct settings *settings, sqlite3 *db, 
 }
 
 static enum cli_exit write_page(const struct settings *settings, const struct types *types,
-                                struct flame_page *page, const char *title)
+                                size_t chosen, struct flame_page *page, const char *title)
 {
     struct flame_page_type named[MOST_TYPES];
     struct flame_page_head head = { .title = title,
                                     .types = named,
                                     .type_count = types->count,
-                                    .chosen = choose_type(settings, types),
+                                    .chosen = chosen,
                                     .diff = settings->diff != NULL };
     struct cli_output output;
 
@@ -286,7 +308,7 @@ static enum cli_exit write_page(const struct settings *settings, const struct ty
 }
 
 static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sqlite3 *before,
-                               const struct types *types)
+                               const struct types *types, size_t chosen)
 {
     size_t stride = before ? 2 : 1;
     struct flame_page *page = flame_page_open(types->count * stride);
@@ -302,12 +324,12 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
     if (status == CLI_OK)
         status = take_store(settings, db, settings->path, types, page, stride - 1, stride);
     if (status == CLI_OK)
-        status = write_page(settings, types, page, title ? title : settings->path);
+        status = write_page(settings, types, chosen, page, title ? title : settings->path);
     if (status == CLI_OK && strcmp(settings->output, "-") != 0)
         cli_note("%s: %s call sites%s", settings->output, cli_grouped(flame_page_nodes(page) - 1),
-                 flame_page_nodes(page) <= 1 && settings->filters.given
-                     ? ": nothing passes the filters"
-                     : "");
+                 flame_page_nodes(page) > 1 ? ""
+                 : settings->filters.given  ? ": nothing passes the filters"
+                                            : ": no samples");
     free(title);
     flame_page_close(page);
     return status;
@@ -320,20 +342,19 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
     enum cli_exit status = filters_resolve(&filters, db);
 
     if (status == CLI_OK)
-        status = find_types(&settings->filters, db, settings->path, &types);
+        status = find_types(settings, db, settings->path, &types);
     if (status == CLI_OK)
         status = keep_filtered(settings, db, &types);
     if (status == CLI_OK && before) {
-        status = find_types(&settings->filters, before, settings->diff, &others);
+        status = find_types(settings, before, settings->diff, &others);
         keep_common(&types, &others);
     }
-    if (status == CLI_OK && types.count == 0) {
-        cli_error("%s: no samples%s", settings->path,
-                  before ? " of a type that the other has too" : "");
+    if (status == CLI_OK && types.count == 0 && !settings->filters.type) {
+        cli_error("%s: no samples of a type that the other has too", settings->path);
         status = settings->input_is_damaged ? CLI_DAMAGED : CLI_USAGE;
     }
     if (status == CLI_OK)
-        status = make_page(settings, db, before, &types);
+        status = make_page(settings, db, before, &types, choose_type(settings, &types));
     release_types(&types);
     release_types(&others);
     return status;

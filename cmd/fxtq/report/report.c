@@ -233,12 +233,17 @@ static enum cli_exit learn_type(struct settings *settings)
 {
     struct request *request = &settings->request;
     unsigned asked = filters_tell(&request->filters);
-    bool has_values = false;
+    bool has_values = false, known = true;
     int code = store_sample_type_choose(request->db, request->wanted_type, request->filters.capture,
                                         &request->type);
 
     if (code == SQLITE_OK && request->wanted_type && !request->type.id)
         cli_usage_error("--sample-type: there is no sample type '%s' in the store",
+                        request->wanted_type);
+    if (code == SQLITE_OK && request->wanted_type)
+        code = store_sample_type_is_known(request->db, request->wanted_type, &known);
+    if (code == SQLITE_OK && !known)
+        cli_usage_error("--sample-type: there are no samples of type '%s' in the store",
                         request->wanted_type);
     if (code == SQLITE_OK)
         code = store_sample_type_has_values(request->db, &request->type, request->filters.capture,
