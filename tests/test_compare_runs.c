@@ -526,6 +526,13 @@ static void negative(struct fixture *fixture)
 {
     fixture->total[3] = -1;
 }
+static void group_too_high(struct fixture *fixture)
+{
+    fixture->group[1] = PROFILE_NO_GROUP;
+    fixture->group[2] = FUNCTIONS;
+    fixture->input.group = fixture->group;
+}
+
 static void too_many(struct fixture *fixture)
 {
     fixture->input.base_runs = 999;
@@ -541,6 +548,7 @@ static const struct {
     { not_a_number, "a cost that is negative or not a number" },
     { negative, "a cost that is negative or not a number" },
     { too_many, "1003 runs; at most 1000 can be compared" },
+    { group_too_high, "function 2 is of group 4 of 4" },
 };
 
 START_TEST(what_breaks_the_contract_is_named)
@@ -597,6 +605,8 @@ START_TEST(every_failing_allocation_is_reported)
     unsigned long n = 0;
 
     set_up(&fixture);
+    set_self(&fixture, 0, 200, 400); /* found, and looked at with its group */
+    fixture.input.group = fixture.group;
     while (status != PROFILE_OK) {
         struct profile_comparison *comparison = NULL;
 
@@ -607,7 +617,7 @@ START_TEST(every_failing_allocation_is_reported)
         ck_assert((comparison != NULL) == (status == PROFILE_OK));
         profile_comparison_free(comparison);
     }
-    ck_assert_uint_gt(n, 7);
+    ck_assert_uint_gt(n, 9);
 }
 END_TEST
 

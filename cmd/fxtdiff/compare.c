@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/fxtdiff/arena.h"
+#include "cmd/fxtdiff/callers.h"
 
 /* ---- Whether they can be compared ---- */
 
@@ -194,8 +195,7 @@ struct rows {
     double *cost, *samples;
     double *self, *total; /* of each function, run_count numbers */
     uint32_t *group;
-    uint8_t *covered; /* scratch: of each node */
-    uint8_t *caller;  /* scratch: of each function */
+    struct diff_callers *callers; /* NULL until somebody asks */
 };
 
 static void fill_rows(struct rows *rows)
@@ -235,34 +235,14 @@ static void fill_groups(struct rows *rows)
     diff_arena_close(files.arena);
 }
 
-/* What the function's direct callers cost, each stack once.  Parents lie before their children.  */
+/* Asked only of what got dearer: most comparisons never do.  */
 static bool fill_callers(void *context, size_t function, double *row)
 {
     struct rows *rows = context;
-    const struct diff_set *set = rows->set;
-    bool any = false;
 
-    memset(row, 0, set->run_count * sizeof *row);
-    memset(rows->caller, 0, set->function_count);
-    for (size_t node = 1; node < set->node_count; node++) {
-        uint32_t parent = set->nodes[node].parent;
-
-        if (set->nodes[node].function != function || parent == 0 ||
-            set->nodes[parent].function == function)
-            continue;
-        rows->caller[set->nodes[parent].function] = 1;
-        any = true;
-    }
-    if (!any)
-        return false;
-    for (size_t node = 1; node < set->node_count; node++)
-        rows->covered[node] = rows->covered[set->nodes[node].parent] |
-                              rows->caller[set->nodes[node].function];
-    for (size_t i = 0; i < set->run_count; i++)
-        for (size_t k = 0; k < set->runs[i].stack_count; k++)
-            if (rows->covered[set->runs[i].stacks[k].node])
-                row[i] += set->runs[i].stacks[k].value;
-    return true;
+    if (!rows->callers)
+        rows->callers = diff_callers_open(rows->set);
+    return diff_callers_cost(rows->callers, (uint32_t)function, row);
 }
 
 /* Callers are known where all runs have stacks.  */
@@ -283,9 +263,7 @@ bool diff_compare(struct diff_report *report)
                          .samples = cli_allocate(set->run_count, sizeof *rows.samples),
                          .self = cli_allocate(cells, sizeof *rows.self),
                          .total = cli_allocate(cells, sizeof *rows.total),
-                         .group = cli_allocate(set->function_count, sizeof *rows.group),
-                         .covered = cli_allocate(set->node_count, 1),
-                         .caller = cli_allocate(set->function_count, 1) };
+                         .group = cli_allocate(set->function_count, sizeof *rows.group) };
     struct profile_compare_input input = { .base_runs = set->side_runs[DIFF_BASE],
                                            .new_runs = set->side_runs[DIFF_NEW],
                                            .cost = rows.cost,
@@ -310,7 +288,6 @@ bool diff_compare(struct diff_report *report)
     free(rows.self);
     free(rows.total);
     free(rows.group);
-    free(rows.covered);
-    free(rows.caller);
+    diff_callers_close(rows.callers);
     return ok;
 }

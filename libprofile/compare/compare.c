@@ -46,6 +46,10 @@ static enum profile_status check(const struct profile_compare_input *input,
     if (!all_valid(input->self, input->function_count * runs, true) ||
         !all_valid(input->total, input->function_count * runs, true))
         return profile_fail(error, PROFILE_INVALID, "a cost that is negative or not a number");
+    for (size_t f = 0; input->group && f < input->function_count; f++)
+        if (input->group[f] >= input->function_count && input->group[f] != PROFILE_NO_GROUP)
+            return profile_fail(error, PROFILE_INVALID, "function %zu is of group %u of %zu", f,
+                                input->group[f], input->function_count);
     return PROFILE_OK;
 }
 

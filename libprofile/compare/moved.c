@@ -14,7 +14,12 @@ struct look {
     const struct profile_compare_input *input;
     const struct profile_compare_options *options;
     size_t runs;
+    double t_95; /* half width of one-sided 95 % limits of a sum, in standard errors */
     double *row;
+    /* Of each group: its functions' own cost, a row of runs, and how many functions it has.  NULL
+     * where there are no groups.  */
+    double *group_rows;
+    size_t *group_sizes;
 };
 
 struct growth {
@@ -59,8 +64,7 @@ static double undiluted(double growth, double share)
 static bool did_not_grow(const struct look *look, double function_growth)
 {
     struct growth sum = growth_of(look);
-    double df = (double)look->runs - 2;
-    double margin = compare_t_quantile(0.95, df) * sum.error;
+    double margin = look->t_95 * sum.error;
     double most = sum.change + margin, least = sum.change - margin;
 
     if (least > 0 && sum.change >= look->options->min_share)
@@ -71,21 +75,15 @@ static bool did_not_grow(const struct look *look, double function_growth)
 
 static bool file_did_not_grow(const struct look *look, size_t function, double function_growth)
 {
-    const struct profile_compare_input *input = look->input;
-    uint32_t group = input->group ? input->group[function] : PROFILE_NO_GROUP;
-    size_t members = 0;
+    uint32_t group;
 
-    if (group == PROFILE_NO_GROUP)
+    if (!look->group_sizes)
         return false;
-    memset(look->row, 0, look->runs * sizeof *look->row);
-    for (size_t f = 0; f < input->function_count; f++) {
-        if (input->group[f] != group)
-            continue;
-        members++;
-        for (size_t i = 0; i < look->runs; i++)
-            look->row[i] += input->self[f * look->runs + i];
-    }
-    return members > 1 && did_not_grow(look, function_growth);
+    group = look->input->group[function];
+    if (group == PROFILE_NO_GROUP || look->group_sizes[group] < 2)
+        return false;
+    memcpy(look->row, look->group_rows + group * look->runs, look->runs * sizeof *look->row);
+    return did_not_grow(look, function_growth);
 }
 
 static bool callers_did_not_grow(const struct look *look, size_t function, double function_growth)
@@ -117,22 +115,63 @@ static void judge(const struct look *look, size_t function, struct profile_funct
         it->total.flag = PROFILE_CHANGE_MOVED;
 }
 
+static bool any_is_dearer(const struct profile_comparison *comparison)
+{
+    for (size_t f = 0; f < comparison->function_count; f++)
+        if (comparison->functions[f].self.flag == PROFILE_CHANGE_DEARER ||
+            comparison->functions[f].total.flag == PROFILE_CHANGE_DEARER)
+            return true;
+    return false;
+}
+
+static void sum_groups(struct look *look)
+{
+    const struct profile_compare_input *input = look->input;
+
+    for (size_t f = 0; f < input->function_count; f++) {
+        if (input->group[f] == PROFILE_NO_GROUP)
+            continue;
+        look->group_sizes[input->group[f]]++;
+        for (size_t i = 0; i < look->runs; i++)
+            look->group_rows[input->group[f] * look->runs + i] += input->self[f * look->runs + i];
+    }
+}
+
+/* False: out of memory.  */
+static bool open_look(struct look *look)
+{
+    size_t functions = look->input->function_count;
+
+    look->row = malloc(look->runs * sizeof *look->row);
+    if (!look->row || !look->input->group)
+        return look->row;
+    look->group_rows = calloc(functions * look->runs, sizeof *look->group_rows);
+    look->group_sizes = calloc(functions, sizeof *look->group_sizes);
+    if (!look->group_rows || !look->group_sizes)
+        return false;
+    sum_groups(look);
+    return true;
+}
+
 enum profile_status compare_find_moved(const struct profile_compare_input *input,
                                        const struct profile_compare_options *options,
                                        struct profile_comparison *comparison,
                                        struct profile_error *error)
 {
+    enum profile_status status = PROFILE_OK;
     struct look look = { .input = input,
                          .options = options,
                          .runs = input->base_runs + input->new_runs };
 
-    if (input->base_runs < 2 || input->new_runs < 2)
+    if (input->base_runs < 2 || input->new_runs < 2 || !any_is_dearer(comparison))
         return PROFILE_OK;
-    look.row = malloc(look.runs * sizeof *look.row);
-    if (!look.row)
-        return profile_no_memory(error);
-    for (size_t f = 0; f < input->function_count; f++)
+    look.t_95 = compare_t_quantile(0.95, (double)look.runs - 2);
+    if (!open_look(&look))
+        status = profile_no_memory(error);
+    for (size_t f = 0; f < input->function_count && status == PROFILE_OK; f++)
         judge(&look, f, &comparison->functions[f]);
     free(look.row);
-    return PROFILE_OK;
+    free(look.group_rows);
+    free(look.group_sizes);
+    return status;
 }
