@@ -169,7 +169,7 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* What was printed to stdout with stdio is out: CLI_OK; or CLI_ENVIRONMENT, and a message has said
  * why not.  */
-enum cli_exit cli_flush_stdout(void);
+int cli_flush_stdout(void);
 
 /* Memory or the end of the program: "out of memory", CLI_ENVIRONMENT.  */
 void *cli_allocate(size_t count, size_t size);

@@ -75,7 +75,7 @@ void cli_usage_error(const char *format, ...)
     exit(CLI_USAGE);
 }
 
-enum cli_exit cli_flush_stdout(void)
+int cli_flush_stdout(void)
 {
     int reason = 0;
 

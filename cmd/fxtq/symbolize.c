@@ -193,7 +193,7 @@ static enum cli_exit print_coverage(const struct settings *settings,
             print_row(&rows[i], sums.frames);
         printf("%7.2f %%  %7.2f %%  %7.2f %%  all\n", 100.0, percent(sums.named, sums.frames),
                percent(sums.lined, sums.frames));
-        return cli_flush_stdout();
+        return (enum cli_exit)cli_flush_stdout();
     }
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;
