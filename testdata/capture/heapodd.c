@@ -340,6 +340,199 @@ static void do_gone_stacks(void)
     run_thread(lose_stack, NULL, 65536);
 }
 
+/* ---- Stacks side by side ---- */
+
+#define SIDE_SIZE ((size_t)65536)
+
+/* Three stacks without a gap; the highest one is the thread's own, of which nothing tells where it
+ * begins.  */
+static char *side;
+static int side_way; /* how the one in the middle goes */
+
+static void use_middle(void)
+{
+    churn(50);
+}
+
+/* Beside one that is gone, with a register that points there; the second call needs all
+ * registers.  */
+static void use_lowest(void)
+{
+    wrong_table(churn_a_little, (long)(uintptr_t)side + (long)SIDE_SIZE + 8192);
+    (void)raise(SIGUSR1);
+}
+
+static void *lose_middle(void *argument)
+{
+    gone_stack = side + SIDE_SIZE;
+    run_there(use_middle, SIDE_SIZE);
+    gone_stack = side;
+    run_there(use_middle, SIDE_SIZE);
+    check(side_way ? munmap(side + SIDE_SIZE, SIDE_SIZE) == 0
+                   : mprotect(side + SIDE_SIZE, SIDE_SIZE, PROT_NONE) == 0,
+          "the stack in the middle");
+    run_there(use_lowest, SIDE_SIZE);
+    return argument;
+}
+
+static void do_side_by_side(void)
+{
+    struct sigaction action = { .sa_handler = on_signal };
+
+    check(sigaction(SIGUSR1, &action, NULL) == 0, "sigaction");
+    for (side_way = 0; side_way < 2; side_way++) {
+        pthread_attr_t attributes;
+        pthread_t id;
+
+        side = mmap(NULL, 3 * SIDE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                    0);
+        check(side != MAP_FAILED, "mmap");
+        check(pthread_attr_init(&attributes) == 0 &&
+                  pthread_attr_setstack(&attributes, side + 2 * SIDE_SIZE, SIDE_SIZE) == 0 &&
+                  pthread_create(&id, &attributes, lose_middle, NULL) == 0 &&
+                  pthread_join(id, NULL) == 0 && pthread_attr_destroy(&attributes) == 0,
+              "thread");
+        (void)munmap(side, 3 * SIDE_SIZE);
+    }
+}
+
+/* ---- Stacks made by hand ---- */
+
+/* The register of frame pointers, and what is at the bottom, are anything.  */
+void enter_stack(void *bottom, void (*run)(void), long rbp);
+void leave_stack(void);
+__asm__(".local left_stack\n"
+        ".comm left_stack, 8, 8\n"
+        ".text\n"
+        ".type enter_stack, @function\n"
+        "enter_stack: push %rbp\n"
+        "push %rbx\n"
+        "push %r12\n"
+        "push %r13\n"
+        "push %r14\n"
+        "push %r15\n"
+        "mov %rsp, left_stack(%rip)\n"
+        "mov %rdi, %rsp\n"
+        "mov %rdx, %rbp\n"
+        "mov %rdx, %rbx\n"
+        "mov %rdx, %r12\n"
+        "jmp *%rsi\n"
+        ".size enter_stack, . - enter_stack\n"
+        ".type leave_stack, @function\n"
+        "leave_stack: mov left_stack(%rip), %rsp\n"
+        "pop %r15\n"
+        "pop %r14\n"
+        "pop %r13\n"
+        "pop %r12\n"
+        "pop %rbx\n"
+        "pop %rbp\n"
+        "ret\n"
+        ".size leave_stack, . - leave_stack\n");
+
+static void churn_there(void)
+{
+    churn_a_little();
+    leave_stack();
+}
+
+/* Its frame address lies in memory.  */
+__attribute__((noinline)) static void churn_realigned(size_t size)
+{
+    volatile char room[64] __attribute__((aligned(64)));
+    volatile char *more = __builtin_alloca(size);
+
+    room[0] = more[0] = 1;
+    churn(20);
+    room[1] = more[0] = 1;
+}
+
+static void realign_there(void)
+{
+    churn_realigned(100);
+    leave_stack();
+}
+
+static void signal_there(void)
+{
+    (void)raise(SIGUSR1);
+    leave_stack();
+}
+
+static void *run_by_hand(void *argument)
+{
+    static void (*const runs[])(void) = { churn_there, realign_there, signal_there };
+    char *stack = mmap(NULL, GONE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const long words[] = { 0,
+                           8,
+                           0xdead0000,
+                           -8,
+                           (long)(uintptr_t)stack + 8,
+                           (long)(uintptr_t)stack + (long)GONE_SIZE - 8,
+                           (long)(uintptr_t)stack + (long)GONE_SIZE,
+                           (long)(uintptr_t)&words,
+                           (long)(uintptr_t)&wrong,
+                           (long)(uintptr_t)churn_there + 1 };
+
+    check(stack != MAP_FAILED && munmap(stack + GONE_SIZE / 2, GONE_SIZE / 2) == 0, "mmap");
+    for (size_t i = 0; i < sizeof words / sizeof *words * 3; i++) {
+        long *bottom = (long *)(void *)(stack + GONE_SIZE / 2) - 1;
+
+        *bottom = words[i / 3];
+        enter_stack(bottom, runs[i % 3], words[i / 3]);
+        enter_stack(bottom, runs[i % 3], words[(i / 3 + 5) % (sizeof words / sizeof *words)]);
+    }
+    (void)munmap(stack, GONE_SIZE / 2);
+    return argument;
+}
+
+static void do_by_hand(void)
+{
+    struct sigaction action = { .sa_handler = on_signal };
+    stack_t stack = { .ss_sp = malloc(65536), .ss_size = 65536 };
+
+    check(sigaction(SIGUSR1, &action, NULL) == 0, "sigaction");
+    (void)run_by_hand(NULL);
+    run_thread(run_by_hand, NULL, 65536);
+    action.sa_flags = SA_ONSTACK;
+    check(sigaction(SIGUSR1, &action, NULL) == 0 && sigaltstack(&stack, NULL) == 0, "sigaltstack");
+    (void)run_by_hand(NULL);
+}
+
+/* Handlers that leave for another stack, and come back.  */
+static void switch_away(int number)
+{
+    (void)number;
+    churn(10);
+    (void)swapcontext(&inside, &outside);
+    churn(10);
+}
+
+static void raise_there(void)
+{
+    (void)raise(SIGUSR1);
+    churn(10);
+}
+
+static void do_switching_handlers(void)
+{
+    struct sigaction action = { .sa_handler = switch_away };
+    char *room = mmap(NULL, GONE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack_t stack = { .ss_sp = room, .ss_size = GONE_SIZE / 2 };
+
+    check(room != MAP_FAILED && sigaltstack(&stack, NULL) == 0, "sigaltstack");
+    for (int i = 0; i < 20; i++) {
+        action.sa_flags = i % 2 ? SA_ONSTACK : 0;
+        check(sigaction(SIGUSR1, &action, NULL) == 0, "sigaction");
+        gone_stack = room + GONE_SIZE / 2;
+        run_there(raise_there, GONE_SIZE / 2);
+        churn(10);
+        check(swapcontext(&outside, &inside) == 0, "swapcontext");
+    }
+    stack.ss_flags = SS_DISABLE;
+    check(sigaltstack(&stack, NULL) == 0 && munmap(room, GONE_SIZE) == 0, "munmap");
+    churn(10);
+}
+
 #else
 
 static void do_jit(void)
@@ -349,6 +542,15 @@ static void do_wrong_tables(void)
 {
 }
 static void do_gone_stacks(void)
+{
+}
+static void do_side_by_side(void)
+{
+}
+static void do_by_hand(void)
+{
+}
+static void do_switching_handlers(void)
 {
 }
 
@@ -556,6 +758,9 @@ static const struct {
     { "jit", do_jit },
     { "wrong-tables", do_wrong_tables },
     { "gone-stacks", do_gone_stacks },
+    { "side-by-side", do_side_by_side },
+    { "by-hand", do_by_hand },
+    { "switching-handlers", do_switching_handlers },
     { "processes", do_processes },
     { "no-descriptors", do_no_descriptors },
     { "taken-descriptors", do_taken_descriptors },

@@ -17,7 +17,7 @@ says() { # says TEXT: the message on stderr
 
 "${CC:-cc}" -D_GNU_SOURCE -O1 -g -pthread -o heapodd "$ROOT/testdata/capture/heapodd.c"
 
-for what in attributes small-stack destructors cancel coroutines handlers jit wrong-tables gone-stacks processes no-descriptors taken-descriptors \
+for what in attributes small-stack destructors cancel coroutines handlers jit wrong-tables gone-stacks side-by-side by-hand switching-handlers processes no-descriptors taken-descriptors \
     little-memory root calls strict filter; do
     timeout 60 ./heapodd $what >out || fail "$what alone: $(cat out)"
     for unwind in cfi fp; do

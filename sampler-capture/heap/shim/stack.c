@@ -22,7 +22,7 @@ static uintptr_t page_of(uintptr_t address)
 
 /* The kernel reads the new set before it looks at what is to be done with it, and that is
  * nothing.  */
-static bool is_readable(uintptr_t address)
+static bool is_readable_page(uintptr_t address)
 {
     return syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) == 0 || errno != EFAULT;
 }
@@ -33,7 +33,7 @@ static bool is_one(struct shim_stack_pages *pages, uintptr_t low, uintptr_t high
     if (low > high || high - low > MAX_OWN || pages->failures == MAX_FAILURES)
         return false;
     for (uintptr_t page = page_of(low) + PAGE; page <= page_of(high); page += PAGE) {
-        if (!is_readable(page)) {
+        if (!is_readable_page(page)) {
             pages->failures++;
             return false;
         }
@@ -66,24 +66,32 @@ static bool is_own(struct shim_stack_pages *pages, uintptr_t frame)
     return true;
 }
 
-void shim_stack_begin(uintptr_t frame)
+void shim_stack_begin(uintptr_t frame, bool is_readable)
 {
     struct shim_stack_pages *pages = &shim_stack_pages;
 
     pages->low = page_of(frame);
-    pages->high = is_own(pages, frame) ? pages->own_high : pages->low + PAGE;
+    pages->tried_low = pages->low;
+    pages->tried_high = pages->low + (is_readable ? PAGE : 0);
+    pages->is_own = is_own(pages, frame);
 }
 
-bool shim_stack_try(uintptr_t end)
+bool shim_stack_try(uintptr_t address, uintptr_t end)
 {
     struct shim_stack_pages *pages = &shim_stack_pages;
 
-    if (pages->high == pages->own_high || end - pages->high > MAX_FRAME)
+    if (address < pages->low || end > (pages->is_own ? pages->own_high : UINTPTR_MAX - PAGE))
         return false;
-    while (pages->high < end) {
-        if (!is_readable(pages->high))
+    if (pages->is_own) {
+        if (address < pages->tried_low || address > pages->tried_high)
+            pages->tried_low = pages->tried_high = page_of(address);
+    } else if (end > pages->tried_high && end - pages->tried_high > MAX_FRAME) {
+        return false;
+    }
+    while (pages->tried_high < end) {
+        if (!is_readable_page(pages->tried_high))
             return false;
-        pages->high += PAGE;
+        pages->tried_high += PAGE;
     }
     return true;
 }

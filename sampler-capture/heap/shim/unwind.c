@@ -1,8 +1,8 @@
 /* unwind.c - who called the allocator.
  *
- * By unwind tables, read by ourselves where they are simple (cfi.h), else by an unwinder.
- * The unwinder is the compiler's, linked into the shim: a private copy shares no lock with the
- * program's, which may hold one of its own while it allocates, and nothing needs to be loaded.  */
+ * By unwind tables that we read ourselves (cfi.h); where we do not, by the compiler's unwinder,
+ * linked into the shim: a private copy shares no lock with the program's, which may hold one of its
+ * own while it allocates, and nothing needs to be loaded.  */
 #include "sampler-capture/heap/shim/cfi.h"
 #include "sampler-capture/heap/shim/shim.h"
 #include "sampler-capture/heap/shim/stack.h"
@@ -57,7 +57,7 @@ static uintptr_t skip_library(uintptr_t frame)
  * what was read before: code without frame pointers leaves anything in the register.  */
 static void follow_frames(struct cfi_walk *walk, uintptr_t frame)
 {
-    shim_stack_begin(frame);
+    shim_stack_begin(frame, true);
     frame = skip_library(frame);
     while (frame % sizeof(uintptr_t) == 0 && shim_stack_has(frame, 2 * sizeof(uintptr_t))) {
         // NOLINTNEXTLINE(performance-no-int-to-ptr)
