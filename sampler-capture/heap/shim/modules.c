@@ -22,7 +22,6 @@
 
 #define MAX_MODULES  4096
 #define MAX_SEGMENTS 4 /* executable ones; linkers make one or two */
-#define LEAST_PAGE   4096
 #define SEEN         1024
 #define SEEN_TRIES   8
 #define ATTEMPTS     100 /* at module_lock */
@@ -172,28 +171,15 @@ static void find_build_id(struct loaded *module, const struct dl_phdr_info *info
                           const ElfW(Phdr) * header)
 {
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    const uint8_t *next = (const uint8_t *)(info->dlpi_addr + header->p_vaddr);
-    size_t left = header->p_filesz, align = header->p_align == 8 ? 8 : 4;
+    const uint8_t *notes = (const uint8_t *)(info->dlpi_addr + header->p_vaddr);
+    size_t length;
+    const uint8_t *id = shim_find_build_id(notes, header->p_filesz, header->p_align == 8 ? 8 : 4,
+                                           &length);
 
-    while (left >= sizeof(ElfW(Nhdr))) {
-        ElfW(Nhdr) note;
-        size_t name, descriptor;
-
-        memcpy(&note, next, sizeof note);
-        name = sizeof note + (((size_t)note.n_namesz + align - 1) & -align);
-        descriptor = ((size_t)note.n_descsz + align - 1) & -align;
-        if (name > left || descriptor > left - name)
-            return;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-            memcmp(next + sizeof note, "GNU", 4) == 0) {
-            module->build_id_length = note.n_descsz < FIDL_MAX_BUILD_ID ? note.n_descsz
-                                                                        : FIDL_MAX_BUILD_ID;
-            memcpy(module->build_id, next + name, module->build_id_length);
-            return;
-        }
-        next += name + descriptor;
-        left -= name + descriptor;
-    }
+    if (!id)
+        return;
+    module->build_id_length = length < FIDL_MAX_BUILD_ID ? (uint32_t)length : FIDL_MAX_BUILD_ID;
+    memcpy(module->build_id, id, module->build_id_length);
 }
 
 static bool overlap(const struct loaded *a, const struct loaded *b)
@@ -371,24 +357,16 @@ bool shim_modules_know(const uint64_t *frames, size_t count)
     return each_object(frames, count, is_seen);
 }
 
-/* The headers of an object begin the first segment that is loaded, as linkers lay it out.  */
 static bool read_mapped(const struct dl_find_object *object)
 {
     struct dl_phdr_info info = { .dlpi_addr = object->dlfo_link_map->l_addr,
                                  .dlpi_name = object->dlfo_link_map->l_name };
-    const char *start = object->dlfo_map_start;
-    size_t size = (size_t)((const char *)object->dlfo_map_end - start);
-    ElfW(Ehdr) header;
+    size_t count;
 
-    if (size < sizeof header)
+    info.dlpi_phdr = shim_object_headers(object, &count);
+    if (!info.dlpi_phdr)
         return false;
-    memcpy(&header, start, sizeof header);
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
-        header.e_phoff > LEAST_PAGE ||
-        header.e_phnum > (LEAST_PAGE - header.e_phoff) / sizeof(ElfW(Phdr)))
-        return false;
-    info.dlpi_phdr = (const ElfW(Phdr) *)(const void *)(start + header.e_phoff);
-    info.dlpi_phnum = header.e_phnum;
+    info.dlpi_phnum = (ElfW(Half))count;
     read_object(&info);
     return true;
 }
