@@ -5,23 +5,29 @@
 #include <string.h>
 
 #define FIRST_SLOTS 64u
+#define FIRST_ITEMS 16u
 #define MOST_ITEMS  (UINT32_MAX - 1)
 
-bool store_grow(void **items, size_t *capacity, size_t count, size_t size)
+bool store_reserve(void **items, size_t *capacity, size_t count, size_t size)
 {
-    size_t more = *capacity + *capacity / 2 + 16;
+    size_t more = count + count / 2;
     void *bigger;
 
-    if (count < *capacity)
+    if (count <= *capacity)
         return true;
-    if (count >= MOST_ITEMS)
-        return false;
     bigger = reallocarray(*items, more, size);
     if (!bigger)
         return false;
     *items = bigger;
     *capacity = more;
     return true;
+}
+
+bool store_grow(void **items, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    return count < MOST_ITEMS && store_reserve(items, capacity, count + FIRST_ITEMS, size);
 }
 
 /* ---- Slots ---- */

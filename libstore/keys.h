@@ -50,6 +50,9 @@ void store_texts_release(struct store_texts *texts);
 /* Room for one more item of size bytes; false when memory is short, or after 2^32 - 2 items.  */
 bool store_grow(void **items, size_t *capacity, size_t count, size_t size);
 
+/* Room for count items of size bytes; false when memory is short.  */
+bool store_reserve(void **items, size_t *capacity, size_t count, size_t size);
+
 static inline uint64_t store_hash(uint64_t a, uint64_t b)
 {
     unsigned __int128 product = (unsigned __int128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) *

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "libstore/internal.h"
-#include "tests/support/allocation.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"
 
@@ -437,6 +436,19 @@ END_TEST
 /* ---- Memory ---- */
 
 /* Each allocation fails once; then there is a status, and the store is as it was or complete.  */
+struct trace {
+    const struct fxt_record *records;
+    size_t count;
+};
+
+static enum store_status import_trace(struct store *store, const void *context,
+                                      struct store_error *error)
+{
+    const struct trace *trace = context;
+
+    return import(store, "bytes", trace->records, trace->count, error);
+}
+
 START_TEST(survives_every_failed_allocation)
 {
     struct fxt_arg args[] = { u64_arg("period_ns", 7), string_arg("command", "app"),
@@ -452,26 +464,11 @@ START_TEST(survives_every_failed_allocation)
         complete_record(5, 9, 1, 1, "outer"),
         event_record(FXT_EVENT_COUNTER, "c", "counter", args + 2, 1),
     };
+    const struct trace trace = { records, COUNT_OF(records) };
     struct store *store = new_store(NULL);
-    unsigned long failures = 0;
 
     import_well(store, "before", sample(), 1);
-    for (unsigned long n = 1;; n++) {
-        struct store_error error = { .status = STORE_OK };
-        enum store_status status;
-
-        allocation_fail_at(n);
-        status = import(store, "bytes", records, COUNT_OF(records), &error);
-        allocation_fail_at(0);
-        if (status == STORE_OK)
-            break;
-        ck_assert_msg(status == STORE_NO_MEMORY, "allocation %lu: status %d, %s", n, (int)status,
-                      error.message);
-        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM capture"), 1);
-        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM cpu_sample"), 1);
-        failures++;
-    }
-    ck_assert_uint_gt(failures, 50);
+    ck_assert_uint_gt(fail_every_allocation(store, "cpu_sample", import_trace, &trace), 50);
     ck_assert_int_eq(row_number(store, "SELECT count(*) FROM cpu_sample"), 3);
     store_close(store);
 }

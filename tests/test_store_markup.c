@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "libstore/internal.h"
-#include "tests/support/allocation.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"
 
@@ -230,32 +229,22 @@ START_TEST(stops_when_interrupted)
 }
 END_TEST
 
+static enum store_status import_log(struct store *store, const void *log, struct store_error *error)
+{
+    struct store_profile_result result;
+
+    return import(store, log, &result, error);
+}
+
 START_TEST(survives_every_failing_allocation)
 {
     static const char log[] = MODULES
         "{{{bt:0:0x1010:pc}}}\n{{{bt:1:0x5020:ra}}}\n{{{bt:3:0x1:ra}}}\n"
         "[1.0][1][2] {{{bt:0:0x1}}}\n{{{malformed}}}{{{bt:x}}}\n";
     struct store *store = new_store(NULL);
-    unsigned long failures = 0;
 
     import_well(store, "{{{bt:0:0x1010:pc}}}\n");
-    for (unsigned long n = 1;; n++) {
-        struct store_error error = { .status = STORE_OK };
-        struct store_profile_result result;
-        enum store_status status;
-
-        allocation_fail_at(n);
-        status = import(store, log, &result, &error);
-        allocation_fail_at(0);
-        if (status == STORE_OK)
-            break;
-        ck_assert_msg(status == STORE_NO_MEMORY, "allocation %lu: status %d, %s", n, (int)status,
-                      error.message);
-        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM capture"), 1);
-        ck_assert_int_eq(row_number(store, "SELECT count(*) FROM profile_sample"), 1);
-        failures++;
-    }
-    ck_assert_uint_gt(failures, 40);
+    ck_assert_uint_gt(fail_every_allocation(store, "profile_sample", import_log, log), 40);
     ck_assert_int_eq(row_number(store, "SELECT count(*) FROM profile_sample"), 3);
     store_close(store);
 }

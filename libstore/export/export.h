@@ -112,9 +112,10 @@ bool export_step(struct export *export, sqlite3_stmt *statement, enum store_stat
 enum store_status export_number(struct export *export, const char *sql, int64_t first,
                                 int64_t second, int64_t fallback, int64_t *out);
 
-/* A copy of a column, for free(); NULL for a column that is NULL.  */
+/* A copy of a column, for export_free_text(); NULL for a column that is NULL.  */
 enum store_status export_copy_text(struct export *export, sqlite3_stmt *row, int column,
                                    const char **out);
+void export_free_text(const char *text); /* accepts NULL */
 enum store_status export_corrupt(struct export *export, const char *what);
 
 /* Now and then, by rows: STORE_OK or STORE_STOPPED.  */

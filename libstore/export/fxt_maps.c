@@ -166,21 +166,13 @@ enum store_status fx_load_maps(struct fx *fx)
     return status;
 }
 
-static void free_text(const char *text)
-{
-    char *owned;
-
-    memcpy(&owned, &text, sizeof owned);
-    free(owned);
-}
-
 void fx_release_maps(struct fx *fx)
 {
     struct fx_maps *maps = &fx->maps;
 
     for (size_t i = 1; maps->modules && i <= maps->module_count; i++) {
-        free_text(maps->modules[i].name);
-        free_text(maps->modules[i].build_id);
+        export_free_text(maps->modules[i].name);
+        export_free_text(maps->modules[i].build_id);
     }
     for (size_t i = 0; maps->spaces && i <= fx->export->process_count; i++)
         sqlite3_free(maps->spaces[i].segments);

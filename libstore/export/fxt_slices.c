@@ -85,20 +85,12 @@ enum store_status fx_load_tracks(struct fx *fx)
     return status;
 }
 
-static void free_text(const char *text)
-{
-    char *owned;
-
-    memcpy(&owned, &text, sizeof owned);
-    free(owned);
-}
-
 void fx_release_tracks(struct fx *fx)
 {
     for (size_t i = 0; i < fx->track_count; i++) {
         sqlite3_free(fx->tracks[i].open);
-        free_text(fx->tracks[i].name);
-        free_text(fx->tracks[i].category);
+        export_free_text(fx->tracks[i].name);
+        export_free_text(fx->tracks[i].category);
     }
     sqlite3_free(fx->tracks);
     sqlite3_free(fx->due);

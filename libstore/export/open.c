@@ -150,6 +150,14 @@ enum store_status export_copy_text(struct export *export, sqlite3_stmt *row, int
     return STORE_OK;
 }
 
+void export_free_text(const char *text)
+{
+    char *owned; /* const is for readers */
+
+    memcpy(&owned, &text, sizeof owned);
+    free(owned);
+}
+
 static bool keeps_process(const struct export *export, const struct export_process *process)
 {
     const struct store_filter *filter = &export->filter;
@@ -385,21 +393,12 @@ enum store_status export_begin(struct export *export, struct store *store,
     return status == STORE_OK ? load_stacks(export) : status;
 }
 
-/* Names are const for readers; they are ours to free.  */
-static void free_name(const char *name)
-{
-    char *owned;
-
-    memcpy(&owned, &name, sizeof owned);
-    free(owned);
-}
-
 static void release(struct export *export)
 {
     for (size_t i = 1; export->processes && i <= export->process_count; i++)
-        free_name(export->processes[i].name);
+        export_free_text(export->processes[i].name);
     for (size_t i = 1; export->threads && i <= export->thread_count; i++)
-        free_name(export->threads[i].name);
+        export_free_text(export->threads[i].name);
     for (size_t i = 0; export->cached && i < EXPORT_CACHE; i++)
         free(export->cached[i].text.bytes);
     if (export->has_hide)

@@ -64,17 +64,7 @@ bool out_each(struct out *work, const char *sql, bool (*take)(void *context, sql
 
 bool out_reserve(struct out *work, void **items, size_t *capacity, size_t count, size_t size)
 {
-    void *bigger;
-
-    if (count <= *capacity)
-        return true;
-    count += count / 2;
-    bigger = reallocarray(*items, count, size);
-    if (!bigger)
-        return out_no_memory(work);
-    *items = bigger;
-    *capacity = count;
-    return true;
+    return store_reserve(items, capacity, count, size) || out_no_memory(work);
 }
 
 bool out_bytes(struct out *work, sqlite3_stmt *row, int column, uint32_t *out)

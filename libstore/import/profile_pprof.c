@@ -61,17 +61,7 @@ static enum profile_status told(bool ok)
 static bool reserve(struct reading *reading, void **items, size_t *capacity, size_t count,
                     size_t size)
 {
-    void *bigger;
-
-    if (count <= *capacity)
-        return true;
-    count += count / 2;
-    bigger = reallocarray(*items, count, size);
-    if (!bigger)
-        return out_of_memory(reading);
-    *items = bigger;
-    *capacity = count;
-    return true;
+    return store_reserve(items, capacity, count, size) || out_of_memory(reading);
 }
 
 /* ---- Texts ---- */

@@ -5,19 +5,11 @@ set -eu
 . "$ROOT/tests/cli/fail.sh"
 
 cd "$WORK"
-HOME=$WORK
-export HOME
-unset XDG_CACHE_HOME DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
-cat >program.c <<'EOF'
-static inline __attribute__((always_inline)) int inner(int x) { return x * x; }
-__attribute__((noinline)) int outer(int x) { return inner(x) + 1; }
-int main(int argc, char **argv) { (void)argv; return outer(argc); }
-EOF
-gcc -O1 -g -Wl,--build-id=sha1 -o full program.c
-strip -o bare full
+. "$ROOT/tests/cli/inlined.sh"
 id=$(readelf -n full | sed -n 's/.*Build ID: //p')
-rest=${id#??}
 outer=$(nm full | awk '$3 == "outer" { print $1 }')
+strip -o bare full
+rest=${id#??}
 python3 "$ROOT/tests/tools/one_sample.py" "$WORK/bare" "$id" "$outer" >trace.fxt
 python3 "$ROOT/tests/tools/one_sample.py" /nowhere/bare "$id" "$outer" >moved.fxt
 

@@ -125,34 +125,16 @@ fxtq --format table empty.fxtq "WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SEL
 
 # ---- Narrow terminals ----
 
-python3 - "$PWD/empty.fxtq" <<'EOF' || fail "a narrow terminal"
-import fcntl, os, pty, struct, sys, termios, unicodedata
-def run(columns, sql, *options):
-    pid, fd = pty.fork()
-    if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        os.environ["LC_ALL"] = "C.UTF-8"
-        os.execvp("fxtq", ["fxtq", *options, sys.argv[1], sql])
-    out = b""
-    while True:
-        try:
-            part = os.read(fd, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        out += part
-    os.waitpid(pid, 0)
-    return out.decode().replace("\r\n", "\n")
-width = lambda line: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+PYTHONPATH=$ROOT/tests/tools python3 - <<'EOF' || fail "a narrow terminal"
+from terminal import run, width
 long = "SELECT 123456789 AS number, 'begin-' || replace(hex(zeroblob(50)), '0', 'm') || '-end' AS name, '日本日本日本日本日本日本日本日本日本日本' AS wide"
 for columns in (200, 80, 60, 45):
-    lines = run(columns, long).splitlines()
+    lines = run(columns, "fxtq", "empty.fxtq", long).splitlines()
     assert lines[0].startswith("┌"), lines
     assert all(width(l) == width(lines[0]) <= columns for l in lines), (columns, lines)
     assert "123456789" in lines[3], lines
     if columns < 100:
         assert "…" in lines[3] and "begin" in lines[3] and "-end" in lines[3], lines
-plain = run(80, "SELECT char(27) || '[31m' || char(155) || 'x' AS a", "--format", "csv")
+plain = run(80, "fxtq", "--format", "csv", "empty.fxtq", "SELECT char(27) || '[31m' || char(155) || 'x' AS a")
 assert "\x1b" not in plain and "\x9b" not in plain, repr(plain)
 EOF

@@ -59,25 +59,10 @@ fxtq report tree --min 10 drawn.fxtq | sed -n '3p' | grep -Eq '%  +[0-9.]+[mun]?
 fxtq report timeline --bins 20 run.fxtq >out
 tail -n 1 out | grep -Eq '^\+0ns to \+[0-9.]+m?s, each column [0-9.]+m?s, █ up to [0-9]+ samples$' || fail "timeline: $(cat out)"
 head -n 1 out | grep -Eq '^[ ▁▂▃▄▅▆▇█]{20}│ ' || LC_ALL=C.UTF-8 head -n 1 out | LC_ALL=C.UTF-8 grep -Eq '│ ' || fail "timeline: $(cat out)"
-python3 - <<'EOF' || fail "a narrow terminal"
-import fcntl, os, pty, re, struct, termios, unicodedata
-def run(columns, *arguments):
-    pid, fd = pty.fork()
-    if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        os.execvp("fxtq", ["fxtq", "report", *arguments])
-    out = b""
-    while True:
-        try:
-            part = os.read(fd, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        out += part
-    os.waitpid(pid, 0)
-    return out.decode().replace("\r\n", "\n").splitlines()
-width = lambda line: sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+PYTHONPATH=$ROOT/tests/tools python3 - <<'EOF' || fail "a narrow terminal"
+import re
+from terminal import run as run_on_terminal, width
+run = lambda columns, *arguments: run_on_terminal(columns, "fxtq", "report", *arguments).splitlines()
 for columns in (60, 80, 120):
     for report in (["top"], ["top", "--by", "line"], ["top", "--by", "thread"], ["tree", "--min", "1"], ["callers", "memcpy"], ["callees", "memcpy"], ["heap"],
                    ["heap", "--by", "function"], ["threads"], ["cpu"], ["cpu", "--by", "thread"], ["cpu", "--by", "wait"], ["slices"], ["timeline"],

@@ -4,18 +4,10 @@ set -eu
 . "$ROOT/tests/cli/common.sh"
 
 cd "$WORK"
-HOME=$WORK
-export HOME
-unset XDG_CACHE_HOME DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
-cat >program.c <<'EOF'
-static inline __attribute__((always_inline)) int inner(int x) { return x * x; }
-__attribute__((noinline)) int outer(int x) { return inner(x) + 1; }
-int main(int argc, char **argv) { (void)argv; return outer(argc); }
-EOF
-gcc -O1 -g -Wl,--build-id=sha1 -o full program.c
-strip -g -o named full
+. "$ROOT/tests/cli/inlined.sh"
 id=$(readelf -n full | sed -n 's/.*Build ID: //p')
 outer=$(nm full | awk '$3 == "outer" { print $1 }')
+strip -g -o named full
 python3 "$ROOT/tests/tools/one_sample.py" /nowhere/program "$id" "$outer" >trace.fxt
 fxtq import -q trace.fxt -o run.fxtq
 

@@ -5,7 +5,6 @@ set -u
 
 . "$ROOT/tests/cli/fail.sh"
 
-export PYTHONDONTWRITEBYTECODE=1
 store=$WORK/store.fxtq
 PYTHONPATH=tests python3 testdata/perfettosql/scenario.py >"$WORK/trace.fxt" || fail 'no trace'
 fxtq import "$WORK/trace.fxt" -o "$store" >"$WORK/log" 2>&1 || fail "$(cat "$WORK/log")"

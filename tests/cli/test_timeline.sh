@@ -4,7 +4,6 @@ set -u
 
 . "$ROOT/tests/cli/fail.sh"
 
-export PYTHONDONTWRITEBYTECODE=1
 
 check() { # check TRACE
     rm -f "$WORK/store.fxtq"

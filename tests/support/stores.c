@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "libstore/internal.h"
+#include "tests/support/allocation.h"
 #include "tests/support/describe.h"
 
 void enter_folder(void)
@@ -62,6 +63,33 @@ enum store_status import_bytes(struct store *store, enum store_profile_format fo
     status = store_import_profile(store, &options, input, format, result, error);
     fxt_input_close(input);
     return status;
+}
+
+static void has_one_row(struct store *store, const char *table)
+{
+    char *sql = sqlite3_mprintf("SELECT count(*) FROM %s", table);
+
+    ck_assert_int_eq(row_number(store, sql), 1);
+    sqlite3_free(sql);
+}
+
+unsigned long fail_every_allocation(struct store *store, const char *table, import_fn import,
+                                    const void *context)
+{
+    for (unsigned long n = 1;; n++) {
+        struct store_error error = { .status = STORE_OK };
+        enum store_status status;
+
+        allocation_fail_at(n);
+        status = import(store, context, &error);
+        allocation_fail_at(0);
+        if (status == STORE_OK)
+            return n - 1;
+        ck_assert_msg(status == STORE_NO_MEMORY, "allocation %lu: status %d, %s", n, (int)status,
+                      error.message);
+        has_one_row(store, "capture");
+        has_one_row(store, table);
+    }
 }
 
 int64_t row_number(struct store *store, const char *sql)

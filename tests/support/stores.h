@@ -21,6 +21,14 @@ enum store_status import_bytes(struct store *store, enum store_profile_format fo
                                const void *bytes, size_t length,
                                struct store_profile_result *result, struct store_error *error);
 
+/* Let import, which has no assertions inside, meet one failing allocation after the other until
+ * there is none left to fail.  Each time it says STORE_NO_MEMORY, and capture and table have the
+ * one row that they had.  Returns how often.  */
+typedef enum store_status (*import_fn)(struct store *store, const void *context,
+                                       struct store_error *error);
+unsigned long fail_every_allocation(struct store *store, const char *table, import_fn import,
+                                    const void *context);
+
 /* The first column of the first row.  */
 int64_t row_number(struct store *store, const char *sql);
 

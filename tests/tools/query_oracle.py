@@ -11,6 +11,9 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 
+import checks
+from checks import check
+
 fxtq, path = sys.argv[1:3]
 extension = sys.argv[3] if len(sys.argv) > 3 else None
 db = sqlite3.connect(path)
@@ -25,7 +28,6 @@ for f, function, file, line in rows("SELECT frame_id, function, file, line FROM 
 site = {i: (p, f) for i, p, f in rows("SELECT id, parent_id, frame_id FROM callsite")}
 thread = {i: (u, koid & 0xFFFFFFFF, name) for i, u, koid, name in rows("SELECT id, upid, koid, name FROM thread")}
 process = {i: (c, koid & 0xFFFFFFFF, name) for i, c, koid, name in rows("SELECT id, capture_id, koid, name FROM process")}
-failures = 0
 
 
 def ask(sql):
@@ -37,17 +39,6 @@ def ask(sql):
     if done.returncode:
         raise SystemExit("FAIL: %s\n%s" % (sql, done.stderr))
     return [tuple(row.values()) for row in json.loads(done.stdout or "[]")]
-
-
-def check(what, got, want):
-    global failures
-    if got != want:
-        failures += 1
-        print("FAIL: %s: %d rows, not %d" % (what, len(got), len(want)))
-        for g, w in list(zip(got, want)):
-            if g != w:
-                print("   got ", g, "\n   want", w)
-                break
 
 
 def bracket(m):
@@ -300,5 +291,5 @@ for pattern in ("decode", "main", "memcpy", "nothing at all"):
             # A function matches by its name or its file: equal names are one node, whatever matched.
             sums_equal("%s %s %s" % (table, pattern, filters), got, [(len(p), p[-1] if p else "all", v) for p, v in want.items()])
 
-print("%s: %d failures" % ("sqlite3 with libfxtsql" if extension else "fxtq", failures))
-sys.exit(1 if failures else 0)
+print("%s: %d failures" % ("sqlite3 with libfxtsql" if extension else "fxtq", checks.failures))
+sys.exit(1 if checks.failures else 0)

@@ -11,11 +11,13 @@ import subprocess
 import sys
 from collections import defaultdict
 
+import checks
+from checks import check
+
 fxtq, path = sys.argv[1:3]
 extension = os.environ["O"] + "/lib/libfxtsql"
 db = sqlite3.connect(path)
 rows = lambda sql: db.execute(sql).fetchall()
-failures = 0
 
 
 def run(*command):
@@ -33,17 +35,6 @@ def plain(rows_):
     """JSON has 64-bit numbers as strings; sums of reals depend on their order."""
     return [{k: None if v is None else round(float(v), 2) if isinstance(v, (int, float)) or re.fullmatch(r"-?[0-9]+", v) else v for k, v in r.items()}
             for r in rows_]
-
-
-def check(what, got, want):
-    global failures
-    if got != want:
-        failures += 1
-        print("FAIL: %s: %d rows, not %d" % (what, len(got), len(want)))
-        for g, w in list(zip(got, want)):
-            if g != w:
-                print("   got ", g, "\n   want", w)
-                break
 
 
 start, end = rows("SELECT min(start_ts), max(end_ts) FROM capture WHERE id = 1")[0]
@@ -196,5 +187,5 @@ got = report("timeline", "--by", "process", "--bins", "50", "--capture", "1", "-
 check("timeline", sorted((r["lane"], r["bin"], r["samples"]) for r in got), sorted((lane, b, n) for (lane, b), n in bins.items()))
 check("damage", [(r["severity"], r["kind"], r["count"]) for r in report("damage")],
       [("lost", "ring", 12), ("damage", "truncated_tail", 1), ("notice", "stray_ends", 3)])
-print("%d reports compared with their SQL, %d refused, %d failures" % (asked, refused, failures))
-sys.exit(1 if failures else 0)
+print("%d reports compared with their SQL, %d refused, %d failures" % (asked, refused, checks.failures))
+sys.exit(1 if checks.failures else 0)
