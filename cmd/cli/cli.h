@@ -59,6 +59,7 @@ struct cli_option {
     const char *help;     /* a phrase; it is broken into lines where it is printed */
     enum cli_value value;
     const char *const *choices; /* NULL at the end.  CLI_TEXT: others are refused */
+    bool optional; /* the argument may be missing: it stands behind "=", never in the next word */
 };
 
 /* Tables that several commands have begin their keys here, far from those of any command.  */
@@ -105,6 +106,9 @@ const struct cli_option *cli_command_option(const struct cli_command *command, s
 
 /* Whether the row's letter is its own: no row above has it.  */
 bool cli_option_has_letter(const struct cli_command *command, const struct cli_option *option);
+
+/* Whether the word behind it is its argument.  */
+bool cli_option_takes_word(const struct cli_option *option);
 
 /* "cut" for "fxtcat cut".  */
 const char *cli_command_word(const struct cli_command *command);

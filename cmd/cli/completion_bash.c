@@ -243,7 +243,7 @@ static void print_takes(const struct cli_command *command)
 
     printf("    takes) [[ $2 == @(");
     for (size_t i = 0; (option = cli_any_option(command, i)) != NULL; i++) {
-        if (!option->argument)
+        if (!cli_option_takes_word(option))
             continue;
         if (option->name)
             printf("%s--%s", between, option->name);
@@ -311,7 +311,8 @@ static void print_options(const struct cli_command *command)
     printf("    options)\n        _fxt_words");
     for (size_t i = 0; (option = cli_any_option(command, i)) != NULL; i++)
         if (option->name)
-            printf(" \\\n            --%s%s", option->name, option->argument ? "=" : "");
+            printf(" \\\n            --%s%s", option->name,
+                   cli_option_takes_word(option) ? "=" : "");
         else
             printf(" \\\n            -%c", option->letter);
     printf("\n        ;;\n");

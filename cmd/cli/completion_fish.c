@@ -165,7 +165,7 @@ static void print_takes(const struct cli_command *command)
     const struct cli_option *option;
 
     for (size_t i = 0; (option = cli_any_option(command, i)) != NULL; i++) {
-        if (!option->argument)
+        if (!cli_option_takes_word(option))
             continue;
         if (option->name)
             printf(" \\\n    '%s --%s'", word_of(command), option->name);
@@ -242,11 +242,11 @@ static void print_option(const struct cli_command *program, const struct cli_com
         printf(" -l %s", option->name);
     if (option->choices)
         print_choices(option);
-    else if (option->value == CLI_FILE)
+    else if (option->value == CLI_FILE && !option->optional)
         printf(" -r -F");
-    else if (completer_of(option->value))
+    else if (completer_of(option->value) && !option->optional)
         printf(" -x -k -a '%s'", completer_of(option->value));
-    else if (option->argument)
+    else if (cli_option_takes_word(option))
         printf(" -x");
     printf(" -d '");
     print_text(cli_phrase(option->help));
@@ -292,9 +292,9 @@ static void print_command_line(const struct cli_command *program, const struct c
     print_start(program, command, "command");
     printf(" -x -a '(__fxt_command");
     for (size_t i = 0; (option = cli_any_option(command, i)) != NULL; i++) {
-        if (option->argument && option->name)
+        if (cli_option_takes_word(option) && option->name)
             printf(" --%s", option->name);
-        if (option->argument && cli_option_has_letter(command, option))
+        if (cli_option_takes_word(option) && cli_option_has_letter(command, option))
             printf(" -%c", option->letter);
     }
     printf(")'\n");

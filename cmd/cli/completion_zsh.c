@@ -109,12 +109,14 @@ static void print_value(const struct cli_option *option)
 /* ---- Options ---- */
 
 /* '(-q --quiet)'{-q,--quiet}'[no summary]', or with an argument '*'{-o+,--output=}'[...]:FILE:',
- * since that may mean more when given twice.  */
+ * since that may mean more when given twice; '*'--folded=-'[...]::FILE:' if it may be missing.  */
 static void print_option(const struct cli_command *command, const struct cli_option *option)
 {
     bool letter = cli_option_has_letter(command, option) ||
                   (option == &cli_common_options[0] && option->letter);
     const char *more = option->argument ? "+" : "", *equals = option->argument ? "=" : "";
+
+    equals = option->optional ? "=-" : equals;
 
     printf("    ");
     if (option->argument)
@@ -129,6 +131,8 @@ static void print_option(const struct cli_command *command, const struct cli_opt
         printf("--%s%s'[", option->name, equals);
     print_text(cli_phrase(option->help));
     (void)putchar(']');
+    if (option->optional)
+        (void)putchar(':');
     if (option->argument)
         print_value(option);
     printf("' \\\n");

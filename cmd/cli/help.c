@@ -94,10 +94,10 @@ static void print_option(const struct cli_command *command, const struct cli_opt
 
     if (length < 0)
         return;
-    (void)snprintf(left + length, sizeof left - (size_t)length, "%s%s%s%s",
+    (void)snprintf(left + length, sizeof left - (size_t)length, "%s%s%s%s%s%s",
                    option->name ? "--" : "", option->name ? option->name : "",
-                   option->argument ? (option->name ? "=" : " ") : "",
-                   option->argument ? option->argument : "");
+                   option->optional ? "[" : "", option->argument ? (option->name ? "=" : " ") : "",
+                   option->argument ? option->argument : "", option->optional ? "]" : "");
     printf("%-*s", HELP_COLUMN, left);
     if (strlen(left) >= HELP_COLUMN)
         printf("\n%*s", HELP_COLUMN, "");

@@ -38,6 +38,11 @@ bool cli_option_has_letter(const struct cli_command *command, const struct cli_o
     return false;
 }
 
+bool cli_option_takes_word(const struct cli_option *option)
+{
+    return option->argument && !option->optional;
+}
+
 /* The argument is there.  Its place among the choices, if there are any.  */
 static void check_choice(struct cli_parser *parser, const struct cli_option *option)
 {
@@ -66,6 +71,8 @@ static int long_option(struct cli_parser *parser, const char *text)
                 cli_usage_error("--%s takes no value", option->name);
             return option->key;
         }
+        if (option->optional && !equals)
+            return option->key;
         parser->value = equals ? equals + 1 : *parser->argv;
         if (!parser->value)
             cli_usage_error("--%s needs a value: --%s=%s", option->name, option->name,

@@ -294,6 +294,8 @@ typedef enum cli_exit (*diff_write_fn)(const struct diff_report *report, const c
 struct diff_output {
     diff_write_fn write;
     bool replaces_text; /* written to stdout in place of the text; its option takes none */
+    bool is_profile;    /* which could be an input */
+    bool binary;        /* nothing for a terminal */
 };
 
 /* The options of what is built (outputs.c; keys from DIFF_OUTPUT_KEYS on), and row by row what

@@ -1,10 +1,15 @@
 /* gate.c - read both sides, compare, write: what every command ends in.  */
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "cmd/fxtdiff/baseline.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/outputs.h"
+#include "cmd/fxtdiff/readers.h"
+#include "libprofile/codec/files.h"
 
 /* What can be read only once - standard input, what a shell's <(...) gives - is not read twice.  */
 static bool is_read_once(const char *path)
@@ -43,9 +48,45 @@ static const char *target_of(const struct diff_settings *settings, size_t output
     return diff_output_options[output].argument ? settings->outputs[output] : "-";
 }
 
+static bool is_trace(const unsigned char *start, size_t length)
+{
+    static const unsigned char magic[] = { 0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00 };
+
+    return length >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
+}
+
+/* Whether runs are in it.  A profile that such an output wrote is not kept: it is written anew.  */
+static bool is_kept(const char *path, bool profiles_too)
+{
+    unsigned char start[PROFILE_SNIFF_BYTES];
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, start, sizeof start);
+    size_t length = got > 0 ? (size_t)got : 0;
+
+    if (fd >= 0)
+        (void)close(fd);
+    return is_trace(start, length) || diff_is_store(start, length) ||
+           diff_is_baseline(start, length) ||
+           (profiles_too && length > 0 &&
+            (profile_is_pprof(start, length) || profile_is_folded(start, length)));
+}
+
+/* "--junit base.fxt -- new.fxt" means to compare the two.  */
+static void check_target(const struct diff_settings *settings, size_t output)
+{
+    const char *name = diff_output_options[output].name, *path = target_of(settings, output);
+    bool to_stdout = path && strcmp(path, "-") == 0;
+
+    if (to_stdout && diff_outputs[output].binary && isatty(STDOUT_FILENO))
+        cli_usage_error("--%s prints what is nothing for a terminal: give --%s=FILE", name, name);
+    if (path && !to_stdout && is_kept(path, !diff_outputs[output].is_profile))
+        cli_usage_error("--%s would overwrite %s, which holds runs", name, path);
+}
+
 void diff_check_outputs(const struct diff_settings *settings)
 {
-    for (size_t i = 0; diff_outputs[i].write; i++)
+    for (size_t i = 0; diff_outputs[i].write; i++) {
+        check_target(settings, i);
         for (size_t k = 0; k < i; k++) {
             const char *one = target_of(settings, k), *other = target_of(settings, i);
 
@@ -54,6 +95,7 @@ void diff_check_outputs(const struct diff_settings *settings)
                                 diff_output_options[i].name,
                                 strcmp(one, "-") == 0 ? "standard output" : one);
         }
+    }
 }
 
 /* What stands on standard output alone is for another program to read; annotations are lines among

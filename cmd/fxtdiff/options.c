@@ -139,7 +139,7 @@ bool diff_option(struct diff_settings *settings, int key, const struct cli_parse
         return false;
     given = key < DIFF_POLICY_KEYS ? &settings->outputs[key - DIFF_OUTPUT_KEYS]
                                    : &settings->policies[key - DIFF_POLICY_KEYS];
-    *given = parser->value ? parser->value : "";
+    *given = parser->value ? parser->value : "-";
     return true;
 }
 

@@ -15,15 +15,21 @@ const struct cli_option diff_output_options[] = {
     { KEY(GITHUB), 0, "github", NULL,
       "print annotations, and append the report to the step's summary ($GITHUB_STEP_SUMMARY)" },
     { KEY(FOLDED), 0, "folded", "FILE",
-      "write both sides as folded stacks, for a differential flame graph", CLI_FILE },
+      "print both sides as folded stacks, for a differential flame graph, or write them to FILE",
+      CLI_FILE, .optional = true },
     { KEY(PPROF), 0, "pprof", "FILE",
-      "write both sides as a profile that pprof shows as a difference", CLI_FILE },
+      "print both sides as a profile that pprof shows as a difference, or write it to FILE",
+      CLI_FILE, .optional = true },
     { 0 },
 };
 
 const struct diff_output diff_outputs[] = {
-    [JSON] = { diff_write_json, true },      [MARKDOWN] = { diff_write_markdown, true },
-    [JUNIT] = { diff_write_junit, false },   [SARIF] = { diff_write_sarif, false },
-    [GITHUB] = { diff_write_github, false }, [FOLDED] = { diff_write_folded, false },
-    [PPROF] = { diff_write_pprof, false },   [OUTPUTS] = { NULL, false },
+    [JSON] = { diff_write_json, .replaces_text = true },
+    [MARKDOWN] = { diff_write_markdown, .replaces_text = true },
+    [JUNIT] = { diff_write_junit },
+    [SARIF] = { diff_write_sarif },
+    [GITHUB] = { diff_write_github },
+    [FOLDED] = { diff_write_folded, .is_profile = true },
+    [PPROF] = { diff_write_pprof, .is_profile = true, .binary = true },
+    [OUTPUTS] = { NULL },
 };

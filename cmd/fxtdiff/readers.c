@@ -17,7 +17,7 @@ static bool is_folded(const unsigned char *start, size_t length)
     return profile_is_folded(start, length);
 }
 
-static bool is_store(const unsigned char *start, size_t length)
+bool diff_is_store(const unsigned char *start, size_t length)
 {
     static const char magic[16] = "SQLite format 3";
 
@@ -25,9 +25,7 @@ static bool is_store(const unsigned char *start, size_t length)
 }
 
 const struct diff_reader diff_readers[] = {
-    { is_store, diff_read_store }, /* Before folded stacks: its first line would do as one.  */
-    { diff_is_baseline, diff_read_baseline },
-    { is_pprof, diff_read_pprof },
-    { is_folded, diff_read_folded },
-    { 0 },
+    { diff_is_store, diff_read_store }, /* Before folded stacks: its first line would do as one.  */
+    { diff_is_baseline, diff_read_baseline }, { is_pprof, diff_read_pprof },
+    { is_folded, diff_read_folded },          { 0 },
 };

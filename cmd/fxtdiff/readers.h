@@ -8,7 +8,9 @@ enum cli_exit diff_read_pprof(struct diff_builder *builder, enum diff_side side,
                               const char *label);
 enum cli_exit diff_read_folded(struct diff_builder *builder, enum diff_side side, const char *path,
                                const char *label);
-/* read_store.c: every capture of a store is a run.  */
+
+/* A store, by its first bytes.  read_store.c: every capture of it is a run.  */
+bool diff_is_store(const unsigned char *start, size_t length);
 enum cli_exit diff_read_store(struct diff_builder *builder, enum diff_side side, const char *path,
                               const char *label);
 

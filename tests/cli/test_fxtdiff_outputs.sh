@@ -201,7 +201,7 @@ grep -q '^fxtdiff: /nowhere/summary: ' err || fail "$(cat err)"
 
 # ---- Folded stacks, two columns ----
 
-run 1 fxtdiff base? -- dear? --folded two -q
+run 1 fxtdiff base? -- dear? --folded=two -q
 cat >expected <<'END'
 main 4000 4000
 main;cold:er_3 2870 2870
@@ -221,7 +221,7 @@ for seed in 1 2; do
 done
 awk '{ n = $NF; sub(/ [0-9]+$/, ""); all[$0]; if (FNR == NR) a[$0] += n; else b[$0] += n }
     END { for (s in all) print s, a[s] + 0, b[s] + 0 }' spans1.folded spans2.folded | LC_ALL=C sort >expected
-run 5 fxtdiff spans1.folded spans2.folded --folded actual -q
+run 5 fxtdiff spans1.folded spans2.folded --folded=actual -q
 LC_ALL=C sort actual >sorted && mv sorted actual
 same "difffolded"
 
@@ -231,12 +231,12 @@ top() { # top PPROF-OPTION...: the table alone, sorted
     go tool pprof -top "$@" 2>err | sed '1,/flat%/d' | sed 's/  *[^ ]*%//2' | sort
     [ ! -s err ] || fail "pprof complains: $(cat err)"
 }
-run 5 fxtdiff spans1.pb.gz spans2.pb.gz --pprof diff.pb.gz -q
+run 5 fxtdiff spans1.pb.gz spans2.pb.gz --pprof=diff.pb.gz -q
 top -diff_base spans1.pb.gz spans2.pb.gz >expected
 top diff.pb.gz >actual
 [ "$(wc -l <expected)" -gt 10 ] || fail "pprof shows nothing: $(cat expected)"
 same "pprof -diff_base"
-run 1 fxtdiff base? -- dear? --pprof diff.pb.gz -q
+run 1 fxtdiff base? -- dear? --pprof=diff.pb.gz -q
 go tool pprof -top -lines diff.pb.gz >actual
 grep -q '1000 10.10% .* /home/ci/app/src/hot, 100%:path.cc:30' actual || fail "pprof of several runs: $(cat actual)"
 grep -q 'of 9900 total' actual || fail "percentages are not of the base: $(cat actual)"
@@ -273,7 +273,7 @@ python3 -c 'import json; json.loads(open("out", encoding="utf-8", errors="strict
 run 1 fxtdiff hbase? -- hdear? --markdown
 # shellcheck disable=SC2016 # backquotes of Markdown
 grep -qF '`http://x.y`' out || fail "a mention is no code: $(grep mention out)"
-run 1 fxtdiff hbase? -- hdear? --folded hard.folded --pprof hard.pb.gz -q
+run 1 fxtdiff hbase? -- hdear? --folded=hard.folded --pprof=hard.pb.gz -q
 perl "$flamegraph" hard.folded >svg 2>err
 [ ! -s err ] || fail "flamegraph.pl: $(cat err)"
 is_xml svg 2>err || fail "the flame graph is no XML: $(head -n 3 err)"
@@ -293,7 +293,7 @@ refused '--junit and --sarif both write to both' --junit both --sarif both
 [ ! -e both ] || fail "both is written all the same"
 refused '--json and --markdown both write to standard output' --json --markdown
 refused '--json and --github both write to standard output' --json --github
-refused '--junit and --folded both write to standard output' --folded - --junit -
+refused '--junit and --folded both write to standard output' --folded --junit -
 status=0
 fxtdiff run --base nonsense --new nonsense --json --markdown 2>err || status=$?
 [ $status -eq 2 ] || fail "fxtdiff run finds out after its captures: $(cat err)"
@@ -308,16 +308,25 @@ for option in "--budget typing" "--budget missing" "--suppressions typing" "--to
     [ ! -e captured ] || fail "fxtdiff run $option finds out after its captures: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "fxtdiff run $option: $(cat err)"
 done
+# An operand that stands where a file is meant to is not overwritten.
+cp base1 kept
+status=0
+fxtdiff --junit kept base? -- same? 2>err || status=$?
+[ $status -eq 2 ] || fail "a trace would be overwritten: status $status"
+grep -q '^fxtdiff: --junit would overwrite kept, which holds runs' err || fail "a trace would be overwritten: $(cat err)"
+cmp -s base1 kept || fail "a trace is overwritten"
+run 0 fxtdiff --folded base? -- same?
+[ "$(head -c 6 out)" != 'PASS: ' ] || fail "--folded in front of runs: $(head -3 out)"
 # What is alone on standard output is for another program.
 run 0 fxtdiff base? -- same? --junit -
 is_xml out 2>err || fail "--junit -: $(cat out)"
-run 0 fxtdiff base? -- same? --folded -
+run 0 fxtdiff base? -- same? --folded
 cat out >actual
-run 0 fxtdiff base? -- same? --folded expected -q
-same "--folded -"
+run 0 fxtdiff base? -- same? --folded=expected -q
+same "--folded"
 # On a full disk.
 for option in junit sarif folded pprof; do
-    run 4 fxtdiff base? -- same? --$option /dev/full -q
+    run 4 fxtdiff base? -- same? --$option=/dev/full -q
     grep -q '^fxtdiff: /dev/full: No space left on device' err || fail "--$option on a full disk: $(cat err)"
 done
 status=0
@@ -327,8 +336,8 @@ fxtdiff base? -- same? >/dev/full 2>err || status=$?
 # ---- A file that cannot be written is one message and status 4; what it was stays ----
 
 for option in junit sarif folded pprof; do
-    run 4 fxtdiff base? -- same? --$option /nowhere/file -q
-    grep -q '^fxtdiff: /nowhere/file: No such file or directory' err || fail "--$option /nowhere/file: $(cat err)"
+    run 4 fxtdiff base? -- same? --$option=/nowhere/file -q
+    grep -q '^fxtdiff: /nowhere/file: No such file or directory' err || fail "--$option=/nowhere/file: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "--$option says more than one thing: $(cat err)"
 done
 finish
