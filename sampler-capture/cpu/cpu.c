@@ -326,6 +326,7 @@ static void summarize(const struct run *run, const struct session_result *result
     struct summary summary = {
         .output = output_name(run),
         .fine = fine,
+        .quiet = run->options.quiet,
         .kernel = run->options.kernel,
         .regions = run->options.regions != NULL,
         .seconds = (double)(host_clock_ns(CLOCK_MONOTONIC) - run->started_ns) / 1e9,

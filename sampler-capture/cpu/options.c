@@ -28,6 +28,7 @@ enum key {
     KEY_REGIONS,
     KEY_PRINT_STATS,
     KEY_STATS_JSON,
+    KEY_QUIET,
 };
 
 /* In the order of enum drain_mode; profiler is the second layout.  */
@@ -74,6 +75,7 @@ static const struct cli_option option_table[] = {
     { KEY_PRINT_STATS, 0, "print-stats", NULL, "what was collected and lost, as text on stderr" },
     { KEY_STATS_JSON, 0, "stats-json", "FILE", "the same as one JSON object; - is standard output",
       CLI_FILE },
+    { KEY_QUIET, 'q', "quiet", NULL, "no summary, only what was lost" },
     { 0, 0, NULL, NULL, NULL },
 };
 
@@ -266,6 +268,9 @@ static void take(struct cpu_options *options, enum key key, const struct cli_par
         break;
     case KEY_COMPRESS:
         options->compress = true;
+        break;
+    case KEY_QUIET:
+        options->quiet = true;
         break;
     case KEY_REGIONS:
         options->regions = value;

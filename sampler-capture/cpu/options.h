@@ -32,6 +32,7 @@ struct cpu_options {
     enum drain_mode mode;
     bool profiler; /* --layout profiler */
     bool compress;
+    bool quiet;
     bool kernel;
     bool background;
     bool print_stats;

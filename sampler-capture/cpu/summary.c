@@ -93,8 +93,11 @@ static void print_doubts(const struct summary *summary)
 
 void summary_print(const struct summary *summary)
 {
-    print_contents(summary);
+    if (!summary->quiet)
+        print_contents(summary);
     print_losses(summary);
+    if (summary->quiet)
+        return;
     if (summary->fine)
         print_doubts(summary);
     if (summary->result->totals.samples > 0 && strcmp(summary->output, "standard output") != 0)

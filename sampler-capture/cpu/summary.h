@@ -11,6 +11,7 @@
 struct summary {
     const char *output; /* name of the file or folder */
     bool fine;          /* nothing went wrong; otherwise the trace is not all there was */
+    bool quiet;         /* only what is not in it is told */
     bool kernel;        /* the kernel was sampled too */
     bool regions;       /* a folder of raw regions */
     double seconds;

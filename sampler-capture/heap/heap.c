@@ -200,12 +200,12 @@ static void summarize_losses(const struct run *run)
                  "there on; %s that were in use stay so in the one before",
                  counted(times, run->server.closed, "time", "times"),
                  counted(frees, lost->forgotten, "block", "blocks"));
-    if (run->server.waits)
+    if (run->server.waits && !run->options.quiet)
         cli_note("a thread waited for the capture %s, at most 200 ms each",
                  counted(times, run->server.waits, "time", "times"));
 }
 
-static void summarize(const struct run *run, bool fine)
+static void summarize_contents(const struct run *run)
 {
     const struct recorder *recorder = &run->recorder;
     char allocations[64], frees[64], processes[64];
@@ -218,10 +218,13 @@ static void summarize(const struct run *run, bool fine)
         counted(processes, recorder->processes, "process", "processes"),
         (double)(host_clock_ns(CLOCK_MONOTONIC) - run->about.monotonic_ns) / 1e9,
         kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
-    summarize_losses(run);
-    summarize_processes(run);
-    if (!fine)
-        return;
+}
+
+/* Why it is empty, or what to do with it.  */
+static void summarize_next(const struct run *run)
+{
+    const struct recorder *recorder = &run->recorder;
+
     if (recorder->processes == 0)
         cli_note("no process connected: the command, or what it starts, does not load preloaded "
                  "libraries");
@@ -231,6 +234,16 @@ static void summarize(const struct run *run, bool fine)
                  cli_grouped(run->options.interval_bytes));
     else if (!run->output.is_stdout)
         cli_note("next: fxt2pprof --profile heap %s -o heap.pb.gz", run->output.name);
+}
+
+static void summarize(const struct run *run, bool fine)
+{
+    if (!run->options.quiet)
+        summarize_contents(run);
+    summarize_losses(run);
+    summarize_processes(run);
+    if (fine && !run->options.quiet)
+        summarize_next(run);
 }
 
 static void report_failure(const struct run *run)

@@ -12,6 +12,7 @@ enum key {
     KEY_INTERVAL,
     KEY_UNWIND,
     KEY_COMPRESS,
+    KEY_QUIET,
 };
 
 static const char *const unwinders[] = { "cfi", "fp", NULL };
@@ -26,6 +27,7 @@ static const struct cli_option option_table[] = {
       "that keeps them",
       .choices = unwinders },
     { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames" },
+    { KEY_QUIET, 'q', "quiet", NULL, "no summary, only what was lost" },
     { 0, 0, NULL, NULL, NULL },
 };
 
@@ -89,6 +91,9 @@ void heap_options_parse(struct heap_options *options, char **argv)
             break;
         case KEY_COMPRESS:
             options->compress = true;
+            break;
+        case KEY_QUIET:
+            options->quiet = true;
             break;
         }
     }

@@ -12,6 +12,7 @@ struct heap_options {
     uint64_t interval_bytes;
     bool frame_pointers;
     bool compress;
+    bool quiet;           /* only what is not in the trace is told */
     char *const *command; /* at least one word, NULL at the end */
 };
 

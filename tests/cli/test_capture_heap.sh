@@ -337,6 +337,9 @@ grep '^site' checked | awk '{ n++; if ($6 < 4.6e6 || $6 > 5.4e6 || $9 < 2.2e6 ||
     fail "leak: $(cat checked)"
 # Any reader takes it.
 python3 "$ROOT/tests/fxt_rules.py" --allow 14-id leak.fxt new.fxt plugin.fxt >rules || fail "rules for writers: $(head -n 3 rules)"
+expect 0 sampler-capture heap -q -o quiet.fxt -- ./heapwork leak 10
+[ ! -s err ] || fail "-q is not quiet: $(cat err)"
+[ -s quiet.fxt ] || fail "-q writes nothing"
 # A seed makes the samples the same.
 cp checked earlier
 expect 0 env FXT_HEAP_SEED=5 sampler-capture heap --interval 2000 --compress -o leak.fxt -- ./heapwork leak 5000
