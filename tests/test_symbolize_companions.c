@@ -126,12 +126,20 @@ END_TEST
 
 /* ---- .dwp ---- */
 
+#define DEBUG_FILE                                                                \
+    "mkdir .debug && objcopy --only-keep-debug split.so .debug/program.debug && " \
+    "objcopy --strip-debug --add-gnu-debuglink=.debug/program.debug split.so && "
+
 static const struct {
     const char *name, *setup, *path;
 } dwp_cases[] = {
     { "beside the object", "cp build/one.dwo split.so.dwp", "/split.so.dwp" },
     { "among the symbol paths", "mkdir syms && cp build/one.dwo syms/split.so.dwp",
       "/syms/split.so.dwp" },
+    { "beside the debug file", DEBUG_FILE "cp build/one.dwo .debug/program.debug.dwp",
+      "/.debug/program.debug.dwp" },
+    { "beside the debug file, named after the program",
+      DEBUG_FILE "cp build/one.dwo .debug/program.dwp", "/.debug/program.dwp" },
 };
 
 START_TEST(finds_a_package)

@@ -170,6 +170,19 @@ stubs 'i386, PIC' clang --target=i386-linux-gnu -fPIC -nostdlib -shared -fuse-ld
 stubs 'aarch64' clang --target=aarch64-linux-gnu -fPIC -nostdlib -shared -fuse-ld=lld
 stubs 'aarch64, BTI' clang --target=aarch64-linux-gnu -mbranch-protection=standard -fPIC -nostdlib -shared -fuse-ld=lld -Wl,-z,force-bti
 
+# Where slots lie before the stubs, the distance of their page is negative: llvm-objdump names none then.
+cat >far.ld <<'EOF'
+SECTIONS
+{
+    . = 0x10000; .dynsym : { *(.dynsym) } .dynstr : { *(.dynstr) } .hash : { *(.hash) } .gnu.hash : { *(.gnu.hash) }
+    .rela.plt : { *(.rela.plt) } .dynamic : { *(.dynamic) } .got.plt : { *(.got.plt) } .got : { *(.got) }
+    . = 0x20000; .plt : { *(.plt) } .text : { *(.text) }
+}
+EOF
+clang --target=aarch64-linux-gnu -fPIC -nostdlib -shared -fuse-ld=lld -Wl,-T,far.ld -o far.so stubs.c
+[ "$(printf '20020\n20030\n20040\n' | symbolize_cli far.so | grep @plt | tr '\n' ' ')" = 'first@plt second@plt third@plt ' ] ||
+    fail "aarch64, slots before stubs: $(printf '20020\n20030\n20040\n' | symbolize_cli far.so)"
+
 # ---- Kernel modules ----
 
 cat >module.c <<'EOF'
