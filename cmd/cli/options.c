@@ -54,6 +54,32 @@ static void check_choice(struct cli_parser *parser, const struct cli_option *opt
     parser->choice = cli_choice(name, parser->value, option->choices);
 }
 
+/* Whether text is the beginning of name, or name with a letter more or less, or with one changed or
+ * two swapped.  */
+static bool is_near(const char *text, size_t length, const char *name)
+{
+    size_t size = strlen(name), head = 0, tail = 0;
+    size_t shorter = size < length ? size : length, longer = size < length ? length : size;
+
+    while (head < shorter && text[head] == name[head])
+        head++;
+    while (tail < shorter - head && text[length - 1 - tail] == name[size - 1 - tail])
+        tail++;
+    if (length < 3)
+        return false;
+    return head == length || head + tail + (size == length ? 2 : 1) >= longer;
+}
+
+static _Noreturn void refuse_name(const struct cli_parser *parser, const char *text, size_t length)
+{
+    const struct cli_option *option;
+
+    for (size_t i = 0; (option = cli_command_option(parser->command, i)) != NULL; i++)
+        if (option->name && is_near(text, length, option->name))
+            cli_usage_error("unknown option --%.*s: is it --%s?", (int)length, text, option->name);
+    cli_usage_error("unknown option --%.*s", (int)length, text);
+}
+
 /* --name, --name=VALUE or --name VALUE.  */
 static int long_option(struct cli_parser *parser, const char *text)
 {
@@ -82,7 +108,7 @@ static int long_option(struct cli_parser *parser, const char *text)
         check_choice(parser, option);
         return option->key;
     }
-    cli_usage_error("unknown option --%.*s", (int)length, text);
+    refuse_name(parser, text, length);
 }
 
 /* -o VALUE, -oVALUE, or the next letter of a group.  */

@@ -187,7 +187,7 @@ fxtdump: warning: no-magic.fxt: no magic record first (at offset 0)' --force no-
 # The command line.
 expect 2 "fxtdump: no trace given
 Try 'fxtdump --help'."
-expect 2 "fxtdump: unknown option --jsn
+expect 2 "fxtdump: unknown option --jsn: is it --json?
 Try 'fxtdump --help'." --jsn good.fxt
 fxtdump --help | grep -q '^  -j, --json ' || fail '--help'
 fxtdump --version | grep -q '^fxtdump (FXT toolchain) [0-9]' || fail '--version'
