@@ -221,6 +221,10 @@ struct cli_output {
  * CLI_ENVIRONMENT.  */
 enum cli_exit cli_output_open(struct cli_output *output, const char *path);
 
+/* End the program with CLI_USAGE if the output would replace one of the inputs; output may be
+ * NULL.  */
+void cli_output_check(const char *output, const struct cli_texts *inputs);
+
 /* What is written goes behind what the file holds, at once.  */
 enum cli_exit cli_output_append(struct cli_output *output, const char *path);
 

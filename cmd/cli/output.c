@@ -60,6 +60,19 @@ enum cli_exit cli_output_open(struct cli_output *output, const char *path)
     return CLI_ENVIRONMENT;
 }
 
+void cli_output_check(const char *output, const struct cli_texts *inputs)
+{
+    struct stat target, info;
+
+    if (!output || strcmp(output, "-") == 0 || stat(output, &target) != 0 ||
+        !S_ISREG(target.st_mode))
+        return;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (strcmp(inputs->items[i], "-") != 0 && stat(inputs->items[i], &info) == 0 &&
+            info.st_dev == target.st_dev && info.st_ino == target.st_ino)
+            cli_usage_error("%s is an input: the output would replace it", output);
+}
+
 enum cli_exit cli_output_append(struct cli_output *output, const char *path)
 {
     *output = (struct cli_output){ .path = path };

@@ -29,8 +29,7 @@ static const char *const times[] = { "end", "peak", "process-peak", NULL };
 static const struct cli_option option_table[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE",
       "where to write; - is standard output.  Default for pprof: INPUT.pb.gz when standard output "
-      "is "
-      "a terminal",
+      "is a terminal",
       CLI_FILE },
     { OPTION_FORMAT, 'f', "format", "FORMAT",
       "pprof (default), folded (for flamegraph.pl), or top (a table)", .choices = formats },
@@ -39,8 +38,7 @@ static const struct cli_option option_table[] = {
       cli_sample_types },
     { OPTION_AT, 0, "at", "WHEN",
       "heap: as it was at a time (+1.5s from the start, or absolute), at its peak, at each "
-      "process's "
-      "own (process-peak), or at the end (default)",
+      "process's own (process-peak), or at the end (default)",
       CLI_HINT, times },
     { OPTION_EVERY, 0, "every", "DURATION", "heap: a profile for each such stretch of time" },
     { OPTION_AGES, 0, "ages", NULL,
@@ -147,6 +145,7 @@ static void parse(struct settings *settings, char **argv)
         settings->beside_input = cli_join(settings->inputs.items[0], ".pb.gz");
         settings->output = settings->beside_input;
     }
+    cli_output_check(settings->output, &settings->inputs);
     check_heap_options(settings);
 }
 

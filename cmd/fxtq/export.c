@@ -125,6 +125,7 @@ static void check(const struct settings *settings)
         cli_usage_error("which format? pprof, folded, csv or fxt");
     if (settings->inputs.count == 0)
         cli_usage_error("no store given");
+    cli_output_check(settings->output, &settings->inputs);
     if (settings->options.root != PROFILE_ROOT_PROCESS && strcmp(name, "folded") != 0)
         cli_usage_error("--root is for folded stacks");
     if (settings->options.table != STORE_CSV_ANY && strcmp(name, "csv") != 0)

@@ -344,6 +344,21 @@ for program in fxtdump fxt2pprof; do
     one_sentence 'Bad file descriptor' "$program - without standard input"
 done
 
+# A result does not take the place of what it is made from, under another name neither.
+fxtq import -q medium.fxt -o run.fxtq
+cp medium.fxt safe.fxt
+cp run.fxtq safe.fxtq
+ln -s safe.fxt link.fxt
+for line in 'fxt2pprof small.fxt safe.fxt -o safe.fxt' 'fxt2pprof safe.fxt -o link.fxt' 'fxt2pprof --format folded safe.fxt -o ./safe.fxt' \
+    'fxtq export folded safe.fxtq -o safe.fxtq' 'fxtq export fxt safe.fxt -o link.fxt' 'fxtq flamegraph safe.fxtq -o safe.fxtq' \
+    'fxtq flamegraph --diff safe.fxtq run.fxtq -o safe.fxtq'; do
+    status=0
+    $line >stdout 2>stderr || status=$?
+    [ $status -eq 2 ] || fail "status $status, not 2: $line"
+    grep -q 'is an input: the output would replace it' stderr || fail "$line: $(cat stderr)"
+    { cmp -s medium.fxt safe.fxt && cmp -s run.fxtq safe.fxtq; } || fail "$line replaced its input"
+done
+
 # ---- Capturing ----
 
 status=0

@@ -60,6 +60,7 @@ struct types {
 
 static void parse(struct settings *settings, char **argv)
 {
+    const char *inputs[2];
     struct cli_parser parser;
     int key;
 
@@ -84,6 +85,10 @@ static void parse(struct settings *settings, char **argv)
         cli_usage_error("no store given");
     if (!settings->output)
         cli_usage_error("no page given: -o FILE.html");
+    inputs[0] = settings->path;
+    inputs[1] = settings->diff;
+    cli_output_check(settings->output,
+                     &(struct cli_texts){ .items = inputs, .count = settings->diff ? 2 : 1 });
 }
 
 static enum cli_exit fail(const char *path, sqlite3 *db)
