@@ -126,7 +126,7 @@ static bool take_type(void *context, const struct store_sample_type *type)
     return types->count < MOST_TYPES;
 }
 
-/* What is wanted and has no sample left has a place too; so has CPU time where nothing is.  */
+/* What is wanted and has no sample left has a place, too; so has CPU time where nothing is.  */
 static enum cli_exit add_empty(const struct settings *settings, sqlite3 *db, const char *path,
                                struct types *types)
 {
