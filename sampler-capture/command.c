@@ -1,10 +1,13 @@
 #include "sampler-capture/command.h"
 
+#include "cmd/cli/cli.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,7 +103,8 @@ static void reap(struct command *command, int flags)
     }
 }
 
-int command_exec(struct command *command)
+/* 0, or the errno of execvp(3).  */
+static int let_go(struct command *command)
 {
     int cause = 0;
     ssize_t n;
@@ -116,6 +120,16 @@ int command_exec(struct command *command)
         return 0;
     reap(command, 0);
     return cause;
+}
+
+int command_exec(struct command *command, const char *name)
+{
+    int cause = let_go(command);
+
+    if (cause == 0)
+        return 0;
+    cli_error("%s: %s", name, strerror(cause));
+    return cause == ENOENT ? COMMAND_NOT_FOUND : COMMAND_NOT_EXECUTABLE;
 }
 
 /* Do what a signal asks for; true when that is to end.  */

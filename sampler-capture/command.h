@@ -27,8 +27,16 @@ bool command_watch(struct command *command);
  * errno.  */
 bool command_start(struct command *command, char *const argv[], bool stdout_is_taken);
 
-/* Let the child exec.  0, or the errno of execvp(3); the child is gone then.  */
-int command_exec(struct command *command);
+/* As env(1) and timeout(1): from the exec on the status is the command's, so what happens before
+ * has values that commands seldom use.  */
+enum {
+    COMMAND_NOT_STARTED = 125,
+    COMMAND_NOT_EXECUTABLE = 126,
+    COMMAND_NOT_FOUND = 127,
+};
+
+/* Let the child exec name.  0, or the exit status after a message; the child is gone then.  */
+int command_exec(struct command *command, const char *name);
 
 /* Read what signals came.  Returns true when one asks to end: SIGINT, SIGTERM, SIGHUP or SIGUSR1.
  * The command gets the first three too: from the terminal by itself, otherwise passed on.  */

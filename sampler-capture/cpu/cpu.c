@@ -23,14 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As env(1) and timeout(1): from the exec on the status is the command's, so what happens before
- * has values that commands seldom use.  */
-enum {
-    EXIT_NOT_STARTED = 125,
-    EXIT_NOT_EXECUTABLE = 126,
-    EXIT_NOT_FOUND = 127,
-};
-
 /* Rings are drained when one is a quarter full, and at least that often: soon enough to open the
  * files of processes that do not live long.  */
 #define ROUND_MS 100
@@ -52,7 +44,7 @@ struct run {
 /* A failure before anything runs.  */
 static int own_failure(const struct run *run)
 {
-    return run->options.command[0] ? EXIT_NOT_STARTED : CLI_ENVIRONMENT;
+    return run->options.command[0] ? COMMAND_NOT_STARTED : CLI_ENVIRONMENT;
 }
 
 static int out_of_memory(const struct run *run)
@@ -123,7 +115,7 @@ static int find_tasks(struct run *run)
         return options->tasks ? 0 : out_of_memory(run);
     if (!command_start(&run->command, options->command, run->output.is_stdout)) {
         cli_error("cannot start a process: %s", strerror(errno));
-        return EXIT_NOT_STARTED;
+        return COMMAND_NOT_STARTED;
     }
     options->tasks = calloc(1, sizeof *options->tasks);
     if (!options->tasks)
@@ -189,16 +181,6 @@ static bool open_polled(struct run *run)
     return true;
 }
 
-static int let_go(struct run *run)
-{
-    int cause = run->options.command[0] ? command_exec(&run->command) : 0;
-
-    if (cause == 0)
-        return 0;
-    cli_error("%s: %s", run->options.command[0], strerror(cause));
-    return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-}
-
 /* Up to the exec.  0, or the exit status after a message.  */
 static int start(struct run *run)
 {
@@ -215,8 +197,8 @@ static int start(struct run *run)
         status = start_session(run);
     if (status == 0 && !open_polled(run))
         status = out_of_memory(run);
-    if (status == 0)
-        status = let_go(run);
+    if (status == 0 && run->options.command[0])
+        status = command_exec(&run->command, run->options.command[0]);
     if (status == 0 && run->output.fd >= 0)
         output_keep(&run->output);
     return status;

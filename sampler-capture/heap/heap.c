@@ -17,13 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As env(1) and timeout(1): from the exec on the status is the command's.  */
-enum {
-    EXIT_NOT_STARTED = 125,
-    EXIT_NOT_EXECUTABLE = 126,
-    EXIT_NOT_FOUND = 127,
-};
-
 /* The trace is written at least that often.  */
 #define ROUND_MS 100
 /* After a round with few messages the senders are left alone for a moment, so that not each of
@@ -47,7 +40,7 @@ struct run {
 static int fail(const char *what)
 {
     cli_error("%s: %s", what, strerror(errno));
-    return EXIT_NOT_STARTED;
+    return COMMAND_NOT_STARTED;
 }
 
 static int prepare_target(struct run *run)
@@ -59,7 +52,7 @@ static int prepare_target(struct run *run)
 
     if (!target_check(run->options.command[0], message) || !target_find_shim(shim, message)) {
         cli_error("%s", message);
-        return EXIT_NOT_STARTED;
+        return COMMAND_NOT_STARTED;
     }
     return target_prepare(shim, &settings) ? 0 : fail("cannot set the environment");
 }
@@ -69,7 +62,7 @@ static int start_trace(struct run *run)
     run->stream = stream_open(run->output.fd, run->options.compress);
     if (!run->stream) {
         cli_error("out of memory");
-        return EXIT_NOT_STARTED;
+        return COMMAND_NOT_STARTED;
     }
     host_describe(&run->host, run->options.command, &run->about);
     run->about.clock = "monotonic";
@@ -77,16 +70,6 @@ static int start_trace(struct run *run)
     run->recorder.stream = run->stream;
     run->recorder.interval_bytes = run->options.interval_bytes;
     return 0;
-}
-
-static int let_go(struct run *run)
-{
-    int cause = command_exec(&run->command);
-
-    if (cause == 0)
-        return 0;
-    cli_error("%s: %s", run->options.command[0], strerror(cause));
-    return cause == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 /* Up to the exec.  0, or the exit status after a message.  */
@@ -106,7 +89,7 @@ static int start(struct run *run)
     if (status == 0 && !command_start(&run->command, run->options.command, run->output.is_stdout))
         status = fail("cannot start a process");
     if (status == 0)
-        status = let_go(run);
+        status = command_exec(&run->command, run->options.command[0]);
     if (status == 0)
         output_keep(&run->output);
     return status;

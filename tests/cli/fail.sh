@@ -8,3 +8,6 @@ fail() { # fail TEXT...: what is wrong
     echo "FAIL: $*" >&2
     exit 1
 }
+says() { # says TEXT: the message in err
+    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
+}

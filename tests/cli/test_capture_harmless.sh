@@ -6,6 +6,7 @@ set -eu
 cd "$WORK"
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/killed.sh"
 
 . "$ROOT/tests/cli/perf.sh"
 
@@ -13,20 +14,6 @@ cd "$WORK"
     -o workload "$ROOT/testdata/capture/workload.c"
 
 # ---- kill -9 at random moments ----
-
-# Damage but a cut tail is a failure; so is a file with nothing at all once samples were written.
-readable() { # readable TRACE
-    status=0
-    fxtdump --stats --json "$1" >stats 2>err || status=$?
-    python3 - "$status" <<'EOF'
-import json, sys
-stats = json.load(open("stats"))
-damage = {kind for kind, entry in stats["damage"].items() if (entry["count"] if isinstance(entry, dict) else entry)}
-allowed = {"truncated_tail"}
-assert damage <= allowed, stats
-assert sys.argv[1] == ("3" if damage else "0"), (sys.argv[1], stats)
-EOF
-}
 
 kills=${FXT_KILLS:-100}
 seed=1

@@ -15,9 +15,6 @@ expect() { # expect STATUS COMMAND...
     "$@" >out 2>err </dev/null || status=$?
     [ "$status" -eq "$wanted" ] || fail "status $status, not $wanted: $*: $(cat out err)"
 }
-says() { # says TEXT: the message on stderr
-    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
-}
 number() { # number NAME: of the last heap_check
     sed -n "s/^$1=//p" checked
 }

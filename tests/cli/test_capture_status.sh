@@ -11,9 +11,6 @@ expect() { # expect STATUS COMMAND...
     "$@" >out 2>err </dev/null || status=$?
     [ "$status" -eq "$wanted" ] || fail "status $status, not $wanted: $*: $(cat err)"
 }
-says() { # says TEXT: the message on stderr
-    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
-}
 
 # The command line.
 expect 2 sampler-capture

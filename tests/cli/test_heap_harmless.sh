@@ -10,6 +10,7 @@ TMPDIR=$PWD/tmp
 export TMPDIR
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/killed.sh"
 number() { # number NAME: of the last heap_check
     sed -n "s/^$1=//p" checked
 }
@@ -197,20 +198,6 @@ heap_check foreign.fxt >checked
 [ "$(number bad) $(number early_frees) $(number processes)" = "0 1 7" ] || fail "foreign: $(cat checked)"
 
 # ---- kill -9 at random moments ----
-
-# Damage but a cut tail is a failure.
-readable() { # readable TRACE
-    status=0
-    fxtdump --stats --json "$1" >stats 2>err || status=$?
-    python3 - "$status" <<'EOF2'
-import json, sys
-stats = json.load(open("stats"))
-damage = {kind for kind, entry in stats["damage"].items() if (entry["count"] if isinstance(entry, dict) else entry)}
-damage -= {"provider_loss"}
-assert damage <= {"truncated_tail"}, stats
-assert sys.argv[1] == ("3" if damage else "0"), (sys.argv[1], stats)
-EOF2
-}
 
 kills=${FXT_KILLS:-100}
 seed=1

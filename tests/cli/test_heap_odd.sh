@@ -7,13 +7,7 @@ mkdir tmp
 TMPDIR=$PWD/tmp
 export TMPDIR
 
-fail() {
-    echo "FAIL: $*" >&2
-    exit 1
-}
-says() { # says TEXT: the message on stderr
-    grep -qF -- "$1" err || fail "no '$1' in: $(cat err)"
-}
+. "$ROOT/tests/cli/fail.sh"
 
 "${CC:-cc}" -D_GNU_SOURCE -O1 -g -pthread -o heapodd "$ROOT/testdata/capture/heapodd.c"
 
