@@ -209,8 +209,8 @@ static enum cli_exit write_format(struct settings *settings, struct store *store
     if (status != STORE_OK)
         return complain(settings, &error, output);
     if (counts.samples == 0 && strcmp(settings->format->name, "fxt") != 0)
-        cli_warning("%s: no samples%s: the export is empty", settings->inputs.items[0],
-                    settings->filters.given ? " pass the filters" : "");
+        cli_warning("%s: the export is empty: %s", settings->inputs.items[0],
+                    filters_why_empty(&settings->filters, store_sqlite(store)));
     if (!settings->quiet)
         summarize(settings, &counts);
     return CLI_OK;

@@ -237,6 +237,47 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
     return CLI_OK;
 }
 
+/* ---- Sample types ---- */
+
+static bool add_type(void *context, const struct store_sample_type *type)
+{
+    struct text *names = context;
+
+    if (type->there)
+        text_addf(names, "%s%s/%s", names->length ? ", " : "", type->type, type->unit);
+    return true;
+}
+
+enum cli_exit filters_check_type(const struct filters *filters, sqlite3 *db, const char *path)
+{
+    struct text names = { .bytes = NULL };
+    bool known = true;
+    int code = SQLITE_OK;
+
+    if (filters->type)
+        code = store_sample_type_is_known(db, filters->type, &known);
+    if (code == SQLITE_OK && !known)
+        code = store_sample_types_each(db, 0, add_type, &names);
+    if (code == SQLITE_OK && !known)
+        cli_usage_error("--sample-type: there are no samples of type '%s' in %s%s%s", filters->type,
+                        path, names.length ? ", only " : "", names.length ? names.bytes : "");
+    free(names.bytes);
+    if (code == SQLITE_OK)
+        return CLI_OK;
+    cli_error("%s: %s", path, sqlite3_errmsg(db));
+    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
+}
+
+const char *filters_why_empty(const struct filters *filters, sqlite3 *db)
+{
+    unsigned found = 0;
+
+    if (filters->given)
+        return "nothing passes the filters";
+    (void)store_has(db, filters->capture, STORE_HAS_DURATIONS, &found); /* nothing more to say */
+    return found ? "no samples, but durations (fxtq report slices)" : "no samples";
+}
+
 /* ---- As parameters ---- */
 
 static void bind_text(sqlite3_stmt *statement, const char *name, const char *text)

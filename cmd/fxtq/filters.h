@@ -82,6 +82,14 @@ void filters_add_in(struct text *sql, const char *expression, const struct text 
 /* The same for libstore.  Borrows from filters.  */
 void filters_to_store(const struct filters *filters, struct store_filter *out);
 
+/* End the program with CLI_USAGE unless the store has, or might have had, samples of the type that
+ * --sample-type asks for: the message says which there are.  path is what it calls the store.
+ * CLI_OK, also where no type was asked for; or a message.  */
+enum cli_exit filters_check_type(const struct filters *filters, sqlite3 *db, const char *path);
+
+/* Why there are no samples to show, for people: "nothing passes the filters".  */
+const char *filters_why_empty(const struct filters *filters, sqlite3 *db);
+
 /* What samples must tell (STORE_TELLS_..., libstore/content.h) to pass.  */
 unsigned filters_tell(const struct filters *filters);
 

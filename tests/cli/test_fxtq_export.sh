@@ -135,10 +135,10 @@ says "no samples of type 'nothing'"
 # No samples: an empty export, and a warning.
 fxtq schema | sqlite3 empty.fxtq
 run 0 fxtq export folded spans.fxtq
-says 'fxtq export: warning: spans.fxtq: no samples: the export is empty'
+says 'fxtq export: warning: spans.fxtq: the export is empty: no samples, but durations (fxtq report slices)'
 [ ! -s out ] || fail "stacks of no samples: $(cat out)"
 run 0 fxtq export csv --cpu 1 --time 1,2 empty.fxtq
-says 'empty.fxtq: no samples pass the filters: the export is empty'
+says 'empty.fxtq: the export is empty: nothing passes the filters'
 [ "$(tr -d '\r' <out)" = capture,ts_ns,time_s,cpu,pid,process,tid,thread,weight_ns,function,stack ] || fail "an empty table: $(cat out)"
 run 0 fxtq export pprof -o none.pb.gz empty.fxtq
 zcat none.pb.gz | protoc --decode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >none.txt

@@ -107,9 +107,9 @@ for filter in '' '--cpu 1 --tid 2'; do
 done
 # What is asked for by its name is to be there, or to have been: here nothing is in use any more.
 for type in inuse_space cpu gold; do
-    refuse "fxtq flamegraph: --sample-type: there is no '$type' in empty.fxtq" fxtq flamegraph --sample-type $type empty.fxtq -o no.html
+    refuse "fxtq flamegraph: --sample-type: there are no samples of type '$type' in empty.fxtq" fxtq flamegraph --sample-type $type empty.fxtq -o no.html
     refuse "fxtq export: empty.fxtq: there are no samples of type '$type': .*" fxtq export folded --sample-type $type empty.fxtq
-    refuse "fxtq report: --sample-type: there .* type '$type' in the store" fxtq report top --sample-type $type empty.fxtq
+    refuse "fxtq report: --sample-type: there are no samples of type '$type' in empty.fxtq" fxtq report top --sample-type $type empty.fxtq
 done
 cp heap.fxtq freed.fxtq
 sqlite3 freed.fxtq 'UPDATE heap_event SET freed = 1, free_ts = ts; DELETE FROM callsite_sum WHERE sample_type_id = 3'
@@ -138,6 +138,9 @@ EOF
 protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto <work.txt >work.pb
 cp drawn.fxtq units.fxtq
 fxtq import -q work.pb -o units.fxtq
+refuse "fxtq report: --sample-type: there .* 'samples' in units.fxtq, only cpu/nanoseconds, cpu/count, inuse_space/bytes, .*" fxtq report top --sample-type samples units.fxtq
+refuse "fxtq flamegraph: --sample-type: there are no samples of type 'cpu/count' in drawn.fxtq, only cpu/nanoseconds, .*" \
+    fxtq flamegraph --sample-type cpu/count --diff drawn.fxtq units.fxtq -o no.html
 fxtq report top --json drawn.fxtq >want
 fxtq report top --json units.fxtq >got
 cmp -s got want || fail "the type of a profile is shown before that of traces"

@@ -58,7 +58,10 @@ says 'no page given: -o FILE.html'
 run 2 fxtq flamegraph -o x.html
 says 'no store given'
 run 2 fxtq flamegraph --sample-type inuse_space one.fxtq -o x.html
-says "there is no 'inuse_space' in one.fxtq"
+says "there are no samples of type 'inuse_space' in one.fxtq, only "
+"$O/bench/fxtgen" --kind spans --count 100 >spans.fxt
+run 0 fxtq flamegraph -o spans.html spans.fxt
+says 'spans.html: 0 call sites: no samples, but durations (fxtq report slices)'
 run 2 fxtq flamegraph --focus '(' one.fxtq -o x.html
 run 2 fxtq flamegraph --diff heap.fxtq one.fxtq -o x.html
 says 'no samples of a type that the other has too'

@@ -194,7 +194,7 @@ refuse 2 "--hide: waiting does not tell a stack" cpu --by wait --hide x run.fxtq
 refuse 2 "--tid: allocations do not tell a thread" heap --tid 1 run.fxtq
 refuse 2 "report top is no tree" top --min 3 run.fxtq
 refuse 2 "report tree has no --bins" tree --bins 3 run.fxtq
-refuse 2 "there is no sample type 'gold'" top --sample-type gold run.fxtq
+refuse 2 "there are no samples of type 'gold' in run.fxtq, only " top --sample-type gold run.fxtq
 refuse 2 "the store has no capture 7" top --capture 7 run.fxtq
 refuse 2 "which of the 2 captures? Give --capture ID" top --time +1s, drawn.fxtq
 refuse 2 "'(' is not a regular expression" top --focus '(' run.fxtq

@@ -131,19 +131,18 @@ static enum cli_exit add_empty(const struct settings *settings, sqlite3 *db, con
                                struct types *types)
 {
     const char *wanted = settings->filters.type;
-    bool enough = !wanted && types->count > 0, known = true;
+    bool enough = !wanted && types->count > 0;
     struct store_sample_type *type;
     int code;
 
     for (size_t i = 0; i < types->count && wanted && !enough; i++)
         enough = is_wanted(settings, &types->items[i]);
-    if (enough || types->count == MOST_TYPES)
+    if (enough)
         return CLI_OK;
+    if (types->count == MOST_TYPES)
+        store_sample_type_release(&types->items[--types->count]);
     type = &types->items[types->count];
-    code = wanted ? store_sample_type_is_known(db, wanted, &known) : SQLITE_OK;
-    if (code == SQLITE_OK && known)
-        code = store_sample_type_choose(db, wanted ? wanted : "cpu", settings->filters.capture,
-                                        type);
+    code = store_sample_type_choose(db, wanted ? wanted : "cpu", settings->filters.capture, type);
     types->count += type->id != 0;
     return code == SQLITE_OK ? CLI_OK : fail(path, db);
 }
@@ -188,9 +187,6 @@ static size_t choose_type(const struct settings *settings, const struct types *t
     for (size_t i = 0; i < types->count; i++)
         if (is_wanted(settings, &types->items[i]))
             return i;
-    if (settings->filters.type)
-        cli_usage_error("--sample-type: there is no '%s' in %s", settings->filters.type,
-                        settings->path);
     return 0;
 }
 
@@ -331,10 +327,9 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
     if (status == CLI_OK)
         status = write_page(settings, types, chosen, page, title ? title : settings->path);
     if (status == CLI_OK && strcmp(settings->output, "-") != 0)
-        cli_note("%s: %s call sites%s", settings->output, cli_grouped(flame_page_nodes(page) - 1),
-                 flame_page_nodes(page) > 1 ? ""
-                 : settings->filters.given  ? ": nothing passes the filters"
-                                            : ": no samples");
+        cli_note("%s: %s call sites%s%s", settings->output, cli_grouped(flame_page_nodes(page) - 1),
+                 flame_page_nodes(page) > 1 ? "" : ": ",
+                 flame_page_nodes(page) > 1 ? "" : filters_why_empty(&settings->filters, db));
     free(title);
     flame_page_close(page);
     return status;
@@ -347,6 +342,10 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
     enum cli_exit status = filters_resolve(&filters, db);
 
     if (status == CLI_OK)
+        status = filters_check_type(&filters, db, settings->path);
+    if (status == CLI_OK && before)
+        status = filters_check_type(&filters, before, settings->diff);
+    if (status == CLI_OK)
         status = find_types(settings, db, settings->path, &types);
     if (status == CLI_OK)
         status = keep_filtered(settings, db, &types);
@@ -354,8 +353,9 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
         status = find_types(settings, before, settings->diff, &others);
         keep_common(&types, &others);
     }
-    if (status == CLI_OK && types.count == 0 && !settings->filters.type) {
-        cli_error("%s: no samples of a type that the other has too", settings->path);
+    if (status == CLI_OK && types.count == 0) {
+        cli_error("%s: no samples%s", settings->path,
+                  before ? " of a type that the other has too" : "");
         status = settings->input_is_damaged ? CLI_DAMAGED : CLI_USAGE;
     }
     if (status == CLI_OK)

@@ -233,18 +233,10 @@ static enum cli_exit learn_type(struct settings *settings)
 {
     struct request *request = &settings->request;
     unsigned asked = filters_tell(&request->filters);
-    bool has_values = false, known = true;
+    bool has_values = false;
     int code = store_sample_type_choose(request->db, request->wanted_type, request->filters.capture,
                                         &request->type);
 
-    if (code == SQLITE_OK && request->wanted_type && !request->type.id)
-        cli_usage_error("--sample-type: there is no sample type '%s' in the store",
-                        request->wanted_type);
-    if (code == SQLITE_OK && request->wanted_type)
-        code = store_sample_type_is_known(request->db, request->wanted_type, &known);
-    if (code == SQLITE_OK && !known)
-        cli_usage_error("--sample-type: there are no samples of type '%s' in the store",
-                        request->wanted_type);
     if (code == SQLITE_OK)
         code = store_sample_type_has_values(request->db, &request->type, request->filters.capture,
                                             &has_values);
@@ -531,6 +523,9 @@ static enum cli_exit run(struct settings *settings, struct session *session)
     enum cli_exit status = filters_resolve(&settings->request.filters, settings->request.db);
     size_t columns = cli_columns(stdout);
 
+    if (status == CLI_OK)
+        status = filters_check_type(&settings->request.filters, settings->request.db,
+                                    settings->path);
     if (status == CLI_OK && (settings->report->has_type || settings->report == &report_threads))
         status = learn_type(settings);
     if (status == CLI_OK)
