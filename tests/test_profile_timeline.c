@@ -479,6 +479,10 @@ static void make_sched_cases(void)
          "cpu 3 thread 2 500-600 then 3 priority 31\ncpu 3 thread 0 600-600 then 17 unfinished\n"
          "thread 1 state 3 500-600 unfinished\nthread 2 state 3 600-600 unfinished\n",
          none, legacy(500, 3, first, 16, second, 31), legacy(600, 3, second, 31, idle, 0));
+    CASE("legacy switches: thread 0 of process 0 is nobody, whatever its priority",
+         "cpu 3 thread 1 500-600 then 3 priority 31\n"
+         "cpu 3 thread 0 600-600 then 17 unfinished\nthread 1 state 3 600-600 unfinished\n",
+         none, legacy(500, 3, idle, 16, second, 31), legacy(600, 3, second, 31, idle, 5));
     CASE("a koid alone stands for the thread whose process is known",
          "cpu 0 thread 1 1-2 then 3\ncpu 0 thread 0 2-4 then 17 unfinished\n"
          "thread 1 state 3 2-4 unfinished\n1 a 3-4\n",
