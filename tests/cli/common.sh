@@ -36,6 +36,10 @@ says() { # says TEXT: on standard error
     }
 }
 
+stop_if_wrong() { # before what may end the test as skipped: what was shown so far counts
+    [ $failed -eq 0 ] || finish
+}
+
 finish() { # the last line of a test
     exit $failed
 }

@@ -2,8 +2,7 @@
 # fxtdiff on real captures: a program against itself never fails; against a build in which one function does 15 % more work, that
 # function is found and named, and no other.
 #
-# FXT_TEST_LONG=1: ten comparisons of each kind, of longer runs, instead of one, which may be tried again: a verdict is wrong with a
-# probability of a few percent, and a machine shared with others errs more often.
+# FXT_TEST_LONG=1: ten comparisons of each kind, of longer runs, instead of one.
 set -eu
 cd "$WORK"
 
@@ -92,8 +91,7 @@ ${CC:-cc} $flags -o same program.c
 ${CC:-cc} $flags -DDEARER=115 -o dearer program.c
 
 times=1 rounds=5500 frequency=20000
-again=1
-if [ -n "${FXT_TEST_LONG:-}" ]; then times=10 rounds=20000 again=0; fi
+if [ -n "${FXT_TEST_LONG:-}" ]; then times=10 rounds=20000; fi
 
 # The total of a shared machine says little: what is looked at here are the functions.
 compare() { # compare NEW: the status of a comparison with ./same
@@ -102,27 +100,42 @@ compare() { # compare NEW: the status of a comparison with ./same
     [ $status -le 1 ] || [ $status -eq 5 ] || fail "status $status: $(cat out err)"
 }
 
-for i in $(seq $times); do
+passes_itself() {
     compare ./same
-    if [ $status -eq 1 ] && [ $again -eq 1 ]; then
-        cat out
-        again=0
-        compare ./same
-    fi
-    [ $status -ne 1 ] || fail "a program against itself, comparison $i: $(cat out)"
-done
+    [ $status -ne 1 ]
+}
 
-# Found with a probability of 80 % and more, and twice missed once in 25.
-found=0 tried=0
-while [ $tried -lt $times ] || { [ $found -eq 0 ] && [ $tried -lt 2 ]; }; do
-    tried=$((tried + 1))
+finds_dearer() {
     compare ./dearer
-    [ $status -eq 1 ] || continue
-    if [ $times -eq 1 ] && [ $tried -eq 1 ] && [ "$(grep -c ' self  *dearer ' out)" -ne 1 ]; then continue; fi
-    grep -q ' self  *dearer  *checksum ' out || fail "comparison $tried does not name checksum: $(cat out)"
-    [ "$(grep -c ' self  *dearer ' out)" -eq 1 ] || fail "comparison $tried blames others: $(cat out)"
-    grep -q 'checksum  *[^ ]*program\.c:[0-9]' out || fail "comparison $tried does not say where: $(cat out)"
-    found=$((found + 1))
+    [ $status -eq 1 ] || return 1
+    if ! grep -q ' self  *dearer  *checksum ' out || [ "$(grep -c ' self  *dearer ' out)" -ne 1 ]; then return 1; fi
+    grep -q 'checksum  *[^ ]*program\.c:[0-9]' out || fail "it does not say where: $(cat out)"
+}
+
+# A verdict is wrong by chance: in 1 to 2 of 100 comparisons (docs/comparison.md, section 6), in 3 on a machine that others load.  What
+# is wrong by itself is so most times.  So one that is right is taken, and after one that is wrong most of 7 others decide, which err
+# with a probability of 1e-5 where each errs in 5 of 100.
+settle() { # settle CHECK
+    if "$1"; then return; fi
+    cat out
+    right=0 wrong=0
+    while [ $right -lt 4 ] && [ $wrong -lt 4 ]; do
+        if "$1"; then right=$((right + 1)); else wrong=$((wrong + 1)); fi
+    done
+    [ $right -eq 4 ] || fail "$1: wrong $((wrong + 1)) times of $((wrong + right + 1)), the last time: $(cat out)"
+}
+
+if [ $times -eq 1 ]; then
+    settle passes_itself
+    settle finds_dearer
+    exit 0
+fi
+for i in $(seq $times); do
+    passes_itself || fail "a program against itself, comparison $i: $(cat out)"
 done
-[ $((found * 10)) -ge $((times * 8)) ] || fail "found $found of $tried times: $(cat out)"
-echo "found $found of $tried times"
+found=0
+for i in $(seq $times); do
+    if finds_dearer; then found=$((found + 1)); elif [ $status -eq 1 ]; then fail "comparison $i blames others: $(cat out)"; fi
+done
+[ $((found * 10)) -ge $((times * 8)) ] || fail "found $found of $times times"
+echo "found $found of $times times"
