@@ -432,6 +432,42 @@ START_TEST(shift_is_the_median_of_all_differences)
 }
 END_TEST
 
+/* Of a long base and short new runs: 2 % of these are 0.2 % of all samples.  */
+START_TEST(what_is_new_in_fewer_samples_is_tested)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    for (size_t i = 0; i < RUNS / 2; i++)
+        fixture.samples[i] = 10000;
+    set_self(&fixture, 0, 0, 20);
+    set_self(&fixture, 1, 0, 9); /* 0.9 % */
+    comparison = compared(&fixture);
+    ck_assert(comparison->functions[0].self.tested);
+    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_DEARER);
+    ck_assert(!comparison->functions[1].self.tested);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
+/* Nor does it hide what went from the many.  */
+START_TEST(what_went_from_more_samples_is_tested)
+{
+    struct fixture fixture;
+    struct profile_comparison *comparison;
+
+    set_up(&fixture);
+    for (size_t i = 0; i < RUNS / 2; i++)
+        fixture.samples[i] = 10000;
+    set_self(&fixture, 0, 8, 0); /* 0.7 % of all samples, 0.4 % in the mean of both sides */
+    comparison = compared(&fixture);
+    ck_assert(comparison->functions[0].self.tested);
+    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_CHEAPER);
+    profile_comparison_free(comparison);
+}
+END_TEST
+
 /* As many runs as there may be, in seconds.  */
 START_TEST(a_thousand_runs_are_compared)
 {
@@ -629,6 +665,8 @@ int main(void)
     int failed;
 
     tcase_add_test(tcase, equal_runs_pass);
+    tcase_add_test(tcase, what_is_new_in_fewer_samples_is_tested);
+    tcase_add_test(tcase, what_went_from_more_samples_is_tested);
     tcase_add_test(tcase, total_is_described_by_medians_and_shift);
     tcase_add_test(tcase, noise_above_the_threshold_asks_for_more_runs);
     tcase_add_test(tcase, dearer_total_fails);

@@ -61,9 +61,11 @@ struct profile_compare_input {
 #define PROFILE_NO_GROUP UINT32_MAX
 
 struct profile_compare_options {
-    size_t size;      /* sizeof(struct profile_compare_options) */
-    double q;         /* false discovery rate over functions, and level of the total's test: 0.05 */
-    double floor;     /* functions with a smaller pooled share are not tested: 0.005 */
+    size_t size; /* sizeof(struct profile_compare_options) */
+    double q;    /* false discovery rate over functions, and level of the total's test: 0.05 */
+    /* Functions with a smaller share, both of all samples and in the mean of both sides, are not
+     * tested: 0.005.  */
+    double floor;
     double min_share; /* a change of share below this is no finding: 0.003 (0.3 points) */
     double min_rel;   /* nor is a relative change of cost below this: 0.05 */
     double min_total; /* the same for the total: 0.05 */
@@ -117,7 +119,7 @@ enum profile_change_flag {
 
 /* Level 2 (section 3): one function's own cost, or its cost with callees.  */
 struct profile_change {
-    bool tested;       /* its pooled share reaches the floor */
+    bool tested;       /* its share reaches the floor */
     double base_share; /* of all samples of the base runs, 0..1 */
     double new_share;
     double base_cost; /* mean of the base runs */

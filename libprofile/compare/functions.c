@@ -90,15 +90,17 @@ static void add_test(struct job *job, enum family family, const double *row,
                      struct profile_change *change)
 {
     double n = job->n[0] + job->n[1];
-    double y0, y1, pooled;
+    double y0, y1, pooled, mean;
     struct test *test;
 
     summarize(job, row, change);
     y0 = change->base_share * job->n[0];
     y1 = change->new_share * job->n[1];
     pooled = (y0 + y1) / n;
-    /* What is in every sample has no share to change.  */
-    if (pooled < job->options->floor || pooled <= 0 || pooled >= 1)
+    mean = (change->base_share + change->new_share) / 2;
+    /* Many samples of one side do not hide what few of the other have.  What is in every sample has
+     * no share to change.  */
+    if (fmax(pooled, mean) < job->options->floor || pooled <= 0 || pooled >= 1)
         return;
     change->tested = true;
     test = &job->tests[job->test_count++];

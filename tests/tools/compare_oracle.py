@@ -124,7 +124,7 @@ for family, values in (("self", own), ("total", inclusive)):
         y = [v.get(name, 0) for v in values]
         p = (sum(y[:N]) / n[0], sum(y[N:]) / n[1])
         pooled = sum(y) / sum(n)
-        if pooled < options["floor"] or pooled >= 1:
+        if max(pooled, sum(p) / 2) < options["floor"] or pooled >= 1:
             continue
         pearson = sum((y[i] - samples[i] * p[i >= N]) ** 2 / (samples[i] * p[i >= N] * (1 - p[i >= N]))
                       for i in range(runs) if 0 < p[i >= N] < 1)
