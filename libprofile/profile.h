@@ -591,7 +591,7 @@ enum profile_kind {
     PROFILE_KINDS = 5,
 };
 
-/* "cpu", "heap", "heap-free", "span".  */
+/* "cpu", "heap", "heap-free", "span", "offcpu".  */
 PROFILE_API const char *profile_kind_name(enum profile_kind kind);
 
 struct profile;

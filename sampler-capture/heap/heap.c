@@ -128,79 +128,68 @@ static bool work(struct run *run)
     }
 }
 
-/* "1 free", "2,000 frees".  The text lives in buffer.  */
-static const char *counted(char buffer[64], uint64_t number, const char *one, const char *many)
-{
-    (void)snprintf(buffer, 64, "%s %s", cli_grouped(number), number == 1 ? one : many);
-    return buffer;
-}
-
 /* Processes that are in the trace in part, or not.  */
 static void summarize_processes(const struct run *run)
 {
     const struct server *server = &run->server;
-    char processes[64];
 
     if (server->lost.rejected)
-        cli_note("%s, since they sent what is no message",
-                 counted(processes, server->lost.rejected, "connection was closed",
-                         "connections were closed"));
+        cli_note(
+            "%s, since they sent what is no message",
+            cli_counted(server->lost.rejected, "connection was closed", "connections were closed"));
     if (server->unseen)
         cli_note("%s linked in, which a preloaded library does not see",
-                 counted(processes, server->unseen, "process has an allocator of its own",
-                         "processes have allocators of their own"));
+                 cli_counted(server->unseen, "process has an allocator of its own",
+                             "processes have allocators of their own"));
     if (server->confined)
         cli_note("%s with seccomp, where what sampling does may be forbidden: not captured from "
                  "there on",
-                 counted(processes, server->confined, "process confined itself",
-                         "processes confined themselves"));
+                 cli_counted(server->confined, "process confined itself",
+                             "processes confined themselves"));
     if (server->unconnected)
         cli_note("%s - no descriptor was free, or the root folder or user is another one: not "
                  "captured from there on",
-                 counted(processes, server->unconnected, "process could not connect",
-                         "processes could not connect"));
+                 cli_counted(server->unconnected, "process could not connect",
+                             "processes could not connect"));
     if (server->running)
         cli_note("%s still running: not captured from here on",
-                 counted(processes, server->running, "process is", "processes are"));
+                 cli_counted(server->running, "process is", "processes are"));
 }
 
 /* What is not in the trace of those that are, by cause.  */
 static void summarize_losses(const struct run *run)
 {
     const struct record_loss *lost = &run->server.lost;
-    char allocations[64], frees[64], times[64];
 
     if (lost->allocations + lost->frees)
         cli_note("lost: %s and %s, since the capture could not keep up: take a larger --interval",
-                 counted(allocations, lost->allocations, "allocation", "allocations"),
-                 counted(frees, lost->frees, "free", "frees"));
+                 cli_counted(lost->allocations, "allocation", "allocations"),
+                 cli_counted(lost->frees, "free", "frees"));
     if (lost->no_memory)
         cli_note("lost: %s, since the program had no memory left to remember %s",
-                 counted(allocations, lost->no_memory, "allocation", "allocations"),
+                 cli_counted(lost->no_memory, "allocation", "allocations"),
                  lost->no_memory == 1 ? "it" : "them");
     if (run->server.closed)
         cli_note("a program closed the descriptor of the capture %s, and is another process from "
                  "there on; %s that were in use stay so in the one before",
-                 counted(times, run->server.closed, "time", "times"),
-                 counted(frees, lost->forgotten, "block", "blocks"));
+                 cli_counted(run->server.closed, "time", "times"),
+                 cli_counted(lost->forgotten, "block", "blocks"));
     if (run->server.waits && !run->options.quiet)
         cli_note("a thread waited for the capture %s, at most 200 ms each",
-                 counted(times, run->server.waits, "time", "times"));
+                 cli_counted(run->server.waits, "time", "times"));
 }
 
 static void summarize_contents(const struct run *run)
 {
     const struct recorder *recorder = &run->recorder;
-    char allocations[64], frees[64], processes[64];
     double kib = (double)stream_bytes(run->stream) / 1024;
 
-    cli_note(
-        "%s: %s and %s of %s in %.2f s; %.1f %s", run->output.name,
-        counted(allocations, recorder->allocations, "sampled allocation", "sampled allocations"),
-        counted(frees, recorder->frees, "free", "frees"),
-        counted(processes, recorder->processes, "process", "processes"),
-        (double)(host_clock_ns(CLOCK_MONOTONIC) - run->about.monotonic_ns) / 1e9,
-        kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
+    cli_note("%s: %s and %s of %s in %.2f s; %.1f %s", run->output.name,
+             cli_counted(recorder->allocations, "sampled allocation", "sampled allocations"),
+             cli_counted(recorder->frees, "free", "frees"),
+             cli_counted(recorder->processes, "process", "processes"),
+             (double)(host_clock_ns(CLOCK_MONOTONIC) - run->about.monotonic_ns) / 1e9,
+             kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
 }
 
 /* Why it is empty, or what to do with it.  */
