@@ -169,6 +169,7 @@ void store_close(struct store *store)
 static enum store_status make_partial(struct store *store, struct store_error *error)
 {
     struct stat opened, named;
+    bool is_ours;
 
     if (asprintf(&store->partial, "%s.part", store->path) < 0) {
         store->partial = NULL;
@@ -178,14 +179,15 @@ static enum store_status make_partial(struct store *store, struct store_error *e
     if (store->lock_fd < 0)
         return store_fail_errno(error, errno, "cannot make the store");
     /* Its maker may have removed or renamed it between the open and the lock.  */
-    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0 || fstat(store->lock_fd, &opened) != 0 ||
-        stat(store->partial, &named) != 0 || opened.st_ino != named.st_ino) {
+    is_ours = flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0 &&
+              fstat(store->lock_fd, &opened) == 0 && stat(store->partial, &named) == 0 &&
+              opened.st_ino == named.st_ino;
+    if (!is_ours || !S_ISREG(opened.st_mode)) {
         (void)close(store->lock_fd);
-        store->lock_fd = -1; /* it is not ours to remove */
-        return store_fail(error, STORE_BUSY, "another program is making the store");
+        store->lock_fd = -1; /* store_close() removes what is ours */
+        return is_ours ? store_fail(error, STORE_INVALID, "its .part is not a regular file")
+                       : store_fail(error, STORE_BUSY, "another program is making the store");
     }
-    if (!S_ISREG(opened.st_mode))
-        return store_fail(error, STORE_INVALID, "not a regular file");
     if (ftruncate(store->lock_fd, 0) != 0)
         return store_fail_errno(error, errno, "cannot make the store");
     return STORE_OK;

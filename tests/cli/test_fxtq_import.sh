@@ -77,6 +77,14 @@ status=0
 "$fxtq" import -q text -o none.fxtq 2>message || status=$?
 [ "$status" = 3 ] || fail "no trace: status $status"
 { [ ! -e none.fxtq ] && [ ! -e none.fxtq.part ]; } || fail "a store was made of no trace"
+
+# What stands where the store is to be built, and is no file, stays.
+mkfifo other.fxtq.part
+status=0
+timeout 20 "$fxtq" import -q two.fxt -o other.fxtq 2>err || status=$?
+[ $status -eq 4 ] || fail "status $status where a pipe is in the way: $(cat err)"
+grep -q 'other.fxtq: its .part is not a regular file' err || fail "a pipe is in the way: $(cat err)"
+[ -p other.fxtq.part ] || fail "the pipe is gone"
 cp text kept
 status=0
 "$fxtq" import -q one.fxt -o kept 2>message || status=$?
