@@ -1,6 +1,7 @@
 /* query.c - fxtq STORE [SQL]: SQL from the command line, a file, standard input or a shell.  */
 #include "cmd/fxtq/query.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -133,6 +134,27 @@ static void apply(struct query *query, int key, const struct cli_parser *parser)
     }
 }
 
+/* What stands behind the store is SQL: no other store, and no file with SQL.  */
+static void check_statements(const struct query *query)
+{
+    for (size_t i = 0; i < query->statements.count; i++) {
+        const char *sql = query->statements.items[i];
+
+        if (*sql != '.' && access(sql, F_OK) == 0)
+            cli_usage_error(
+                "'%s' is a file, where SQL was expected: --file reads SQL, 'fxtq import' "
+                "makes one store of several captures",
+                sql);
+    }
+}
+
+/* A word that stands for no file may have been meant for a command.  */
+static void explain_missing(const char *path)
+{
+    if (access(path, F_OK) != 0 && errno == ENOENT && !strpbrk(path, "./ "))
+        cli_note("'%s' is no command either: 'fxtq --help' lists them", path);
+}
+
 /* Whether the terminal shows what is not ASCII.  */
 static bool is_utf8(void)
 {
@@ -221,10 +243,14 @@ int fxtq_query(char **argv)
         apply(&query, key, &parser);
     if (!query.path)
         cli_usage_error("no store given");
+    if (access(query.path, F_OK) == 0)
+        check_statements(&query);
     choose_format(&query);
     status = source_open(&source, query.path, query.session.write, query.cache);
     if (source.store)
         status = cli_worse(status, ask_store(&query, source.store));
+    else
+        explain_missing(query.path);
     source_close(&source);
     free(query.statements.items);
     free(query.files.items);

@@ -96,6 +96,10 @@ printf 'SELECT 1;\n\nSELECT * FROM nowhere;\n' >wrong.sql
 refuse 2 '^fxtq: wrong.sql:3: no such table: nowhere' run.fxtq --file wrong.sql
 refuse 2 'no such column: "unquoted"\|no such column: unquoted' run.fxtq 'SELECT "unquoted"'
 refuse 4 'nowhere.sql: No such file' run.fxtq --file nowhere.sql
+refuse 4 'reprot: No such file' reprot top run.fxtq
+grep -q "'reprot' is no command either" err || fail "a word that is no command: $(cat err)"
+cp run.fxtq other.fxtq
+refuse 2 "'other.fxtq' is a file, where SQL was expected" run.fxtq other.fxtq 'SELECT 1'
 refuse 4 'no SQL: there are zero bytes' run.fxtq --file run.fxtq
 refuse 2 'no store given'
 refuse 4 'nowhere.fxtq: ' nowhere.fxtq "SELECT 1"
