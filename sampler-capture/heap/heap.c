@@ -147,8 +147,8 @@ static void summarize_processes(const struct run *run)
                  cli_counted(server->confined, "process confined itself",
                              "processes confined themselves"));
     if (server->unconnected)
-        cli_note("%s - no descriptor was free, or the root folder or user is another one: not "
-                 "captured from there on",
+        cli_note("%s - no descriptor was free, fewer than 32 are allowed, or the root folder or "
+                 "user is another one: not captured from there on",
                  cli_counted(server->unconnected, "process could not connect",
                              "processes could not connect"));
     if (server->running)

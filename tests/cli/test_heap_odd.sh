@@ -55,6 +55,44 @@ if mount -t tmpfs -o size=64k none small 2>/dev/null; then
     [ -z "$left" ] || fail "small: left over: $left"
 fi
 
+# Few descriptors: none is taken of so few that the program may need each.
+cat >few.c <<'EOF2'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    if (argc > 2) {
+        const rlim_t limit = (rlim_t)atoi(argv[2]);
+        const struct rlimit both = { limit, limit };
+        closefrom(3);
+        return setrlimit(RLIMIT_NOFILE, &both) == 0 ? execl("./few", "few", argv[1], (char *)NULL) : 2;
+    }
+    for (int i = 0; i < 1000; i++)
+        free(malloc(1000));
+    for (int fd = 3; fd < atoi(argv[1]); fd++)
+        if (open("/dev/null", O_RDONLY) != fd)
+            return 1;
+    return 9;
+}
+EOF2
+"${CC:-cc}" -O0 -o few few.c
+for limit in 4 5 31 32 40 2000; do
+    wanted=$limit
+    [ $limit -lt 32 ] || wanted=$((limit - 1))
+    [ $limit -lt 900 ] || wanted=900
+    status=0
+    sampler-capture heap --interval 1 -o few.fxt -- ./few $wanted $limit >out 2>err || status=$?
+    [ $status -eq 9 ] || fail "few: $limit descriptors: status $status: $(cat err)"
+    if [ $limit -lt 32 ]; then
+        says "1 process could not connect - no descriptor was free, fewer than 32 are allowed"
+    else
+        ! grep "could not connect" err || fail "few: $limit descriptors: $(cat err)"
+    fi
+done
+
 # An allocator that is linked in.
 cat >own.c <<'EOF2'
 #include <stddef.h>

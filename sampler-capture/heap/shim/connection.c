@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -58,11 +60,24 @@ void shim_leave_parent(void)
     errno = error;
 }
 
+/* Of fewer descriptors the program may need each.  */
+#define LEAST_LIMIT 32
+
+/* How many descriptors the program may have open; 0: too few to take one.  */
+static int descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < LEAST_LIMIT)
+        return 0;
+    return limit.rlim_cur < INT_MAX ? (int)limit.rlim_cur : INT_MAX;
+}
+
 /* Out of the way of programs that count on low numbers, and of shells, which use those from 10 on
  * and 255.  */
-static int move_up(int fd)
+static int move_up(int fd, int limit)
 {
-    static const int least[] = { 900, 400, 100 };
+    const int least[] = { 900, 400, 100, limit - 1 };
 
     for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
         int higher = fcntl(fd, F_DUPFD_CLOEXEC, least[i]);
@@ -152,7 +167,8 @@ bool shim_connect(void)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int size = SEND_BUFFER;
     struct stat status;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int limit = descriptor_limit();
+    int fd = limit ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
 
     if (fd < 0)
         return false;
@@ -164,7 +180,7 @@ bool shim_connect(void)
         give_losses();
         return false;
     }
-    fd = move_up(fd);
+    fd = move_up(fd, limit);
     if (fstat(fd, &status) != 0) { /* another thread has closed it */
         shim_process->losses = NULL;
         return false;
