@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/fxtdiff/baseline.h"
-
+#include "cmd/fxtdiff/builder.h"
 #include "libprofile/codec/files.h"
 
 static bool is_pprof(const unsigned char *start, size_t length)
@@ -24,8 +24,35 @@ bool diff_is_store(const unsigned char *start, size_t length)
     return length >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
 }
 
+/* Printable ASCII.  Symbolizer markup, which begins with "{{{", is told by who reads traces.  */
+static bool is_other_text(const unsigned char *start, size_t length)
+{
+    if (length >= 3 && memcmp(start, "{{{", 3) == 0)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        bool blank = start[i] == '\t' || start[i] == '\r' || start[i] == '\n';
+
+        if (!blank && (start[i] < ' ' || start[i] > '~'))
+            return false;
+    }
+    return true;
+}
+
+static enum cli_exit refuse_text(struct diff_builder *builder, enum diff_side side,
+                                 const char *path, const char *label)
+{
+    (void)side;
+    (void)path;
+    cli_error("%s: text, but its first line is no stack with a count behind it", label);
+    builder->set.unreadable_count++;
+    return CLI_DAMAGED;
+}
+
 const struct diff_reader diff_readers[] = {
     { diff_is_store, diff_read_store }, /* Before folded stacks: its first line would do as one.  */
-    { diff_is_baseline, diff_read_baseline }, { is_pprof, diff_read_pprof },
-    { is_folded, diff_read_folded },          { 0 },
+    { diff_is_baseline, diff_read_baseline },
+    { is_pprof, diff_read_pprof },
+    { is_folded, diff_read_folded },
+    { is_other_text, refuse_text },
+    { 0 },
 };

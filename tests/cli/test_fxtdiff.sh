@@ -272,7 +272,7 @@ bad 3 'damaged: ' damaged base1 base2 base3
 bad 3 'the input is damaged' damaged base1 base2 base3
 bad 3 'empty: empty, not an FXT trace' empty base1 base2 base3
 bad 3 '1 input could not be read' empty base1 base2 base3
-bad 3 'no_stacks: text, not an FXT trace' no_stacks base1 base2 base3
+bad 3 'no_stacks: text, but its first line is no stack with a count behind it' no_stacks base1 base2 base3
 bad 3 'zeros: damaged' zeros base1 base2 base3
 
 finish
