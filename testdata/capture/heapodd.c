@@ -568,6 +568,7 @@ static int churn_and_leave(void *argument)
 static void do_processes(void)
 {
     static char stack[65536] __attribute__((aligned(16)));
+    static void *blocks[10];
     char *const arguments[] = { (char *)"true", NULL };
     pid_t child = vfork();
 
@@ -577,6 +578,17 @@ static void do_processes(void)
         _exit(1);
     }
     check_child(child, 0);
+    for (int i = 0; i < 10; i++)
+        blocks[i] = malloc(500);
+    child = vfork();
+    if (child == 0) { /* the memory is its parent's, the descriptors are not */
+        closefrom(3);
+        churn(50);
+        _exit(0);
+    }
+    check_child(child, 0);
+    for (int i = 0; i < 10; i++)
+        free(blocks[i]);
     check(posix_spawnp(&child, "true", NULL, NULL, arguments, environ) == 0, "posix_spawnp");
     check_child(child, 0);
     /* Nobody hears of its end; its memory is its own or its parent's.  */

@@ -186,6 +186,7 @@ bool shim_connect(void)
         return false;
     }
     shim_process->fd = fd;
+    shim_process->pid = getpid();
     shim_process->fd_device = status.st_dev;
     shim_process->fd_inode = status.st_ino;
     parents.fd = fd;
@@ -224,6 +225,14 @@ static bool wait_for_room(uint64_t *deadline_ns)
     return false;
 }
 
+/* After vfork(2) all is the parent's but the descriptors, which it goes on with.  */
+static enum shim_sent why_closed(void)
+{
+    if (atomic_load(&shim_process->ended))
+        return SHIM_GONE;
+    return shim_process->fd < 0 || getpid() == shim_process->pid ? SHIM_CLOSED : SHIM_AWAY;
+}
+
 /* Not send(2), which is a point where a thread can be cancelled, as malloc(3) is not.  */
 enum shim_sent shim_send(const uint8_t *message, size_t length)
 {
@@ -231,7 +240,7 @@ enum shim_sent shim_send(const uint8_t *message, size_t length)
 
     for (;;) {
         if (!shim_is_open())
-            return atomic_load(&shim_process->ended) ? SHIM_GONE : SHIM_CLOSED;
+            return why_closed();
         if (syscall(SYS_sendto, shim_process->fd, message, length, MSG_DONTWAIT | MSG_NOSIGNAL,
                     NULL, 0) >= 0) {
             atomic_store_explicit(&shim_process->impatient, false, memory_order_relaxed);

@@ -282,6 +282,7 @@ static size_t tell_some(const char *name)
         shim_count(&shim_losses()->infos);
         break;
     case SHIM_CLOSED: /* the next connection is told of all */
+    case SHIM_AWAY:
     case SHIM_GONE:
         break;
     }

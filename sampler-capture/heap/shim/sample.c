@@ -281,12 +281,12 @@ static void tell_free(uint64_t address)
     if (fidl_encode_deallocation(FIDL_GENERATION_2, address, stack->frames, stack->count,
                                  scratch->message, sizeof scratch->message, &length) == FIDL_OK)
         sent = shim_send(scratch->message, length);
-    if (sent == SHIM_DROPPED) {
+    if (sent == SHIM_DROPPED)
         shim_count(&shim_losses()->frees);
-    } else if (sent == SHIM_CLOSED) {
+    if (sent == SHIM_CLOSED || sent == SHIM_AWAY)
         count_forgotten(1); /* it was told of on that connection */
+    if (sent == SHIM_CLOSED)
         begin_again();
-    }
     give_scratch(scratch);
 }
 

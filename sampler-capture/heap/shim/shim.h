@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* ---- A thread ---- */
 
@@ -103,7 +104,8 @@ struct shim_process {
     struct shim_lock module_lock;
     struct shim_live_set live;
 
-    int fd; /* of the connection */
+    int fd;    /* of the connection */
+    pid_t pid; /* which connected */
     uint64_t fd_device, fd_inode;
     _Atomic bool impatient;      /* the server let us wait for nothing */
     struct heap_losses *losses;  /* NULL: there is nobody to count for */
@@ -168,6 +170,7 @@ enum shim_sent {
     SHIM_SENT,
     SHIM_DROPPED, /* the server is too slow */
     SHIM_CLOSED,  /* the program has closed our descriptor */
+    SHIM_AWAY,    /* a child that shares its parent's memory has, of its own descriptors */
     SHIM_GONE,    /* there is no server any more */
 };
 
