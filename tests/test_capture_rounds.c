@@ -448,8 +448,13 @@ END_TEST
 static const struct {
     uint64_t hz;
     uint64_t period_ns;
-} frequencies[] = { { 1, 1000000000 }, { 99, 10101010 }, { 1000, 1000000 },
-                    { 4000, 250000 },  { 99999, 10000 }, { 100000, SAMPLER_MIN_PERIOD_NS } };
+} frequencies[] = { { 1, 1000000000 },
+                    { 7, 142857143 },
+                    { 99, 10101010 },
+                    { 1000, 1000000 },
+                    { 4000, 250000 },
+                    { 99999, 10000 },
+                    { 100000, SAMPLER_MIN_PERIOD_NS } };
 
 START_TEST(a_frequency_is_a_period)
 {
