@@ -240,6 +240,12 @@ enum cli_exit cli_output_commit(struct cli_output *output);
 /* Close and remove.  Harmless after a commit.  */
 void cli_output_abort(struct cli_output *output);
 
+/* A file that is no result yet.  SIGINT, SIGTERM and SIGHUP remove it before they end the program,
+ * unless somebody else handles them.  path is borrowed until cli_unfinished_remove(), which takes
+ * the same pointer, or NULL.  Not from several threads.  */
+void cli_unfinished_add(const char *path);
+void cli_unfinished_remove(const char *path);
+
 /* ---- Progress ---- */
 
 /* A line on stderr that shows how far a long job is; silent unless stderr is a terminal and the

@@ -25,8 +25,10 @@ static int open_temporary(struct cli_output *output)
         cli_out_of_memory();
     }
     output->fd = mkostemp(output->temporary, O_CLOEXEC);
-    if (output->fd >= 0)
-        (void)fchmod(output->fd, mode);
+    if (output->fd < 0)
+        return output->fd;
+    cli_unfinished_add(output->temporary);
+    (void)fchmod(output->fd, mode);
     return output->fd;
 }
 
@@ -138,6 +140,7 @@ enum cli_exit cli_output_commit(struct cli_output *output)
     if (!failed && output->temporary && rename(output->temporary, output->target) != 0)
         failed = errno;
     if (!failed) {
+        cli_unfinished_remove(output->temporary);
         free(output->temporary);
         output->temporary = NULL;
     } else {
@@ -153,6 +156,7 @@ void cli_output_abort(struct cli_output *output)
         (void)close(output->fd);
     if (output->temporary)
         (void)unlink(output->temporary);
+    cli_unfinished_remove(output->temporary);
     free(output->temporary);
     free(output->target);
     free(output->buffer);

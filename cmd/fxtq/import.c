@@ -53,7 +53,8 @@ struct settings {
     struct cli_reading reading;
     const char *output;
     bool quiet;
-    size_t imported; /* captures that the store has now */
+    size_t imported;         /* captures that the store has now */
+    char *partial, *journal; /* what a new store is called until it is whole */
 };
 
 static void parse(struct settings *settings, char **argv)
@@ -246,14 +247,34 @@ static enum cli_exit import_one(struct settings *settings, struct store *store,
 
 /* ---- The store ---- */
 
-static enum cli_exit open_store(const struct settings *settings, struct store **out)
+/* What SIGINT leaves of a new store.  */
+static void note_partial(struct settings *settings)
+{
+    settings->partial = cli_join(settings->output, ".part");
+    settings->journal = cli_join(settings->partial, "-journal");
+    cli_unfinished_add(settings->partial);
+    cli_unfinished_add(settings->journal);
+}
+
+static void forget_partial(struct settings *settings)
+{
+    cli_unfinished_remove(settings->partial);
+    cli_unfinished_remove(settings->journal);
+    free(settings->partial);
+    free(settings->journal);
+}
+
+static enum cli_exit open_store(struct settings *settings, struct store **out)
 {
     struct store_options store_options = { .size = sizeof store_options, .mode = STORE_APPEND };
     struct store_error error;
     enum store_status status = store_open(settings->output, &store_options, out, &error);
 
-    if (status == STORE_NOT_THERE)
+    if (status == STORE_NOT_THERE) {
         status = store_create(settings->output, &store_options, out, &error);
+        if (status == STORE_OK)
+            note_partial(settings);
+    }
     return status == STORE_OK ? CLI_OK : fxtq_complain(settings->output, &error);
 }
 
@@ -288,6 +309,7 @@ static int run(char **argv)
         store_publish(store, &error) != STORE_OK)
         status = fxtq_complain(settings.output, &error);
     store_close(store);
+    forget_partial(&settings);
     free(settings.inputs.items);
     free(settings.reading.modules.items);
     return (int)status;

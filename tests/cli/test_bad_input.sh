@@ -359,6 +359,28 @@ for line in 'fxt2pprof small.fxt safe.fxt -o safe.fxt' 'fxt2pprof safe.fxt -o li
     { cmp -s medium.fxt safe.fxt && cmp -s run.fxtq safe.fxtq; } || fail "$line replaced its input"
 done
 
+# What a signal interrupts leaves nothing behind.
+python3 - <<'EOF' || fail "interrupted programs"
+import os, signal, subprocess, sys, time
+
+trace = open("many.fxt", "rb").read()
+for line in ("fxtcat merge -o out/result -", "fxtcat recover -o out/result -", "fxtcat compress -o out/result -",
+             "fxtq import -q -o out/result -"):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        program = subprocess.Popen(line.split(), stdin=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        program.stdin.write(trace)  # and then nothing: it waits for more
+        program.stdin.flush()
+        end = time.monotonic() + 30
+        while not os.listdir("out") and time.monotonic() < end:
+            time.sleep(0.02)
+        begun = os.listdir("out")
+        program.send_signal(number)
+        status = program.wait()
+        if not begun or status != -number or os.listdir("out"):
+            sys.exit(f"{line}: {number!r}: begun {begun}, status {status}, left {os.listdir('out')}")
+EOF
+
 # ---- Capturing ----
 
 status=0
