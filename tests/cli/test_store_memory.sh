@@ -76,6 +76,11 @@ done
 short fxtq coverage drawn.fxtq
 short fxtq flamegraph drawn.fxtq -o -
 short fxtq flamegraph --tid 101 drawn.fxtq -o -
+short fxtq flamegraph --sample-type inuse_space --capture 2 drawn.fxtq -o -
+short fxtq report top --sample-type alloc_space drawn.fxtq
+short fxtq report heap --time 1, drawn.fxtq
+short fxtq export folded -q drawn.fxtq
+short fxtq export csv -q --cpu 1 drawn.fxtq
 short fxtq more.fxt "SELECT count(*) FROM cpu_sample"
 
 # What is written to.

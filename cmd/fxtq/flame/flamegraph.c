@@ -56,6 +56,7 @@ struct settings {
 struct types {
     struct store_sample_type items[MOST_TYPES];
     size_t count;
+    bool no_memory; /* for one more */
 };
 
 static void parse(struct settings *settings, char **argv)
@@ -121,9 +122,11 @@ static bool take_type(void *context, const struct store_sample_type *type)
 {
     struct types *types = context;
 
-    if (type->there && store_sample_type_copy(&types->items[types->count], type))
-        types->count++;
-    return types->count < MOST_TYPES;
+    if (!type->there)
+        return true;
+    types->no_memory = !store_sample_type_copy(&types->items[types->count], type);
+    types->count += !types->no_memory;
+    return !types->no_memory && types->count < MOST_TYPES;
 }
 
 /* What is wanted and has no sample left has a place, too; so has CPU time where nothing is.  */
@@ -152,6 +155,8 @@ static enum cli_exit find_types(const struct settings *settings, sqlite3 *db, co
 {
     int code = store_sample_types_each(db, settings->filters.capture, take_type, types);
 
+    if (types->no_memory)
+        cli_out_of_memory();
     return code == SQLITE_OK ? add_empty(settings, db, path, types) : fail(path, db);
 }
 

@@ -157,7 +157,10 @@ void request_add_samples(const struct request *request, struct text *sql, bool t
 
 bool request_has(const struct request *request, unsigned content)
 {
-    unsigned found;
+    unsigned found = 0;
+    int code = store_has(request->db, request->filters.capture, content, &found);
 
-    return store_has(request->db, request->filters.capture, content, &found) != SQLITE_OK || found;
+    if (code == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM) /* there may be enough the next time */
+        cli_out_of_memory();
+    return code != SQLITE_OK || found;
 }
