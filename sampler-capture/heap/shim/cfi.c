@@ -15,6 +15,7 @@ struct rule {
     bool is_end;        /* the return address is undefined: the first function of a thread */
     bool from_rbp;      /* the canonical frame address is relative to rbp, not rsp */
     bool saves_rbp;     /* at rbp_offset from it */
+    bool is_realigned;  /* that address lies in memory, cfa_offset below rbp; rbp is saved at rbp */
     int32_t cfa_offset; /* bytes */
     int32_t rbp_offset; /* bytes */
 };
@@ -32,12 +33,33 @@ static bool is_simple(const struct cfi_row *row)
            (ra == CFI_UNDEFINED || (ra == CFI_SAVED && row->values[CFI_RA].offset == -8));
 }
 
+/* What GCC says where it realigns a stack: the frame address is "breg6 -n; deref", n a multiple of 8
+ * up to 64, and rbp is saved at "breg6 0".  */
+static bool is_realigned(const struct cfi_row *row)
+{
+    static const uint8_t at_rbp[] = { 2, 0x76, 0 };
+    const uint8_t *cfa = row->cfa_expression;
+
+    return !row->is_signal && cfa && cfa[0] == 3 && cfa[1] == 0x76 && (cfa[2] & 0xc7) == 0x40 &&
+           cfa[3] == 0x06 && row->kinds[CFI_RSP] == CFI_SAME &&
+           row->kinds[CFI_RBP] == CFI_SAVED_AT &&
+           memcmp(row->values[CFI_RBP].expression, at_rbp, sizeof at_rbp) == 0 &&
+           row->kinds[CFI_RA] == CFI_SAVED && row->values[CFI_RA].offset == -8;
+}
+
 static struct rule read_rule(const uint8_t *header, uint64_t pc)
 {
     struct rule rule = { .simple = false };
     struct cfi_row row;
 
-    if (!shim_cfi_read(header, pc, &row) || !is_simple(&row))
+    if (!shim_cfi_read(header, pc, &row))
+        return rule;
+    if (is_realigned(&row)) {
+        rule.simple = rule.is_realigned = true;
+        rule.cfa_offset = 0x80 - row.cfa_expression[2]; /* of the signed LEB128 -n */
+        return rule;
+    }
+    if (!is_simple(&row))
         return rule;
     rule.simple = true;
     rule.is_end = row.kinds[CFI_RA] == CFI_UNDEFINED;
@@ -60,7 +82,8 @@ static uint64_t pack(const struct rule *rule)
 {
     return 1 | (uint64_t)rule->simple << 1 | (uint64_t)rule->is_end << 2 |
            (uint64_t)rule->from_rbp << 3 | (uint64_t)rule->saves_rbp << 4 |
-           (uint64_t)(uint32_t)rule->cfa_offset << 8 | (uint64_t)(uint32_t)-rule->rbp_offset << 40;
+           (uint64_t)rule->is_realigned << 5 | (uint64_t)(uint32_t)rule->cfa_offset << 8 |
+           (uint64_t)(uint32_t)-rule->rbp_offset << 40;
 }
 
 static struct rule unpack(uint64_t packed)
@@ -70,6 +93,7 @@ static struct rule unpack(uint64_t packed)
         .is_end = packed >> 2 & 1,
         .from_rbp = packed >> 3 & 1,
         .saves_rbp = packed >> 4 & 1,
+        .is_realigned = packed >> 5 & 1,
         .cfa_offset = (int32_t)(packed >> 8 & 0xffffff),
         .rbp_offset = -(int32_t)(packed >> 40),
     };
@@ -142,6 +166,23 @@ static bool step_by_pointer(struct registers *registers)
     return true;
 }
 
+/* Callers' frames lie higher here, too: as far as the alignment, and no less.  */
+static bool step_realigned(struct registers *registers, struct rule rule)
+{
+    uint64_t frame = registers->rbp, cfa;
+
+    if (frame % 8 != 0 || !shim_stack_has(frame - (uint64_t)rule.cfa_offset, 8) ||
+        !shim_stack_has(frame, 8))
+        return false;
+    cfa = word_at(frame - (uint64_t)rule.cfa_offset);
+    if (cfa <= registers->rsp || cfa % 8 != 0 || !shim_stack_has(cfa - 8, 8))
+        return false;
+    registers->rbp = word_at(frame);
+    registers->pc = word_at(cfa - 8);
+    registers->rsp = cfa;
+    return true;
+}
+
 static bool step(struct registers *registers, struct rule rule)
 {
     uint64_t cfa = (rule.from_rbp ? registers->rbp : registers->rsp) + (uint64_t)rule.cfa_offset;
@@ -185,7 +226,8 @@ bool shim_cfi_walk(uintptr_t frame, struct cfi_walk *walk)
             shim_cfi_walk_fully(frame, walk);
             return true;
         }
-        if (rule.is_end || !step(&registers, rule))
+        if (rule.is_end ||
+            !(rule.is_realigned ? step_realigned(&registers, rule) : step(&registers, rule)))
             break;
     }
     return true;
