@@ -33,8 +33,8 @@ static bool is_simple(const struct cfi_row *row)
            (ra == CFI_UNDEFINED || (ra == CFI_SAVED && row->values[CFI_RA].offset == -8));
 }
 
-/* What GCC says where it realigns a stack: the frame address is "breg6 -n; deref", n a multiple of 8
- * up to 64, and rbp is saved at "breg6 0".  */
+/* What GCC says where it realigns a stack: the frame address is "breg6 -n; deref", n a multiple of
+ * 8 up to 64, and rbp is saved at "breg6 0".  */
 static bool is_realigned(const struct cfi_row *row)
 {
     static const uint8_t at_rbp[] = { 2, 0x76, 0 };
