@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/fxtdiff/arena.h"
 #include "cmd/fxtdiff/callers.h"
+#include "cmd/fxtdiff/files.h"
 
 /* ---- Whether they can be compared ---- */
 
@@ -216,23 +216,26 @@ static void fill_rows(struct rows *rows)
     }
 }
 
-/* Functions of one file: the last two parts of its path, as build folders differ.  */
+/* Functions of one file, in the new build if they are there.  Files are numbered anew, for groups
+ * have numbers below that of functions.  */
 static void fill_groups(struct rows *rows)
 {
     const struct diff_set *set = rows->set;
-    struct diff_texts files = { .arena = diff_arena_open() };
+    uint32_t *files = diff_number_files(set);
+    uint32_t *groups = cli_allocate(set->function_count, DIFF_SIDES * sizeof *groups); /* + 1 */
+    uint32_t count = 0;
 
     for (size_t f = 0; f < set->function_count; f++) {
-        const char *file = diff_file_of(&set->functions[f], NULL);
-        const char *start = file + strlen(file);
-        unsigned parts = 0;
+        uint32_t file = files[DIFF_SIDES * f + DIFF_NEW];
 
-        while (start > file && parts < 2)
-            parts += *--start == '/';
-        rows->group[f] = *file ? diff_texts_add(&files, start, strlen(start)) : PROFILE_NO_GROUP;
+        if (file == DIFF_NO_FILE)
+            file = files[DIFF_SIDES * f + DIFF_BASE];
+        if (file != DIFF_NO_FILE && groups[file] == 0)
+            groups[file] = ++count;
+        rows->group[f] = file == DIFF_NO_FILE ? PROFILE_NO_GROUP : groups[file] - 1;
     }
-    diff_texts_release(&files);
-    diff_arena_close(files.arena);
+    free(files);
+    free(groups);
 }
 
 /* Asked only of what got dearer: most comparisons never do.  */

@@ -1,87 +1,24 @@
 /* match_places.c - which functions lie where in the files of each side.  */
 #include <stdlib.h>
-#include <string.h>
 
+#include "cmd/fxtdiff/files.h"
 #include "cmd/fxtdiff/match.h"
 
 /* ---- Files ---- */
 
-/* The last two parts of a path: build folders differ.  */
-static const char *tail_of(const char *path)
-{
-    const char *start = path + strlen(path);
-    unsigned slashes = 0;
-
-    while (start > path && slashes < 2)
-        slashes += *--start == '/';
-    return slashes == 2 ? start + 1 : start;
-}
-
-/* Files that end alike: of each tail and side the path that was met first, and whether there is
- * another.  Then only whole paths tell them apart.  */
-struct tails {
-    struct diff_texts texts;
-    const char **paths;
-    size_t path_capacity;
-    uint8_t *ambiguous;
-    size_t capacity;
-};
-
 static bool has_lines(const struct diff_place *place)
 {
-    return place->name && *place->file && (place->start_line > 0 || place->first_line > 0);
-}
-
-static void note_tail(struct tails *tails, int side, const char *path)
-{
-    const char *tail = tail_of(path);
-    size_t known = tails->texts.count;
-    uint32_t id = diff_texts_add(&tails->texts, tail, strlen(tail));
-    size_t paths = 2 * (size_t)id;
-    const char **first;
-
-    tails->paths = diff_grow(tails->paths, &tails->path_capacity, paths + 2, sizeof *tails->paths);
-    tails->ambiguous = diff_grow(tails->ambiguous, &tails->capacity, id + (size_t)1, 1);
-    if (id == known) {
-        tails->paths[paths] = tails->paths[paths + 1] = NULL;
-        tails->ambiguous[id] = 0;
-    }
-    first = &tails->paths[paths + (size_t)side];
-    if (!*first)
-        *first = path;
-    else if (strcmp(*first, path) != 0)
-        tails->ambiguous[id] = 1;
-}
-
-static uint32_t file_of(struct tails *tails, const char *path)
-{
-    const char *tail = tail_of(path);
-    uint32_t id = diff_texts_find(&tails->texts, tail, strlen(tail));
-
-    return tails->ambiguous[id] ? diff_texts_add(&tails->texts, path, strlen(path)) : id;
+    return place->start_line > 0 || place->first_line > 0;
 }
 
 /* The file of each function on each side, MATCH_NONE without lines: two numbers a function.  */
 static uint32_t *number_files(const struct diff_set *set)
 {
-    struct tails tails = { .texts.arena = diff_arena_open() };
-    uint32_t *files = cli_allocate(set->function_count, 2 * sizeof *files);
+    uint32_t *files = diff_number_files(set);
 
-    for (size_t i = 0; i < 2 * set->function_count; i++) {
-        const struct diff_place *place = &set->functions[i / 2].places[i % 2];
-
-        if (has_lines(place))
-            note_tail(&tails, (int)(i % 2), place->file);
-    }
-    for (size_t i = 0; i < 2 * set->function_count; i++) {
-        const struct diff_place *place = &set->functions[i / 2].places[i % 2];
-
-        files[i] = has_lines(place) ? file_of(&tails, place->file) : MATCH_NONE;
-    }
-    free(tails.paths);
-    free(tails.ambiguous);
-    diff_texts_release(&tails.texts);
-    diff_arena_close(tails.texts.arena);
+    for (size_t i = 0; i < 2 * set->function_count; i++)
+        if (!has_lines(&set->functions[i / 2].places[i % 2]))
+            files[i] = MATCH_NONE;
     return files;
 }
 

@@ -261,6 +261,17 @@ cp time1 time2
 run 5 fxtdiff time1 time2
 run 2 fxtdiff time1 time2 -- time1
 says 'time1 and time2 are one run: a copy says nothing of how runs vary'
+# Work moves within a file; not between files of one name, as each crate has them.
+for i in 1 2 3 4; do
+    for at in a b; do
+        folded "was_$at$i" "main;parse (a/src/lib.rs:10) $((1000 + i))" "main;render ($at/src/lib.rs:20) $((1600 - i))" "main;rest $((9000 + i))"
+        folded "is_$at$i" "main;parse (a/src/lib.rs:10) $((1500 + i))" "main;render ($at/src/lib.rs:20) $((1100 - i))" "main;rest $((9000 + i))"
+    done
+done
+run 0 fxtdiff was_a? -- is_a?
+prints ' moved    parse'
+run 1 fxtdiff was_b? -- is_b?
+prints ' dearer   parse'
 # A program that stopped at once is no saving.
 for i in 1 2 3 4; do
     folded "stopped$i" "main;work;hot $((100 + i % 2))" "main;io $((200 + i % 2))"
