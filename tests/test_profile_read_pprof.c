@@ -486,6 +486,7 @@ static const struct {
               "ELF"),
       false, false },
     { MESSAGE("{{{reset}}}\n"), false, false },
+    { MESSAGE("main;a\0b 1\n"), false, false },
 };
 
 START_TEST(tells_formats_apart)

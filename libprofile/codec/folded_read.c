@@ -109,7 +109,7 @@ bool profile_is_folded(const void *start, size_t length)
     size_t at = 0;
 
     for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] < ' ' && !strchr("\t\r\n", text[i]))
+        if ((unsigned char)text[i] < ' ' && (text[i] == '\0' || !strchr("\t\r\n", text[i])))
             return false;
     while (at < length) {
         const char *end = memchr(text + at, '\n', length - at);
