@@ -367,8 +367,9 @@ trace = open("many.fxt", "rb").read()
 for line in ("fxtcat merge -o out/result -", "fxtcat recover -o out/result -", "fxtcat compress -o out/result -",
              "fxtq import -q -o out/result -"):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # Whoever runs the tests may ignore them, as nohup does.
         program = subprocess.Popen(line.split(), stdin=subprocess.PIPE,
-                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                                   preexec_fn=lambda number=number: signal.signal(number, signal.SIG_DFL))
         program.stdin.write(trace)  # and then nothing: it waits for more
         program.stdin.flush()
         end = time.monotonic() + 30
@@ -376,7 +377,7 @@ for line in ("fxtcat merge -o out/result -", "fxtcat recover -o out/result -", "
             time.sleep(0.02)
         begun = os.listdir("out")
         program.send_signal(number)
-        status = program.wait()
+        status = program.wait(timeout=30)
         if not begun or status != -number or os.listdir("out"):
             sys.exit(f"{line}: {number!r}: begun {begun}, status {status}, left {os.listdir('out')}")
 EOF
