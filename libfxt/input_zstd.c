@@ -69,11 +69,13 @@ static enum fxt_status fail(struct fxt_stream *stream, ZSTD_ErrorCode code)
 
 /* The library is given no more than it asks for, which is a block and the header of the next, and
  * of that not the header: when it fails, it does not tell what it had unpacked in the same call.
- * For the same reason what found no room is taken from it before it is given more.  */
+ * For the same reason what found no room is taken from it before it is given more, and a header, or
+ * the end of the last block, which may turn out not to be what the frame has promised, goes byte by
+ * byte: so the same is given before a failure in whatever pieces the input came.  */
 enum fxt_status fxt_zstd_unpack(struct fxt_stream *stream, uint8_t *buffer, size_t size,
                                 size_t *length)
 {
-    size_t wanted = stream->hint > BLOCK_HEADER ? stream->hint - BLOCK_HEADER : stream->hint;
+    size_t wanted = stream->hint > BLOCK_HEADER ? stream->hint - BLOCK_HEADER : 1;
     size_t given = stream->raw_left < wanted ? stream->raw_left : wanted;
     ZSTD_inBuffer in = { stream->raw + stream->raw_next, stream->pending ? 0 : given, 0 };
     ZSTD_outBuffer out = { buffer, size, 0 };

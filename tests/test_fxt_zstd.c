@@ -199,6 +199,25 @@ START_TEST(gives_what_comes_before_corrupt_data)
 }
 END_TEST
 
+/* One block of bytes as they are, which is less than the frame has promised: that shows at its end,
+ * and all before its last byte is given, in whatever pieces the frame comes.  */
+START_TEST(gives_the_same_of_a_broken_promise_in_any_pieces)
+{
+    static const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x80, 0x00, 100, 0,   0,
+                                     0,    0x61, 0,    0,    'a',  'b',  'c', 'd', 'e',
+                                     'f',  'g',  'h',  'i',  'j',  'k',  'l' };
+
+    for (size_t piece = 0; piece < sizeof frame; piece++) {
+        size_t total;
+        bool cut;
+
+        ck_assert_int_eq(read_bytes(frame, sizeof frame, piece, &total, &cut), FXT_FATAL);
+        ck_assert_uint_eq(total, 11);
+        ck_assert_mem_eq(unpacked, "abcdefghijk", 11);
+    }
+}
+END_TEST
+
 START_TEST(counts_corruption_as_damage_of_the_trace)
 {
     static const uint8_t magic[] = { 0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00 };
@@ -266,6 +285,7 @@ int main(void)
     tcase_add_test(tcase, gives_what_a_cut_frame_holds);
     tcase_add_loop_test(tcase, notices_a_wrong_checksum, 0, 4);
     tcase_add_test(tcase, gives_what_comes_before_corrupt_data);
+    tcase_add_test(tcase, gives_the_same_of_a_broken_promise_in_any_pieces);
     tcase_add_test(tcase, counts_corruption_as_damage_of_the_trace);
     tcase_add_loop_test(tcase, bounds_the_window, 0, ROWS(windows));
     tcase_add_test(tcase, says_that_a_dictionary_is_needed);
