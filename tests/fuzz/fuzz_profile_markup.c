@@ -98,6 +98,23 @@ static void release(struct told *told)
     free(told->mappings.bytes);
 }
 
+/* However the log came.  Of compressed data that make no sense, more can be had in small pieces:
+ * zstd gives nothing of a block that is larger than its frame has promised.  */
+static void compare(enum profile_status status, const struct profile_markup_notices *notices,
+                    const struct told *told, enum profile_status status_of_pieces,
+                    const struct profile_markup_notices *of_pieces, const struct told *pieces)
+{
+    HOLD((notices->kinds[PROFILE_MARKUP_CUT].count == 0) ==
+         (of_pieces->kinds[PROFILE_MARKUP_CUT].count == 0));
+    if (notices->kinds[PROFILE_MARKUP_CUT].count > 0)
+        return;
+    HOLD(status == status_of_pieces);
+    HOLD(memcmp(notices, of_pieces, sizeof *notices) == 0);
+    HOLD(told->digest.used == pieces->digest.used);
+    HOLD(told->digest.used == 0 ||
+         memcmp(told->digest.bytes, pieces->digest.bytes, told->digest.used) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct profile_read_options tight = { .size = sizeof tight,
@@ -109,11 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char text[300];
 
     (void)profile_is_markup(data, size);
-    HOLD(read_log(data, size, 1, NULL, &pieces, &other) == status);
-    HOLD(memcmp(&notices, &other, sizeof notices) == 0);
-    HOLD(whole.digest.used == pieces.digest.used);
-    HOLD(whole.digest.used == 0 ||
-         memcmp(whole.digest.bytes, pieces.digest.bytes, whole.digest.used) == 0);
+    compare(status, &notices, &whole, read_log(data, size, 1, NULL, &pieces, &other), &other,
+            &pieces);
     (void)profile_markup_describe(&notices, text, sizeof text);
     (void)read_log(data, size, 0, &tight, &small, &other);
     HOLD(other.elements <= notices.elements);
