@@ -222,7 +222,9 @@ static bool cut_sections(const struct package_index *index, uint64_t row, struct
         struct sym_bytes *bytes = &info->sections[which];
         if (offset > bytes->size || size > bytes->size - offset)
             return false;
-        *bytes = (struct sym_bytes){ .data = bytes->data + offset, .size = (size_t)size };
+        if (offset > 0) /* one that is not there has no data to count from */
+            bytes->data += offset;
+        bytes->size = (size_t)size;
     }
     return true;
 }
