@@ -29,7 +29,7 @@ FUZZ_SECONDS ?= 60
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-7s %s\n' $(1) $(2))
 
-BASE_FLAGS := -std=c17 -D_GNU_SOURCE -I. -I$(O) -fPIC -fvisibility=hidden -Wall -Wextra -Wconversion
+BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Iinclude -I. -I$(O) -fPIC -fvisibility=hidden -Wall -Wextra -Wconversion
 BASE_FLAGS += -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wundef
 # Rows of option tables end where they have nothing more to say (cmd/cli/cli.h).
 BASE_FLAGS += -Wno-missing-field-initializers
@@ -42,6 +42,9 @@ BASE_LDFLAGS := $(if $(SAN),-fsanitize=$(SAN))
 
 # A library is a folder; the order is that of the import arrows (docs/architecture.md).
 LIBRARIES := fxt symbolize profile store
+# Folder libprofile/ is installed as libfxtprofile.so and pkg-config's fxt-profile.
+library_name = libfxt$(filter-out fxt,$(1))
+package_name = fxt$(if $(filter-out fxt,$(1)),-$(1))
 PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff fxtq sampler-capture
 
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
@@ -86,9 +89,9 @@ LIBRARIES := $(foreach l,$(LIBRARIES),$(if $(sources_$(l)),$(l)))
 objects = $(patsubst %.c,$(O)/%.o,$(sources_$(1)))
 
 PROGRAM_FILES := $(addprefix $(O)/bin/,$(PROGRAMS))
-STATIC_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/lib$(l).a)
+STATIC_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).a)
 EXTENSION := $(O)/lib/libfxtsql.so
-SHARED_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/lib$(l).so.$(SOVERSION))
+SHARED_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
 
 TEST_SOURCES := $(wildcard tests/test_*.c)
 TEST_SUPPORT := $(wildcard tests/support/*.c)
@@ -159,20 +162,20 @@ $(PAGE_PARTS:.c=.o): %.o: %.c
 
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
 define library_rules
-$(O)/lib/lib$(1).o: $(call objects,$(1))
+$(O)/lib/$(call library_name,$(1)).o: $(call objects,$(1))
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(LD) -r -o $$@ $$^
 	$$(Q)$$(OBJCOPY) --localize-hidden $$@
 
-$(O)/lib/lib$(1).a: $(O)/lib/lib$(1).o
+$(O)/lib/$(call library_name,$(1)).a: $(O)/lib/$(call library_name,$(1)).o
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$<
 
-$(O)/lib/lib$(1).so.$(SOVERSION): $(call objects,$(1)) $(foreach l,$(filter $(LIBRARIES),$(needs_$(1))),$(O)/lib/lib$(l).so.$(SOVERSION))
+$(O)/lib/$(call library_name,$(1)).so.$(SOVERSION): $(call objects,$(1)) $(foreach l,$(filter $(LIBRARIES),$(needs_$(1))),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-soname,lib$(1).so.$(SOVERSION) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(libs_$(1))
-	$$(Q)ln -sf lib$(1).so.$(SOVERSION) $(O)/lib/lib$(1).so
+	$$(Q)$$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-soname,$(call library_name,$(1)).so.$(SOVERSION) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(libs_$(1))
+	$$(Q)ln -sf $(call library_name,$(1)).so.$(SOVERSION) $(O)/lib/$(call library_name,$(1)).so
 endef
 needs_profile := symbolize fxt
 needs_store := profile symbolize fxt
@@ -184,7 +187,7 @@ $(O)/cli.a: $(call objects,cli)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 define program_rules
-$(O)/bin/$(1): $(call objects,$(1)) $(O)/cli.a $(foreach l,$(libs_$(1)),$(O)/lib/lib$(l).a)
+$(O)/bin/$(1): $(call objects,$(1)) $(O)/cli.a $(foreach l,$(libs_$(1)),$(O)/lib/$(call library_name,$(l)).a)
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(links_$(1)) $(foreach l,$(libs_$(1)),$(libs_$(l)))
@@ -265,11 +268,11 @@ $(O)/tests/%.o: | $(O)/.deps-check
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libsymbolize.a $(O)/lib/libfxt.a
+$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt)
 
-$(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(O)/lib/libsymbolize.a $(O)/lib/libfxt.a
+$(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxt.a
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt) -lsqlite3
@@ -339,8 +342,9 @@ format:
 
 # ---- Installing ----
 
-# Public headers of a library beside its main one.
-MORE_HEADERS := libfxt/fidl/fidl_sampler.h libsymbolize/markup.h libprofile/compare/compare.h libprofile/codec/files.h libstore/content.h libstore/export.h libprofile/codec/profile_markup.h
+write_pc = sed -e 's,@PREFIX@,$(PREFIX),;s,@LIBDIR@,$(LIBDIR),;s,@INCLUDEDIR@,$(INCLUDEDIR),;s,@VERSION@,$(VERSION),' \
+    -e 's,@LZMA@,$(if $(HAVE_LZMA),-llzma ),' lib$(1)/$(call package_name,$(1)).pc.in \
+    > $(DESTDIR)$(LIBDIR)/pkgconfig/$(call package_name,$(1)).pc
 
 .PHONY: install
 install: all
@@ -359,19 +363,13 @@ install: all
 	$(Q)install -m 644 $(filter $(O)/completion/zsh/%,$(COMPLETION_FILES)) $(DESTDIR)$(ZSHCOMPDIR)
 	$(Q)install -m 644 $(filter $(O)/completion/fish/%,$(COMPLETION_FILES)) $(DESTDIR)$(FISHCOMPDIR)
 	$(Q)install -m 644 $(STATIC_FILES) $(SHARED_FILES) $(EXTENSION) $(DESTDIR)$(LIBDIR)
-	$(Q)for l in $(LIBRARIES); do \
-	    ln -sf lib$$l.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/lib$$l.so; \
-	    sed 's,^#include "lib[a-z]*/\([a-z]*/\)*\([a-z_.]*\)",#include "\2",' lib$$l/$$l.h > $(DESTDIR)$(INCLUDEDIR)/fxt/$$l.h; \
-	    sed -e 's,@PREFIX@,$(PREFIX),;s,@LIBDIR@,$(LIBDIR),;s,@INCLUDEDIR@,$(INCLUDEDIR),;s,@VERSION@,$(VERSION),' \
-	        -e 's,@LZMA@,$(if $(HAVE_LZMA),-llzma ),' lib$$l/lib$$l.pc.in > $(DESTDIR)$(LIBDIR)/pkgconfig/lib$$l.pc; \
-	done
-	$(Q)for h in $(MORE_HEADERS); do \
-	    sed 's,^#include "lib[a-z]*/\([a-z]*/\)*\([a-z_.]*\)",#include "\2",' $$h > $(DESTDIR)$(INCLUDEDIR)/fxt/$${h##*/}; \
-	done
+	$(Q)install -m 644 $(wildcard include/fxt/*.h) $(DESTDIR)$(INCLUDEDIR)/fxt
+	$(Q)$(foreach l,$(LIBRARIES),ln -sf $(call library_name,$(l)).so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/$(call library_name,$(l)).so &&) :
+	$(Q)$(foreach l,$(LIBRARIES),$(call write_pc,$(l)) &&) :
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 
 .PHONY: clean
 clean:
 	$(Q)rm -rf $(O)
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name '*.d' -type f 2>/dev/null)

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/fxt.h>
 #include "cmd/cli/cli.h"
-#include "libfxt/fxt.h"
 
 #define TEXT_START    UINT64_C(0xffffffff81000000)
 #define FUNCTION_SIZE 64u

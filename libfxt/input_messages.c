@@ -1,6 +1,6 @@
 /* A recorded stream of messages of fuchsia.memory.sampler (memory-sampler sections 1 to 3): each
  * becomes a large blob without a time, whose category and name are those of heap captures.  */
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "libfxt/input.h"
 
 #define PROVIDER     1u

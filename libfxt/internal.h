@@ -2,7 +2,7 @@
 #ifndef FXT_INTERNAL_H
 #define FXT_INTERNAL_H
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* ---- Errors ---- */
 

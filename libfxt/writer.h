@@ -6,7 +6,7 @@
 #ifndef FXT_WRITER_H
 #define FXT_WRITER_H
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* Section 5 rule 8.  */
 #define WRITER_MAX_TEXT 31999u

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 
 /* ---- Errors ---- */
 

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "libstore/store.h"
+#include <fxt/store.h>
 
 /* ---- Errors ---- */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libstore/store.h"
+#include <fxt/store.h>
 
 struct store_sorter;
 

@@ -1,6 +1,6 @@
 /* The SQL functions, for those who open stores themselves.  */
+#include <fxt/store.h>
 #include "libstore/functions/functions.h"
-#include "libstore/store.h"
 
 int store_add_functions(struct sqlite3 *connection)
 {

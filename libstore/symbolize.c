@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/symbolize.h>
 #include "libstore/internal.h"
 #include "libstore/keys.h"
-#include "libsymbolize/symbolize.h"
 
 #define QUALITY_LINES 4 /* of symbol.quality: nothing better can be found */
 

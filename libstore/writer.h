@@ -16,7 +16,7 @@
 #ifndef STORE_WRITER_H
 #define STORE_WRITER_H
 
-#include "libstore/store.h"
+#include <fxt/store.h>
 
 /* Tables that rows are written to; libstore/tables.c has their columns, those of store.sql in its
  * order without the generated ones.  */

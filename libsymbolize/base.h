@@ -3,7 +3,7 @@
 #ifndef SYMBOLIZE_BASE_H
 #define SYMBOLIZE_BASE_H
 
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 #include <string.h>
 
 /* ---- Errors and memory ---- */

@@ -1,5 +1,5 @@
 /* markup.c - symbolizer markup: lines to elements, elements to modules and mappings (section 1). */
-#include "libsymbolize/markup.h"
+#include <fxt/markup.h>
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef SYMBOLIZE_ORDER_H
 #define SYMBOLIZE_ORDER_H
 
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 
 /* Memory that one batch leaves to the next.  All zero is none.  */
 struct sym_scratch {

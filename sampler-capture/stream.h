@@ -8,7 +8,7 @@
 #ifndef CAPTURE_STREAM_H
 #define CAPTURE_STREAM_H
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 #include "sampler-capture/host.h"
 #include "sampler-capture/maps.h"
 #include "sampler-capture/modules.h"

@@ -1,6 +1,6 @@
 /* Rounds of a capture on rings filled by hand: order over CPUs, what waits, what is lost, and what
  * the trace says.  The trace is read back with libfxt.  */
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 #include "sampler-capture/cpu/capture.h"
 #include "sampler-capture/cpu/options.h"
 #include "tests/support/perf_bytes.h"

@@ -1,6 +1,6 @@
 /* The calls, states and errors of zx_sampler_create() and its family (docs/formats/zx-sampler.md
  * section 1), on the kernel's own perf events.  */
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 #include "sampler-capture/cpu/sampler.h"
 #include "sampler-capture/host.h"
 #include "tests/support/allocation.h"

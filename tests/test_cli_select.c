@@ -6,10 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fxt/profile.h>
 #include "cmd/cli/hexdump.h"
 #include "cmd/cli/profiles.h"
 #include "cmd/cli/select.h"
-#include "libprofile/profile.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/compare/compare.h"
+#include <fxt/compare.h>
 #include "libprofile/compare/internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/simulate.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "tests/support/fidl_vectors.h"
 #include "tests/support/hex.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "tests/support/allocation.h"
 #include "tests/support/describe.h"
 #include "tests/support/fidl_vectors.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 #include "tests/support/pass_on.h"
 
 static struct fxt_error error;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 #include "tests/support/hex.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 #include "tests/support/allocation.h"
 #include "tests/support/hex.h"
 #include "tests/support/pass_on.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/profile_markup.h"
+#include <fxt/profile_markup.h>
 #include "tests/support/allocation.h"
 #include "tests/support/describe.h"
 #include "tests/support/pprof_text.h"

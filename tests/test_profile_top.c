@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 #include "tests/support/profile_records.h"
 
 static char *top_of(const struct taken *taken, enum profile_kind kind, size_t rows, size_t columns,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/content.h"
+#include <fxt/store_content.h>
 
 /* A capture of each kind: 1 has CPU samples, the first of which tells its CPU; 2 the same without
  * CPUs and without a period; 3 allocations, none of which is in use in the end, and a slice; 4 is a

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/export.h"
+#include <fxt/store_export.h>
 #include "libstore/internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/stores.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <fxt/symbolize.h>
 #include "libstore/internal.h"
-#include "libsymbolize/symbolize.h"
 #include "tests/support/allocation.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libstore/export.h"
+#include <fxt/store_export.h>
 #include "libstore/internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/pprof_meaning.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 #include "tests/support/symbolize_build.h"
 
 /* A .comment section of these bytes (as printf(1) takes them), and what is said of it.  */

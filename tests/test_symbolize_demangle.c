@@ -1,4 +1,4 @@
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 
 #include <check.h>
 #include <stdio.h>

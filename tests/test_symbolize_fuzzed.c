@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))
 

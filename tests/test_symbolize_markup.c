@@ -1,4 +1,4 @@
-#include "libsymbolize/markup.h"
+#include <fxt/markup.h>
 #include "tests/support/allocation.h"
 
 #include <check.h>

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <fxt/fxt.h>
 #include "cmd/cli/cli.h"
-#include "libfxt/fxt.h"
 
 #define MODULES       6u
 #define MAX_FRAMES    250u /* a profiler record counts them in 8 bits */

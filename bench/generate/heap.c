@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <fxt/fidl_sampler.h>
 #include "bench/generate/generate.h"
-#include "libfxt/fidl/fidl_sampler.h"
 
 #define SLOTS          4096u /* blocks that can be in use at once; about half of them are */
 #define SLOT_BYTES     0x100000u

@@ -1,6 +1,6 @@
 #include "cmd/cli/modules.h"
 
-#include "libsymbolize/markup.h"
+#include <fxt/markup.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #ifndef CLI_MODULES_H
 #define CLI_MODULES_H
 
+#include <fxt/fxt.h>
 #include "cmd/cli/cli.h"
-#include "libfxt/fxt.h"
 
 #include <stdio.h>
 

@@ -11,9 +11,9 @@
 #ifndef CLI_SELECT_H
 #define CLI_SELECT_H
 
+#include <fxt/fxt.h>
 #include "cmd/cli/cli.h"
 #include "cmd/cli/map.h"
-#include "libfxt/fxt.h"
 
 /* A point in time as users give it.  */
 struct cli_time {

@@ -10,8 +10,8 @@
 #ifndef CLI_SYMBOLS_H
 #define CLI_SYMBOLS_H
 
+#include <fxt/symbolize.h>
 #include "cmd/cli/cli.h"
-#include "libsymbolize/symbolize.h"
 
 struct cli_symbols {
     struct cli_texts paths; /* --symbols: borrowed texts, owned list */

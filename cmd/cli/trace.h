@@ -17,9 +17,9 @@
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
+#include <fxt/fxt.h>
 #include "cmd/cli/cli.h"
 #include "cmd/cli/modules.h"
-#include "libfxt/fxt.h"
 
 /* ---- Options ---- */
 

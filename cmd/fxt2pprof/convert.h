@@ -2,10 +2,10 @@
 #ifndef CONVERT_H
 #define CONVERT_H
 
+#include <fxt/profile.h>
 #include "cmd/cli/cli.h"
 #include "cmd/cli/profiles.h"
 #include "cmd/cli/select.h"
-#include "libprofile/profile.h"
 
 enum format { FORMAT_PPROF = 0, FORMAT_FOLDED = 1, FORMAT_TOP = 2 };
 

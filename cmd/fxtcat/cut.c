@@ -1,9 +1,9 @@
 /* fxtcat cut: some of the records, and what they need to mean what they meant.  */
 #include <string.h>
 
+#include <fxt/fidl_sampler.h>
 #include "cmd/cli/select.h"
 #include "cmd/fxtcat/emit.h"
-#include "libfxt/fidl/fidl_sampler.h"
 
 static const struct cli_option *const groups[] = { cli_select_options, job_output_options,
                                                    cli_strict_options, NULL };

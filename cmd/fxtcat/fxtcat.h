@@ -2,9 +2,9 @@
 #ifndef FXTCAT_H
 #define FXTCAT_H
 
+#include <fxt/fxt.h>
 #include "cmd/cli/cli.h"
 #include "cmd/cli/trace.h"
-#include "libfxt/fxt.h"
 
 /* ---- Subcommands ---- */
 

@@ -11,9 +11,9 @@
 #ifndef FXTDIFF_H
 #define FXTDIFF_H
 
+#include <fxt/compare.h>
+#include <fxt/profile.h>
 #include "cmd/cli/profiles.h"
-#include "libprofile/compare/compare.h"
-#include "libprofile/profile.h"
 
 enum diff_side { DIFF_BASE = 0, DIFF_NEW = 1, DIFF_SIDES = 2 };
 

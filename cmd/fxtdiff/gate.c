@@ -4,12 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fxt/profile_files.h>
 #include "cmd/fxtdiff/baseline.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/readers.h"
-#include "libprofile/codec/files.h"
 
 /* What can be read only once - standard input, what a shell's <(...) gives - is not read twice.  */
 static bool is_read_once(const char *path)

@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fxt/profile_files.h>
 #include "cmd/cli/trace.h"
 #include "cmd/fxtdiff/builder.h"
 #include "cmd/fxtdiff/readers.h"
 #include "cmd/fxtdiff/traces.h"
-#include "libprofile/codec/files.h"
 
 /* ---- Inputs that can be read only once ---- */
 

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <fxt/profile_files.h>
 #include "cmd/fxtdiff/builder.h"
 #include "cmd/fxtdiff/names.h"
 #include "cmd/fxtdiff/readers.h"
-#include "libprofile/codec/files.h"
 
 /* A profile being read.  */
 struct job {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/store.h>
 #include "cmd/fxtdiff/builder.h"
 #include "cmd/fxtdiff/readers.h"
-#include "libstore/store.h"
 
 /* A store being read; arrays by the store's ids.  */
 struct job {

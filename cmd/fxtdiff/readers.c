@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include <fxt/profile_files.h>
 #include "cmd/fxtdiff/baseline.h"
 #include "cmd/fxtdiff/builder.h"
-#include "libprofile/codec/files.h"
 
 static bool is_pprof(const unsigned char *start, size_t length)
 {

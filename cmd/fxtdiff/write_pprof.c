@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/profile_files.h>
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
-#include "libprofile/codec/files.h"
 
 struct diff_pprof {
     const struct diff_report *report;

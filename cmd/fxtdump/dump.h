@@ -2,9 +2,9 @@
 #ifndef DUMP_H
 #define DUMP_H
 
+#include <fxt/fxt.h>
 #include "cmd/cli/cli.h"
 #include "cmd/cli/map.h"
-#include "libfxt/fxt.h"
 
 /* ---- Records, and what is none (json.c, text.c) ---- */
 

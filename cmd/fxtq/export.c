@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <fxt/store_export.h>
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/session.h"
 #include "cmd/fxtq/source.h"
-#include "libstore/export.h"
 
 enum { KEY_OUTPUT = 1, KEY_ROOT, KEY_TABLE, KEY_QUIET };
 

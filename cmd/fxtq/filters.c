@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/store_content.h>
 #include "cmd/cli/profiles.h"
-#include "libstore/content.h"
 
 /* ---- Options ---- */
 

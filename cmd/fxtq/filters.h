@@ -14,10 +14,10 @@
 
 #include <sqlite3.h>
 
+#include <fxt/store_export.h>
 #include "cmd/cli/select.h"
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/text.h"
-#include "libstore/export.h"
 
 /* Bits of what was asked for.  */
 enum {
@@ -90,7 +90,7 @@ enum cli_exit filters_check_type(const struct filters *filters, sqlite3 *db, con
 /* Why there are no samples to show, for people: "nothing passes the filters".  */
 const char *filters_why_empty(const struct filters *filters, sqlite3 *db);
 
-/* What samples must tell (STORE_TELLS_..., libstore/content.h) to pass.  */
+/* What samples must tell (STORE_TELLS_..., <fxt/store_content.h>) to pass.  */
 unsigned filters_tell(const struct filters *filters);
 
 void filters_release(struct filters *filters);

@@ -2,8 +2,8 @@
 #ifndef FXTQ_H
 #define FXTQ_H
 
+#include <fxt/store.h>
 #include "cmd/cli/cli.h"
-#include "libstore/store.h"
 
 /* The commands, each in a file of its own; main.c lists them.  */
 extern const struct cli_command fxtq_import, fxtq_symbolize, fxtq_coverage, fxtq_flamegraph,

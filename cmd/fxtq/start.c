@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libprofile/codec/files.h"
-#include "libprofile/codec/profile_markup.h"
+#include <fxt/profile_files.h>
+#include <fxt/profile_markup.h>
 
 /* Compressed bytes that are looked at: some begin with a lot that comes to nothing.  */
 #define MOST_BYTES ((size_t)1 << 20)

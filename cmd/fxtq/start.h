@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
+#include <fxt/fxt.h>
+#include <fxt/store.h>
 #include "cmd/cli/cli.h"
-#include "libfxt/fxt.h"
-#include "libstore/store.h"
 
 struct start {
     int fd; /* -1: not open */

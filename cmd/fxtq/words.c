@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <fxt/store.h>
 #include "cmd/cli/cli.h"
-#include "libstore/store.h"
 
 static void add(struct words *words, const char *text, size_t length)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <fxt/markup.h>
 #include "cmd/fxtsym/fxtsym.h"
-#include "libsymbolize/markup.h"
 
 enum {
     ADDRESSES_MAX = 4096, /* of a batch: their frames are all in memory */

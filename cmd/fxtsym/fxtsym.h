@@ -6,8 +6,8 @@
 #ifndef FXTSYM_H
 #define FXTSYM_H
 
+#include <fxt/symbolize.h>
 #include "cmd/cli/symbols.h"
-#include "libsymbolize/symbolize.h"
 
 /* ---- Options ---- */
 

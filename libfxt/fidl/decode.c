@@ -1,6 +1,6 @@
 /* Decoding: one pass checks a message against the shapes of its types, and only then are members
  * looked up, by functions that cannot fail.  */
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "libfxt/fidl/wire.h"
 #include "libfxt/utf8.h"
 

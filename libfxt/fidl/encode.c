@@ -2,7 +2,7 @@
  * their sizes once their contents are there.  */
 #include <string.h>
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "libfxt/fidl/wire.h"
 #include "libfxt/utf8.h"
 

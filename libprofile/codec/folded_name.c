@@ -1,4 +1,4 @@
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 
 #include <stdbool.h>
 #include <string.h>

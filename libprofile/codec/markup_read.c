@@ -1,5 +1,5 @@
 /* markup_read.c - backtraces in logs (docs/formats/symbolizer.md section 1).  */
-#include "libprofile/codec/profile_markup.h"
+#include <fxt/profile_markup.h>
 
 #include <inttypes.h>
 #include <stdio.h>

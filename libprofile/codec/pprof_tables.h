@@ -5,8 +5,8 @@
 #ifndef PROFILE_CODEC_PPROF_TABLES_H
 #define PROFILE_CODEC_PPROF_TABLES_H
 
+#include <fxt/profile_files.h>
 #include "libprofile/codec/codec.h"
-#include "libprofile/codec/files.h"
 
 /* As struct profile_pprof_location, before its references are resolved.  */
 struct raw_location {

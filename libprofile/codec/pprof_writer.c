@@ -5,7 +5,7 @@
 #include <pb_encode.h>
 #include <stdlib.h>
 
-#include "libprofile/codec/files.h"
+#include <fxt/profile_files.h>
 #include "libprofile/codec/gzip.h"
 #include "schemas/profile.pb.h"
 

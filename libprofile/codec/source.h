@@ -2,8 +2,8 @@
 #ifndef PROFILE_CODEC_SOURCE_H
 #define PROFILE_CODEC_SOURCE_H
 
+#include <fxt/profile_files.h>
 #include "libprofile/codec/codec.h"
-#include "libprofile/codec/files.h"
 
 struct source {
     struct fxt_input *input;

@@ -1,5 +1,5 @@
 /* compare.c - from two sides' runs to a verdict (section 4).  */
-#include "libprofile/compare/compare.h"
+#include <fxt/compare.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef PROFILE_COMPARE_INTERNAL_H
 #define PROFILE_COMPARE_INTERNAL_H
 
-#include "libprofile/compare/compare.h"
+#include <fxt/compare.h>
 #include "libprofile/internal.h"
 
 /* ---- Distributions (special.c) ---- */

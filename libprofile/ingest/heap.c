@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "libprofile/ingest/ingest.h"
 
 /* Mean interval of Fuchsia's sampler, for streams that do not say theirs (section 4).  */

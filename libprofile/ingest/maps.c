@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "libprofile/ingest/ingest.h"
 
 static int compare_ranges(const void *a, const void *b)

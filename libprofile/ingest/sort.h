@@ -2,7 +2,7 @@
 #ifndef PROFILE_INGEST_SORT_H
 #define PROFILE_INGEST_SORT_H
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 
 /* What every item begins with.  Items are sorted by (ts_ns, ordinal); ordinals are distinct, so the
  * order is total.  */

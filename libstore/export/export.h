@@ -13,8 +13,8 @@
 #ifndef STORE_EXPORT_EXPORT_H
 #define STORE_EXPORT_EXPORT_H
 
-#include "libstore/content.h"
-#include "libstore/export.h"
+#include <fxt/store_content.h>
+#include <fxt/store_export.h>
 #include "libstore/functions/shape.h"
 #include "libstore/internal.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "libstore/export/fxt.h"
 
 #define KERNEL_START  (UINT64_C(1) << 63) /* addresses from here on are looked up in process 0 */

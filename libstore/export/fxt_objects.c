@@ -1,7 +1,7 @@
 /* fxt_objects.c - objects, and what they do not name; counters; logs.  */
 #include <string.h>
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "libstore/export/fxt.h"
 
 /* ---- Objects ---- */

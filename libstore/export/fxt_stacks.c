@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "libstore/export/fxt.h"
 
 /* Depths at which readers hold a stack for cut, where the capture does not say (as

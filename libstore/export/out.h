@@ -9,7 +9,7 @@
 #ifndef STORE_EXPORT_OUT_H
 #define STORE_EXPORT_OUT_H
 
-#include "libprofile/codec/files.h"
+#include <fxt/profile_files.h>
 #include "libstore/export/export.h"
 #include "libstore/keys.h"
 

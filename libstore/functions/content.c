@@ -1,6 +1,6 @@
-/* content.c - libstore/content.h.  Here, since the SQL functions ask it, which the extension has
+/* content.c - <fxt/store_content.h>.  Here, since the SQL functions ask it, which the extension has
  * without the rest of libstore.  */
-#include "libstore/content.h"
+#include <fxt/store_content.h>
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
+#include <fxt/symbolize.h>
 #include "libstore/functions/functions.h"
 #include "libstore/functions/match.h"
-#include "libsymbolize/symbolize.h"
 
 /* The call site that the first argument names; 0 for NULL and for what is none: then the result is
  * NULL, or an error was handed over.  */

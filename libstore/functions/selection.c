@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/content.h"
+#include <fxt/store_content.h>
 #include "libstore/functions/shape.h"
 
 /* More rows than any store holds would only cost memory.  */

@@ -1,7 +1,7 @@
 /* Logs with symbolizer markup: a backtrace is a sample of one stack.  */
 #include <string.h>
 
-#include "libprofile/codec/profile_markup.h"
+#include <fxt/profile_markup.h>
 #include "libstore/import/profiles.h"
 
 struct reading {

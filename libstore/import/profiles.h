@@ -16,7 +16,7 @@
 #ifndef STORE_PROFILES_H
 #define STORE_PROFILES_H
 
-#include "libprofile/codec/files.h"
+#include <fxt/profile_files.h>
 #include "libstore/import/import.h"
 
 /* What frames and call sites are looked up by.  */

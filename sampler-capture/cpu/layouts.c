@@ -2,7 +2,7 @@
  * profiler sends its host tool.  */
 #include "sampler-capture/cpu/layout.h"
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 #include "sampler-capture/stream.h"
 
 #include <stdlib.h>

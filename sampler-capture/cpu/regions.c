@@ -3,7 +3,7 @@
  * (docs/formats/zx-sampler.md section 3, docs/formats/symbolizer.md section 1).  */
 #include "sampler-capture/cpu/layout.h"
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 #include "sampler-capture/output.h"
 #include "sampler-capture/utf8.h"
 

@@ -4,7 +4,7 @@
 #ifndef HEAP_MESSAGE_H
 #define HEAP_MESSAGE_H
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 
 #include <stddef.h>
 #include <stdint.h>

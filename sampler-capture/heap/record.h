@@ -7,7 +7,7 @@
 #ifndef HEAP_RECORD_H
 #define HEAP_RECORD_H
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 #include "sampler-capture/heap/protocol.h"
 #include "sampler-capture/host.h"
 #include "sampler-capture/processes.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 #include "tests/fuzz/support.h"
 
 #define MOST_BYTES ((size_t)4 << 20)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/files.h"
+#include <fxt/profile_files.h>
 #include "tests/fuzz/support.h"
 
 /* Bytes in pieces of at most most bytes.  */

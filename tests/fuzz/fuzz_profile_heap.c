@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 #include "tests/fuzz/support.h"
 
 /* Sums above this have stopped at the top, or may have.  */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/profile_markup.h"
+#include <fxt/profile_markup.h>
 #include "tests/fuzz/support.h"
 
 struct told {

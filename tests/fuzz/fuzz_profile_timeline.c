@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 #include "tests/fuzz/support.h"
 
 #define MOST_CPUS 65536u

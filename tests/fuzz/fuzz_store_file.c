@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 #include "tests/fuzz/store.h"
 
 /* ---- Changes ---- */

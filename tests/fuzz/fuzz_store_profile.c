@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/files.h"
-#include "libstore/export.h"
+#include <fxt/profile_files.h>
+#include <fxt/store_export.h>
 #include "libstore/internal.h"
 #include "tests/fuzz/support.h"
 

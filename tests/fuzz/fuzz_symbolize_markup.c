@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsymbolize/markup.h"
+#include <fxt/markup.h>
 #include "tests/fuzz/support.h"
 
 /* ---- What should be known: everything, in the order in which it came ---- */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 #include "tests/fuzz/support.h"
 
 /* The objects of testdata/symbolize/hostile have their code at 0x1000, relocatable ones near 0.  */

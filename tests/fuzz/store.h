@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "libstore/store.h"
+#include <fxt/store.h>
 #include "tests/fuzz/support.h"
 
 /* Import bytes as a trace, with its damage.  */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* What libFuzzer calls.  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* Write the description, NUL-terminated, to text; at most size bytes.  */
 void describe(const struct fxt_record *record, char *text, size_t size);

@@ -4,7 +4,7 @@
 #ifndef TESTS_EVERY_KIND_H
 #define TESTS_EVERY_KIND_H
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* Write the trace.  The first status that is not FXT_OK, or FXT_OK.  */
 enum fxt_status every_kind_write(struct fxt_writer *writer);

@@ -3,7 +3,7 @@
 #ifndef TESTS_EVERY_STRING_H
 #define TESTS_EVERY_STRING_H
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* Bytes that are not UTF-8, an embedded NUL, quotes, a backslash, control bytes.  */
 extern const struct fxt_string every_string_text;

@@ -2,8 +2,8 @@
 #ifndef TESTS_HEAP_RECORDS_H
 #define TESTS_HEAP_RECORDS_H
 
-#include "libfxt/fidl/fidl_sampler.h"
-#include "libprofile/profile.h"
+#include <fxt/fidl_sampler.h>
+#include <fxt/profile.h>
 
 /* A record and what it points to; it must stay where it is.  */
 struct heap_record {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* Bytes that grow at their end; no test needs more.  */
 struct bytes {

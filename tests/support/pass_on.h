@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* Pass every record of the input, or of the bytes, to the writer and return how many there were.
  * The running test fails if reading ends early or a record is refused.  The input is closed.  */

@@ -2,7 +2,7 @@
 #ifndef TESTS_PPROF_TEXT_H
 #define TESTS_PPROF_TEXT_H
 
-#include "libprofile/codec/files.h"
+#include <fxt/profile_files.h>
 
 /* Bytes that grow.  Start with { 0 }, end with free(bytes.items).  */
 struct pprof_bytes {

@@ -2,7 +2,7 @@
 #ifndef TESTS_PROFILE_RECORDS_H
 #define TESTS_PROFILE_RECORDS_H
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 
 /* All pointers given to these must live as long as the record is used: literals, static arrays.  */
 struct fxt_string text_of(const char *text);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "libstore/store.h"
+#include <fxt/store.h>
 
 /* A folder for one test, which is in it then (a new process runs each); nothing but a store called
  * s may be left there.  */

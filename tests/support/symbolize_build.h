@@ -2,7 +2,7 @@
 #ifndef TESTS_SYMBOLIZE_BUILD_H
 #define TESTS_SYMBOLIZE_BUILD_H
 
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 
 enum { BUILT_FRAMES_MAX = 8 };
 

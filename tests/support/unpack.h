@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 /* What the last of the functions below got, and how it failed.  */
 extern uint8_t unpacked[500000];

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "libfxt/fxt.h"
+#include <fxt/fxt.h>
 
 static int write_out(void *context, const void *bytes, size_t size)
 {

@@ -34,9 +34,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/fidl_sampler.h>
 #include "cmd/cli/cli.h"
 #include "cmd/cli/trace.h"
-#include "libfxt/fidl/fidl_sampler.h"
 
 #define BUCKETS 65536
 

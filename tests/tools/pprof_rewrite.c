@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libprofile/codec/files.h"
+#include <fxt/profile_files.h>
 
 _Noreturn static void die(const char *what, const char *message)
 {

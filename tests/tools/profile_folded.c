@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 
 static void die(const char *what, const char *message)
 {

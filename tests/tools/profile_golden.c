@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/fxt.h"
-#include "libsymbolize/symbolize.h"
+#include <fxt/fxt.h>
+#include <fxt/symbolize.h>
 
 #define APP_START  UINT64_C(0x555555554000)
 #define LIBC_START UINT64_C(0x7ffff7c00000)

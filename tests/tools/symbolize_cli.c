@@ -10,7 +10,7 @@
  *   -r       the report              -R ROOT   instead of /usr/lib/debug
  *   -t       the trail               -D        may ask debuginfod servers, -b BYTES for so much
  */
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/store_content.h>
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/flame/page.h"
 #include "cmd/fxtq/source.h"
-#include "libstore/content.h"
 
 enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };
 

@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include <fxt/store_content.h>
 #include "cmd/cli/cli.h"
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/text.h"
-#include "libstore/content.h"
 
 /* What a column holds, and so how it is printed.  */
 enum report_kind {

@@ -8,7 +8,7 @@
 #include "sampler-capture/heap/shim/object.h"
 #include "sampler-capture/heap/shim/shim.h"
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 
 #include <dlfcn.h>
 #include <elf.h>

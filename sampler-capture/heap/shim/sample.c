@@ -5,7 +5,7 @@
  * message is one send.  The lock of the live set is held for no system call.  */
 #include "sampler-capture/heap/shim/shim.h"
 
-#include "libfxt/fidl/fidl_sampler.h"
+#include <fxt/fidl_sampler.h>
 
 #include <errno.h>
 #include <pthread.h>

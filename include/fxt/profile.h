@@ -30,8 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libfxt/fxt.h"
-#include "libsymbolize/symbolize.h"
+#include <fxt/fxt.h>
+#include <fxt/symbolize.h>
 
 #ifdef __cplusplus
 extern "C" {

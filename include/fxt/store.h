@@ -34,8 +34,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libfxt/fxt.h"
-#include "libprofile/profile.h"
+#include <fxt/fxt.h>
+#include <fxt/profile.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -200,9 +200,9 @@ STORE_API void store_import_close(struct store_import *import);
 
 /* Values are part of the interface and never reused.  */
 enum store_profile_format {
-    STORE_PROFILE_PPROF = 1,  /* libprofile/codec/files.h tells it by profile_is_pprof() */
+    STORE_PROFILE_PPROF = 1,  /* <fxt/profile_files.h> tells it by profile_is_pprof() */
     STORE_PROFILE_FOLDED = 2, /* profile_is_folded(); one or two columns of numbers */
-    STORE_PROFILE_MARKUP = 3, /* libprofile/codec/profile_markup.h: profile_is_markup() */
+    STORE_PROFILE_MARKUP = 3, /* <fxt/profile_markup.h>: profile_is_markup() */
 };
 
 /* What store_import_profile() tells.  */
@@ -242,7 +242,7 @@ struct store_module_symbols {
     uint64_t frames;                 /* that the store has of it */
     uint64_t improved;               /* of these: have better symbols now */
     uint64_t full;                   /* of these: have a line now */
-    const struct sym_report *report; /* libsymbolize/symbolize.h; valid during the call */
+    const struct sym_report *report; /* <fxt/symbolize.h>; valid during the call */
 };
 
 /* Return false to stop.  */

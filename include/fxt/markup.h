@@ -18,7 +18,7 @@
 #ifndef SYMBOLIZE_MARKUP_H
 #define SYMBOLIZE_MARKUP_H
 
-#include "libsymbolize/symbolize.h"
+#include <fxt/symbolize.h>
 
 #ifdef __cplusplus
 extern "C" {

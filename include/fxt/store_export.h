@@ -1,4 +1,4 @@
-/* export.h - captures of a store as pprof, folded stacks, CSV or FXT.
+/* store_export.h - captures of a store as pprof, folded stacks, CSV or FXT.
  *
  *     struct store_filter filter = { .size = sizeof filter, .pids = "1514" };
  *     store_export_folded(store, &filter, NULL, write, context, &counts, &error);
@@ -18,7 +18,7 @@
 #ifndef STORE_EXPORT_H
 #define STORE_EXPORT_H
 
-#include "libstore/store.h"
+#include <fxt/store.h>
 
 #ifdef __cplusplus
 extern "C" {

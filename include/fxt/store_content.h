@@ -1,4 +1,4 @@
-/* content.h - what a store has samples and events of, and what they tell.
+/* store_content.h - what a store has samples and events of, and what they tell.
  *
  * The SQL functions, exports, reports and flame graphs ask here which sample type comes first,
  * which one a name means, and whether a filter is one that its samples can pass: so they agree.
@@ -14,7 +14,7 @@
 #ifndef STORE_CONTENT_H
 #define STORE_CONTENT_H
 
-#include "libstore/store.h"
+#include <fxt/store.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
-/* files.h - profiles as other tools write them: pprof messages entry by entry, folded stacks line
- * by line.
+/* profile_files.h - profiles as other tools write them: pprof messages entry by entry, folded
+ * stacks line by line.
  *
  * profile_read_pprof() tells a sink everything that a pprof profile holds, in terms of the file;
  * nothing is interpreted, merged or left out.  struct profile_pprof_writer takes the same calls and
@@ -21,7 +21,7 @@
 #ifndef PROFILE_FILES_H
 #define PROFILE_FILES_H
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -20,7 +20,7 @@
 #ifndef PROFILE_COMPARE_H
 #define PROFILE_COMPARE_H
 
-#include "libprofile/profile.h"
+#include <fxt/profile.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -23,8 +23,8 @@
 #ifndef PROFILE_CODEC_MARKUP_H
 #define PROFILE_CODEC_MARKUP_H
 
-#include "libprofile/codec/files.h"
-#include "libsymbolize/markup.h"
+#include <fxt/markup.h>
+#include <fxt/profile_files.h>
 
 #ifdef __cplusplus
 extern "C" {
