@@ -30,7 +30,7 @@ enum sym_status sym_module_walk(struct sym_module *module, sym_walk_fn visit, vo
 /* ---- The file ---- */
 
 enum {
-    SYM_CACHE_VERSION = 1,      /* of the format, and of what the answers mean */
+    SYM_CACHE_VERSION = 2,      /* of the format, and of what the answers mean */
     SYM_CACHE_BLOCK = 64 << 10, /* bytes of the image that are checked and unpacked together */
     SYM_CACHE_HEADER = 256,     /* bytes */
     SYM_CACHE_ENTRY = 16,       /* bytes of the directory for a block */

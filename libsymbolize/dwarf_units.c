@@ -172,7 +172,9 @@ static enum sym_status index_unit(struct sym_dwarf *dwarf, uint32_t number,
                                   struct sym_abbrevs *room, struct sym_ranges *index)
 {
     struct sym_unit *unit = &dwarf->units[number];
-    struct sym_range like = { .value = number };
+    /* GNU ld and gold resolve the relocations of an inline function's discarded copy to the copy
+     * that was kept, which is that of the unit linked first.  */
+    struct sym_range like = { .rank = UINT32_MAX - number, .value = number };
     struct sym_root root;
     size_t before = index->count;
     enum sym_status status = sym_unit_read_root(&dwarf->decoder, unit, room, &root);

@@ -2,20 +2,12 @@
 # Every byte of .text of programs built in many ways: the same depth, functions and lines as llvm-symbolizer, and on a sample
 # as addr2line.  Differences must be of the classes in tests/differences.
 set -eu
+. "$ROOT/tests/cli/addresses.sh"
 
 data=$ROOT/testdata/symbolize
 compare=$ROOT/tests/tools/symbolize_compare.awk
 cd "$WORK"
 failed=0
-
-# Addresses of OBJECT's .text, every STEP-th, as hex digits.
-text_addresses() { # text_addresses OBJECT STEP
-    objdump -h "$1" | awk '$2 == ".text" { print $4, $3 }' | {
-        read -r start size
-        awk -v start=$((0x$start)) -v size=$((0x$size)) -v step="$2" \
-            'BEGIN { for (at = start; at < start + size; at += step) printf "%x\n", at }'
-    }
-}
 
 against_llvm() { # against_llvm OBJECT NAME
     text_addresses "$1" 1 >addresses

@@ -2,6 +2,7 @@
 # Debug information in companion files, .dwo, .dwp and dwz supplements: the answers for every byte of the code are those of a
 # program that holds it all itself, for neither changes the code.
 set -eu
+. "$ROOT/tests/cli/addresses.sh"
 
 data=$ROOT/testdata/symbolize
 cd "$WORK"
@@ -11,13 +12,6 @@ failed=0
 fail() {
     echo "FAIL: $1"
     failed=1
-}
-
-text_addresses() { # text_addresses OBJECT
-    objdump -h "$1" | awk '$2 == ".text" { print $4, $3 }' | {
-        read -r start size
-        awk -v start=$((0x$start)) -v size=$((0x$size)) 'BEGIN { for (at = start; at < start + size; at++) printf "%x\n", at }'
-    }
 }
 
 # Builds plain and split from the same SOURCES.
@@ -35,8 +29,8 @@ build() { # build COMPILER "FLAGS" SOURCE...
     "$compiler" -nostartfiles -Wl,-e,main -o plain ./*.plain.o
     rm ./*.plain.o
     "$compiler" -nostartfiles -Wl,-e,main -o split ./*.o
-    text_addresses plain >addresses
-    text_addresses split | cmp addresses - || fail "$compiler $flags: -gsplit-dwarf changes the code"
+    text_addresses plain 1 >addresses
+    text_addresses split 1 | cmp addresses - || fail "$compiler $flags: -gsplit-dwarf changes the code"
     symbolize_cli -l plain <addresses >want
 }
 
@@ -114,7 +108,7 @@ rm -r away
 
 g++ -O2 -g -nostartfiles -Wl,-e,main -Wl,--build-id -o one main.cc shapes.cc
 g++ -O1 -g -nostartfiles -Wl,-e,main -Wl,--build-id -o two main.cc shapes.cc
-text_addresses one >addresses
+text_addresses one 1 >addresses
 symbolize_cli -l one <addresses >want
 cp one packed
 cp two packed2
