@@ -18,7 +18,7 @@ static struct {
     const char *self;
     const char *counts;
     struct profile_notices notices;
-} cases[32];
+} cases[64];
 static size_t case_count;
 
 static void add_case(const char *what, const struct fxt_record *records, size_t count,
@@ -82,6 +82,15 @@ static void make_cases(void)
          E(10, "a"));
     CASE("an end does not close a complete of its name", "a 4\na;a 6\n", "a 1\na;a 1\n", crossing,
          B(0, "a"), X(4, 20, "a"), E(10, "a"));
+    CASE("ends without a name close the innermost begin", "a 6\na;b 4\n", "a 1\na;b 1\n", none,
+         B(0, "a"), B(2, "b"), E(6, ""), E(10, ""));
+    CASE("beside ends with names", "a 4\na;b 3\na;c 3\n", "a 1\na;b 1\na;c 1\n", none, B(0, "a"),
+         B(2, "b"), E(5, ""), B(6, "c"), E(9, "c"), E(10, ""));
+    CASE("begins without a name", "[unknown] 6\n[unknown];b 4\n", "[unknown] 1\n[unknown];b 1\n",
+         none, B(0, ""), B(2, "b"), E(6, ""), E(10, ""));
+    CASE("an end without a name leaves completes alone", "a 4\na;c 6\n", "a 1\na;c 1\n", both,
+         B(0, "a"), X(4, 20, "c"), E(10, ""), E(12, ""));
+    CASE("a stray end without a name", "a 10\n", "a 1\n", stray, E(0, ""), X(0, 10, "a"));
     CASE("a child that outlives its parent is cut", "a 6\na;b 4\n", "a 1\na;b 1\n", crossing,
          X(0, 10, "a"), X(6, 15, "b"));
     CASE("a complete closes a begin inside it", "a 6\na;b 4\n", "a 1\na;b 1\n", both, X(0, 10, "a"),

@@ -241,7 +241,7 @@ static struct {
     struct fxt_record records[MAX_RECORDS];
     const char *told;
     struct profile_notices notices;
-} cases[80];
+} cases[120];
 static size_t case_count;
 
 static void add_case(const char *what, const struct fxt_record *records, size_t count,
@@ -304,6 +304,12 @@ static void make_nesting_cases(void)
          E(10, "a"), E(15, "b"));
     CASE("case 42: a stray end changes nothing", "1 a 0-10\n", stray, B(0, "a"), E(5, "b"),
          E(10, "a"));
+    CASE("ends without a name close the innermost begin",
+         "1 a 0-10\n2 b 2-6 d1 in 1\n3 b 7-8 d1 in 1\n", none, B(0, "a"), B(2, "b"), E(6, ""),
+         B(7, "b"), E(8, ""), E(10, ""));
+    CASE("and are no begin's own when that one was closed", "1 a 0-10\n2 b 6-10 d1 in 1 cut\n",
+         ((struct profile_notices){ .crossing_slices = 1, .stray_ends = 1 }), X(0, 10, "a"),
+         B(6, "b"), E(15, ""));
     CASE("case 42: never ended: lasts to the end of the trace",
          "1 b 15-20 unfinished\n2 i 20-20 instant d1 in 1\n", unfinished, B(15, "b"), I(20, "i"));
     CASE("threads of equal koids in two processes have stacks of their own", "1 a 0-10\n2 c 3-4\n",

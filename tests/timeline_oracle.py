@@ -145,7 +145,7 @@ class Oracle:
         thread = (int(r["pid"]), int(r["tid"]))
         self.close_completes(thread, r["at"] - 1)
         stack = self.open[thread]
-        found = [i for i, s in enumerate(stack) if s["complete"] is None and s["name"] == r["name"]]
+        found = [i for i, s in enumerate(stack) if s["complete"] is None and r["name"] in ("", s["name"])]
         if found:
             self.close_to(thread, found[-1], r["at"], args_of(r))
             return

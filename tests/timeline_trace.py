@@ -45,6 +45,7 @@ for _ in range(chance.randrange(1, 400)):
         end = moment + chance.choice([0, 1, 3, 10, HORIZON // 2])
         out.append(fxt.event(kind, moment, process, thread, title, random_args(), end))
     elif kind in (0, 2, 3):
+        title = chance.choice([title] * 3 + [""])
         out.append(fxt.event(kind, moment, process, thread, title, random_args()))
     else:
         out.append(fxt.event(kind, moment, process, thread, title, random_args(), chance.randrange(4)))

@@ -7,22 +7,12 @@
 #define SHOWN         10
 #define SHOWN_PERCENT 0.1
 
-struct line {
-    uint64_t count;
-    const char *text;
-};
-
-static void print_lines(const char *label, const struct line *lines, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (lines[i].count)
-            cli_note("  %s: %s %s", label, cli_grouped(lines[i].count), lines[i].text);
-    }
-}
-
 static void print_losses(const struct profile_loss *loss)
 {
-    const struct line causes[] = {
+    const struct {
+        uint64_t count;
+        const char *text;
+    } causes[] = {
         { loss->ring, "samples, the ring buffer overran: raise --buffer-size or lower -F" },
         { loss->region_full, "samples, the region was full: raise --buffer-size" },
         { loss->unreadable, "samples, the stack could not be read" },
@@ -40,33 +30,21 @@ static void print_losses(const struct profile_loss *loss)
           "releases: a process closed its connection, so blocks look in use that may not be" },
     };
 
-    print_lines("lost", causes, sizeof causes / sizeof *causes);
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (causes[i].count)
+            cli_note("  lost: %s %s", cli_grouped(causes[i].count), causes[i].text);
 }
 
 static void print_notices(const struct profile_notices *notices)
 {
-    const struct line lines[] = {
-        { notices->truncated_stacks, "stacks cut at the depth of the capture: root [truncated]" },
-        { notices->anonymous_frames,
-          "frames in no module (JIT, or code without frame pointers misread): [anon]" },
-        { notices->unmapped_processes, "processes with samples and no mappings: no symbols there" },
-        { notices->unknown_modules, "mappings of modules that the trace does not have" },
-        { notices->bad_mappings, "impossible mappings, ignored" },
-        { notices->odd_payloads, "sampler stacks that are not whole words, ignored" },
-        { notices->stack_captures, "captured raw stacks, not unwound" },
-        { notices->stray_ends, "ends of durations that nothing began, ignored" },
-        { notices->crossing_slices, "durations closed because one around them ended" },
-        { notices->unfinished_slices, "durations without an end" },
-        { notices->deep_slices, "durations too deeply nested, ignored" },
-        { notices->bad_messages, "messages of the memory sampler that cannot be read, ignored" },
-        { notices->repeated_blocks,
-          "blocks at addresses in use: nobody told when those before were released" },
-        { notices->unknown_frees,
-          "releases of unknown blocks (allocated before, or told out of order), ignored" },
-        { notices->blocks_left_out, "allocations left out: too many sampled blocks in use" },
-    };
+    struct profile_notices shown = *notices;
+    struct profile_notice notice;
 
-    print_lines("note", lines, sizeof lines / sizeof *lines);
+    shown.unhandled_records = 0; /* what other profiles are made of */
+    shown.untimed_messages = 0;  /* matters for --at alone, which refuses them */
+    for (size_t i = 0; profile_notice_at(&shown, i, &notice); i++)
+        if (notice.count)
+            cli_note("  note: %s %s", cli_grouped(notice.count), notice.phrase);
 }
 
 static double percent(uint64_t part, uint64_t whole)

@@ -93,6 +93,15 @@ static void print_samples(uint64_t samples, uint64_t callsites)
              cli_counted(callsites, "new call site", "new call sites"));
 }
 
+static void print_notices(const struct profile_notices *notices)
+{
+    struct profile_notice notice;
+
+    for (size_t i = 0; profile_notice_at(notices, i, &notice); i++)
+        if (notice.count)
+            cli_note("  note: %s %s", cli_grouped(notice.count), notice.phrase);
+}
+
 static void print_summary(const char *output, const struct store_import *import, const char *name)
 {
     const struct store_import_counts *counts = store_import_counted(import);
@@ -107,6 +116,7 @@ static void print_summary(const char *output, const struct store_import *import,
         cli_note("  %s", cli_counted(counts->events, "event", "events"));
     if (counts->sched)
         cli_note("  %s on a CPU", cli_counted(counts->sched, "time", "times"));
+    print_notices(store_import_notices(import));
 }
 
 static void say_known(const struct settings *settings, const char *label, int64_t capture)

@@ -533,6 +533,19 @@ struct profile_notices {
     uint64_t non_numeric_counters; /* arguments of counters that are no numbers: not told */
 };
 
+/* One of these counters.  */
+struct profile_notice {
+    const char *name;   /* of the member, as the table damage of a store has it */
+    const char *phrase; /* for people, to follow the count: "end of a duration that nothing began,
+                           ignored" where it is 1, else "ends of durations ..." */
+    const char *many;   /* the phrase of several, whatever the count is */
+    uint64_t count;     /* may be 0 */
+};
+
+/* Fills in the counter of that index, from 0; false when there are no more.  */
+PROFILE_API bool profile_notice_at(const struct profile_notices *notices, size_t index,
+                                   struct profile_notice *out);
+
 struct profile_ingest;
 
 struct profile_ingest_options {

@@ -4,8 +4,9 @@
  *
  *   - Equal times: completes that end then are closed before anything begins, the rest is in the
  *     order of timeline.c.
- *   - An end closes the innermost open begin of its name and what is open above it (counted).  With
- *     none it is ignored (counted).  Completes end by themselves.
+ *   - An end closes the innermost open begin of its name and what is open above it (counted).  An
+ *     end without a name closes the innermost open begin: writers that nest strictly leave the name
+ *     out.  With no such begin it is ignored (counted).  Completes end by themselves.
  *   - Time is given to the innermost open slice.  So a child that outlives its parent is cut in the
  *     self times; its slice keeps the end that was recorded, also when that end comes after the
  *     slice around it has closed it: until a slice of that name begins again, it is waited for.
@@ -349,6 +350,20 @@ static enum profile_status close_before(struct profile_ingest *ingest, uint32_t 
     return close_completes(ingest, thread, ts_ns - 1, error);
 }
 
+/* The begin that an end closes, as its place + 1; 0: none is open.  */
+static size_t find_begin(const struct span_stack *stack, const struct span_pair *pair)
+{
+    size_t place = stack->count;
+
+    if (pair->name != 0)
+        return pair->open;
+    if (stack->completes == stack->count)
+        return 0;
+    while (stack->slices[place - 1].complete)
+        place--;
+    return place;
+}
+
 static enum profile_status end_slice(struct profile_ingest *ingest, uint32_t thread,
                                      const struct timeline_event *event,
                                      struct profile_error *error)
@@ -357,7 +372,7 @@ static enum profile_status end_slice(struct profile_ingest *ingest, uint32_t thr
     /* A complete that ends now may be around this slice, so it is left for later; if it is inside,
      * it is closed with the slice.  */
     enum profile_status status = close_before(ingest, thread, event->key.ts_ns, error);
-    uint32_t open;
+    size_t open;
 
     if (status != PROFILE_OK)
         return status;
@@ -365,7 +380,7 @@ static enum profile_status end_slice(struct profile_ingest *ingest, uint32_t thr
         stack->left_out--;
         return PROFILE_OK;
     }
-    open = ingest->timeline.pairs[event->pair - 1].open;
+    open = find_begin(stack, &ingest->timeline.pairs[event->pair - 1]);
     if (open == 0)
         return late_end(ingest, event, error);
     return close_down_to(ingest, thread, open - 1, event->key.ts_ns, ingest_args_of(event), error);

@@ -254,54 +254,15 @@ static bool write_reader_damage(struct store_import *import, const struct fxt_da
     return true;
 }
 
-#define NOTICE(member, description)                                    \
-    {                                                                  \
-#member, description, offsetof(struct profile_notices, member) \
-    }
-
-static const struct {
-    const char *name;
-    const char *description;
-    size_t offset; /* of a uint64_t */
-} notices[] = {
-    NOTICE(truncated_stacks, "stacks cut at the depth of the capture"),
-    NOTICE(anonymous_frames, "frames of code in no module"),
-    NOTICE(unmapped_processes, "processes with samples and without any mapping"),
-    NOTICE(odd_payloads, "stacks that are not whole words"),
-    NOTICE(stray_ends, "ends of slices with nothing to end"),
-    NOTICE(crossing_slices, "slices closed because one around them ended"),
-    NOTICE(unfinished_slices, "slices begun and never ended"),
-    NOTICE(deep_slices, "slices left out because too many were open"),
-    NOTICE(unknown_modules, "mappings of a module that is not in the trace"),
-    NOTICE(bad_mappings, "mappings that are empty or wrap around"),
-    NOTICE(stack_captures, "raw stacks that were not unwound"),
-    NOTICE(unhandled_records, "records of no meaning for the store"),
-    NOTICE(untimed_messages, "allocations and releases without a time"),
-    NOTICE(bad_messages, "messages of the memory sampler that break their format"),
-    NOTICE(repeated_blocks, "blocks allocated at an address in use"),
-    NOTICE(unknown_frees, "releases of blocks that were not known"),
-    NOTICE(blocks_left_out, "blocks left out because too many were in use"),
-    NOTICE(stray_flows, "steps and ends of flows that did not begin"),
-    NOTICE(unfinished_flows, "flows begun and never ended"),
-    NOTICE(unbound_flows, "arrows of flows that begin or end in no slice"),
-    NOTICE(non_numeric_counters, "arguments of counters that are no numbers"),
-};
-
 static bool write_notices(struct store_import *import)
 {
-    const char *base = (const char *)profile_ingest_notices(import->ingest);
+    const struct profile_notices *notices = profile_ingest_notices(import->ingest);
+    struct profile_notice notice;
 
-    _Static_assert(sizeof notices / sizeof *notices ==
-                       sizeof(struct profile_notices) / sizeof(uint64_t),
-                   "a notice without a name");
-    for (size_t i = 0; i < sizeof notices / sizeof *notices; i++) {
-        uint64_t count;
-
-        memcpy(&count, base + notices[i].offset, sizeof count);
-        if (count > 0 && !store_import_write_damage(import, notices[i].name, count, false,
-                                                    notices[i].description))
+    for (size_t i = 0; profile_notice_at(notices, i, &notice); i++)
+        if (notice.count > 0 &&
+            !store_import_write_damage(import, notice.name, notice.count, false, notice.many))
             return false;
-    }
     return true;
 }
 

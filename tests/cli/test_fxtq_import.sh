@@ -43,6 +43,28 @@ sums=$(sql heap.fxtq 'SELECT upid, coalesce(free_callsite_id, 0), round(sum(byte
 [ "$(sql heap.fxtq 'SELECT upid, callsite_id, round(value, 3) FROM callsite_sum WHERE sample_type_id = 4 ORDER BY 1, 2')" = "$sums" ] ||
     fail "callsite_sum is not the sum of the releases"
 
+# What is odd in a timeline is said; ends without a name are not odd.
+cat >ends.py <<'PY'
+import sys
+import fxt_records as fxt
+out = [fxt.event(2, 0, 1, 1, "a"), fxt.event(2, 2, 1, 1, "b"), fxt.event(3, 6, 1, 1, ""), fxt.event(3, 10, 1, 1, "")]
+if sys.argv[1] == "odd":
+    out += [fxt.event(3, 11, 1, 1, ""), fxt.event(3, 12, 1, 1, "b"), fxt.event(2, 13, 1, 1, "c")]
+sys.stdout.buffer.write(fxt.magic() + b"".join(out))
+PY
+for kind in even odd; do
+    PYTHONPATH=$ROOT/tests python3 ends.py $kind >$kind.fxt
+    "$fxtq" import $kind.fxt -o $kind.fxtq 2>$kind.summary || fail "$kind: status $?"
+    "$O/bin/fxt2pprof" --profile span -f folded $kind.fxt >$kind.folded 2>$kind.converted || fail "$kind: status $?"
+    grep note: $kind.summary >$kind.notes || :
+    grep note: $kind.converted >$kind.expected || :
+    cmp -s $kind.notes $kind.expected || fail "$kind: fxt2pprof notes $(cat $kind.expected), fxtq import $(cat $kind.notes)"
+done
+[ "$(sql even.fxtq 'SELECT name, dur, depth FROM slice ORDER BY id' | tr '\n' ' ')" = 'a|10|0 b|4|1 ' ] || fail "unnamed ends: $(sql even.fxtq 'SELECT * FROM slice')"
+[ ! -s even.notes ] || fail "unnamed ends are noted: $(cat even.notes)"
+grep -qF 'note: 2 ends of durations that nothing began, ignored' odd.notes || fail "stray ends are not noted: $(cat odd.notes)"
+grep -qF 'note: 1 duration without an end' odd.notes || fail "an open duration is not noted: $(cat odd.notes)"
+
 # The same capture again changes nothing, also when it comes compressed.
 "$O/bin/fxtcat" compress -o one.fxt.zst one.fxt 2>/dev/null
 sql one.fxtq .dump >before

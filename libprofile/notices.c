@@ -1,0 +1,73 @@
+/* notices.c - the counters of an ingest, by name and as phrases.  */
+#include <stddef.h>
+#include <string.h>
+
+#include <fxt/profile.h>
+
+#define NOTICE(member, one, many)                                \
+    {                                                            \
+#member, one, many, offsetof(struct profile_notices, member) \
+    }
+
+static const struct {
+    const char *name, *one, *many;
+    size_t offset; /* of a uint64_t */
+} notices[] = {
+    NOTICE(truncated_stacks, "stack cut at the depth of the capture: root [truncated]",
+           "stacks cut at the depth of the capture: root [truncated]"),
+    NOTICE(anonymous_frames,
+           "frame in no module (JIT, or code without frame pointers misread): [anon]",
+           "frames in no module (JIT, or code without frame pointers misread): [anon]"),
+    NOTICE(unmapped_processes, "process with samples and no mappings: no symbols there",
+           "processes with samples and no mappings: no symbols there"),
+    NOTICE(odd_payloads, "sampler stack that is not whole words, ignored",
+           "sampler stacks that are not whole words, ignored"),
+    NOTICE(stray_ends, "end of a duration that nothing began, ignored",
+           "ends of durations that nothing began, ignored"),
+    NOTICE(crossing_slices, "duration closed because one around it ended",
+           "durations closed because one around them ended"),
+    NOTICE(unfinished_slices, "duration without an end", "durations without an end"),
+    NOTICE(deep_slices, "duration too deeply nested, ignored",
+           "durations too deeply nested, ignored"),
+    NOTICE(unknown_modules, "mapping of a module that the trace does not have",
+           "mappings of modules that the trace does not have"),
+    NOTICE(bad_mappings, "impossible mapping, ignored", "impossible mappings, ignored"),
+    NOTICE(stack_captures, "captured raw stack, not unwound", "captured raw stacks, not unwound"),
+    NOTICE(unhandled_records, "record of a kind that is not used, ignored",
+           "records of kinds that are not used, ignored"),
+    NOTICE(untimed_messages, "allocation or release without a time",
+           "allocations and releases without a time"),
+    NOTICE(bad_messages, "message of the memory sampler that cannot be read, ignored",
+           "messages of the memory sampler that cannot be read, ignored"),
+    NOTICE(repeated_blocks,
+           "block at an address in use: the release of the one before is not in the trace",
+           "blocks at addresses in use: the releases of those before are not in the trace"),
+    NOTICE(unknown_frees,
+           "release of an unknown block (allocated before, or recorded out of order), ignored",
+           "releases of unknown blocks (allocated before, or recorded out of order), ignored"),
+    NOTICE(blocks_left_out, "allocation left out: too many sampled blocks in use",
+           "allocations left out: too many sampled blocks in use"),
+    NOTICE(stray_flows, "step or end of a flow that did not begin, ignored",
+           "steps and ends of flows that did not begin, ignored"),
+    NOTICE(unfinished_flows, "flow without an end", "flows without an end"),
+    NOTICE(unbound_flows, "arrow of a flow that begins or ends in no slice",
+           "arrows of flows that begin or end in no slice"),
+    NOTICE(non_numeric_counters, "argument of a counter that is no number, ignored",
+           "arguments of counters that are no numbers, ignored"),
+};
+
+#define NOTICES (sizeof notices / sizeof *notices)
+
+bool profile_notice_at(const struct profile_notices *counted, size_t index,
+                       struct profile_notice *out)
+{
+    _Static_assert(NOTICES == sizeof(struct profile_notices) / sizeof(uint64_t),
+                   "a counter without a phrase");
+    if (index >= NOTICES)
+        return false;
+    out->name = notices[index].name;
+    memcpy(&out->count, (const char *)counted + notices[index].offset, sizeof out->count);
+    out->many = notices[index].many;
+    out->phrase = out->count == 1 ? notices[index].one : notices[index].many;
+    return true;
+}
