@@ -353,7 +353,10 @@ bool store_is_database(const char *path)
 {
     static const char magic[16] = "SQLite format 3";
     char start[sizeof magic];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    /* Opening and closing a pipe would end the program that writes to it.  */
+    bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     bool result = fd >= 0 && pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start &&
                   memcmp(start, magic, sizeof magic) == 0;
 

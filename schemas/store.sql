@@ -51,6 +51,8 @@ CREATE TABLE capture (
 -- Of pprof: time_ns, duration_ns, period, period_type, period_unit,
 -- default_sample_type, drop_frames, keep_frames, doc_url, comment.0, comment.1, ...; what is no UTF-8 is a
 -- blob.
+-- Of the store: cache_program, cache_inode, cache_trace, cache_capture and cache_damaged are the mark of a
+-- file that `fxtq --cache` made, and may replace.
 CREATE TABLE meta (
     capture_id INTEGER NOT NULL, -- 0: the store
     key        TEXT NOT NULL,

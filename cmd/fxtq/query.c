@@ -39,7 +39,7 @@ const struct cli_option fxtq_query_options[] = {
     { OPTION_NULL, 0, "null", "TEXT", "what stands for NULL (default: nothing; not in JSON)" },
     { OPTION_TIMER, 0, "timer", NULL, "say how long each statement took" },
     { OPTION_CACHE, 0, "cache", NULL,
-      "keep what a trace is imported to as TRACE.fxtq, and use it next time" },
+      "keep what a trace is imported to as TRACE.fxtq, and use it until the trace changes" },
     { 0 },
 };
 
@@ -243,6 +243,10 @@ int fxtq_query(char **argv)
         apply(&query, key, &parser);
     if (!query.path)
         cli_usage_error("no store given");
+    if (query.cache && query.session.write)
+        cli_usage_error("--cache and --write exclude each other: a cache is replaced when the trace"
+                        " changes; make a store of your own by 'fxtq import %s -o STORE'",
+                        query.path);
     if (access(query.path, F_OK) == 0)
         check_statements(&query);
     choose_format(&query);

@@ -4,10 +4,10 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cli/symbols.h"
+#include "cmd/fxtq/cache.h"
 
 static enum cli_exit open_store(struct source *source, const char *path, bool write)
 {
@@ -34,62 +34,103 @@ static enum cli_exit symbolize(struct store *store, const char *trace)
     return status;
 }
 
-/* Into a new store at path, or in memory, with names.  What could not be imported leaves nothing.
- */
-static enum cli_exit import(struct source *source, const char *trace, const char *path)
+/* Into the new store, with names.  A failed import leaves nothing.  */
+static enum cli_exit import(struct source *source, const char *trace)
 {
-    struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
-    struct store_error error;
     bool imported = false;
-    enum cli_exit status;
+    enum cli_exit status = fxtq_import_into(source->store, trace, &imported);
 
-    if (store_create(path, &options, &source->store, &error) != STORE_OK)
-        return fxtq_complain(path ? path : trace, &error);
-    status = fxtq_import_into(source->store, trace, &imported);
     if (imported)
         status = cli_worse(status, symbolize(source->store, trace));
-    if (imported && store_publish(source->store, &error) != STORE_OK) {
-        status = fxtq_complain(path, &error);
-        imported = false;
-    }
-    if (!imported)
+    else
         source_close(source);
     return status;
 }
 
-/* Whether the store at path was made after the trace was written.  */
-static bool is_newer(const char *path, const char *trace)
+static enum cli_exit import_into_memory(struct source *source, const char *trace)
 {
-    struct stat store, source;
+    struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
+    struct store_error error;
 
-    if (stat(path, &store) != 0 || stat(trace, &source) != 0)
-        return false;
-    return store.st_mtim.tv_sec > source.st_mtim.tv_sec ||
-           (store.st_mtim.tv_sec == source.st_mtim.tv_sec &&
-            store.st_mtim.tv_nsec >= source.st_mtim.tv_nsec);
+    if (store_create(NULL, &options, &source->store, &error) != STORE_OK)
+        return fxtq_complain(trace, &error);
+    return import(source, trace);
+}
+
+/* ---- The cache ---- */
+
+static enum cli_exit publish(struct source *source, const char *trace, const char *path,
+                             const struct cache_trace *state, bool is_damaged)
+{
+    struct store_error error;
+    enum store_status status;
+
+    status = cache_mark(source->store, path, trace, state, is_damaged, &error);
+    if (status == STORE_OK)
+        status = store_publish(source->store, &error);
+    source_close(source); /* it was open for writing, and alone */
+    return status == STORE_OK ? CLI_OK : fxtq_complain(path, &error);
+}
+
+/* Without room or right to make the cache, or while another program makes it, the answer does not
+ * need it.  */
+static enum cli_exit make_cache(struct source *source, const char *trace, const char *path,
+                                const struct cache_trace *state)
+{
+    struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
+    enum cli_exit status, published;
+    struct store_error error;
+
+    if (store_create(path, &options, &source->store, &error) != STORE_OK) {
+        cli_note("%s: %s; this query does without the cache", path, error.message);
+        return import_into_memory(source, trace);
+    }
+    status = import(source, trace);
+    if (!source->store)
+        return status;
+    published = publish(source, trace, path, state, status == CLI_DAMAGED);
+    if (published == CLI_OK)
+        published = open_store(source, path, false);
+    return cli_worse(status, published);
+}
+
+static enum cli_exit open_fresh(struct source *source, const char *trace, const char *path,
+                                bool is_damaged)
+{
+    enum cli_exit status = open_store(source, path, false);
+
+    if (source->store && is_damaged) {
+        cli_error("%s: damaged; details: fxtq report damage %s", trace, path);
+        status = CLI_DAMAGED;
+    }
+    return status;
 }
 
 /* PATH.fxtq, made if it is missing or out of date.  */
-static enum cli_exit open_cached(struct source *source, const char *trace, bool write)
+static enum cli_exit open_cached(struct source *source, const char *trace)
 {
     char *path = cli_join(trace, ".fxtq");
-    enum cli_exit status = CLI_OK;
+    struct cache_trace state;
+    struct cache_look look;
+    enum cli_exit status;
 
-    if (access(path, F_OK) == 0 && !store_is_database(path)) {
-        cli_error("%s is in the way: it is no store", path);
+    if (!cache_describe(trace, &state)) {
+        cli_note("%s: not a regular file; this query does without a cache", trace);
         free(path);
-        return CLI_ENVIRONMENT;
+        return import_into_memory(source, trace);
     }
-    if (!is_newer(path, trace)) {
-        (void)unlink(path);
-        status = import(source, trace, path);
-        if (!source->store) {
-            free(path);
-            return status;
-        }
-        source_close(source); /* it was open for writing, and alone */
+    cache_look(path, &state, &look);
+    if (look.state == CACHE_NO_CACHE) {
+        cli_error("%s is in the way of the cache: %s; rename it, or leave out --cache", path,
+                  look.why);
+        status = CLI_ENVIRONMENT;
+    } else if (look.state == CACHE_FRESH) {
+        status = open_fresh(source, trace, path, look.is_damaged);
+    } else {
+        if (look.state == CACHE_STALE)
+            cache_remove(path);
+        status = make_cache(source, trace, path, &state);
     }
-    status = cli_worse(status, open_store(source, path, write));
     free(path);
     return status;
 }
@@ -106,9 +147,9 @@ enum cli_exit source_open(struct source *source, const char *path, bool write, b
     if (store_is_database(path))
         status = open_store(source, path, write);
     else if (cache && strcmp(path, "-") != 0)
-        status = open_cached(source, path, write);
+        status = open_cached(source, path);
     else
-        status = import(source, path, NULL);
+        status = import_into_memory(source, path);
     if (source->store && store_add_functions(store_sqlite(source->store)) != 0) {
         cli_error("out of memory");
         source_close(source);

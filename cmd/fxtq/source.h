@@ -9,9 +9,9 @@ struct source {
 };
 
 /* Open the store at path, with the SQL functions.  A trace is imported into memory and gets the
- * names that this machine has for it; with cache into PATH.fxtq, which is used instead as long as
- * it is newer than the trace.  The status may be CLI_DAMAGED although there is a store: what was
- * readable is in it.  */
+ * names that this machine has for it; with cache into PATH.fxtq, which is used instead until the
+ * trace's file changes (cache.h).  The status may be CLI_DAMAGED although there is a store:
+ * what was readable is in it.  */
 enum cli_exit source_open(struct source *source, const char *path, bool write, bool cache);
 
 /* The same for several traces, in one store in memory; or for one store, or one trace.  */

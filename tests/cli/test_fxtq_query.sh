@@ -171,8 +171,8 @@ give 3000 "--cache" --cache trace.fxt "SELECT count(*) FROM cpu_sample"
 [ -e trace.fxt.fxtq ] || fail "--cache left no store"
 sqlite3 trace.fxt.fxtq "INSERT INTO meta VALUES (0, 'mine', 7)"
 give 7 "the cached store" --cache trace.fxt "SELECT value FROM meta WHERE key = 'mine'"
+sqlite3 trace.fxt.fxtq "DELETE FROM meta WHERE key = 'mine'"
 "$O/bench/fxtgen" --count 2000 --seed 5 >trace.fxt
-touch -d '+2 seconds' trace.fxt
 give 2000 "a store that is out of date" --cache trace.fxt "SELECT count(*) FROM cpu_sample"
 echo no store >trace.fxt.fxtq
 refuse 4 'trace.fxt.fxtq is in the way' --cache trace.fxt "SELECT 1"
