@@ -47,6 +47,8 @@ library_name = libfxt$(filter-out fxt,$(1))
 package_name = fxt$(if $(filter-out fxt,$(1)),-$(1))
 PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff fxtq sampler-capture
 
+# Shared by all, linked into each with hidden symbols, never installed.
+sources_base := $(wildcard base/*.c)
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
@@ -162,7 +164,7 @@ $(PAGE_PARTS:.c=.o): %.o: %.c
 
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
 define library_rules
-$(O)/lib/$(call library_name,$(1)).o: $(call objects,$(1))
+$(O)/lib/$(call library_name,$(1)).o: $(call objects,$(1)) $(call objects,base)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(LD) -r -o $$@ $$^
 	$$(Q)$$(OBJCOPY) --localize-hidden $$@
@@ -171,7 +173,7 @@ $(O)/lib/$(call library_name,$(1)).a: $(O)/lib/$(call library_name,$(1)).o
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$<
 
-$(O)/lib/$(call library_name,$(1)).so.$(SOVERSION): $(call objects,$(1)) $(foreach l,$(filter $(LIBRARIES),$(needs_$(1))),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
+$(O)/lib/$(call library_name,$(1)).so.$(SOVERSION): $(call objects,$(1)) $(call objects,base) $(foreach l,$(filter $(LIBRARIES),$(needs_$(1))),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-soname,$(call library_name,$(1)).so.$(SOVERSION) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(libs_$(1))
@@ -182,7 +184,7 @@ needs_store := profile symbolize fxt
 $(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(l))))
 
 # What programs share is an archive: each takes what it needs, and links no library that only others need.
-$(O)/cli.a: $(call objects,cli)
+$(O)/cli.a: $(call objects,cli) $(call objects,base)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -234,7 +236,7 @@ $(O)/extension/%.o: %.c | $(O)/.deps-build
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_FLAGS) -DFXTSQL_EXTENSION -DSTORE_API= $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call objects,symbolize)
+$(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call objects,symbolize) $(call objects,base)
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,--exclude-libs,ALL $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) -lm
@@ -242,7 +244,7 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call ob
 # ---- Tests ----
 
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
-TEST_OBJECTS := $(foreach l,$(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
+TEST_OBJECTS := $(foreach l,base $(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
 # Of the preloaded library, what replaces nothing.
 TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi cfi_table cfi_full object stack)
@@ -278,7 +280,7 @@ $(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt) -lsqlite3
 
 # It takes the cache apart, so it wants what the archive hides.
-$(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize)
+$(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize) $(call objects,base)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize)
 
@@ -321,7 +323,7 @@ fuzz: $(O)/.deps-fuzz
 
 fuzz-targets: $(FUZZ_FILES)
 
-$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,$(LIBRARIES),$(call objects,$(l)))
+$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base $(LIBRARIES),$(call objects,$(l)))
 	$(call say,LD,$@)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(foreach l,$(LIBRARIES),$(libs_$(l)))
 

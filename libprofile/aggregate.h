@@ -18,7 +18,7 @@ struct profile_values {
     unsigned char *items;
     size_t types; /* amounts of each value */
     size_t count, capacity;
-    struct profile_index index;
+    struct base_index index;
 
     uint64_t samples;   /* samples, spans, sampled allocations, ... that were taken in */
     uint64_t unweighed; /* of them without nanoseconds */
@@ -153,10 +153,10 @@ struct profile {
 
     struct profile_owner_process *processes;
     size_t process_count, process_capacity;
-    struct profile_index process_index;
+    struct base_index process_index;
     struct profile_owner *threads;
     size_t thread_count, thread_capacity;
-    struct profile_index thread_index;
+    struct base_index thread_index;
     uint32_t last_thread; /* found last: most calls repeat it */
 
     struct profile_place *places; /* of module id at [id - 1] */

@@ -33,3 +33,8 @@ enum profile_status profile_fail_errno(struct profile_error *error, int system_e
         error->system_errno = system_errno;
     return PROFILE_IO;
 }
+
+enum profile_status profile_fail_base(struct profile_error *error, int failure, const char *what)
+{
+    return failure == ENOMEM ? profile_no_memory(error) : profile_fail_errno(error, failure, what);
+}

@@ -51,7 +51,7 @@ static enum profile_status process_level(struct profile_heap *heap, uint32_t pro
     struct heap_level *bigger;
 
     if (!heap->processes || process > heap->process_count) {
-        bigger = profile_grow(heap->processes, &heap->process_capacity, process, sizeof *bigger);
+        bigger = base_grow(heap->processes, &heap->process_capacity, process, sizeof *bigger);
         if (!bigger)
             return PROFILE_NO_MEMORY;
         heap->processes = bigger;
@@ -103,7 +103,7 @@ static enum profile_status find_value(struct heap_table *table, uint32_t callsit
     *out = profile_value_at(&table->values, at);
     if (!level)
         return PROFILE_OK;
-    past = profile_grow(table->past, &table->past_capacity, at + 1, sizeof *past);
+    past = base_grow(table->past, &table->past_capacity, at + 1, sizeof *past);
     if (!past)
         return PROFILE_NO_MEMORY;
     table->past = past;

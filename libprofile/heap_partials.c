@@ -103,8 +103,8 @@ static enum profile_status put_away(struct profile_heap *heap)
 
     if (heap->partial_count == MAX_PARTIALS)
         return PROFILE_LIMIT;
-    bigger = profile_grow(heap->partials, &heap->partial_capacity, heap->partial_count + 1,
-                          sizeof *bigger);
+    bigger = base_grow(heap->partials, &heap->partial_capacity, heap->partial_count + 1,
+                       sizeof *bigger);
     if (!bigger)
         return PROFILE_NO_MEMORY;
     heap->partials = bigger;

@@ -4,8 +4,8 @@
 
 #include <fxt/profile.h>
 
-#define NOTICE(member, one, many)                                \
-    {                                                            \
+#define NOTICE(member, one, many)                                    \
+    {                                                                \
 #member, one, many, offsetof(struct profile_notices, member) \
     }
 

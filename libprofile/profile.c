@@ -38,7 +38,7 @@ enum profile_status profile_open(struct profile **out, struct profile_error *err
 void profile_values_clear(struct profile_values *values)
 {
     free(values->items);
-    profile_index_release(&values->index);
+    base_index_release(&values->index);
     *values = (struct profile_values){ .types = values->types };
 }
 
@@ -51,8 +51,8 @@ void profile_close(struct profile *profile)
     profile_values_clear(&profile->pending);
     free(profile->sums);
     profile_heap_release(profile);
-    profile_index_release(&profile->process_index);
-    profile_index_release(&profile->thread_index);
+    base_index_release(&profile->process_index);
+    base_index_release(&profile->thread_index);
     free(profile->processes);
     free(profile->threads);
     free(profile->places);
@@ -71,27 +71,27 @@ struct profile_stacks *profile_stacks_of(struct profile *profile)
 
 /* Room for one more item; the messages of a sink are the ingest's.  */
 static enum profile_status reserve(void **items, size_t *capacity, size_t count, size_t size,
-                                   struct profile_index *index)
+                                   struct base_index *index)
 {
     void *bigger;
 
     if (count >= UINT32_MAX - 1)
         return PROFILE_LIMIT;
-    bigger = profile_grow(*items, capacity, count + 1, size);
+    bigger = base_grow(*items, capacity, count + 1, size);
     if (!bigger)
         return PROFILE_NO_MEMORY;
     *items = bigger;
-    return profile_index_reserve(index) ? PROFILE_OK : PROFILE_NO_MEMORY;
+    return base_index_reserve(index) ? PROFILE_OK : PROFILE_NO_MEMORY;
 }
 
 static enum profile_status find_process(struct profile *profile, uint64_t koid, uint32_t *out)
 {
-    uint64_t hash = profile_hash(koid, 0);
+    uint64_t hash = base_hash(koid, 0);
     enum profile_status status;
     size_t probe;
 
-    for (*out = profile_index_first(&profile->process_index, hash, &probe); *out;
-         *out = profile_index_next(&profile->process_index, hash, &probe))
+    for (*out = base_index_first(&profile->process_index, hash, &probe); *out;
+         *out = base_index_next(&profile->process_index, hash, &probe))
         if (profile->processes[*out - 1].koid == koid)
             return PROFILE_OK;
     void *items = profile->processes;
@@ -102,7 +102,7 @@ static enum profile_status find_process(struct profile *profile, uint64_t koid, 
         return status;
     profile->processes[profile->process_count++] = (struct profile_owner_process){ .koid = koid };
     *out = (uint32_t)profile->process_count;
-    profile_index_add(&profile->process_index, hash, *out);
+    base_index_add(&profile->process_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -118,7 +118,7 @@ static enum profile_status add_owner(struct profile *profile, const struct profi
         return status;
     profile->threads[profile->thread_count++] = *owner;
     *out = (uint32_t)profile->thread_count;
-    profile_index_add(&profile->thread_index, hash, *out);
+    base_index_add(&profile->thread_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -131,7 +131,7 @@ static bool is_owner(const struct profile_owner *owner, uint64_t process, uint64
 enum profile_status profile_find_owner(struct profile *profile, uint64_t process, uint64_t koid,
                                        uint32_t *out)
 {
-    uint64_t hash = profile_hash(process, koid);
+    uint64_t hash = base_hash(process, koid);
     struct profile_owner owner = { .process = process, .koid = koid };
     enum profile_status status;
     size_t probe;
@@ -139,8 +139,8 @@ enum profile_status profile_find_owner(struct profile *profile, uint64_t process
     *out = profile->last_thread;
     if (*out && is_owner(&profile->threads[*out - 1], process, koid, 0))
         return PROFILE_OK;
-    for (*out = profile_index_first(&profile->thread_index, hash, &probe); *out;
-         *out = profile_index_next(&profile->thread_index, hash, &probe))
+    for (*out = base_index_first(&profile->thread_index, hash, &probe); *out;
+         *out = base_index_next(&profile->thread_index, hash, &probe))
         if (is_owner(&profile->threads[*out - 1], process, koid, 0)) {
             profile->last_thread = *out;
             return PROFILE_OK;
@@ -174,9 +174,9 @@ enum profile_status profile_find_aged(struct profile *profile, uint32_t thread, 
     for (owner.age = 1; age_ns >= 1000; age_ns /= 10) /* at most 18 times */
         owner.age++;
     owner.base = thread;
-    hash = profile_hash(profile_hash(owner.process, owner.koid), owner.age);
-    for (*out = profile_index_first(&profile->thread_index, hash, &probe); *out;
-         *out = profile_index_next(&profile->thread_index, hash, &probe))
+    hash = base_hash(base_hash(owner.process, owner.koid), owner.age);
+    for (*out = base_index_first(&profile->thread_index, hash, &probe); *out;
+         *out = base_index_next(&profile->thread_index, hash, &probe))
         if (is_owner(&profile->threads[*out - 1], owner.process, owner.koid, owner.age))
             return PROFILE_OK;
     return add_owner(profile, &owner, hash, out);
@@ -190,14 +190,14 @@ static size_t value_size(const struct profile_values *values)
 static enum profile_status find_value(struct profile_values *values, profile_id callsite,
                                       uint32_t thread, size_t *out)
 {
-    uint64_t hash = profile_hash(callsite, thread);
+    uint64_t hash = base_hash(callsite, thread);
     enum profile_status status;
     struct profile_value *value;
     size_t probe;
     uint32_t id;
 
-    for (id = profile_index_first(&values->index, hash, &probe); id;
-         id = profile_index_next(&values->index, hash, &probe)) {
+    for (id = base_index_first(&values->index, hash, &probe); id;
+         id = base_index_next(&values->index, hash, &probe)) {
         value = profile_value_at(values, id - 1);
         if (value->callsite == callsite && value->thread == thread) {
             *out = id - 1;
@@ -214,7 +214,7 @@ static enum profile_status find_value(struct profile_values *values, profile_id 
     value->callsite = callsite;
     value->thread = thread;
     *out = values->count++;
-    profile_index_add(&values->index, hash, (uint32_t)values->count);
+    base_index_add(&values->index, hash, (uint32_t)values->count);
     return PROFILE_OK;
 }
 
@@ -341,8 +341,8 @@ static enum profile_status take_mapping(void *context, const struct profile_mapp
     struct profile_place *place;
 
     if (mapping->module > profile->place_count) {
-        struct profile_place *bigger = profile_grow(profile->places, &profile->place_capacity,
-                                                    mapping->module, sizeof *bigger);
+        struct profile_place *bigger = base_grow(profile->places, &profile->place_capacity,
+                                                 mapping->module, sizeof *bigger);
 
         if (!bigger)
             return PROFILE_NO_MEMORY;
@@ -390,8 +390,8 @@ static enum profile_status take_sample_sum(void *context, const struct profile_s
     struct profile_stack_sum *sum;
 
     if (told->callsite > profile->sum_count) {
-        struct profile_stack_sum *bigger = profile_grow(profile->sums, &profile->sum_capacity,
-                                                        told->callsite, sizeof *bigger);
+        struct profile_stack_sum *bigger = base_grow(profile->sums, &profile->sum_capacity,
+                                                     told->callsite, sizeof *bigger);
 
         if (!bigger)
             return PROFILE_NO_MEMORY;
@@ -553,8 +553,8 @@ static enum profile_status take_kernel_symbols(void *context, const char *text, 
 
     if (profile->kernel_symbols_done || size > MAX_KERNEL_SYMBOLS - profile->kernel_symbols_size)
         return PROFILE_OK;
-    bigger = profile_grow(profile->kernel_symbols, &profile->kernel_symbols_capacity,
-                          profile->kernel_symbols_size + size, 1);
+    bigger = base_grow(profile->kernel_symbols, &profile->kernel_symbols_capacity,
+                       profile->kernel_symbols_size + size, 1);
     if (!bigger)
         return PROFILE_NO_MEMORY;
     profile->kernel_symbols = bigger;

@@ -44,7 +44,7 @@ static bool take_answer(void *context, size_t index, const struct sym_frame *fra
 
     if (count == 0 || !frames[count - 1].function[0]) /* padding: a line, but no function */
         return true;
-    bigger = profile_grow(batch->lines, &batch->line_capacity, count, sizeof *bigger);
+    bigger = base_grow(batch->lines, &batch->line_capacity, count, sizeof *bigger);
     if (!bigger) {
         batch->status = profile_no_memory(batch->error);
         return false;

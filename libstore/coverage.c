@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/numbering.h"
 #include "libstore/internal.h"
-#include "libstore/keys.h"
 
 /* What a pass over the store gathers; arrays by id.  */
 struct covering {

@@ -29,6 +29,11 @@ enum store_status store_fail_errno(struct store_error *error, int system_errno, 
     return STORE_IO;
 }
 
+enum store_status store_fail_base(struct store_error *error, int failure, const char *what)
+{
+    return failure == ENOMEM ? store_no_memory(error) : store_fail_errno(error, failure, what);
+}
+
 /* Which of ours a result of SQLite is.  */
 static enum store_status status_of(int code)
 {

@@ -14,6 +14,8 @@ enum store_status store_fail(struct store_error *error, enum store_status status
 
 /* The same with STORE_IO and the phrase of system_errno.  */
 enum store_status store_fail_errno(struct store_error *error, int system_errno, const char *what);
+/* The same for a failure of base/, an errno value: STORE_NO_MEMORY for ENOMEM.  */
+enum store_status store_fail_base(struct store_error *error, int failure, const char *what);
 
 /* The same for what SQLite last refused on the connection, told from code.  */
 enum store_status store_fail_sqlite(struct store_error *error, sqlite3 *db, int code);

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include <fxt/symbolize.h>
+#include "base/grow.h"
+#include "base/numbering.h"
 #include "libstore/internal.h"
-#include "libstore/keys.h"
 
 #define QUALITY_LINES 4 /* of symbol.quality: nothing better can be found */
 
@@ -33,8 +34,8 @@ struct symbolizer {
     struct frame *frames; /* by module, then address */
     size_t frame_count, frame_capacity;
 
-    struct store_texts texts; /* of string */
-    int64_t *text_ids;        /* string.id of a text; 0: not written yet */
+    struct base_texts texts; /* of string */
+    int64_t *text_ids;       /* string.id of a text; 0: not written yet */
     size_t text_id_count, text_id_capacity;
     int64_t next_string;
 
@@ -89,7 +90,7 @@ static bool load_module(struct symbolizer *work, sqlite3_stmt *row)
                                   (long long)sqlite3_column_int64(row, 0));
         return false;
     }
-    if (!store_grow(&items, &work->module_capacity, work->module_count, sizeof *module))
+    if (!(items = base_grow(items, &work->module_capacity, work->module_count + 1, sizeof *module)))
         return out_of_memory(work);
     work->modules = items;
     module = &work->modules[work->module_count++];
@@ -111,7 +112,7 @@ static bool load_frame(struct symbolizer *work, sqlite3_stmt *row)
                                   (long long)module);
         return false;
     }
-    if (!store_grow(&items, &work->frame_capacity, work->frame_count, sizeof *frame))
+    if (!(items = base_grow(items, &work->frame_capacity, work->frame_count + 1, sizeof *frame)))
         return out_of_memory(work);
     work->frames = items;
     frame = &work->frames[work->frame_count++];
@@ -131,12 +132,12 @@ static bool load_text(struct symbolizer *work, sqlite3_stmt *row)
     void *ids = work->text_ids;
     bool is_new;
 
-    if (!text ||
-        !store_texts_add(&work->texts, text, (size_t)sqlite3_column_bytes(row, 1), &is_new))
+    if (!text || !base_texts_add(&work->texts, text, (size_t)sqlite3_column_bytes(row, 1), &is_new))
         return out_of_memory(work);
     if (!is_new)
         return true;
-    if (!store_grow(&ids, &work->text_id_capacity, work->text_id_count, sizeof *work->text_ids))
+    if (!(ids = base_grow(ids, &work->text_id_capacity, work->text_id_count + 1,
+                          sizeof *work->text_ids)))
         return out_of_memory(work);
     work->text_ids = ids;
     work->text_ids[work->text_id_count++] = sqlite3_column_int64(row, 0);
@@ -206,12 +207,13 @@ static int64_t string_id(struct symbolizer *work, const char *text)
 
     if (!text[0] || work->status != STORE_OK)
         return 0;
-    number = store_texts_add(&work->texts, text, strlen(text), &is_new);
+    number = base_texts_add(&work->texts, text, strlen(text), &is_new);
     if (!number)
         return out_of_memory(work);
     if (!is_new)
         return work->text_ids[number - 1];
-    if (!store_grow(&ids, &work->text_id_capacity, work->text_id_count, sizeof *work->text_ids))
+    if (!(ids = base_grow(ids, &work->text_id_capacity, work->text_id_count + 1,
+                          sizeof *work->text_ids)))
         return out_of_memory(work);
     work->text_ids = ids;
     work->text_ids[work->text_id_count++] = work->next_string;
@@ -396,7 +398,7 @@ static void release(struct symbolizer *work)
     }
     free(work->modules);
     free(work->frames);
-    store_texts_release(&work->texts);
+    base_texts_release(&work->texts);
     free(work->text_ids);
 }
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "libfxt/utf8.h"
+#include "base/utf8.h"
 
 /* Eight ASCII characters, none of them NUL.  */
 static bool is_plain(const char *bytes)
@@ -17,7 +17,7 @@ static bool is_plain(const char *bytes)
 /* The length of the character at bytes; 0: there is none, or NUL.  */
 static size_t character(const char *bytes, size_t length)
 {
-    return bytes[0] ? fxt_utf8_character(bytes, length) : 0;
+    return bytes[0] ? base_utf8_character(bytes, length) : 0;
 }
 
 size_t store_utf8_clean(const char *bytes, size_t length, char *out)

@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-#include "libfxt/utf8.h"
+#include "base/utf8.h"
 
 void utf8_copy(char *buffer, size_t size, const char *text)
 {
     size_t left = strlen(text), used = 0;
 
     while (left > 0) {
-        size_t length = fxt_utf8_character(text, left);
+        size_t length = base_utf8_character(text, left);
         size_t step = length ? length : 1;
         if (step > size - 1 - used)
             break;

@@ -1,11 +1,9 @@
-/* The small parts of libstore: texts, identities, sorting, numbering.  */
+/* The small parts of libstore: texts and identities.  */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libstore/import/identity.h"
-#include "libstore/keys.h"
-#include "libstore/sorter.h"
 #include "libstore/utf8.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -143,126 +141,6 @@ START_TEST(identity_is_the_same_in_all_versions)
 }
 END_TEST
 
-/* ---- Sorting ---- */
-
-struct row {
-    int64_t key;
-    uint64_t number;
-};
-
-static int64_t key_in_order(uint64_t i)
-{
-    return (int64_t)(i / 3);
-}
-static int64_t key_backwards(uint64_t i)
-{
-    return -(int64_t)i;
-}
-static int64_t key_in_stretches(uint64_t i) /* as of CPUs one after another */
-{
-    return (int64_t)(i % 1000);
-}
-static int64_t key_at_random(uint64_t i)
-{
-    return (int64_t)(store_hash(i, 1) % 5000) - 2500;
-}
-static int64_t key_nearly_in_order(uint64_t i)
-{
-    return (int64_t)(i ^ 1);
-}
-
-static const struct {
-    int64_t (*key)(uint64_t);
-    uint64_t count;
-    size_t bytes; /* of memory */
-} sorts[] = {
-    { key_in_order, 0, 4096 },
-    { key_in_order, 1, 4096 },
-    { key_in_order, 1000, 1 << 20 },
-    { key_in_order, 20000, 16384 },
-    { key_backwards, 20000, 16384 },
-    { key_backwards, 1000, 1 << 20 },
-    { key_in_stretches, 20000, 16384 },
-    { key_in_stretches, 1024, 16384 },
-    { key_at_random, 20000, 16384 },
-    { key_at_random, 100000, 4096 },
-    { key_nearly_in_order, 5000, 16384 },
-};
-
-START_TEST(sorts_by_key_and_keeps_the_order_of_equals)
-{
-    struct store_error error = { .status = STORE_OK };
-    struct store_sorter *sorter = NULL;
-    struct row last = { INT64_MIN, 0 };
-    const struct row *row;
-    uint64_t count = 0, sum = 0;
-
-    ck_assert_int_eq(store_sorter_open(sizeof *row, sorts[_i].bytes, "/tmp", &sorter, NULL),
-                     STORE_OK);
-    for (uint64_t i = 0; i < sorts[_i].count; i++) {
-        struct row in = { sorts[_i].key(i), i };
-
-        ck_assert_int_eq(store_sorter_add(sorter, &in, NULL), STORE_OK);
-    }
-    ck_assert_uint_eq(store_sorter_count(sorter), sorts[_i].count);
-    ck_assert_int_eq(store_sorter_start(sorter, NULL), STORE_OK);
-    while ((row = store_sorter_next(sorter, &error)) != NULL) {
-        ck_assert(count == 0 || last.key < row->key ||
-                  (last.key == row->key && last.number < row->number));
-        ck_assert_int_eq(row->key, sorts[_i].key(row->number));
-        last = *row;
-        sum += row->number;
-        count++;
-    }
-    ck_assert_int_eq(error.status, STORE_OK);
-    ck_assert_uint_eq(count, sorts[_i].count);
-    ck_assert_uint_eq(sum, count ? count * (count - 1) / 2 : 0);
-    store_sorter_close(sorter);
-}
-END_TEST
-
-START_TEST(says_when_there_is_no_place_to_sort_in)
-{
-    struct store_error error = { .status = STORE_OK };
-    struct store_sorter *sorter = NULL;
-    struct row row = { 1, 1 };
-    enum store_status status = STORE_OK;
-
-    ck_assert_int_eq(store_sorter_open(sizeof row, 160, "/nonexistent", &sorter, NULL), STORE_OK);
-    for (unsigned i = 0; i < 10; i++)
-        ck_assert_int_eq(store_sorter_add(sorter, &row, &error), STORE_OK);
-    status = store_sorter_add(sorter, &row, &error);
-    ck_assert_int_eq(status, STORE_IO);
-    ck_assert_str_eq(error.message, "cannot make a temporary file: No such file or directory");
-    store_sorter_close(sorter);
-}
-END_TEST
-
-/* ---- Numbers ---- */
-
-START_TEST(numbers_pairs_and_texts_in_the_order_of_meeting)
-{
-    struct store_keys keys = { .count = 0 };
-    struct store_texts names = { .count = 0 };
-    bool is_new;
-
-    for (uint64_t round = 0; round < 2; round++)
-        for (uint64_t i = 0; i < 10000; i++) {
-            char text[8];
-
-            ck_assert_uint_eq(store_keys_add(&keys, i % 7, i, &is_new), i + 1);
-            ck_assert_int_eq(is_new, round == 0);
-            memcpy(text, &i, sizeof text);
-            ck_assert_uint_eq(store_texts_add(&names, text, 1 + i % 3 + 3, &is_new), i + 1);
-            ck_assert_int_eq(is_new, round == 0);
-        }
-    ck_assert_uint_eq(store_keys_find(&keys, 3, 3), 4);
-    ck_assert_uint_eq(store_keys_find(&keys, 3, 4), 0);
-    store_keys_release(&keys);
-    store_texts_release(&names);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("store_parts");
@@ -275,9 +153,6 @@ int main(void)
     tcase_add_test(parts, identity_does_not_depend_on_pieces);
     tcase_add_test(parts, every_bit_changes_the_identity);
     tcase_add_test(parts, identity_is_the_same_in_all_versions);
-    tcase_add_loop_test(parts, sorts_by_key_and_keeps_the_order_of_equals, 0, (int)COUNT_OF(sorts));
-    tcase_add_test(parts, says_when_there_is_no_place_to_sort_in);
-    tcase_add_test(parts, numbers_pairs_and_texts_in_the_order_of_meeting);
     suite_add_tcase(suite, parts);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "libfxt/utf8.h"
+#include "base/utf8.h"
 
 static void put(struct json *json, const char *bytes, size_t length)
 {
@@ -73,7 +73,7 @@ void json_string(struct json *json, const char *key, const char *bytes, size_t l
     put(json, "\"", 1);
     while (i < length) {
         unsigned char byte = (unsigned char)bytes[i];
-        size_t character = fxt_utf8_character(bytes + i, length - i);
+        size_t character = base_utf8_character(bytes + i, length - i);
 
         if (character > 0 && byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7f) {
             i += character;

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "libfxt/utf8.h"
+#include "base/utf8.h"
 
 struct range {
     uint32_t first, last;
@@ -148,7 +148,7 @@ static uint32_t decode(const char *bytes, size_t size)
 
 size_t width_character(const char *bytes, size_t length, size_t *columns)
 {
-    size_t size = fxt_utf8_character(bytes, length);
+    size_t size = base_utf8_character(bytes, length);
     uint32_t character;
 
     *columns = 1;

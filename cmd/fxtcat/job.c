@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cmd/fxtcat/fxtcat.h"
-#include "libfxt/utf8.h"
 
 enum { KEY_OUTPUT = 1000 };
 
@@ -103,7 +103,7 @@ uint32_t clean_text(char *text, size_t size, const char *bytes, size_t length)
     size_t used = 0;
 
     for (size_t i = 0; i < length;) {
-        size_t character = fxt_utf8_character(bytes + i, length - i);
+        size_t character = base_utf8_character(bytes + i, length - i);
         size_t step = character ? character : 1;
 
         if (step > size - used)

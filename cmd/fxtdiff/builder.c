@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cmd/fxtdiff/names.h"
-#include "libfxt/utf8.h"
 
 struct diff_builder *diff_builder_open(const struct diff_reading *reading)
 {
@@ -67,7 +67,7 @@ static bool misleads(const char *text)
 static size_t clean(char *text, size_t length)
 {
     for (size_t i = 0; i < length;) {
-        size_t size = fxt_utf8_character(text + i, length - i);
+        size_t size = base_utf8_character(text + i, length - i);
         unsigned char c = (unsigned char)text[i];
 
         if (size == 3 && misleads(text + i))

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libfxt/utf8.h"
+#include "base/utf8.h"
 
 static bool is_blank(char c)
 {
@@ -41,7 +41,7 @@ static size_t strange_line(const struct diff_text_file *file)
     for (size_t i = 0; i < file->length; i += size) {
         unsigned char c = (unsigned char)file->bytes[i];
 
-        size = fxt_utf8_character(file->bytes + i, file->length - i);
+        size = base_utf8_character(file->bytes + i, file->length - i);
         line += c == '\n';
         if (size == 0 || c == 0x7f || (c < ' ' && !strchr("\t\r\n", c)) ||
             (size == 2 && c == 0xc2 && (unsigned char)file->bytes[i + 1] < 0xa0) ||

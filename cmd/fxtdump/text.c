@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cmd/cli/hexdump.h"
 #include "cmd/fxtdump/dump.h"
-#include "libfxt/utf8.h"
 
 /* Control characters: U+0000 to U+001F, U+007F, and U+0080 to U+009F in their two bytes.  */
 static bool is_control(const char *character, size_t length)
@@ -27,7 +27,7 @@ static void put_string(struct cli_output *output, const struct fxt_string *strin
     }
     while (i < string->length) {
         unsigned char byte = (unsigned char)string->bytes[i];
-        size_t character = fxt_utf8_character(string->bytes + i, string->length - i);
+        size_t character = base_utf8_character(string->bytes + i, string->length - i);
 
         if (character > 0 && !is_control(string->bytes + i, character)) {
             i += character;

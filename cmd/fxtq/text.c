@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cmd/cli/cli.h"
-#include "libfxt/utf8.h"
 
 static void make_room(struct text *text, size_t more)
 {
@@ -87,7 +87,7 @@ void text_add_visible(struct text *text, const char *bytes, size_t length)
 
     while (i < length) {
         unsigned char byte = (unsigned char)bytes[i];
-        size_t size = fxt_utf8_character(bytes + i, length - i);
+        size_t size = base_utf8_character(bytes + i, length - i);
 
         if (byte < 0x20 || byte == 0x7f)
             add_control(text, byte);

@@ -1,8 +1,8 @@
 /* Decoding: one pass checks a message against the shapes of its types, and only then are members
  * looked up, by functions that cannot fail.  */
 #include <fxt/fidl_sampler.h>
+#include "base/utf8.h"
 #include "libfxt/fidl/wire.h"
-#include "libfxt/utf8.h"
 
 const char *fidl_status_phrase(enum fidl_status status)
 {
@@ -169,7 +169,7 @@ static bool check_text(struct scan *scan, const uint8_t *text, size_t length)
     size_t step;
 
     for (size_t i = 0; i < length; i += step) {
-        step = fxt_utf8_character(text + i, length - i);
+        step = base_utf8_character(text + i, length - i);
         if (step == 0)
             return wrong(scan, FIDL_BAD_UTF8);
     }

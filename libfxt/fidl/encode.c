@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include <fxt/fidl_sampler.h>
+#include "base/utf8.h"
 #include "libfxt/fidl/wire.h"
-#include "libfxt/utf8.h"
 
 /* A client sends at most that much of a name, leaving room for a NUL (section 1).  */
 #define NAME_LENGTH (FIDL_MAX_NAME - 1)
@@ -191,7 +191,7 @@ static size_t clean_name(const char *name, uint8_t clean[NAME_LENGTH])
         size_t step;
         while (left < 4 && text[left])
             left++;
-        step = fxt_utf8_character(text, left);
+        step = base_utf8_character(text, left);
         if (used + (step ? step : 1) > NAME_LENGTH)
             break;
         if (step)

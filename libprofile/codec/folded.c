@@ -151,7 +151,7 @@ static enum profile_status add_stack(struct folded *folded, profile_id root, pro
 static enum profile_status add_value(struct folded *folded, profile_id node, uint64_t value,
                                      struct profile_error *error)
 {
-    uint64_t *bigger = profile_grow(folded->values, &folded->value_capacity, node, sizeof *bigger);
+    uint64_t *bigger = base_grow(folded->values, &folded->value_capacity, node, sizeof *bigger);
 
     if (!bigger)
         return profile_no_memory(error);

@@ -133,8 +133,8 @@ bool profile_is_folded(const void *start, size_t length)
 static bool add_frame(struct reader *reader, char *bytes, size_t length)
 {
     static const char unknown[] = PROFILE_UNKNOWN;
-    struct profile_text *frames = profile_grow(reader->frames, &reader->frame_capacity,
-                                               reader->frame_count + 1, sizeof *frames);
+    struct profile_text *frames = base_grow(reader->frames, &reader->frame_capacity,
+                                            reader->frame_count + 1, sizeof *frames);
 
     if (!frames)
         return false;
@@ -153,7 +153,7 @@ static bool add_frame(struct reader *reader, char *bytes, size_t length)
 
 static bool split(struct reader *reader, const char *line, size_t length)
 {
-    char *text = profile_grow(reader->text, &reader->text_capacity, length + 1, 1);
+    char *text = base_grow(reader->text, &reader->text_capacity, length + 1, 1);
     size_t start = 0;
 
     reader->frame_count = 0;

@@ -413,8 +413,8 @@ static enum profile_status make_room(struct reader *reader, const struct context
 static enum profile_status keep_mapping(struct reader *reader, struct context *context,
                                         const struct sym_markup_node *node)
 {
-    struct waiting *waiting = profile_grow(context->waiting, &context->waiting_capacity,
-                                           context->waiting_count + 1, sizeof *waiting);
+    struct waiting *waiting = base_grow(context->waiting, &context->waiting_capacity,
+                                        context->waiting_count + 1, sizeof *waiting);
 
     if (!waiting)
         return profile_no_memory(reader->error);
@@ -491,7 +491,7 @@ static enum profile_status add_frame(struct reader *reader, struct trace *trace,
         trace->is_cut = true;
         return PROFILE_OK;
     }
-    frames = profile_grow(trace->frames, &trace->capacity, trace->count + 1, sizeof *frames);
+    frames = base_grow(trace->frames, &trace->capacity, trace->count + 1, sizeof *frames);
     if (!frames)
         return profile_no_memory(reader->error);
     trace->frames = frames;

@@ -76,7 +76,7 @@ struct pprof_plan {
     size_t sample_count;
     struct pprof_labels *labels;
     size_t label_count, label_capacity;
-    struct profile_index label_index;
+    struct base_index label_index;
     uint32_t *thread_labels; /* of the profile's thread id at [id - 1] */
 
     struct pprof_location *locations;
@@ -86,7 +86,7 @@ struct pprof_plan {
     size_t line_count, line_capacity;
     struct pprof_function *functions;
     size_t function_count, function_capacity;
-    struct profile_index function_index;
+    struct base_index function_index;
 
     const struct profile_owner_process *heaviest; /* with the most samples; NULL: no process */
     struct pprof_mapping *mappings;

@@ -8,10 +8,10 @@
 
 void pprof_tables_release(struct pprof_tables *tables)
 {
-    profile_arena_release(&tables->arena);
-    profile_index_release(&tables->mapping_index);
-    profile_index_release(&tables->function_index);
-    profile_index_release(&tables->location_index);
+    base_arena_release(&tables->arena);
+    base_index_release(&tables->mapping_index);
+    base_index_release(&tables->function_index);
+    base_index_release(&tables->location_index);
     free(tables->strings);
     free(tables->types);
     free(tables->comments.items);
@@ -55,7 +55,7 @@ static void *make_room(struct pprof_tables *tables, void *items, size_t *capacit
         tables->status = profile_fail(tables->error, PROFILE_LIMIT, "more than 2^32 - 2 entries");
         return NULL;
     }
-    bigger = profile_grow(items, capacity, count + 1, size);
+    bigger = base_grow(items, capacity, count + 1, size);
     if (!bigger)
         (void)fail_memory(tables);
     return bigger;
@@ -86,7 +86,7 @@ static bool add_number(struct pprof_tables *tables, struct numbers *numbers, uin
 #define DEFINE_FIND(kind)                                                      \
     uint32_t pprof_find_##kind(const struct pprof_tables *tables, uint64_t id) \
     {                                                                          \
-        const struct profile_index *index = &tables->kind##_index;             \
+        const struct base_index *index = &tables->kind##_index;                \
         uint64_t hash;                                                         \
         size_t probe = 0;                                                      \
                                                                                \
@@ -96,9 +96,9 @@ static bool add_number(struct pprof_tables *tables, struct numbers *numbers, uin
             return 0;                                                          \
         if (id <= tables->kind##_count && tables->kind##s[id - 1].id == id)    \
             return (uint32_t)id;                                               \
-        hash = profile_hash(id, 0);                                            \
-        for (uint32_t at = profile_index_first(index, hash, &probe); at;       \
-             at = profile_index_next(index, hash, &probe))                     \
+        hash = base_hash(id, 0);                                               \
+        for (uint32_t at = base_index_first(index, hash, &probe); at;          \
+             at = base_index_next(index, hash, &probe))                        \
             if (tables->kind##s[at - 1].id == id)                              \
                 return at;                                                     \
         return 0;                                                              \
@@ -109,14 +109,13 @@ DEFINE_FIND(function)
 DEFINE_FIND(location)
 
 /* Enter an id that is not there yet; the number is that of an item which was just added.  */
-static bool enter(struct pprof_tables *tables, struct profile_index *index, uint64_t id,
-                  size_t number)
+static bool enter(struct pprof_tables *tables, struct base_index *index, uint64_t id, size_t number)
 {
     if (id == number)
         return true;
-    if (!profile_index_reserve(index))
+    if (!base_index_reserve(index))
         return fail_memory(tables);
-    profile_index_add(index, profile_hash(id, 0), (uint32_t)number);
+    base_index_add(index, base_hash(id, 0), (uint32_t)number);
     return true;
 }
 
@@ -139,7 +138,7 @@ static void add_string(struct pprof_tables *tables, const uint8_t *bytes, size_t
     if (!items)
         return;
     tables->strings = items;
-    copy = profile_arena_text(&tables->arena, (const char *)bytes, length);
+    copy = base_arena_text(&tables->arena, (const char *)bytes, length);
     if (!copy) {
         (void)fail_memory(tables);
         return;
@@ -395,8 +394,8 @@ static bool take_numbers(struct pprof_tables *tables, struct cursor *cursor, pb_
     if (type != PB_WT_STRING || !take_part(cursor, &part))
         return false;
     /* A number takes at least a byte, and a part is no longer than an entry may be.  */
-    items = profile_grow(numbers->items, &numbers->capacity,
-                         numbers->count + (size_t)(part.limit - part.next), sizeof *items);
+    items = base_grow(numbers->items, &numbers->capacity,
+                      numbers->count + (size_t)(part.limit - part.next), sizeof *items);
     if (!items)
         return fail_memory(tables);
     numbers->items = items;

@@ -85,26 +85,25 @@ static bool same_labels(const struct pprof_labels *a, const struct pprof_labels 
 static enum profile_status find_labels(struct pprof_plan *plan, const struct pprof_labels *labels,
                                        uint32_t *out, struct profile_error *error)
 {
-    uint64_t hash = profile_hash((uint64_t)labels->pid << 32 | labels->tid,
-                                 (uint64_t)labels->process << 32 | labels->thread) +
+    uint64_t hash = base_hash((uint64_t)labels->pid << 32 | labels->tid,
+                              (uint64_t)labels->process << 32 | labels->thread) +
                     labels->age;
     struct pprof_labels *bigger;
     size_t probe;
 
-    for (*out = profile_index_first(&plan->label_index, hash, &probe); *out;
-         *out = profile_index_next(&plan->label_index, hash, &probe))
+    for (*out = base_index_first(&plan->label_index, hash, &probe); *out;
+         *out = base_index_next(&plan->label_index, hash, &probe))
         if (same_labels(&plan->labels[*out - 1], labels))
             return PROFILE_OK;
-    bigger = profile_grow(plan->labels, &plan->label_capacity, plan->label_count + 1,
-                          sizeof *bigger);
+    bigger = base_grow(plan->labels, &plan->label_capacity, plan->label_count + 1, sizeof *bigger);
     if (!bigger)
         return profile_no_memory(error);
     plan->labels = bigger;
-    if (!profile_index_reserve(&plan->label_index))
+    if (!base_index_reserve(&plan->label_index))
         return profile_no_memory(error);
     plan->labels[plan->label_count++] = *labels;
     *out = (uint32_t)plan->label_count;
-    profile_index_add(&plan->label_index, hash, *out);
+    base_index_add(&plan->label_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -187,25 +186,25 @@ static enum profile_status find_function(struct pprof_plan *plan,
                                          const struct pprof_function *function, uint32_t *out,
                                          struct profile_error *error)
 {
-    uint64_t hash = profile_hash((uint64_t)function->name << 32 | function->system_name,
-                                 (uint64_t)function->file << 32 | function->start_line);
+    uint64_t hash = base_hash((uint64_t)function->name << 32 | function->system_name,
+                              (uint64_t)function->file << 32 | function->start_line);
     struct pprof_function *bigger;
     size_t probe;
 
-    for (*out = profile_index_first(&plan->function_index, hash, &probe); *out;
-         *out = profile_index_next(&plan->function_index, hash, &probe))
+    for (*out = base_index_first(&plan->function_index, hash, &probe); *out;
+         *out = base_index_next(&plan->function_index, hash, &probe))
         if (same_function(&plan->functions[*out - 1], function))
             return PROFILE_OK;
-    bigger = profile_grow(plan->functions, &plan->function_capacity, plan->function_count + 1,
-                          sizeof *bigger);
+    bigger = base_grow(plan->functions, &plan->function_capacity, plan->function_count + 1,
+                       sizeof *bigger);
     if (!bigger)
         return profile_no_memory(error);
     plan->functions = bigger;
-    if (!profile_index_reserve(&plan->function_index))
+    if (!base_index_reserve(&plan->function_index))
         return profile_no_memory(error);
     plan->functions[plan->function_count++] = *function;
     *out = (uint32_t)plan->function_count;
-    profile_index_add(&plan->function_index, hash, *out);
+    base_index_add(&plan->function_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -215,8 +214,8 @@ static enum profile_status add_line(struct pprof_plan *plan, const struct profil
 {
     const struct profile_line *line = &frame->lines[index];
     struct pprof_function function = { .start_line = line->start_line };
-    uint32_t *bigger = profile_grow(plan->lines, &plan->line_capacity, plan->line_count + 1,
-                                    sizeof *bigger);
+    uint32_t *bigger = base_grow(plan->lines, &plan->line_capacity, plan->line_count + 1,
+                                 sizeof *bigger);
     enum profile_status status;
 
     if (!bigger)
@@ -243,8 +242,8 @@ static enum profile_status add_location(struct pprof_plan *plan, profile_id fram
                                         struct profile_error *error)
 {
     struct profile_frame frame = profile_stacks_get_frame(plan->profile->stacks, frame_id);
-    struct pprof_location *bigger = profile_grow(plan->locations, &plan->location_capacity,
-                                                 plan->location_count + 1, sizeof *bigger);
+    struct pprof_location *bigger = base_grow(plan->locations, &plan->location_capacity,
+                                              plan->location_count + 1, sizeof *bigger);
     enum profile_status status = PROFILE_OK;
 
     if (!bigger)
@@ -492,8 +491,8 @@ enum profile_status pprof_plan_make(struct pprof_plan *plan, const struct profil
 void pprof_plan_release(struct pprof_plan *plan)
 {
     profile_stacks_close(plan->strings);
-    profile_index_release(&plan->label_index);
-    profile_index_release(&plan->function_index);
+    base_index_release(&plan->label_index);
+    base_index_release(&plan->function_index);
     free(plan->string_ids);
     free(plan->text.bytes);
     free(plan->samples);

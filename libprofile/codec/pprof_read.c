@@ -370,8 +370,8 @@ static enum profile_status tell_location(struct reader *reader, const struct raw
         .line_count = raw->line_count,
         .is_folded = raw->is_folded,
     };
-    struct profile_pprof_line *lines = profile_grow(reader->lines, &reader->line_capacity,
-                                                    raw->line_count, sizeof *lines);
+    struct profile_pprof_line *lines = base_grow(reader->lines, &reader->line_capacity,
+                                                 raw->line_count, sizeof *lines);
 
     if (!lines)
         return profile_no_memory(reader->error);
@@ -411,8 +411,8 @@ static enum profile_status resolve_sample(struct reader *reader)
 {
     struct pprof_tables *tables = &reader->tables;
     const struct numbers *ids = &tables->sample_locations;
-    uint32_t *locations = profile_grow(reader->sample_locations, &reader->sample_location_capacity,
-                                       ids->count, sizeof *locations);
+    uint32_t *locations = base_grow(reader->sample_locations, &reader->sample_location_capacity,
+                                    ids->count, sizeof *locations);
     struct profile_pprof_label *labels;
 
     if (!locations)
@@ -422,8 +422,8 @@ static enum profile_status resolve_sample(struct reader *reader)
         locations[i] = pprof_find_location(tables, ids->items[i]);
         reader->notices.bad_references += locations[i] == 0;
     }
-    labels = profile_grow(reader->labels, &reader->label_capacity, tables->label_count,
-                          sizeof *labels);
+    labels = base_grow(reader->labels, &reader->label_capacity, tables->label_count,
+                       sizeof *labels);
     if (!labels)
         return profile_no_memory(reader->error);
     reader->labels = labels;

@@ -36,7 +36,7 @@ struct pprof_tables {
     enum profile_status status; /* of the first failure that ends the reading */
     size_t bytes_left;          /* of what the tables may take */
 
-    struct profile_arena arena; /* bytes of strings */
+    struct base_arena arena; /* bytes of strings */
     struct profile_text *strings;
     size_t string_count, string_capacity;
 
@@ -48,13 +48,13 @@ struct pprof_tables {
 
     struct profile_pprof_mapping *mappings;
     size_t mapping_count, mapping_capacity;
-    struct profile_index mapping_index; /* of ids */
+    struct base_index mapping_index; /* of ids */
     struct profile_pprof_function *functions;
     size_t function_count, function_capacity;
-    struct profile_index function_index;
+    struct base_index function_index;
     struct raw_location *locations;
     size_t location_count, location_capacity;
-    struct profile_index location_index;
+    struct base_index location_index;
     struct raw_line *lines;
     size_t line_count, line_capacity;
 

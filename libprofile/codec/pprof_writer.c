@@ -62,7 +62,7 @@ static enum profile_status enter(struct profile_pprof_writer *writer, struct id_
 
     if (list->count >= UINT32_MAX)
         return profile_fail(writer->error, PROFILE_LIMIT, "more than 2^32 - 1 entries");
-    items = profile_grow(list->items, &list->capacity, list->count + 1, sizeof *items);
+    items = base_grow(list->items, &list->capacity, list->count + 1, sizeof *items);
     if (!items)
         return profile_no_memory(writer->error);
     list->items = items;
@@ -102,8 +102,8 @@ static enum profile_status put_strings(void *context, const struct profile_text 
 static enum profile_status add_string(struct profile_pprof_writer *writer, profile_id id,
                                       const char *bytes, size_t length)
 {
-    uint32_t *numbers = profile_grow(writer->string_numbers, &writer->string_capacity, id,
-                                     sizeof *numbers);
+    uint32_t *numbers = base_grow(writer->string_numbers, &writer->string_capacity, id,
+                                  sizeof *numbers);
 
     if (!numbers)
         return profile_no_memory(writer->error);
@@ -360,8 +360,8 @@ static uint8_t *make_sample_room(struct profile_pprof_writer *writer,
         !__builtin_mul_overflow(sample->label_count, (size_t)LABEL_BYTES, &labels) &&
         !__builtin_add_overflow(numbers, labels, &size) &&
         size < SIZE_MAX - 2 * (size_t)FIELD_BYTES)
-        bigger = profile_grow(writer->sample, &writer->sample_capacity,
-                              size + 2 * (size_t)FIELD_BYTES, 1);
+        bigger = base_grow(writer->sample, &writer->sample_capacity, size + 2 * (size_t)FIELD_BYTES,
+                           1);
     if (bigger)
         writer->sample = bigger;
     else

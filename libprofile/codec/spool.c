@@ -73,7 +73,7 @@ enum profile_status spool_add(struct spool *spool, const void *bytes, size_t len
         if (status != PROFILE_OK)
             return status;
     }
-    bigger = profile_grow(spool->bytes, &spool->capacity, spool->used + size, 1);
+    bigger = base_grow(spool->bytes, &spool->capacity, spool->used + size, 1);
     if (!bigger)
         return profile_no_memory(error);
     spool->bytes = bigger;
@@ -93,7 +93,7 @@ static enum profile_status fill(struct spool *spool, size_t size, struct profile
     if (there >= size)
         return PROFILE_OK;
     if (size > spool->capacity) {
-        uint8_t *bigger = profile_grow(spool->bytes, &spool->capacity, size, 1);
+        uint8_t *bigger = base_grow(spool->bytes, &spool->capacity, size, 1);
 
         if (!bigger)
             return profile_no_memory(error);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/utf8.h"
+#include "base/utf8.h"
 #include "libprofile/codec/codec.h"
 
 /* ---- Buffered output ---- */
@@ -55,7 +55,7 @@ bool codec_text_add(struct codec_text *text, const char *bytes, size_t length)
 
     if (length > SIZE_MAX - text->length - 1)
         return false;
-    bigger = profile_grow(text->bytes, &text->capacity, text->length + length + 1, 1);
+    bigger = base_grow(text->bytes, &text->capacity, text->length + length + 1, 1);
     if (!bigger)
         return false;
     text->bytes = bigger;
@@ -71,7 +71,7 @@ bool codec_text_add_utf8(struct codec_text *text, const char *bytes, size_t leng
     size_t good = 0; /* bytes that are fine and not added yet */
 
     while (good < length && ok) {
-        size_t size = fxt_utf8_character(bytes + good, length - good);
+        size_t size = base_utf8_character(bytes + good, length - good);
 
         if (size > 0) {
             good += size;

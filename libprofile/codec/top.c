@@ -21,7 +21,7 @@ static enum profile_status find_row(struct top *top, const struct profile_frame 
     status = profile_stacks_string(top->names, top->text.bytes, top->text.length, out, error);
     if (status != PROFILE_OK || *out <= top->row_count)
         return status;
-    bigger = profile_grow(top->rows, &top->row_capacity, *out, sizeof *bigger);
+    bigger = base_grow(top->rows, &top->row_capacity, *out, sizeof *bigger);
     if (!bigger)
         return profile_no_memory(error);
     top->rows = bigger;
@@ -32,26 +32,26 @@ static enum profile_status find_row(struct top *top, const struct profile_frame 
 static enum profile_status find_spot(struct top *top, profile_id row, profile_id file,
                                      uint32_t line, uint32_t *out, struct profile_error *error)
 {
-    uint64_t hash = profile_hash((uint64_t)row << 32 | file, line);
+    uint64_t hash = base_hash((uint64_t)row << 32 | file, line);
     struct top_spot *bigger;
     size_t probe;
 
-    for (*out = profile_index_first(&top->spot_index, hash, &probe); *out;
-         *out = profile_index_next(&top->spot_index, hash, &probe)) {
+    for (*out = base_index_first(&top->spot_index, hash, &probe); *out;
+         *out = base_index_next(&top->spot_index, hash, &probe)) {
         const struct top_spot *spot = &top->spots[*out - 1];
 
         if (spot->row == row && spot->file == file && spot->line == line)
             return PROFILE_OK;
     }
-    bigger = profile_grow(top->spots, &top->spot_capacity, top->spot_count + 1, sizeof *bigger);
+    bigger = base_grow(top->spots, &top->spot_capacity, top->spot_count + 1, sizeof *bigger);
     if (!bigger)
         return profile_no_memory(error);
     top->spots = bigger;
-    if (!profile_index_reserve(&top->spot_index))
+    if (!base_index_reserve(&top->spot_index))
         return profile_no_memory(error);
     top->spots[top->spot_count++] = (struct top_spot){ .row = row, .file = file, .line = line };
     *out = (uint32_t)top->spot_count;
-    profile_index_add(&top->spot_index, hash, *out);
+    base_index_add(&top->spot_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -90,8 +90,8 @@ static enum profile_status make_targets(struct top *top, struct targets *targets
 {
     struct profile_frame frame = profile_stacks_get_frame(top->profile->stacks, id);
     uint32_t count = frame.line_count ? frame.line_count : 1;
-    struct target *bigger = profile_grow(targets->items, &targets->capacity, targets->count + count,
-                                         sizeof *bigger);
+    struct target *bigger = base_grow(targets->items, &targets->capacity, targets->count + count,
+                                      sizeof *bigger);
     enum profile_status status = PROFILE_OK;
 
     if (!bigger)
@@ -233,7 +233,7 @@ enum profile_status profile_write_top(const struct profile *profile, enum profil
     top.type = types[top.type_index];
     status = write_top(&top, write, context, error);
     profile_stacks_close(top.names);
-    profile_index_release(&top.spot_index);
+    base_index_release(&top.spot_index);
     free(top.rows);
     free(top.spots);
     free(top.text.bytes);

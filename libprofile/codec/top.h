@@ -34,7 +34,7 @@ struct top {
     size_t row_count, row_capacity;
     struct top_spot *spots;
     size_t spot_count, spot_capacity;
-    struct profile_index spot_index;
+    struct base_index spot_index;
     struct codec_text text; /* scratch */
 };
 

@@ -15,12 +15,12 @@ static enum profile_status find_group(struct profile_ingest *ingest,
     struct async_group group = { .process = ingest->threads[pair->thread - 1].process_id,
                                  .category = event->category,
                                  .name = pair->name };
-    uint64_t hash = profile_hash(profile_hash(group.process, group.category), group.name);
+    uint64_t hash = base_hash(base_hash(group.process, group.category), group.name);
     enum profile_status status;
     size_t probe;
 
-    for (*out = profile_index_first(&async->group_index, hash, &probe); *out;
-         *out = profile_index_next(&async->group_index, hash, &probe)) {
+    for (*out = base_index_first(&async->group_index, hash, &probe); *out;
+         *out = base_index_next(&async->group_index, hash, &probe)) {
         const struct async_group *other = &async->groups[*out - 1];
 
         if (other->process == group.process && other->category == group.category &&
@@ -35,7 +35,7 @@ static enum profile_status find_group(struct profile_ingest *ingest,
         return status;
     async->groups[async->group_count++] = group;
     *out = (uint32_t)async->group_count;
-    profile_index_add(&async->group_index, hash, *out);
+    base_index_add(&async->group_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -67,8 +67,8 @@ static enum profile_status take_track(struct profile_ingest *ingest, uint32_t gr
     status = ingest_track(ingest, &track, error);
     if (status != PROFILE_OK)
         return status;
-    bigger = profile_grow(async->next_free, &async->next_free_capacity, (size_t)track.id + 1,
-                          sizeof *bigger);
+    bigger = base_grow(async->next_free, &async->next_free_capacity, (size_t)track.id + 1,
+                       sizeof *bigger);
     if (!bigger)
         return profile_no_memory(error);
     async->next_free = bigger;
@@ -89,8 +89,8 @@ static enum profile_status new_slice(struct ingest_async *async, uint32_t *out,
         async->free_slice = async->slices[*out - 1].outer;
         return PROFILE_OK;
     }
-    bigger = profile_grow(async->slices, &async->slice_capacity, async->slice_count + 1,
-                          sizeof *bigger);
+    bigger = base_grow(async->slices, &async->slice_capacity, async->slice_count + 1,
+                       sizeof *bigger);
     if (!bigger)
         return profile_no_memory(error);
     async->slices = bigger;
@@ -262,7 +262,7 @@ enum profile_status ingest_async_finish(struct profile_ingest *ingest, struct pr
 void ingest_async_release(struct profile_ingest *ingest)
 {
     free(ingest->async.groups);
-    profile_index_release(&ingest->async.group_index);
+    base_index_release(&ingest->async.group_index);
     free(ingest->async.next_free);
     free(ingest->async.slices);
     open_table_release(&ingest->async.table);

@@ -129,13 +129,13 @@ enum profile_status ingest_capture_init(struct profile_ingest *ingest,
 static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id, bool heap,
                                      struct profile_loss **out, struct profile_error *error)
 {
-    uint64_t hash = profile_hash(id, heap);
+    uint64_t hash = base_hash(id, heap);
     enum profile_status status;
     size_t probe;
     uint32_t at;
 
-    for (at = profile_index_first(&ingest->lost_index, hash, &probe); at;
-         at = profile_index_next(&ingest->lost_index, hash, &probe)) {
+    for (at = base_index_first(&ingest->lost_index, hash, &probe); at;
+         at = base_index_next(&ingest->lost_index, hash, &probe)) {
         *out = &ingest->lost[at - 1].last;
         if (ingest->lost[at - 1].id == id && ingest->lost[at - 1].heap == heap)
             return PROFILE_OK;
@@ -148,7 +148,7 @@ static enum profile_status find_lost(struct profile_ingest *ingest, uint64_t id,
         return status;
     *out = &ingest->lost[ingest->lost_count].last;
     ingest->lost[ingest->lost_count++] = (struct lost_counter){ .id = id, .heap = heap };
-    profile_index_add(&ingest->lost_index, hash, (uint32_t)ingest->lost_count);
+    base_index_add(&ingest->lost_index, hash, (uint32_t)ingest->lost_count);
     return PROFILE_OK;
 }
 

@@ -52,13 +52,13 @@ static enum profile_status announce_process(const struct profile_ingest *ingest,
 static enum profile_status find_process(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
                                         bool *is_new, struct profile_error *error)
 {
-    uint64_t hash = profile_hash(koid, 0);
+    uint64_t hash = base_hash(koid, 0);
     enum profile_status status;
     size_t probe;
 
     *is_new = false;
-    for (*out = profile_index_first(&ingest->process_index, hash, &probe); *out;
-         *out = profile_index_next(&ingest->process_index, hash, &probe))
+    for (*out = base_index_first(&ingest->process_index, hash, &probe); *out;
+         *out = base_index_next(&ingest->process_index, hash, &probe))
         if (ingest->processes[*out - 1].koid == koid)
             return PROFILE_OK;
 
@@ -73,7 +73,7 @@ static enum profile_status find_process(struct profile_ingest *ingest, uint64_t 
         .chosen = is_chosen(ingest->pids, ingest->options.pid_count, koid),
     };
     *out = (uint32_t)ingest->process_count;
-    profile_index_add(&ingest->process_index, hash, *out);
+    base_index_add(&ingest->process_index, hash, *out);
     *is_new = true;
     return PROFILE_OK;
 }
@@ -144,12 +144,12 @@ static enum profile_status announce_thread(const struct profile_ingest *ingest,
 enum profile_status ingest_koid(struct profile_ingest *ingest, uint64_t koid, uint32_t *out,
                                 struct profile_error *error)
 {
-    uint64_t hash = profile_hash(koid, 0);
+    uint64_t hash = base_hash(koid, 0);
     enum profile_status status;
     size_t probe;
 
-    for (*out = profile_index_first(&ingest->koid_index, hash, &probe); *out;
-         *out = profile_index_next(&ingest->koid_index, hash, &probe))
+    for (*out = base_index_first(&ingest->koid_index, hash, &probe); *out;
+         *out = base_index_next(&ingest->koid_index, hash, &probe))
         if (ingest->koids[*out - 1].koid == koid)
             return PROFILE_OK;
 
@@ -161,7 +161,7 @@ enum profile_status ingest_koid(struct profile_ingest *ingest, uint64_t koid, ui
         return status;
     ingest->koids[ingest->koid_count++] = (struct ingest_koid){ .koid = koid };
     *out = (uint32_t)ingest->koid_count;
-    profile_index_add(&ingest->koid_index, hash, *out);
+    base_index_add(&ingest->koid_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -200,7 +200,7 @@ static enum profile_status add_thread(struct profile_ingest *ingest, uint64_t pr
     };
     *out = (uint32_t)ingest->thread_count;
     adopt(ingest, &ingest->koids[koids - 1], *out);
-    profile_index_add(&ingest->thread_index, hash, *out);
+    base_index_add(&ingest->thread_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -209,12 +209,12 @@ static enum profile_status find_thread(struct profile_ingest *ingest, uint64_t p
                                        uint64_t koid, uint32_t *out, bool *is_new,
                                        struct profile_error *error)
 {
-    uint64_t hash = profile_hash(process, koid);
+    uint64_t hash = base_hash(process, koid);
     size_t probe;
 
     *is_new = false;
-    for (*out = profile_index_first(&ingest->thread_index, hash, &probe); *out;
-         *out = profile_index_next(&ingest->thread_index, hash, &probe)) {
+    for (*out = base_index_first(&ingest->thread_index, hash, &probe); *out;
+         *out = base_index_next(&ingest->thread_index, hash, &probe)) {
         const struct ingest_thread *thread = &ingest->threads[*out - 1];
 
         if (thread->process == process && thread->koid == koid)

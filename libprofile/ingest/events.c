@@ -65,7 +65,7 @@ static enum profile_status add_series(struct profile_ingest *ingest, struct coun
         return status;
     series->track = track.id;
     tracks->series[tracks->series_count++] = *series;
-    profile_index_add(&tracks->series_index, hash, (uint32_t)tracks->series_count);
+    base_index_add(&tracks->series_index, hash, (uint32_t)tracks->series_count);
     return PROFILE_OK;
 }
 
@@ -74,13 +74,12 @@ static enum profile_status find_series(struct profile_ingest *ingest, struct cou
                                        struct profile_error *error)
 {
     struct ingest_tracks *tracks = &ingest->tracks;
-    uint64_t hash = profile_hash(
-        profile_hash(series->process, series->counter_id),
-        profile_hash(profile_hash(series->category, series->name), series->series));
+    uint64_t hash = base_hash(base_hash(series->process, series->counter_id),
+                              base_hash(base_hash(series->category, series->name), series->series));
     size_t probe;
 
-    for (uint32_t id = profile_index_first(&tracks->series_index, hash, &probe); id;
-         id = profile_index_next(&tracks->series_index, hash, &probe)) {
+    for (uint32_t id = base_index_first(&tracks->series_index, hash, &probe); id;
+         id = base_index_next(&tracks->series_index, hash, &probe)) {
         const struct counter_series *other = &tracks->series[id - 1];
 
         if (other->process == series->process && other->counter_id == series->counter_id &&
@@ -96,7 +95,7 @@ static enum profile_status find_series(struct profile_ingest *ingest, struct cou
 void ingest_tracks_release(struct profile_ingest *ingest)
 {
     free(ingest->tracks.series);
-    profile_index_release(&ingest->tracks.series_index);
+    base_index_release(&ingest->tracks.series_index);
 }
 
 /* ---- Counters ---- */

@@ -48,8 +48,7 @@ static enum profile_status make_place(struct ingest_flows *flows, uint32_t *out,
         flows->free_flow = flows->flows[*out - 1].next_free;
         return PROFILE_OK;
     }
-    bigger = profile_grow(flows->flows, &flows->flow_capacity, flows->flow_count + 1,
-                          sizeof *bigger);
+    bigger = base_grow(flows->flows, &flows->flow_capacity, flows->flow_count + 1, sizeof *bigger);
     if (!bigger)
         return profile_no_memory(error);
     flows->flows = bigger;

@@ -5,18 +5,18 @@
 #include "libprofile/ingest/ingest.h"
 
 enum profile_status ingest_reserve(void **items, size_t *capacity, size_t count, size_t size,
-                                   struct profile_index *index, struct profile_error *error)
+                                   struct base_index *index, struct profile_error *error)
 {
     void *bigger;
 
     if (count >= UINT32_MAX - 1)
         return profile_fail(error, PROFILE_LIMIT, "more than %u things of a kind in a trace",
                             UINT32_MAX - 1);
-    bigger = profile_grow(*items, capacity, count + 1, size);
+    bigger = base_grow(*items, capacity, count + 1, size);
     if (!bigger)
         return profile_no_memory(error);
     *items = bigger;
-    if (index && !profile_index_reserve(index))
+    if (index && !base_index_reserve(index))
         return profile_no_memory(error);
     return PROFILE_OK;
 }
@@ -115,10 +115,10 @@ void profile_ingest_close(struct profile_ingest *ingest)
     ingest_timeline_release(ingest);
     ingest_sample_release(ingest);
     ingest_map_release(ingest);
-    profile_index_release(&ingest->lost_index);
-    profile_index_release(&ingest->process_index);
-    profile_index_release(&ingest->thread_index);
-    profile_index_release(&ingest->koid_index);
+    base_index_release(&ingest->lost_index);
+    base_index_release(&ingest->process_index);
+    base_index_release(&ingest->thread_index);
+    base_index_release(&ingest->koid_index);
     free(ingest->lost);
     free(ingest->processes);
     free(ingest->threads);
@@ -126,7 +126,7 @@ void profile_ingest_close(struct profile_ingest *ingest)
     free(ingest->pids);
     free(ingest->tids);
     free(ingest->temporary_dir);
-    profile_arena_release(&ingest->arena);
+    base_arena_release(&ingest->arena);
     free(ingest);
 }
 

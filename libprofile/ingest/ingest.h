@@ -21,8 +21,8 @@
 #ifndef PROFILE_INGEST_INGEST_H
 #define PROFILE_INGEST_INGEST_H
 
+#include "base/sorter.h"
 #include "libprofile/ingest/seen.h"
-#include "libprofile/ingest/sort.h"
 #include "libprofile/internal.h"
 
 /* ---- Address maps (maps.c) ---- */
@@ -124,10 +124,10 @@ struct ingest_samples {
     size_t space_count, space_capacity;
     struct raw_frame *frames;
     size_t frame_count, frame_capacity;
-    struct profile_index frame_index;
+    struct base_index frame_index;
     struct raw_callsite *callsites;
     size_t callsite_count, callsite_capacity;
-    struct profile_index callsite_index;
+    struct base_index callsite_index;
     struct seen_stacks seen; /* from whole stacks to their call sites */
     /* A ring of stacks that are looked up later; NULL before the first.  */
     struct sample_waiting *waiting;
@@ -185,9 +185,24 @@ enum timeline_type {
     TIMELINE_WAKEUP = 11,
 };
 
+/* What the sorter compares, struct base_sort_key by ordinal.  */
+struct event_key {
+    int64_t ts_ns;
+    uint64_t ordinal;
+};
+
+/* The status of a call of base/sorter.h.  */
+enum profile_status ingest_sorter_status(const struct profile_ingest *ingest, int failure,
+                                         struct profile_error *error);
+
+/* Add item to *sorter, which is opened with bytes of memory if it is NULL.  */
+enum profile_status ingest_sorter_add(struct profile_ingest *ingest, struct base_sorter **sorter,
+                                      size_t bytes, const void *item, size_t item_size,
+                                      struct profile_error *error);
+
 /* 40 bytes.  Its ordinal is its place in the file.  */
 struct timeline_event {
-    struct sort_key key;
+    struct event_key key;
     uint64_t value;    /* complete: its end; flow, async: id; instant: scope; sched.c: threads */
     uint32_t pair;     /* struct span_pair; sched.c: CPU */
     uint32_t category; /* sched.c: priority */
@@ -212,12 +227,12 @@ struct span_pair {
 #define MAX_HELD 64u
 
 struct ingest_timeline {
-    bool slices, flows, sched; /* what the sink wants */
-    bool nested;               /* what threads have open is needed */
-    struct sorter *sorter;     /* NULL before the first event */
+    bool slices, flows, sched;  /* what the sink wants */
+    bool nested;                /* what threads have open is needed */
+    struct base_sorter *sorter; /* NULL before the first event */
     struct span_pair *pairs;
     size_t pair_count, pair_capacity;
-    struct profile_index pair_index;
+    struct base_index pair_index;
     uint64_t ordinal; /* of the next event or object */
     struct timeline_event held[MAX_HELD];
     size_t held_count;
@@ -270,7 +285,7 @@ struct open_async {
 struct ingest_async {
     struct async_group *groups;
     size_t group_count, group_capacity;
-    struct profile_index group_index;
+    struct base_index group_index;
     uint32_t *next_free; /* [track] */
     size_t next_free_count, next_free_capacity;
     struct open_async *slices;
@@ -290,7 +305,7 @@ struct ingest_tracks {
     uint32_t count; /* told so far */
     struct counter_series *series;
     size_t series_count, series_capacity;
-    struct profile_index series_index;
+    struct base_index series_index;
 };
 
 /* ---- Flows (flows.c) ---- */
@@ -351,7 +366,7 @@ enum {
 
 /* 80 bytes; key.ts_ns is when it begins, key.ordinal its id.  */
 struct closed_slice {
-    struct sort_key key;
+    struct event_key key;
     int64_t end_ns;
     uint64_t parent;
     uint64_t args, end_args;
@@ -364,7 +379,7 @@ struct closed_slice {
 };
 
 struct ingest_slices {
-    struct sorter *sorter; /* NULL before the first */
+    struct base_sorter *sorter; /* NULL before the first */
     uint64_t last_id;
 };
 
@@ -385,7 +400,7 @@ struct profile_ingest {
     uint64_t *tids;
     char *temporary_dir;
     struct profile_notices notices;
-    struct profile_arena arena; /* segments, pending mappings */
+    struct base_arena arena; /* segments, pending mappings */
 
     /* capture.c */
     uint64_t period_ns;
@@ -395,25 +410,25 @@ struct profile_ingest {
     uint64_t provider_events;
     struct lost_counter *lost;
     size_t lost_count, lost_capacity;
-    struct profile_index lost_index;
+    struct base_index lost_index;
 
     /* entities.c */
     struct ingest_process *processes;
     size_t process_count, process_capacity;
-    struct profile_index process_index;
+    struct base_index process_index;
     struct ingest_thread *threads;
     size_t thread_count, thread_capacity;
-    struct profile_index thread_index;
+    struct base_index thread_index;
     struct ingest_koid *koids;
     size_t koid_count, koid_capacity;
-    struct profile_index koid_index;
+    struct base_index koid_index;
 
     /* maps.c */
     struct map_module *modules;
     size_t module_count, module_capacity;
-    struct profile_index module_index;
-    struct profile_index named_index; /* from build IDs to the module named first */
-    struct map_segment **overlaps;    /* scratch of one insertion */
+    struct base_index module_index;
+    struct base_index named_index; /* from build IDs to the module named first */
+    struct map_segment **overlaps; /* scratch of one insertion */
     size_t overlap_capacity;
 
     struct ingest_samples samples;
@@ -432,7 +447,7 @@ struct profile_ingest {
 
 /* Room for one more item of an array with an index; PROFILE_LIMIT beyond 2^32 - 2.  */
 enum profile_status ingest_reserve(void **items, size_t *capacity, size_t count, size_t size,
-                                   struct profile_index *index, struct profile_error *error);
+                                   struct base_index *index, struct profile_error *error);
 /* What a sink's member returned, with a message where it is not PROFILE_OK.  */
 enum profile_status ingest_sink_status(enum profile_status status, struct profile_error *error);
 

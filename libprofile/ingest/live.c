@@ -7,7 +7,7 @@
 
 static size_t first_slot(const struct live_set *live, uint32_t process, uint64_t address)
 {
-    return (size_t)profile_hash(address, process) & live->mask;
+    return (size_t)base_hash(address, process) & live->mask;
 }
 
 struct live_block *live_find(const struct live_set *live, uint32_t process, uint64_t address)

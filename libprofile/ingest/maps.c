@@ -45,7 +45,7 @@ static enum profile_status add_segment(struct profile_ingest *ingest,
                                        struct ingest_process *process, struct map_segment segment,
                                        struct profile_error *error)
 {
-    struct map_segment *copy = profile_arena_alloc(&ingest->arena, sizeof *copy);
+    struct map_segment *copy = base_arena_alloc(&ingest->arena, sizeof *copy);
 
     if (!copy)
         return profile_no_memory(error);
@@ -86,8 +86,8 @@ static profile_id find_build_id(const struct profile_ingest *ingest,
     size_t length = key_length(module), probe;
     profile_id at;
 
-    for (at = profile_index_first(&ingest->named_index, hash, &probe); at;
-         at = profile_index_next(&ingest->named_index, hash, &probe)) {
+    for (at = base_index_first(&ingest->named_index, hash, &probe); at;
+         at = base_index_next(&ingest->named_index, hash, &probe)) {
         struct profile_module named = profile_stacks_get_module(ingest->stacks, at);
 
         if (key_length(&named) == length && memcmp(named.build_id, module->build_id, length) == 0)
@@ -104,7 +104,7 @@ static profile_id find_named(const struct profile_ingest *ingest, profile_id id)
 
     if (module.name == 0 && module.build_id_length > 0)
         named = find_build_id(ingest, &module,
-                              profile_hash_bytes(module.build_id, key_length(&module)));
+                              base_hash_bytes(module.build_id, key_length(&module)));
     return named ? named : id;
 }
 
@@ -113,13 +113,13 @@ static enum profile_status note_named(struct profile_ingest *ingest, profile_id 
                                       struct profile_error *error)
 {
     struct profile_module module = profile_stacks_get_module(ingest->stacks, id);
-    uint64_t hash = profile_hash_bytes(module.build_id, key_length(&module));
+    uint64_t hash = base_hash_bytes(module.build_id, key_length(&module));
 
     if (module.name == 0 || module.build_id_length == 0 || find_build_id(ingest, &module, hash))
         return PROFILE_OK;
-    if (!profile_index_reserve(&ingest->named_index))
+    if (!base_index_reserve(&ingest->named_index))
         return profile_no_memory(error);
-    profile_index_add(&ingest->named_index, hash, id);
+    base_index_add(&ingest->named_index, hash, id);
     return PROFILE_OK;
 }
 
@@ -142,8 +142,8 @@ static enum profile_status take_overlaps(struct profile_ingest *ingest,
 
     for (*out = 0; (node = tfind(segment, &process->map, compare_ranges)); ++*out) {
         struct map_segment *found = *(struct map_segment **)node;
-        struct map_segment **bigger = profile_grow(ingest->overlaps, &ingest->overlap_capacity,
-                                                   *out + 1, sizeof(struct map_segment *));
+        struct map_segment **bigger = base_grow(ingest->overlaps, &ingest->overlap_capacity,
+                                                *out + 1, sizeof(struct map_segment *));
 
         if (!bigger)
             return profile_no_memory(error);
@@ -237,13 +237,13 @@ static enum profile_status insert(struct profile_ingest *ingest, struct ingest_p
 static enum profile_status find_module(struct profile_ingest *ingest, uint32_t process, uint16_t id,
                                        struct map_module **out, struct profile_error *error)
 {
-    uint64_t hash = profile_hash(process, id);
+    uint64_t hash = base_hash(process, id);
     enum profile_status status;
     size_t probe;
     uint32_t at;
 
-    for (at = profile_index_first(&ingest->module_index, hash, &probe); at;
-         at = profile_index_next(&ingest->module_index, hash, &probe)) {
+    for (at = base_index_first(&ingest->module_index, hash, &probe); at;
+         at = base_index_next(&ingest->module_index, hash, &probe)) {
         *out = &ingest->modules[at - 1];
         if ((*out)->process == process && (*out)->id == id)
             return PROFILE_OK;
@@ -256,7 +256,7 @@ static enum profile_status find_module(struct profile_ingest *ingest, uint32_t p
         return status;
     *out = &ingest->modules[ingest->module_count++];
     **out = (struct map_module){ .process = process, .id = id };
-    profile_index_add(&ingest->module_index, hash, (uint32_t)ingest->module_count);
+    base_index_add(&ingest->module_index, hash, (uint32_t)ingest->module_count);
     return PROFILE_OK;
 }
 
@@ -327,7 +327,7 @@ static enum profile_status add_pending(struct profile_ingest *ingest, struct map
                                        const struct map_pending *mapping,
                                        struct profile_error *error)
 {
-    struct map_pending *copy = profile_arena_alloc(&ingest->arena, sizeof *copy);
+    struct map_pending *copy = base_arena_alloc(&ingest->arena, sizeof *copy);
 
     if (!copy)
         return profile_no_memory(error);
@@ -516,8 +516,8 @@ void ingest_map_release(struct profile_ingest *ingest)
 {
     for (size_t i = 0; i < ingest->process_count; i++)
         tdestroy(ingest->processes[i].map, keep_segment);
-    profile_index_release(&ingest->module_index);
-    profile_index_release(&ingest->named_index);
+    base_index_release(&ingest->module_index);
+    base_index_release(&ingest->named_index);
     free(ingest->modules);
     free(ingest->overlaps);
 }

@@ -97,12 +97,12 @@ static enum profile_status find_frame(struct profile_ingest *ingest, uint32_t sp
                                       uint64_t address, uint32_t *out, struct profile_error *error)
 {
     struct ingest_samples *samples = &ingest->samples;
-    uint64_t hash = profile_hash(address, space);
+    uint64_t hash = base_hash(address, space);
     enum profile_status status;
     size_t probe;
 
-    for (*out = profile_index_first(&samples->frame_index, hash, &probe); *out;
-         *out = profile_index_next(&samples->frame_index, hash, &probe)) {
+    for (*out = base_index_first(&samples->frame_index, hash, &probe); *out;
+         *out = base_index_next(&samples->frame_index, hash, &probe)) {
         const struct raw_frame *frame = &samples->frames[*out - 1];
 
         if (frame->address == address && frame->space == space)
@@ -120,7 +120,7 @@ static enum profile_status find_frame(struct profile_ingest *ingest, uint32_t sp
         return status;
     samples->frames[samples->frame_count++] = raw;
     *out = (uint32_t)samples->frame_count;
-    profile_index_add(&samples->frame_index, hash, *out);
+    base_index_add(&samples->frame_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -142,12 +142,12 @@ static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t
                                          uint32_t frame, uint32_t *out, struct profile_error *error)
 {
     struct ingest_samples *samples = &ingest->samples;
-    uint64_t hash = profile_hash(parent, frame);
+    uint64_t hash = base_hash(parent, frame);
     enum profile_status status;
     size_t probe;
 
-    for (*out = profile_index_first(&samples->callsite_index, hash, &probe); *out;
-         *out = profile_index_next(&samples->callsite_index, hash, &probe)) {
+    for (*out = base_index_first(&samples->callsite_index, hash, &probe); *out;
+         *out = base_index_next(&samples->callsite_index, hash, &probe)) {
         const struct raw_callsite *callsite = &samples->callsites[*out - 1];
 
         if (callsite->parent == parent && callsite->frame == frame)
@@ -165,7 +165,7 @@ static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t
         return status;
     samples->callsites[samples->callsite_count++] = callsite;
     *out = (uint32_t)samples->callsite_count;
-    profile_index_add(&samples->callsite_index, hash, *out);
+    base_index_add(&samples->callsite_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -558,7 +558,7 @@ void ingest_sample_release(struct profile_ingest *ingest)
     free(samples->frames);
     free(samples->callsites);
     free(samples->waiting);
-    profile_index_release(&samples->frame_index);
-    profile_index_release(&samples->callsite_index);
+    base_index_release(&samples->frame_index);
+    base_index_release(&samples->callsite_index);
     seen_release(&samples->seen);
 }

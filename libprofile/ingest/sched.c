@@ -178,8 +178,8 @@ static uint32_t thread_of(const struct profile_ingest *ingest, const struct time
 static enum profile_status find_cpu(struct ingest_sched *sched, uint32_t cpu,
                                     struct sched_cpu **out, struct profile_error *error)
 {
-    struct sched_cpu *bigger = profile_grow(sched->cpus, &sched->cpu_capacity, (size_t)cpu + 1,
-                                            sizeof *bigger);
+    struct sched_cpu *bigger = base_grow(sched->cpus, &sched->cpu_capacity, (size_t)cpu + 1,
+                                         sizeof *bigger);
 
     if (!bigger)
         return profile_no_memory(error);
@@ -196,7 +196,7 @@ static enum profile_status find_state(struct profile_ingest *ingest, uint32_t th
     struct ingest_thread *owner = &ingest->threads[thread - 1];
 
     if (!owner->waking)
-        owner->waking = profile_arena_alloc(&ingest->arena, sizeof *owner->waking);
+        owner->waking = base_arena_alloc(&ingest->arena, sizeof *owner->waking);
     *out = owner->waking;
     return *out ? PROFILE_OK : profile_no_memory(error);
 }

@@ -7,13 +7,9 @@
 enum profile_status ingest_slice_add(struct profile_ingest *ingest,
                                      const struct closed_slice *slice, struct profile_error *error)
 {
-    enum profile_status status = PROFILE_OK;
-
     /* The sorter of events still holds its share.  */
-    if (!ingest->slices.sorter)
-        status = sorter_open(ingest->temporary_dir, ingest->options.sort_bytes / 2, sizeof *slice,
-                             &ingest->slices.sorter, error);
-    return status == PROFILE_OK ? sorter_add(ingest->slices.sorter, slice, error) : status;
+    return ingest_sorter_add(ingest, &ingest->slices.sorter, ingest->options.sort_bytes / 2, slice,
+                             sizeof *slice, error);
 }
 
 static enum profile_status tell(const struct profile_ingest *ingest,
@@ -45,12 +41,13 @@ static enum profile_status tell(const struct profile_ingest *ingest,
 
 enum profile_status ingest_slice_finish(struct profile_ingest *ingest, struct profile_error *error)
 {
-    struct sorter *sorter = ingest->slices.sorter;
-    enum profile_status status = sorter ? sorter_finish(sorter, error) : PROFILE_OK;
+    struct base_sorter *sorter = ingest->slices.sorter;
+    enum profile_status status = ingest_sorter_status(
+        ingest, sorter ? base_sorter_finish(sorter) : 0, error);
     const void *slice = NULL;
 
     while (sorter && status == PROFILE_OK) {
-        status = sorter_next(sorter, &slice, error);
+        status = ingest_sorter_status(ingest, base_sorter_next(sorter, &slice), error);
         if (status != PROFILE_OK || !slice)
             break;
         status = tell(ingest, slice, error);
@@ -60,5 +57,5 @@ enum profile_status ingest_slice_finish(struct profile_ingest *ingest, struct pr
 
 void ingest_slice_release(struct profile_ingest *ingest)
 {
-    sorter_close(ingest->slices.sorter);
+    base_sorter_close(ingest->slices.sorter);
 }

@@ -264,8 +264,8 @@ static enum profile_status close_completes(struct profile_ingest *ingest, uint32
 
 static enum profile_status reserve(struct span_stack *stack, struct profile_error *error)
 {
-    struct open_slice *bigger = profile_grow(stack->slices, &stack->capacity, stack->count + 1,
-                                             sizeof *bigger);
+    struct open_slice *bigger = base_grow(stack->slices, &stack->capacity, stack->count + 1,
+                                          sizeof *bigger);
 
     if (!bigger)
         return profile_no_memory(error);

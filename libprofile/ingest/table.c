@@ -6,7 +6,7 @@
 
 static size_t home_of(const struct open_table *table, uint64_t a, uint64_t b)
 {
-    return profile_hash(a, b) & table->mask;
+    return base_hash(a, b) & table->mask;
 }
 
 struct open_entry *open_table_find(const struct open_table *table, uint64_t a, uint64_t b)

@@ -7,6 +7,7 @@
  * the inner one stands first, and a moment inside stands before the complete around it.  Completes
  * and moments are therefore held back until all of their time are there, or until their thread
  * begins or ends something: then the longest complete goes first, and moments last.  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +19,12 @@ static enum profile_status find_pair(struct profile_ingest *ingest, uint32_t thr
                                      profile_id name, uint32_t *out, struct profile_error *error)
 {
     struct ingest_timeline *timeline = &ingest->timeline;
-    uint64_t hash = profile_hash(thread, name);
+    uint64_t hash = base_hash(thread, name);
     enum profile_status status;
     size_t probe;
 
-    for (*out = profile_index_first(&timeline->pair_index, hash, &probe); *out;
-         *out = profile_index_next(&timeline->pair_index, hash, &probe)) {
+    for (*out = base_index_first(&timeline->pair_index, hash, &probe); *out;
+         *out = base_index_next(&timeline->pair_index, hash, &probe)) {
         const struct span_pair *pair = &timeline->pairs[*out - 1];
 
         if (pair->thread == thread && pair->name == name)
@@ -37,21 +38,42 @@ static enum profile_status find_pair(struct profile_ingest *ingest, uint32_t thr
         return status;
     timeline->pairs[timeline->pair_count++] = (struct span_pair){ .thread = thread, .name = name };
     *out = (uint32_t)timeline->pair_count;
-    profile_index_add(&timeline->pair_index, hash, *out);
+    base_index_add(&timeline->pair_index, hash, *out);
     return PROFILE_OK;
+}
+
+enum profile_status ingest_sorter_status(const struct profile_ingest *ingest, int failure,
+                                         struct profile_error *error)
+{
+    char what[128];
+
+    if (!failure)
+        return PROFILE_OK;
+    (void)snprintf(what, sizeof what, "temporary file in %s", ingest->temporary_dir);
+    return profile_fail_base(error, failure, what);
+}
+
+enum profile_status ingest_sorter_add(struct profile_ingest *ingest, struct base_sorter **sorter,
+                                      size_t bytes, const void *item, size_t item_size,
+                                      struct profile_error *error)
+{
+    struct base_sorter_options options = {
+        .item_size = item_size,
+        .bytes = bytes,
+        .directory = ingest->temporary_dir,
+        .by_ordinal = true,
+    };
+    int failure = *sorter ? 0 : base_sorter_open(&options, sorter);
+
+    return ingest_sorter_status(ingest, failure ? failure : base_sorter_add(*sorter, item), error);
 }
 
 enum profile_status ingest_timeline_add(struct profile_ingest *ingest,
                                         const struct timeline_event *event,
                                         struct profile_error *error)
 {
-    struct ingest_timeline *timeline = &ingest->timeline;
-    enum profile_status status = PROFILE_OK;
-
-    if (!timeline->sorter)
-        status = sorter_open(ingest->temporary_dir, ingest->options.sort_bytes, sizeof *event,
-                             &timeline->sorter, error);
-    return status == PROFILE_OK ? sorter_add(timeline->sorter, event, error) : status;
+    return ingest_sorter_add(ingest, &ingest->timeline.sorter, ingest->options.sort_bytes, event,
+                             sizeof *event, error);
 }
 
 /* What an event is here, and whether anybody wants it.  */
@@ -239,12 +261,12 @@ static enum profile_status take(struct profile_ingest *ingest, const struct time
 
 static enum profile_status walk(struct profile_ingest *ingest, struct profile_error *error)
 {
-    struct sorter *sorter = ingest->timeline.sorter;
-    enum profile_status status = sorter_finish(sorter, error);
+    struct base_sorter *sorter = ingest->timeline.sorter;
+    enum profile_status status = ingest_sorter_status(ingest, base_sorter_finish(sorter), error);
     const void *event = NULL;
 
     while (status == PROFILE_OK) {
-        status = sorter_next(sorter, &event, error);
+        status = ingest_sorter_status(ingest, base_sorter_next(sorter, &event), error);
         if (status != PROFILE_OK || !event)
             break;
         status = take(ingest, event, error);
@@ -266,7 +288,7 @@ enum profile_status ingest_timeline_finish(struct profile_ingest *ingest,
     if (status != PROFILE_OK)
         return status;
     ingest_flow_finish(ingest);
-    sorter_close(ingest->timeline.sorter); /* before slices are merged: its memory is large */
+    base_sorter_close(ingest->timeline.sorter); /* before slices are merged: its memory is large */
     ingest->timeline.sorter = NULL;
     return ingest_slice_finish(ingest, error);
 }
@@ -279,7 +301,7 @@ void ingest_timeline_release(struct profile_ingest *ingest)
     ingest_sched_release(ingest);
     ingest_slice_release(ingest);
     ingest_tracks_release(ingest);
-    sorter_close(ingest->timeline.sorter);
+    base_sorter_close(ingest->timeline.sorter);
     free(ingest->timeline.pairs);
-    profile_index_release(&ingest->timeline.pair_index);
+    base_index_release(&ingest->timeline.pair_index);
 }

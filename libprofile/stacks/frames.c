@@ -17,7 +17,7 @@ static enum profile_status add_frame(struct profile_stacks *stacks, struct profi
         return status;
     stacks->frames[stacks->frame_count++] = frame;
     *out = (profile_id)stacks->frame_count;
-    profile_index_add(&stacks->frame_index, hash, *out);
+    base_index_add(&stacks->frame_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -25,12 +25,12 @@ enum profile_status profile_stacks_address_frame(struct profile_stacks *stacks, 
                                                  uint64_t vaddr, profile_id *out,
                                                  struct profile_error *error)
 {
-    uint64_t hash = profile_hash(profile_hash(module, 1), vaddr);
+    uint64_t hash = base_hash(base_hash(module, 1), vaddr);
     size_t probe;
 
     assert(module <= stacks->module_count);
-    for (*out = profile_index_first(&stacks->frame_index, hash, &probe); *out;
-         *out = profile_index_next(&stacks->frame_index, hash, &probe)) {
+    for (*out = base_index_first(&stacks->frame_index, hash, &probe); *out;
+         *out = base_index_next(&stacks->frame_index, hash, &probe)) {
         const struct profile_frame *frame = &stacks->frames[*out - 1];
 
         if (frame->has_address && frame->module == module && frame->vaddr == vaddr)
@@ -46,10 +46,10 @@ static uint64_t hash_lines(const struct profile_line *lines, size_t count)
     uint64_t hash = count;
 
     for (size_t i = 0; i < count; i++) {
-        hash = profile_hash(hash, lines[i].function);
-        hash = profile_hash(hash, (uint64_t)lines[i].system_name << 32 | lines[i].file);
-        hash = profile_hash(hash, (uint64_t)lines[i].line << 32 | lines[i].column);
-        hash = profile_hash(hash, lines[i].start_line);
+        hash = base_hash(hash, lines[i].function);
+        hash = base_hash(hash, (uint64_t)lines[i].system_name << 32 | lines[i].file);
+        hash = base_hash(hash, (uint64_t)lines[i].line << 32 | lines[i].column);
+        hash = base_hash(hash, lines[i].start_line);
     }
     return hash;
 }
@@ -81,7 +81,7 @@ static enum profile_status copy_lines(struct profile_stacks *stacks, struct prof
 
     if (count > UINT32_MAX || __builtin_mul_overflow(count, sizeof *copy, &bytes))
         return profile_fail(error, PROFILE_LIMIT, "a frame of %zu lines", count);
-    copy = profile_arena_alloc(&stacks->arena, bytes);
+    copy = base_arena_alloc(&stacks->arena, bytes);
     if (!copy)
         return profile_no_memory(error);
     if (count > 0)
@@ -100,8 +100,8 @@ enum profile_status profile_stacks_named_frame(struct profile_stacks *stacks,
     enum profile_status status;
     size_t probe;
 
-    for (*out = profile_index_first(&stacks->frame_index, hash, &probe); *out;
-         *out = profile_index_next(&stacks->frame_index, hash, &probe)) {
+    for (*out = base_index_first(&stacks->frame_index, hash, &probe); *out;
+         *out = base_index_next(&stacks->frame_index, hash, &probe)) {
         const struct profile_frame *there = &stacks->frames[*out - 1];
 
         if (!there->has_address && same_lines(there, lines, count))

@@ -22,31 +22,31 @@ void profile_stacks_close(struct profile_stacks *stacks)
 {
     if (!stacks)
         return;
-    profile_index_release(&stacks->string_index);
-    profile_index_release(&stacks->module_index);
-    profile_index_release(&stacks->frame_index);
-    profile_index_release(&stacks->callsite_index);
+    base_index_release(&stacks->string_index);
+    base_index_release(&stacks->module_index);
+    base_index_release(&stacks->frame_index);
+    base_index_release(&stacks->callsite_index);
     free(stacks->strings);
     free(stacks->modules);
     free(stacks->frames);
     free(stacks->callsites);
-    profile_arena_release(&stacks->arena);
+    base_arena_release(&stacks->arena);
     free(stacks);
 }
 
 enum profile_status stacks_reserve(void **items, size_t *capacity, size_t count, size_t size,
-                                   struct profile_index *index, const char *what,
+                                   struct base_index *index, const char *what,
                                    struct profile_error *error)
 {
     void *bigger;
 
     if (count >= MAX_ID)
         return profile_fail(error, PROFILE_LIMIT, "more than %u distinct %s", MAX_ID, what);
-    bigger = profile_grow(*items, capacity, count + 1, size);
+    bigger = base_grow(*items, capacity, count + 1, size);
     if (!bigger)
         return profile_no_memory(error);
     *items = bigger;
-    return profile_index_reserve(index) ? PROFILE_OK : profile_no_memory(error);
+    return base_index_reserve(index) ? PROFILE_OK : profile_no_memory(error);
 }
 
 /* ---- Strings ---- */
@@ -57,8 +57,8 @@ static profile_id find_string(const struct profile_stacks *stacks, const char *b
     size_t probe;
     uint32_t id;
 
-    for (id = profile_index_first(&stacks->string_index, hash, &probe); id;
-         id = profile_index_next(&stacks->string_index, hash, &probe)) {
+    for (id = base_index_first(&stacks->string_index, hash, &probe); id;
+         id = base_index_next(&stacks->string_index, hash, &probe)) {
         const struct stacks_string *string = &stacks->strings[id - 1];
 
         if (string->length == length && memcmp(string->bytes, bytes, length) == 0)
@@ -72,7 +72,7 @@ profile_id profile_stacks_find_string(const struct profile_stacks *stacks, const
 {
     if (length == 0)
         return 0;
-    return find_string(stacks, bytes, length, profile_hash_bytes(bytes, length));
+    return find_string(stacks, bytes, length, base_hash_bytes(bytes, length));
 }
 
 profile_id profile_stacks_string_count(const struct profile_stacks *stacks)
@@ -91,7 +91,7 @@ enum profile_status profile_stacks_string(struct profile_stacks *stacks, const c
     *out = 0;
     if (length == 0)
         return PROFILE_OK;
-    hash = profile_hash_bytes(bytes, length);
+    hash = base_hash_bytes(bytes, length);
     *out = find_string(stacks, bytes, length, hash);
     if (*out)
         return PROFILE_OK;
@@ -102,12 +102,12 @@ enum profile_status profile_stacks_string(struct profile_stacks *stacks, const c
     stacks->strings = items;
     if (status != PROFILE_OK)
         return status;
-    copy = profile_arena_text(&stacks->arena, bytes, length);
+    copy = base_arena_text(&stacks->arena, bytes, length);
     if (!copy)
         return profile_no_memory(error);
     stacks->strings[stacks->string_count++] = (struct stacks_string){ copy, length };
     *out = (profile_id)stacks->string_count;
-    profile_index_add(&stacks->string_index, hash, *out);
+    base_index_add(&stacks->string_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -143,9 +143,9 @@ enum profile_status profile_stacks_module(struct profile_stacks *stacks,
     if (copy.build_id_length > sizeof copy.build_id)
         copy.build_id_length = sizeof copy.build_id;
     memcpy(copy.build_id, module->build_id, copy.build_id_length);
-    hash = profile_hash(profile_hash_bytes(copy.build_id, copy.build_id_length), copy.name);
-    for (*out = profile_index_first(&stacks->module_index, hash, &probe); *out;
-         *out = profile_index_next(&stacks->module_index, hash, &probe))
+    hash = base_hash(base_hash_bytes(copy.build_id, copy.build_id_length), copy.name);
+    for (*out = base_index_first(&stacks->module_index, hash, &probe); *out;
+         *out = base_index_next(&stacks->module_index, hash, &probe))
         if (same_module(&stacks->modules[*out - 1], &copy))
             return PROFILE_OK;
 
@@ -157,7 +157,7 @@ enum profile_status profile_stacks_module(struct profile_stacks *stacks,
         return status;
     stacks->modules[stacks->module_count++] = copy;
     *out = (profile_id)stacks->module_count;
-    profile_index_add(&stacks->module_index, hash, *out);
+    base_index_add(&stacks->module_index, hash, *out);
     return PROFILE_OK;
 }
 
@@ -179,13 +179,13 @@ enum profile_status profile_stacks_callsite(struct profile_stacks *stacks, profi
                                             profile_id frame, profile_id *out,
                                             struct profile_error *error)
 {
-    uint64_t hash = profile_hash(parent, frame);
+    uint64_t hash = base_hash(parent, frame);
     enum profile_status status;
     size_t probe;
 
     assert(parent <= stacks->callsite_count && frame >= 1 && frame <= stacks->frame_count);
-    for (*out = profile_index_first(&stacks->callsite_index, hash, &probe); *out;
-         *out = profile_index_next(&stacks->callsite_index, hash, &probe)) {
+    for (*out = base_index_first(&stacks->callsite_index, hash, &probe); *out;
+         *out = base_index_next(&stacks->callsite_index, hash, &probe)) {
         const struct stacks_callsite *callsite = &stacks->callsites[*out - 1];
 
         if (callsite->parent == parent && callsite->frame == frame)
@@ -205,7 +205,7 @@ enum profile_status profile_stacks_callsite(struct profile_stacks *stacks, profi
         .depth = parent ? stacks->callsites[parent - 1].depth + 1 : 1,
     };
     *out = (profile_id)stacks->callsite_count;
-    profile_index_add(&stacks->callsite_index, hash, *out);
+    base_index_add(&stacks->callsite_index, hash, *out);
     return PROFILE_OK;
 }
 

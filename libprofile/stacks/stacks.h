@@ -17,28 +17,28 @@ struct stacks_callsite {
 
 /* Arrays hold id i at [i - 1].  */
 struct profile_stacks {
-    struct profile_arena arena; /* bytes of strings, lines of frames */
+    struct base_arena arena; /* bytes of strings, lines of frames */
 
     struct stacks_string *strings;
     size_t string_count, string_capacity;
-    struct profile_index string_index;
+    struct base_index string_index;
 
     struct profile_module *modules;
     size_t module_count, module_capacity;
-    struct profile_index module_index;
+    struct base_index module_index;
 
     struct profile_frame *frames;
     size_t frame_count, frame_capacity;
-    struct profile_index frame_index;
+    struct base_index frame_index;
 
     struct stacks_callsite *callsites;
     size_t callsite_count, callsite_capacity;
-    struct profile_index callsite_index;
+    struct base_index callsite_index;
 };
 
 /* Make room for one more item in *items and in index.  The id it will have is *count + 1.  */
 enum profile_status stacks_reserve(void **items, size_t *capacity, size_t count, size_t size,
-                                   struct profile_index *index, const char *what,
+                                   struct base_index *index, const char *what,
                                    struct profile_error *error);
 
 #endif /* PROFILE_STACKS_STACKS_H */

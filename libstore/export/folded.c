@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/numbering.h"
 #include "libstore/export/export.h"
-#include "libstore/keys.h"
 
 /* Sums of the heap are kept in these parts of an object or a byte, as libprofile does: sums then do
  * not depend on their order.  */
@@ -24,7 +25,7 @@ struct folded {
     struct export_type type;
     uint32_t units;
     enum profile_root root;
-    struct store_keys keys; /* (owner, call site) */
+    struct base_pairs keys; /* (owner, call site) */
     uint64_t *amounts;      /* [key - 1] */
     size_t capacity;
     struct line *lines; /* by keys.count */
@@ -46,10 +47,11 @@ static enum store_status add(struct export *export, struct folded *folded, uint6
                              uint32_t callsite, uint64_t amount)
 {
     bool is_new;
-    uint32_t number = store_keys_add(&folded->keys, owner, callsite, &is_new);
+    uint32_t number = base_pairs_add(&folded->keys, owner, callsite, &is_new);
     void *items = folded->amounts;
 
-    if (number == 0 || !store_grow(&items, &folded->capacity, number, sizeof *folded->amounts))
+    if (number == 0 ||
+        !(items = base_grow(items, &folded->capacity, number, sizeof *folded->amounts)))
         return store_no_memory(export->error);
     folded->amounts = items;
     if (is_new)
@@ -213,7 +215,7 @@ static void release(struct folded *folded)
         free(folded->lines[i].text);
     free(folded->lines);
     free(folded->amounts);
-    store_keys_release(&folded->keys);
+    base_pairs_release(&folded->keys);
 }
 
 enum store_status store_export_folded(struct store *store, const struct store_filter *filter,

@@ -502,8 +502,8 @@ static void release(struct fx *fx)
     for (size_t i = 0; i < fx->provider_count; i++)
         free(fx->providers[i].name);
     sqlite3_free(fx->providers);
-    store_keys_release(&fx->strings);
-    store_keys_release(&fx->thread_indexes);
+    base_pairs_release(&fx->strings);
+    base_pairs_release(&fx->thread_indexes);
     free(fx->argument_bytes.bytes);
     free(fx->name_bytes.bytes);
     free(fx->mentioned);

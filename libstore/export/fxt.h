@@ -12,8 +12,9 @@
 #ifndef STORE_EXPORT_FXT_H
 #define STORE_EXPORT_FXT_H
 
+#include "base/grow.h"
+#include "base/numbering.h"
 #include "libstore/export/export.h"
-#include "libstore/keys.h"
 
 /* ---- Address maps (fxt_maps.c) ---- */
 
@@ -57,12 +58,12 @@ struct fx_maps {
     struct fx_space *spaces;   /* [process id] */
     struct fx_module *modules; /* [module id] */
     size_t module_count;
-    struct store_keys ids; /* (process, module): it has a record in the file */
+    struct base_pairs ids; /* (process, module): it has a record in the file */
     uint16_t *numbers;     /* [key - 1]: its id there */
     size_t number_capacity;
     uint32_t records;            /* of modules, so far */
     uint32_t kernel;             /* id of the process of koid 0; 0 none */
-    struct store_keys addresses; /* (process, frame) */
+    struct base_pairs addresses; /* (process, frame) */
     struct fx_address {
         uint64_t address;
         uint32_t generation, kernel_generation;
@@ -125,8 +126,8 @@ struct fx {
     size_t main;    /* index of the provider of what has none */
     size_t current; /* likewise, whose section it is */
 
-    struct store_keys strings; /* texts by what they belong to: numbers are indexes */
-    struct store_keys thread_indexes;
+    struct base_pairs strings; /* texts by what they belong to: numbers are indexes */
+    struct base_pairs thread_indexes;
     bool *mentioned;         /* [thread id]: a record names it */
     uint32_t *first_threads; /* [process id]: any thread of it; 0 none */
 

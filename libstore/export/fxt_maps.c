@@ -30,7 +30,7 @@ static size_t key_length(const char *build_id)
 static enum store_status find_same(struct fx *fx)
 {
     struct fx_maps *maps = &fx->maps;
-    struct store_texts ids = { .count = 0 };
+    struct base_texts ids = { .count = 0 };
     uint32_t *named = calloc(maps->module_count + 1, sizeof *named); /* [number - 1] */
     enum store_status status = STORE_OK;
 
@@ -48,7 +48,7 @@ static enum store_status find_same(struct fx *fx)
                 module->same = i;
             if (!module->build_id || !*module->build_id || (pass == 0) != has_name)
                 continue;
-            number = store_texts_add(&ids, module->build_id, key_length(module->build_id), &is_new);
+            number = base_texts_add(&ids, module->build_id, key_length(module->build_id), &is_new);
             if (number == 0)
                 status = store_no_memory(fx->export->error);
             else if (number > maps->module_count)
@@ -58,7 +58,7 @@ static enum store_status find_same(struct fx *fx)
             else if (!has_name && named[number - 1])
                 module->same = named[number - 1];
         }
-    store_texts_release(&ids);
+    base_texts_release(&ids);
     free(named);
     return status;
 }
@@ -181,8 +181,8 @@ void fx_release_maps(struct fx *fx)
     free(maps->spaces);
     free(maps->numbers);
     free(maps->known);
-    store_keys_release(&maps->ids);
-    store_keys_release(&maps->addresses);
+    base_pairs_release(&maps->ids);
+    base_pairs_release(&maps->addresses);
 }
 
 /* ---- Records ---- */
@@ -211,10 +211,11 @@ static enum store_status module_id(struct fx *fx, uint32_t process, uint32_t mod
 {
     struct fx_maps *maps = &fx->maps;
     bool is_new;
-    uint32_t number = store_keys_add(&maps->ids, process, module, &is_new);
+    uint32_t number = base_pairs_add(&maps->ids, process, module, &is_new);
     void *items = maps->numbers;
 
-    if (number == 0 || !store_grow(&items, &maps->number_capacity, number, sizeof *maps->numbers))
+    if (number == 0 ||
+        !(items = base_grow(items, &maps->number_capacity, number, sizeof *maps->numbers)))
         return store_no_memory(fx->export->error);
     maps->numbers = items;
     if (!is_new && maps->records <= MOST_MODULES) {
@@ -628,13 +629,14 @@ enum store_status fx_address(struct fx *fx, uint32_t process, uint32_t frame, ui
     uint32_t generation = maps->spaces[process].generation;
     uint32_t kernel = maps->kernel ? maps->spaces[maps->kernel].generation : 0;
     bool is_new;
-    uint32_t number = store_keys_add(&maps->addresses, process, frame, &is_new);
+    uint32_t number = base_pairs_add(&maps->addresses, process, frame, &is_new);
     void *items = maps->known;
     struct fx_address *known;
     enum store_status status = STORE_OK;
     uint64_t vaddr;
 
-    if (number == 0 || !store_grow(&items, &maps->known_capacity, number, sizeof *maps->known))
+    if (number == 0 ||
+        !(items = base_grow(items, &maps->known_capacity, number, sizeof *maps->known)))
         return store_no_memory(fx->export->error);
     maps->known = items;
     known = &maps->known[number - 1];

@@ -65,8 +65,8 @@ enum store_status fx_string(struct fx *fx, enum fx_text of, int64_t id, const ch
     if (out->length == 0 || fx->current != fx->main || fx->main == FX_NO_PROVIDER)
         return STORE_OK;
     if (fx->strings.count >= MOST_STRINGS)
-        number = store_keys_find(&fx->strings, (uint64_t)id, of);
-    else if ((number = store_keys_add(&fx->strings, (uint64_t)id, of, &is_new)) == 0)
+        number = base_pairs_find(&fx->strings, (uint64_t)id, of);
+    else if ((number = base_pairs_add(&fx->strings, (uint64_t)id, of, &is_new)) == 0)
         return store_no_memory(fx->export->error);
     if (number == 0)
         return STORE_OK;
@@ -126,8 +126,8 @@ enum store_status fx_thread(struct fx *fx, uint32_t thread, struct fxt_thread *o
     if (fx->current != fx->main)
         return STORE_OK;
     if (fx->thread_indexes.count >= MOST_THREADS)
-        number = store_keys_find(&fx->thread_indexes, out->process, out->thread);
-    else if ((number = store_keys_add(&fx->thread_indexes, out->process, out->thread, &is_new)) ==
+        number = base_pairs_find(&fx->thread_indexes, out->process, out->thread);
+    else if ((number = base_pairs_add(&fx->thread_indexes, out->process, out->thread, &is_new)) ==
              0)
         return store_no_memory(export->error);
     if (is_new) {

@@ -333,7 +333,7 @@ static enum store_status bind_bounds(struct fx *fx, struct sched *sched)
 static enum store_status find_shared(struct fx *fx, struct sched *sched)
 {
     const struct export *export = fx->export;
-    struct store_keys koids = { .count = 0 };
+    struct base_pairs koids = { .count = 0 };
     uint32_t *owners = calloc(export->thread_count + 1, sizeof *owners);
     enum store_status status = STORE_OK;
 
@@ -347,7 +347,7 @@ static enum store_status find_shared(struct fx *fx, struct sched *sched)
 
         if (export->processes[export->threads[i].process].capture != fx->capture)
             continue;
-        number = store_keys_add(&koids, export->threads[i].koid, 0, &is_new);
+        number = base_pairs_add(&koids, export->threads[i].koid, 0, &is_new);
         if (number == 0)
             status = store_no_memory(export->error);
         else if (is_new)
@@ -355,7 +355,7 @@ static enum store_status find_shared(struct fx *fx, struct sched *sched)
         else
             sched->shared[i] = sched->shared[owners[number - 1]] = true;
     }
-    store_keys_release(&koids);
+    base_pairs_release(&koids);
     free(owners);
     return status;
 }

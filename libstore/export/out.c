@@ -64,7 +64,11 @@ bool out_each(struct out *work, const char *sql, bool (*take)(void *context, sql
 
 bool out_reserve(struct out *work, void **items, size_t *capacity, size_t count, size_t size)
 {
-    return store_reserve(items, capacity, count, size) || out_no_memory(work);
+    void *bigger = base_grow(*items, capacity, count, size);
+
+    if (bigger)
+        *items = bigger;
+    return bigger || out_no_memory(work);
 }
 
 bool out_bytes(struct out *work, sqlite3_stmt *row, int column, uint32_t *out)
@@ -115,7 +119,7 @@ bool out_function(struct out *work, struct profile_pprof_function *function, uin
                             function->filename, function->start_line };
     bool is_new;
 
-    *out = store_texts_add(&work->functions, (const char *)key, sizeof key, &is_new);
+    *out = base_texts_add(&work->functions, (const char *)key, sizeof key, &is_new);
     if (!*out)
         return out_no_memory(work);
     return !is_new || out_put(work, work->sink.function(work->sink.context, function));
@@ -396,7 +400,7 @@ void out_release(struct out *work)
     (void)sqlite3_finalize(work->get_values);
     (void)sqlite3_finalize(work->get_labels);
     profile_pprof_writer_close(work->writer);
-    store_texts_release(&work->functions);
+    base_texts_release(&work->functions);
     free(work->strings);
     free(work->lines);
     free(work->stack);

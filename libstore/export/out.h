@@ -10,8 +10,9 @@
 #define STORE_EXPORT_OUT_H
 
 #include <fxt/profile_files.h>
+#include "base/grow.h"
+#include "base/numbering.h"
 #include "libstore/export/export.h"
-#include "libstore/keys.h"
 
 struct out {
     struct export *export;
@@ -21,8 +22,8 @@ struct out {
     enum store_status status;
 
     uint32_t *strings; /* the writer's number of string.id at [id - 1]; UINT32_MAX: none yet */
-    struct store_texts functions; /* struct profile_pprof_function without id */
-    size_t type_count;            /* of out_header() */
+    struct base_texts functions; /* struct profile_pprof_function without id */
+    size_t type_count;           /* of out_header() */
 
     sqlite3_stmt *get_string, *get_lines, *get_values, *get_labels;
 
@@ -90,7 +91,7 @@ struct places {
     struct module_place *modules; /* [module.id] */
     size_t module_count;
     uint32_t mapping_count;
-    struct store_keys keys; /* frame, functions that are kept */
+    struct base_pairs keys; /* frame, functions that are kept */
     uint32_t *locations;    /* of keys, at [number - 1]; 0: nothing of it is shown */
     size_t location_capacity;
     uint32_t location_count;

@@ -233,7 +233,7 @@ void places_release(struct places *places)
 {
     (void)sqlite3_finalize(places->get_frame);
     (void)sqlite3_finalize(places->get_module);
-    store_keys_release(&places->keys);
+    base_pairs_release(&places->keys);
     free(places->modules);
     free(places->frames);
     free(places->locations);
@@ -305,10 +305,10 @@ static bool make_location(struct places *places, uint32_t frame, uint32_t kept, 
 static bool find_location(struct places *places, uint32_t frame, uint32_t kept, uint32_t *number)
 {
     bool is_new;
-    uint32_t key = store_keys_add(&places->keys, frame, kept, &is_new);
+    uint32_t key = base_pairs_add(&places->keys, frame, kept, &is_new);
     void *items = places->locations;
 
-    if (!key || !store_grow(&items, &places->location_capacity, key, sizeof(uint32_t)))
+    if (!key || !(items = base_grow(items, &places->location_capacity, key, sizeof(uint32_t))))
         return out_no_memory(places->out);
     places->locations = items;
     if (is_new && !make_location(places, frame, kept, &places->locations[key - 1]))

@@ -25,10 +25,10 @@ struct times {
 };
 
 struct sums {
-    struct store_keys keys; /* thread << 32 | process, call site */
+    struct base_pairs keys; /* thread << 32 | process, call site */
     struct amounts *items;
     size_t capacity;
-    struct store_keys captures;
+    struct base_pairs captures;
     struct times *times; /* of captures */
     size_t times_capacity;
     bool unweighed; /* a CPU sample has no nanoseconds */
@@ -47,11 +47,11 @@ static enum store_status take_amounts(struct export *export, struct sums *sums,
                                       const struct amounts *more)
 {
     bool is_new;
-    uint32_t number = store_keys_add(&sums->keys, (uint64_t)row->thread << 32 | row->process,
+    uint32_t number = base_pairs_add(&sums->keys, (uint64_t)row->thread << 32 | row->process,
                                      callsite, &is_new);
     void *items = sums->items;
 
-    if (!number || !store_grow(&items, &sums->capacity, number, sizeof *sums->items))
+    if (!number || !(items = base_grow(items, &sums->capacity, number, sizeof *sums->items)))
         return store_no_memory(export->error);
     sums->items = items;
     if (is_new)
@@ -66,11 +66,11 @@ static enum store_status note_time(struct export *export, struct sums *sums, int
                                    bool has_ts, int64_t ts)
 {
     bool is_new;
-    uint32_t number = store_keys_add(&sums->captures, (uint64_t)capture, 0, &is_new);
+    uint32_t number = base_pairs_add(&sums->captures, (uint64_t)capture, 0, &is_new);
     void *items = sums->times;
     struct times *times;
 
-    if (!number || !store_grow(&items, &sums->times_capacity, number, sizeof *sums->times))
+    if (!number || !(items = base_grow(items, &sums->times_capacity, number, sizeof *sums->times)))
         return store_no_memory(export->error);
     sums->times = items;
     times = &sums->times[number - 1];
@@ -129,8 +129,8 @@ static enum store_status add_up(struct export *export, struct sums *sums)
 
 static void sums_release(struct sums *sums)
 {
-    store_keys_release(&sums->keys);
-    store_keys_release(&sums->captures);
+    base_pairs_release(&sums->keys);
+    base_pairs_release(&sums->captures);
     free(sums->items);
     free(sums->times);
 }

@@ -49,11 +49,11 @@ void store_import_capture_sink(struct profile_sink *sink)
 static struct import_provider *find_provider(struct store_import *import, uint32_t id)
 {
     bool is_new;
-    uint32_t number = store_keys_add(&import->provider_keys, id, 0, &is_new);
+    uint32_t number = base_pairs_add(&import->provider_keys, id, 0, &is_new);
     void *items = import->providers;
 
-    if (number == 0 ||
-        !store_grow(&items, &import->provider_capacity, number, sizeof *import->providers)) {
+    if (number == 0 || !(items = base_grow(items, &import->provider_capacity, number,
+                                           sizeof *import->providers))) {
         (void)store_import_fail(import, STORE_NO_MEMORY, "out of memory");
         return NULL;
     }

@@ -10,7 +10,7 @@ bool store_import_name(struct store_import *import, const struct fxt_string *tex
     *out = 0;
     if (text->length == 0)
         return true;
-    *out = store_texts_add(&import->names, text->bytes, text->length, NULL);
+    *out = base_texts_add(&import->names, text->bytes, text->length, NULL);
     return *out != 0 || store_import_fail(import, STORE_NO_MEMORY, "out of memory");
 }
 
@@ -22,14 +22,14 @@ bool store_import_put_name(struct store_import *import, enum store_table table,
 
     if (name == 0)
         return true;
-    bytes = store_texts_get(&import->names, name, &length);
+    bytes = base_texts_get(&import->names, name, &length);
     return store_writer_text(import->writer, table, cell, bytes, length);
 }
 
 int64_t store_import_string(struct store_import *import, const char *bytes, size_t length)
 {
     bool is_new;
-    uint32_t number = store_texts_add(&import->strings, bytes, length, &is_new);
+    uint32_t number = base_texts_add(&import->strings, bytes, length, &is_new);
     struct store_cell *cells;
 
     if (number == 0) {
@@ -49,11 +49,11 @@ int64_t store_import_string(struct store_import *import, const char *bytes, size
 /* Ids come from 1 without gaps; false when memory is short.  */
 static bool remember_koid(struct store_import *import, uint64_t koid, uint32_t process)
 {
-    uint32_t number = store_keys_add(&import->process_koids, koid, 0, NULL);
+    uint32_t number = base_pairs_add(&import->process_koids, koid, 0, NULL);
     void *items = import->koid_processes;
 
     if (number == 0 ||
-        !store_grow(&items, &import->koid_capacity, number, sizeof *import->koid_processes))
+        !(items = base_grow(items, &import->koid_capacity, number, sizeof *import->koid_processes)))
         return false;
     import->koid_processes = items;
     import->koid_processes[number - 1] = process;
@@ -62,7 +62,7 @@ static bool remember_koid(struct store_import *import, uint64_t koid, uint32_t p
 
 int64_t store_import_upid_of_koid(struct store_import *import, uint64_t koid)
 {
-    uint32_t number = store_keys_find(&import->process_koids, koid, 0);
+    uint32_t number = base_pairs_find(&import->process_koids, koid, 0);
 
     return number ? store_import_upid(import, import->koid_processes[number - 1]) : 0;
 }
@@ -74,8 +74,8 @@ static enum profile_status take_process(void *context, const struct profile_proc
     struct import_process *entry;
 
     while (import->process_count < process->id) {
-        if (!store_grow(&items, &import->process_capacity, import->process_count,
-                        sizeof *import->processes))
+        if (!(items = base_grow(items, &import->process_capacity, import->process_count + 1,
+                                sizeof *import->processes)))
             return store_import_sink_status(
                 store_import_fail(import, STORE_NO_MEMORY, "out of memory"));
         import->processes = items;
@@ -96,8 +96,8 @@ static enum profile_status take_thread(void *context, const struct profile_threa
     struct import_thread *entry;
 
     while (import->thread_count < thread->id) {
-        if (!store_grow(&items, &import->thread_capacity, import->thread_count,
-                        sizeof *import->threads))
+        if (!(items = base_grow(items, &import->thread_capacity, import->thread_count + 1,
+                                sizeof *import->threads)))
             return store_import_sink_status(
                 store_import_fail(import, STORE_NO_MEMORY, "out of memory"));
         import->threads = items;
@@ -166,9 +166,9 @@ bool store_import_write_entities(struct store_import *import)
 
 void store_import_entities_release(struct store_import *import)
 {
-    store_texts_release(&import->names);
-    store_texts_release(&import->strings);
-    store_keys_release(&import->process_koids);
+    base_texts_release(&import->names);
+    base_texts_release(&import->strings);
+    base_pairs_release(&import->process_koids);
     free(import->koid_processes);
     free(import->processes);
     free(import->threads);

@@ -22,8 +22,8 @@ struct heap_row {
 
 static enum profile_status take(struct store_import *import, const struct heap_row *row)
 {
-    return store_import_sink_status(store_sorter_add(import->heap, row, &import->error) ==
-                                    STORE_OK);
+    return store_import_sink_status(
+        store_import_sorted(import, base_sorter_add(import->heap, row)));
 }
 
 static enum profile_status take_allocation(void *context,
@@ -66,8 +66,8 @@ enum store_status store_import_heap_open(struct store_import *import, struct pro
 {
     sink->allocation = take_allocation;
     sink->release = take_release;
-    return store_sorter_open(sizeof(struct heap_row), SORT_BYTES, import->store->temporary_dir,
-                             &import->heap, error);
+    return store_import_sorter_open(import, sizeof(struct heap_row), SORT_BYTES, &import->heap,
+                                    error);
 }
 
 struct heap_sums {
@@ -123,35 +123,39 @@ static bool write_event(struct store_import *import, const struct heap_row *row,
            store_import_fail(import, STORE_NO_MEMORY, "out of memory");
 }
 
+static bool next_row(struct store_import *import, const struct heap_row **out)
+{
+    const void *row = NULL;
+    bool ok = store_import_sorted(import, base_sorter_next(import->heap, &row));
+
+    *out = row;
+    return ok;
+}
+
 static bool write_rows(struct store_import *import, const profile_id *final, struct heap_sums *sums)
 {
-    struct store_error error = { .status = STORE_OK };
-    struct heap_row allocation;
-    const struct heap_row *row = store_sorter_next(import->heap, &error);
-    bool ok = true;
+    const struct heap_row *row;
+    bool ok = next_row(import, &row);
 
-    while (row && ok) {
-        struct heap_row release;
+    while (ok && row) {
+        struct heap_row allocation = *row, release;
         bool released;
 
-        allocation = *row;
-        row = store_sorter_next(import->heap, &error);
-        released = row && row->is_release;
+        ok = next_row(import, &row);
+        released = ok && row && row->is_release;
         if (released) {
             release = *row;
-            row = store_sorter_next(import->heap, &error);
+            ok = next_row(import, &row);
         }
-        ok = write_event(import, &allocation, released ? &release : NULL, final, sums);
+        ok = ok && write_event(import, &allocation, released ? &release : NULL, final, sums);
     }
-    if (error.status != STORE_OK)
-        return store_import_fail(import, error.status, error.message);
     return ok;
 }
 
 bool store_import_write_heap(struct store_import *import, const profile_id *final)
 {
     struct heap_sums sums = { .alloc.items = NULL };
-    bool ok = store_sorter_start(import->heap, &import->error) == STORE_OK &&
+    bool ok = store_import_sorted(import, base_sorter_finish(import->heap)) &&
               write_rows(import, final, &sums) &&
               store_import_write_sums(import, &sums.alloc, STORE_TYPE_ALLOC, true) &&
               store_import_write_sums(import, &sums.inuse, STORE_TYPE_INUSE, true) &&
@@ -160,7 +164,7 @@ bool store_import_write_heap(struct store_import *import, const profile_id *fina
     store_sums_release(&sums.alloc);
     store_sums_release(&sums.inuse);
     store_sums_release(&sums.freed);
-    store_sorter_close(import->heap);
+    base_sorter_close(import->heap);
     import->heap = NULL;
     return ok;
 }

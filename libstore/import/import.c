@@ -14,6 +14,36 @@ bool store_import_fail(struct store_import *import, enum store_status status, co
     return false;
 }
 
+static enum store_status fail_sorting(const struct store *store, int failure,
+                                      struct store_error *error)
+{
+    char what[128];
+
+    (void)snprintf(what, sizeof what, "temporary file in %s", store->temporary_dir);
+    return store_fail_base(error, failure, what);
+}
+
+bool store_import_sorted(struct store_import *import, int failure)
+{
+    if (failure && import->error.status == STORE_OK)
+        (void)fail_sorting(import->store, failure, &import->error);
+    return failure == 0;
+}
+
+enum store_status store_import_sorter_open(struct store_import *import, size_t row_size,
+                                           size_t bytes, struct base_sorter **out,
+                                           struct store_error *error)
+{
+    struct base_sorter_options options = {
+        .item_size = row_size,
+        .bytes = bytes,
+        .directory = import->store->temporary_dir,
+    };
+    int failed = base_sorter_open(&options, out);
+
+    return failed ? fail_sorting(import->store, failed, error) : STORE_OK;
+}
+
 /* Why something failed: a part of the import, the writer, or ingest itself.  */
 static enum store_status failure(struct store_import *import, const struct profile_error *ingest,
                                  struct store_error *error)
@@ -203,11 +233,11 @@ void store_import_close(struct store_import *import)
     profile_ingest_close(import->ingest);
     profile_stacks_close(import->stacks);
     store_import_samples_release(import);
-    store_sorter_close(import->heap);
+    base_sorter_close(import->heap);
     store_import_entities_release(import);
     store_import_stacks_release(import);
     store_timeline_release(import);
-    store_keys_release(&import->provider_keys);
+    base_pairs_release(&import->provider_keys);
     free(import->providers);
     free(import->name);
     import->store->importing = false;

@@ -23,10 +23,11 @@
 #ifndef STORE_IMPORT_H
 #define STORE_IMPORT_H
 
+#include "base/grow.h"
+#include "base/numbering.h"
+#include "base/sorter.h"
 #include "libstore/import/identity.h"
 #include "libstore/internal.h"
-#include "libstore/keys.h"
-#include "libstore/sorter.h"
 #include "libstore/writer.h"
 
 struct store_timeline; /* timeline.c */
@@ -46,7 +47,7 @@ struct store_sum {
 };
 
 struct store_sums {
-    struct store_keys keys; /* upid, callsite.id */
+    struct base_pairs keys; /* upid, callsite.id */
     struct store_sum *items;
     size_t capacity;
 };
@@ -109,17 +110,17 @@ struct store_import {
     int64_t realtime_ns, monotonic_ns;
     uint32_t command, arch, kernel, cpu_model; /* in names */
     struct profile_loss loss;
-    struct store_keys provider_keys;
+    struct base_pairs provider_keys;
     struct import_provider *providers;
     size_t provider_capacity;
 
     /* entities.c */
-    struct store_texts names;
-    struct store_texts strings; /* number n has string.id first_string + n - 1 */
+    struct base_texts names;
+    struct base_texts strings; /* number n has string.id first_string + n - 1 */
     int64_t first_upid, first_utid, first_string;
     struct import_process *processes;
     size_t process_count, process_capacity;
-    struct store_keys process_koids; /* number: index in koid_processes + 1 */
+    struct base_pairs process_koids; /* number: index in koid_processes + 1 */
     uint32_t *koid_processes;
     size_t koid_capacity;
     struct import_thread *threads;
@@ -132,7 +133,7 @@ struct store_import {
     struct import_samples *samples;
     bool samples_ordered; /* rows are in the order of their times */
     int64_t first_sample_id;
-    struct store_sorter *heap;
+    struct base_sorter *heap;
     uint64_t heap_interval_bytes; /* the largest that allocations were sampled by */
     int64_t first_slice_id;
 };
@@ -145,6 +146,11 @@ static inline enum profile_status store_import_sink_status(bool ok)
 
 /* Keep why a part failed; the first failure holds.  Returns false.  */
 bool store_import_fail(struct store_import *import, enum store_status status, const char *message);
+/* Keep a failure of base/sorter.h, 0 for none.  Returns whether there was none.  */
+bool store_import_sorted(struct store_import *import, int failure);
+enum store_status store_import_sorter_open(struct store_import *import, size_t row_size,
+                                           size_t bytes, struct base_sorter **out,
+                                           struct store_error *error);
 
 /* import.c, for imports of profiles as well: a transaction and a writer, without ingest.  */
 enum store_status store_import_begin(struct store *store,

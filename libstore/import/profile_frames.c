@@ -22,7 +22,7 @@ static bool set_id(struct profiles *profiles, struct profile_numbers *numbers, u
 
     if (number <= numbers->count)
         return true;
-    if (!store_grow(&items, &numbers->capacity, numbers->count, sizeof *numbers->items))
+    if (!(items = base_grow(items, &numbers->capacity, numbers->count + 1, sizeof *numbers->items)))
         return out_of_memory(profiles);
     numbers->items = items;
     numbers->items[numbers->count++] = id;
@@ -33,7 +33,7 @@ static bool set_id(struct profiles *profiles, struct profile_numbers *numbers, u
 
 uint32_t store_profiles_word(struct profiles *profiles, const char *bytes, size_t length)
 {
-    uint32_t word = store_texts_add(&profiles->words, bytes, length, NULL);
+    uint32_t word = base_texts_add(&profiles->words, bytes, length, NULL);
 
     if (!word) {
         (void)out_of_memory(profiles);
@@ -63,7 +63,7 @@ int64_t store_profiles_string(struct profiles *profiles, uint32_t word)
 
     if (*id)
         return *id;
-    bytes = store_texts_get(&profiles->words, word, &length);
+    bytes = base_texts_get(&profiles->words, word, &length);
     cells = store_writer_row(writer, STORE_STRING, id);
     if (!cells || !store_writer_text(writer, STORE_STRING, &cells[1], bytes, length) ||
         (!store_profiles_is_text(bytes, length) && !write_bytes(profiles, *id, bytes, length)))
@@ -85,7 +85,7 @@ static bool write_module(struct profiles *profiles, const struct module_key *key
     struct store_cell *cells = store_writer_row(writer, STORE_MODULE, id);
     char hex[2 * BUILD_ID_BYTES];
     size_t length;
-    const char *name = store_texts_get(&profiles->words, key->name, &length);
+    const char *name = base_texts_get(&profiles->words, key->name, &length);
 
     if (!cells || !store_writer_text(writer, STORE_MODULE, &cells[1], name, length))
         return false;
@@ -120,7 +120,7 @@ uint32_t store_profiles_module(struct profiles *profiles, const char *name, size
     key.build_id_length = parse_build_id(build_id, build_id_length, key.build_id);
     if (key.build_id_length < BUILD_ID_BYTES) /* half of an odd text may stand there */
         memset(key.build_id + key.build_id_length, 0, BUILD_ID_BYTES - key.build_id_length);
-    number = store_texts_add(&profiles->module_keys, (const char *)&key, sizeof key, &is_new);
+    number = base_texts_add(&profiles->module_keys, (const char *)&key, sizeof key, &is_new);
     if (!number) {
         (void)out_of_memory(profiles);
         return 0;
@@ -204,7 +204,7 @@ static uint32_t number_frame(struct profiles *profiles, const struct store_profi
         memcpy(key, &head, sizeof head);
         for (size_t i = 0; i < frame->line_count; i++)
             put_line(key + sizeof head + i * line_size, &frame->lines[i]);
-        number = store_texts_add(&profiles->frame_keys, key, sizeof head + lines, is_new);
+        number = base_texts_add(&profiles->frame_keys, key, sizeof head + lines, is_new);
     }
     if (!number)
         (void)out_of_memory(profiles);
@@ -229,10 +229,11 @@ uint32_t store_profiles_frame(struct profiles *profiles, const struct store_prof
 static uint32_t number_callsite(struct profiles *profiles, uint32_t parent, uint32_t frame,
                                 bool *is_new)
 {
-    uint32_t number = store_keys_add(&profiles->callsite_keys, parent, frame, is_new);
+    uint32_t number = base_pairs_add(&profiles->callsite_keys, parent, frame, is_new);
     void *items = profiles->depths;
 
-    if (!number || !store_grow(&items, &profiles->depth_capacity, number, sizeof(uint32_t))) {
+    if (!number ||
+        !(items = base_grow(items, &profiles->depth_capacity, number, sizeof(uint32_t)))) {
         (void)out_of_memory(profiles);
         return 0;
     }
@@ -292,7 +293,7 @@ static bool add_loaded(struct load *load, struct loaded *loaded, int64_t id, uin
 
     if (id != (int64_t)loaded->count + 1)
         return corrupt(load);
-    if (!store_grow(&items, &loaded->capacity, loaded->count, sizeof *loaded->items))
+    if (!(items = base_grow(items, &loaded->capacity, loaded->count + 1, sizeof *loaded->items)))
         return out_of_memory(load->profiles);
     loaded->items = items;
     loaded->items[loaded->count++] = number;
@@ -350,7 +351,7 @@ static bool load_module(struct load *load, sqlite3_stmt *row)
     key.build_id_length = parse_build_id(build_id, id_length, key.build_id);
     if (key.build_id_length < BUILD_ID_BYTES)
         memset(key.build_id + key.build_id_length, 0, BUILD_ID_BYTES - key.build_id_length);
-    number = store_texts_add(&profiles->module_keys, (const char *)&key, sizeof key, NULL);
+    number = base_texts_add(&profiles->module_keys, (const char *)&key, sizeof key, NULL);
     if (!number)
         return out_of_memory(profiles);
     return set_id(profiles, &profiles->modules, number, sqlite3_column_int64(row, 0)) &&
@@ -396,7 +397,8 @@ static bool load_frame(struct load *load, sqlite3_stmt *row)
         return false;
     if (sqlite3_column_type(row, 4) == SQLITE_NULL)
         return true;
-    if (!store_grow(&lines, &load->line_capacity, load->frame.line_count, sizeof *load->lines))
+    if (!(lines = base_grow(lines, &load->line_capacity, load->frame.line_count + 1,
+                            sizeof *load->lines)))
         return out_of_memory(load->profiles);
     load->lines = lines;
     line = &load->lines[load->frame.line_count++];
@@ -471,10 +473,10 @@ bool store_profiles_load(struct profiles *profiles)
 
 void store_profiles_frames_release(struct profiles *profiles)
 {
-    store_texts_release(&profiles->words);
-    store_texts_release(&profiles->module_keys);
-    store_texts_release(&profiles->frame_keys);
-    store_keys_release(&profiles->callsite_keys);
+    base_texts_release(&profiles->words);
+    base_texts_release(&profiles->module_keys);
+    base_texts_release(&profiles->frame_keys);
+    base_pairs_release(&profiles->callsite_keys);
     free(profiles->strings.items);
     free(profiles->modules.items);
     free(profiles->frames.items);

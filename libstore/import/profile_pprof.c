@@ -61,7 +61,11 @@ static enum profile_status told(bool ok)
 static bool reserve(struct reading *reading, void **items, size_t *capacity, size_t count,
                     size_t size)
 {
-    return store_reserve(items, capacity, count, size) || out_of_memory(reading);
+    void *bigger = base_grow(*items, capacity, count, size);
+
+    if (bigger)
+        *items = bigger;
+    return bigger || out_of_memory(reading);
 }
 
 /* ---- Texts ---- */

@@ -13,7 +13,7 @@ static bool out_of_memory(struct profiles *profiles)
 static const char *word_text(const struct profiles *profiles, uint32_t word, size_t *length)
 {
     *length = 0;
-    return word ? store_texts_get(&profiles->words, word, length) : "";
+    return word ? base_texts_get(&profiles->words, word, length) : "";
 }
 
 static bool word_is(const struct profiles *profiles, uint32_t word, const char *text)
@@ -52,7 +52,8 @@ static bool set_type_id(struct profiles *profiles, uint32_t number, int64_t id)
 {
     void *items = profiles->type_ids.items;
 
-    if (!number || !store_grow(&items, &profiles->type_ids.capacity, number, sizeof(int64_t)))
+    if (!number ||
+        !(items = base_grow(items, &profiles->type_ids.capacity, number, sizeof(int64_t))))
         return out_of_memory(profiles);
     profiles->type_ids.items = items;
     profiles->type_ids.items[number - 1] = id;
@@ -77,7 +78,7 @@ static bool load_types(struct profiles *profiles)
 
             ok = first && second
                      ? set_type_id(profiles,
-                                   store_keys_add(&profiles->type_keys, first, second, NULL),
+                                   base_pairs_add(&profiles->type_keys, first, second, NULL),
                                    sqlite3_column_int64(row, 0))
                      : out_of_memory(profiles);
         }
@@ -104,8 +105,8 @@ bool store_profiles_type(struct profiles *profiles, uint32_t type, uint32_t unit
 {
     void *items = profiles->types;
 
-    if (!store_grow(&items, &profiles->type_capacity, profiles->type_count,
-                    sizeof *profiles->types))
+    if (!(items = base_grow(items, &profiles->type_capacity, profiles->type_count + 1,
+                            sizeof *profiles->types)))
         return out_of_memory(profiles);
     profiles->types = items;
     profiles->types[profiles->type_count++] = (struct store_profile_type){
@@ -126,7 +127,7 @@ static int64_t sample_type_id(struct profiles *profiles, const struct store_prof
 
     if (!words[0] || !words[1])
         return 0;
-    number = store_keys_add(&profiles->type_keys, words[0], words[1], &is_new);
+    number = base_pairs_add(&profiles->type_keys, words[0], words[1], &is_new);
     if (number && !is_new)
         return profiles->type_ids.items[number - 1];
     if (!number) {
@@ -214,7 +215,7 @@ int64_t store_profiles_process(struct profiles *profiles, uint64_t koid, uint32_
     const char *text;
     size_t length;
     bool is_new;
-    uint32_t number = store_keys_add(&profiles->process_keys, koid, name, &is_new);
+    uint32_t number = base_pairs_add(&profiles->process_keys, koid, name, &is_new);
 
     if (!number) {
         (void)out_of_memory(profiles);
@@ -241,8 +242,8 @@ int64_t store_profiles_thread(struct profiles *profiles, int64_t upid, uint64_t 
     size_t length;
     bool is_new;
     /* A thread of a process and name first, then with its koid: keys are pairs.  */
-    uint32_t place = store_keys_add(&profiles->place_keys, (uint64_t)upid, name, NULL);
-    uint32_t number = place ? store_keys_add(&profiles->thread_keys, place, koid, &is_new) : 0;
+    uint32_t place = base_pairs_add(&profiles->place_keys, (uint64_t)upid, name, NULL);
+    uint32_t number = place ? base_pairs_add(&profiles->thread_keys, place, koid, &is_new) : 0;
 
     if (!number) {
         (void)out_of_memory(profiles);
@@ -420,11 +421,12 @@ bool store_profiles_labels(struct profiles *profiles, const struct store_profile
                            size_t count, struct profile_owner_ids *out)
 {
     bool is_new;
-    uint32_t number = store_texts_add(&profiles->label_sets, (const char *)labels,
-                                      count * sizeof *labels, &is_new);
+    uint32_t number = base_texts_add(&profiles->label_sets, (const char *)labels,
+                                     count * sizeof *labels, &is_new);
     void *items = profiles->owners;
 
-    if (!number || !store_grow(&items, &profiles->owner_capacity, number, sizeof *profiles->owners))
+    if (!number ||
+        !(items = base_grow(items, &profiles->owner_capacity, number, sizeof *profiles->owners)))
         return out_of_memory(profiles);
     profiles->owners = items;
     if (is_new && !write_labels(profiles, labels, count, &profiles->owners[number - 1]))
@@ -564,7 +566,7 @@ bool store_profiles_sample(struct profiles *profiles, const struct store_profile
 static bool write_sum(struct profiles *profiles, const struct store_profile_type *type,
                       uint32_t index)
 {
-    const struct store_key *key = &type->sums.keys.items[index];
+    const struct base_pair *key = &type->sums.keys.items[index];
     const struct store_sum *sum = &type->sums.items[index];
     struct store_cell *cells = store_writer_row(profiles->import->writer, STORE_CALLSITE_SUM, NULL);
 
@@ -586,14 +588,14 @@ static bool write_sum(struct profiles *profiles, const struct store_profile_type
 }
 
 struct place {
-    struct store_key key;
+    struct base_pair key;
     uint32_t index;
 };
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct store_key *x = &((const struct place *)a)->key;
-    const struct store_key *y = &((const struct place *)b)->key;
+    const struct base_pair *x = &((const struct place *)a)->key;
+    const struct base_pair *y = &((const struct place *)b)->key;
 
     if (x->a != y->a)
         return x->a < y->a ? -1 : 1;
@@ -634,9 +636,9 @@ void store_profiles_samples_release(struct profiles *profiles)
     free(profiles->types);
     free(profiles->owners);
     free(profiles->type_ids.items);
-    store_keys_release(&profiles->type_keys);
-    store_texts_release(&profiles->label_sets);
-    store_keys_release(&profiles->process_keys);
-    store_keys_release(&profiles->place_keys);
-    store_keys_release(&profiles->thread_keys);
+    base_pairs_release(&profiles->type_keys);
+    base_texts_release(&profiles->label_sets);
+    base_pairs_release(&profiles->process_keys);
+    base_pairs_release(&profiles->place_keys);
+    base_pairs_release(&profiles->thread_keys);
 }

@@ -47,11 +47,11 @@ struct profiles {
     struct store_profile_result *result;
 
     /* profile_frames.c */
-    struct store_texts words;
+    struct base_texts words;
     struct profile_numbers strings; /* string.id of words */
-    struct store_texts module_keys, frame_keys;
+    struct base_texts module_keys, frame_keys;
     struct profile_numbers modules, frames, callsites;
-    struct store_keys callsite_keys; /* parent and frame, numbers */
+    struct base_pairs callsite_keys; /* parent and frame, numbers */
     uint32_t *depths;                /* of call sites */
     size_t depth_capacity;
 
@@ -59,12 +59,12 @@ struct profiles {
     struct store_profile_type *types;
     size_t type_count, type_capacity;
     bool types_written;
-    struct store_keys type_keys; /* of sample_type: words */
+    struct base_pairs type_keys; /* of sample_type: words */
     struct profile_numbers type_ids;
-    struct store_texts label_sets;    /* struct store_profile_label, as bytes */
+    struct base_texts label_sets;     /* struct store_profile_label, as bytes */
     struct profile_owner_ids *owners; /* of label sets */
     size_t owner_capacity;
-    struct store_keys process_keys, place_keys, thread_keys;
+    struct base_pairs process_keys, place_keys, thread_keys;
     int64_t last_arg_set;
     int64_t period_ns;
 };

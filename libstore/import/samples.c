@@ -29,7 +29,7 @@ struct window_row {
 };
 
 struct import_samples {
-    struct store_sorter *sorter;
+    struct base_sorter *sorter;
     struct window_row *window;
     size_t count; /* rows in it */
     bool ordered; /* they are, as they are */
@@ -141,7 +141,7 @@ static bool write_window(struct store_import *import, size_t count)
 
 static bool to_sorter(struct store_import *import, const struct sample_row *row)
 {
-    return store_sorter_add(import->samples->sorter, row, &import->error) == STORE_OK;
+    return store_import_sorted(import, base_sorter_add(import->samples->sorter, row));
 }
 
 /* Nothing is written any more before the end.  */
@@ -223,15 +223,15 @@ enum store_status store_import_samples_open(struct store_import *import, struct 
     samples->in_order = true;
     sink->sample = take_sample;
     sink->sample_sum = take_sum;
-    return store_sorter_open(sizeof(struct sample_row), SORT_BYTES, import->store->temporary_dir,
-                             &samples->sorter, error);
+    return store_import_sorter_open(import, sizeof(struct sample_row), SORT_BYTES, &samples->sorter,
+                                    error);
 }
 
 void store_import_samples_release(struct store_import *import)
 {
     if (!import->samples)
         return;
-    store_sorter_close(import->samples->sorter);
+    base_sorter_close(import->samples->sorter);
     store_sums_release(&import->samples->sums);
     free(import->samples->window);
     free(import->samples);
@@ -241,15 +241,16 @@ void store_import_samples_release(struct store_import *import)
 
 static bool write_waiting(struct store_import *import, const profile_id *final)
 {
-    struct store_sorter *sorter = import->samples->sorter;
-    struct store_error error = { .status = STORE_OK };
-    const struct sample_row *row;
-    bool ok = true;
+    struct base_sorter *sorter = import->samples->sorter;
+    bool ok = store_import_sorted(import, base_sorter_finish(sorter));
+    const void *next;
 
-    if (store_sorter_start(sorter, &error) == STORE_OK)
-        while (ok && (row = store_sorter_next(sorter, &error)) != NULL)
-            ok = write_row(import, row, store_import_callsite(import, final[row->callsite]));
-    return error.status == STORE_OK ? ok : store_import_fail(import, error.status, error.message);
+    while (ok && (ok = store_import_sorted(import, base_sorter_next(sorter, &next))) && next) {
+        const struct sample_row *row = next;
+
+        ok = write_row(import, row, store_import_callsite(import, final[row->callsite]));
+    }
+    return ok;
 }
 
 bool store_import_write_samples(struct store_import *import, const profile_id *final)

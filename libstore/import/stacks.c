@@ -16,7 +16,7 @@ static bool set_id(struct import_ids *ids, profile_id stack, int64_t id)
 
     if (stack <= ids->count)
         return true;
-    if (!store_grow(&items, &ids->capacity, ids->count, sizeof *ids->items))
+    if (!(items = base_grow(items, &ids->capacity, ids->count + 1, sizeof *ids->items)))
         return false;
     ids->items = items;
     ids->items[ids->count++] = id;
@@ -56,7 +56,7 @@ static enum store_status add_loaded(struct load *load, struct loaded *loaded, in
     if (id != (int64_t)loaded->count + 1)
         return store_fail(load->error, STORE_CORRUPT,
                           "the store is corrupt: %s %lld is out of place", what, (long long)id);
-    if (!store_grow(&items, &loaded->capacity, loaded->count, sizeof *loaded->items))
+    if (!(items = base_grow(items, &loaded->capacity, loaded->count + 1, sizeof *loaded->items)))
         return store_no_memory(load->error);
     loaded->items = items;
     loaded->items[loaded->count++] = stack;

@@ -6,10 +6,10 @@
 struct store_sum *store_sums_at(struct store_sums *sums, int64_t upid, int64_t callsite)
 {
     bool is_new;
-    uint32_t number = store_keys_add(&sums->keys, (uint64_t)upid, (uint64_t)callsite, &is_new);
+    uint32_t number = base_pairs_add(&sums->keys, (uint64_t)upid, (uint64_t)callsite, &is_new);
     void *items = sums->items;
 
-    if (number == 0 || !store_grow(&items, &sums->capacity, number, sizeof *sums->items))
+    if (number == 0 || !(items = base_grow(items, &sums->capacity, number, sizeof *sums->items)))
         return NULL;
     sums->items = items;
     if (is_new)
@@ -19,13 +19,13 @@ struct store_sum *store_sums_at(struct store_sums *sums, int64_t upid, int64_t c
 
 void store_sums_release(struct store_sums *sums)
 {
-    store_keys_release(&sums->keys);
+    base_pairs_release(&sums->keys);
     free(sums->items);
 }
 
 /* Rows in the order of the table's key: each goes behind the last.  */
 struct sum_row {
-    struct store_key key;
+    struct base_pair key;
     const struct store_sum *sum;
 };
 

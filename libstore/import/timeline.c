@@ -17,7 +17,7 @@ int64_t store_timeline_name(struct store_import *import, profile_id category, pr
 {
     struct store_timeline *timeline = import->timeline;
     bool is_new;
-    uint32_t number = store_keys_add(&timeline->names, category, name, &is_new);
+    uint32_t number = base_pairs_add(&timeline->names, category, name, &is_new);
     struct store_cell *cells;
 
     if (number == 0) {
@@ -224,7 +224,7 @@ void store_timeline_release(struct store_import *import)
 {
     if (!import->timeline)
         return;
-    store_keys_release(&import->timeline->names);
+    base_pairs_release(&import->timeline->names);
     free(import->timeline->keys);
     free(import->timeline);
 }

@@ -15,7 +15,7 @@
 struct store_timeline {
     int64_t first_track, first_name;
     int64_t last_args;       /* arg_set_id of the captures before: sets of ingest are added */
-    struct store_keys names; /* (category, name) -> event_name.id - first_name + 1 */
+    struct base_pairs names; /* (category, name) -> event_name.id - first_name + 1 */
     int64_t *keys;           /* string.id of argument names, by profile_id; 0: none yet */
     size_t key_count, key_capacity;
 };

@@ -13,8 +13,8 @@ static int64_t key_of(struct store_import *import, profile_id name)
     size_t length;
 
     while (timeline->key_count <= name) {
-        if (!store_grow(&items, &timeline->key_capacity, timeline->key_count + 1,
-                        sizeof *timeline->keys)) {
+        if (!(items = base_grow(items, &timeline->key_capacity, timeline->key_count + 1,
+                                sizeof *timeline->keys))) {
             (void)store_import_fail(import, STORE_NO_MEMORY, "out of memory");
             return 0;
         }

@@ -1,17 +1,18 @@
 /* The external sorter gives what sorting in memory gives.  */
 #include <check.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "libprofile/ingest/sort.h"
+#include "base/sorter.h"
 
 #define KEYS ((size_t)20000)
 
 /* As large as the events of the timeline; what sorts them is made for that size.  */
 struct item {
-    struct sort_key key;
+    struct base_sort_key key;
     uint64_t state[3];
 };
 
@@ -21,8 +22,8 @@ static int compare(const void *a, const void *b)
 {
     const struct item *left = a, *right = b;
 
-    if (left->key.ts_ns != right->key.ts_ns)
-        return left->key.ts_ns < right->key.ts_ns ? -1 : 1;
+    if (left->key.key != right->key.key)
+        return left->key.key < right->key.key ? -1 : 1;
     return (left->key.ordinal > right->key.ordinal) - (left->key.ordinal < right->key.ordinal);
 }
 
@@ -34,8 +35,7 @@ static void make_keys(bool sorted)
     for (size_t i = 0; i < KEYS; i++) {
         state = state * 6364136223846793005UL + 1442695040888963407UL;
         keys[i] = (struct item){
-            .key = { .ts_ns = sorted ? (int64_t)i / 3 : (int64_t)(state >> 52) - 2048,
-                     .ordinal = i },
+            .key = { .key = sorted ? (int64_t)i / 3 : (int64_t)(state >> 52) - 2048, .ordinal = i },
             .state = { state, ~state, i },
         };
     }
@@ -59,27 +59,70 @@ static const struct {
     { 4096, 0, false },
 };
 
+static struct base_sorter *open_sorter(const char *directory, size_t bytes, bool by_ordinal)
+{
+    struct base_sorter_options options = {
+        .item_size = sizeof *keys, .bytes = bytes, .directory = directory, .by_ordinal = by_ordinal
+    };
+    struct base_sorter *sorter = NULL;
+
+    ck_assert_int_eq(base_sorter_open(&options, &sorter), 0);
+    return sorter;
+}
+
 START_TEST(gives_the_order_of_sorting_in_memory)
 {
-    struct sorter *sorter;
+    struct base_sorter *sorter;
     const void *key;
     int failures = 0;
 
     make_keys(sizes[_i].sorted);
     qsort(memcpy(expected, keys, sizeof keys), sizes[_i].count, sizeof *expected, compare);
-    ck_assert_int_eq(sorter_open("/tmp", sizes[_i].bytes, sizeof *keys, &sorter, NULL), PROFILE_OK);
+    sorter = open_sorter("/tmp", sizes[_i].bytes, true);
     for (size_t i = 0; i < sizes[_i].count; i++)
-        failures += sorter_add(sorter, &keys[i], NULL) != PROFILE_OK;
-    ck_assert_int_eq(sorter_finish(sorter, NULL), PROFILE_OK);
+        failures += base_sorter_add(sorter, &keys[i]) != 0;
+    ck_assert_uint_eq(base_sorter_count(sorter), sizes[_i].count);
+    ck_assert_int_eq(base_sorter_finish(sorter), 0);
     for (size_t i = 0; i < sizes[_i].count; i++)
-        failures += sorter_next(sorter, &key, NULL) != PROFILE_OK || !key ||
+        failures += base_sorter_next(sorter, &key) != 0 || !key ||
                     memcmp(key, &expected[i], sizeof *expected) != 0;
     ck_assert_int_eq(failures, 0);
     for (int i = 0; i < 2; i++) { /* the end stays the end */
-        ck_assert_int_eq(sorter_next(sorter, &key, NULL), PROFILE_OK);
+        ck_assert_int_eq(base_sorter_next(sorter, &key), 0);
         ck_assert_ptr_null(key);
     }
-    sorter_close(sorter);
+    base_sorter_close(sorter);
+}
+END_TEST
+
+/* Without ordinals: what was added first comes first.  Ordinals run backwards, so that comparing
+ * them would show.  */
+START_TEST(keeps_the_order_of_equal_keys)
+{
+    struct base_sorter *sorter = open_sorter("/tmp", sizes[_i].bytes, false);
+    int64_t last_key = INT64_MIN;
+    uint64_t last = 0;
+    const void *next = NULL;
+    int failures = 0;
+
+    make_keys(sizes[_i].sorted);
+    for (size_t i = 0; i < sizes[_i].count; i++) {
+        keys[i].key.ordinal = KEYS - i;
+        keys[i].state[2] = i;
+        failures += base_sorter_add(sorter, &keys[i]) != 0;
+    }
+    ck_assert_int_eq(base_sorter_finish(sorter), 0);
+    for (size_t i = 0; i < sizes[_i].count; i++) {
+        failures += base_sorter_next(sorter, &next) != 0 || !next;
+        const struct item *item = next;
+        failures += item->key.key < last_key ||
+                    (i > 0 && item->key.key == last_key && item->state[2] <= last);
+        failures += memcmp(item, &keys[item->state[2]], sizeof *item) != 0;
+        last_key = item->key.key;
+        last = item->state[2];
+    }
+    ck_assert_int_eq(failures, 0);
+    base_sorter_close(sorter);
 }
 END_TEST
 
@@ -98,42 +141,40 @@ static size_t files_in(const char *directory)
 START_TEST(leaves_no_file_behind)
 {
     char directory[] = "/tmp/test-sort-XXXXXX";
-    struct sorter *sorter;
+    struct base_sorter *sorter;
 
     make_keys(false);
     ck_assert_ptr_nonnull(mkdtemp(directory));
-    ck_assert_int_eq(sorter_open(directory, 64, sizeof *keys, &sorter, NULL), PROFILE_OK);
+    sorter = open_sorter(directory, 64, true);
     for (size_t i = 0; i < 100; i++)
-        ck_assert_int_eq(sorter_add(sorter, &keys[i], NULL), PROFILE_OK);
+        ck_assert_int_eq(base_sorter_add(sorter, &keys[i]), 0);
     ck_assert_uint_eq(files_in(directory), 0); /* not even while it is in use */
-    sorter_close(sorter);
+    base_sorter_close(sorter);
     ck_assert_int_eq(rmdir(directory), 0);
 }
 END_TEST
 
 START_TEST(says_where_it_could_not_write)
 {
-    struct sorter *sorter;
-    struct profile_error error;
+    struct base_sorter *sorter = open_sorter("/nowhere at all", 32, true);
 
     make_keys(false);
-    ck_assert_int_eq(sorter_open("/nowhere at all", 32, sizeof *keys, &sorter, NULL), PROFILE_OK);
-    ck_assert_int_eq(sorter_add(sorter, &keys[0], &error), PROFILE_OK);
-    ck_assert_int_eq(sorter_add(sorter, &keys[1], &error), PROFILE_IO);
-    ck_assert_str_eq(error.message, "/nowhere at all: No such file or directory");
-    ck_assert_int_ne(error.system_errno, 0);
-    sorter_close(sorter);
+    ck_assert_int_eq(base_sorter_add(sorter, &keys[0]), 0);
+    ck_assert_int_eq(base_sorter_add(sorter, &keys[1]), ENOENT);
+    base_sorter_close(sorter);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("profile_sort");
+    Suite *suite = suite_create("base_sorter");
     TCase *tcase = tcase_create("sort");
     SRunner *runner = srunner_create(suite);
     int failed;
 
     tcase_add_loop_test(tcase, gives_the_order_of_sorting_in_memory, 0,
+                        (int)(sizeof sizes / sizeof *sizes));
+    tcase_add_loop_test(tcase, keeps_the_order_of_equal_keys, 0,
                         (int)(sizeof sizes / sizeof *sizes));
     tcase_add_test(tcase, leaves_no_file_behind);
     tcase_add_test(tcase, says_where_it_could_not_write);

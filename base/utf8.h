@@ -2,15 +2,15 @@
  *
  * Between the parts of the toolchain only.  It is a header without libc, since libfxt/fidl has to
  * be freestanding.  */
-#ifndef FXT_UTF8_H
-#define FXT_UTF8_H
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* How many of the length bytes at text, at least 1, are its first character; 0 when the first of
  * them begins none.  */
-static inline size_t fxt_utf8_character(const void *text, size_t length)
+static inline size_t base_utf8_character(const void *text, size_t length)
 {
     const uint8_t *bytes = text;
     uint8_t lead = bytes[0];
@@ -41,4 +41,4 @@ static inline size_t fxt_utf8_character(const void *text, size_t length)
     return size;
 }
 
-#endif /* FXT_UTF8_H */
+#endif /* BASE_UTF8_H */

@@ -1,0 +1,19 @@
+#include "base/grow.h"
+#include <stdlib.h>
+
+void *base_grow(void *items, size_t *capacity, size_t count, size_t size)
+{
+    size_t wanted = *capacity + *capacity / 2;
+    void *bigger;
+
+    if (count <= *capacity && items)
+        return items;
+    if (wanted < count)
+        wanted = count;
+    if (wanted < 16)
+        wanted = 16;
+    bigger = reallocarray(items, wanted, size);
+    if (bigger)
+        *capacity = wanted;
+    return bigger;
+}
