@@ -60,7 +60,7 @@ sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
 sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
 sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/flame/*.c cmd/fxtq/format/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c
-sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c)
+sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c) sampler-capture/heap/shim/program.c
 
 libs_fxt := -lz -lzstd
 libs_symbolize := -liberty -lz -lzstd -lpthread
@@ -226,7 +226,7 @@ $(O)/shim/%.o: %.c | $(O)/.deps-build
 $(SHIM_FILE): $(SHIM_OBJECTS)
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,defs -Wl,-soname,libfxtheap.so $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) -shared -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,defs -Wl,-soname,libfxtheap.so -Wl,--wrap=_dl_find_object $(LDFLAGS) -o $@ $^
 
 # The SQL functions as an extension of SQLite: the same sources, which call SQLite through its table.
 extension_objects := $(patsubst %.c,$(O)/extension/%.o,$(wildcard libstore/functions/*.c libstore/extension/*.c))

@@ -128,6 +128,35 @@ static bool work(struct run *run)
     }
 }
 
+/* Programs that captured ones started, and in which the library was not, or did nothing.  */
+static void summarize_started(const struct server *server)
+{
+    static const char *const kinds[PROGRAM_KINDS] = {
+        [PROGRAM_STATIC] = "statically linked",
+        [PROGRAM_LOADER] = "of another C library",
+        [PROGRAM_MACHINE] = "of another architecture",
+        [PROGRAM_PRIVILEGED] = "with rights that they get when they start",
+        [PROGRAM_SANITIZED] = "with AddressSanitizer",
+        [PROGRAM_BARE] = "with an environment that does not name the capture's library",
+        [PROGRAM_APART] = "where the capture's library cannot be read",
+    };
+    char list[512] = "";
+    uint64_t all = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < PROGRAM_KINDS; i++) {
+        uint64_t count = server->started[i] + (i == PROGRAM_LOADER ? server->foreign : 0);
+
+        if (count == 0 || !kinds[i])
+            continue;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64 " %s",
+                                 all ? ", " : "", count, kinds[i]);
+        all += count;
+    }
+    if (all)
+        cli_note("programs that were started but are not captured: %s", list);
+}
+
 /* Processes that are in the trace in part, or not.  */
 static void summarize_processes(const struct run *run)
 {
@@ -137,6 +166,7 @@ static void summarize_processes(const struct run *run)
         cli_note(
             "%s, since they sent what is no message",
             cli_counted(server->lost.rejected, "connection was closed", "connections were closed"));
+    summarize_started(server);
     if (server->unseen)
         cli_note("%s linked in, which a preloaded library does not see",
                  cli_counted(server->unseen, "process has an allocator of its own",
@@ -198,11 +228,10 @@ static void summarize_next(const struct run *run)
     const struct recorder *recorder = &run->recorder;
 
     if (recorder->processes == 0)
-        cli_note("no process connected: the command, or what it starts, does not load preloaded "
-                 "libraries");
-    else if (recorder->allocations == 0 && run->server.unseen == 0)
-        cli_note("nothing was sampled: less than %s bytes or so were allocated; a smaller "
-                 "--interval samples more",
+        cli_note("no process connected: nothing was captured");
+    else if (recorder->allocations == 0)
+        cli_note("nothing was sampled: what was captured allocated less than %s bytes or so with "
+                 "malloc(3) and its like; a smaller --interval samples more",
                  cli_grouped(run->options.interval_bytes));
     else if (!run->output.is_stdout)
         cli_note("next: fxt2pprof --profile heap %s -o heap.pb.gz", run->output.name);

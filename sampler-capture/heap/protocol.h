@@ -11,6 +11,8 @@
 #ifndef HEAP_PROTOCOL_H
 #define HEAP_PROTOCOL_H
 
+#include "sampler-capture/heap/shim/program.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -20,6 +22,7 @@
 #define HEAP_ENV_UNWIND   "FXT_HEAP_UNWIND"   /* "cfi" or "fp" */
 #define HEAP_ENV_SEED     "FXT_HEAP_SEED"    /* decimal; for tests: the samples come out the same */
 #define HEAP_ENV_FILTERS  "FXT_HEAP_FILTERS" /* decimal: seccomp filters that the capture has */
+#define HEAP_ENV_PREFIX   "FXT_HEAP_"        /* of all that the capture sets */
 /* Where the library is; for a capture tool that is not beside it.  */
 #define HEAP_ENV_SHIM "FXT_HEAP_SHIM"
 
@@ -64,7 +67,11 @@ struct heap_loss_file {
     _Atomic uint32_t confined;    /* since they confined themselves by seccomp(2) */
     _Atomic uint32_t unconnected; /* since they could not connect */
     _Atomic uint32_t unseen;      /* since they have an allocator of their own linked in */
-    uint32_t unused[11];
+    _Atomic uint32_t foreign;     /* since their C library is another one */
+    _Atomic uint32_t over;        /* not 0: the capture has ended */
+    uint32_t unused[1];
+    /* How often captured processes started programs of each kind, which are not captured.  */
+    _Atomic uint32_t started[PROGRAM_KINDS];
     struct heap_losses others; /* of whoever has no slot, and all that was forgotten */
     struct heap_losses slots[HEAP_LOSS_SLOTS];
 };

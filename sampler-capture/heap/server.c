@@ -466,6 +466,8 @@ static void close_fd(int fd)
 
 void server_release(struct server *server)
 {
+    if (server->losses)
+        atomic_store(&server->losses->over, 1);
     while (server->connections)
         (void)end_connection(server, server->connections);
     if (server->folder[0]) {
@@ -480,6 +482,9 @@ void server_release(struct server *server)
         server->confined = atomic_load(&server->losses->confined);
         server->unconnected = atomic_load(&server->losses->unconnected);
         server->unseen = atomic_load(&server->losses->unseen);
+        server->foreign = atomic_load(&server->losses->foreign);
+        for (size_t i = 0; i < PROGRAM_KINDS; i++)
+            server->started[i] = atomic_load(&server->losses->started[i]);
         (void)munmap(server->losses, sizeof *server->losses);
     }
     close_fd(server->listen_fd);

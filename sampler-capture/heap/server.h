@@ -34,8 +34,10 @@ struct server {
     struct record_loss others; /* what the trace says was lost of no connection */
     /* Of all connections, closed ones too.  */
     struct record_loss lost;
-    uint32_t closed, confined, unconnected, unseen; /* as in struct heap_loss_file; at the end */
-    uint64_t waits;                                 /* times that a thread waited for us */
+    /* As in struct heap_loss_file; at the end.  */
+    uint32_t closed, confined, unconnected, unseen, foreign;
+    uint32_t started[PROGRAM_KINDS];
+    uint64_t waits; /* times that a thread waited for us */
     uint64_t packets;
 };
 

@@ -1,178 +1,94 @@
 #include "sampler-capture/heap/target.h"
 
 #include "sampler-capture/heap/protocol.h"
+#include "sampler-capture/heap/shim/program.h"
 
-#include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
-
-#define MAX_HEADERS 256
-#define MAX_SCRIPTS 5 /* as many interpreters as the kernel follows */
 
 static void say(char message[TARGET_MESSAGE_SIZE], const char *path, const char *text)
 {
     (void)snprintf(message, TARGET_MESSAGE_SIZE, "%s %s", path, text);
 }
 
-/* ---- Which file ---- */
+/* ---- The command ---- */
 
-static bool is_program(const char *path)
+static void say_kind(char message[TARGET_MESSAGE_SIZE], const char *path,
+                     const struct program *program)
 {
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
-}
-
-/* As execvp(3) looks for it.  */
-static bool find_program(const char *name, char path[PATH_MAX])
-{
-    const char *folder = getenv("PATH");
-
-    if (strchr(name, '/')) {
-        (void)snprintf(path, PATH_MAX, "%s", name);
-        return is_program(path);
-    }
-    if (!folder)
-        folder = "/bin:/usr/bin";
-    for (;;) {
-        size_t length = strcspn(folder, ":");
-
-        if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, folder, length ? "/" : "", name) <
-                PATH_MAX &&
-            is_program(path))
-            return true;
-        if (folder[length] == '\0')
-            return false;
-        folder += length + 1;
-    }
-}
-
-/* ---- What kind of file ---- */
-
-/* The loader ignores LD_PRELOAD in programs that get rights at their start.  */
-static bool gains_rights(int fd, const struct stat *status)
-{
-    return ((status->st_mode & S_ISUID) && status->st_uid != geteuid()) ||
-           ((status->st_mode & S_ISGID) && status->st_gid != getegid()) ||
-           (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
-}
-
-static bool check_loader(const char *path, const char *loader, char message[TARGET_MESSAGE_SIZE])
-{
-    const char *slash = strrchr(loader, '/');
-    const char *name = slash ? slash + 1 : loader;
-
-    if (strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld64", 4) == 0)
-        return true;
-    (void)snprintf(
-        message, TARGET_MESSAGE_SIZE,
-        "%s is linked against another C library than ours (its loader is %.100s), so its "
-        "allocations cannot be seen",
-        path, loader);
-    return false;
-}
-
-/* What this program itself is.  */
-#if defined __x86_64__
-#define OUR_MACHINE EM_X86_64
-#elif defined __aarch64__
-#define OUR_MACHINE EM_AARCH64
-#elif defined __riscv
-#define OUR_MACHINE EM_RISCV
-#else
-#define OUR_MACHINE header->e_machine
-#endif
-
-static bool check_elf(int fd, const char *path, const ElfW(Ehdr) * header,
-                      char message[TARGET_MESSAGE_SIZE])
-{
-    char loader[PATH_MAX] = "";
-
-    if (header->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
-        header->e_machine != OUR_MACHINE) {
+    switch (program->kind) {
+    case PROGRAM_STATIC:
+        say(message, path,
+            "is statically linked, so there is no loader that could put the sampler into it: link "
+            "it dynamically");
+        break;
+    case PROGRAM_LOADER:
+        (void)snprintf(message, TARGET_MESSAGE_SIZE,
+                       "%s is linked against another C library than this tool (its loader is %s), "
+                       "so the sampler cannot be put into it",
+                       path, program->detail);
+        break;
+    case PROGRAM_MACHINE:
         say(message, path,
             "is of another architecture than this tool, so its allocations cannot be seen");
-        return false;
+        break;
+    case PROGRAM_PRIVILEGED:
+        say(message, path,
+            "gets rights of another user (set-user-ID, set-group-ID or capabilities), and such "
+            "programs are not preloaded into: run the capture as that user");
+        break;
+    case PROGRAM_SANITIZED:
+        (void)snprintf(
+            message, TARGET_MESSAGE_SIZE,
+            "%s does not start with another library before its sanitizer's, %s: build it "
+            "without the sanitizer",
+            path, program->detail);
+        break;
+    default:
+        break;
     }
-    if (header->e_phentsize != sizeof(ElfW(Phdr)))
-        return true;
-    for (size_t i = 0; i < header->e_phnum && i < MAX_HEADERS; i++) {
-        ElfW(Phdr) segment;
-
-        if (pread(fd, &segment, sizeof segment, (off_t)(header->e_phoff + i * sizeof segment)) !=
-            (ssize_t)sizeof segment)
-            return true;
-        if (segment.p_type != PT_INTERP || segment.p_filesz >= sizeof loader)
-            continue;
-        if (pread(fd, loader, segment.p_filesz, (off_t)segment.p_offset) !=
-            (ssize_t)segment.p_filesz)
-            return true;
-        return check_loader(path, loader, message);
-    }
-    say(message, path,
-        "is statically linked, so there is no loader that could put the sampler into it: link it "
-        "dynamically");
-    return false;
 }
 
-static bool check_file(char path[PATH_MAX], char interpreter[PATH_MAX],
-                       char message[TARGET_MESSAGE_SIZE])
+/* A sanitizer's library that the user preloads.  */
+static bool check_preloaded(char message[TARGET_MESSAGE_SIZE])
 {
-    union {
-        ElfW(Ehdr) header;
-        char text[PATH_MAX];
-    } start = { .text = "" };
-    struct stat status;
-    bool fine = true;
-    ssize_t size;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *item = getenv("LD_PRELOAD");
 
-    if (fd < 0)
-        return true;
-    size = read(fd, &start, sizeof start - 1);
-    if (size >= (ssize_t)sizeof start.header &&
-        memcmp(start.header.e_ident, ELFMAG, SELFMAG) == 0) {
-        if (fstat(fd, &status) == 0 && gains_rights(fd, &status)) {
-            say(message, path,
-                "gets rights of another user (set-user-ID, set-group-ID or capabilities), and such "
-                "programs are not preloaded into: run the capture as that user");
-            fine = false;
-        } else {
-            fine = check_elf(fd, path, &start.header, message);
+    while (item && *item) {
+        size_t length = strcspn(item, ": ");
+
+        if (program_wants_to_be_first(item, length)) {
+            (void)snprintf(message, TARGET_MESSAGE_SIZE,
+                           "%.*s in LD_PRELOAD wants to be the first library, and so does the "
+                           "sampler: capture without it",
+                           (int)length, item);
+            return false;
         }
-    } else if (size > 2 && start.text[0] == '#' && start.text[1] == '!') {
-        char *name = start.text + 2 + strspn(start.text + 2, " \t");
-
-        name[strcspn(name, " \t\n")] = '\0';
-        (void)snprintf(interpreter, PATH_MAX, "%s", name);
+        item += length + (item[length] != '\0');
     }
-    (void)close(fd);
-    return fine;
+    return true;
 }
 
 bool target_check(const char *name, char message[TARGET_MESSAGE_SIZE])
 {
-    char path[PATH_MAX], interpreter[PATH_MAX];
+    struct program_loader own;
+    struct program program;
+    char path[PATH_MAX];
 
-    if (!find_program(name, path))
+    if (!check_preloaded(message))
+        return false;
+    if (!program_find(name, path, sizeof path))
         return true;
-    for (int i = 0; i < MAX_SCRIPTS; i++) {
-        interpreter[0] = '\0';
-        if (!check_file(path, interpreter, message))
-            return false;
-        if (!interpreter[0])
-            break;
-        memcpy(path, interpreter, sizeof path);
-    }
-    return true;
+    program_own_loader(&own);
+    program_read_at(&program, AT_FDCWD, path, &own);
+    if (program.kind == PROGRAM_FINE)
+        return true;
+    say_kind(message, program.interpreter[0] ? program.interpreter : path, &program);
+    return false;
 }
 
 /* ---- The library ---- */

@@ -28,6 +28,18 @@ const uint8_t *shim_find_build_id(const uint8_t *notes, size_t size, size_t alig
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 
+/* The linker lets all calls of _dl_find_object(), the compiler's unwinder's too, come here: C
+ * libraries that lack it could not load this one otherwise.  */
+extern int __real__dl_find_object(void *address, struct dl_find_object *object)
+    __attribute__((weak));
+__attribute__((visibility("hidden"))) int __wrap__dl_find_object(void *address,
+                                                                 struct dl_find_object *object);
+
+int __wrap__dl_find_object(void *address, struct dl_find_object *object)
+{
+    return __real__dl_find_object ? __real__dl_find_object(address, object) : -1;
+}
+
 const ElfW(Phdr) * shim_object_headers(const struct dl_find_object *object, size_t *count)
 {
     const char *start = object->dlfo_map_start;

@@ -8,7 +8,6 @@
 #include <fxt/fidl_sampler.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -369,6 +368,11 @@ void shim_restore(struct shim_live_block *block)
 struct shim_process *shim_process;
 struct shim_settings shim_settings;
 
+/* What pthread_atfork(3) calls; not there in other C libraries, where nothing begins.  */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                             void *object) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
 /* The child has the numbers of its parent; those of a process made otherwise than by fork(3) get
  * along with the parent's until the next sample.  */
 static void renew_thread(void)
@@ -391,7 +395,8 @@ void shim_begin(void)
     if (!shim_settings.seeded &&
         getrandom(&shim_settings.seed, sizeof shim_settings.seed, GRND_NONBLOCK) < 0)
         shim_settings.seed = (uint64_t)getpid() ^ (uint64_t)(uintptr_t)process;
-    (void)pthread_atfork(NULL, NULL, renew_thread);
+    if (__register_atfork)
+        (void)__register_atfork(NULL, NULL, renew_thread, __dso_handle);
     shim_process = process;
     begin_process();
 }

@@ -117,7 +117,8 @@ struct shim_process {
 };
 
 struct shim_settings {
-    bool idle; /* nobody captures this program */
+    bool idle;    /* nobody captures this program */
+    bool foreign; /* its C library is not the one that the shim was built for */
     bool frame_pointers;
     bool seeded;
     uint64_t seed;

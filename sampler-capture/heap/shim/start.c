@@ -75,12 +75,16 @@ static bool sees_malloc(void)
     return is_counted;
 }
 
+/* Others have no such function.  */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
 __attribute__((constructor)) static void start(void)
 {
     const char *folder = getenv(HEAP_ENV_FOLDER);
     const char *unwind = getenv(HEAP_ENV_UNWIND);
     struct shim_settings *settings = &shim_settings;
 
+    settings->foreign = !gnu_get_libc_version;
     if (!folder ||
         !join(settings->socket_path, sizeof settings->socket_path, folder, HEAP_SOCKET_NAME) ||
         !join(settings->names_path, sizeof settings->names_path, folder, HEAP_NAMES_NAME)) {
@@ -93,6 +97,12 @@ __attribute__((constructor)) static void start(void)
         return;
     }
     settings->losses = map_losses(folder);
+    if (settings->foreign) {
+        settings->idle = true;
+        if (settings->losses)
+            (void)atomic_fetch_add(&settings->losses->foreign, 1);
+        return;
+    }
     if (settings->losses && !sees_malloc())
         (void)atomic_fetch_add(&settings->losses->unseen, 1);
     settings->interval = number(HEAP_ENV_INTERVAL, HEAP_DEFAULT_INTERVAL);
