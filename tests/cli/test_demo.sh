@@ -34,16 +34,21 @@ grep -q 'scramble (inline).*busy\.cpp:[0-9]' table || fail "scramble is not mark
 [ "$(wc -l <table)" -ge 6 ] || fail "a short table: $(cat table)"
 
 # The command lines that it shows are those that one can type, and the file is there.
-profile=$(sed -n 's/^The profile is \(.*\)\.  Next:$/\1/p' shown)
+profile=$(sed -n 's/^The profile is \(.*\)\.  Where Go is installed:$/\1/p' shown)
 [ -s "$profile" ] || fail "the profile it names, '$profile', does not exist: $(cat shown)"
 grep -qF "go tool pprof -http=: $profile" shown || fail "no pprof command: $(cat shown)"
 HOME=$WORK PPROF_TMPDIR=$WORK go tool pprof -top "$profile" >top 2>err || fail "pprof: $(cat err)"
 [ ! -s err ] || fail "pprof complains: $(cat err)"
 grep -q decode_blocks top || fail "pprof shows no decode_blocks"
-next=$(sed -n 's/^  \(.* --format folded .*\) | flamegraph\.pl > .*$/\1/p' shown)
-[ -n "$next" ] || fail "no flame graph command: $(cat shown)"
-sh -c "$next" >folded 2>err || fail "$next: $(cat err)"
-grep -q 'decode_blocks.* [0-9]*$' folded || fail "$next: no decode_blocks"
+# Next comes what this build made, and nothing that has to be installed.
+sed -n '/^Next:$/,/^The profile is /s/^  //p' shown >next
+[ "$(wc -l <next)" = 2 ] || fail "not two commands next: $(cat shown)"
+while read -r line; do
+    case $line in "$WORK/build/bin/"*) ;; *) fail "next is no program of ours: $line" ;; esac
+    sh -euc "$line" >out 2>err </dev/null || fail "$line: $(cat err)"
+done <next
+[ -s build/demo/busy.html ] || fail "no flame graph"
+grep -q decode_blocks out || fail "no decode_blocks in the tree: $(cat out)"
 
 # The capture says what it did, the conversion how much of it has names.
 grep -q 'busy\.fxt: [0-9,]* samples of 1 process' shown || fail "no capture summary: $(cat shown)"
