@@ -45,7 +45,7 @@ class Terminal:
                 return
 
     def wait(self, wanted=None):
-        limit = time.time() + 20
+        limit = time.time() + 400
         while time.time() < limit:
             self.drain()
             with open(self.answer, encoding="utf-8") as file:

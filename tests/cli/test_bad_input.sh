@@ -157,7 +157,7 @@ cat >cut.py <<'PY'
 import json, subprocess, sys
 
 def run(command, data):
-    done = subprocess.run(command, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    done = subprocess.run(command, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
     said = [l for l in done.stderr.decode().splitlines() if l.startswith(("fxtdump: ", "fxt2pprof: "))]
     return done.returncode, done.stdout, said
 
@@ -226,7 +226,7 @@ process.stdout.read(4096)
 time.sleep(0.3)
 os.truncate("large.fxt", size // 2 + 3)
 lines = process.stdout.read().count(b"\n")
-status = process.wait(60)
+status = process.wait(600)
 print(status, lines)
 PY
 python3 shrink.py >shrunk || fail "shrink.py"
@@ -372,12 +372,12 @@ for line in ("fxtcat merge -o out/result -", "fxtcat recover -o out/result -", "
                                    preexec_fn=lambda number=number: signal.signal(number, signal.SIG_DFL))
         program.stdin.write(trace)  # and then nothing: it waits for more
         program.stdin.flush()
-        end = time.monotonic() + 30
+        end = time.monotonic() + 600
         while not os.listdir("out") and time.monotonic() < end:
             time.sleep(0.02)
         begun = os.listdir("out")
         program.send_signal(number)
-        status = program.wait(timeout=30)
+        status = program.wait(timeout=600)
         if not begun or status != -number or os.listdir("out"):
             sys.exit(f"{line}: {number!r}: begun {begun}, status {status}, left {os.listdir('out')}")
 EOF

@@ -4,6 +4,7 @@ set -eu
 cd "$WORK"
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 
 . "$ROOT/tests/cli/perf.sh"
 
@@ -108,12 +109,14 @@ check "samples < 5 && damage == 0"
 
 # A file that was deleted while it ran keeps its build ID and its addresses.
 cp workload gone
-capture gone.fxt -- sh -c './gone 150 & sleep 0.03; rm gone; wait'
+# shellcheck disable=SC2016 # the inner shell's
+removed='while [ "$(readlink /proc/$!/exe)" != "$PWD/gone" ]; do :; done; rm gone; wait'
+capture gone.fxt -- sh -c "./gone 150 & $removed"
 fxtdump gone.fxt | grep -q "module .* build_id=$id name=.*/gone$" || fail "no deleted file"
 
 # So does one that was deleted soon after its process ended.
 cp workload gone
-capture gone.fxt -- sh -c './gone 100; sleep 0.3; rm gone; sleep 0.2'
+capture gone.fxt -- sh -c './gone 100; until fxtdump gone.fxt 2>&1 | grep -q "module .*/gone$"; do sleep 0.1; done; rm gone; sleep 0.2'
 capture_check gone.fxt gone "$low" "$high" >facts
 . ./facts
 check "hits > 50"
@@ -140,11 +143,12 @@ check "damage == 0"
 # Linux 6.0 is the first to count them.
 major=$(uname -r | cut -d. -f1)
 sampler-capture cpu -F 50000 --buffer-size 64k -o late.fxt -- \
-    sh -c './workload 600; ./workload 50; ./workload 50' >out 2>err &
+    sh -c ': >begun; ./workload 600; ./workload 50; ./workload 50; : >finished; while [ ! -e go ]; do sleep 0.1; done' >out 2>err &
 pid=$!
-sleep 0.3
+wait_for test -e begun
 kill -STOP $pid
-sleep 1.5
+wait_for test -e finished
+: >go
 kill -CONT $pid
 wait $pid || fail "status $?: $(cat err)"
 measure late.fxt

@@ -120,7 +120,7 @@ static void leave_child(void)
         return;
     block = malloc(1000);
     (void)!write(ready[1], "", 1);
-    sleep(10);
+    sleep(60);
     _exit(0);
 }
 int main(void)
@@ -143,17 +143,20 @@ cat >slowly.c <<'EOF2'
 #include <unistd.h>
 int main(void)
 {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000000 && access("stop", F_OK) != 0; i++) {
         void *volatile block = malloc(100);
         free(block);
+        if (i == 100)
+            (void)!symlink("slowly", "begun");
         usleep(500);
     }
     return 0;
 }
 EOF2
 "${CC:-cc}" -O1 -o slowly slowly.c
-expect 0 sampler-capture heap --interval 1 -o background.fxt -- sh -c './slowly & sleep 0.2'
+expect 0 sampler-capture heap --interval 1 -o background.fxt -- sh -c './slowly & until [ -e begun ]; do sleep 0.1; done'
 says "still running: not captured from here on"
+: >stop
 ! grep "^lost: " err || fail "ended: $(cat err)"
 
 # A program that closes descriptors that are not its own, then runs another one.

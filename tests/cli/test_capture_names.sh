@@ -45,7 +45,9 @@ share 'work;other_work' 23 43
 
 # A program that was deleted while it ran.  Its file is gone, so names come from a copy.
 cp names gone
-capture gone.fxt -F 5000 -- sh -c './gone tasks & sleep 0.02; rm gone; wait'
+# shellcheck disable=SC2016 # the inner shell's
+removed='while [ "$(readlink /proc/$!/exe)" != "$PWD/gone" ]; do :; done; rm gone; wait'
+capture gone.fxt -F 5000 -- sh -c "./gone tasks & $removed"
 mkdir symbols
 cp names symbols/
 fxt2pprof gone.fxt --symbols symbols --format folded --root thread -o folded 2>err || fail "$(cat err)"

@@ -4,6 +4,7 @@ set -eu
 cd "$WORK"
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 expect() { # expect STATUS COMMAND...
     wanted=$1
     shift
@@ -89,10 +90,20 @@ echo words | sampler-capture cpu -o x.fxt -- cat >out 2>err || fail "status $?"
 # nohup(1) too: then it is no signal to end.
 signals='TERM HUP'
 [ $((0x$(sed -n 's/^SigIgn:[[:space:]]*0*\([0-9a-f]\)/\1/p' /proc/self/status) & 1)) -eq 0 ] || signals=TERM
+# It works until it is ended, but for 20 s at most; when it says that it spins, there are samples.
+cat >spin <<'SH'
+ulimit -t 20
+trap "$1" INT
+i=0
+while [ $i -lt 1000000 ]; do i=$((i + 1)); done
+echo $$ >spinning
+while :; do :; done
+SH
 for signal in $signals; do
-    sampler-capture cpu -o signal.fxt -- sh -c 'while :; do :; done' 2>err &
+    rm -f spinning
+    sampler-capture cpu -o signal.fxt -- sh spin - 2>err &
     pid=$!
-    sleep 0.7
+    wait_for test -s spinning
     kill -s "$signal" $pid
     status=0
     wait $pid || status=$?
@@ -101,13 +112,14 @@ for signal in $signals; do
     grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIG$signal: $(cat facts)"
 done
 python3 - <<'PY' || fail "SIGINT"
-import signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
-p = subprocess.Popen(["sampler-capture", "cpu", "-o", "int.fxt", "--", "sh", "-c",
-                      "trap 'exit 7' INT; while :; do :; done"], stderr=subprocess.PIPE)
-time.sleep(0.7)
+os.unlink("spinning")
+p = subprocess.Popen(["sampler-capture", "cpu", "-o", "int.fxt", "--", "sh", "spin", "exit 7"], stderr=subprocess.PIPE)
+while not os.path.exists("spinning"):
+    time.sleep(0.1)
 p.send_signal(signal.SIGINT)
-status = p.wait(20)
+status = p.wait()
 if status != 7:
     sys.exit("status %d: %s" % (status, p.stderr.read()))
 PY
@@ -115,10 +127,11 @@ capture_check int.fxt >facts || fail "damaged after SIGINT"
 grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
 
 # Under nohup(1) a hangup is no end.
-nohup sampler-capture cpu -o hangup.fxt -- sh -c 'sleep 0.8; exit 5' >out 2>err &
+nohup sampler-capture cpu -o hangup.fxt -- sh -c ': >begun; while [ ! -e go ]; do sleep 0.1; done; exit 5' >out 2>err &
 pid=$!
-sleep 0.4
+wait_for test -e begun
 kill -HUP $pid
+: >go
 status=0
 wait $pid || status=$?
 [ $status -eq 5 ] || fail "status $status after SIGHUP under nohup: $(cat err)"
@@ -130,10 +143,16 @@ count = 0
 def on_int(*_):
     global count
     count += 1
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
 signal.signal(signal.SIGINT, on_int)
-end = time.time() + 1.5
-while time.time() < end:
-    pass
+work(0.3)
+open("interruptible", "w").close()
+while not count:
+    work(0.01)
+work(0.5) # in which a second one would come
 sys.exit(10 + count)
 PY
 python3 - <<'PY' || fail "SIGINT from the terminal"
@@ -141,7 +160,8 @@ import os, pty, sys, time
 pid, terminal = pty.fork()
 if pid == 0:
     os.execvp("sampler-capture", ["sampler-capture", "cpu", "-o", "tty.fxt", "--", "python3", "count_int.py"])
-time.sleep(0.8)
+while not os.path.exists("interruptible"):
+    time.sleep(0.1)
 os.write(terminal, b"\x03")
 try:
     while os.read(terminal, 4096):
@@ -157,7 +177,7 @@ python3 - <<'PY' || fail "SIGCHLD ignored"
 import signal, subprocess, sys
 ignore = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 command = ["sampler-capture", "cpu", "-o", "chld.fxt", "--", "grep", "^SigIgn", "/proc/self/status"]
-done = subprocess.run(command, preexec_fn=ignore, stdout=subprocess.PIPE, timeout=20)
+done = subprocess.run(command, preexec_fn=ignore, stdout=subprocess.PIPE)
 ignored = int(done.stdout.split()[1], 16)
 sys.exit(done.returncode != 0 or not ignored >> (signal.SIGCHLD - 1) & 1)
 PY
@@ -166,14 +186,11 @@ capture_check tty.fxt >facts || fail "damaged after SIGINT from the terminal"
 grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
 
 # A capture that is killed leaves whole records, up to a round before.
-cat >spin <<'SH'
-ulimit -t 10
-echo $$ >spinning
-while :; do :; done
-SH
-sampler-capture cpu -o killed.fxt -- sh spin 2>err &
+rm -f spinning
+sampler-capture cpu -o killed.fxt -- sh spin - 2>err &
 pid=$!
-sleep 1
+wait_for test -s spinning
+wait_for has_samples killed.fxt
 kill -KILL $pid
 wait $pid || true
 kill "$(cat spinning)"
@@ -201,5 +218,9 @@ capture_check limited.fxt >/dev/null || fail "cut in a record"
 
 # A reader of the pipe that goes away is a failed write too.
 status=0
-sh -c 'sampler-capture cpu -F 20000 -o - -- sh -c "sleep 0.6; exit 0" 2>err; echo $? >status' | head -c 8 >/dev/null
+sh -c 'sampler-capture cpu -F 20000 -o - -- sh -c "while [ ! -e gone ]; do sleep 0.1; done" 2>err; echo $? >status' | {
+    head -c 8 >/dev/null
+    exec <&-
+    : >gone
+}
 [ "$(cat status)" -eq 4 ] || fail "status $(cat status) after a broken pipe: $(cat err)"

@@ -7,6 +7,7 @@ export XDG_RUNTIME_DIR
 mkdir -m 700 run
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 
 . "$ROOT/tests/cli/perf.sh"
 
@@ -67,7 +68,7 @@ id=$(readelf -n workload | sed -n 's/.*Build ID: //p')
 cp workload deleted
 ./deleted 20000 >/dev/null &
 pid=$!
-sleep 0.2
+wait_for runs $pid deleted
 rm deleted
 capture 0 -p $pid -d 300ms -o deleted.fxt
 # Reading deleted files takes privileges (CAP_CHECKPOINT_RESTORE).
@@ -82,7 +83,7 @@ if [ "$(id -u)" = 0 ] && "${CC:-cc}" -static -Wl,--build-id -O1 -g -fno-omit-fra
     cp static jail/inside
     chroot jail /inside 20000 >/dev/null &
     pid=$!
-    sleep 0.2
+    wait_for runs $pid jail/inside
     capture 0 -p $pid -d 300ms -o jail.fxt
     wanted=$(readelf -n static | sed -n 's/.*Build ID: //p')
     [ "$(module_of jail.fxt /inside)" = "$wanted" ] || fail "jail: $(fxtdump jail.fxt | grep module)"
@@ -99,8 +100,8 @@ wait
 # It waits for a name.
 sampler-capture cpu --comm $name -o waits.fxt 2>err &
 waiting=$!
-sleep 0.3
-start 300
+wait_for runs $waiting "$O/bin/sampler-capture"
+start 1000
 wait $waiting || fail "$(cat err)"
 hot waits.fxt
 wait
@@ -116,10 +117,11 @@ signals='INT TERM HUP'
 # Under nohup(1) a hangup is no end.
 [ $((0x$(sed -n 's/^SigIgn:[[:space:]]*0*\([0-9a-f]\)/\1/p' /proc/self/status) & 1)) -eq 0 ] || signals='INT TERM'
 for signal in $signals; do
+    rm -f signal.fxt
     # setsid: a shell lets background processes ignore SIGINT.
     setsid sampler-capture cpu -p $pid -o signal.fxt 2>err &
     capturing=$!
-    sleep 0.4
+    wait_for has_samples signal.fxt
     kill -s "$signal" $capturing
     wait $capturing || fail "status $? after SIG$signal: $(cat err)"
     hot signal.fxt
@@ -142,11 +144,13 @@ hot oneshot.fxt
 
 setsid sampler-capture cpu --mode circular -p $pid -o flight.fxt 2>err &
 capturing=$!
-sleep 0.4
-kill -USR2 $capturing
-sleep 0.3
-kill -USR2 $capturing
-sleep 0.3
+wait_for has_perf_events $capturing
+for trace in flight.1.fxt flight.2.fxt; do
+    works $pid 100
+    kill -USR2 $capturing
+    wait_for test -s $trace
+done
+works $pid 100
 kill $capturing
 wait $capturing || fail "status $?: $(cat err)"
 for trace in flight.1.fxt flight.2.fxt flight.fxt; do hot $trace; done
@@ -216,7 +220,7 @@ task=$(sed -n 's/^Background session started. task_id: //p' out)
 sampler-capture status | grep -qx "  - task_id: $task" || fail "$(sampler-capture status)"
 capture 4 --background -p $pid -o second.fxt
 says "there is a background session already, task_id $task"
-sleep 0.4
+works $pid 100
 sampler-capture stop | grep -qx 'Wrote profile to back.fxt' || fail "stop"
 hot back.fxt
 sampler-capture stop >out 2>err && fail "stopped nothing"

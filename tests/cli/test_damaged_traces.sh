@@ -11,7 +11,7 @@ failed = False
 
 
 def run(*command):
-    done = subprocess.run(command, capture_output=True, timeout=20)
+    done = subprocess.run(command, capture_output=True, timeout=400)
     if done.returncode not in (0, 3):
         fail("status %d of %s: %s" % (done.returncode, command, done.stderr.decode("utf-8", "replace")))
     return done
@@ -75,11 +75,11 @@ def check_mended(records, status):
     if open(mended, "rb").read() != open(again, "rb").read():
         fail("fxtcat recover changes what it mended")
     for command in (("cut", "--type", "event,backtrace"), ("merge", mended), ("convert", "--layout", "profiler")):
-        out = subprocess.run(("fxtcat",) + command + ("--force", trace), capture_output=True, timeout=20)
+        out = subprocess.run(("fxtcat",) + command + ("--force", trace), capture_output=True, timeout=400)
         if out.returncode not in (0, 3):
             fail("status %d of fxtcat %s" % (out.returncode, command[0]))
         if out.stdout:
-            clean = subprocess.run(("fxtdump", "--verify", "--force", "-"), input=out.stdout, capture_output=True, timeout=20)
+            clean = subprocess.run(("fxtdump", "--verify", "--force", "-"), input=out.stdout, capture_output=True, timeout=400)
             if clean.returncode != 0:
                 fail("fxtcat %s leaves damage" % command[0])
 

@@ -3,17 +3,16 @@
 set -eu
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 cd "$WORK"
 "$O/bench/fxtgen" --kind spans --count 200 >whole.fxt
 fxtdump --json whole.fxt >whole.json
 half=$(($(sed -n '100s/{"offset":\([0-9]*\),.*/\1/p' whole.json) + 12)) # inside a record
 
-awaited() { # awaited FILE: out has as many lines as the file within ten seconds
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        [ "$(wc -l <out)" -lt "$(wc -l <"$1")" ] || return 0
-        sleep 0.5
-    done
-    fail "$(wc -l <out) lines, not as many as in $1"
+# shellcheck disable=SC2317 # wait_for calls it
+has_lines() { [ "$(wc -l <out)" -ge "$1" ]; } # has_lines COUNT
+awaited() { # awaited FILE: out has as many lines as the file
+    wait_for has_lines "$(wc -l <"$1")"
 }
 start() { # start FILE ARGUMENT...: follow the file; its output to out and err, its process in pid
     file=$1
@@ -59,12 +58,12 @@ grep -q 'damaged: cut off in its last record' err || fail "half a record at the 
 # Sums come at the end, also those of what is chosen; bytes too.
 cp whole.fxt growing.fxt
 start growing.fxt --stats --json --type event
-sleep 1
+wait_for has_read $pid growing.fxt
 kill -TERM $pid
 ends 0
 fxtdump --stats --json --type event whole.fxt | cmp - out || fail 'sums'
 start growing.fxt --verify --json
-sleep 1
+wait_for has_read $pid growing.fxt
 kill -TERM $pid
 ends 0
 fxtdump --verify --json whole.fxt | cmp - out || fail '--verify'
@@ -78,7 +77,7 @@ cmp out whole.hex || fail '--hex'
 # A pipe is followed to its end.
 {
     head -c "$half" whole.fxt
-    sleep 1
+    sleep 0.3
     tail -c +$((half + 1)) whole.fxt
 } | fxtdump --follow --json - | cmp - whole.json || fail 'a pipe'
 

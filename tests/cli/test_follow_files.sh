@@ -3,18 +3,16 @@
 set -eu
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 cd "$WORK"
 "$O/bench/fxtgen" --kind spans --count 200 >whole.fxt
 fxtdump --json whole.fxt >whole.json
 lines=$(wc -l <whole.json)
 
-awaited() { # awaited LINES: out has as many within ten seconds
-    tries=0
-    while [ "$(wc -l <out)" -lt "$1" ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 100 ] || fail "$(wc -l <out) lines, not $1: $(cat err)"
-        sleep 0.1
-    done
+# shellcheck disable=SC2317 # wait_for calls it
+has_lines() { [ "$(wc -l <out)" -ge "$1" ]; } # has_lines COUNT
+awaited() { # awaited LINES: out has as many
+    wait_for has_lines "$1"
 }
 start() { # start FILE: follow it; its output to out and err, its process in pid
     : >out

@@ -100,7 +100,7 @@ mkdir base new
 cp base? base
 cp same? new
 mkfifo base/pipe # nobody writes there
-run 0 timeout 60 fxtdiff base -- new
+run 0 timeout 600 fxtdiff base -- new
 prints '6 + 6 runs'
 status=0
 # shellcheck disable=SC2002 # a pipe is what is asked for

@@ -168,7 +168,7 @@ rm -rf t.fxt* side
 cp kept/old.fxt t.fxt
 mkfifo side
 cat t.fxt >side &
-run 0 timeout 60 "$fxtq" --cache side "$query"
+run 0 timeout 600 "$fxtq" --cache side "$query"
 prints 1000
 says "does without a cache"
 (

@@ -103,7 +103,7 @@ status=0
 # What stands where the store is to be built, and is no file, stays.
 mkfifo other.fxtq.part
 status=0
-timeout 20 "$fxtq" import -q two.fxt -o other.fxtq 2>err || status=$?
+timeout 400 "$fxtq" import -q two.fxt -o other.fxtq 2>err || status=$?
 [ $status -eq 4 ] || fail "status $status where a pipe is in the way: $(cat err)"
 grep -q 'other.fxtq: its .part is not a regular file' err || fail "a pipe is in the way: $(cat err)"
 [ -p other.fxtq.part ] || fail "the pipe is gone"

@@ -149,13 +149,17 @@ endless="WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r) SELEC
 refuse 4 'stopped after 0.3 s (--timeout)' --timeout 0.3 run.fxtq "$endless"
 refuse 2 "is not a number of seconds" --timeout 0 run.fxtq "SELECT 1"
 python3 - "$endless" <<'EOF' || fail "SIGINT"
-import signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
+def cpu_seconds(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return sum(map(int, file.read().rsplit(")")[-1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 for sql in (sys.argv[1], "SELECT count(*) FROM cpu_sample a, cpu_sample b, cpu_sample c, cpu_sample d, cpu_sample e"):
     program = subprocess.Popen(["fxtq", "run.fxtq", sql], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    time.sleep(0.4)
+    while cpu_seconds(program.pid) < 0.3: # the statement runs by then
+        time.sleep(0.05)
     program.send_signal(signal.SIGINT)
-    out, err = program.communicate(timeout=20)
+    out, err = program.communicate()
     assert program.returncode == -signal.SIGINT, program.returncode
     assert b"interrupted" in err, err
 EOF

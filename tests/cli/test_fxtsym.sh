@@ -230,7 +230,7 @@ run 2 fxtsym --jobs 0 -e program.c "$main"
 run 2 fxtsym --jobs many -e program.c "$main"
 
 mkfifo questions answers
-timeout 20 fxtsym -e program.c <questions >answers &
+timeout 400 fxtsym -e program.c <questions >answers &
 exec 3>questions 4<answers
 for i in 1 2 3; do
     echo "$main" >&3

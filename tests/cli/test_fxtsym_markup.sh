@@ -58,7 +58,7 @@ printf 'no end of line' | fxtsym --markup >out
 # ---- As it comes ----
 
 mkfifo in out.fifo
-timeout 20 fxtsym --markup <in >out.fifo &
+timeout 400 fxtsym --markup <in >out.fifo &
 exec 3>in 4<out.fifo
 for i in 1 2 3; do
     echo "line $i {{{symbol:_Z3foov}}}" >&3

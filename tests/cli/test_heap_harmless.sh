@@ -138,7 +138,7 @@ fi
 sampler-capture heap --interval 64 -o gone.fxt -- sh -c 'kill -KILL $PPID; ./heapwork threads 4; echo $? >status; touch finished' \
     >out 2>err || :
 i=0
-while [ ! -e finished ] && [ $i -lt 300 ]; do
+while [ ! -e finished ] && [ $i -lt 6000 ]; do
     sleep 0.1
     i=$((i + 1))
 done
@@ -163,13 +163,13 @@ sent["magic"] = sent["free_1"][:7] + b"\2" + sent["free_1"][8:]
 sent["trailing"] = sent["free_1"] + bytes(8)
 sent["large"] = bytes(70000)
 sent["text"] = b"GET / HTTP/1.1\r\n\r\n"
-def run(names):
+def run(names, wait=60):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
     s.connect(os.environ["FXT_HEAP_FOLDER"] + "/socket")
     for name in names:
         s.send(sent[name])
-    s.settimeout(0.3)
+    s.settimeout(wait)
     try:
         return "closed" if s.recv(1) == b"" else "?"
     except socket.timeout:
@@ -177,7 +177,7 @@ def run(names):
     except ConnectionResetError:
         return "closed"
 good = ["info", "allocation_1", "free_1", "allocation_2", "free_1", "flexible", "free_1"]
-print(run(good))
+print(run(good, 0.3))
 for bad in ("strict", "magic", "trailing", "large", "text"):
     print(bad, run(["allocation_1", bad]))
 EOF2
@@ -224,7 +224,7 @@ while [ $i -lt "$kills" ]; do
     fxtdump --verify target.fxt >damage || fail "target killed after $delay s: $(cat damage)"
     # What the capture left behind went on, to the end.
     k=0
-    while [ -s killed.fxt ] && [ ! -e status ] && [ $k -lt 100 ]; do
+    while [ -s killed.fxt ] && [ ! -e status ] && [ $k -lt 6000 ]; do
         sleep 0.05
         k=$((k + 1))
     done

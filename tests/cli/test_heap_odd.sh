@@ -13,11 +13,11 @@ export TMPDIR
 
 for what in attributes small-stack destructors cancel coroutines handlers jit wrong-tables gone-stacks side-by-side by-hand switching-handlers processes no-descriptors taken-descriptors \
     little-memory root calls strict filter; do
-    timeout 60 ./heapodd $what >out || fail "$what alone: $(cat out)"
+    timeout 600 ./heapodd $what >out || fail "$what alone: $(cat out)"
     for unwind in cfi fp; do
         for interval in 1 1000; do
             status=0
-            timeout 60 sampler-capture heap --unwind $unwind --interval $interval -o odd.fxt -- ./heapodd $what >out 2>err </dev/null || status=$?
+            timeout 600 sampler-capture heap --unwind $unwind --interval $interval -o odd.fxt -- ./heapodd $what >out 2>err </dev/null || status=$?
             [ $status -eq 0 ] || fail "$what, --unwind $unwind --interval $interval: status $status: $(cat out err)"
             heap_check odd.fxt >checked 2>notices || fail "$what: $(cat notices)"
             for name in early_frees bad first own_frames backwards unplaced; do
@@ -134,12 +134,12 @@ grep -q '^allocations=1000$' checked || fail "address: $(cat checked)"
 
 # A capture that is killed leaves its folder, and the next one removes it, but not that of one that runs, nor a new one, nor what is no
 # such folder.
-sampler-capture heap -o killed.fxt -- sleep 30 2>err &
+sampler-capture heap -o killed.fxt -- sleep 600 2>err &
 killed=$!
-sampler-capture heap -o running.fxt -- sleep 30 2>err &
+sampler-capture heap -o running.fxt -- sleep 600 2>err &
 running=$!
 i=0
-while [ "$(find tmp -name names | wc -l)" -lt 2 ] && [ $i -lt 100 ]; do
+while [ "$(find tmp -name names | wc -l)" -lt 2 ] && [ $i -lt 6000 ]; do
     sleep 0.1
     i=$((i + 1))
 done
