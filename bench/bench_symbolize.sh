@@ -8,7 +8,7 @@
 #   LIMIT=SECONDS   what a peer may take (60); one that takes longer is shown as "> 60.00 s", and ratios are upper bounds then
 #
 # addr2line and eu-addr2line get no more addresses than they can answer in some seconds: 1000, and 100 of the kernel.
-# The C and C++ programs are made by bench/inputs; the Rust program is gimli's peer itself.
+# The C and C++ programs and a C++ library of 280 MB are made by bench/inputs; the Rust program is gimli's peer itself.
 set -eu
 . bench/lib.sh
 missed=0
@@ -23,6 +23,7 @@ export XDG_CACHE_HOME="$WORK/cache"
 awk -f "$ROOT/bench/inputs/large_c.awk" >large.c
 gcc -O2 -g -o large_c large.c
 g++ -std=c++17 -O2 -g -DTYPES=40 -o large_cpp "$ROOT/bench/inputs/large_cpp.cc"
+sh "$ROOT/bench/inputs/large_library.sh" large_library 150
 cp -r "$ROOT/bench/peers/gimli" gimli
 cargo build --manifest-path gimli/Cargo.toml --quiet --release --offline --target-dir target \
     --config 'source.crates-io.replace-with="debian"' --config 'source.debian.directory="/usr/share/cargo/registry"'
@@ -66,7 +67,7 @@ ratio() { awk "BEGIN { printf \"%.3f\", $1 / $2 }"; }
 
 slow_peers() { # slow_peers NAME OBJECT RUNS: as many addresses as they can take
     count=1000
-    [ "$1" != kernel ] || count=100
+    case $1 in kernel | library) count=100 ;; esac
     text_addresses "$2" $count >addresses
     ours=$(cpu "$3" fxtsym $no_cache -ife "$2")
     show "$1, $count, cold" "$ours" addr2line "$(cpu 1 addr2line -ife "$2")"
@@ -77,7 +78,7 @@ cold() { # cold NAME OBJECT COUNT RUNS: every symbolizer
     text_addresses "$2" "$3" >addresses
     ours=$(cpu "$4" fxtsym $no_cache -ife "$2")
     gimli=$(cpu "$4" gimli-peer "$2")
-    if [ "$3" -le 100000 ]; then
+    if [ "$3" -le 100000 ] || [ "$1" = library ]; then
         show "$1, $3, cold" "$ours" gimli "$gimli" 1
     else
         show "$1, $3, cold" "$ours" gimli "$gimli"
@@ -85,7 +86,8 @@ cold() { # cold NAME OBJECT COUNT RUNS: every symbolizer
     llvm=$(cpu 1 llvm-symbolizer -e "$2")
     show "$1, $3, cold" "$ours" llvm-symbolizer "$llvm"
     [ "$3" -gt 1000 ] || slow_peers "$1" "$2" "$4"
-    if [ "$3" -gt 1000 ] && { [ "$3" -le 100000 ] || [ -n "${SLOW:-}" ]; } && [ "$1" != kernel ]; then
+    case $1 in kernel | library) return ;; esac
+    if [ "$3" -gt 1000 ] && { [ "$3" -le 100000 ] || [ -n "${SLOW:-}" ]; }; then
         show "$1, $3, cold" "$ours" addr2line "$(cpu 1 addr2line -ife "$2")"
         [ -z "${SLOW:-}" ] || show "$1, $3, cold" "$ours" eu-addr2line "$(cpu 1 eu-addr2line -ife "$2")"
     fi
@@ -96,7 +98,10 @@ warm() { # warm NAME OBJECT: a million addresses, llvm and gimli as measured by 
     fxtsym -ife "$2" <addresses >/dev/null 2>&1
     fxtsym -ife "$2" <addresses >/dev/null 2>&1
     ours=$(cpu "$RUNS" fxtsym -ife "$2")
-    if [ "$1" = kernel ]; then
+    if [ "$1" = library ]; then
+        show "$1, 1000000, warm" "$ours" llvm-symbolizer "$llvm"
+        show "$1, 1000000, warm" "$ours" gimli "$gimli"
+    elif [ "$1" = kernel ]; then
         show "$1, 1000000, warm" "$ours" gimli "$gimli" 0.2
         show "$1, 1000000, warm" "$ours" llvm-symbolizer "$llvm"
     else
@@ -117,6 +122,13 @@ memory() { # memory NAME OBJECT BOUND_MIB: anonymous memory for a million addres
     else
         line "$1, anonymous memory, cold" "$ours MiB" "$peer MiB gimli" "$(ratio "$ours" "$peer")" "<= $3 MiB" "$ours <= $3"
     fi
+}
+
+# Addresses in random order, each unit's far apart, beside the same ones sorted.
+order() { # order NAME OBJECT: a million addresses
+    ours=$(cpu "$RUNS" fxtsym $no_cache -ife "$2")
+    sort -o addresses addresses
+    show "$1, 1000000, random order, cold" "$ours" sorted "$(cpu "$RUNS" fxtsym $no_cache -ife "$2")" 1.2
 }
 
 # What a second core is good for: time beside that with one job, and how many cores are busy.
@@ -141,7 +153,7 @@ jobs() { # jobs NAME COMMAND...: its input is addresses
 # The programs above and those of the toolchain, 3000 addresses of each.
 many_modules() {
     for program in "$O"/bin/* "$O"/lib/lib*.so.0 "$WORK"/large_*; do
-        case $program in *.c) continue ;; esac
+        case $program in *.c | *_library) continue ;; esac
         text_addresses "$program" 3000 | sed "s|^|$program |"
     done >requests
     mv requests addresses
@@ -161,6 +173,8 @@ one() { # one NAME OBJECT MEMORY_BOUND
 
 one C large_c 0
 one C++ large_cpp 0
+one library large_library 0
+order library large_library
 one Rust large_rust 0
 many_modules
 if [ -n "${VMLINUX:-}" ]; then

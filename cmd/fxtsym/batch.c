@@ -56,6 +56,8 @@ void batch_close(struct batch *batch)
     free(batch->places);
     free(batch->echoes.bytes);
     free(batch->text.bytes);
+    free(batch->formatted.bytes);
+    chains_release(&batch->chains);
     free(batch->gathered.vaddrs);
     free(batch->gathered.requests);
     free(batch->gathered.numbers);
@@ -64,7 +66,8 @@ void batch_close(struct batch *batch)
 
 void batch_forget(struct batch *batch)
 {
-    batch->text.length = batch->answer_count = 0;
+    batch->text.length = batch->text_count = batch->answer_count = 0;
+    chains_clear(&batch->chains);
     batch->kept_object = OBJECT_NONE;
 }
 
@@ -76,31 +79,41 @@ void batch_add_echo(struct batch *batch, const char *text, size_t length)
     buffer_add(&batch->echoes, text, length);
 }
 
-/* ---- Answers of one object ---- */
-
-struct filling {
-    struct batch *batch;
-    bool overflow; /* the answers take too much room together */
-    bool only_one; /* and there is no smaller batch */
-};
+/* ---- Answers ---- */
 
 static void add_answer(struct batch *batch, const struct sym_frame *frames, size_t count)
 {
-    batch->append(batch->settings, &batch->text, frames, count);
-    batch->places[++batch->answer_count] = batch->text.length;
+    bool as_text = batch->text_count == batch->answer_count &&
+                   batch->text.length <= ANSWER_BYTES_MAX;
+
+    batch->answer_count++;
+    if (as_text) {
+        batch->append(batch->settings, &batch->text, frames, count);
+        batch->text_count++;
+        batch->places[batch->answer_count] = batch->text.length;
+    } else {
+        batch->places[batch->answer_count] = chains_add(&batch->chains, frames, count);
+    }
+}
+
+const char *batch_format(struct batch *batch, uint32_t answer, size_t *length)
+{
+    size_t count;
+    const struct sym_frame *frames = chains_frames(&batch->chains,
+                                                   (uint32_t)batch->places[answer + 1], &count);
+
+    batch->formatted.length = 0;
+    (void)buffer_room(&batch->formatted, TEXT_SLACK); /* also where there is nothing to append */
+    batch->append(batch->settings, &batch->formatted, frames, count);
+    *length = batch->formatted.length;
+    return batch->formatted.bytes;
 }
 
 /* Each answer comes once, with the next number.  */
 static bool keep_answer(void *context, size_t index, const struct sym_frame *frames, size_t count)
 {
-    struct filling *filling = context;
-
     (void)index;
-    if (filling->batch->text.length > ANSWER_BYTES_MAX && !filling->only_one) {
-        filling->overflow = true;
-        return false;
-    }
-    add_answer(filling->batch, frames, count);
+    add_answer(context, frames, count);
     return true;
 }
 
@@ -136,9 +149,8 @@ static int compare_modules(const void *a, const void *b, void *context)
     return (left > right) - (left < right);
 }
 
-/* The requests [first, limit) that are to be looked up; how many there are.  The others get answer
- * 0.  */
-static size_t gather(struct batch *batch, size_t first, size_t limit)
+/* The requests that are to be looked up; how many there are.  The others get answer 0.  */
+static size_t gather(struct batch *batch)
 {
     struct gathered *gathered = &batch->gathered;
     size_t count = 0;
@@ -149,7 +161,7 @@ static size_t gather(struct batch *batch, size_t first, size_t limit)
         gathered->numbers = cli_allocate(REQUESTS_MAX, sizeof *gathered->numbers);
         gathered->answers = cli_allocate(REQUESTS_MAX, sizeof *gathered->answers);
     }
-    for (size_t i = first; i < limit; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         if (has_module(batch, i))
             gathered->requests[count++] = (uint32_t)i;
         else if (batch->objects_of[i] != OBJECT_ECHO)
@@ -167,7 +179,7 @@ struct group {
 };
 
 struct groups {
-    struct filling filling;
+    struct batch *batch;
     struct group *items;
     struct sym_query *queries;
     size_t count;
@@ -176,7 +188,7 @@ struct groups {
 static struct groups group_requests(struct batch *batch, size_t count)
 {
     const struct gathered *gathered = &batch->gathered;
-    struct groups groups = { .filling = { .batch = batch } };
+    struct groups groups = { .batch = batch };
 
     groups.items = cli_allocate(batch->objects->count + 1, sizeof *groups.items);
     groups.queries = cli_allocate(batch->objects->count + 1, sizeof *groups.queries);
@@ -199,11 +211,10 @@ static struct groups group_requests(struct batch *batch, size_t count)
 static bool keep_group_answer(void *context, size_t query, size_t index,
                               const struct sym_frame *frames, size_t count)
 {
-    struct groups *groups = context;
-    struct batch *batch = groups->filling.batch;
+    const struct groups *groups = context;
+    struct batch *batch = groups->batch;
 
-    if (!keep_answer(&groups->filling, index, frames, count))
-        return false;
+    add_answer(batch, frames, count);
     batch->gathered.answers[groups->items[query].first + index] = batch->answer_count - 1;
     return true;
 }
@@ -224,93 +235,48 @@ static void spread_answers(struct batch *batch, const struct group *group)
     }
 }
 
-/* False: the answers do not fit.  */
-static bool resolve_groups(struct batch *batch, struct groups *groups)
+static void resolve_mixed(struct batch *batch)
 {
+    struct groups groups = group_requests(batch, gather(batch));
     struct sym_error error;
-    enum sym_status status = sym_session_resolve(batch->objects->session, groups->queries,
-                                                 groups->count, keep_group_answer, groups, &error);
 
-    if (groups->filling.overflow)
-        return false;
-    if (status != SYM_OK)
-        fail(&error);
-    for (size_t i = 0; i < groups->count; i++)
-        spread_answers(batch, &groups->items[i]);
-    return true;
-}
-
-/* False: the answers of [first, limit) do not fit.  */
-static bool resolve_mixed(struct batch *batch, size_t first, size_t limit)
-{
-    struct groups groups = group_requests(batch, gather(batch, first, limit));
-
-    groups.filling.only_one = limit - first == 1;
     batch_forget(batch);
     add_answer(batch, NULL, 0); /* number 0: what is not looked up */
-    bool complete = resolve_groups(batch, &groups);
+    if (sym_session_resolve(batch->objects->session, groups.queries, groups.count,
+                            keep_group_answer, &groups, &error) != SYM_OK)
+        fail(&error);
+    for (size_t i = 0; i < groups.count; i++)
+        spread_answers(batch, &groups.items[i]);
     free(groups.items);
     free(groups.queries);
-    return complete;
-}
-
-/* False: as above.  */
-static bool resolve_object(struct batch *batch, uint32_t object, size_t first, size_t limit)
-{
-    struct filling filling = { .batch = batch, .only_one = limit - first == 1 };
-    struct sym_module *module = batch->objects->items[object]->module;
-    uint32_t next = batch->answer_count;
-    struct sym_error error;
-
-    enum sym_status status = sym_module_resolve_next(module, batch->vaddrs + first, limit - first,
-                                                     batch->answers + first, &next, keep_answer,
-                                                     &filling, &error);
-    if (filling.overflow)
-        return false;
-    if (status != SYM_OK)
-        fail(&error);
-    objects_report(batch->objects, object);
-    return true;
 }
 
 /* All of them are about one object.  What was told about it before need not be told again.  */
-static bool resolve_same(struct batch *batch, uint32_t object, size_t first, size_t limit)
+static void resolve_same(struct batch *batch, uint32_t object)
 {
+    struct sym_error error;
+
     if (batch->kept_object != object || batch->text.length > ANSWER_BYTES_KEPT ||
         batch->answer_count > ANSWERS_KEPT)
         batch_forget(batch);
-    bool kept = batch->answer_count > 0;
-    if (resolve_object(batch, object, first, limit)) {
-        batch->kept_object = object;
-        return true;
-    }
-    batch_forget(batch);
-    return kept && resolve_same(batch, object, first, limit);
-}
-
-static bool resolve(struct batch *batch, size_t first, size_t limit)
-{
-    if (!batch->mixed && has_module(batch, first))
-        return resolve_same(batch, batch->objects_of[first], first, limit);
-    return resolve_mixed(batch, first, limit);
-}
-
-static void run_range(struct batch *batch, size_t first, size_t limit)
-{
-    if (resolve(batch, first, limit)) {
-        (void)buffer_room(&batch->text, TEXT_SLACK);
-        batch->print(batch->context, batch, first, limit);
-        return;
-    }
-    size_t middle = first + (limit - first) / 2;
-    run_range(batch, first, middle);
-    run_range(batch, middle, limit);
+    uint32_t next = batch->answer_count;
+    if (sym_module_resolve_next(batch->objects->items[object]->module, batch->vaddrs, batch->count,
+                                batch->answers, &next, keep_answer, batch, &error) != SYM_OK)
+        fail(&error);
+    batch->kept_object = object;
+    objects_report(batch->objects, object);
 }
 
 void batch_run(struct batch *batch)
 {
-    if (batch->count)
-        run_range(batch, 0, batch->count);
+    if (batch->count) {
+        if (!batch->mixed && has_module(batch, 0))
+            resolve_same(batch, batch->objects_of[0]);
+        else
+            resolve_mixed(batch);
+        (void)buffer_room(&batch->text, TEXT_SLACK);
+        batch->print(batch->context, batch);
+    }
     batch->count = 0;
     batch->mixed = batch->has_echoes = false;
     batch->echoes.length = 0;

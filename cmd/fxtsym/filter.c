@@ -202,12 +202,12 @@ static bool has_reset(const char *line, size_t length)
 /* ---- Answers ---- */
 
 /* For batch_run(): requests come back in the order of the outcomes that made them.  */
-static void keep_frames(void *context, const struct batch *batch, size_t first, size_t limit)
+static void keep_frames(void *context, struct batch *batch)
 {
     struct filter *filter = context;
     struct outcome *outcome;
 
-    for (size_t i = first; i < limit; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         size_t length;
         const char *answer = batch_answer(batch, i, &length);
 

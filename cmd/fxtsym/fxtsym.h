@@ -120,9 +120,41 @@ struct buffer {
 char *buffer_room(struct buffer *buffer, size_t size);
 void buffer_add(struct buffer *buffer, const void *bytes, size_t size);
 
+/* Frames of many answers.  What a frame was inlined into is stored once for neighbours that share
+ * it, so an answer is the number of its innermost frame.  All zero is empty.  */
+struct chain {
+    uint32_t outer; /* the frame it was inlined into, or CHAIN_END */
+    uint32_t name, line, column;
+};
+
+struct chains {
+    struct chain *items;
+    size_t count, capacity;
+    struct sym_frame *names; /* function and file; their lines and columns mean nothing */
+    size_t name_count, name_capacity;
+    uint32_t *tried; /* latest names by a hash */
+    uint32_t *path;  /* of the last answer, outermost first */
+    size_t path_length, path_capacity;
+    struct sym_frame *frames; /* room for those of one answer */
+    size_t frame_capacity;
+};
+
 enum {
-    REQUESTS_MAX = 1 << 18,       /* of a batch */
-    ANSWER_BYTES_MAX = 64 << 20,  /* of a batch's answers, beyond which it is halved */
+    CHAIN_END = UINT32_MAX - 1, /* no frame */
+};
+
+/* The number for count frames, innermost first, whose strings stay.  */
+uint32_t chains_add(struct chains *chains, const struct sym_frame *frames, size_t count);
+/* The frames of a number, valid until the next call.  */
+const struct sym_frame *chains_frames(struct chains *chains, uint32_t number, size_t *count);
+/* Fetches into the processor's caches what chains_frames() will read, in three steps.  */
+void chains_fetch(const struct chains *chains, uint32_t number, unsigned step);
+void chains_clear(struct chains *chains); /* room stays */
+void chains_release(struct chains *chains);
+
+enum {
+    REQUESTS_MAX = 1 << 20,       /* of a batch: units are read once for all of them */
+    ANSWER_BYTES_MAX = 32 << 20,  /* of text; later answers are kept as frames */
     ANSWERS_KEPT = 1 << 18,       /* from a batch to the next, */
     ANSWER_BYTES_KEPT = 16 << 20, /* or so much text of them */
     ANSWERS_MAX = ANSWERS_KEPT + REQUESTS_MAX + 1, /* that one is no request's */
@@ -136,8 +168,8 @@ struct batch;
 /* Appends the answer for an address to out, in a form that print_fn knows.  */
 typedef void (*append_fn)(const struct settings *settings, struct buffer *out,
                           const struct sym_frame *frames, size_t count);
-/* Called with all requests [first, limit) of a batch, or with one part after the other.  */
-typedef void (*print_fn)(void *context, const struct batch *batch, size_t first, size_t limit);
+/* Called with all requests of a batch, of which there is at least one.  */
+typedef void (*print_fn)(void *context, struct batch *batch);
 
 /* Those of several objects, with the requests of one module side by side.  */
 struct gathered {
@@ -164,8 +196,12 @@ struct batch {
     struct buffer echoes;
 
     /* Answers.  Those about one object stay for the next batch, if that is about it too.  */
-    struct buffer text; /* of all, one behind the other; equal ones are there once */
-    size_t *places;     /* where each begins, and where the last one ends: ANSWERS_MAX + 1 */
+    struct buffer text;      /* of the first ones, one after the other; equal ones are there once */
+    uint32_t text_count;     /* how many these are */
+    struct chains chains;    /* the others, */
+    struct buffer formatted; /* and the text of one of them */
+    size_t *places;          /* ANSWERS_MAX + 1: where the text of each begins, and where the last
+                              * one ends; then for each of the others its number in chains */
     uint32_t answer_count;
     uint32_t kept_object;     /* OBJECT_NONE: none stay */
     struct gathered gathered; /* made by the first batch that is mixed */
@@ -191,8 +227,11 @@ static inline bool batch_is_full(const struct batch *batch)
     return batch->count == REQUESTS_MAX;
 }
 
-/* What was appended for a request, or its own text.  */
-static inline const char *batch_answer(const struct batch *batch, size_t request, size_t *length)
+/* The text of an answer that is kept as frames; valid until the next call.  */
+const char *batch_format(struct batch *batch, uint32_t answer, size_t *length);
+
+/* What was appended for a request, or its own text; valid until the next call.  */
+static inline const char *batch_answer(struct batch *batch, size_t request, size_t *length)
 {
     uint32_t answer = batch->answers[request];
 
@@ -200,6 +239,8 @@ static inline const char *batch_answer(const struct batch *batch, size_t request
         *length = answer;
         return batch->echoes.bytes + batch->vaddrs[request];
     }
+    if (answer >= batch->text_count)
+        return batch_format(batch, answer, length);
     *length = batch->places[answer + 1] - batch->places[answer];
     return batch->text.bytes + batch->places[answer];
 }
@@ -219,12 +260,12 @@ const char *frame_file(const struct settings *settings, const struct sym_frame *
 /* addr2line's and llvm-symbolizer's; the context of text_print is a struct cli_output.  */
 void text_append(const struct settings *settings, struct buffer *out,
                  const struct sym_frame *frames, size_t count);
-void text_print(void *output, const struct batch *batch, size_t first, size_t limit);
+void text_print(void *output, struct batch *batch);
 
 /* Frames as they are, aligned, to be formatted when printed.  */
 void frames_append(const struct settings *settings, struct buffer *out,
                    const struct sym_frame *frames, size_t count);
-void json_print(void *output, const struct batch *batch, size_t first, size_t limit);
+void json_print(void *output, struct batch *batch);
 
 /* ---- Markup ---- */
 

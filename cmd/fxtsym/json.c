@@ -56,7 +56,7 @@ static void print_frames(struct json *json, const struct settings *settings,
         print_frame(json, settings, &frames[i]);
 }
 
-static void print_answer(struct cli_output *output, const struct batch *batch, size_t request)
+static void print_answer(struct cli_output *output, struct batch *batch, size_t request)
 {
     struct json json = { .output = output };
     size_t length;
@@ -78,8 +78,8 @@ static void print_answer(struct cli_output *output, const struct batch *batch, s
     json_end_line(&json);
 }
 
-void json_print(void *output, const struct batch *batch, size_t first, size_t limit)
+void json_print(void *output, struct batch *batch)
 {
-    for (size_t i = first; i < limit; i++)
+    for (size_t i = 0; i < batch->count; i++)
         print_answer(output, batch, i);
 }

@@ -187,12 +187,29 @@ static void print_request_address(struct cli_output *output, const struct batch 
     print_address(output, batch->vaddrs[request], width, settings->pretty ? ": " : "\n");
 }
 
-static void print_each(struct cli_output *output, const struct batch *batch, size_t first,
-                       size_t limit)
+/* The answers of random addresses are spread over all memory.  */
+static void fetch_soon(const struct batch *batch, size_t request)
 {
-    for (size_t i = first; i < limit; i++) {
+    for (unsigned step = 0; step < 4; step++) {
+        size_t soon = request + SOON * (4 - step);
+
+        if (soon >= batch->count || batch->objects_of[soon] == OBJECT_ECHO)
+            continue;
+        uint32_t answer = batch->answers[soon];
+        if (step == 0)
+            __builtin_prefetch(&batch->places[answer + 1]);
+        else if (answer >= batch->text_count)
+            chains_fetch(&batch->chains, (uint32_t)batch->places[answer + 1], step - 1);
+    }
+}
+
+static void print_each(struct cli_output *output, struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
         bool echo = batch->objects_of[i] == OBJECT_ECHO;
         size_t length;
+
+        fetch_soon(batch, i);
         const char *answer = batch_answer(batch, i, &length);
 
         if (batch->settings->addresses && !echo)
@@ -212,13 +229,12 @@ static inline void copy_text(unsigned char *to, const char *from, size_t length)
 
 /* Answers alone.  They are spread over more memory than the nearest caches hold, so what comes soon
  * is fetched now.  */
-static void print_answers(struct cli_output *output, const struct batch *batch, size_t first,
-                          size_t limit)
+static void print_answers(struct cli_output *output, const struct batch *batch)
 {
     const uint32_t *answers = batch->answers;
-    const size_t *places = batch->places;
+    const size_t *places = batch->places, limit = batch->count;
 
-    for (size_t i = first; i < limit; i++) {
+    for (size_t i = 0; i < limit; i++) {
         const char *answer = batch->text.bytes + places[answers[i]];
         size_t length = places[answers[i] + 1] - places[answers[i]];
         size_t soon = i + SOON, later = soon + SOON;
@@ -237,10 +253,12 @@ static void print_answers(struct cli_output *output, const struct batch *batch, 
     }
 }
 
-void text_print(void *output, const struct batch *batch, size_t first, size_t limit)
+void text_print(void *output, struct batch *batch)
 {
-    if (batch->settings->addresses || batch->has_echoes)
-        print_each(output, batch, first, limit);
+    bool all_text = batch->text_count == batch->answer_count;
+
+    if (batch->settings->addresses || batch->has_echoes || !all_text)
+        print_each(output, batch);
     else
-        print_answers(output, batch, first, limit);
+        print_answers(output, batch);
 }

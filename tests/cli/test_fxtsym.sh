@@ -191,6 +191,12 @@ says 'standard input: '
 # ---- Many, and one at a time ----
 
 # More than one batch, and the order kept.
+awk '{ line[NR] = $0 } END { for (i = 0; i < 1100000; i++) print line[i * 7919 % NR + 1] }' addresses >many
+fxtsym -fe program.cc <many | cksum >ours
+sort -u many | fxtsym -afe program.cc >distinct
+awk 'NR == FNR { if (/^0x0/) at = $0; else text[at] = text[at] $0 "\n"; next }
+    { at = sprintf("0x%16s", $0); gsub(" ", "0", at); printf "%s", text[at] }' distinct many | cksum >expected
+cmp ours expected || fail 'more than one batch is not answered as each is'
 awk '{ line[NR] = $0 } END { for (i = 0; i < 300000; i++) print line[i * 7919 % NR + 1] }' addresses >many
 fxtsym -aife program.cc <many | cksum >ours
 sort -u many | fxtsym -aife program.cc >distinct

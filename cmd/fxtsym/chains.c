@@ -1,0 +1,135 @@
+/* Frames of many answers, in a sixth of the room of their text.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/fxtsym/fxtsym.h"
+
+enum {
+    ITEMS_MIN = 1 << 12,
+    NAMES_TRIED = 1 << 12, /* as many of the latest names are looked at for an equal one */
+};
+
+/* Room for one more of size bytes each.  */
+static void *grow(void *items, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return items;
+    *capacity = *capacity ? *capacity + *capacity / 2 : ITEMS_MIN;
+    items = reallocarray(items, *capacity, size);
+    if (!items || *capacity >= CHAIN_END)
+        cli_out_of_memory();
+    return items;
+}
+
+/* Equal strings of a module have equal pointers.  */
+static bool equal_names(const struct sym_frame *a, const struct sym_frame *b)
+{
+    return a->function == b->function && a->linkage_name == b->linkage_name && a->file == b->file &&
+           a->start_line == b->start_line && a->inlined == b->inlined && a->source == b->source;
+}
+
+/* The number of a name that equals that of frame.  The same may have several.  */
+static uint32_t name_of(struct chains *chains, const struct sym_frame *frame)
+{
+    uint64_t key = ((uint64_t)(uintptr_t)frame->function ^ (uint64_t)(uintptr_t)frame->file << 7) *
+                   UINT64_C(0x9e3779b97f4a7c15);
+
+    if (!chains->tried)
+        chains->tried = cli_allocate(NAMES_TRIED, sizeof *chains->tried);
+    uint32_t *tried = &chains->tried[key >> 52];
+    if (*tried < chains->name_count && equal_names(&chains->names[*tried], frame))
+        return *tried;
+    chains->names = grow(chains->names, &chains->name_capacity, chains->name_count,
+                         sizeof *chains->names);
+    chains->names[chains->name_count] = *frame;
+    return *tried = (uint32_t)chains->name_count++;
+}
+
+static bool is_frame(const struct chains *chains, uint32_t number, const struct sym_frame *frame)
+{
+    const struct chain *chain = &chains->items[number];
+
+    return chain->line == frame->line && chain->column == frame->column &&
+           equal_names(&chains->names[chain->name], frame);
+}
+
+/* Answers come by address: most frames of an answer are those of the answer before.  */
+uint32_t chains_add(struct chains *chains, const struct sym_frame *frames, size_t count)
+{
+    uint32_t outer = CHAIN_END;
+    bool shared = true;
+
+    if (count > chains->path_capacity) {
+        chains->path = reallocarray(chains->path, count, sizeof *chains->path);
+        if (!chains->path)
+            cli_out_of_memory();
+        chains->path_capacity = count;
+    }
+    for (size_t depth = 0; depth < count; depth++) {
+        const struct sym_frame *frame = &frames[count - 1 - depth];
+
+        shared = shared && depth < chains->path_length &&
+                 is_frame(chains, chains->path[depth], frame);
+        if (!shared) {
+            struct chain chain = { .outer = outer,
+                                   .name = name_of(chains, frame),
+                                   .line = frame->line,
+                                   .column = frame->column };
+            chains->items = grow(chains->items, &chains->capacity, chains->count,
+                                 sizeof *chains->items);
+            chains->path[depth] = (uint32_t)chains->count;
+            chains->items[chains->count++] = chain;
+        }
+        outer = chains->path[depth];
+    }
+    chains->path_length = count;
+    return outer;
+}
+
+const struct sym_frame *chains_frames(struct chains *chains, uint32_t number, size_t *count)
+{
+    *count = 0;
+    while (number != CHAIN_END) {
+        const struct chain *chain = &chains->items[number];
+
+        chains->frames = grow(chains->frames, &chains->frame_capacity, *count,
+                              sizeof *chains->frames);
+        struct sym_frame *frame = &chains->frames[(*count)++];
+        *frame = chains->names[chain->name];
+        frame->line = chain->line;
+        frame->column = chain->column;
+        number = chain->outer;
+    }
+    return chains->frames;
+}
+
+void chains_fetch(const struct chains *chains, uint32_t number, unsigned step)
+{
+    if (step == 0 && number != CHAIN_END)
+        __builtin_prefetch(&chains->items[number]);
+    for (; step && number != CHAIN_END; number = chains->items[number].outer) {
+        const struct sym_frame *name = &chains->names[chains->items[number].name];
+
+        if (step == 1) {
+            __builtin_prefetch(name);
+        } else {
+            __builtin_prefetch(name->function);
+            __builtin_prefetch(name->linkage_name);
+        }
+    }
+}
+
+void chains_clear(struct chains *chains)
+{
+    chains->count = chains->name_count = chains->path_length = 0;
+}
+
+void chains_release(struct chains *chains)
+{
+    free(chains->items);
+    free(chains->names);
+    free(chains->tried);
+    free(chains->path);
+    free(chains->frames);
+    *chains = (struct chains){ .items = NULL };
+}
