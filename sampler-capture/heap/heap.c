@@ -45,7 +45,10 @@ static int fail(const char *what)
 
 static int prepare_target(struct run *run)
 {
+    char gate[SERVER_GATE_SIZE], key[SERVER_KEY_SIZE];
     const struct target_settings settings = { .folder = run->server.folder,
+                                              .gate = gate,
+                                              .key = key,
                                               .interval_bytes = run->options.interval_bytes,
                                               .frame_pointers = run->options.frame_pointers };
     char shim[PATH_MAX], message[TARGET_MESSAGE_SIZE];
@@ -54,6 +57,8 @@ static int prepare_target(struct run *run)
         cli_error("%s", message);
         return COMMAND_NOT_STARTED;
     }
+    server_gate(&run->server, gate);
+    server_key(&run->server, key);
     return target_prepare(shim, &settings) ? 0 : fail("cannot set the environment");
 }
 
@@ -90,6 +95,7 @@ static int start(struct run *run)
         status = fail("cannot start a process");
     if (status == 0)
         status = command_exec(&run->command, run->options.command[0]);
+    server_let_go(&run->server);
     if (status == 0)
         output_keep(&run->output);
     return status;
@@ -177,8 +183,9 @@ static void summarize_processes(const struct run *run)
                  cli_counted(server->confined, "process confined itself",
                              "processes confined themselves"));
     if (server->unconnected)
-        cli_note("%s - no descriptor was free, fewer than 32 are allowed, or the root folder or "
-                 "user is another one: not captured from there on",
+        cli_note("%s - no descriptor was free, fewer than 32 are allowed, or it closed the one "
+                 "that it inherited and has another root folder or user: not captured from there "
+                 "on",
                  cli_counted(server->unconnected, "process could not connect",
                              "processes could not connect"));
     if (server->running)
@@ -296,7 +303,13 @@ int heap_main(char **argv)
     static struct run run = {
         .command = { .pid = -1, .signal_fd = -1, .go_fd = -1, .report_fd = -1 },
         .output = { .fd = -1 },
-        .server = { .folder_fd = -1, .listen_fd = -1, .epoll_fd = -1, .names_fd = -1 }
+        .server = { .folder_fd = -1,
+                    .listen_fd = -1,
+                    .gate_fd = -1,
+                    .gate_peer_fd = -1,
+                    .epoll_fd = -1,
+                    .names_fd = -1,
+                    .losses_fd = -1 }
     };
     int status;
 

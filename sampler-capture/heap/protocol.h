@@ -7,7 +7,16 @@
  *
  *   BUILD-ID PATH
  *
- * in hexadecimal, appended by whoever loads it.  */
+ * in hexadecimal, appended by whoever loads it.
+ *
+ * A process connects through the gate, a SOCK_SEQPACKET socket that it inherits: it makes a pair
+ * of sockets and sends one of them.  That works for any user and root folder.  Programs that have
+ * closed the gate connect to the socket in the folder, which only the capture's user can enter.
+ *
+ * Processes may outlive the capture, and anyone may make a folder of its name after it.  So a
+ * process trusts only a folder, and files in it, that belong to its own user or root and to which
+ * nobody else has access, a server of these users, and a file of losses that has the key from its
+ * environment.  */
 #ifndef HEAP_PROTOCOL_H
 #define HEAP_PROTOCOL_H
 
@@ -22,13 +31,22 @@
 #define HEAP_ENV_UNWIND   "FXT_HEAP_UNWIND"   /* "cfi" or "fp" */
 #define HEAP_ENV_SEED     "FXT_HEAP_SEED"    /* decimal; for tests: the samples come out the same */
 #define HEAP_ENV_FILTERS  "FXT_HEAP_FILTERS" /* decimal: seccomp filters that the capture has */
+#define HEAP_ENV_KEY      "FXT_HEAP_KEY"     /* 32 hexadecimal digits, in the file of losses */
+#define HEAP_ENV_GATE     "FXT_HEAP_GATE"    /* DESCRIPTOR:INODE in decimal */
 #define HEAP_ENV_PREFIX   "FXT_HEAP_"        /* of all that the capture sets */
 /* Where the library is; for a capture tool that is not beside it.  */
 #define HEAP_ENV_SHIM "FXT_HEAP_SHIM"
 
+/* Longest path of the folder, so that the names of sockets fit into theirs (unix(7)).  */
+#define HEAP_MAX_FOLDER 84
+
 #define HEAP_SOCKET_NAME "socket"
 #define HEAP_LOSSES_NAME "losses"
 #define HEAP_NAMES_NAME  "names"
+
+/* What is sent through the gate: one byte, with one end of a pair of sockets.  */
+#define HEAP_GATE_CONNECTION 'c' /* it is a connection */
+#define HEAP_GATE_LOSSES     'l' /* the file of losses is wanted, and sent there with one byte */
 
 #define HEAP_DEFAULT_INTERVAL 131072 /* as Fuchsia's */
 #define HEAP_MIN_INTERVAL     1
@@ -59,6 +77,7 @@ struct heap_losses {
 
 /* The file HEAP_LOSSES_NAME.  */
 struct heap_loss_file {
+    uint64_t key[2];        /* as in the environment, the first 16 digits first */
     _Atomic uint32_t taken; /* how often one of slots was; where to look for the next free one */
     /* How often a program closed the descriptor of its connection.  It gets another connection,
      * which is another process to the server: the blocks that were in use are forgotten.  */

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -51,12 +53,13 @@ static bool map_losses(struct server *server)
     if (errno == 0)
         memory = mmap(NULL, sizeof *server->losses, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     cause = errno;
-    (void)close(fd);
+    server->losses_fd = fd;
     errno = cause;
     if (memory == MAP_FAILED)
         return false;
     server->losses = memory;
-    return true;
+    return getrandom(server->losses->key, sizeof server->losses->key, 0) ==
+           (ssize_t)sizeof server->losses->key;
 }
 
 static bool make_names(struct server *server)
@@ -106,23 +109,64 @@ static void sweep(const char *base)
         (void)closedir(folder);
 }
 
+/* Its name is not to be guessed while we are away: what has it in the environment may outlive
+ * us.  */
+static bool make_random_folder(struct server *server, const char *base)
+{
+    uint32_t random[3];
+
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return false;
+    (void)snprintf(server->folder, sizeof server->folder, "%s/%s%08x%08x%08x", base, folder_prefix,
+                   random[0], random[1], random[2]);
+    return mkdir(server->folder, 0700) == 0;
+}
+
 static bool make_folder(struct server *server)
 {
     const char *base = getenv("TMPDIR");
 
-    /* A socket's path has at most 107 bytes.  */
-    if (!base || base[0] != '/' || strlen(base) > 50)
+    if (!base || base[0] != '/' ||
+        strlen(base) + 1 + sizeof folder_prefix + 24 > sizeof server->folder)
         base = "/tmp";
     sweep(base);
-    (void)snprintf(server->folder, sizeof server->folder, "%s/%sXXXXXX", base, folder_prefix);
-    if (mkdtemp(server->folder)) {
-        server->folder_fd = open(server->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        (void)flock(server->folder_fd,
-                    LOCK_EX | LOCK_NB); /* where there are no locks, none sweeps */
-        return server->folder_fd >= 0;
+    if (!make_random_folder(server, base)) {
+        server->folder[0] = '\0';
+        return false;
     }
-    server->folder[0] = '\0';
-    return false;
+    server->folder_fd = open(server->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Where there are no locks, none sweeps.  */
+    (void)flock(server->folder_fd, LOCK_EX | LOCK_NB);
+    return server->folder_fd >= 0;
+}
+
+/* Out of the way of programs that count on low numbers.  */
+static int move_up(int fd)
+{
+    static const int least[] = { 900, 400, 100 };
+
+    for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
+        int higher = fcntl(fd, F_DUPFD, least[i]); /* which an exec leaves open */
+
+        if (higher >= 0) {
+            (void)close(fd);
+            return higher;
+        }
+    }
+    (void)close(fd);
+    return -1;
+}
+
+/* Where there may be few descriptors only, programs need them.  */
+static bool make_gate(struct server *server)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return false;
+    server->gate_fd = pair[0];
+    server->gate_peer_fd = move_up(pair[1]);
+    return true;
 }
 
 static bool watch(struct server *server, int fd, void *what)
@@ -143,11 +187,19 @@ bool server_open(struct server *server, struct recorder *recorder)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
 
     *server = (struct server){
-        .folder_fd = -1, .listen_fd = -1, .epoll_fd = -1, .names_fd = -1, .recorder = recorder
+        .folder_fd = -1,
+        .listen_fd = -1,
+        .gate_fd = -1,
+        .gate_peer_fd = -1,
+        .epoll_fd = -1,
+        .names_fd = -1,
+        .losses_fd = -1,
+        .recorder = recorder,
     };
     measure_clocks(server);
     server->packet = malloc(MAX_PACKET);
-    if (!server->packet || !make_folder(server) || !map_losses(server) || !make_names(server))
+    if (!server->packet || !make_folder(server) || !map_losses(server) || !make_names(server) ||
+        !make_gate(server))
         return false;
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/" HEAP_SOCKET_NAME,
                    server->folder);
@@ -155,7 +207,36 @@ bool server_open(struct server *server, struct recorder *recorder)
     server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     return server->listen_fd >= 0 && server->epoll_fd >= 0 &&
            bind(server->listen_fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-           listen(server->listen_fd, BACKLOG) == 0 && watch(server, server->listen_fd, NULL);
+           listen(server->listen_fd, BACKLOG) == 0 && watch(server, server->listen_fd, NULL) &&
+           watch(server, server->gate_fd, NULL);
+}
+
+void server_gate(const struct server *server, char text[SERVER_GATE_SIZE])
+{
+    struct stat status;
+
+    text[0] = '\0';
+    if (server->gate_peer_fd >= 0 && fstat(server->gate_peer_fd, &status) == 0)
+        (void)snprintf(text, SERVER_GATE_SIZE, "%d:%" PRIu64, server->gate_peer_fd,
+                       (uint64_t)status.st_ino);
+}
+
+void server_key(const struct server *server, char text[SERVER_KEY_SIZE])
+{
+    (void)snprintf(text, SERVER_KEY_SIZE, "%016" PRIx64 "%016" PRIx64, server->losses->key[0],
+                   server->losses->key[1]);
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+void server_let_go(struct server *server)
+{
+    close_fd(&server->gate_peer_fd);
 }
 
 int server_fd(const struct server *server)
@@ -308,6 +389,109 @@ static bool accept_all(struct server *server)
     }
 }
 
+/* ---- The gate ---- */
+
+/* Whether nobody can send there any more.  */
+static bool is_at_end(int fd)
+{
+    struct pollfd asked = { .fd = fd };
+
+    return poll(&asked, 1, 0) == 1 && (asked.revents & POLLHUP);
+}
+
+static bool is_of_ours(int fd)
+{
+    int domain = 0, type = 0;
+    socklen_t size = sizeof domain;
+
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+/* False if whoever asked has not waited.  */
+static bool send_losses(const struct server *server, int fd)
+{
+    union {
+        struct cmsghdr aligned;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } passed = { .bytes = { 0 } };
+    char byte = HEAP_GATE_LOSSES;
+    struct iovec what = { .iov_base = &byte, .iov_len = 1 };
+    struct msghdr header = {
+        .msg_iov = &what, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed
+    };
+    struct cmsghdr *part = CMSG_FIRSTHDR(&header);
+
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof server->losses_fd);
+    memcpy(CMSG_DATA(part), &server->losses_fd, sizeof server->losses_fd);
+    return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+/* The first descriptor that came along, -1 if none did; others are closed.  */
+static int take_passed(struct msghdr *header)
+{
+    int taken = -1;
+
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+            int fd;
+
+            memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
+            if (taken < 0)
+                taken = fd;
+            else
+                (void)close(fd);
+        }
+    }
+    return taken;
+}
+
+/* What came through the gate, with a descriptor or not.  False when the trace cannot go on.  */
+static bool admit(struct server *server, char kind, int fd)
+{
+    if (fd < 0) { /* we have none left for it */
+        server->refused++;
+        return true;
+    }
+    if (kind == HEAP_GATE_CONNECTION && is_of_ours(fd))
+        return begin_connection(server, fd);
+    if (kind == HEAP_GATE_LOSSES && is_of_ours(fd) && !send_losses(server, fd))
+        server->refused++;
+    (void)close(fd);
+    return true;
+}
+
+static bool admit_all(struct server *server)
+{
+    for (;;) {
+        union {
+            struct cmsghdr aligned;
+            char bytes[512];
+        } control;
+        char kind[2];
+        struct iovec where = { .iov_base = kind, .iov_len = sizeof kind };
+        struct msghdr header = { .msg_iov = &where,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof control };
+        ssize_t size = recvmsg(server->gate_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+        if (size < 0 && errno != EINTR)
+            return true;
+        if (size == 0 && is_at_end(server->gate_fd)) {
+            /* Nobody has it any more, and it would be ready for ever.  */
+            (void)epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, server->gate_fd, NULL);
+            return true;
+        }
+        if (size > 0 && !admit(server, size == 1 ? kind[0] : '\0', take_passed(&header)))
+            return false;
+    }
+}
+
 /* When the packet was sent, by the kernel; those sent before the connection was accepted have no
  * time and get the present one.  */
 static uint64_t time_of(const struct server *server, struct msghdr *header)
@@ -322,21 +506,6 @@ static uint64_t time_of(const struct server *server, struct msghdr *header)
                           server->real_to_monotonic_ns);
     }
     return host_clock_ns(CLOCK_MONOTONIC);
-}
-
-/* Descriptors that come along belong to nobody here.  */
-static void close_passed(struct msghdr *header)
-{
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
-            int fd;
-
-            memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
-            (void)close(fd);
-        }
-    }
 }
 
 enum received {
@@ -358,13 +527,15 @@ static enum received receive(struct server *server, struct connection *connectio
                              .msg_controllen = sizeof control };
     uint64_t ticks;
     ssize_t size;
+    int fd;
 
     do
         size = recvmsg(connection->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     while (size < 0 && errno == EINTR);
     if (size < 0)
         return errno == EAGAIN ? RECEIVED_NOTHING : RECEIVED_END;
-    close_passed(&header);
+    fd = take_passed(&header); /* of no use */
+    close_fd(&fd);
     if (size == 0) /* an empty packet is no message either, and cannot be told from the end */
         return RECEIVED_END;
     ticks = time_of(server, &header);
@@ -419,21 +590,13 @@ static bool drain(struct server *server, struct connection *connection, bool all
     return open || end_connection(server, connection);
 }
 
-/* Whether nobody can send there any more.  */
-static bool is_at_end(const struct connection *connection)
-{
-    struct pollfd asked = { .fd = connection->fd };
-
-    return poll(&asked, 1, 0) == 1 && (asked.revents & POLLHUP);
-}
-
 bool server_round(struct server *server, bool last)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
 
     measure_clocks(server);
-    if (!accept_all(server))
+    if (!accept_all(server) || !admit_all(server))
         return false;
     for (int i = 0; i < count; i++)
         if (events[i].data.ptr && !drain(server, events[i].data.ptr, false))
@@ -442,7 +605,7 @@ bool server_round(struct server *server, bool last)
         return write_all_losses(server);
     for (struct connection *each = server->connections, *next; each; each = next) {
         next = each->next;
-        server->running += !is_at_end(each);
+        server->running += !is_at_end(each->fd);
         (void)shutdown(each->fd, SHUT_RD); /* what has been sent is still there */
         if (!drain(server, each, true))
             return false;
@@ -456,12 +619,6 @@ static void remove_file(const struct server *server, const char *name)
 
     (void)snprintf(path, sizeof path, "%s/%s", server->folder, name);
     (void)unlink(path);
-}
-
-static void close_fd(int fd)
-{
-    if (fd >= 0)
-        (void)close(fd);
 }
 
 void server_release(struct server *server)
@@ -480,17 +637,20 @@ void server_release(struct server *server)
         server->waits += atomic_load(&server->losses->others.waits);
         server->closed = atomic_load(&server->losses->closed);
         server->confined = atomic_load(&server->losses->confined);
-        server->unconnected = atomic_load(&server->losses->unconnected);
+        server->unconnected = atomic_load(&server->losses->unconnected) + server->refused;
         server->unseen = atomic_load(&server->losses->unseen);
         server->foreign = atomic_load(&server->losses->foreign);
         for (size_t i = 0; i < PROGRAM_KINDS; i++)
             server->started[i] = atomic_load(&server->losses->started[i]);
         (void)munmap(server->losses, sizeof *server->losses);
     }
-    close_fd(server->listen_fd);
-    close_fd(server->epoll_fd);
-    close_fd(server->names_fd);
-    close_fd(server->folder_fd);
+    close_fd(&server->listen_fd);
+    close_fd(&server->gate_fd);
+    close_fd(&server->gate_peer_fd);
+    close_fd(&server->losses_fd);
+    close_fd(&server->epoll_fd);
+    close_fd(&server->names_fd);
+    close_fd(&server->folder_fd);
     id_table_release(&server->incarnations);
     free(server->packet);
 }

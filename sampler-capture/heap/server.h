@@ -17,11 +17,14 @@
 struct connection;
 
 struct server {
-    char folder[80]; /* "": none */
-    int folder_fd;   /* of it, locked */
+    char folder[HEAP_MAX_FOLDER + 1]; /* "": none */
+    int folder_fd;                    /* of it, locked */
     int listen_fd;
+    int gate_fd;      /* our end */
+    int gate_peer_fd; /* what processes inherit: see server_let_go() */
     int epoll_fd;
     int names_fd;
+    int losses_fd;
     struct recorder *recorder;        /* borrowed */
     struct heap_loss_file *losses;    /* mapped */
     bool slot_taken[HEAP_LOSS_SLOTS]; /* a connection has it */
@@ -31,6 +34,7 @@ struct server {
     bool warned;                      /* of packets that are no message */
     uint8_t *packet;                  /* owned; the packet that is being read */
     int64_t real_to_monotonic_ns;
+    uint32_t refused;          /* processes that wanted to connect when we could not */
     struct record_loss others; /* what the trace says was lost of no connection */
     /* Of all connections, closed ones too.  */
     struct record_loss lost;
@@ -44,6 +48,17 @@ struct server {
 /* Make a folder with a socket, and listen; folders are removed that captures left which were
  * killed.  False with errno.  server_release() frees what there is.  */
 bool server_open(struct server *server, struct recorder *recorder);
+
+/* The gate of protocol.h as text, for the environment; "" if there is none.  */
+#define SERVER_GATE_SIZE 40
+void server_gate(const struct server *server, char text[SERVER_GATE_SIZE]);
+
+/* Its key, likewise.  */
+#define SERVER_KEY_SIZE 33
+void server_key(const struct server *server, char text[SERVER_KEY_SIZE]);
+
+/* The first process has inherited the gate: close what is its own of that.  */
+void server_let_go(struct server *server);
 
 /* Poll it for input.  */
 int server_fd(const struct server *server);

@@ -170,6 +170,9 @@ bool target_prepare(const char *shim, const struct target_settings *settings)
         return false;
     fine = setenv("LD_PRELOAD", list, 1) == 0 &&
            setenv(HEAP_ENV_FOLDER, settings->folder, 1) == 0 &&
+           (settings->gate[0] ? setenv(HEAP_ENV_GATE, settings->gate, 1)
+                              : unsetenv(HEAP_ENV_GATE)) == 0 &&
+           setenv(HEAP_ENV_KEY, settings->key, 1) == 0 &&
            set_number(HEAP_ENV_INTERVAL, settings->interval_bytes) &&
            set_number(HEAP_ENV_FILTERS, own_filters()) &&
            setenv(HEAP_ENV_UNWIND, settings->frame_pointers ? "fp" : "cfi", 1) == 0;

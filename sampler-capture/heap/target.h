@@ -9,6 +9,8 @@
 
 struct target_settings {
     const char *folder; /* where the socket is */
+    const char *gate;   /* as server_gate() and server_key() tell */
+    const char *key;
     uint64_t interval_bytes;
     bool frame_pointers;
 };

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -103,12 +104,11 @@ static bool name_socket(int fd, uint32_t serial, uint32_t index)
     static const char hexadecimal[] = "0123456789abcdef";
     uint64_t number = (uint64_t)serial << 32 | index;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    size_t folder = strlen(shim_settings.socket_path) - (sizeof HEAP_SOCKET_NAME - 1);
-    size_t size = 1 + folder + HEAP_NAME_DIGITS;
+    size_t folder = strlen(shim_settings.folder), size = 1 + folder + 1 + HEAP_NAME_DIGITS;
 
-    if (size > sizeof address.sun_path)
-        return false;
-    memcpy(address.sun_path + 1, shim_settings.socket_path, folder); /* with the slash */
+    _Static_assert(1 + HEAP_MAX_FOLDER + 1 + HEAP_NAME_DIGITS <= sizeof address.sun_path, "");
+    memcpy(address.sun_path + 1, shim_settings.folder, folder);
+    address.sun_path[1 + folder] = '/';
     for (size_t i = size; i > size - HEAP_NAME_DIGITS; number >>= 4)
         address.sun_path[--i] = hexadecimal[number & 15];
     return syscall(SYS_bind, fd, &address, offsetof(struct sockaddr_un, sun_path) + size) == 0;
@@ -147,39 +147,266 @@ static void give_losses(void)
         atomic_store(&losses->serial, 0);
 }
 
-/* Where many start at once the queue of the server may be full for a moment.  */
-static bool connect_patiently(int fd, const struct sockaddr_un *address)
+/* ---- Whom to trust (protocol.h) ---- */
+
+bool shim_is_over(void)
+{
+    return !shim_settings.losses || atomic_load(&shim_settings.losses->over);
+}
+
+static bool is_trusted_user(uid_t user)
+{
+    return user == geteuid() || user == 0;
+}
+
+static bool is_trusted(int fd, mode_t kind)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == kind &&
+           (status.st_mode & (S_IRWXG | S_IRWXO)) == 0 && is_trusted_user(status.st_uid) &&
+           (kind == S_IFDIR || status.st_nlink == 1);
+}
+
+static int keep_trusted(long fd, mode_t kind)
+{
+    if (fd < 0 || is_trusted((int)fd, kind))
+        return (int)fd;
+    (void)syscall(SYS_close, fd);
+    errno = EPERM;
+    return -1;
+}
+
+static int open_folder(void)
+{
+    return keep_trusted(syscall(SYS_openat, AT_FDCWD, shim_settings.folder,
+                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                        S_IFDIR);
+}
+
+int shim_open_in_folder(const char *name, int flags)
+{
+    int folder = open_folder(), fd;
+
+    if (folder < 0)
+        return -1;
+    fd = keep_trusted(
+        syscall(SYS_openat, folder, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), S_IFREG);
+    (void)syscall(SYS_close, folder);
+    return fd;
+}
+
+/* The same, by its path, of a file that tells by itself whether it is the right one.  */
+static int open_by_path(const char *name, int flags)
+{
+    char path[HEAP_MAX_FOLDER + 16];
+    size_t length = strlen(shim_settings.folder);
+
+    memcpy(path, shim_settings.folder, length);
+    path[length] = '/';
+    memcpy(path + length + 1, name, strlen(name) + 1);
+    return keep_trusted(
+        syscall(SYS_openat, AT_FDCWD, path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), S_IFREG);
+}
+
+/* Who listens on the other side.  */
+static bool is_trusted_server(int fd)
+{
+    struct ucred peer = { 0, (uid_t)-1, 0 };
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && is_trusted_user(peer.uid);
+}
+
+/* ---- The gate ---- */
+
+int shim_gate(void)
+{
+    struct stat status;
+
+    if (shim_settings.gate_fd <= 0 || fstat(shim_settings.gate_fd, &status) != 0 ||
+        !S_ISSOCK(status.st_mode) || status.st_ino != shim_settings.gate_inode)
+        return -1;
+    return shim_settings.gate_fd;
+}
+
+static void wait_a_moment(void)
 {
     const struct timespec moment = { 0, 1000000 };
 
+    (void)syscall(SYS_nanosleep, &moment, NULL);
+}
+
+/* Room for one descriptor beside a message.  */
+union passed {
+    struct cmsghdr aligned;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static bool send_through_gate(int gate, char kind, int fd)
+{
+    union passed passed = { .bytes = { 0 } };
+    struct iovec what = { .iov_base = &kind, .iov_len = 1 };
+    struct msghdr header = {
+        .msg_iov = &what, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed
+    };
+    struct cmsghdr *part = CMSG_FIRSTHDR(&header);
+
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(part), &fd, sizeof fd);
+    for (int waited_ms = 0; waited_ms < SHIM_PATIENCE_MS; waited_ms++) {
+        if (syscall(SYS_sendmsg, gate, &header, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
+            return true;
+        if (errno != EAGAIN && errno != EINTR)
+            return false;
+        wait_a_moment();
+    }
+    return false;
+}
+
+/* The descriptor that comes with one byte; -1: none does in time.  */
+static int receive_descriptor(int from)
+{
+    struct pollfd wanted = { .fd = from, .events = POLLIN };
+    struct timespec patience = { 0, SHIM_PATIENCE_MS * 1000000L };
+    union passed passed = { .bytes = { 0 } };
+    char byte;
+    struct iovec where = { .iov_base = &byte, .iov_len = 1 };
+    struct msghdr header = {
+        .msg_iov = &where, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed
+    };
+    struct cmsghdr *part;
+    int fd;
+
+    if (syscall(SYS_ppoll, &wanted, 1, &patience, NULL, 0) <= 0 ||
+        syscall(SYS_recvmsg, from, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+        return -1;
+    part = CMSG_FIRSTHDR(&header);
+    if (!part || part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS ||
+        part->cmsg_len != CMSG_LEN(sizeof fd))
+        return -1;
+    memcpy(&fd, CMSG_DATA(part), sizeof fd);
+    return fd;
+}
+
+static int fetch_losses(void)
+{
+    int gate = shim_gate(), pair[2], fd = -1;
+
+    if (gate < 0 || syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return -1;
+    if (send_through_gate(gate, HEAP_GATE_LOSSES, pair[1])) {
+        (void)syscall(SYS_close, pair[1]); /* so that the end of the server ends the waiting */
+        pair[1] = -1;
+        fd = receive_descriptor(pair[0]);
+    }
+    (void)syscall(SYS_close, pair[0]);
+    if (pair[1] >= 0)
+        (void)syscall(SYS_close, pair[1]);
+    return fd;
+}
+
+/* ---- The file of losses ---- */
+
+struct heap_loss_file *shim_map_losses(void)
+{
+    struct heap_loss_file *file = MAP_FAILED;
+    struct stat status;
+    int fd = shim_open_in_folder(HEAP_LOSSES_NAME, O_RDWR);
+
+    if (fd < 0 && errno == EMFILE) /* there is one left, perhaps */
+        fd = open_by_path(HEAP_LOSSES_NAME, O_RDWR);
+    if (fd < 0)
+        fd = fetch_losses();
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= (off_t)sizeof *file)
+        file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)syscall(SYS_close, fd);
+    if (file == MAP_FAILED)
+        return NULL;
+    if (memcmp(file->key, shim_settings.key, sizeof file->key) == 0)
+        return file;
+    (void)munmap(file, sizeof *file);
+    return NULL;
+}
+
+/* ---- Connecting ---- */
+
+/* Where many start at once the queue of the server may be full for a moment.  */
+static bool connect_patiently(int fd, const struct sockaddr_un *address)
+{
     for (int waited_ms = 0; waited_ms < SHIM_PATIENCE_MS; waited_ms++) {
         if (syscall(SYS_connect, fd, address, sizeof *address) == 0)
             return true;
         if (errno != EAGAIN && errno != EINTR)
             return false;
-        (void)syscall(SYS_nanosleep, &moment, NULL);
+        wait_a_moment();
     }
     return false;
 }
 
-bool shim_connect(void)
+static void prepare(int fd)
+{
+    int size = SEND_BUFFER;
+
+    take_losses(fd); /* before, so that the server finds them when it has the connection */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+}
+
+static int give_up(int fd)
+{
+    (void)syscall(SYS_close, fd);
+    give_losses();
+    return -1;
+}
+
+static int connect_through_gate(void)
+{
+    int gate = shim_gate(), pair[2];
+    bool is_sent;
+
+    if (gate < 0 || syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                            0, pair) != 0)
+        return -1;
+    prepare(pair[0]);
+    is_sent = send_through_gate(gate, HEAP_GATE_CONNECTION, pair[1]);
+    (void)syscall(SYS_close, pair[1]);
+    return is_sent ? pair[0] : give_up(pair[0]);
+}
+
+static int connect_in_folder(void)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int size = SEND_BUFFER;
-    struct stat status;
-    int limit = descriptor_limit();
-    int fd = limit ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+    size_t length = strlen(shim_settings.folder);
+    int folder = open_folder(), fd;
 
+    if (folder < 0)
+        return -1;
+    (void)syscall(SYS_close, folder);
+    fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    memcpy(address.sun_path, shim_settings.folder, length);
+    memcpy(address.sun_path + length, "/" HEAP_SOCKET_NAME, sizeof "/" HEAP_SOCKET_NAME);
+    prepare(fd);
+    return connect_patiently(fd, &address) && is_trusted_server(fd) ? fd : give_up(fd);
+}
+
+bool shim_connect(void)
+{
+    struct stat status;
+    int limit = descriptor_limit(), fd = -1;
+
+    if (limit && !shim_is_over()) {
+        fd = connect_through_gate();
+        if (fd < 0)
+            fd = connect_in_folder();
+    }
     if (fd < 0)
         return false;
-    memcpy(address.sun_path, shim_settings.socket_path, sizeof address.sun_path);
-    take_losses(fd); /* before, so that the server finds them when it accepts */
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    if (!connect_patiently(fd, &address)) {
-        (void)syscall(SYS_close, fd);
-        give_losses();
-        return false;
-    }
     fd = move_up(fd, limit);
     if (fstat(fd, &status) != 0) { /* another thread has closed it */
         shim_process->losses = NULL;
@@ -194,6 +421,8 @@ bool shim_connect(void)
     parents.inode = status.st_ino;
     return true;
 }
+
+/* ---- Sending ---- */
 
 static uint64_t now_ns(void)
 {

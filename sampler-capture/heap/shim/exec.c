@@ -155,7 +155,8 @@ static struct preload read_preload(const char *list)
 static bool is_ours(const char *variable)
 {
     static const char *const names[] = { HEAP_ENV_FOLDER "=", HEAP_ENV_INTERVAL "=",
-                                         HEAP_ENV_UNWIND "=", HEAP_ENV_FILTERS "=" };
+                                         HEAP_ENV_UNWIND "=", HEAP_ENV_FILTERS "=",
+                                         HEAP_ENV_KEY "=",    HEAP_ENV_GATE "=" };
 
     if (strncmp(variable, HEAP_ENV_PREFIX, sizeof HEAP_ENV_PREFIX - 1) != 0)
         return false;
@@ -300,9 +301,14 @@ static void count(enum program_kind kind, unsigned change)
         (void)atomic_fetch_add(&shim_settings.losses->started[kind], change);
 }
 
-static bool is_over(void)
+/* The gate is not for programs that are not captured.  What another thread starts just then goes
+ * without it, and takes the folder.  */
+static void set_gate_flag(int flag)
 {
-    return shim_settings.losses && atomic_load(&shim_settings.losses->over);
+    int gate = shim_gate();
+
+    if (gate >= 0)
+        (void)fcntl(gate, F_SETFD, flag);
 }
 
 static int start(const struct launch *launch, char *const *envp)
@@ -316,17 +322,24 @@ static int start(const struct launch *launch, char *const *envp)
         return call_real(launch, envp);
     preload = read_preload(find_preload(envp));
     /* One that has confined itself is not to do system calls of ours.  */
-    if (atomic_load(&shim_confined) || is_over())
+    if (!atomic_load(&shim_confined) && shim_is_over())
+        set_gate_flag(FD_CLOEXEC);
+    errno = error;
+    if (atomic_load(&shim_confined) || shim_is_over())
         return preload.has_own ? launch_clean(launch, envp, &preload) : call_real(launch, envp);
-    if (!preload.has_own && !shim_settings.losses)
-        return call_real(launch, envp);
     kind = kind_of(launch, &preload);
     errno = error;
     count(kind, 1); /* before, as there is no after if all goes well */
+    if (kind != PROGRAM_FINE)
+        set_gate_flag(FD_CLOEXEC);
     status = preload.has_own && must_be_clean(kind) ? launch_clean(launch, envp, &preload)
                                                     : call_real(launch, envp);
+    error = errno;
+    if (kind != PROGRAM_FINE)
+        set_gate_flag(0);
     if (status != 0)
         count(kind, (unsigned)-1);
+    errno = error;
     return status;
 }
 

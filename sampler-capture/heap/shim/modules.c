@@ -53,12 +53,11 @@ static struct {
 
 static void write_names(void)
 {
-    long fd;
+    int fd;
 
     if (names.used == 0)
         return;
-    fd = syscall(SYS_openat, AT_FDCWD, shim_settings.names_path,
-                 O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    fd = shim_open_in_folder(HEAP_NAMES_NAME, O_WRONLY | O_APPEND);
     if (fd >= 0) {
         (void)syscall(SYS_write, fd, names.bytes, names.used);
         (void)syscall(SYS_close, fd);

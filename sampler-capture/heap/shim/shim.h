@@ -124,9 +124,11 @@ struct shim_settings {
     uint64_t seed;
     uint64_t interval;
     uint64_t own_filters; /* of seccomp(2), that the capture has itself */
-    char socket_path[108];
-    char names_path[108];
-    struct heap_loss_file *losses; /* NULL: there is nobody to count for */
+    char folder[HEAP_MAX_FOLDER + 1];
+    uint64_t key[2];
+    int gate_fd; /* where it was at the start; 0: there is none */
+    uint64_t gate_inode;
+    struct heap_loss_file *losses; /* NULL: no capture */
 };
 
 extern struct shim_process *shim_process
@@ -160,6 +162,19 @@ bool shim_is_confined(void);
 
 /* Connect to the server.  False: there is none.  */
 bool shim_connect(void);
+
+/* Map the file of losses; NULL: there is no capture, or it is not to be trusted.  */
+struct heap_loss_file *shim_map_losses(void);
+
+/* Open a file of the capture's folder.  -1: it is not there, or the folder or the file are not to
+ * be trusted.  */
+int shim_open_in_folder(const char *name, int flags);
+
+/* Whether the capture has ended.  */
+bool shim_is_over(void);
+
+/* The gate, if the program has not closed it; -1.  */
+int shim_gate(void);
 
 /* In a forked child: close the connection of the parent, which ends with the parent.  */
 void shim_leave_parent(void);

@@ -2,11 +2,9 @@
  * free.  */
 #include "sampler-capture/heap/shim/shim.h"
 
-#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* A decimal number, or otherwise where there is none.  */
 static uint64_t number(const char *name, uint64_t otherwise)
@@ -24,38 +22,48 @@ static uint64_t number(const char *name, uint64_t otherwise)
     return value;
 }
 
-/* folder/name, or false where it does not fit.  */
-static bool join(char *path, size_t size, const char *folder, const char *name)
+static void copy(char *to, const char *from, size_t length)
 {
-    size_t length = strlen(folder), more = strlen(name) + 1;
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
 
-    if (length > size || more + 1 > size - length)
+static bool read_folder(struct shim_settings *settings)
+{
+    const char *folder = getenv(HEAP_ENV_FOLDER);
+    size_t length = folder ? strlen(folder) : 0;
+
+    if (length == 0 || length > HEAP_MAX_FOLDER || folder[0] != '/')
         return false;
-    for (size_t i = 0; i < length; i++)
-        path[i] = folder[i];
-    path[length] = '/';
-    for (size_t i = 0; i < more; i++)
-        path[length + 1 + i] = name[i];
+    copy(settings->folder, folder, length);
     return true;
 }
 
-static struct heap_loss_file *map_losses(const char *folder)
+static bool read_key(struct shim_settings *settings)
 {
-    char path[4096];
-    void *memory;
-    int fd;
+    const char *key = getenv(HEAP_ENV_KEY);
+    char half[17];
 
-    if (!join(path, sizeof path, folder, HEAP_LOSSES_NAME))
-        return NULL;
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return NULL;
-    memory = lseek(fd, 0, SEEK_END) < (off_t)sizeof(struct heap_loss_file)
-                 ? MAP_FAILED
-                 : mmap(NULL, sizeof(struct heap_loss_file), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                        0);
-    (void)close(fd);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (!key || strlen(key) != 32)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        copy(half, key + 16 * i, 16);
+        settings->key[i] = strtoull(half, NULL, 16);
+    }
+    return true;
+}
+
+/* One that does not hold, or is of another capture, is no gate.  */
+static void read_gate(struct shim_settings *settings)
+{
+    const char *gate = getenv(HEAP_ENV_GATE);
+    char *end;
+    unsigned long fd = gate ? strtoul(gate, &end, 10) : 0;
+
+    if (fd == 0 || fd > INT_MAX || *end != ':')
+        return;
+    settings->gate_fd = (int)fd;
+    settings->gate_inode = strtoull(end + 1, NULL, 10);
 }
 
 /* Which malloc the loader has found for calls shows when one is counted.  Its address does not
@@ -80,30 +88,26 @@ extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 __attribute__((constructor)) static void start(void)
 {
-    const char *folder = getenv(HEAP_ENV_FOLDER);
     const char *unwind = getenv(HEAP_ENV_UNWIND);
     struct shim_settings *settings = &shim_settings;
 
     settings->foreign = !gnu_get_libc_version;
-    if (!folder ||
-        !join(settings->socket_path, sizeof settings->socket_path, folder, HEAP_SOCKET_NAME) ||
-        !join(settings->names_path, sizeof settings->names_path, folder, HEAP_NAMES_NAME)) {
-        settings->idle = true;
+    settings->idle = true;
+    if (!read_folder(settings) || !read_key(settings))
         return;
-    }
+    read_gate(settings);
     settings->own_filters = number(HEAP_ENV_FILTERS, 0);
-    if (shim_is_confined()) {
-        settings->idle = true;
+    if (shim_is_confined())
         return;
-    }
-    settings->losses = map_losses(folder);
+    settings->losses = shim_map_losses();
+    if (!settings->losses)
+        return;
     if (settings->foreign) {
-        settings->idle = true;
-        if (settings->losses)
-            (void)atomic_fetch_add(&settings->losses->foreign, 1);
+        (void)atomic_fetch_add(&settings->losses->foreign, 1);
         return;
     }
-    if (settings->losses && !sees_malloc())
+    settings->idle = false;
+    if (!sees_malloc())
         (void)atomic_fetch_add(&settings->losses->unseen, 1);
     settings->interval = number(HEAP_ENV_INTERVAL, HEAP_DEFAULT_INTERVAL);
     if (settings->interval < HEAP_MIN_INTERVAL || settings->interval > HEAP_MAX_INTERVAL)
