@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,20 +44,27 @@ void base_text_adds(struct base_text *text, const char *string)
     base_text_add(text, string, strlen(string));
 }
 
+void base_text_addv(struct base_text *text, const char *format, va_list arguments)
+{
+    va_list again;
+    int length;
+
+    va_copy(again, arguments);
+    length = vsnprintf(NULL, 0, format, arguments);
+    if (length >= 0 && make_room(text, (size_t)length)) {
+        (void)vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+}
+
 void base_text_addf(struct base_text *text, const char *format, ...)
 {
     va_list arguments;
-    int length;
 
     va_start(arguments, format);
-    length = vsnprintf(NULL, 0, format, arguments);
+    base_text_addv(text, format, arguments);
     va_end(arguments);
-    if (length < 0 || !make_room(text, (size_t)length))
-        return;
-    va_start(arguments, format);
-    (void)vsnprintf(text->bytes + text->length, (size_t)length + 1, format, arguments);
-    va_end(arguments);
-    text->length += (size_t)length;
 }
 
 void base_text_clear(struct base_text *text)

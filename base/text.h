@@ -2,6 +2,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,6 +22,8 @@ void base_text_add(struct base_text *text, const char *bytes, size_t length);
 void base_text_adds(struct base_text *text, const char *string);
 void base_text_addf(struct base_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void base_text_addv(struct base_text *text, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 /* Empty it, keep its memory and forget a failure.  */
 void base_text_clear(struct base_text *text);
 void base_text_release(struct base_text *text);

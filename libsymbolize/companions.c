@@ -1,5 +1,6 @@
 /* companions.c - files that hold part of a module's debug information: split units (.dwo), packages
  * of them (.dwp), and supplements that several modules share (section 4).  */
+#include "base/file.h"
 #include "libsymbolize/session.h"
 #include <libgen.h>
 #include <limits.h>
@@ -86,13 +87,6 @@ static enum sym_status try_below(struct quest *quest, const char *directory, con
     if (name[0] == '/')
         return try_path(quest, name);
     return try_taken(quest, sym_format("%s/%s", directory, name));
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
 }
 
 /* The directory that object's file is really in; the caller frees it.  NULL: no such file any more,

@@ -3,6 +3,7 @@
  * Places are looked at in the order of sym_session_module().  Every file must show that it is
  * meant: by its build ID, by its checksum where only a debug link names it, or, where neither side
  * has a build ID, by its path, which is reported as unverified.  */
+#include "base/file.h"
 #include "libsymbolize/session.h"
 #include <libgen.h>
 #include <limits.h>
@@ -246,13 +247,6 @@ static enum sym_status consider_session_kallsyms(struct search *search)
 }
 
 /* ---- Symbol paths ---- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 /* A file that the user named serves the module whose build ID it has; without build IDs, the one
  * whose file has its name.  */

@@ -223,7 +223,7 @@ static const struct line lines[] = {
       false,
       2,
       "",
-      "tool: unknown option --a?[2J??1m\n" TRY },
+      "tool: unknown option --a\\x1b[2J\\x9b1m\n" TRY },
 };
 
 static void parse(const void *argument)

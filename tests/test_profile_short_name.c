@@ -77,7 +77,7 @@ static const struct {
 
 START_TEST(shortens_a_name)
 {
-    struct codec_text text = { .bytes = NULL };
+    struct base_text text = { .bytes = NULL };
     size_t length = strlen(names[_i].name);
     char *exact = malloc(length + 1); /* so that a sanitizer sees a byte read too many */
 

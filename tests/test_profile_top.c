@@ -239,8 +239,8 @@ START_TEST(keeps_names_from_driving_the_terminal)
     };
     char *text = top_of_lines(lines, COUNT_OF(lines), 0);
 
-    ck_assert_ptr_nonnull(strstr(text, "66.67%  f?[2J?    /a?.c:7\n"));
-    ck_assert_ptr_nonnull(strstr(text, "33.33%  \xc2\xbf\xc2\xa0        /b.c:7\n"));
+    ck_assert_ptr_nonnull(strstr(text, "66.67%  f\\x1b[2J\\n  /a\\x7f.c:7\n"));
+    ck_assert_ptr_nonnull(strstr(text, "33.33%  \\x9b\xc2\xa0       /b.c:7\n"));
     free(text);
 }
 END_TEST

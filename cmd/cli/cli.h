@@ -211,7 +211,10 @@ struct cli_output {
     char *target;          /* the file that path stands for, symbolic links resolved */
     unsigned char *buffer; /* CLI_OUTPUT_BYTES; who has much to write may put it there itself */
     size_t used;
-    int failed; /* errno of the first failure */
+    int failed;           /* errno of the first failure */
+    bool visible;         /* cli_output_visible() */
+    char partial[4];      /* the first bytes of a character whose rest is still to come */
+    size_t partial_count; /* of them */
     /* Called once, before the first bytes leave, and may give fd another value; NULL: nothing.  */
     void (*opens)(struct cli_output *output, void *context);
     void *opens_context;
@@ -230,6 +233,11 @@ enum cli_exit cli_output_append(struct cli_output *output, const char *path);
 
 /* Fits the write callbacks of the libraries: 0 or errno.  */
 int cli_output_write(void *output, const void *bytes, size_t size);
+
+/* The output is text with names from files, such as CSV or folded stacks: if it goes to a terminal,
+ * escape what base/visible.h refuses, lines and tabs aside.  Files and pipes get the bytes as they
+ * are.  Call it before anything is written.  */
+void cli_output_visible(struct cli_output *output);
 
 /* Write what is buffered.  0 or errno.  */
 int cli_output_flush(struct cli_output *output);

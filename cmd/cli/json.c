@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/visible.h"
 
 static void put(struct json *json, const char *bytes, size_t length)
 {
@@ -47,44 +47,39 @@ void json_end_line(struct json *json)
     json->comma = false;
 }
 
-/* One character that cannot stand as it is.  */
-static void put_escaped(struct json *json, unsigned char byte)
+/* A character that JSON, or base/visible.h, wants escaped.  */
+static void put_escaped(struct json *json, const char *bytes, size_t size)
 {
     static const char plain[] = "\"\\\b\f\n\r\t";
     static const char letters[] = "\"\\bfnrt";
-    const char *place = byte ? strchr(plain, byte) : NULL;
+    const char *place = size == 1 && *bytes ? strchr(plain, *bytes) : NULL;
+    uint32_t point = base_code_point(bytes, size);
     char text[8];
 
     if (place) {
         text[0] = '\\';
         text[1] = letters[place - plain];
         put(json, text, 2);
+    } else if (point == UINT32_MAX) {
+        put(json, "\xef\xbf\xbd", 3); /* U+FFFD */
     } else {
-        (void)snprintf(text, sizeof text, "\\u%04x", byte);
+        (void)snprintf(text, sizeof text, "\\u%04x", (unsigned)(point & 0xffff));
         put(json, text, 6);
     }
 }
 
 void json_string(struct json *json, const char *key, const char *bytes, size_t length)
 {
-    size_t start = 0, i = 0;
+    size_t start = 0, size;
 
     put_key(json, key);
     put(json, "\"", 1);
-    while (i < length) {
-        unsigned char byte = (unsigned char)bytes[i];
-        size_t character = base_utf8_character(bytes + i, length - i);
-
-        if (character > 0 && byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7f) {
-            i += character;
+    for (size_t i = 0; i < length; i += size) {
+        if (base_shown_as_is(bytes + i, length - i, &size) && bytes[i] != '"' && bytes[i] != '\\')
             continue;
-        }
         put(json, bytes + start, i - start);
-        if (character == 0)
-            put(json, "\xef\xbf\xbd", 3); /* U+FFFD */
-        else
-            put_escaped(json, byte);
-        start = ++i;
+        put_escaped(json, bytes + i, size);
+        start = i + size;
     }
     put(json, bytes + start, length - start);
     put(json, "\"", 1);

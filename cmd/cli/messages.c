@@ -7,30 +7,39 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/visible.h"
 #include "cmd/cli/cli.h"
 #include "cmd/cli/internal.h"
 
+enum { MESSAGE_BYTES = 64 << 10 };
+
 const char *cli_name = "fxt";
 
-/* Names and texts out of traces reach messages; they must not drive the terminal.  UTF-8 passes,
- * but for the control characters U+0080 to U+009F.  */
-static void print_clean(const char *format, va_list arguments)
+/* Names and texts from files reach messages.  They are shown as base/visible.h says; lines of the
+ * message itself stay lines.  */
+static void print_visible(const char *format, va_list arguments)
 {
-    char text[1024];
+    struct base_text text = { .limit = MESSAGE_BYTES };
+    struct base_text shown = { .bytes = NULL };
+    const char *line;
 
-    if (vsnprintf(text, sizeof text, format, arguments) < 0)
-        return;
-    for (char *c = text; *c; c++) {
-        unsigned char byte = (unsigned char)*c;
-        unsigned char next = (unsigned char)c[1];
+    base_text_addv(&text, format, arguments);
+    line = text.failed ? "out of memory, or a message that is too long" : text.bytes;
+    while (*line) {
+        size_t length = strcspn(line, "\n");
 
-        if ((byte < 0x20 && byte != '\n') || byte == 0x7f || (byte == 0xc2 && next >> 5 == 4))
-            *c = '?';
-        if (byte == 0xc2 && next >> 5 == 4)
-            *++c = '?';
+        base_text_add_visible(&shown, line, length);
+        line += length;
+        if (*line == '\n') {
+            base_text_add(&shown, "\n", 1);
+            line++;
+        }
     }
-    (void)fputs(text, stderr);
+    if (!shown.failed && shown.bytes)
+        (void)fputs(shown.bytes, stderr);
     (void)fputc('\n', stderr);
+    base_text_release(&shown);
+    base_text_release(&text);
 }
 
 void cli_error(const char *format, ...)
@@ -40,7 +49,7 @@ void cli_error(const char *format, ...)
     (void)fflush(stdout);
     (void)fprintf(stderr, "%s: ", cli_name);
     va_start(arguments, format);
-    print_clean(format, arguments);
+    print_visible(format, arguments);
     va_end(arguments);
 }
 
@@ -50,7 +59,7 @@ void cli_warning(const char *format, ...)
 
     (void)fprintf(stderr, "%s: warning: ", cli_name);
     va_start(arguments, format);
-    print_clean(format, arguments);
+    print_visible(format, arguments);
     va_end(arguments);
 }
 
@@ -59,7 +68,7 @@ void cli_note(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    print_clean(format, arguments);
+    print_visible(format, arguments);
     va_end(arguments);
 }
 
@@ -69,7 +78,7 @@ void cli_usage_error(const char *format, ...)
 
     (void)fprintf(stderr, "%s: ", cli_name);
     va_start(arguments, format);
-    print_clean(format, arguments);
+    print_visible(format, arguments);
     va_end(arguments);
     (void)fprintf(stderr, "Try '%s --help'.\n", cli_name);
     exit(CLI_USAGE);

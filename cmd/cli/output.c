@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/visible.h"
 #include "cmd/cli/cli.h"
 #include "cmd/cli/internal.h"
 
@@ -87,6 +89,58 @@ enum cli_exit cli_output_append(struct cli_output *output, const char *path)
     return CLI_OK;
 }
 
+static void write_bytes(struct cli_output *output, const void *bytes, size_t size)
+{
+    if (!output->failed)
+        output->failed = base_write_all(output->fd, bytes, size);
+}
+
+void cli_output_visible(struct cli_output *output)
+{
+    output->visible = isatty(output->fd) == 1;
+}
+
+/* How many bytes at the end of bytes begin a character that is not whole yet.  */
+static size_t cut_off(const char *bytes, size_t size)
+{
+    for (size_t tail = 1; tail <= 3 && tail <= size; tail++) {
+        unsigned char byte = (unsigned char)bytes[size - tail];
+
+        if (byte >= 0xc0) /* a lead byte of 2, 3 or 4 */
+            return tail < (byte < 0xe0 ? 2u : byte < 0xf0 ? 3u : 4u) ? tail : 0;
+        if (byte < 0x80)
+            break;
+    }
+    return 0;
+}
+
+static void write_visible(struct cli_output *output, const char *bytes, size_t size, bool is_last)
+{
+    struct base_text text = { .bytes = NULL }, shown = { .bytes = NULL };
+    size_t keep, step;
+
+    base_text_add(&text, output->partial, output->partial_count);
+    base_text_add(&text, bytes, size);
+    keep = is_last || text.failed ? 0 : cut_off(text.bytes, text.length);
+    for (size_t i = 0; !text.failed && i < text.length - keep; i += step) {
+        char escape[BASE_ESCAPE_BYTES];
+
+        if (base_shown_as_is(text.bytes + i, text.length - keep - i, &step) ||
+            text.bytes[i] == '\n' || text.bytes[i] == '\t')
+            base_text_add(&shown, text.bytes + i, step);
+        else
+            base_text_add(&shown, escape, base_escape(escape, text.bytes + i, step));
+    }
+    if (text.failed || shown.failed)
+        output->failed = ENOMEM;
+    if (!output->failed && keep > 0)
+        memcpy(output->partial, text.bytes + text.length - keep, keep);
+    output->partial_count = keep;
+    write_bytes(output, shown.bytes, shown.length);
+    base_text_release(&shown);
+    base_text_release(&text);
+}
+
 static int write_all(struct cli_output *output, const unsigned char *bytes, size_t size)
 {
     void (*opens)(struct cli_output * output, void *context) = output->opens;
@@ -95,17 +149,10 @@ static int write_all(struct cli_output *output, const unsigned char *bytes, size
         output->opens = NULL;
         opens(output, output->opens_context);
     }
-    while (size > 0 && !output->failed) {
-        ssize_t written = write(output->fd, bytes, size);
-
-        if (written < 0) {
-            if (errno != EINTR)
-                output->failed = errno;
-            continue;
-        }
-        bytes += written;
-        size -= (size_t)written;
-    }
+    if (output->visible)
+        write_visible(output, (const char *)bytes, size, false);
+    else
+        write_bytes(output, bytes, size);
     return output->failed;
 }
 
@@ -134,6 +181,10 @@ enum cli_exit cli_output_commit(struct cli_output *output)
 {
     int failed = cli_output_flush(output);
 
+    if (output->partial_count > 0) {
+        write_visible(output, NULL, 0, true);
+        failed = output->failed;
+    }
     if (output->fd >= 0 && output->fd != STDOUT_FILENO && close(output->fd) != 0 && !failed)
         failed = errno;
     output->fd = -1;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/cli/trace.h"
 
 #define MOST_CPUS 65536u
@@ -153,13 +154,6 @@ static bool go_together(const struct file *a, const struct file *b)
 }
 
 /* ---- CPUs ---- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 /* The digits in a name that say which CPU it is of, or NULL.  */
 static const char *cpu_digits(const char *name)

@@ -223,6 +223,7 @@ static enum profile_status write_format(const struct settings *settings,
 
     switch (settings->format) {
     case FORMAT_FOLDED:
+        cli_output_visible(output);
         return profile_write_folded(profile, kind, &folded, cli_output_write, output, error);
     case FORMAT_TOP:
         if (output->fd == STDOUT_FILENO) {

@@ -97,7 +97,7 @@ void emit_start(struct emit *emit, const char *path)
     forget_providers(emit);
     emit->present = emit->source = NO_PROVIDER;
     emit->in_default = true;
-    base_name(emit->name, sizeof emit->name, strcmp(path, "-") == 0 ? "standard input" : path);
+    put_base_name(emit->name, sizeof emit->name, strcmp(path, "-") == 0 ? "standard input" : path);
 }
 
 void emit_close(struct emit *emit)

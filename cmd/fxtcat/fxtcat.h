@@ -60,7 +60,7 @@ enum cli_exit job_close(struct job *job);
 bool is_text(const struct fxt_string *string, const char *text);
 
 /* The name of the file without its folder, for people: at most size - 1 bytes of valid UTF-8.  */
-void base_name(char *name, size_t size, const char *path);
+void put_base_name(char *name, size_t size, const char *path);
 
 /* Copy length bytes to text, of which size are there, as valid UTF-8 without a final NUL: '?' for
  * each other byte; what does not fit is cut before a whole character.  The length.  */

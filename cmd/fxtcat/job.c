@@ -118,7 +118,7 @@ uint32_t clean_text(char *text, size_t size, const char *bytes, size_t length)
     return (uint32_t)used;
 }
 
-void base_name(char *name, size_t size, const char *path)
+void put_base_name(char *name, size_t size, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash && slash[1] ? slash + 1 : path;

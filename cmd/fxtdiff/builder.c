@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/visible.h"
 #include "cmd/fxtdiff/names.h"
 
 struct diff_builder *diff_builder_open(const struct diff_reading *reading)
@@ -51,33 +51,16 @@ static char *scratch(struct diff_builder *builder, size_t length)
     return builder->key;
 }
 
-/* Whether a character of three bytes makes text something else than it looks: the controls of
- * right-to-left writing (U+200E, 200F, 202A..202E, 2066..2069) turn the rest of a line around;
- * U+FFFE and U+FFFF are in no XML.  */
-static bool misleads(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    unsigned point = (c[0] & 0x0fu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
-
-    return (point >= 0x200e && point <= 0x200f) || (point >= 0x202a && point <= 0x202e) ||
-           (point >= 0x2066 && point <= 0x2069) || point >= 0xfffe;
-}
-
-/* C0, DEL, and C1 as UTF-8 encodes it drive terminals; what is no UTF-8 is no text.  */
+/* What must not be shown as it is (base/visible.h), and U+FFFE and U+FFFF, which are in no XML,
+ * become '?'.  */
 static size_t clean(char *text, size_t length)
 {
-    for (size_t i = 0; i < length;) {
-        size_t size = base_utf8_character(text + i, length - i);
-        unsigned char c = (unsigned char)text[i];
+    size_t size;
 
-        if (size == 3 && misleads(text + i))
-            memset(text + i, '?', 3);
-        if (size == 0 || c < 0x20 || c == 0x7f)
-            text[i] = '?';
-        else if (size == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0)
-            text[i] = text[i + 1] = '?';
-        i += size ? size : 1;
-    }
+    for (size_t i = 0; i < length; i += size)
+        if (!base_shown_as_is(text + i, length - i, &size) ||
+            (base_code_point(text + i, size) & ~1u) == 0xfffe)
+            memset(text + i, '?', size);
     return length;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cmd/cli/map.h"
 #include "cmd/fxtdiff/builder.h"
 
@@ -19,13 +20,6 @@ static void mark_used(struct diff_builder *builder, const struct profile_stacks 
     /* Parents have lower ids than their children.  */
     for (profile_id id = profile_stacks_callsite_count(stacks); id > 0; id--)
         used[profile_stacks_get_callsite(stacks, id).parent] |= used[id];
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
 }
 
 /* As folded stacks print a frame without a name: "[libc.so.6]", never an address, which would

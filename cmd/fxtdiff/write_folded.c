@@ -138,6 +138,7 @@ enum cli_exit diff_write_folded(const struct diff_report *report, const char *pa
     if (status != CLI_OK)
         return status;
     folded.arena = diff_arena_open();
+    cli_output_visible(&output);
     make_lines(&folded);
     put_lines(&folded, &output);
     free(folded.names);

@@ -2,40 +2,27 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/visible.h"
 #include "cmd/cli/hexdump.h"
 #include "cmd/fxtdump/dump.h"
 
-/* Control characters: U+0000 to U+001F, U+007F, and U+0080 to U+009F in their two bytes.  */
-static bool is_control(const char *character, size_t length)
-{
-    unsigned char first = (unsigned char)character[0];
-
-    return first < 0x20 || first == 0x7f ||
-           (length == 2 && first == 0xc2 && (unsigned char)character[1] < 0xa0);
-}
-
-/* Text from a trace must not drive the terminal or break the line: control characters and what is
- * not UTF-8 as \xNN.  */
+/* As base/visible.h says.  */
 static void put_string(struct cli_output *output, const struct fxt_string *string)
 {
-    size_t start = 0, i = 0;
+    size_t start = 0, size;
 
     if (string->missing) {
         dump_print(output, "<string %u>", string->index);
         return;
     }
-    while (i < string->length) {
-        unsigned char byte = (unsigned char)string->bytes[i];
-        size_t character = base_utf8_character(string->bytes + i, string->length - i);
+    for (size_t i = 0; i < string->length; i += size) {
+        char escape[BASE_ESCAPE_BYTES];
 
-        if (character > 0 && !is_control(string->bytes + i, character)) {
-            i += character;
+        if (base_shown_as_is(string->bytes + i, string->length - i, &size))
             continue;
-        }
         (void)cli_output_write(output, string->bytes + start, i - start);
-        dump_print(output, "\\x%02x", byte);
-        start = ++i;
+        (void)cli_output_write(output, escape, base_escape(escape, string->bytes + i, size));
+        start = i + size;
     }
     (void)cli_output_write(output, string->bytes + start, string->length - start);
 }

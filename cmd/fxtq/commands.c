@@ -65,7 +65,7 @@ enum cli_exit commands_run_sql(struct commands *commands, const char *sql, const
     return status;
 }
 
-static void show(struct commands *commands, const struct text *text)
+static void show(struct commands *commands, const struct base_text *text)
 {
     start_output(commands);
     (void)cli_output_write(commands->session->output, text->bytes, text->length);
@@ -75,7 +75,7 @@ static void show(struct commands *commands, const struct text *text)
 /* ---- What they do ---- */
 
 /* Names in columns, top to bottom, as many as the terminal has room for.  */
-static void add_names(struct text *text, const struct cli_texts *names, size_t columns)
+static void add_names(struct base_text *text, const struct cli_texts *names, size_t columns)
 {
     size_t widest = 1, across, down;
 
@@ -102,7 +102,7 @@ static enum cli_exit do_tables(struct commands *commands, char **arguments)
         "temp.sqlite_schema) WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND (?1 "
         "IS NULL OR name LIKE ?1) ORDER BY name";
     struct cli_texts names = { .items = NULL };
-    struct text text = { .bytes = NULL };
+    struct base_text text = { .bytes = NULL };
     enum cli_exit status = CLI_OK;
     sqlite3_stmt *statement;
     int code = sqlite3_prepare_v2(commands->session->db, by_name, -1, &statement, NULL);
@@ -110,7 +110,7 @@ static enum cli_exit do_tables(struct commands *commands, char **arguments)
     if (code == SQLITE_OK)
         code = sqlite3_bind_text(statement, 1, arguments[0], -1, SQLITE_STATIC);
     while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
-        struct text name = { .bytes = NULL };
+        struct base_text name = { .bytes = NULL };
         const char *bytes = (const char *)sqlite3_column_text(statement, 0);
 
         text_add_visible(&name, bytes ? bytes : "", bytes ? strlen(bytes) : 0);
@@ -136,7 +136,7 @@ static enum cli_exit do_schema(struct commands *commands, char **arguments)
         "temp.sqlite_schema) WHERE sql IS NOT NULL AND (?1 IS NULL OR name LIKE ?1 OR tbl_name "
         "LIKE "
         "?1) ORDER BY tbl_name, type = 'index', name";
-    struct text text = { .bytes = NULL };
+    struct base_text text = { .bytes = NULL };
     sqlite3_stmt *statement;
 
     if (sqlite3_prepare_v2(commands->session->db, by_name, -1, &statement, NULL) != SQLITE_OK ||
@@ -273,7 +273,7 @@ static const struct command {
 
 static enum cli_exit do_help(struct commands *commands, char **arguments)
 {
-    struct text text = { .bytes = NULL };
+    struct base_text text = { .bytes = NULL };
 
     (void)arguments;
     for (size_t i = 0; i < COMMANDS; i++)

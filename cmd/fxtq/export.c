@@ -219,7 +219,7 @@ static enum cli_exit write_format(struct settings *settings, struct store *store
 /* FXT has one capture: which ones there are to choose from.  */
 static enum cli_exit check_captures(const struct settings *settings, sqlite3 *db)
 {
-    struct text names = { .bytes = NULL };
+    struct base_text names = { .bytes = NULL };
     sqlite3_stmt *row = NULL;
     unsigned count = 0;
     enum cli_exit status = CLI_OK;
@@ -257,6 +257,8 @@ static enum cli_exit export_store(struct settings *settings, struct store *store
         status = cli_output_open(&output, settings->output);
     if (status != CLI_OK)
         return status;
+    if (!settings->format->binary)
+        cli_output_visible(&output);
     status = write_format(settings, store, &output);
     if (status == CLI_OK || output.failed)
         return cli_worse(status, cli_output_commit(&output));

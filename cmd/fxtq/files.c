@@ -11,7 +11,7 @@
 #define LARGEST ((size_t)16 << 20)
 
 /* 0 or errno; EFBIG for what is too large.  */
-static int read_all(FILE *file, struct text *text)
+static int read_all(FILE *file, struct base_text *text)
 {
     char bytes[16384];
     size_t size;
@@ -28,7 +28,7 @@ char *file_read_text(const char *path)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     FILE *file = is_stdin ? stdin : fopen(path, "re");
-    struct text text = { .bytes = NULL };
+    struct base_text text = { .bytes = NULL };
     int failed = file ? 0 : errno;
 
     text_add(&text, "", 0);

@@ -51,7 +51,7 @@ const struct cli_option filters_options[] = {
 };
 
 /* "1,2", each a number.  */
-static void add_numbers(struct text *list, const char *option, const char *value)
+static void add_numbers(struct base_text *list, const char *option, const char *value)
 {
     while (true) {
         size_t length = strcspn(value, ",");
@@ -66,7 +66,7 @@ static void add_numbers(struct text *list, const char *option, const char *value
     }
 }
 
-static void add_names(struct text *list, const char *value)
+static void add_names(struct base_text *list, const char *value)
 {
     text_adds(list, list->bytes ? "," : "");
     text_adds(list, value);
@@ -241,7 +241,7 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
 
 static bool add_type(void *context, const struct store_sample_type *type)
 {
-    struct text *names = context;
+    struct base_text *names = context;
 
     if (type->there)
         text_addf(names, "%s%s/%s", names->length ? ", " : "", type->type, type->unit);
@@ -250,7 +250,7 @@ static bool add_type(void *context, const struct store_sample_type *type)
 
 enum cli_exit filters_check_type(const struct filters *filters, sqlite3 *db, const char *path)
 {
-    struct text names = { .bytes = NULL };
+    struct base_text names = { .bytes = NULL };
     bool known = true;
     int code = SQLITE_OK;
 
@@ -314,7 +314,7 @@ void filters_bind(const struct filters *filters, sqlite3_stmt *statement)
 
 /* ---- As SQL ---- */
 
-static void add_argument(struct text *sql, const char **separator, const char *name,
+static void add_argument(struct base_text *sql, const char **separator, const char *name,
                          const char *value)
 {
     if (!value)
@@ -324,7 +324,7 @@ static void add_argument(struct text *sql, const char **separator, const char *n
     *separator = " AND ";
 }
 
-static void add_number(struct text *sql, const char **separator, const char *name, bool given,
+static void add_number(struct base_text *sql, const char **separator, const char *name, bool given,
                        int64_t value)
 {
     if (!given)
@@ -334,7 +334,7 @@ static void add_number(struct text *sql, const char **separator, const char *nam
 }
 
 void filters_add_arguments(const struct filters *filters, const char *type, const char *per,
-                           struct text *sql)
+                           struct base_text *sql)
 {
     const char *separator = " WHERE ";
 
@@ -353,7 +353,8 @@ void filters_add_arguments(const struct filters *filters, const char *type, cons
     add_number(sql, &separator, "capture", filters->capture != 0, filters->capture);
 }
 
-void filters_add_in(struct text *sql, const char *expression, const struct text *list, bool names)
+void filters_add_in(struct base_text *sql, const char *expression, const struct base_text *list,
+                    bool names)
 {
     if (!list->bytes)
         return;

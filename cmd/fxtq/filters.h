@@ -34,10 +34,10 @@ enum {
 struct filters {
     const char *type; /* NULL: the first there is */
     const char *focus, *ignore, *hide, *show_from;
-    struct text pids, tids, comms, cpus; /* "1,2", "a,b"; bytes NULL: no such filter */
-    int64_t capture;                     /* 0: all */
-    struct cli_time from, limit;         /* as given */
-    unsigned given;                      /* FILTER_... */
+    struct base_text pids, tids, comms, cpus; /* "1,2", "a,b"; bytes NULL: no such filter */
+    int64_t capture;                          /* 0: all */
+    struct cli_time from, limit;              /* as given */
+    unsigned given;                           /* FILTER_... */
 
     /* By filters_resolve().  */
     bool has_from, has_limit;
@@ -73,11 +73,12 @@ void filters_bind(const struct filters *filters, sqlite3_stmt *statement);
 /* Append the same as " WHERE type = 'cpu' AND per = ... AND pid = '1,2'"; type and per may be NULL.
  */
 void filters_add_arguments(const struct filters *filters, const char *type, const char *per,
-                           struct text *sql);
+                           struct base_text *sql);
 
 /* Append " AND expression IN (1, 2)", or ('a', 'b') where it is names that the list has; nothing
  * for no list.  */
-void filters_add_in(struct text *sql, const char *expression, const struct text *list, bool names);
+void filters_add_in(struct base_text *sql, const char *expression, const struct base_text *list,
+                    bool names);
 
 /* The same for libstore.  Borrows from filters.  */
 void filters_to_store(const struct filters *filters, struct store_filter *out);

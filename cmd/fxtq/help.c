@@ -164,7 +164,7 @@ static void help_command(const char *name)
 
 static _Noreturn void complain(const char *topic)
 {
-    struct text names = { .bytes = NULL };
+    struct base_text names = { .bytes = NULL };
 
     for (size_t i = 0; i < TOPICS; i++)
         text_addf(&names, "%s%s", i ? ", " : "", topics[i].name);

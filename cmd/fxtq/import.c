@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cmd/cli/trace.h"
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/start.h"
@@ -79,13 +80,6 @@ static void parse(struct settings *settings, char **argv)
 }
 
 /* ---- One trace ---- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 static void print_samples(uint64_t samples, uint64_t callsites)
 {

@@ -75,7 +75,7 @@ static bool is_named(const char *item, const char *name)
 
 void session_set_parameter(struct session *session, const char *name, const char *value)
 {
-    struct text item = { .bytes = NULL };
+    struct base_text item = { .bytes = NULL };
     size_t i = 0;
 
     text_addf(&item, "%s=%s", name, value);
@@ -309,7 +309,7 @@ static enum cli_exit run_command(struct session *session, const char *sql, const
                                  const char *name)
 {
     size_t length = strcspn(*next, "\n");
-    struct text where = { .bytes = NULL }, line = { .bytes = NULL };
+    struct base_text where = { .bytes = NULL }, line = { .bytes = NULL };
     enum cli_exit status;
 
     text_adds(&where, "");

@@ -54,7 +54,7 @@ static bool changes_names(const char *sql)
     return strcasestr(sql, "create") || strcasestr(sql, "drop") || strcasestr(sql, "attach");
 }
 
-static void take_line(struct commands *commands, struct text *statement, char *line)
+static void take_line(struct commands *commands, struct base_text *statement, char *line)
 {
     interrupt_forget();
     if (statement->length == 0 && is_blank(line))
@@ -79,7 +79,7 @@ static void take_line(struct commands *commands, struct text *statement, char *l
 static void loop(struct commands *commands)
 {
     const struct session *session = commands->session;
-    struct text statement = { .bytes = NULL };
+    struct base_text statement = { .bytes = NULL };
 
     while (!session->quits && !session->output->failed) {
         char *line;

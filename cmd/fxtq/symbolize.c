@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cmd/cli/json.h"
 #include "cmd/cli/symbols.h"
 #include "cmd/fxtq/fxtq.h"
@@ -134,13 +135,6 @@ struct sums {
 static double percent(uint64_t part, uint64_t whole)
 {
     return whole ? 100.0 * (double)part / (double)whole : 100;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
 }
 
 static void print_row(const struct store_coverage *row, uint64_t frames)

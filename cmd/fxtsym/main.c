@@ -526,6 +526,8 @@ static int run(char **argv)
     parse(&settings, &task, argv);
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;
+    if (!task.markup) /* a log may have colours of its own */
+        cli_output_visible(&output);
     objects_open(&objects, &task.symbols);
     for (size_t i = 0; i < task.explain.count; i++)
         objects.status = cli_worse(

@@ -2,6 +2,7 @@
 #ifndef PROFILE_CODEC_CODEC_H
 #define PROFILE_CODEC_CODEC_H
 
+#include "base/text.h"
 #include "libprofile/aggregate.h"
 
 /* ---- Buffered output ---- */
@@ -21,33 +22,27 @@ enum profile_status codec_output_finish(struct codec_output *output, struct prof
 
 /* ---- Growing text ---- */
 
-struct codec_text {
-    char *bytes; /* not NUL-terminated; NULL while nothing was added */
-    size_t length, capacity;
-};
-
-bool codec_text_add(struct codec_text *text, const char *bytes, size_t length);
+/* As base_text_add(), for chains: returns false, and forgets it, when memory is short.  */
+bool codec_text_add(struct base_text *text, const char *bytes, size_t length);
 /* The same as UTF-8: every byte that is not part of a character becomes U+FFFD.  */
-bool codec_text_add_utf8(struct codec_text *text, const char *bytes, size_t length);
+bool codec_text_add_utf8(struct base_text *text, const char *bytes, size_t length);
 
 /* ---- Names ---- */
 
 /* What stands for a frame, or one of its lines, without a name: "[file]" for a module of that name,
  * "[BUILD-ID]" for one without, "[unknown]" where there is none.  Never an address, so that builds
  * compare.  */
-bool codec_text_add_module(struct codec_text *text, const struct profile *profile,
+bool codec_text_add_module(struct base_text *text, const struct profile *profile,
                            profile_id module);
 /* In lower-case digits, nothing for one that is not known.  */
-bool codec_text_add_build_id(struct codec_text *text, const struct profile_module *module);
+bool codec_text_add_build_id(struct base_text *text, const struct profile_module *module);
 /* The readable name of line index of a frame, or what stands for it; index is 0 for a frame without
  * lines.  */
-bool codec_text_add_function(struct codec_text *text, const struct profile *profile,
+bool codec_text_add_function(struct base_text *text, const struct profile *profile,
                              const struct profile_frame *frame, uint32_t index);
 /* A demangled name without return type, parameters, qualifiers, anonymous namespaces and long
  * template arguments; the whole name where it reads like nothing a demangler writes
  * (short_name.c).  */
-bool codec_text_add_short_name(struct codec_text *text, const char *name, size_t length);
-/* What follows the last '/'.  */
-const char *codec_basename(const char *path);
+bool codec_text_add_short_name(struct base_text *text, const char *name, size_t length);
 
 #endif /* PROFILE_CODEC_CODEC_H */

@@ -23,7 +23,7 @@ struct folded {
     enum profile_root root;
     size_t type;
     struct profile_type type_is;
-    struct codec_text text; /* scratch */
+    struct base_text text; /* scratch */
 
     uint64_t *values; /* of tree node id at [id - 1] */
     size_t value_count, value_capacity;
@@ -38,7 +38,7 @@ struct folded {
 /* ---- Clean names ---- */
 
 /* The text, cleaned in place.  */
-static void clean(struct codec_text *text, bool blanks)
+static void clean(struct base_text *text, bool blanks)
 {
     text->length = profile_folded_name(text->bytes, text->length);
     for (size_t i = 0; blanks && i < text->length; i++)
@@ -280,7 +280,7 @@ struct level {
     size_t length;      /* of the line's text up to here */
 };
 
-static void put_line(const struct codec_text *line, uint64_t value, struct codec_output *output)
+static void put_line(const struct base_text *line, uint64_t value, struct codec_output *output)
 {
     char number[32];
     int length = snprintf(number, sizeof number, " %" PRIu64 "\n", value);
@@ -298,7 +298,7 @@ static struct level enter(const struct folded *folded, profile_id node, size_t l
 static enum profile_status write_tree(struct folded *folded, struct level *levels,
                                       struct codec_output *output, struct profile_error *error)
 {
-    struct codec_text *line = &folded->text;
+    struct base_text *line = &folded->text;
     size_t depth = 1;
 
     levels[0] = enter(folded, 0, 0);

@@ -70,7 +70,7 @@ struct pprof_plan {
 
     struct profile_stacks *strings; /* its strings are the string table */
     profile_id *string_ids;         /* profile's string to table string; 0: not there yet */
-    struct codec_text text;         /* scratch */
+    struct base_text text;          /* scratch */
 
     struct pprof_sample *samples;
     size_t sample_count;

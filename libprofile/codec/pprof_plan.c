@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "libprofile/codec/pprof.h"
 
 static const char *const label_texts[PPROF_TEXTS] = {
@@ -329,9 +330,8 @@ static enum profile_status find_heaviest(struct pprof_plan *plan, struct profile
 static unsigned likeness(const struct profile *profile, profile_id module,
                          const struct profile_owner_process *process)
 {
-    const char *base = codec_basename(module_path(profile, module));
-    const char *command = codec_basename(
-        profile_stacks_text(profile->stacks, profile->command, NULL));
+    const char *base = base_name(module_path(profile, module));
+    const char *command = base_name(profile_stacks_text(profile->stacks, profile->command, NULL));
     const struct profile_place *place = place_of(profile, module);
     size_t length = 0;
     const char *name = process ? profile_stacks_text(profile->stacks, process->name, &length) : "";

@@ -15,7 +15,7 @@
 struct scan {
     const char *next;
     size_t left;
-    struct codec_text *out;
+    struct base_text *out;
     size_t start;            /* of the name in out */
     unsigned angles, braces; /* open "<" and "{" */
     size_t arguments;        /* where in out those of the outermost "<" begin; 0: no template's */
@@ -180,7 +180,7 @@ static void keep_phrase(struct scan *scan)
     scan->start = scan->out->length;
 }
 
-bool codec_text_add_short_name(struct codec_text *text, const char *name, size_t length)
+bool codec_text_add_short_name(struct base_text *text, const char *name, size_t length)
 {
     struct scan scan = { .next = name, .left = length, .out = text };
     size_t before = text->length;
@@ -198,7 +198,7 @@ bool codec_text_add_short_name(struct codec_text *text, const char *name, size_t
 
 char *profile_short_name(const char *name, size_t length)
 {
-    struct codec_text text = { .bytes = NULL };
+    struct base_text text = { .bytes = NULL };
 
     if (codec_text_add_short_name(&text, name, length) && codec_text_add(&text, "", 1))
         return text.bytes;

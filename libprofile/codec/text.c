@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/utf8.h"
 #include "libprofile/codec/codec.h"
 
@@ -49,23 +50,17 @@ enum profile_status codec_output_finish(struct codec_output *output, struct prof
 
 /* ---- Growing text ---- */
 
-bool codec_text_add(struct codec_text *text, const char *bytes, size_t length)
+bool codec_text_add(struct base_text *text, const char *bytes, size_t length)
 {
-    char *bigger;
+    bool failed;
 
-    if (length > SIZE_MAX - text->length - 1)
-        return false;
-    bigger = base_grow(text->bytes, &text->capacity, text->length + length + 1, 1);
-    if (!bigger)
-        return false;
-    text->bytes = bigger;
-    if (length > 0)
-        memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-    return true;
+    base_text_add(text, bytes, length);
+    failed = text->failed;
+    text->failed = false;
+    return !failed;
 }
 
-bool codec_text_add_utf8(struct codec_text *text, const char *bytes, size_t length)
+bool codec_text_add_utf8(struct base_text *text, const char *bytes, size_t length)
 {
     bool ok = true;
     size_t good = 0; /* bytes that are fine and not added yet */
@@ -87,14 +82,7 @@ bool codec_text_add_utf8(struct codec_text *text, const char *bytes, size_t leng
 
 /* ---- Names ---- */
 
-const char *codec_basename(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-bool codec_text_add_build_id(struct codec_text *text, const struct profile_module *module)
+bool codec_text_add_build_id(struct base_text *text, const struct profile_module *module)
 {
     static const char digits[] = "0123456789abcdef";
     char hex[2 * sizeof module->build_id];
@@ -107,10 +95,10 @@ bool codec_text_add_build_id(struct codec_text *text, const struct profile_modul
     return codec_text_add(text, hex, length);
 }
 
-bool codec_text_add_module(struct codec_text *text, const struct profile *profile, profile_id id)
+bool codec_text_add_module(struct base_text *text, const struct profile *profile, profile_id id)
 {
     struct profile_module module = profile_stacks_get_module(profile->stacks, id);
-    const char *base = codec_basename(profile_stacks_text(profile->stacks, module.name, NULL));
+    const char *base = base_name(profile_stacks_text(profile->stacks, module.name, NULL));
 
     if (!*base && module.build_id_length > 0)
         return codec_text_add(text, "[", 1) && codec_text_add_build_id(text, &module) &&
@@ -123,7 +111,7 @@ bool codec_text_add_module(struct codec_text *text, const struct profile *profil
            codec_text_add(text, "]", 1);
 }
 
-bool codec_text_add_function(struct codec_text *text, const struct profile *profile,
+bool codec_text_add_function(struct base_text *text, const struct profile *profile,
                              const struct profile_frame *frame, uint32_t index)
 {
     profile_id function = index < frame->line_count ? frame->lines[index].function : 0;

@@ -35,7 +35,7 @@ struct top {
     struct top_spot *spots;
     size_t spot_count, spot_capacity;
     struct base_index spot_index;
-    struct codec_text text; /* scratch */
+    struct base_text text; /* scratch */
 };
 
 /* Print the table of what was added up.  PROFILE_OK, PROFILE_NO_MEMORY or PROFILE_LIMIT; whether

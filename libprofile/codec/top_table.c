@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/visible.h"
 #include "libprofile/codec/top.h"
 
 /* Where nothing is cut, a longer name moves its own position only, not everybody's.  */
@@ -24,8 +25,9 @@ struct table {
     struct profile_stacks *texts;
     struct table_row *rows;
     size_t count;
-    size_t names, places; /* widths of the columns */
-    bool cut;             /* they are limits */
+    size_t names, places;   /* widths of the columns */
+    bool cut;               /* they are limits */
+    struct base_text shown; /* scratch */
 };
 
 /* ---- Widths ---- */
@@ -65,34 +67,23 @@ static size_t larger(size_t a, size_t b)
 
 /* ---- Texts ---- */
 
-/* Names come from traces and object files: they must neither drive the terminal nor break lines.
- * Control characters are one byte, or U+0080 to U+009F.  */
-static void replace_controls(struct codec_text *text)
-{
-    for (size_t i = 0; i < text->length; i++) {
-        unsigned char c = (unsigned char)text->bytes[i];
-
-        if (c < 0x20 || c == 0x7f)
-            text->bytes[i] = '?';
-        if (c == 0xc2 && i + 1 < text->length && (unsigned char)text->bytes[i + 1] < 0xa0)
-            text->bytes[i + 1] = '\xbf'; /* U+00BF, an inverted question mark */
-    }
-}
-
-/* Put the scratch text into the table.  */
+/* Put the scratch text into the table, as it may be shown.  */
 static enum profile_status take_text(struct table *table, profile_id *out,
                                      struct profile_error *error)
 {
-    struct codec_text *text = &table->top->text;
+    struct base_text *text = &table->top->text, *shown = &table->shown;
 
-    replace_controls(text);
-    return profile_stacks_string(table->texts, text->bytes, text->length, out, error);
+    base_text_clear(shown);
+    base_text_add_visible(shown, text->bytes, text->length);
+    if (shown->failed)
+        return profile_no_memory(error);
+    return profile_stacks_string(table->texts, shown->bytes, shown->length, out, error);
 }
 
 static enum profile_status take_name(struct table *table, struct table_row *row, bool whole,
                                      struct profile_error *error)
 {
-    struct codec_text *text = &table->top->text;
+    struct base_text *text = &table->top->text;
     size_t length;
     const char *name = profile_stacks_text(table->top->names, row->id, &length);
     bool ok;
@@ -382,6 +373,7 @@ enum profile_status top_put_table(struct top *top, struct codec_output *output,
             put_row(&table, &table.rows[i], output);
     }
     free(table.rows);
+    base_text_release(&table.shown);
     profile_stacks_close(table.texts);
     return status;
 }

@@ -18,7 +18,7 @@ struct csv {
     enum store_csv_table table;
     bool by_release;
     bool in_use_only;
-    struct export_text line;
+    struct base_text line;
     struct csv_type *types;
     size_t type_count;
     int64_t *values;
@@ -119,7 +119,7 @@ static void seconds_cell(struct csv *csv, bool has, int64_t ns)
 static enum store_status stack_cells(struct export *export, struct csv *csv, uint32_t callsite,
                                      bool function)
 {
-    const struct export_text *stack;
+    const struct base_text *stack;
     enum store_status status = export_stack(export, callsite, &stack);
     size_t leaf = status == STORE_OK ? stack->length : 0;
 
@@ -243,7 +243,7 @@ static enum store_status heap_row(struct export *export, const struct export_row
 
 /* ---- Samples of profiles ---- */
 
-static void add_json(struct csv *csv, struct export_text *json, const char *bytes, size_t length)
+static void add_json(struct csv *csv, struct base_text *json, const char *bytes, size_t length)
 {
     csv->failed |= !export_text_add(json, "\"", 1);
     for (size_t i = 0; i < length; i++) {
@@ -263,7 +263,7 @@ static void add_json(struct csv *csv, struct export_text *json, const char *byte
 }
 
 /* A column as text; "" for what is none.  */
-static void add_json_column(struct csv *csv, struct export_text *json, int column)
+static void add_json_column(struct csv *csv, struct base_text *json, int column)
 {
     const char *text = (const char *)sqlite3_column_text(csv->labels, column);
 
@@ -273,7 +273,7 @@ static void add_json_column(struct csv *csv, struct export_text *json, int colum
 /* Labels as an object: {"bytes":64,"thread":"main"}.  */
 static enum store_status labels_cell(struct export *export, struct csv *csv, int64_t set)
 {
-    struct export_text json = { .bytes = NULL };
+    struct base_text json = { .bytes = NULL };
     enum store_status status = STORE_OK;
 
     if (set == 0) {

@@ -15,6 +15,7 @@
 
 #include <fxt/store_content.h>
 #include <fxt/store_export.h>
+#include "base/text.h"
 #include "libstore/functions/shape.h"
 #include "libstore/internal.h"
 
@@ -36,14 +37,9 @@ struct export_thread {
 
 /* ---- Output ---- */
 
-struct export_text {
-    char *bytes;
-    size_t length, capacity;
-};
-
-/* False: no memory.  */
-bool export_text_add(struct export_text *text, const char *bytes, size_t length);
-bool export_text_adds(struct export_text *text, const char *string);
+/* As base_text_add(), for chains: returns false, and forgets it, when memory is short.  */
+bool export_text_add(struct base_text *text, const char *bytes, size_t length);
+bool export_text_adds(struct base_text *text, const char *string);
 
 struct export_output {
     store_write_fn write;
@@ -59,7 +55,7 @@ struct export_output {
 
 struct export_cached {
     uint32_t callsite; /* 0: none */
-    struct export_text text;
+    struct base_text text;
 };
 
 struct export
@@ -177,14 +173,14 @@ enum store_status export_each_profile(struct export *export, int64_t type_id, ex
 /* The stack as folded text, without a root frame: hide and show_from are applied.  *out lives until
  * the next call; its length is 0 when nothing is left.  */
 enum store_status export_stack(struct export *export, uint32_t callsite,
-                               const struct export_text **out);
+                               const struct base_text **out);
 
 /* Append "a;b;c" of the stack to text.  */
-enum store_status export_add_stack(struct export *export, struct export_text *text,
+enum store_status export_add_stack(struct export *export, struct base_text *text,
                                    uint32_t callsite);
 
 /* Append the frames that stand for a row's process, or process and thread.  */
-enum store_status export_add_root(struct export *export, struct export_text *text,
+enum store_status export_add_root(struct export *export, struct base_text *text,
                                   enum profile_root root, const struct export_row *row);
 
 /* Keeps the first failure; export_end() tells of it.  */

@@ -126,7 +126,7 @@ static enum store_status add_up(struct export *export, struct folded *folded)
 /* ---- Lines ---- */
 
 static enum store_status make_line(struct export *export, const struct folded *folded, size_t key,
-                                   struct export_text *text, struct line *line)
+                                   struct base_text *text, struct line *line)
 {
     uint64_t owner = folded->keys.items[key].a;
     struct export_row row = { .process = (uint32_t)owner, .thread = (uint32_t)(owner >> 32) };
@@ -192,7 +192,7 @@ static void write_lines(struct export *export, const struct folded *folded)
 
 static enum store_status make_lines(struct export *export, struct folded *folded)
 {
-    struct export_text text = { .bytes = NULL };
+    struct base_text text = { .bytes = NULL };
     enum store_status status = STORE_OK;
 
     folded->lines = calloc(folded->keys.count + 1, sizeof *folded->lines);

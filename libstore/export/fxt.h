@@ -137,7 +137,7 @@ struct fx {
     sqlite3_stmt *args;
     struct fxt_arg arguments[FXT_MAX_ARGS];
     size_t argument_count;
-    struct export_text argument_bytes, name_bytes;
+    struct base_text argument_bytes, name_bytes;
 
     struct fx_maps maps;
     struct fx_track *tracks; /* [track id - first_track] */

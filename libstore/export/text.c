@@ -8,30 +8,17 @@
 
 /* ---- Growing text ---- */
 
-bool export_text_add(struct export_text *text, const char *bytes, size_t length)
+bool export_text_add(struct base_text *text, const char *bytes, size_t length)
 {
-    size_t needed, capacity = text->capacity ? text->capacity : 128;
-    char *bigger;
+    bool failed;
 
-    if (__builtin_add_overflow(text->length, length, &needed))
-        return false;
-    while (capacity < needed)
-        if (__builtin_mul_overflow(capacity, 2, &capacity))
-            return false;
-    if (capacity != text->capacity) {
-        bigger = realloc(text->bytes, capacity);
-        if (!bigger)
-            return false;
-        text->bytes = bigger;
-        text->capacity = capacity;
-    }
-    if (length > 0)
-        memcpy(text->bytes + text->length, bytes, length);
-    text->length = needed;
-    return true;
+    base_text_add(text, bytes, length);
+    failed = text->failed;
+    text->failed = false;
+    return !failed;
 }
 
-bool export_text_adds(struct export_text *text, const char *string)
+bool export_text_adds(struct base_text *text, const char *string)
 {
     return export_text_add(text, string, strlen(string));
 }
@@ -73,7 +60,7 @@ enum store_status export_written(struct export *export)
 /* ---- Frames ---- */
 
 /* What was added behind start, as one frame's name (profile_folded_name()).  */
-static bool clean(struct export_text *text, size_t start, bool blanks)
+static bool clean(struct base_text *text, size_t start, bool blanks)
 {
     size_t length = text->length > start
                         ? profile_folded_name(text->bytes + start, text->length - start)
@@ -86,13 +73,13 @@ static bool clean(struct export_text *text, size_t start, bool blanks)
     return length > 0 || export_text_adds(text, "[unknown]");
 }
 
-static bool separate(struct export_text *text, size_t beginning)
+static bool separate(struct base_text *text, size_t beginning)
 {
     return text->length == beginning || export_text_add(text, ";", 1);
 }
 
 /* The functions of a frame, outermost first.  *begun: show_from was met.  */
-static bool add_frame(struct export *export, struct export_text *text, size_t beginning,
+static bool add_frame(struct export *export, struct base_text *text, size_t beginning,
                       uint32_t frame, bool *begun)
 {
     struct match *hide = export->has_hide ? &export->hide : NULL;
@@ -114,8 +101,7 @@ static bool add_frame(struct export *export, struct export_text *text, size_t be
     return true;
 }
 
-enum store_status export_add_stack(struct export *export, struct export_text *text,
-                                   uint32_t callsite)
+enum store_status export_add_stack(struct export *export, struct base_text *text, uint32_t callsite)
 {
     const struct stacks *stacks = export->stacks;
     size_t depth = 0, beginning = text->length;
@@ -140,7 +126,7 @@ enum store_status export_add_stack(struct export *export, struct export_text *te
 }
 
 enum store_status export_stack(struct export *export, uint32_t callsite,
-                               const struct export_text **out)
+                               const struct base_text **out)
 {
     struct export_cached *cached;
     enum store_status status = STORE_OK;
@@ -163,7 +149,7 @@ enum store_status export_stack(struct export *export, uint32_t callsite,
 
 /* ---- Roots ---- */
 
-static bool add_owner(struct export_text *text, const char *name, const char *prefix, uint64_t koid)
+static bool add_owner(struct base_text *text, const char *name, const char *prefix, uint64_t koid)
 {
     char number[32];
     size_t start = text->length;
@@ -174,7 +160,7 @@ static bool add_owner(struct export_text *text, const char *name, const char *pr
     return export_text_adds(text, number);
 }
 
-enum store_status export_add_root(struct export *export, struct export_text *text,
+enum store_status export_add_root(struct export *export, struct base_text *text,
                                   enum profile_root root, const struct export_row *row)
 {
     const struct export_process *process = &export->processes[row->process];

@@ -210,7 +210,7 @@ refuse 4 'stopped after' --timeout 0.3 evil.fxtq "SELECT * FROM deep"
 give "here" "triggers do not fire" --write evil.fxtq "INSERT INTO meta VALUES (0, 'x', 1); UPDATE process SET name = 'x'; SELECT a FROM victim"
 
 # Names and values do not drive the terminal, nor do messages.
-refuse 2 'no such column: ?\[31mred' run.fxtq "SELECT \"$(printf '\033')[31mred\""
+refuse 2 'no such column: \\x1b\[31mred' run.fxtq "SELECT \"$(printf '\033')[31mred\""
 
 # A store whose pages are damaged.
 python3 - <<'EOF'

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/visible.h"
 #include "cmd/fxtq/flame/internal.h"
 
 /* ---- Columns ---- */
@@ -166,23 +167,27 @@ static void write_values(const struct flame_page *page, const struct flame_walk 
 
 /* ---- The data ---- */
 
-/* A JSON string inside HTML: no tag can begin in it.  */
+/* A JSON string inside HTML: no tag can begin in it.  Names are shown by the page's script, so they
+ * are escaped for people (base/visible.h) here already.  */
 static void put_string(struct cli_output *output, const char *text)
 {
     static const char hex[] = "0123456789abcdef";
-    char escape[] = "\\u0000";
+    size_t length = strlen(text), size;
 
     put(output, "\"");
-    for (; *text; text++) {
-        unsigned char byte = (unsigned char)*text;
+    for (size_t i = 0; i < length; i += size) {
+        char visible[BASE_ESCAPE_BYTES], escape[] = "\\u0000";
 
-        if (byte >= 0x20 && byte != '"' && byte != '\\' && byte != '<' && byte != '&') {
-            (void)cli_output_write(output, text, 1);
-            continue;
+        if (!base_shown_as_is(text + i, length - i, &size)) {
+            put(output, "\\"); /* the backslash of the escape itself */
+            (void)cli_output_write(output, visible, base_escape(visible, text + i, size));
+        } else if (strchr("\"\\<&", text[i])) {
+            escape[4] = hex[(unsigned char)text[i] >> 4];
+            escape[5] = hex[(unsigned char)text[i] & 15];
+            put(output, escape);
+        } else {
+            (void)cli_output_write(output, text + i, size);
         }
-        escape[4] = hex[byte >> 4];
-        escape[5] = hex[byte & 15];
-        put(output, escape);
     }
     put(output, "\"");
 }

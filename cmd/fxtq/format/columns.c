@@ -88,7 +88,7 @@ static void put_repeated(struct format *format, const char *many, size_t one, si
 /* ---- Cells ---- */
 
 /* A bar would end the cell of a Markdown table, and "<" begin a tag in it.  */
-static void add_markdown(struct text *text, const char *bytes, size_t length)
+static void add_markdown(struct base_text *text, const char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         if (bytes[i] == '|')

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/visible.h"
 #include "cmd/fxtq/format/internal.h"
 
 const char *const format_names[] = { "table", "box",      "csv",  "tsv", "json",
@@ -65,28 +66,19 @@ void format_free(struct format *format)
     free(format);
 }
 
-/* What stays of a value on its way to a terminal in a format that does not escape it.  */
-static bool is_harmless(const char *bytes, size_t i)
-{
-    unsigned char byte = (unsigned char)bytes[i];
-
-    return (byte >= 0x20 && byte != 0x7f) || byte == '\n' || byte == '\t' || byte == '\r';
-}
-
 void format_put(struct format *format, const char *bytes, size_t length)
 {
-    size_t start = 0;
+    size_t start = 0, size;
 
-    for (size_t i = 0; format->options.terminal && i < length; i++) {
-        bool c1 = (unsigned char)bytes[i] == 0xc2 && i + 1 < length &&
-                  (unsigned char)bytes[i + 1] < 0xa0;
+    for (size_t i = 0; format->options.terminal && i < length; i += size) {
+        char escape[BASE_ESCAPE_BYTES];
 
-        if (is_harmless(bytes, i) && !c1)
+        if (base_shown_as_is(bytes + i, length - i, &size) || bytes[i] == '\n' ||
+            bytes[i] == '\t' || bytes[i] == '\r')
             continue;
         (void)cli_output_write(format->output, bytes + start, i - start);
-        (void)cli_output_write(format->output, "?", 1);
-        i += c1;
-        start = i + 1;
+        (void)cli_output_write(format->output, escape, base_escape(escape, bytes + i, size));
+        start = i + size;
     }
     (void)cli_output_write(format->output, bytes + start, length - start);
 }
@@ -96,7 +88,7 @@ void format_puts(struct format *format, const char *text)
     format_put(format, text, strlen(text));
 }
 
-static void add_blob(struct text *text, const char *bytes, size_t length)
+static void add_blob(struct base_text *text, const char *bytes, size_t length)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -110,7 +102,8 @@ static void add_blob(struct text *text, const char *bytes, size_t length)
     text_adds(text, "'");
 }
 
-void format_add_cell(const struct format *format, struct text *text, const struct format_cell *cell)
+void format_add_cell(const struct format *format, struct base_text *text,
+                     const struct format_cell *cell)
 {
     char number[64];
 

@@ -7,7 +7,7 @@
 
 /* Rows that wait for the widths of their columns (columns.c).  */
 struct format_grid {
-    struct text text; /* of all cells */
+    struct base_text text; /* of all cells */
     struct format_place {
         size_t start, length; /* in text */
         size_t width;         /* columns of the terminal, without the indent */
@@ -29,7 +29,7 @@ struct format {
     const struct format_column *columns;
     size_t count;
     uint64_t rows;
-    struct text scratch;
+    struct base_text scratch;
     struct format_grid grid;
 };
 
@@ -37,7 +37,7 @@ void format_put(struct format *format, const char *bytes, size_t length);
 void format_puts(struct format *format, const char *text);
 
 /* The cell as plain text, added to text: numbers as SQLite writes them.  */
-void format_add_cell(const struct format *format, struct text *text,
+void format_add_cell(const struct format *format, struct base_text *text,
                      const struct format_cell *cell);
 
 void columns_begin(struct format *format);

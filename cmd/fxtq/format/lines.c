@@ -1,6 +1,7 @@
 /* lines.c - csv, tsv, html: rows that need no other row.  */
 #include <string.h>
 
+#include "base/visible.h"
 #include "cmd/fxtq/format/internal.h"
 
 static struct format_cell header_cell(const struct format_column *column)
@@ -11,7 +12,7 @@ static struct format_cell header_cell(const struct format_column *column)
 }
 
 /* The cell's text in the scratch buffer.  */
-static const struct text *cell_text(struct format *format, const struct format_cell *cell)
+static const struct base_text *cell_text(struct format *format, const struct format_cell *cell)
 {
     format->scratch.length = 0;
     text_add(&format->scratch, "", 0);
@@ -35,7 +36,7 @@ static bool csv_is_plain(const char *bytes, size_t length)
 
 static void csv_cell(struct format *format, const struct format_cell *cell)
 {
-    const struct text *text = cell_text(format, cell);
+    const struct base_text *text = cell_text(format, cell);
     const char *next = text->bytes;
     const char *end = text->bytes + text->length;
 
@@ -81,7 +82,7 @@ static void tsv_cell(struct format *format, const struct format_cell *cell)
 {
     static const char special[] = "\t\n\r\\";
     static const char letters[] = "tnr\\";
-    const struct text *text = cell_text(format, cell);
+    const struct base_text *text = cell_text(format, cell);
     size_t start = 0;
 
     for (size_t i = 0; i < text->length; i++) {
@@ -140,24 +141,37 @@ static const char *html_entity(char byte)
     }
 }
 
+/* Names in a page are shown to people, as base/visible.h says; lines stay lines.  */
+static void put_html(struct format *format, const char *bytes, size_t length)
+{
+    size_t start = 0, size;
+
+    for (size_t i = 0; i < length; i += size) {
+        const char *entity = html_entity(bytes[i]);
+        char escape[BASE_ESCAPE_BYTES];
+        bool shown = base_shown_as_is(bytes + i, length - i, &size) || bytes[i] == '\n' ||
+                     bytes[i] == '\t';
+
+        if (shown && !entity)
+            continue;
+        format_put(format, bytes + start, i - start);
+        if (entity)
+            format_puts(format, entity);
+        else
+            format_put(format, escape, base_escape(escape, bytes + i, size));
+        start = i + size;
+    }
+    format_put(format, bytes + start, length - start);
+}
+
 static void html_cell(struct format *format, const char *tag, const struct format_cell *cell)
 {
-    const struct text *text = cell_text(format, cell);
-    size_t start = 0;
+    const struct base_text *text = cell_text(format, cell);
 
     format_puts(format, "<");
     format_puts(format, tag);
     format_puts(format, ">");
-    for (size_t i = 0; i < text->length; i++) {
-        const char *entity = html_entity(text->bytes[i]);
-
-        if (!entity)
-            continue;
-        format_put(format, text->bytes + start, i - start);
-        format_puts(format, entity);
-        start = i + 1;
-    }
-    format_put(format, text->bytes + start, text->length - start);
+    put_html(format, text->bytes, text->length);
     format_puts(format, "</");
     format_puts(format, tag);
     format_puts(format, ">");

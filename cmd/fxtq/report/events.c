@@ -7,7 +7,7 @@
 
 /* ---- slices ---- */
 
-static void add_pattern(struct text *sql, const char *prefix, const char *pattern)
+static void add_pattern(struct base_text *sql, const char *prefix, const char *pattern)
 {
     if (!pattern)
         return;
@@ -16,7 +16,7 @@ static void add_pattern(struct text *sql, const char *prefix, const char *patter
 }
 
 /* Slices that are, or lie in, one that matches.  */
-static void add_show_from(struct text *sql, const char *pattern)
+static void add_show_from(struct base_text *sql, const char *pattern)
 {
     if (!pattern)
         return;
@@ -34,7 +34,7 @@ static void add_show_from(struct text *sql, const char *pattern)
 /* ran_there(id): slices whose thread ran on one of the CPUs that are looked at while they lasted:
  * more of its runs there began before the slice ended than ended before it began.  Slices do not
  * tell a CPU.  */
-static void add_ran_there(const struct request *request, struct text *sql)
+static void add_ran_there(const struct request *request, struct base_text *sql)
 {
     text_adds(sql, "ran(utid, ts, stop) AS (\n"
                    "  SELECT utid, ts, iif(dur < 0, " NEVER ", ts + dur) FROM sched_slice AS s\n"
@@ -59,7 +59,8 @@ static void add_ran_there(const struct request *request, struct text *sql)
               "  WHERE id IS NOT NULL GROUP BY id HAVING sum(runs) > 0),\n");
 }
 
-static const struct report_column *write_slices(const struct request *request, struct text *sql)
+static const struct report_column *write_slices(const struct request *request,
+                                                struct base_text *sql)
 {
     static const struct report_column columns[] = {
         { "count", REPORT_COUNT, 0 }, { "total", REPORT_NS, 0 },   { "min", REPORT_NS, 4 },
@@ -153,7 +154,8 @@ static int64_t bin_ns(const struct request *request)
     return (int64_t)((span + bins - 1) / bins);
 }
 
-static const struct report_column *write_timeline(const struct request *request, struct text *sql)
+static const struct report_column *write_timeline(const struct request *request,
+                                                  struct base_text *sql)
 {
     static const struct report_column columns[] = { { "lane", REPORT_TEXT, 0 },
                                                     { "bin", REPORT_COUNT, 0 },
@@ -206,7 +208,7 @@ static const char *shade(int64_t samples, int64_t most)
 static void put_lane(struct cli_output *output, const char *lane, size_t width, const int64_t *bins,
                      size_t count, int64_t most)
 {
-    struct text line = { .bytes = NULL }, name = { .bytes = NULL };
+    struct base_text line = { .bytes = NULL }, name = { .bytes = NULL };
     size_t head, tail = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -231,7 +233,7 @@ static void put_foot(const struct request *request, struct cli_output *output, i
 {
     int64_t from = from_of(request), bin = bin_ns(request);
     double start = (double)from - (double)request->filters.start_ts;
-    struct text foot = { .bytes = NULL };
+    struct base_text foot = { .bytes = NULL };
 
     text_adds(&foot, "+");
     print_duration(&foot, start);
@@ -246,8 +248,8 @@ static void put_foot(const struct request *request, struct cli_output *output, i
 }
 
 struct lanes {
-    struct text names; /* NUL after each */
-    int64_t *bins;     /* bin_count of each */
+    struct base_text names; /* NUL after each */
+    int64_t *bins;          /* bin_count of each */
     size_t count;
     int64_t most;
 };
@@ -329,7 +331,8 @@ const struct report report_timeline = {
 
 /* ---- damage ---- */
 
-static const struct report_column *write_damage(const struct request *request, struct text *sql)
+static const struct report_column *write_damage(const struct request *request,
+                                                struct base_text *sql)
 {
     static const struct report_column columns[] = {
         { "capture", REPORT_TEXT, 3 },     { "severity", REPORT_LABEL, 0 },

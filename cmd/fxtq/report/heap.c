@@ -10,7 +10,7 @@ static const char *const heap_by[] = { "kind", "function", "file", "module", NUL
 
 /* event: the allocations that are looked at; peak(capture_id, ts): when most was in use in each
  * capture.  What is in use in one is no business of another one, whatever the clocks say.  */
-static void add_events(const struct request *request, struct text *sql)
+static void add_events(const struct request *request, struct base_text *sql)
 {
     if (request->plain && request_needs_functions(request))
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
@@ -42,7 +42,7 @@ static void add_events(const struct request *request, struct text *sql)
         "  FROM event LEFT JOIN peak USING (capture_id))\n");
 }
 
-static const struct report_column *write_kinds(const struct request *request, struct text *sql)
+static const struct report_column *write_kinds(const struct request *request, struct base_text *sql)
 {
     static const struct report_column columns[] = {
         { "what", REPORT_LABEL, 0 },    { "bytes", REPORT_BYTES, 0 },
@@ -82,7 +82,7 @@ static const struct report_column *write_kinds(const struct request *request, st
 }
 
 /* What allocated, as --hide and --show-from leave its stack.  */
-static void add_site(const struct request *request, struct text *sql)
+static void add_site(const struct request *request, struct base_text *sql)
 {
     if (request->filters.hide || request->filters.show_from) {
         text_adds(sql, "coalesce(leaf(aged.callsite_id, ");
@@ -94,7 +94,7 @@ static void add_site(const struct request *request, struct text *sql)
               strcmp(request->by, "function") == 0 ? "name" : request->by);
 }
 
-static const struct report_column *write_sites(const struct request *request, struct text *sql)
+static const struct report_column *write_sites(const struct request *request, struct base_text *sql)
 {
     static const struct report_column columns[] = {
         { "in_use", REPORT_BYTES, 0 },    { "in_use_objects", REPORT_COUNT, 4 },
@@ -121,7 +121,7 @@ static const struct report_column *write_sites(const struct request *request, st
     return columns;
 }
 
-static const struct report_column *write_heap(const struct request *request, struct text *sql)
+static const struct report_column *write_heap(const struct request *request, struct base_text *sql)
 {
     return strcmp(request->by, "kind") == 0 ? write_kinds(request, sql) : write_sites(request, sql);
 }

@@ -4,7 +4,7 @@
 
 #include "cmd/fxtq/report/report.h"
 
-void print_duration(struct text *text, double ns)
+void print_duration(struct base_text *text, double ns)
 {
     double size = fabs(ns);
 
@@ -18,7 +18,7 @@ void print_duration(struct text *text, double ns)
         text_addf(text, "%.0fns", ns);
 }
 
-void print_bytes(struct text *text, double bytes)
+void print_bytes(struct base_text *text, double bytes)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB" };
     size_t unit = 0;

@@ -138,7 +138,7 @@ static void apply(struct settings *settings, int key, const char *value)
 
 static const struct report *find_report(const char *name)
 {
-    struct text names = { .bytes = NULL };
+    struct base_text names = { .bytes = NULL };
 
     for (size_t i = 0; reports[i]; i++) {
         if (strcmp(reports[i]->name, name) == 0) {
@@ -258,7 +258,7 @@ static double number_of(const struct format_cell *cell)
     return cell->type == FORMAT_REAL ? cell->real : (double)cell->integer;
 }
 
-static void print_grouped(struct text *text, const struct format_cell *cell)
+static void print_grouped(struct base_text *text, const struct format_cell *cell)
 {
     double number = number_of(cell);
 
@@ -279,7 +279,7 @@ static enum report_kind value_kind(const struct request *request)
 
 /* A number with its unit, in place of the cell.  */
 static void humanize(const struct request *request, enum report_kind kind, struct format_cell *cell,
-                     struct text *text)
+                     struct base_text *text)
 {
     if (cell->type != FORMAT_INTEGER && cell->type != FORMAT_REAL)
         return;
@@ -309,7 +309,7 @@ static void humanize(const struct request *request, enum report_kind kind, struc
 }
 
 /* JSON has times, ids and values that may need 64 bits as strings (docs/architecture.md).  */
-static void stringify(enum report_kind kind, struct format_cell *cell, struct text *text)
+static void stringify(enum report_kind kind, struct format_cell *cell, struct base_text *text)
 {
     bool wide = kind == REPORT_NS || kind == REPORT_BYTES || kind == REPORT_VALUE ||
                 kind == REPORT_TIME || kind == REPORT_HIDDEN_TS || kind == REPORT_ID;
@@ -350,7 +350,7 @@ struct printer {
     size_t count;             /* that are printed */
     int sources[COLUMNS_MAX]; /* which of the query's each one is */
     struct format_column format_columns[COLUMNS_MAX];
-    struct text scratch[COLUMNS_MAX];
+    struct base_text scratch[COLUMNS_MAX];
     int depth_column; /* -1: none */
 };
 
@@ -467,7 +467,7 @@ static enum cli_exit print_table(struct settings *settings, struct session *sess
 static enum cli_exit print_sql(struct settings *settings, struct session *session)
 {
     struct cli_output *output = session->output;
-    struct text sql = { .bytes = NULL };
+    struct base_text sql = { .bytes = NULL };
 
     settings->request.plain = true;
     (void)settings->report->write(&settings->request, &sql);
@@ -493,7 +493,7 @@ static enum cli_exit show_rows(struct settings *settings, struct session *sessio
 static enum cli_exit run_query(struct settings *settings, struct session *session)
 {
     const struct report *report = settings->report;
-    struct text sql = { .bytes = NULL };
+    struct base_text sql = { .bytes = NULL };
     const struct report_column *columns = report->write(&settings->request, &sql);
     sqlite3_stmt *rows = NULL;
     int code;
@@ -579,7 +579,7 @@ static const char *report_word(size_t i, const char **brief)
 }
 
 /* "--by function (default), file": a line of the topic, if there is anything to choose.  */
-static void add_by(struct text *text, const struct report *report)
+static void add_by(struct base_text *text, const struct report *report)
 {
     for (size_t i = 0; report->by && report->by[i]; i++)
         text_addf(text, "%s%s%s", i ? ", " : "            --by ", report->by[i],
@@ -589,7 +589,7 @@ static void add_by(struct text *text, const struct report *report)
 }
 
 /* "not --tid: allocations do not tell a thread".  */
-static void add_refusal(struct text *text, const struct report_refusal *refusal)
+static void add_refusal(struct base_text *text, const struct report_refusal *refusal)
 {
     static const struct {
         unsigned bit;
@@ -613,7 +613,7 @@ static void add_refusal(struct text *text, const struct report_refusal *refusal)
 }
 
 /* What depends on the store is for the store to say.  */
-static void add_filters(struct text *text, const struct report *report)
+static void add_filters(struct base_text *text, const struct report *report)
 {
     const struct report_refusal *refusal = report->refusals;
 
@@ -626,7 +626,7 @@ static void add_filters(struct text *text, const struct report *report)
 
 char *report_topic(void)
 {
-    struct text text = { .bytes = NULL };
+    struct base_text text = { .bytes = NULL };
 
     text_adds(&text, "fxtq report NAME STORE, or a trace in place of the store:\n");
     for (size_t i = 0; reports[i]; i++) {

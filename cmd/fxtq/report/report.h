@@ -77,7 +77,7 @@ struct report {
     bool takes_function;
     uint64_t rows; /* default of --rows */
     /* Append the query.  Returns its columns, which end with name NULL.  */
-    const struct report_column *(*write)(const struct request *request, struct text *sql);
+    const struct report_column *(*write)(const struct request *request, struct base_text *sql);
     /* What the report is about and the store has nothing of, "no CPU samples"; NULL: it has.  */
     const char *(*lacks)(const struct request *request);
     /* How rows are shown on a terminal or as text; NULL: as a table.  *shown: how many lines.  */
@@ -95,26 +95,26 @@ char *report_topic(void);
 /* ---- Pieces of SQL (sql.c) ---- */
 
 /* " WHERE type = ... AND focus = ...": the arguments of our table functions.  */
-void request_add_arguments(const struct request *request, struct text *sql);
+void request_add_arguments(const struct request *request, struct base_text *sql);
 
 /* " AND ..." for samples s of threads th of processes p, where wanted has the bits of what they
  * know; time is that of the expression ts.  */
-void request_add_conditions(const struct request *request, struct text *sql, unsigned wanted,
+void request_add_conditions(const struct request *request, struct base_text *sql, unsigned wanted,
                             const char *ts);
 
 /* " LIMIT n" unless all rows are wanted.  */
-void request_add_limit(const struct request *request, struct text *sql);
+void request_add_limit(const struct request *request, struct base_text *sql);
 
 /* Whether a filter needs samples one by one; whether one needs our functions.  */
 bool request_needs_samples(const struct request *request);
 bool request_needs_functions(const struct request *request);
 
 /* "NULL, 'walk'": --hide and --show-from as arguments of leaf().  */
-void request_add_shape(const struct request *request, struct text *sql);
+void request_add_shape(const struct request *request, struct base_text *sql);
 
 /* The query of a common table expression: samples of the sample type one by one, as callsite_id,
  * owner (threads: thread.id, else process.id), n, value.  */
-void request_add_samples(const struct request *request, struct text *sql, bool threads);
+void request_add_samples(const struct request *request, struct base_text *sql, bool threads);
 
 /* Whether what is looked at has any of content (STORE_HAS_...).  True when that cannot be read,
  * which shows again when the report runs.  */
@@ -122,7 +122,7 @@ bool request_has(const struct request *request, unsigned content);
 
 /* ---- Numbers for people (print.c) ---- */
 
-void print_duration(struct text *text, double ns);
-void print_bytes(struct text *text, double bytes);
+void print_duration(struct base_text *text, double ns);
+void print_bytes(struct base_text *text, double bytes);
 
 #endif /* FXTQ_REPORT_H */

@@ -6,7 +6,7 @@
 
 /* left_cpu(id): the waits of threads that had left one of the CPUs that are looked at.  A wait is
  * on no CPU; whoever records context switches on one sees those that begin there.  */
-static void add_left_cpu(const struct request *request, struct text *sql)
+static void add_left_cpu(const struct request *request, struct base_text *sql)
 {
     text_adds(
         sql,
@@ -24,10 +24,10 @@ static void add_left_cpu(const struct request *request, struct text *sql)
 }
 
 /* name(utid, cpu, state, waker, dur): the rows of a table, cut to the time that is looked at.  */
-static void add_intervals(const struct request *request, struct text *sql, const char *name,
+static void add_intervals(const struct request *request, struct base_text *sql, const char *name,
                           const char *table, const char *columns, bool has_cpu)
 {
-    struct text start = { .bytes = NULL }, end = { .bytes = NULL };
+    struct base_text start = { .bytes = NULL }, end = { .bytes = NULL };
 
     if (!has_cpu && request->filters.cpus.bytes)
         add_left_cpu(request, sql);
@@ -59,7 +59,7 @@ static void add_intervals(const struct request *request, struct text *sql, const
 
 /* scheduled(id): the captures that have context switches.  What the others tell of running is the
  * time of their samples; so it is of all where stacks choose, which switches do not have.  */
-static void add_scheduled(const struct request *request, struct text *sql)
+static void add_scheduled(const struct request *request, struct base_text *sql)
 {
     if (request_needs_functions(request)) {
         text_adds(sql, "scheduled(id) AS (SELECT NULL WHERE 0)");
@@ -75,7 +75,7 @@ static void add_scheduled(const struct request *request, struct text *sql)
 
 /* A column of what the context switches tell: NULL where there are none, and where a filter chose
  * by the stacks that they do not have.  */
-static void add_known(struct text *sql, const char *name, bool known)
+static void add_known(struct base_text *sql, const char *name, bool known)
 {
     if (known)
         text_addf(sql, "       coalesce(%s, iif(scheduled.id, 0, NULL)) AS %s,\n", name, name);
@@ -91,7 +91,7 @@ static bool counts_samples(const struct request *request)
 }
 
 /* sampled(utid, samples, ns).  */
-static void add_sampled_threads(const struct request *request, struct text *sql)
+static void add_sampled_threads(const struct request *request, struct base_text *sql)
 {
     const char *ns = request->type.kind == STORE_SAMPLES_CPU ? "sum(value)" : "NULL";
     struct request samples = *request;
@@ -112,7 +112,8 @@ static void add_sampled_threads(const struct request *request, struct text *sql)
     }
 }
 
-static const struct report_column *write_threads(const struct request *request, struct text *sql)
+static const struct report_column *write_threads(const struct request *request,
+                                                 struct base_text *sql)
 {
     static const struct report_column columns[] = {
         { "pid", REPORT_ID, 1 },        { "process", REPORT_TEXT, 2 },
@@ -203,7 +204,7 @@ static const char *const cpu_by[] = { "cpu", "thread", "wait", NULL };
 
 /* span(capture_id, ns): how long each capture that knows of CPUs lasted, of what is looked at.  A
  * sample stands for the time before it: where samples tell of running, the first one's counts.  */
-static void add_span(const struct request *request, struct text *sql)
+static void add_span(const struct request *request, struct base_text *sql)
 {
     text_adds(sql, "span(capture_id, ns) AS (\n  SELECT id, max(");
     if (request->filters.has_limit)
@@ -228,7 +229,7 @@ static void add_span(const struct request *request, struct text *sql)
  * context switches, or by the samples of a capture that has none of those.  held(key, ns): of the
  * CPU or thread, how much of its captures' time that takes, which is not more than there is: what
  * samples say of a short time may be.  */
-static void add_ran(const struct request *request, struct text *sql, const char *key)
+static void add_ran(const struct request *request, struct base_text *sql, const char *key)
 {
     if (request->plain && request_needs_functions(request))
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
@@ -263,7 +264,7 @@ static void add_ran(const struct request *request, struct text *sql, const char 
 }
 
 /* The columns that both ways to add rows of ran up have, key among them; span is SQL.  */
-static void add_running_columns(struct text *sql, const char *span, const char *key)
+static void add_running_columns(struct base_text *sql, const char *span, const char *key)
 {
     text_addf(
         sql,
@@ -275,7 +276,8 @@ static void add_running_columns(struct text *sql, const char *span, const char *
         span, key);
 }
 
-static const struct report_column *write_by_cpu(const struct request *request, struct text *sql)
+static const struct report_column *write_by_cpu(const struct request *request,
+                                                struct base_text *sql)
 {
     static const struct report_column columns[] = {
         { "cpu", REPORT_NUMBER, 0 },          { "running", REPORT_NS, 0 },
@@ -293,7 +295,8 @@ static const struct report_column *write_by_cpu(const struct request *request, s
     return columns;
 }
 
-static const struct report_column *write_by_thread(const struct request *request, struct text *sql)
+static const struct report_column *write_by_thread(const struct request *request,
+                                                   struct base_text *sql)
 {
     static const struct report_column columns[] = {
         { "running", REPORT_NS, 0 },     { "utilisation", REPORT_PERCENT, 0 },
@@ -317,7 +320,8 @@ static const struct report_column *write_by_thread(const struct request *request
     return columns;
 }
 
-static const struct report_column *write_by_wait(const struct request *request, struct text *sql)
+static const struct report_column *write_by_wait(const struct request *request,
+                                                 struct base_text *sql)
 {
     static const struct report_column columns[] = {
         { "waited", REPORT_NS, 0 },    { "times", REPORT_COUNT, 0 }, { "longest", REPORT_NS, 2 },
@@ -343,7 +347,7 @@ static const struct report_column *write_by_wait(const struct request *request, 
     return columns;
 }
 
-static const struct report_column *write_cpu(const struct request *request, struct text *sql)
+static const struct report_column *write_cpu(const struct request *request, struct base_text *sql)
 {
     if (strcmp(request->by, "thread") == 0)
         return write_by_thread(request, sql);

@@ -4,14 +4,14 @@
 
 #include "cmd/fxtq/report/report.h"
 
-void request_add_arguments(const struct request *request, struct text *sql)
+void request_add_arguments(const struct request *request, struct base_text *sql)
 {
     filters_add_arguments(&request->filters,
                           request->wanted_type ? request->wanted_type : request->type.type,
                           request->by, sql);
 }
 
-static void add_stack(struct text *sql, const char *prefix, const char *pattern)
+static void add_stack(struct base_text *sql, const char *prefix, const char *pattern)
 {
     if (!pattern)
         return;
@@ -20,7 +20,7 @@ static void add_stack(struct text *sql, const char *prefix, const char *pattern)
     text_adds(sql, ")");
 }
 
-void request_add_shape(const struct request *request, struct text *sql)
+void request_add_shape(const struct request *request, struct base_text *sql)
 {
     const char *patterns[] = { request->filters.hide, request->filters.show_from };
 
@@ -33,7 +33,7 @@ void request_add_shape(const struct request *request, struct text *sql)
     }
 }
 
-void request_add_conditions(const struct request *request, struct text *sql, unsigned wanted,
+void request_add_conditions(const struct request *request, struct base_text *sql, unsigned wanted,
                             const char *ts)
 {
     if (wanted & FILTER_STACK) {
@@ -62,7 +62,7 @@ void request_add_conditions(const struct request *request, struct text *sql, uns
         text_addf(sql, " AND p.capture_id = %" PRId64, request->filters.capture);
 }
 
-void request_add_limit(const struct request *request, struct text *sql)
+void request_add_limit(const struct request *request, struct base_text *sql)
 {
     if (request->rows > 0)
         text_addf(sql, "\nLIMIT %" PRIu64, request->rows);
@@ -82,7 +82,7 @@ bool request_needs_functions(const struct request *request)
 
 /* ---- Samples one by one ---- */
 
-static void add_cpu_samples(const struct request *request, struct text *sql, bool threads)
+static void add_cpu_samples(const struct request *request, struct base_text *sql, bool threads)
 {
     text_addf(sql,
               "\n  UNION ALL\n"
@@ -94,7 +94,7 @@ static void add_cpu_samples(const struct request *request, struct text *sql, boo
     text_adds(sql, "\n  GROUP BY 1, 2");
 }
 
-static void add_heap_events(const struct request *request, struct text *sql)
+static void add_heap_events(const struct request *request, struct base_text *sql)
 {
     bool in_use = request->type.kind == STORE_SAMPLES_IN_USE;
     bool freed = request->type.kind == STORE_SAMPLES_RELEASED;
@@ -113,7 +113,7 @@ static void add_heap_events(const struct request *request, struct text *sql)
 }
 
 /* What a value stands for is said by another one of the same sample.  */
-static void add_profile_samples(const struct request *request, struct text *sql, bool threads)
+static void add_profile_samples(const struct request *request, struct base_text *sql, bool threads)
 {
     text_addf(sql,
               "\n  UNION ALL\n"
@@ -138,7 +138,7 @@ static void add_profile_samples(const struct request *request, struct text *sql,
     text_adds(sql, "\n  GROUP BY 1, 2");
 }
 
-void request_add_samples(const struct request *request, struct text *sql, bool threads)
+void request_add_samples(const struct request *request, struct base_text *sql, bool threads)
 {
     bool timed = request->filters.has_from || request->filters.has_limit;
 

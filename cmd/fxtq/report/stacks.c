@@ -68,13 +68,13 @@ static const struct report_column *top_columns(const struct request *request)
 }
 
 /* "round(100.0 * x / all, 2)", 0 when there is nothing.  */
-static void add_percent(struct text *sql, const char *value, const char *all, const char *name)
+static void add_percent(struct base_text *sql, const char *value, const char *all, const char *name)
 {
     text_addf(sql, "coalesce(round(100.0 * %s / %s, 2), 0.0) AS %s", value, all, name);
 }
 
 /* What the rows of call_top() become, in the order of the columns.  */
-static void add_top_columns(const struct request *request, struct text *sql)
+static void add_top_columns(const struct request *request, struct base_text *sql)
 {
     bool names = is_by(request, "file") || is_by(request, "module");
 
@@ -88,7 +88,7 @@ static void add_top_columns(const struct request *request, struct text *sql)
 }
 
 /* Rows of owner, n, value to the columns of threads or processes.  */
-static void add_owner_columns(const struct request *request, struct text *sql)
+static void add_owner_columns(const struct request *request, struct base_text *sql)
 {
     bool threads = is_by(request, "thread");
 
@@ -107,7 +107,7 @@ static void add_owner_columns(const struct request *request, struct text *sql)
 /* ---- top, as plain SQL ---- */
 
 /* picked(callsite_id, owner, n, value): what is counted, from where the report takes it too.  */
-static void add_picked(const struct request *request, struct text *sql)
+static void add_picked(const struct request *request, struct base_text *sql)
 {
     bool threads = is_by(request, "thread");
 
@@ -128,7 +128,7 @@ static void add_picked(const struct request *request, struct text *sql)
 }
 
 /* named: the functions of frames, and the key that tells rows apart.  */
-static void add_named(const struct request *request, struct text *sql)
+static void add_named(const struct request *request, struct base_text *sql)
 {
     static const char function[] = "coalesce(nullif(fn.text, ''), m.label, '[unknown]')";
     bool lines = is_by(request, "line");
@@ -147,7 +147,7 @@ static void add_named(const struct request *request, struct text *sql)
               name, lines ? "s.line" : "NULL");
 }
 
-static void add_plain_top(const struct request *request, struct text *sql)
+static void add_plain_top(const struct request *request, struct base_text *sql)
 {
     bool lines = is_by(request, "line");
     const char *key = lines ? "name, file, line" : "name";
@@ -200,7 +200,7 @@ static bool is_plain_possible(const struct request *request)
     return !request_needs_functions(request) && request->type.id;
 }
 
-static const struct report_column *write_top(const struct request *request, struct text *sql)
+static const struct report_column *write_top(const struct request *request, struct base_text *sql)
 {
     bool owners = is_by(request, "thread") || is_by(request, "process");
 
@@ -267,7 +267,7 @@ static const struct report_column tree_columns[] = {
 };
 
 /* table: call_tree, or a call of callers() or callees().  */
-static const struct report_column *write_tree(const struct request *request, struct text *sql,
+static const struct report_column *write_tree(const struct request *request, struct base_text *sql,
                                               const char *table)
 {
     if (request->plain)
@@ -294,17 +294,20 @@ static const struct report_column *write_tree(const struct request *request, str
     return tree_columns;
 }
 
-static const struct report_column *write_call_tree(const struct request *request, struct text *sql)
+static const struct report_column *write_call_tree(const struct request *request,
+                                                   struct base_text *sql)
 {
     return write_tree(request, sql, "call_tree");
 }
 
-static const struct report_column *write_callers(const struct request *request, struct text *sql)
+static const struct report_column *write_callers(const struct request *request,
+                                                 struct base_text *sql)
 {
     return write_tree(request, sql, "callers");
 }
 
-static const struct report_column *write_callees(const struct request *request, struct text *sql)
+static const struct report_column *write_callees(const struct request *request,
+                                                 struct base_text *sql)
 {
     return write_tree(request, sql, "callees");
 }
