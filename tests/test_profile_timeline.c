@@ -367,8 +367,16 @@ static void make_flow_cases(void)
     CASE("but not when two did", "1 a 0-10\n",
          ((struct profile_notices){ .stray_flows = 1, .unfinished_flows = 2 }), X(0, 10, "a"),
          FB(1, 1, 1, 7), FB(1, 2, 2, 7), FE(3, 3, 3, 7));
-    CASE("and does when one of them is over", "flow 7: 1@1 -> 1@2\nflow 7: 0@1 -> 0@3\n1 a 0-10\n",
-         unbound, X(0, 10, "a"), FB(1, 1, 1, 7), FB(1, 2, 2, 7), FE(2, 1, 1, 7), FE(3, 3, 3, 7));
+    CASE("nor when one of them is over", "flow 7: 1@1 -> 1@2\n1 a 0-10\n",
+         ((struct profile_notices){ .stray_flows = 1, .unfinished_flows = 1 }), X(0, 10, "a"),
+         FB(1, 1, 1, 7), FB(1, 2, 2, 7), FE(2, 1, 1, 7), FE(3, 3, 3, 7));
+    CASE("nor when the other is over", "flow 7: 0@1 -> 0@2\n1 a 0-10\n",
+         ((struct profile_notices){ .stray_flows = 1, .unfinished_flows = 1, .unbound_flows = 1 }),
+         X(0, 10, "a"), FB(1, 1, 1, 7), FB(1, 2, 2, 7), FE(2, 2, 2, 7), FE(3, 3, 3, 7));
+    CASE("an id is unambiguous again when all of its flows are over",
+         "flow 7: 1@1 -> 1@2\nflow 7: 0@1 -> 0@2\nflow 7: 1@4 -> 0@5\n1 a 0-10\n",
+         ((struct profile_notices){ .unbound_flows = 2 }), X(0, 10, "a"), FB(1, 1, 1, 7),
+         FB(1, 2, 2, 7), FE(2, 1, 1, 7), FE(2, 2, 2, 7), FB(4, 1, 1, 7), FE(5, 3, 3, 7));
     CASE("never ended", "1 a 0-10\n", open_flow, X(0, 10, "a"), FB(1, 1, 1, 7));
     CASE("begun again before its end", "flow 7: 1@2 -> 1@3\n1 a 0-10\n", open_flow, X(0, 10, "a"),
          FB(1, 1, 1, 7), FB(2, 1, 1, 7), FE(3, 1, 1, 7));

@@ -179,10 +179,13 @@ class Oracle:
         here = {"slice": self.top(thread), "ts": r["at"], "name": r["name"]}
         key = (r["pid"], r["id"])
         if r["event"] == "flow_begin":
+            rivals = [f for k, f in self.open_flows.items() if k[1] == r["id"] and k != key]
+            for f in rivals + [here]:
+                f["ambiguous"] = f.get("ambiguous") or bool(rivals)
             self.open_flows[key] = here
             return
         if key not in self.open_flows:
-            others = [k for k in self.open_flows if k[1] == r["id"]]
+            others = [k for k in self.open_flows if k[1] == r["id"] and not self.open_flows[k]["ambiguous"]]
             if len(others) != 1:
                 return
             key = others[0]

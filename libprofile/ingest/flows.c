@@ -1,8 +1,10 @@
 /* flows.c - arrows between slices.
  *
- * A flow is told apart by process and id.  A step or end in another process continues it if exactly
- * one process has a flow of that id open (docs/formats/fxt.md section 2.5).  Each of a flow's
- * events lies in the slice that is open in its thread then.  */
+ * A flow is identified by process and id.  A step or end in a process that has no such flow open
+ * continues the one that is open elsewhere, unless a second process began the same id while it was
+ * open: then the id says nothing about which of the two is meant, also after one of them has ended
+ * (docs/formats/fxt.md section 2.5).  Each of a flow's events lies in the slice that is open in its
+ * thread then.  */
 #include <stdlib.h>
 
 #include "libprofile/ingest/ingest.h"
@@ -19,7 +21,9 @@ static uint32_t find_flow(const struct ingest_flows *flows, uint32_t process, ui
     if (own)
         return own->value;
     any = open_table_find(&flows->table, ANY_PROCESS, trace_id);
-    return any && any->count == 1 ? any->value : 0;
+    if (!any || any->count != 1 || flows->flows[any->value - 1].ambiguous)
+        return 0;
+    return any->value;
 }
 
 static void forget_flow(struct ingest_flows *flows, uint32_t place)
@@ -59,7 +63,7 @@ static enum profile_status make_place(struct ingest_flows *flows, uint32_t *out,
 static enum profile_status register_flow(struct ingest_flows *flows, uint32_t place,
                                          struct profile_error *error)
 {
-    const struct open_flow *flow = &flows->flows[place - 1];
+    struct open_flow *flow = &flows->flows[place - 1];
     struct open_entry *own = open_table_add(&flows->table, flow->process, flow->trace_id);
     struct open_entry *any;
 
@@ -72,6 +76,9 @@ static enum profile_status register_flow(struct ingest_flows *flows, uint32_t pl
         any = open_table_add(&flows->table, ANY_PROCESS, flow->trace_id);
     if (!any)
         return profile_no_memory(error);
+    flow->ambiguous = any->count > 0;
+    if (any->count == 1) /* of several, each is ambiguous already */
+        flows->flows[any->value - 1].ambiguous = true;
     any->value ^= place;
     any->count++;
     return PROFILE_OK;

@@ -319,6 +319,7 @@ struct open_flow {
     uint32_t thread;
     profile_id category, name;
     uint32_t next_free;
+    bool ambiguous; /* another process began this id meanwhile: only its own process continues it */
 };
 
 struct ingest_flows {
