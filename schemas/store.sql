@@ -397,8 +397,8 @@ CREATE TABLE thread_wait (
     ts         INTEGER NOT NULL,
     dur        INTEGER NOT NULL, -- -1: to the end
     utid       INTEGER NOT NULL, -- thread.id
-    state      TEXT NOT NULL,    -- as sched_slice.end_state
-    waker_utid INTEGER           -- who made the thread runnable; NULL: nobody, or unknown
+    state      TEXT NOT NULL,    -- as sched_slice.end_state; 'W': waits for a CPU since a wakeup
+    waker_utid INTEGER           -- of 'W': the thread that woke it; NULL: not recorded, as of timers
 ) STRICT;
 
 -- A log message.
@@ -495,12 +495,13 @@ FROM counter AS c JOIN track AS t ON t.id = c.track_id;
 CREATE VIEW sched AS
 SELECT id, ts, dur, cpu, utid, end_state, priority FROM sched_slice;
 
--- Idle CPUs are no thread's.
+-- Idle CPUs are no thread's.  As in PerfettoSQL, a thread without a recorded waker woke itself.
 CREATE VIEW thread_state AS
 SELECT 2 * id AS id, ts, dur, cpu, utid, 'Running' AS state, NULL AS waker_utid
 FROM sched_slice WHERE utid <> 0
 UNION ALL
-SELECT 2 * id + 1, ts, dur, NULL, utid, state, waker_utid FROM thread_wait;
+SELECT 2 * id + 1, ts, dur, NULL, utid, state, iif(state = 'W', coalesce(waker_utid, utid), NULL)
+FROM thread_wait;
 
 CREATE VIEW args AS
 SELECT a.arg_set_id, k.text AS key, k.text AS flat_key,

@@ -462,10 +462,22 @@ static void make_sched_cases(void)
          "thread 1 state 16 7-9 woken by 2 on 1\ncpu 0 thread 1 9-9 then 17 unfinished\n",
          none, SW(1, 0, 0, 1, 7), SW(5, 0, 7, 3, 0), with(WK(7, 1, 7), waker, 1),
          SW(9, 0, 0, 1, 7));
-    CASE("waking who runs, or is awake, changes nothing",
+    CASE("waking a running thread changes nothing",
          "cpu 0 thread 1 1-9 then 3\ncpu 0 thread 0 9-9 then 17 unfinished\n"
-         "thread 1 state 3 9-9 unfinished\nthread 2 state 16 3-9 woken by 0 on 1 unfinished\n",
-         none, SW(1, 0, 0, 1, 7), WK(2, 1, 7), WK(3, 1, 8), WK(4, 2, 8), SW(9, 0, 7, 3, 0));
+         "thread 1 state 3 9-9 unfinished\n",
+         none, SW(1, 0, 0, 1, 7), WK(2, 1, 7), SW(9, 0, 7, 3, 0));
+    CASE("the waker of a preempted thread is kept",
+         "cpu 0 thread 1 1-2 then 16\nthread 1 state 16 2-4\ncpu 0 thread 2 2-9 then 3\n"
+         "thread 1 state 16 4-9 woken by 2 on 1\ncpu 0 thread 1 9-9 then 17 unfinished\n"
+         "thread 2 state 3 9-9 unfinished\n",
+         none, SW(1, 0, 0, 1, 7), SW(2, 0, 7, 1, 8), with(WK(4, 1, 7), waker, 1),
+         SW(9, 0, 8, 3, 7));
+    CASE("a second wakeup begins another wait",
+         "thread 1 state 16 3-4 woken by 0 on 1\nthread 1 state 16 4-9 woken by 2 on 2\n"
+         "cpu 0 thread 1 9-9 then 17 unfinished\n",
+         none, WK(3, 1, 7), with(WK(4, 2, 7), waker, 1), SW(9, 0, 0, 1, 7));
+    CASE("a thread of which nothing is known but a wakeup",
+         "thread 1 state 16 3-3 woken by 0 on 1 unfinished\n", none, WK(3, 1, 7));
     CASE("records of CPUs one after another, in the order of time",
          "cpu 0 thread 1 1-4 then 16\nthread 1 state 16 4-6\n"
          "cpu 0 thread 0 4-6 then 17 unfinished\ncpu 1 thread 1 6-6 then 17 unfinished\n",

@@ -77,7 +77,7 @@ static const char contents[] =
     "INSERT INTO flow VALUES (1, 1, 2, 5, 1, 15, 22, 1), (2, 2, NULL, 5, 1, 22, 300, NULL);"
     "INSERT INTO sched_slice VALUES (1, 10, 20, 0, 1, 'S', 7), (2, 30, 10, 0, 0, NULL, NULL), "
     "(3, 40, -1, 0, 1, NULL, 7);"
-    "INSERT INTO thread_wait VALUES (1, 30, 5, 1, 'S', NULL), (2, 35, 5, 1, 'R', 2);"
+    "INSERT INTO thread_wait VALUES (1, 30, 5, 1, 'S', NULL), (2, 35, 5, 1, 'W', 2);"
     "INSERT INTO log VALUES (1, 33, 1, 'm');"
     "INSERT INTO object VALUES (1, 1, 'kernel', 1, 100, NULL, 'one', NULL), (2, 1, 'user', NULL, "
     "5, "

@@ -260,11 +260,11 @@ class Scheduling:
 
     def wakeup(self, r):
         tid = int(r["tid"])
-        if tid == 0 or self.threads.get(tid, (0, ""))[1] in ("Running", "R"):
+        if tid == 0 or self.threads.get(tid, (0, ""))[1] == "Running":
             return
         self.leave(tid, r["at"])
         waker = [int(a["value"]) for a in r["args"] if a["name"] == "waker" and a["type"] == "koid"]
-        self.threads[tid] = (r["at"], "R", waker[0] if waker else None)
+        self.threads[tid] = (r["at"], "W", waker[0] if waker else None)
 
     def finish(self):
         for cpu, (since, tid, priority) in self.cpus.items():

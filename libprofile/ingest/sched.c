@@ -380,7 +380,9 @@ static enum profile_status take_switch(struct profile_ingest *ingest,
     return status;
 }
 
-/* Waking who runs, or waits for a CPU already, changes nothing.  */
+/* A running thread cannot be woken; records of different CPUs may be a little out of step.  Each
+ * wakeup of any other begins a wait, so that its waker is kept, also where the thread could go on
+ * already.  */
 static enum profile_status take_wakeup(struct profile_ingest *ingest,
                                        const struct timeline_event *event,
                                        struct profile_error *error)
@@ -402,8 +404,7 @@ static enum profile_status take_wakeup(struct profile_ingest *ingest,
     status = find_state(ingest, thread, &state, error);
     if (status != PROFILE_OK)
         return status;
-    if (state->known &&
-        (state->state == PROFILE_THREAD_RUNNING || state->state == PROFILE_THREAD_RUNNABLE))
+    if (state->known && state->state == PROFILE_THREAD_RUNNING)
         return PROFILE_OK;
     return enter(ingest, thread, next, error);
 }

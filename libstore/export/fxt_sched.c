@@ -2,9 +2,8 @@
  *
  * A stretch on a CPU ends where the next one begins: that is a switch, and stretches stand in the
  * store in the order in which they ended.  A wait begins with a switch, of the thread that leaves,
- * or with a wakeup.  What a wait of some moment began with is told from the switches of that
- * moment; where a switch did not say who left (its CPU's first, or one that contradicts the one
- * before), from the waits.  */
+ * or with a wakeup, as its state says.  Where a switch did not say who left (its CPU's first, or
+ * one that contradicts the one before), that is told from the waits of its moment.  */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,7 @@ struct fx_switch_event {
 struct fx_wait {
     uint32_t thread, waker;
     unsigned state;
-    bool runnable;
+    bool woken;
     bool done;
 };
 
@@ -109,7 +108,7 @@ static enum store_status take_wait(struct fx *fx, struct sched *sched)
 {
     sqlite3_stmt *row = sched->waits;
     const char *state = (const char *)sqlite3_column_text(row, 2);
-    struct fx_wait wait = { .state = state_of(state), .runnable = state && *state == 'R' };
+    struct fx_wait wait = { .state = state_of(state), .woken = state && *state == 'W' };
     void *items = sched->waiting;
     enum store_status status = take_thread(fx, row, 1, &wait.thread);
 
@@ -226,7 +225,7 @@ static void match(struct sched *sched)
 {
     for (size_t i = 0; i < sched->wait_count; i++) {
         struct fx_wait *wait = &sched->waiting[i];
-        struct fx_switch_event *event = switch_of(sched, wait);
+        struct fx_switch_event *event = wait->woken ? NULL : switch_of(sched, wait);
 
         wait->done = event != NULL;
         if (event)
@@ -237,8 +236,7 @@ static void match(struct sched *sched)
             sched->at[i].out = 0;
     for (size_t i = 0; i < sched->wait_count; i++) {
         struct fx_wait *wait = &sched->waiting[i];
-        bool wakeup = wait->runnable && (wait->waker || sched->doing[wait->thread] == WAITING);
-        struct fx_switch_event *event = wait->done || wakeup ? NULL : open_switch(sched);
+        struct fx_switch_event *event = wait->done || wait->woken ? NULL : open_switch(sched);
 
         if (!event)
             continue;
@@ -266,7 +264,7 @@ static enum store_status put_wakeups(struct fx *fx, struct sched *sched, int64_t
 
         if (wait->done || (!late && leaves_now(sched, wait->thread)))
             continue;
-        if (wait->runnable)
+        if (wait->woken)
             status = put_wakeup(fx, sched, wait, ts);
         else
             fx->export->counts->left_out++;

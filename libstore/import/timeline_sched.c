@@ -67,6 +67,9 @@ static enum profile_status take_state(void *context, const struct profile_thread
               state->unfinished ? -1 : store_timeline_dur(state->start_ns, state->end_ns));
     store_int(&cells[3], store_import_utid(import, state->thread));
     store_id(&cells[5], store_import_utid(import, state->waker));
+    if (state->woken)
+        return store_import_sink_status(
+            store_writer_text(import->writer, STORE_THREAD_WAIT, &cells[4], "W", 1));
     return store_import_sink_status(put_state(import, STORE_THREAD_WAIT, &cells[4], state->state));
 }
 

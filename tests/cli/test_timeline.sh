@@ -32,8 +32,8 @@ rm -f "$WORK/store.fxtq"
 fxtq import -q "$WORK/sched.fxt" -o "$WORK/store.fxtq" || fail "sched.fxt"
 grep -v ';blocked' "$WORK/truth" | LC_ALL=C sort >"$WORK/expected"
 sqlite3 -separator ' ' "$WORK/store.fxtq" "
-    SELECT p.name || ';' || t.name || ';' || iif(state = 'R', 'ready', 'running'), sum(iif(dur = -1, (SELECT end_ts FROM trace_bounds) - ts, dur))
-    FROM thread_state JOIN thread AS t USING (utid) JOIN process AS p USING (upid) WHERE state IN ('R', 'Running') GROUP BY utid, state" |
+    SELECT p.name || ';' || t.name || ';' || iif(state = 'Running', 'running', 'ready'), sum(iif(dur = -1, (SELECT end_ts FROM trace_bounds) - ts, dur))
+    FROM thread_state JOIN thread AS t USING (utid) JOIN process AS p USING (upid) WHERE state IN ('R', 'W', 'Running') GROUP BY utid, state = 'Running'" |
     LC_ALL=C sort >"$WORK/found"
 diff -u "$WORK/expected" "$WORK/found" || fail "other times than the generator's"
 grep ';ready' "$WORK/expected" >"$WORK/ready"

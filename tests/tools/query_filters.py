@@ -271,8 +271,8 @@ class Store:
             n, value = sampled[utid]
             result.append(dict(self.name_thread(utid), samples=n, cpu_ns=(value or None) if n and type_ == "cpu" else None if n else 0,
                                running=sum(runs[utid]) if known else None, switches=len(runs[utid]) if known else None,
-                               runnable=sum(d for s, d in waits[utid] if s == "R") if known else None,
-                               blocked=sum(d for s, d in waits[utid] if s != "R") if known else None))
+                               runnable=sum(d for s, d in waits[utid] if s in ("R", "W")) if known else None,
+                               blocked=sum(d for s, d in waits[utid] if s not in ("R", "W")) if known else None))
         return result
 
     def cpus(self, F, threads):
@@ -319,7 +319,7 @@ class Store:
         sums = defaultdict(list)
         for key, ns in self.waited(F):
             sums[key].append(ns)
-        states = {"R": "runnable", "S": "blocked"}
+        states = {"R": "runnable", "W": "woken", "S": "blocked"}
         return [dict(self.name_thread(utid), waited=sum(d), times=len(d), longest=max(d), state=states.get(state, state),
                      waker=self.thread[waker][2] if waker else None) for (utid, state, waker), d in sums.items()]
 

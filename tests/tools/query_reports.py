@@ -107,7 +107,7 @@ for utid, (upid, tid, name) in threads.items():
     waits = rows("SELECT state, dur FROM thread_wait WHERE utid = %d" % utid)
     known = lambda n: str(n) if capture_of(utid) in scheduled else None
     want = [name, len(mine), str(sum(s[3] for s in mine)), known(sum(r[1] for r in runs if r[2] == utid)),
-            known(sum(d for s, d in waits if s == "R")), known(sum(d for s, d in waits if s != "R"))]
+            known(sum(d for s, d in waits if s in ("R", "W"))), known(sum(d for s, d in waits if s not in ("R", "W")))]
     check("threads", [r["thread"], r["samples"], r["cpu_ns"], r["running"], r["runnable"], r["blocked"]], want)
 
 

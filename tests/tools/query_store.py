@@ -176,9 +176,10 @@ for turn in range(300):
     add("sched_slice", row, at, dur, rng.choice([0, 1]), utid, state, None)
     if state == "S":
         wait += 1
-        add("thread_wait", wait, at + dur, rng.randrange(1000, 900_000), utid, "S", rng.choice([1, 2, None]))
+        add("thread_wait", wait, at + dur, rng.randrange(1000, 900_000), utid, "S", None)
     wait += 1
-    add("thread_wait", wait, at + dur + 1_000_000, rng.randrange(100, 9000), utid, "R", None)
+    woken = state == "S"
+    add("thread_wait", wait, at + dur + 1_000_000, rng.randrange(100, 9000), utid, "W" if woken else "R", rng.choice([1, 2, None]) if woken else None)
     at += 500_000
 
 add("loss", 1, "ring", 12)

@@ -140,8 +140,8 @@ static const struct report_column *write_threads(const struct request *request,
               ",\nruns(utid, running, switches) AS (SELECT utid, sum(dur), count(*) FROM run GROUP "
               "BY 1),\n"
               "waits(utid, runnable, blocked) AS (\n"
-              "  SELECT utid, sum(dur) FILTER (WHERE state = 'R'), sum(dur) FILTER (WHERE state <> "
-              "'R')\n  FROM wait GROUP BY 1)\n"
+              "  SELECT utid, sum(dur) FILTER (WHERE state IN ('R', 'W')),\n"
+              "    sum(dur) FILTER (WHERE state NOT IN ('R', 'W'))\n  FROM wait GROUP BY 1)\n"
               "SELECT p.pid, p.name AS process, th.tid, th.name AS thread,\n"
               "       coalesce(samples, 0) AS samples,\n"
               "       iif(samples > 0, nullif(ns, 0), 0) AS cpu_ns,\n");
@@ -335,9 +335,9 @@ static const struct report_column *write_by_wait(const struct request *request,
     text_adds(
         sql,
         "\nSELECT sum(dur) AS waited, count(*) AS times, max(dur) AS longest,\n"
-        "       CASE state WHEN 'R' THEN 'runnable' WHEN 'S' THEN 'blocked' WHEN 'T' THEN "
-        "'suspended'\n"
-        "                  WHEN 'Z' THEN 'dying' WHEN 'X' THEN 'dead' ELSE state END AS state,\n"
+        "       CASE state WHEN 'R' THEN 'runnable' WHEN 'W' THEN 'woken' WHEN 'S' THEN 'blocked'\n"
+        "                  WHEN 'T' THEN 'suspended' WHEN 'Z' THEN 'dying' WHEN 'X' THEN 'dead'\n"
+        "                  ELSE state END AS state,\n"
         "       w.name AS waker, p.pid, p.name AS process, th.tid, th.name AS thread\n"
         "FROM wait JOIN thread AS th ON th.id = wait.utid\n"
         "LEFT JOIN process AS p ON p.id = th.upid LEFT JOIN thread AS w ON w.id = wait.waker_utid\n"
