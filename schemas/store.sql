@@ -335,7 +335,7 @@ CREATE TABLE track (
     id         INTEGER PRIMARY KEY,
     capture_id INTEGER NOT NULL,
     type       TEXT NOT NULL, -- 'thread', 'async' or 'counter'
-    name       TEXT,          -- of counters ('counter:argument') and asynchronous operations
+    name       TEXT,          -- of counters ('counter:argument:id') and asynchronous operations
     category   TEXT,          -- likewise
     upid       INTEGER,       -- process.id
     utid       INTEGER,       -- thread.id; NULL: not a thread's

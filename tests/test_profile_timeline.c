@@ -462,10 +462,11 @@ static void make_sched_cases(void)
          "thread 1 state 16 7-9 woken by 2 on 1\ncpu 0 thread 1 9-9 then 17 unfinished\n",
          none, SW(1, 0, 0, 1, 7), SW(5, 0, 7, 3, 0), with(WK(7, 1, 7), waker, 1),
          SW(9, 0, 0, 1, 7));
-    CASE("waking a running thread changes nothing",
-         "cpu 0 thread 1 1-9 then 3\ncpu 0 thread 0 9-9 then 17 unfinished\n"
+    CASE("waking a running thread changes nothing, and keeps its waker",
+         "thread 1 state 16 2-2 woken by 2 on 1\ncpu 0 thread 1 1-9 then 3\ncpu 0 thread 0 9-9 "
+         "then 17 unfinished\n"
          "thread 1 state 3 9-9 unfinished\n",
-         none, SW(1, 0, 0, 1, 7), WK(2, 1, 7), SW(9, 0, 7, 3, 0));
+         none, SW(1, 0, 0, 1, 7), with(WK(2, 1, 7), waker, 1), SW(9, 0, 7, 3, 0));
     CASE("the waker of a preempted thread is kept",
          "cpu 0 thread 1 1-2 then 16\nthread 1 state 16 2-4\ncpu 0 thread 2 2-9 then 3\n"
          "thread 1 state 16 4-9 woken by 2 on 1\ncpu 0 thread 1 9-9 then 17 unfinished\n"

@@ -184,10 +184,10 @@ START_TEST(keeps_numbers_of_counters)
     ck_assert_str_eq(ask(store,
                          "SELECT t.name, typeof(value), value, cookie FROM counter AS c JOIN "
                          "counter_track AS t ON t.id = c.track_id ORDER BY c.id"),
-                     "n:large|real|1.84467440737096e+19|-1\n"
-                     "n:small|integer|9223372036854775807|-1\n"
-                     "n:real|real|0.5|-1\n"
-                     "n:negative|integer|-1|-1\n");
+                     "n:large:18446744073709551615|real|1.84467440737096e+19|-1\n"
+                     "n:small:18446744073709551615|integer|9223372036854775807|-1\n"
+                     "n:real:18446744073709551615|real|0.5|-1\n"
+                     "n:negative:18446744073709551615|integer|-1|-1\n");
     ck_assert_str_eq(ask(store, "SELECT count FROM damage WHERE kind = 'non_numeric_counters'"),
                      "1\n");
     store_close(store);

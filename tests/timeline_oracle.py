@@ -67,7 +67,7 @@ class Oracle:
         for a in r["args"]:
             if a["type"] in ("int32", "uint32", "int64", "uint64", "double"):
                 value = float(a["value"]) if a["type"] == "double" else int(a["value"])
-                self.counters.append((int(r["pid"]), r["name"] + ":" + a["name"], signed(int(r["id"])), r["at"], float(value)))
+                self.counters.append((int(r["pid"]), "%s:%s:%s" % (r["name"], a["name"], r["id"]), signed(int(r["id"])), r["at"], float(value)))
 
     # What happens at one time: completes and moments wait for the others of that time, or for their thread's begins and ends.
     def moment(self, records):
@@ -260,11 +260,15 @@ class Scheduling:
 
     def wakeup(self, r):
         tid = int(r["tid"])
-        if tid == 0 or self.threads.get(tid, (0, ""))[1] == "Running":
+        if tid == 0:
+            return
+        waker = [int(a["value"]) for a in r["args"] if a["name"] == "waker" and a["type"] == "koid"]
+        waker = waker[0] if waker else None
+        if self.threads.get(tid, (0, ""))[1] == "Running":
+            self.oracle.waits.append((tid, r["at"], 0, "W", waker))
             return
         self.leave(tid, r["at"])
-        waker = [int(a["value"]) for a in r["args"] if a["name"] == "waker" and a["type"] == "koid"]
-        self.threads[tid] = (r["at"], "W", waker[0] if waker else None)
+        self.threads[tid] = (r["at"], "W", waker)
 
     def finish(self):
         for cpu, (since, tid, priority) in self.cpus.items():

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Write a random FXT trace of the timeline: timeline_trace.py SEED > TRACE
+"""Write a random FXT trace of the timeline: timeline_trace.py SEED [plain] > TRACE
+
+With plain, nothing happens at the time of anything else, each flow id is of one process, and ends have no arguments: an export gives such a trace
+the same rows again.
 
 Few threads, few names and few different times, so that events cross, touch and fall on one moment as often as they can; records
 stand in random order.
@@ -10,6 +13,7 @@ import sys
 import fxt_records as fxt
 
 SEED = int(sys.argv[1])
+PLAIN = sys.argv[2:] == ["plain"]
 chance = random.Random(SEED)
 out = []
 
@@ -25,10 +29,11 @@ def random_args():
     return args
 
 
-HORIZON = chance.choice([20, 200, 3000])
+COUNT = chance.randrange(1, 400)
+HORIZON = 2 * COUNT if PLAIN else chance.choice([20, 200, 3000])
 NAMES = ["n%d" % i for i in range(4)]
-for _ in range(chance.randrange(1, 400)):
-    moment = chance.randrange(HORIZON)
+for turn in range(COUNT):
+    moment = 2 * turn if PLAIN else chance.randrange(HORIZON)
     process = chance.randrange(1, 4)
     thread = 10 * process + chance.randrange(2)
     title = chance.choice(NAMES)
@@ -43,12 +48,15 @@ for _ in range(chance.randrange(1, 400)):
         out.append(fxt.log(moment, process, thread, "said at %d" % moment))
     elif kind == 4:
         end = moment + chance.choice([0, 1, 3, 10, HORIZON // 2])
+        end |= PLAIN  # nothing else happens when it ends
         out.append(fxt.event(kind, moment, process, thread, title, random_args(), end))
     elif kind in (0, 2, 3):
         title = chance.choice([title] * 3 + [""])
-        out.append(fxt.event(kind, moment, process, thread, title, random_args()))
+        args = random_args()
+        out.append(fxt.event(kind, moment, process, thread, title, [] if PLAIN and kind == 3 else args))
     else:
-        out.append(fxt.event(kind, moment, process, thread, title, random_args(), chance.randrange(4)))
+        number = chance.randrange(4) + (10 * process if PLAIN and kind in (8, 9, 10) else 0)
+        out.append(fxt.event(kind, moment, process, thread, title, random_args(), number))
 
 chance.shuffle(out)
 sys.stdout.buffer.write(fxt.magic() + b"".join(out))

@@ -380,9 +380,29 @@ static enum profile_status take_switch(struct profile_ingest *ingest,
     return status;
 }
 
-/* A running thread cannot be woken; records of different CPUs may be a little out of step.  Each
- * wakeup of any other begins a wait, so that its waker is kept, also where the thread could go on
- * already.  */
+/* A wakeup of a running thread, as where the clocks of CPUs are a little out of step: a wait that
+ * takes no time keeps its waker, and the thread runs on.  */
+static enum profile_status tell_needless(struct profile_ingest *ingest, uint32_t thread,
+                                         const struct sched_thread *wait,
+                                         struct profile_error *error)
+{
+    struct profile_thread_state call = {
+        .start_ns = wait->since_ns,
+        .end_ns = wait->since_ns,
+        .thread = thread,
+        .state = wait->state,
+        .woken = true,
+        .waker = wait->waker && is_wanted(ingest, wait->waker) ? wait->waker : 0,
+        .waker_cpu = wait->cpu,
+    };
+
+    if (!ingest->sink.thread_state || !is_wanted(ingest, thread))
+        return PROFILE_OK;
+    return ingest_sink_status(ingest->sink.thread_state(ingest->sink.context, &call), error);
+}
+
+/* Each wakeup begins a wait, so that its waker is kept, also where the thread could go on already.
+ */
 static enum profile_status take_wakeup(struct profile_ingest *ingest,
                                        const struct timeline_event *event,
                                        struct profile_error *error)
@@ -405,7 +425,7 @@ static enum profile_status take_wakeup(struct profile_ingest *ingest,
     if (status != PROFILE_OK)
         return status;
     if (state->known && state->state == PROFILE_THREAD_RUNNING)
-        return PROFILE_OK;
+        return tell_needless(ingest, thread, &next, error);
     return enter(ingest, thread, next, error);
 }
 

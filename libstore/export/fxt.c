@@ -67,8 +67,10 @@ static enum store_status find_times(struct fx *fx)
     enum store_status status = STORE_OK;
     sqlite3_stmt *row = export_prepare(
         fx->export,
-        "SELECT start_ts, end_ts, coalesce(max_frames, 0), arch, realtime_ns FROM main.capture "
-        "WHERE id = ?1",
+        "SELECT start_ts, end_ts, coalesce(max_frames, 0), arch, realtime_ns, monotonic_ns = 0 "
+        "AND coalesce(period_ns, max_frames, nullif(command, ''), nullif(arch, ''), "
+        "(SELECT value FROM main.meta WHERE capture_id = ?1 AND key IN ('kernel', 'cpu_model') "
+        "LIMIT 1)) IS NULL FROM main.capture WHERE id = ?1",
         &status);
 
     if (status == STORE_OK)
@@ -82,7 +84,7 @@ static enum store_status find_times(struct fx *fx)
         fx->end_ts = sqlite3_column_int64(row, 1);
         fx->max_frames = frames > 0 && frames <= UINT32_MAX ? (uint32_t)frames : 0;
         fx->arm64 = arch && (strcmp(arch, "aarch64") == 0 || strcmp(arch, "arm64") == 0);
-        if (!fx->has_times)
+        if (!fx->has_times || sqlite3_column_int64(row, 5))
             fx->realtime_ns = sqlite3_column_int64(row, 4);
         if (fx->start_ts < 0)
             fx->base_ticks = 0 - (uint64_t)fx->start_ts;
@@ -238,7 +240,7 @@ static enum store_status put_session(struct fx *fx, sqlite3_stmt *row, int64_t p
         add_number(&record, args, "period_ns", (uint64_t)period_ns);
     if (fx->max_frames)
         add_number(&record, args, "max_frames", fx->max_frames);
-    if (sqlite3_column_type(row, 2) == SQLITE_INTEGER) {
+    if (sqlite3_column_type(row, 2) == SQLITE_INTEGER && fx->realtime_ns == 0) {
         add_signed(&record, args, "realtime_ns", sqlite3_column_int64(row, 2));
         add_signed(&record, args, "monotonic_ns", sqlite3_column_int64(row, 3));
     }

@@ -118,7 +118,7 @@ struct fx {
     int64_t capture;
     bool has_times;
     int64_t start_ts, end_ts;
-    int64_t realtime_ns; /* of time 0, where nothing else has a time; 0 unknown */
+    int64_t realtime_ns; /* of time 0, where the initialization record says it; 0 unknown */
     uint64_t base_ticks; /* tick of time 0: more than 0 if there are negative times */
 
     struct fx_provider *providers;

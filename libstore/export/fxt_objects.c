@@ -1,4 +1,6 @@
 /* fxt_objects.c - objects, and what they do not name; counters; logs.  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <fxt/fidl_sampler.h>
@@ -98,19 +100,35 @@ struct event {
     size_t count;
 };
 
-/* "counter:argument"; the last colon, for names of counters may have some.  */
-static const char *series_of(const struct fx_track *track)
+/* "counter:argument:id" without the id.  */
+static size_t series_limit(const struct fx_track *track)
 {
-    const char *colon = track->name ? strrchr(track->name, ':') : NULL;
+    size_t length = strlen(track->name), id_length;
+    char id[24];
 
-    return colon ? colon + 1 : "";
+    id_length = (size_t)snprintf(id, sizeof id, ":%" PRIu64, track->cookie);
+    if (length < id_length || strcmp(track->name + length - id_length, id) != 0)
+        return length;
+    return length - id_length;
 }
 
+/* Before the last colon of the rest, for names of counters may have some.  */
 static size_t counter_length(const struct fx_track *track)
 {
-    const char *colon = track->name ? strrchr(track->name, ':') : NULL;
+    const char *colon = memrchr(track->name, ':', series_limit(track));
 
     return colon ? (size_t)(colon - track->name) : 0;
+}
+
+static struct fxt_string series_of(const struct fx_track *track)
+{
+    size_t start = counter_length(track), limit = series_limit(track);
+    struct fxt_string series = fx_inline(track->name + start);
+
+    if (start < limit && track->name[start] == ':')
+        series = fx_inline(track->name + ++start);
+    series.length = (uint32_t)(limit - start);
+    return series;
 }
 
 static bool belongs(const struct event *event, int64_t ts, const struct fx_track *track)
@@ -166,7 +184,7 @@ static enum store_status take_counter(struct fx *fx, struct event *event, sqlite
         *event = (struct event){ .ts = ts, .of = track, .name_length = counter_length(track) };
     }
     arg = &event->args[event->count++];
-    *arg = (struct fxt_arg){ .type = FXT_ARG_INT64, .name = fx_inline(series_of(track)) };
+    *arg = (struct fxt_arg){ .type = FXT_ARG_INT64, .name = series_of(track) };
     if (sqlite3_column_type(row, 2) == SQLITE_INTEGER) {
         arg->value.int64 = sqlite3_column_int64(row, 2);
     } else {

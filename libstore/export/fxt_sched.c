@@ -18,6 +18,8 @@ struct fx_switch_event {
     uint32_t out, in; /* thread ids; 0: idle, or unknown */
     unsigned state;   /* of the thread that leaves */
     bool known;       /* who leaves */
+    unsigned wants;   /* if not: how much it wants a wait (open_switch()) */
+    uint32_t ran;     /* if not: who did not leave, for somebody else did; 0: idle */
     bool has_priority;
     int64_t priority;
     bool matched; /* its wait is there */
@@ -27,6 +29,7 @@ struct fx_wait {
     uint32_t thread, waker;
     unsigned state;
     bool woken;
+    bool instant; /* it took no time */
     bool done;
 };
 
@@ -92,6 +95,9 @@ static enum store_status take_switch(struct fx *fx, struct sched *sched)
         status = take_thread(fx, row, 6, &event.in);
     event.known = sqlite3_column_int64(row, 5) != 0 && state;
     event.state = state_of(state);
+    event.ran = event.out;
+    if (sqlite3_column_int64(row, 5) != 0)
+        event.wants = sqlite3_column_int64(row, 3) == 0 ? 2 : 1;
     event.has_priority = sqlite3_column_type(row, 7) == SQLITE_INTEGER;
     event.priority = sqlite3_column_int64(row, 7);
     if (status != STORE_OK)
@@ -103,12 +109,14 @@ static enum store_status take_switch(struct fx *fx, struct sched *sched)
     return STORE_OK;
 }
 
-/* Columns: time, thread, state, waker.  */
+/* Columns: time, thread, state, waker, duration.  */
 static enum store_status take_wait(struct fx *fx, struct sched *sched)
 {
     sqlite3_stmt *row = sched->waits;
     const char *state = (const char *)sqlite3_column_text(row, 2);
-    struct fx_wait wait = { .state = state_of(state), .woken = state && *state == 'W' };
+    struct fx_wait wait = { .state = state_of(state),
+                            .woken = state && *state == 'W',
+                            .instant = sqlite3_column_int64(row, 4) == 0 };
     void *items = sched->waiting;
     enum store_status status = take_thread(fx, row, 1, &wait.thread);
 
@@ -191,7 +199,8 @@ static enum store_status put_wakeup(struct fx *fx, struct sched *sched, struct f
                                  .arg_count = wait->waker != 0 };
 
     wait->done = true;
-    sched->doing[wait->thread] = WAITING;
+    if (!wait->instant) /* a running thread may be woken, and runs on */
+        sched->doing[wait->thread] = WAITING;
     fx->export->counts->events++;
     record.value.sched.incoming_tid = fx->export->threads[wait->thread].koid;
     return fx_put_at(fx, &record, ts);
@@ -212,13 +221,20 @@ static struct fx_switch_event *switch_of(struct sched *sched, const struct fx_wa
     return NULL;
 }
 
-/* One that does not say who left.  */
-static struct fx_switch_event *open_switch(struct sched *sched)
+/* One that does not say who left, for a wait of that thread.  Where the CPU was idle, a thread did;
+ * where another thread ran, a thread may have; and of a CPU's first switch nothing is known.  */
+static struct fx_switch_event *open_switch(struct sched *sched, uint32_t thread)
 {
-    for (size_t i = 0; i < sched->count; i++)
-        if (!sched->at[i].known && !sched->at[i].matched)
-            return &sched->at[i];
-    return NULL;
+    struct fx_switch_event *best = NULL;
+
+    for (size_t i = 0; i < sched->count; i++) {
+        struct fx_switch_event *event = &sched->at[i];
+
+        if (!event->known && !event->matched && event->ran != thread &&
+            (!best || event->wants > best->wants))
+            best = event;
+    }
+    return best;
 }
 
 static void match(struct sched *sched)
@@ -236,7 +252,9 @@ static void match(struct sched *sched)
             sched->at[i].out = 0;
     for (size_t i = 0; i < sched->wait_count; i++) {
         struct fx_wait *wait = &sched->waiting[i];
-        struct fx_switch_event *event = wait->done || wait->woken ? NULL : open_switch(sched);
+        struct fx_switch_event *event = wait->done || wait->woken
+                                            ? NULL
+                                            : open_switch(sched, wait->thread);
 
         if (!event)
             continue;
@@ -246,13 +264,16 @@ static void match(struct sched *sched)
     }
 }
 
-/* Whether the thread leaves a CPU at this moment, before it is woken.  */
-static bool leaves_now(const struct sched *sched, uint32_t thread)
+/* Whether a wakeup comes after the switches of its moment: after the one with which its thread
+ * leaves, and where a running thread waits from then on.  Rows of one thread are in order.  */
+static bool comes_late(const struct sched *sched, size_t at)
 {
-    for (size_t i = 0; i < sched->count; i++)
-        if (sched->at[i].out == thread)
-            return sched->doing[thread] == RUNNING;
-    return false;
+    const struct fx_wait *wakeup = &sched->waiting[at];
+
+    for (size_t i = 0; i < at; i++)
+        if (sched->waiting[i].thread == wakeup->thread && !sched->waiting[i].woken)
+            return true;
+    return sched->doing[wakeup->thread] == RUNNING && !wakeup->instant;
 }
 
 static enum store_status put_wakeups(struct fx *fx, struct sched *sched, int64_t ts, bool late)
@@ -262,7 +283,7 @@ static enum store_status put_wakeups(struct fx *fx, struct sched *sched, int64_t
     for (size_t i = 0; i < sched->wait_count && status == STORE_OK; i++) {
         struct fx_wait *wait = &sched->waiting[i];
 
-        if (wait->done || (!late && leaves_now(sched, wait->thread)))
+        if (wait->done || (!late && comes_late(sched, i)))
             continue;
         if (wait->woken)
             status = put_wakeup(fx, sched, wait, ts);
@@ -296,7 +317,7 @@ static const char switch_sql[] =
     "FROM s WHERE dur >= 0 ORDER BY 1, 2";
 
 static const char wait_sql[] =
-    "SELECT ts, utid, state, coalesce(waker_utid, 0) FROM main.thread_wait "
+    "SELECT ts, utid, state, coalesce(waker_utid, 0), dur FROM main.thread_wait "
     "WHERE utid BETWEEN ?1 AND ?2 ORDER BY ts, id";
 
 /* Ids of the rows: idle CPUs are no thread's; of several captures those at the edges are nobody's.

@@ -1,4 +1,6 @@
 /* Tracks, slices and flows as rows.  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,23 +37,27 @@ int64_t store_timeline_name(struct store_import *import, profile_id category, pr
 
 /* ---- Tracks ---- */
 
-/* A series is named as PerfettoSQL names it: "counter:argument".  */
+/* A series is named as PerfettoSQL names it: "counter:argument:id".  */
 static bool name_series(struct store_import *import, struct store_cell *cell,
                         const struct profile_track *track)
 {
     size_t length, series_length;
     const char *name = profile_stacks_text(import->stacks, track->name, &length);
     const char *series = profile_stacks_text(import->stacks, track->series, &series_length);
-    char *both = malloc(length + 1 + series_length);
+    char id[24];
+    size_t id_length = (size_t)snprintf(id, sizeof id, ":%" PRIu64, track->counter_id);
+    char *whole = malloc(length + 1 + series_length + id_length);
     bool done;
 
-    if (!both)
+    if (!whole)
         return store_import_fail(import, STORE_NO_MEMORY, "out of memory");
-    memcpy(both, name, length);
-    both[length] = ':';
-    memcpy(both + length + 1, series, series_length);
-    done = store_writer_text(import->writer, STORE_TRACK, cell, both, length + 1 + series_length);
-    free(both);
+    memcpy(whole, name, length);
+    whole[length] = ':';
+    memcpy(whole + length + 1, series, series_length);
+    memcpy(whole + length + 1 + series_length, id, id_length);
+    done = store_writer_text(import->writer, STORE_TRACK, cell, whole,
+                             length + 1 + series_length + id_length);
+    free(whole);
     return done;
 }
 

@@ -60,6 +60,23 @@ round mix.fxt
 "$O/tests/tools/fxt_every_kind" >every.fxt
 round every.fxt 1,9,10,11,14,14-id,clock,format,rust
 
+# Whatever crosses whatever: wakeups of threads that run, switches that contradict each other, counters of 0.
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    python3 "$ROOT/tests/timeline_trace.py" $seed plain >random-$seed.fxt
+    round random-$seed.fxt 1,9,10,11,14
+done
+
+# What the initialization record said is said there again, and by no event of a thread that the trace does not have.
+PYTHONPATH=$ROOT/tests python3 -c "
+import sys
+import fxt_records as fxt
+init = b''.join(fxt.word(n) for n in (1 | 4 << 4, 10**9, 0, 1650419113989693816))
+sys.stdout.buffer.write(fxt.magic() + init + fxt.event(fxt.COMPLETE, 5, 1, 2, 'a', (), 9))" >dated.fxt
+round dated.fxt 1,9,10,11,14
+fxtdump again.fxt >out
+grep -q 'base_time_ns=1650419113989693816' out || fail "the clock is gone: $(cat out)"
+! grep -q ' session ' out || fail "a session that the trace does not have: $(cat out)"
+
 # The peak of the heap is where it was: messages are in the order of time.
 fxtq import -q heap.fxt -o heap.fxtq
 fxtq export fxt -q heap.fxtq -o again.fxt
