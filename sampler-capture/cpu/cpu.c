@@ -181,6 +181,32 @@ static bool open_polled(struct run *run)
     return true;
 }
 
+/* A new file begins before the command does, so that none is ever empty.  */
+static int begin_output(struct run *run)
+{
+    if (run->output.fd < 0 || !output_is_new(&run->output))
+        return 0;
+    if (session_flush(run->session) != SESSION_OK) {
+        cli_error("%s: %s", run->output.name, session_message(run->session));
+        return own_failure(run);
+    }
+    if (output_publish(&run->output))
+        return 0;
+    cli_error("%s: %s", run->output.name, strerror(errno));
+    return own_failure(run);
+}
+
+/* The command runs: what an earlier capture left goes.  */
+static void keep_output(struct run *run)
+{
+    if (run->output.fd >= 0)
+        output_keep(&run->output);
+    else if (!trace_clear_regions(run->regions_fd))
+        cli_warning("%s: files of an earlier capture cannot be removed: %s; they are part of what "
+                    "a reader finds there",
+                    run->options.regions, strerror(errno));
+}
+
 /* Up to the exec.  0, or the exit status after a message.  */
 static int start(struct run *run)
 {
@@ -197,10 +223,12 @@ static int start(struct run *run)
         status = start_session(run);
     if (status == 0 && !open_polled(run))
         status = out_of_memory(run);
+    if (status == 0)
+        status = begin_output(run);
     if (status == 0 && run->options.command[0])
         status = command_exec(&run->command, run->options.command[0]);
-    if (status == 0 && run->output.fd >= 0)
-        output_keep(&run->output);
+    if (status == 0)
+        keep_output(run);
     return status;
 }
 
@@ -335,7 +363,7 @@ static int finish(struct run *run)
     bool fine;
 
     background_ready(false);
-    fine = work(run);
+    fine = session_flush(run->session) == SESSION_OK && work(run);
     if (session_stop(run->session, &result) != SESSION_OK || !fine) {
         report_failure(run);
         fine = false;

@@ -7,6 +7,7 @@
 #include "sampler-capture/output.h"
 #include "sampler-capture/utf8.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -65,6 +66,46 @@ bool regions_open(struct trace *trace)
     for (size_t i = 0; i < trace->cpu_limit; i++)
         regions->files[i].fd = -1;
     return fxt_writer_open(take_record, trace, &regions->writer, NULL) == FXT_OK;
+}
+
+/* Whether name is START, a number, perhaps a dot and a number, and END.  */
+static bool is_numbered(const char *name, const char *start, const char *end)
+{
+    size_t digits;
+
+    if (strncmp(name, start, strlen(start)) != 0)
+        return false;
+    name += strlen(start);
+    digits = strspn(name, "0123456789");
+    if (digits == 0)
+        return false;
+    name += digits;
+    if (name[0] == '.' && (digits = strspn(name + 1, "0123456789")) > 0)
+        name += 1 + digits;
+    return strcmp(name, end) == 0;
+}
+
+bool trace_clear_regions(int folder_fd)
+{
+    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), cause = 0;
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+
+    if (!folder) {
+        cause = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        errno = cause;
+        return false;
+    }
+    while ((entry = readdir(folder)))
+        if ((is_numbered(entry->d_name, "cpu-", ".region") ||
+             is_numbered(entry->d_name, "modules-", ".markup")) &&
+            unlinkat(folder_fd, entry->d_name, 0) != 0)
+            cause = errno;
+    (void)closedir(folder);
+    errno = cause;
+    return cause == 0;
 }
 
 static void regions_close(struct trace *trace)

@@ -474,6 +474,13 @@ enum session_error session_start(struct session *session, size_t buffer_size)
 
 /* ---- Running ---- */
 
+enum session_error session_flush(struct session *session)
+{
+    if (session->state != SESSION_RUNNING)
+        return fail(session, SESSION_BAD_STATE, "the session is not running");
+    return trace_finish(session->trace) ? SESSION_OK : write_failed(session);
+}
+
 enum session_error session_round(struct session *session)
 {
     if (session->state != SESSION_RUNNING)

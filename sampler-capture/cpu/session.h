@@ -143,6 +143,11 @@ enum session_error session_configure(struct session *session, const struct sessi
  * session is still Stopped.  */
 enum session_error session_start(struct session *session, size_t buffer_size);
 
+/* Write what there is to the output now: after session_start() that is what the trace begins with,
+ * and after it a reader can read what was captured, whenever the capture is killed.  Status as of
+ * session_round().  */
+enum session_error session_flush(struct session *session);
+
 /* One more target while Running: SESSION_BAD_STATE, SESSION_INVALID_CONFIGURATION (it does not
  * exist), SESSION_REFUSED, SESSION_NO_MEMORY.  */
 enum session_error session_add(struct session *session, const struct session_task *task);

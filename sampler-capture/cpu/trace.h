@@ -52,7 +52,7 @@ bool trace_write_loss(struct trace *trace, unsigned cpu, uint64_t ticks, const s
  * failed write the file is cut behind the last whole record or frame, where that is possible.  */
 bool trace_flush(struct trace *trace);
 
-/* The same at the end: nothing stays behind.  */
+/* The same, and nothing is held back: also the frame of a compressed trace ends.  */
 bool trace_finish(struct trace *trace);
 
 /* errno of the failure, ENOMEM included; 0 if there was none.  */
@@ -70,5 +70,9 @@ const struct trace_totals *trace_totals(const struct trace *trace);
 
 /* Accepts NULL.  Does not flush.  */
 void trace_close(struct trace *trace);
+
+/* Remove the files that an earlier capture left in a folder of regions, and no others.  False with
+ * errno if one is left.  */
+bool trace_clear_regions(int folder_fd);
 
 #endif /* CPU_TRACE_H */

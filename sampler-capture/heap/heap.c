@@ -74,7 +74,14 @@ static int start_trace(struct run *run)
     run->about.max_frames = HEAP_MAX_FRAMES;
     run->recorder.stream = run->stream;
     run->recorder.interval_bytes = run->options.interval_bytes;
-    return 0;
+    if (!recorder_begin(&run->recorder, &run->about, run->options.frame_pointers)) {
+        cli_error("out of memory");
+        return COMMAND_NOT_STARTED;
+    }
+    if (!output_is_new(&run->output))
+        return 0;
+    errno = stream_flush(run->stream, true) ? 0 : stream_errno(run->stream);
+    return errno == 0 && output_publish(&run->output) ? 0 : fail(run->output.name);
 }
 
 /* Up to the exec.  0, or the exit status after a message.  */
@@ -281,8 +288,7 @@ static int finish(struct run *run)
     bool fine;
 
     allow_connections();
-    fine = recorder_begin(&run->recorder, &run->about, run->options.frame_pointers) && work(run) &&
-           server_round(&run->server, true);
+    fine = stream_flush(run->stream, true) && work(run) && server_round(&run->server, true);
     server_release(&run->server); /* processes that still run find nobody listening */
     fine = fine && stream_flush(run->stream, true);
     if (!fine)

@@ -30,7 +30,8 @@ while [ $i -lt "$kills" ]; do
     sleep "$delay"
     kill -9 $capturing 2>/dev/null || true
     wait $capturing 2>/dev/null || true
-    if [ -s killed.fxt ]; then
+    # Not even an empty file is left: that is no trace.
+    if [ -e killed.fxt ]; then
         readable killed.fxt || fail "killed after $delay s: $(cat stats err)"
     fi
     # The target: the trace is whole, and the status is the target's.

@@ -195,6 +195,23 @@ fxtdump raw | grep -q 'mapping module=' || fail "fxtdump shows no mapping"
 fxtcat convert --layout profiler raw -o raw.fxt 2>err || fail "$(cat err)"
 fxt2pprof raw.fxt --format folded -o whole 2>err
 cmp -s whole named || fail "converted to the profiler's layout they give another profile"
+
+# Another capture into the folder takes away what the one before left, and nothing else; a command that cannot start leaves all.
+gone='cpu-77.region modules-1.markup modules-1.2.markup'
+kept='cpu-x.region cpu-1.region.bak notes modules-1.2.3.markup'
+for file in $gone $kept; do touch "raw/$file"; done
+capture 127 --regions raw -- nosuchcommand
+for file in $gone; do [ -e "raw/$file" ] || fail "a command that was not there cost $file"; done
+cp -r raw again
+capture 0 --regions again -p $pid -d 200ms
+for file in $gone; do [ ! -e "again/$file" ] || fail "left: $file"; done
+for file in $kept; do [ -e "again/$file" ] || fail "removed: $file"; done
+samples=$(sed -n 's/^again: \([0-9,]*\) samples of 1 process.*/\1/p' err | tr -d ,)
+for file in $kept; do rm "again/$file"; done
+fxt2pprof again --format folded -o folded 2>err || fail "$(cat err)"
+[ "$(awk '{ all += $NF } END { print all }' folded)" = "$samples" ] || fail "not $samples samples: $(cat err)"
+rm -r again
+for file in $gone $kept; do rm "raw/$file"; done
 cp raw/modules-$pid.markup whose.markup
 status=0
 fxt2pprof raw/cpu-*.region --modules whose.markup --format folded -o - >out 2>err || status=$?
