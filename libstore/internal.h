@@ -40,7 +40,10 @@ struct store {
     bool published;
     bool broken; /* an import into a new store failed: there is nothing to publish */
     bool importing;
-    bool in_wal;         /* we switched it to WAL */
+    bool in_wal;         /* what is added goes into the WAL, until store_merge() */
+    bool keeps_wal;      /* it was in WAL mode before */
+    unsigned busy_ms;    /* how long to wait for others */
+    int space_fd;        /* of the file, to reserve room; -1 */
     char *temporary_dir; /* for sorting */
     volatile int interrupted;
 };
@@ -54,6 +57,14 @@ enum store_status store_number(struct store *store, const char *sql, int64_t *ou
 
 /* A copy of a column's text, "" for what is none, for free(); NULL: out of memory.  */
 char *store_copy_column(sqlite3_stmt *row, int column);
+
+/* ---- Adding to a store (append.c) ---- */
+
+/* Before a transaction that adds to a store that is there.  Waits for readers and writers.  */
+enum store_status store_enter_wal(struct store *store, struct store_error *error);
+
+/* Before its COMMIT: reserve the room that the file needs for it.  */
+enum store_status store_reserve_file(struct store *store, struct store_error *error);
 
 /* ---- Build IDs (build_id.c) ---- */
 

@@ -61,7 +61,6 @@ static enum store_status configure(struct store *store, const struct store_optio
     size_t cache = options && options->cache_bytes ? options->cache_bytes
                    : writes                        ? WRITE_CACHE_BYTES
                                                    : READ_CACHE_BYTES;
-    unsigned busy = options && options->busy_ms ? options->busy_ms : DEFAULT_BUSY_MS;
     char pragma[160];
 
     (void)sqlite3_extended_result_codes(store->db, 1);
@@ -71,7 +70,7 @@ static enum store_status configure(struct store *store, const struct store_optio
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     (void)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, LARGEST_VALUE);
-    (void)sqlite3_busy_timeout(store->db, (int)busy);
+    (void)sqlite3_busy_timeout(store->db, (int)store->busy_ms);
     (void)snprintf(pragma, sizeof pragma,
                    "PRAGMA mmap_size = 0; PRAGMA cell_size_check = 1; PRAGMA cache_size = -%zu;"
                    "PRAGMA temp_store = FILE",
@@ -99,6 +98,8 @@ static struct store *new_store(const char *path, const struct store_options *opt
     if (!store)
         return NULL;
     store->lock_fd = -1;
+    store->space_fd = -1;
+    store->busy_ms = options && options->busy_ms ? options->busy_ms : DEFAULT_BUSY_MS;
     store->mode = options ? options->mode : STORE_READ;
     store->path = path ? strdup(path) : NULL;
     store->temporary_dir = strdup(directory && *directory ? directory : "/tmp");
@@ -125,14 +126,6 @@ struct sqlite3 *store_sqlite(struct store *store)
     return store->db;
 }
 
-/* A store in WAL mode cannot be read where nobody may write beside it: what an append switched on
- * is switched off, unless somebody reads right now.  */
-static void leave_wal(struct store *store)
-{
-    (void)sqlite3_busy_timeout(store->db, 0);
-    (void)store_run(store, "PRAGMA journal_mode = DELETE", NULL);
-}
-
 /* SQLite keeps the journal of an exclusive connection, empty: it would outlive PATH.part.  */
 static void remove_journal(const struct store *store)
 {
@@ -148,15 +141,16 @@ void store_close(struct store *store)
 {
     if (!store)
         return;
-    if (store->in_wal)
-        leave_wal(store);
+    (void)store_merge(store, NULL);
     (void)sqlite3_close(store->db);
     if (store->partial && store->lock_fd >= 0 && !store->published) {
         remove_journal(store);
         (void)unlink(store->partial);
     }
     if (store->lock_fd >= 0)
-        (void)close(store->lock_fd); /* behind SQLite's: it would drop SQLite's locks */
+        (void)close(store->lock_fd); /* after SQLite's: it would drop SQLite's locks */
+    if (store->space_fd >= 0)
+        (void)close(store->space_fd); /* likewise */
     free(store->path);
     free(store->partial);
     free(store->temporary_dir);
@@ -334,6 +328,8 @@ enum store_status store_open(const char *path, const struct store_options *optio
     store = new_store(path, options);
     if (!store)
         return store_no_memory(error);
+    if (store->mode == STORE_APPEND)
+        store->space_fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     status = open_connection(
         store, path, store->mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE,
         options, error);

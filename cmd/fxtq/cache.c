@@ -238,20 +238,22 @@ enum store_status cache_mark(struct store *store, const char *path, const char *
                              struct store_error *error)
 {
     struct cache_trace now = { .text = "" }, unknown = { .text = "" };
-    char *partial = cli_join(path, ".part"), *sql, *message = NULL;
+    char *partial = cli_join(path, ".part"), *sql;
+    sqlite3 *db = store_sqlite(store);
     enum store_status status = STORE_OK;
     struct stat info;
 
     if (stat(trace_path, &info) == 0)
         format_state(&info, &now);
     sql = mark_sql(partial, strcmp(now.text, trace->text) == 0 ? trace : &unknown, is_damaged);
-    if (!sql || sqlite3_exec(store_sqlite(store), sql, NULL, NULL, &message) != SQLITE_OK) {
+    if (!sql || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        int code = sql ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM;
+
         status = STORE_IO;
         *error = (struct store_error){ .status = status };
         (void)snprintf(error->message, sizeof error->message, "cannot mark the cache: %s",
-                       message ? message : strerror(errno));
+                       code == SQLITE_FULL ? strerror(ENOSPC) : sqlite3_errstr(code));
     }
-    sqlite3_free(message);
     sqlite3_free(sql);
     free(partial);
     return status;

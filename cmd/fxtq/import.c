@@ -298,6 +298,22 @@ static enum cli_exit import_all(struct settings *settings, struct store *store)
     return status;
 }
 
+/* Readers may go on as long as they like: that is no failure.  Nor is there anything to report where
+ * nothing was added.  */
+static enum cli_exit merge(const struct settings *settings, struct store *store)
+{
+    struct store_error error;
+    enum store_status status = store_merge(store, &error);
+
+    if (settings->imported == 0)
+        return CLI_OK;
+    if (status == STORE_BUSY)
+        cli_note("%s: %s", settings->output, error.message);
+    else if (status != STORE_OK)
+        return fxtq_complain(settings->output, &error);
+    return CLI_OK;
+}
+
 static int run(char **argv)
 {
     struct settings settings = { .output = NULL };
@@ -312,6 +328,8 @@ static int run(char **argv)
     if (status != CLI_ENVIRONMENT && settings.imported > 0 &&
         store_publish(store, &error) != STORE_OK)
         status = fxtq_complain(settings.output, &error);
+    if (store)
+        status = cli_worse(status, merge(&settings, store));
     store_close(store);
     forget_partial(&settings);
     free(settings.inputs.items);

@@ -72,8 +72,14 @@ static enum cli_exit publish(struct source *source, const char *trace, const cha
     return status == STORE_OK ? CLI_OK : fxtq_complain(path, &error);
 }
 
-/* Without room or right to make the cache, or while another program makes it, the answer does not
- * need it.  */
+/* Where no file may be made, or while another program makes it, the answer does not need it.  */
+static bool can_do_without(const struct store_error *error)
+{
+    return error->status == STORE_BUSY || error->status == STORE_EXISTS ||
+           error->system_errno == EACCES || error->system_errno == EROFS ||
+           error->system_errno == EPERM;
+}
+
 static enum cli_exit make_cache(struct source *source, const char *trace, const char *path,
                                 const struct cache_trace *state)
 {
@@ -82,6 +88,8 @@ static enum cli_exit make_cache(struct source *source, const char *trace, const 
     struct store_error error;
 
     if (store_create(path, &options, &source->store, &error) != STORE_OK) {
+        if (!can_do_without(&error))
+            return fxtq_complain(path, &error);
         cli_note("%s: %s; this query does without the cache", path, error.message);
         return import_into_memory(source, trace);
     }

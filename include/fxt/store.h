@@ -64,6 +64,7 @@ enum store_status {
     STORE_LIMIT = 12,    /* a limit named above was reached */
     STORE_STOPPED = 13,  /* store_interrupt() was called */
     STORE_MALFORMED = 14, /* the input is not what it was said to be */
+    STORE_UNMERGED = 15,  /* what was added is in PATH-wal, and not in the file alone */
 };
 
 /* What went wrong, for people.  Belongs to the caller, may be NULL; written on every status but
@@ -110,6 +111,13 @@ STORE_API enum store_status store_create(const char *path, const struct store_op
  * Returns STORE_OK, STORE_EXISTS (a file of that name appeared meanwhile), STORE_IO or
  * STORE_NO_MEMORY.  A store in memory, or one that is published, stays as it is.  */
 STORE_API enum store_status store_publish(struct store *store, struct store_error *error);
+
+/* Make a store that was added to one plain file again: until then, captures are in it and in
+ * PATH-wal together.  store_close() does so, too, but cannot report what comes of it.  A store that
+ * was in WAL mode when it was opened stays so.  Returns STORE_OK, also where there is nothing to do;
+ * STORE_BUSY: another program reads the store in a transaction; STORE_UNMERGED: there is no room.
+ * Nothing is lost then, but the file must not be copied without PATH-wal.  */
+STORE_API enum store_status store_merge(struct store *store, struct store_error *error);
 
 /* A store that is there.  Its schema is not trusted: what its views and triggers might do beside
  * reading is off, and a file whose tables and views are not those of schemas/store.sql is

@@ -71,8 +71,7 @@ static enum store_status begin(struct store_import *import, struct store_error *
     int64_t captures = 0;
 
     if (!store->is_new) {
-        status = store_run(store, "PRAGMA journal_mode = WAL", error);
-        store->in_wal = true;
+        status = store_enter_wal(store, error);
     } else if (store->path) {
         status = store_number(store, "SELECT count(*) FROM capture", &captures, error);
     }
@@ -319,6 +318,8 @@ static enum store_status finish(struct store_import *import, store_import_rest_f
         status = failure(import, NULL, error);
     if (status == STORE_OK)
         status = store_writer_finish(import->writer, error);
+    if (status == STORE_OK && !import->store->is_new)
+        status = store_reserve_file(import->store, error);
     if (status == STORE_OK)
         status = store_run(import->store, "COMMIT", error);
     if (status == STORE_OK)
