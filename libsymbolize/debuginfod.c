@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,6 +101,8 @@ struct sym_debuginfod {
     void *progress_context;
     char **misses; /* owned: "ID" or "ID/SECTION" that no server has */
     size_t miss_count, miss_capacity;
+    bool timed_out; /* once is enough: each attempt takes as long */
+    char told[160]; /* the last phrase that people were told */
 
     /* The transfer that is running: */
     const char *name;
@@ -207,20 +210,43 @@ static void charge(struct sym_debuginfod *debuginfod, int fd)
     debuginfod->budget_bytes -= debuginfod->over_budget ? debuginfod->budget_bytes : bytes;
 }
 
-static enum sym_status fail_transfer(const struct sym_debuginfod *debuginfod, int code,
+/* The same with a number, for who asked.  */
+static enum sym_status fail_with(struct sym_error *error, int code, const char *phrase)
+{
+    enum sym_status status = sym_fail(error, SYM_NOT_FOUND, "%s", phrase);
+
+    if (error)
+        error->system_errno = code;
+    return status;
+}
+
+/* libdebuginfod takes an answer such as "500 Internal Server Error" for "404 Not Found".  */
+static enum sym_status fail_transfer(struct sym_debuginfod *debuginfod, int code,
                                      struct sym_error *error)
 {
     if (debuginfod->over_budget)
-        return sym_fail(error, SYM_NOT_FOUND, "it is larger than what may still be fetched");
+        return fail_with(error, 0, "it is larger than what may still be fetched");
     if (debuginfod->stopped)
-        return sym_fail(error, SYM_NOT_FOUND, "stopped");
+        return fail_with(error, 0, "stopped");
     if (code == ENOSYS)
-        return sym_fail(error, SYM_NOT_FOUND, "DEBUGINFOD_URLS names no server");
+        return fail_with(error, code, "DEBUGINFOD_URLS names no server");
     if (code == ENOENT)
-        return sym_fail(error, SYM_NOT_FOUND, "the servers do not have it");
+        return fail_with(error, code, "the servers do not have it, or failed");
     if (code == ENOMEM)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
-    return sym_fail(error, SYM_NOT_FOUND, "%s", strerror(code));
+    if (code != ETIME)
+        return fail_with(error, code, strerror(code));
+    debuginfod->timed_out = true;
+    return fail_with(error, code,
+                     "no answer in time (DEBUGINFOD_TIMEOUT): servers are not asked again");
+}
+
+bool sym_debuginfod_is_news(struct sym_debuginfod *debuginfod, const char *phrase)
+{
+    if (strcmp(debuginfod->told, phrase) == 0)
+        return false;
+    (void)snprintf(debuginfod->told, sizeof debuginfod->told, "%s", phrase);
+    return true;
 }
 
 static enum sym_status transfer(struct sym_debuginfod *debuginfod, const struct sym_hex *id,
@@ -253,7 +279,9 @@ enum sym_status sym_debuginfod_fetch(struct sym_debuginfod *debuginfod, const st
                                      struct sym_error *error)
 {
     if (!has_library())
-        return sym_fail(error, SYM_NOT_FOUND, "libdebuginfod.so.1 is not installed");
+        return fail_with(error, ENOSYS, "libdebuginfod.so.1 is not installed");
+    if (debuginfod->timed_out)
+        return fail_with(error, ENOENT, "not asked: an earlier request had no answer in time");
     if (!open_client(debuginfod))
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
     char *what = sym_format("%s/%s", id->text, section ? section : "");
@@ -261,7 +289,7 @@ enum sym_status sym_debuginfod_fetch(struct sym_debuginfod *debuginfod, const st
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
     if (is_missed(debuginfod, what)) {
         free(what);
-        return sym_fail(error, SYM_NOT_FOUND, "asked for before in vain");
+        return fail_with(error, ENOENT, "asked for before in vain");
     }
     debuginfod->name = name;
     *path = NULL;

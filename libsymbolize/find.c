@@ -5,6 +5,7 @@
  * has a build ID, by its path, which is reported as unverified.  */
 #include "base/file.h"
 #include "libsymbolize/session.h"
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct search {
     size_t capacity, step_capacity;
     enum sym_trail_place place; /* that is looked at now */
     size_t seen;                /* files that were there */
+    char servers[160];          /* why servers were of no use, a phrase; findings.servers */
     bool quiet;                 /* refusals here are no news: the trail tells them */
     bool done;                  /* nothing better can come */
 };
@@ -415,6 +417,7 @@ static const struct sym_object *code_of(const struct search *search)
     return NULL;
 }
 
+/* SYM_SECTION_BUILD_ID shows that the others are meant.  */
 static bool is_fetched(enum sym_section section)
 {
     return section != SYM_SECTION_TYPES && section != SYM_SECTION_CU_INDEX &&
@@ -433,9 +436,13 @@ static enum sym_status consider_sections(struct search *search, const char *pref
     if (status == SYM_NOT_FOUND)
         return SYM_OK;
     search->seen++;
-    if (object)
+    if (!object)
+        return refuse(search, prefix, sym_format("%s", error.message), false);
+    if (agrees(search, object))
         return accept(search, object);
-    return refuse(search, prefix, sym_format("%s", error.message), false);
+    status = refuse_other_build(search, object);
+    sym_object_free(object);
+    return status;
 }
 
 /* Whether the cache knows of each section what there is: an empty file says that there is none.  */
@@ -524,26 +531,6 @@ static enum sym_status fetch_section(struct search *search, const struct sym_hex
     return status;
 }
 
-/* Fetches the sections that are read, which is less than the whole file.  */
-static enum sym_status fetch_sections(struct search *search, const struct sym_hex *hex,
-                                      struct sym_error *error)
-{
-    char *prefix = NULL;
-    enum sym_status status = fetch_section(search, hex, SYM_SECTION_INFO, &prefix, error);
-
-    for (unsigned i = 0; i < SYM_SECTION_COUNT && !status; i++) {
-        if (i == SYM_SECTION_INFO || !is_fetched((enum sym_section)i))
-            continue;
-        status = fetch_section(search, hex, (enum sym_section)i, &prefix, NULL);
-        if (status == SYM_NOT_FOUND) /* most files have not all of them */
-            status = SYM_OK;
-    }
-    if (!status)
-        status = consider_sections(search, prefix);
-    free(prefix);
-    return status;
-}
-
 static enum sym_status fetch_file(struct search *search, const struct sym_hex *hex,
                                   struct sym_error *error)
 {
@@ -556,6 +543,40 @@ static enum sym_status fetch_file(struct search *search, const struct sym_hex *h
     if (!status)
         status = consider_by_id(search, path);
     free(path);
+    return status;
+}
+
+/* Whether the servers answered that there is no such thing.  */
+static bool is_absent(enum sym_status status, const struct sym_error *error)
+{
+    return status == SYM_NOT_FOUND && error->system_errno == ENOENT;
+}
+
+/* Fetches the sections that are read, which is less than the whole file.  A server that is a tree
+ * of files has the whole file only.  */
+static enum sym_status fetch_sections(struct search *search, const struct sym_hex *hex,
+                                      struct sym_error *error)
+{
+    static const enum sym_section needed[] = { SYM_SECTION_BUILD_ID, SYM_SECTION_INFO };
+    char *prefix = NULL;
+    enum sym_status status = SYM_OK;
+
+    for (size_t i = 0; i < 2 && !status; i++)
+        status = fetch_section(search, hex, needed[i], &prefix, error);
+    if (is_absent(status, error)) {
+        free(prefix);
+        return fetch_file(search, hex, error);
+    }
+    for (unsigned i = 0; i < SYM_SECTION_COUNT && !status; i++) {
+        if (i == SYM_SECTION_INFO || i == SYM_SECTION_BUILD_ID || !is_fetched((enum sym_section)i))
+            continue;
+        status = fetch_section(search, hex, (enum sym_section)i, &prefix, error);
+        if (is_absent(status, error)) /* most files have not all of them */
+            status = SYM_OK;
+    }
+    if (!status)
+        status = consider_sections(search, prefix);
+    free(prefix);
     return status;
 }
 
@@ -580,6 +601,10 @@ static enum sym_status ask_servers(struct search *search)
         status = fetch_file(search, &hex, &error);
     if (status != SYM_NOT_FOUND)
         return status;
+    if (error.system_errno != ENOENT && sym_debuginfod_is_news(debuginfod, error.message)) {
+        memcpy(search->servers, error.message, strnlen(error.message, sizeof search->servers - 1));
+        search->findings.servers = search->servers;
+    }
     return sym_trail_add(search->module, search->place, SYM_OUTCOME_ABSENT, SYM_QUALITY_NONE, "",
                          error.message);
 }

@@ -618,11 +618,28 @@ static enum sym_status map_sections(struct sym_object *object, struct sym_error 
     return SYM_OK;
 }
 
+struct sym_bytes sym_object_part(const struct sym_object *object, enum sym_section section)
+{
+    const struct sym_map *map = object->section_maps[section];
+
+    return map ? sym_map_bytes(map) : (struct sym_bytes){ 0 };
+}
+
+/* What the sections say themselves.  */
+static void read_section_facts(struct sym_object *object)
+{
+    object->has_alt = object->section_maps[SYM_SECTION_ALTLINK] ||
+                      object->section_maps[SYM_SECTION_SUP];
+    object->has_symtab = object->section_maps[SYM_SECTION_STRTAB] &&
+                         has_function(object, sym_object_part(object, SYM_SECTION_SYMTAB));
+    object->image = sym_object_part(object, SYM_SECTION_BUILD_ID);
+    (void)find_build_id(object, 0, object->image.size, 4);
+    object->image = (struct sym_bytes){ 0 };
+}
+
 /* Facts of like that its debug information shares.  */
 static enum sym_status share_facts(struct sym_object *object, const struct sym_object *like)
 {
-    memcpy(object->build_id, like->build_id, sizeof object->build_id);
-    object->build_id_length = like->build_id_length;
     object->machine = like->machine;
     object->is_64 = like->is_64;
     object->big_endian = like->big_endian;
@@ -655,8 +672,7 @@ enum sym_status sym_object_open_sections(const struct sym_object *like, const ch
         sym_object_free(object);
         return status;
     }
-    object->has_alt = object->section_maps[SYM_SECTION_ALTLINK] ||
-                      object->section_maps[SYM_SECTION_SUP];
+    read_section_facts(object);
     *out = object;
     return SYM_OK;
 }

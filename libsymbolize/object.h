@@ -37,6 +37,10 @@ enum sym_section {
     SYM_SECTION_TU_INDEX,
     SYM_SECTION_ALTLINK, /* .gnu_debugaltlink */
     SYM_SECTION_SUP,     /* .debug_sup */
+    /* Of no debug information, fetched with it: */
+    SYM_SECTION_BUILD_ID,
+    SYM_SECTION_SYMTAB,
+    SYM_SECTION_STRTAB,
     SYM_SECTION_COUNT,
 };
 
@@ -129,10 +133,13 @@ enum sym_status sym_object_open_lent(const char *path, struct sym_bytes image,
                                      struct sym_object **out, struct sym_error *error);
 
 /* The debug information of like whose sections lie in files of their own, prefix.debug_info and so
- * on, as debuginfod gives them.  It has like's facts, which must agree by build ID, and no symbols.
+ * on, as debuginfod gives them.  It has like's facts but its own build ID, and .symtab.
  * SYM_OK, SYM_NOT_FOUND (no .debug_info), SYM_IO, SYM_MALFORMED or SYM_NO_MEMORY.  */
 enum sym_status sym_object_open_sections(const struct sym_object *like, const char *prefix,
                                          struct sym_object **out, struct sym_error *error);
+
+/* The bytes of one of those files; none: it is not there, or empty.  */
+struct sym_bytes sym_object_part(const struct sym_object *object, enum sym_section section);
 
 /* ".debug_info", the name of a section in a program.  */
 const char *sym_section_name(enum sym_section section);

@@ -126,8 +126,8 @@ static char *missing_text(const struct sym_module *module, const struct sym_find
     return sym_format("no file with build ID %s", hex);
 }
 
-static char *problem_text(const struct sym_module *module, const struct sym_findings *findings,
-                          const char *hex)
+static char *lack_text(const struct sym_module *module, const struct sym_findings *findings,
+                       const char *hex)
 {
     const struct sym_object *packed = unusable(findings);
     static const char *const lacks[] = {
@@ -145,6 +145,26 @@ static char *problem_text(const struct sym_module *module, const struct sym_find
         return sym_format("%s: kallsyms tells no lines", findings->found[0]->path);
     return sym_format("%s: %s%s%s", findings->found[0]->path, lacks[module->report.quality],
                       findings->refusal ? "; " : "", findings->refusal ? findings->refusal : "");
+}
+
+static char *problem_text(const struct sym_module *module, const struct sym_findings *findings,
+                          const char *hex)
+{
+    char *lack = lack_text(module, findings, hex);
+
+    if (!lack || !findings->servers)
+        return lack;
+    char *text = sym_format("%s; debuginfod: %s", lack, findings->servers);
+    free(lack);
+    return text;
+}
+
+/* Whether there are servers that were not asked because nobody allowed it.  */
+static bool may_ask(const struct sym_module *module, const struct sym_findings *findings)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+
+    return !module->session->debuginfod && findings->build_id_length >= 2 && urls && urls[0];
 }
 
 /* Where a debug file would be found, as a phrase for people.  */
@@ -193,7 +213,10 @@ static char *remedy_text(const struct sym_module *module, const struct sym_findi
     else if (findings->refusal && findings->count == 0)
         start = "make that file readable";
     place = place_text(hex);
-    text = place ? sym_format("%s, %s", start, place) : NULL;
+    const char *ask = may_ask(module, findings) ? "ask the servers of DEBUGINFOD_URLS "
+                                                  "(--debuginfod), or "
+                                                : "";
+    text = place ? sym_format("%s%s, %s", ask, start, place) : NULL;
     free(place);
     return text;
 }

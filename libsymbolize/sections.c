@@ -17,7 +17,8 @@ static const char *const section_names[SYM_SECTION_COUNT] = {
     [SYM_SECTION_RANGES] = ".debug_ranges",     [SYM_SECTION_ADDR] = ".debug_addr",
     [SYM_SECTION_ARANGES] = ".debug_aranges",   [SYM_SECTION_CU_INDEX] = ".debug_cu_index",
     [SYM_SECTION_TU_INDEX] = ".debug_tu_index", [SYM_SECTION_ALTLINK] = ".gnu_debugaltlink",
-    [SYM_SECTION_SUP] = ".debug_sup",
+    [SYM_SECTION_SUP] = ".debug_sup",           [SYM_SECTION_BUILD_ID] = ".note.gnu.build-id",
+    [SYM_SECTION_SYMTAB] = ".symtab",           [SYM_SECTION_STRTAB] = ".strtab",
 };
 
 const char *sym_section_name(enum sym_section section)

@@ -159,10 +159,14 @@ void sym_debuginfod_free(struct sym_debuginfod *debuginfod); /* accepts NULL */
 
 /* Asks the servers for a file with that build ID: its debug information, or a section of it.
  * *path, the caller's, is where it lies in the cache.  name is for progress.  SYM_OK, SYM_NOT_FOUND
- * with a phrase, or SYM_NO_MEMORY.  What was missed once is not asked for again.  */
+ * with a phrase, and ENOENT where the servers answered that they do not have it; or SYM_NO_MEMORY.
+ * What was missed once is not asked for again, and after a time-out nothing is.  */
 enum sym_status sym_debuginfod_fetch(struct sym_debuginfod *debuginfod, const struct sym_hex *id,
                                      const char *section, const char *name, char **path,
                                      struct sym_error *error);
+
+/* Whether that phrase was not the last one that was asked about: people are told once.  */
+bool sym_debuginfod_is_news(struct sym_debuginfod *debuginfod, const char *phrase);
 
 /* Whether single sections can be asked for.  */
 bool sym_debuginfod_has_sections(struct sym_debuginfod *debuginfod);
@@ -187,6 +191,7 @@ struct sym_findings {
     bool unverified;
     const char *refusal; /* the first file that was there and is not used, and why; NULL: none */
     bool mismatch;       /* that one belongs to another build */
+    const char *servers; /* why debuginfod servers were of no use, where that is news; NULL: no */
 };
 
 /* Of the symbol tables of object, which may be NULL.  */

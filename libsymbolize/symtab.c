@@ -270,6 +270,11 @@ static bool find_table(const struct sym_object *object, uint32_t type, struct ta
     const struct sym_elf_section *section = sym_object_by_type(object, type);
     struct sym_dynamic dynamic;
 
+    if (object->section_prefix) {
+        out->symbols = sym_object_part(object, SYM_SECTION_SYMTAB);
+        out->strings = sym_object_part(object, SYM_SECTION_STRTAB);
+        return type == SHT_SYMTAB && object->has_symtab;
+    }
     if (section && section->link < object->section_count) {
         out->symbols = sym_object_raw(object, section);
         out->strings = sym_object_raw(object, &object->sections[section->link]);

@@ -299,10 +299,12 @@ static void put_sections_into_the_cache(void)
     build_run("id=$(sh hex) && mkdir -p cache/$id && cd cache/$id && "
               "for name in debug_info debug_abbrev debug_line debug_str debug_str_offsets "
               "debug_rnglists debug_line_str debug_ranges debug_addr debug_aranges "
-              "gnu_debugaltlink debug_sup; do "
+              "gnu_debugaltlink debug_sup note.gnu.build-id symtab strtab; do "
               ": >section-.$name; "
               "objcopy -O binary --only-section=.$name --set-section-flags .$name=alloc "
-              "../../full section-.$name 2>/dev/null; :; done");
+              "../../full section-.$name 2>/dev/null; :; done; "
+              "objcopy -O binary --only-section=.note.gnu.build-id ../../full "
+              "section-.note.gnu.build-id");
 }
 
 START_TEST(puts_together_sections_of_the_cache)
@@ -320,6 +322,18 @@ START_TEST(puts_together_sections_of_the_cache)
     ck_assert_str_eq(answer.frames[0].function, "main");
     ck_assert_uint_gt(answer.frames[0].line, 1);
     ck_assert_int_eq(report->quality, SYM_QUALITY_DWARF);
+}
+END_TEST
+
+/* Sections have no build ID but that of their note.  */
+START_TEST(refuses_sections_of_another_build)
+{
+    put_sections_into_the_cache();
+    build_run("objcopy -O binary --only-section=.note.gnu.build-id other "
+              "cache/*/section-.note.gnu.build-id");
+    const struct sym_report *report = find("bare", true);
+    ck_assert_int_eq(report->quality, SYM_QUALITY_NONE);
+    ck_assert_ptr_nonnull(strstr(report->problem, "the file has build ID"));
 }
 END_TEST
 
@@ -777,6 +791,7 @@ int main(void)
     tcase_add_test(tcase, takes_a_relocatable_object);
     tcase_add_loop_test(tcase, follows_debug_links, 0, ROWS(link_cases));
     tcase_add_test(tcase, puts_together_sections_of_the_cache);
+    tcase_add_test(tcase, refuses_sections_of_another_build);
     tcase_add_test(tcase, takes_no_incomplete_sections);
     tcase_add_test(tcase, takes_kallsyms_text_for_the_kernel);
     tcase_add_test(tcase, verifies_a_kernel_beside_kallsyms);

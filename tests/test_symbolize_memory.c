@@ -135,9 +135,12 @@ static const struct {
     { "sections in the cache",
       "id=$(readelf -n full | sed -n 's/.*Build ID: //p') && mkdir -p cache/$id && "
       "for name in debug_info debug_abbrev debug_line debug_str debug_str_offsets debug_rnglists "
-      "debug_line_str debug_ranges debug_addr debug_aranges gnu_debugaltlink debug_sup; do "
+      "debug_line_str debug_ranges debug_addr debug_aranges gnu_debugaltlink debug_sup "
+      "note.gnu.build-id symtab strtab; do "
       ": >cache/$id/section-.$name; objcopy -O binary --only-section=.$name "
       "--set-section-flags .$name=alloc full cache/$id/section-.$name 2>/dev/null; :; done && "
+      "objcopy -O binary --only-section=.note.gnu.build-id full "
+      "cache/$id/section-.note.gnu.build-id && "
       "cp bare object.so" },
     { "an object without section headers", "cp bare object.so && llvm-strip --strip-sections "
                                            "object.so" },

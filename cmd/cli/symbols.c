@@ -97,6 +97,9 @@ enum cli_exit cli_symbols_open(struct cli_symbols *symbols, struct sym_session *
                                    .no_cache = symbols->no_cache };
     struct sym_error error;
 
+    /* libdebuginfod tries thrice, and a server that hangs takes DEBUGINFOD_TIMEOUT each time.  */
+    if (symbols->debuginfod)
+        (void)setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
     if (sym_session_open(&options, &symbols->session, &error) == SYM_OK) {
         *out = symbols->session;
         return CLI_OK;

@@ -152,7 +152,7 @@ fxt2pprof -q --format folded --root none --debuginfod trace.fxt >out
 # So does fxtsym.
 DEBUGINFOD_CACHE_PATH=$WORK/empty5
 [ "$(fxtsym --debuginfod -f -i -e bare.plain "$address" | head -n 1)" = inner ] || fail "fxtsym --debuginfod"
-fxtsym --debuginfod --explain bare.plain | grep -q 'used *debuginfod-cache *.*section-.debug_info: for debug information' || fail "fxtsym --explain"
+fxtsym --debuginfod --explain bare.plain | grep -q 'used *debuginfod-cache *.*section-.debug_info: for symbols and debug information' || fail "fxtsym --explain"
 
 # A server that is gone costs its names, and a word of it.
 kill $server
