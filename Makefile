@@ -62,7 +62,7 @@ $(O)/config.mk: $(O)/.deps-build FORCE
 # ---- What there is ----
 
 # A library is a folder; the order is that of the import arrows (docs/architecture.md).
-LIBRARIES := fxt symbolize profile store
+LIBRARIES := fxt symbolize unwind profile store
 # Folder libprofile/ is installed as libfxtprofile.so and pkg-config's fxt-profile.
 library_name = libfxt$(filter-out fxt,$(1))
 package_name = fxt$(if $(filter-out fxt,$(1)),-$(1))
@@ -72,6 +72,7 @@ PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff fxtq sampler-capture
 sources_base := $(wildcard base/*.c)
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
+sources_unwind := $(wildcard libunwind/*.c libunwind/cfi/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
 sources_store := $(wildcard libstore/*.c libstore/import/*.c libstore/functions/*.c libstore/export/*.c) libstore/store_sql.c
 sources_cli := $(wildcard cmd/cli/*.c)
@@ -86,6 +87,7 @@ sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.
 libs_fxt := -lz -lzstd
 libs_symbolize := -liberty -lz -lzstd -lpthread $(if $(HAVE_LZMA),-llzma)
 flags_libsymbolize := $(if $(HAVE_LZMA),-DSYM_HAVE_LZMA)
+libs_unwind := -ldwarf -lelf
 libs_profile := -lprotobuf-nanopb -lz -lm
 libs_store := -lsqlite3 -lpthread -lm
 
@@ -235,11 +237,12 @@ $(O)/completion/fish/$(1).fish: $(O)/bin/$(1)
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call completion_rules,$(p))))
 
-# What a heap capture puts into other processes stands alone: no library but libc, and of ours the FIDL codec, all of it hidden.
+# What a heap capture puts into other processes stands alone: no library but libc, and of ours the FIDL codec and the reader of unwind
+# tables, all of it hidden.  Stacks there may be small, so the reader has room for the registers of x86-64 only.
 # The unwinder is the compiler's static one.  No sanitizers: their runtime must come first in a process.
-SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libfxt/fidl/*.c)
+SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libfxt/fidl/*.c libunwind/cfi/*.c)
 SHIM_OBJECTS := $(patsubst %.c,$(O)/shim/%.o,$(SHIM_SOURCES))
-SHIM_FLAGS := $(filter-out -fsanitize% -fno-sanitize%,$(BASE_FLAGS)) -DFIDL_API= -fno-omit-frame-pointer -fno-builtin-malloc -funwind-tables -fno-plt
+SHIM_FLAGS := $(filter-out -fsanitize% -fno-sanitize%,$(BASE_FLAGS)) -DFIDL_API= -DCFI_COLUMNS=17 -DCFI_MAX_REMEMBERED=4 -fno-omit-frame-pointer -fno-builtin-malloc -funwind-tables -fno-plt
 
 $(O)/shim/%.o: %.c | $(O)/.deps-build
 	$(Q)mkdir -p $(@D)
@@ -270,7 +273,7 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call ob
 TEST_OBJECTS := $(foreach l,base $(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
 # Of the preloaded library, what replaces nothing.
-TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi cfi_table cfi_full object stack)
+TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi cfi_full object stack)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.
 TEST_LDFLAGS := $(foreach f,malloc calloc realloc reallocarray,-Wl,--wrap=$(f))

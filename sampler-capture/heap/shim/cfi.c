@@ -22,15 +22,15 @@ struct rule {
 
 static bool is_simple(const struct cfi_row *row)
 {
-    uint8_t rbp = row->kinds[CFI_RBP], ra = row->kinds[CFI_RA];
-    int64_t rbp_offset = rbp == CFI_SAVED ? row->values[CFI_RBP].offset : 0;
+    uint8_t rbp = row->kinds[CFI_X86_RBP], ra = row->kinds[CFI_X86_RA];
+    int64_t rbp_offset = rbp == CFI_SAVED ? row->values[CFI_X86_RBP].offset : 0;
 
-    return !row->is_signal && !row->cfa_expression && row->kinds[CFI_RSP] == CFI_SAME &&
-           (row->cfa_register == CFI_RBP || row->cfa_register == CFI_RSP) && row->cfa_offset > 0 &&
-           row->cfa_offset < 1 << 24 && row->cfa_offset % 8 == 0 &&
+    return !row->is_signal && !row->cfa_expression && row->kinds[CFI_X86_RSP] == CFI_SAME &&
+           (row->cfa_register == CFI_X86_RBP || row->cfa_register == CFI_X86_RSP) &&
+           row->cfa_offset > 0 && row->cfa_offset < 1 << 24 && row->cfa_offset % 8 == 0 &&
            (rbp == CFI_SAME || rbp == CFI_SAVED) && rbp_offset <= 0 && rbp_offset >= -(1 << 14) &&
            rbp_offset % 8 == 0 &&
-           (ra == CFI_UNDEFINED || (ra == CFI_SAVED && row->values[CFI_RA].offset == -8));
+           (ra == CFI_UNDEFINED || (ra == CFI_SAVED && row->values[CFI_X86_RA].offset == -8));
 }
 
 /* What GCC says where it realigns a stack: the frame address is "breg6 -n; deref", n a multiple of
@@ -41,18 +41,18 @@ static bool is_realigned(const struct cfi_row *row)
     const uint8_t *cfa = row->cfa_expression;
 
     return !row->is_signal && cfa && cfa[0] == 3 && cfa[1] == 0x76 && (cfa[2] & 0xc7) == 0x40 &&
-           cfa[3] == 0x06 && row->kinds[CFI_RSP] == CFI_SAME &&
-           row->kinds[CFI_RBP] == CFI_SAVED_AT &&
-           memcmp(row->values[CFI_RBP].expression, at_rbp, sizeof at_rbp) == 0 &&
-           row->kinds[CFI_RA] == CFI_SAVED && row->values[CFI_RA].offset == -8;
+           cfa[3] == 0x06 && row->kinds[CFI_X86_RSP] == CFI_SAME &&
+           row->kinds[CFI_X86_RBP] == CFI_SAVED_AT &&
+           memcmp(row->values[CFI_X86_RBP].expression, at_rbp, sizeof at_rbp) == 0 &&
+           row->kinds[CFI_X86_RA] == CFI_SAVED && row->values[CFI_X86_RA].offset == -8;
 }
 
-static struct rule read_rule(const uint8_t *header, uint64_t pc)
+static struct rule read_rule(const struct cfi_object *object, uint64_t pc)
 {
     struct rule rule = { .simple = false };
     struct cfi_row row;
 
-    if (!shim_cfi_read(header, pc, &row))
+    if (!find_row(object, pc, &row))
         return rule;
     if (is_realigned(&row)) {
         rule.simple = rule.is_realigned = true;
@@ -62,11 +62,11 @@ static struct rule read_rule(const uint8_t *header, uint64_t pc)
     if (!is_simple(&row))
         return rule;
     rule.simple = true;
-    rule.is_end = row.kinds[CFI_RA] == CFI_UNDEFINED;
-    rule.from_rbp = row.cfa_register == CFI_RBP;
-    rule.saves_rbp = row.kinds[CFI_RBP] == CFI_SAVED;
+    rule.is_end = row.kinds[CFI_X86_RA] == CFI_UNDEFINED;
+    rule.from_rbp = row.cfa_register == CFI_X86_RBP;
+    rule.saves_rbp = row.kinds[CFI_X86_RBP] == CFI_SAVED;
     rule.cfa_offset = (int32_t)row.cfa_offset;
-    rule.rbp_offset = rule.saves_rbp ? (int32_t)row.values[CFI_RBP].offset : 0;
+    rule.rbp_offset = rule.saves_rbp ? (int32_t)row.values[CFI_X86_RBP].offset : 0;
     return rule;
 }
 
@@ -118,12 +118,9 @@ bool shim_cfi_find(uint64_t pc, struct cfi_object *object, struct cfi_walk *walk
 static __attribute__((noinline)) uint64_t keep_rule(const struct cfi_object *object, uint64_t pc,
                                                     uint64_t key, size_t at)
 {
-    struct rule rule = { .simple = false };
-    uint64_t packed;
+    struct rule rule = read_rule(object, pc);
+    uint64_t packed = pack(&rule);
 
-    if (object->header)
-        rule = read_rule(object->header, pc);
-    packed = pack(&rule);
     atomic_store_explicit(&kept[at].packed, packed, memory_order_relaxed);
     atomic_store_explicit(&kept[at].check, key ^ packed, memory_order_relaxed);
     return packed;
@@ -216,7 +213,7 @@ bool shim_cfi_walk(uintptr_t frame, struct cfi_walk *walk)
         walk->stack[walk->count++] = registers.pc;
         if (walk->count == walk->room)
             break;
-        if (!cfi_find(pc, &object, walk)) {
+        if (!find_object(pc, &object, walk)) {
             if (!step_by_pointer(&registers))
                 break;
             continue;

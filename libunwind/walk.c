@@ -1,0 +1,476 @@
+/* walk.c - from frame to frame.  */
+#include "libunwind/internal.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What is remembered ---- */
+
+#define MEMORY_BITS 14
+
+struct remembered {
+    const struct unwind_table *table;
+    uint64_t vaddr;
+    uint32_t rule;
+};
+
+struct unwind_walker {
+    struct remembered kept[1 << MEMORY_BITS];
+};
+
+enum unwind_status unwind_walker_open(struct unwind_walker **out, struct unwind_error *error)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? UNWIND_OK : unwind_fail(error, UNWIND_NO_MEMORY, "out of memory");
+}
+
+void unwind_walker_forget(struct unwind_walker *walker)
+{
+    memset(walker->kept, 0, sizeof walker->kept);
+}
+
+void unwind_walker_close(struct unwind_walker *walker)
+{
+    free(walker);
+}
+
+static bool find_rule(struct unwind_walker *walker, struct unwind_table *table, uint64_t vaddr,
+                      uint32_t *rule)
+{
+    uint64_t key = (vaddr ^ (uint64_t)(uintptr_t)table) * UINT64_C(0x9e3779b97f4a7c15);
+    struct remembered *kept = &walker->kept[key >> (64 - MEMORY_BITS)];
+
+    if (kept->table != table || kept->vaddr != vaddr) {
+        if (!table_rule(table, vaddr, rule))
+            return false;
+        *kept = (struct remembered){ table, vaddr, *rule };
+    }
+    *rule = kept->rule;
+    return true;
+}
+
+/* ---- A walk ---- */
+
+struct walk {
+    struct unwind_walker *walker;
+    const struct machine *machine;
+    const struct unwind_memory *memory;
+    const struct unwind_map *map;
+    struct unwind_stack *stack;
+    uint64_t registers[CFI_COLUMNS];
+    uint64_t known; /* bit n: registers[n] is known */
+    uint64_t pc;
+    bool is_exact;  /* the program counter is no return address */
+    bool ran_short; /* something was not in the pieces of memory */
+    struct unwind_place place;
+    uint64_t first_pointer;
+    enum unwind_found found;
+};
+
+static bool is_known(const struct walk *walk, unsigned number)
+{
+    return walk->known >> number & 1;
+}
+
+static uint64_t stack_pointer(const struct walk *walk)
+{
+    return walk->registers[walk->machine->stack_pointer];
+}
+
+/* size bytes, little-endian.  */
+static bool read_memory(void *context, uint64_t address, unsigned size, uint64_t *value)
+{
+    struct walk *walk = context;
+    const struct unwind_memory *memory = walk->memory;
+
+    *value = 0;
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct unwind_piece *piece = &memory->pieces[i];
+        uint64_t offset = address - piece->address, depth = address - walk->first_pointer + size;
+
+        if (offset > piece->size || size > piece->size - offset)
+            continue;
+        memcpy(value, piece->bytes + offset, size);
+        *value = le64toh(*value);
+        if (address >= walk->first_pointer && depth > walk->stack->depth_bytes)
+            walk->stack->depth_bytes = depth;
+        return true;
+    }
+    walk->ran_short = true;
+    return false;
+}
+
+static bool read_word(struct walk *walk, uint64_t address, uint64_t *value)
+{
+    return read_memory(walk, address, 8, value);
+}
+
+/* Signed return addresses of arm64 have their signature in bits that addresses do not need; bit 55
+ * says which half of the address space it is.  */
+static uint64_t strip(const struct walk *walk, uint64_t address)
+{
+    const uint64_t used = (UINT64_C(1) << 48) - 1;
+
+    if (walk->machine != &unwind_machines[UNWIND_ARM64])
+        return address;
+    return address >> 55 & 1 ? address | ~used : address & used;
+}
+
+/* ---- Rules ---- */
+
+enum step {
+    STEP_DONE,
+    STEP_OUTERMOST, /* there is no caller */
+    STEP_SHORT,     /* of memory */
+    STEP_REFUSED,
+    STEP_NO_TABLE,
+};
+
+static enum step failed(const struct walk *walk)
+{
+    return walk->ran_short ? STEP_SHORT : STEP_REFUSED;
+}
+
+static bool evaluate(struct walk *walk, uint32_t expression, const uint64_t *first,
+                     uint64_t *result)
+{
+    const struct cfi_frame frame = {
+        .registers = walk->registers, .known = walk->known, .read = read_memory, .context = walk
+    };
+
+    return cfi_evaluate(walk->place.table->expressions.bytes + expression, &frame, first, result);
+}
+
+static bool find_cfa(struct walk *walk, const uint32_t *rule, uint64_t *cfa)
+{
+    unsigned number = RULE_CFA(rule[0]);
+
+    if (rule[0] & RULE_EXPRESSION)
+        return evaluate(walk, rule[1], NULL, cfa);
+    *cfa = walk->registers[number] + (uint64_t)(int64_t)(int32_t)rule[1];
+    return is_known(walk, number);
+}
+
+/* What a register had in the caller.  False: that is not known.
+ *
+ * In an epilogue registers are popped while the table still says where they were.  What lies below
+ * the stack pointer has been: then the register has its value already.  */
+static bool find_register(struct walk *walk, const uint32_t *item, uint64_t cfa, uint64_t *value)
+{
+    unsigned number = RULE_COLUMN(item[0]);
+    int64_t offset = (int32_t)item[1];
+
+    switch ((enum cfi_kind)RULE_KIND(item[0])) {
+    case CFI_SAME:
+        *value = walk->registers[number];
+        return is_known(walk, number);
+    case CFI_UNDEFINED:
+        return false;
+    case CFI_SAVED:
+        if (cfa + (uint64_t)offset < stack_pointer(walk) && is_known(walk, number)) {
+            *value = walk->registers[number];
+            return true;
+        }
+        return read_word(walk, cfa + (uint64_t)offset, value);
+    case CFI_VALUE:
+        *value = cfa + (uint64_t)offset;
+        return true;
+    case CFI_REGISTER:
+        if (offset < 0 || offset >= CFI_COLUMNS)
+            return false;
+        *value = walk->registers[offset];
+        return is_known(walk, (unsigned)offset);
+    case CFI_SAVED_AT:
+        return evaluate(walk, item[1], &cfa, value) && read_word(walk, *value, value);
+    case CFI_VALUE_OF:
+        return evaluate(walk, item[1], &cfa, value);
+    }
+    return false;
+}
+
+/* The caller's registers, once they are found.  */
+struct next {
+    uint64_t registers[CFI_COLUMNS];
+    uint64_t known;
+    bool has_return;  /* a rule says where the return address is */
+    bool in_register; /* it is still where the call left it */
+};
+
+/* False: there is no caller.  */
+static bool apply_items(struct walk *walk, const uint32_t *rule, uint64_t cfa, struct next *next)
+{
+    unsigned count = RULE_COUNT(rule[0]), back = RULE_RETURN(rule[0]);
+
+    for (unsigned i = 0; i < count; i++) {
+        const uint32_t *item = rule + 2 + (size_t)2 * i;
+        unsigned number = RULE_COLUMN(item[0]);
+        uint64_t value = 0;
+
+        if (find_register(walk, item, cfa, &value))
+            next->known |= UINT64_C(1) << number;
+        else
+            next->known &= ~(UINT64_C(1) << number);
+        next->registers[number] = value;
+        if (number != back)
+            continue;
+        next->has_return = true;
+        if (RULE_KIND(item[0]) == CFI_UNDEFINED)
+            return false;
+    }
+    return true;
+}
+
+static void take(struct walk *walk, const struct next *next)
+{
+    memcpy(walk->registers, next->registers, sizeof walk->registers);
+    walk->known = next->known;
+}
+
+/* Callers' frames lie higher, but for what a signal has interrupted, which may be on any stack, and
+ * for what has no frame and keeps its return address in a register.  */
+static enum step step_by_rule(struct walk *walk, uint32_t place)
+{
+    const uint32_t *rule = (const uint32_t *)(const void *)(walk->place.table->rules.bytes + place);
+    unsigned pointer = walk->machine->stack_pointer, back = RULE_RETURN(rule[0]);
+    uint64_t cfa, before = stack_pointer(walk);
+    bool is_signal = rule[0] & RULE_SIGNAL, was_exact = walk->is_exact;
+    struct next next = { .known = walk->known };
+
+    if (!find_cfa(walk, rule, &cfa))
+        return failed(walk);
+    memcpy(next.registers, walk->registers, sizeof next.registers);
+    next.registers[pointer] = cfa;
+    next.known |= UINT64_C(1) << pointer;
+    if (!apply_items(walk, rule, cfa, &next))
+        return STEP_OUTERMOST;
+    next.in_register = !next.has_return && walk->machine->has_link;
+    if (!next.has_return && !(next.in_register && was_exact))
+        return STEP_REFUSED;
+    if (!(next.known >> back & 1) || !(next.known >> pointer & 1))
+        return failed(walk);
+    if (!is_signal && next.registers[pointer] <= before &&
+        !(was_exact && walk->machine->has_link && next.registers[pointer] == before))
+        return STEP_REFUSED;
+    take(walk, &next);
+    walk->pc = strip(walk, next.registers[back]);
+    walk->is_exact = is_signal;
+    walk->found = is_signal          ? UNWIND_FOUND_SIGNAL
+                  : next.in_register ? UNWIND_FOUND_LINK_REGISTER
+                                     : UNWIND_FOUND_TABLE;
+    return STEP_DONE;
+}
+
+/* Entries of a procedure linkage table jump through a pointer, or push their number and jump to the
+ * first, which pushes a pointer and jumps (psABI of each machine).  */
+static enum step step_from_plt(struct walk *walk, bool is_first, uint64_t vaddr)
+{
+    const struct machine *machine = walk->machine;
+    uint64_t cfa = stack_pointer(walk), within = vaddr % 16;
+
+    if (!walk->is_exact || !is_known(walk, machine->stack_pointer))
+        return STEP_NO_TABLE;
+    if (machine->has_link) {
+        if (!is_known(walk, machine->return_column))
+            return STEP_NO_TABLE;
+        cfa += is_first && within >= 4 && machine == &unwind_machines[UNWIND_ARM64] ? 16 : 0;
+        walk->pc = strip(walk, walk->registers[machine->return_column]);
+    } else {
+        cfa += is_first ? (within >= 6 ? 24 : 16) : within >= 11 ? 16 : 8;
+        if (!read_word(walk, cfa - 8, &walk->pc))
+            return STEP_SHORT;
+    }
+    walk->registers[machine->stack_pointer] = cfa;
+    walk->found = UNWIND_FOUND_PLT;
+    walk->is_exact = false;
+    return STEP_DONE;
+}
+
+/* ---- Frame pointers ---- */
+
+/* As far above the stack pointer as a frame pointer may lead.  */
+#define MAX_FRAME ((uint64_t)8 << 20)
+
+/* Where no table covers the code.  A chain of frame pointers ends with a zero; where no chain has
+ * begun a zero is only what a register happens to hold.  */
+static enum step step_by_pointer(struct walk *walk)
+{
+    const struct machine *machine = walk->machine;
+    uint64_t frame = walk->registers[machine->frame_pointer], low, pointer, pc;
+
+    if (!is_known(walk, machine->frame_pointer))
+        return STEP_NO_TABLE;
+    if (frame == 0 && walk->found == UNWIND_FOUND_FRAME_POINTER)
+        return STEP_OUTERMOST;
+    low = frame + (uint64_t)machine->saved_pointer;
+    if (frame % 8 != 0 || low < stack_pointer(walk) || low - stack_pointer(walk) > MAX_FRAME)
+        return STEP_NO_TABLE;
+    if (!read_word(walk, low, &pointer) ||
+        !read_word(walk, frame + (uint64_t)machine->saved_return, &pc))
+        return STEP_SHORT;
+    walk->registers[machine->frame_pointer] = pointer;
+    walk->registers[machine->stack_pointer] = frame + (uint64_t)machine->caller_stack;
+    walk->pc = strip(walk, pc);
+    walk->is_exact = false;
+    walk->found = UNWIND_FOUND_FRAME_POINTER;
+    return STEP_DONE;
+}
+
+/* ---- Frames ---- */
+
+static bool is_code(struct walk *walk, uint64_t address)
+{
+    struct unwind_place *place = &walk->place;
+
+    if (place->kind == UNWIND_PLACE_NOTHING || address < place->start || address >= place->limit) {
+        *place = (struct unwind_place){ .kind = UNWIND_PLACE_NOTHING };
+        walk->map->find(walk->map->context, address, place);
+    }
+    return place->kind != UNWIND_PLACE_NOTHING;
+}
+
+/* The rule of a vaddr, in the table of the object that has the code.  False: no memory.  */
+static bool rule_at(struct walk *walk, uint64_t vaddr, uint32_t *rule)
+{
+    struct unwind_table *table = walk->place.table;
+
+    *rule = RULE_NONE;
+    return walk->place.kind != UNWIND_PLACE_OBJECT || !table ||
+           &unwind_machines[table->report.machine] != walk->machine ||
+           find_rule(walk->walker, table, vaddr, rule);
+}
+
+/* Where no row covers the byte before a return address, and one begins with the address itself,
+ * there is no call: whoever made the stack, for a coroutine perhaps, put the address there for
+ * what comes last.  False: no memory.  */
+static bool step_uncovered(struct walk *walk, uint64_t vaddr, enum step *result)
+{
+    uint32_t rule = RULE_NONE;
+
+    if (!walk->is_exact && !rule_at(walk, vaddr + 1, &rule))
+        return false;
+    *result = rule >= RULE_FIRST ? STEP_OUTERMOST : step_by_pointer(walk);
+    return true;
+}
+
+/* False: no memory.  */
+static bool step(struct walk *walk, enum step *result)
+{
+    uint64_t vaddr = walk->pc - !walk->is_exact - walk->place.bias;
+    uint32_t rule;
+
+    walk->ran_short = false;
+    if (!walk->machine->has_link) { /* expressions may ask for the program counter */
+        walk->registers[CFI_X86_RA] = walk->pc;
+        walk->known |= UINT64_C(1) << CFI_X86_RA;
+    }
+    if (!rule_at(walk, vaddr, &rule))
+        return false;
+    switch (rule) {
+    case RULE_NONE:
+        return step_uncovered(walk, vaddr, result);
+    case RULE_REFUSED:
+        *result = STEP_REFUSED;
+        break;
+    case RULE_PLT:
+    case RULE_PLT_FIRST:
+        *result = step_from_plt(walk, rule == RULE_PLT_FIRST, vaddr);
+        break;
+    default:
+        *result = step_by_rule(walk, rule);
+        break;
+    }
+    return true;
+}
+
+static void add_frame(const struct walk *walk)
+{
+    struct unwind_stack *stack = walk->stack;
+
+    stack->addresses[stack->count] = walk->pc;
+    stack->found[stack->count] = (uint8_t)walk->found;
+    if (stack->pointers)
+        stack->pointers[stack->count] = stack_pointer(walk);
+    stack->count++;
+}
+
+static enum unwind_end end_of(enum step step)
+{
+    switch (step) {
+    case STEP_OUTERMOST:
+        return UNWIND_END_COMPLETE;
+    case STEP_SHORT:
+        return UNWIND_END_NO_STACK;
+    case STEP_NO_TABLE:
+        return UNWIND_END_NO_TABLE;
+    default:
+        return UNWIND_END_REFUSED;
+    }
+}
+
+/* The next frame was found: whether it is one.  A frame pointer that leads nowhere was none.  */
+static bool is_frame(struct walk *walk, enum unwind_end *end)
+{
+    if (walk->pc == 0) {
+        *end = UNWIND_END_COMPLETE;
+        return false;
+    }
+    *end = walk->found == UNWIND_FOUND_FRAME_POINTER ? UNWIND_END_NO_TABLE : UNWIND_END_NOT_CODE;
+    return is_code(walk, walk->pc - !walk->is_exact);
+}
+
+/* False: no memory.  */
+static bool follow(struct walk *walk)
+{
+    struct unwind_stack *stack = walk->stack;
+    enum step result;
+
+    stack->end = UNWIND_END_NOT_CODE;
+    stack->end_address = walk->pc;
+    if (!is_code(walk, walk->pc))
+        return true;
+    for (;;) {
+        uint64_t pointer = stack_pointer(walk), pc = walk->pc;
+
+        stack->end_address = pc;
+        if (!step(walk, &result))
+            return false;
+        if (result != STEP_DONE) {
+            stack->end = end_of(result);
+            return true;
+        }
+        if (!is_frame(walk, &stack->end))
+            return true;
+        stack->end = UNWIND_END_LOOP;
+        if (walk->pc == pc && stack_pointer(walk) == pointer)
+            return true;
+        stack->end = UNWIND_END_NO_ROOM;
+        if (stack->count == stack->capacity)
+            return true;
+        add_frame(walk);
+    }
+}
+
+enum unwind_status unwind_walk(struct unwind_walker *walker,
+                               const struct unwind_registers *registers,
+                               const struct unwind_memory *memory, const struct unwind_map *map,
+                               struct unwind_stack *stack)
+{
+    struct walk walk = { .walker = walker, .memory = memory, .map = map, .stack = stack };
+
+    stack->count = 0;
+    stack->depth_bytes = 0;
+    if (registers->machine < UNWIND_X86_64 || registers->machine > UNWIND_RISCV64 ||
+        stack->capacity == 0)
+        return UNWIND_INVALID;
+    walk.machine = &unwind_machines[registers->machine];
+    walk.known = registers->known;
+    memcpy(walk.registers, registers->values, sizeof registers->values);
+    walk.pc = registers->pc;
+    walk.is_exact = true;
+    walk.first_pointer = stack_pointer(&walk);
+    if (!is_known(&walk, walk.machine->stack_pointer))
+        return UNWIND_INVALID;
+    add_frame(&walk);
+    return follow(&walk) ? UNWIND_OK : UNWIND_NO_MEMORY;
+}
