@@ -82,6 +82,11 @@ enum fxt_decoded fxt_decode_profiler(struct fxt_reader *reader, uint64_t header,
     decoded = fxt_read_time(reader, cursor);
     if (decoded != FXT_DECODED)
         return decoded;
+    /* Stamped 0, a module or mapping was there before the trace began.  */
+    if (subtype != PROFILER_BACKTRACE && reader->record.ticks == 0) {
+        reader->record.has_time = false;
+        reader->record.ts_ns = 0;
+    }
     switch (subtype) {
     case PROFILER_MODULE:
         return decode_module(reader, header, cursor);

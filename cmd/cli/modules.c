@@ -68,7 +68,6 @@ static struct fxt_string text_of(struct sym_markup_text text)
 static void start_record(struct cli_modules *modules, enum fxt_record_kind kind)
 {
     modules->record = (struct fxt_record){ .kind = kind,
-                                           .has_time = true,
                                            .has_thread = true,
                                            .provider = &modules->provider,
                                            .thread.process = modules->process,

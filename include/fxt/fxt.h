@@ -400,7 +400,8 @@ struct fxt_provider {
  * fxt_writer_record() returns.  */
 struct fxt_record {
     enum fxt_record_kind kind;
-    bool has_time;   /* the kind has a timestamp: ticks and ts_ns are set.  Ignored on writing */
+    bool has_time;   /* the kind has a timestamp: ticks and ts_ns are set.  Not of a module or
+                      * mapping stamped 0, which was there before.  Ignored on writing */
     bool has_thread; /* the kind names a thread: thread is set.  Ignored on writing */
 
     uint64_t offset; /* of the record's header, in uncompressed bytes */

@@ -192,3 +192,17 @@ says 'refused.buf: damaged: a trace-engine buffer that cannot be read: records e
 head -c 2000 circular.buf >cut.buf
 expect 3 fxtdump cut.buf
 says 'cut.buf: damaged: cut off: 2000 of 4096 bytes are there (at offset 2000, 2,096 bytes not read)'
+
+# Modules and mappings from beside the regions, and those that an archive stamps 0, were there before: they are no time.
+mkdir later
+cp regions/cpu-7.bin later
+cat >later/modules-77.markup <<'MARKUP'
+{{{module:0:prog:elf:0123456789abcdef}}}
+{{{mmap:0x400000:0x1000:load:0:rx:0x0}}}
+MARKUP
+fxtcat cut --pid 77 -o cut.fxt later 2>stderr || fail "$(cat stderr)"
+for trace in later cut.fxt; do
+    fxtdump --stats --json $trace 2>stderr >stdout || fail "$(cat stderr)"
+    grep -q '"module":1,"mapping":1,.*"first_ns":"7000"' stdout || fail "times of $trace: $(cat stdout)"
+    [ "$(fxtdump --type large_blob --time +0s,+1s $trace | wc -l)" -eq 8 ] || fail "--time from the first sample of $trace"
+done
