@@ -13,7 +13,7 @@
  *         status = cli_worse(status, cli_trace_close(&trace, strict));
  *     }
  *     cli_traces_release(&traces);
- * / */
+ */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 

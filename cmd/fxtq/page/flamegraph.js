@@ -1,6 +1,6 @@
 // The page of "fxtq flamegraph": draws what can be seen of a tree of call sites on a canvas.
 //
-// The tree comes as columns (see flame_page.c): nodes in the order of a walk from callers to callees,
+// The tree comes as columns (see cmd/fxtq/flame/page.c): nodes in the order of a walk from callers to callees,
 // siblings by name, each with its depth, its name and its own values.  All else is made from them here.
 // Only frames at least half a pixel wide are drawn, so that a million call sites cost what is visible.
 "use strict";
