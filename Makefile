@@ -62,7 +62,7 @@ $(O)/config.mk: $(O)/.deps-build FORCE
 # ---- What there is ----
 
 # A library is a folder; the order is that of the import arrows (docs/architecture.md).
-LIBRARIES := fxt symbolize unwind profile store
+LIBRARIES := fxt symbolize unwind profile compare store
 # Folder libprofile/ is installed as libfxtprofile.so and pkg-config's fxt-profile.
 library_name = libfxt$(filter-out fxt,$(1))
 package_name = fxt$(if $(filter-out fxt,$(1)),-$(1))
@@ -74,6 +74,7 @@ sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_unwind := $(wildcard libunwind/*.c libunwind/cfi/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
+sources_compare := $(wildcard libcompare/*.c libcompare/*/*.c)
 sources_store := $(wildcard libstore/*.c libstore/import/*.c libstore/functions/*.c libstore/export/*.c) libstore/store_sql.c
 sources_cli := $(wildcard cmd/cli/*.c)
 sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
@@ -89,6 +90,7 @@ libs_symbolize := -liberty -lz -lzstd -lpthread $(if $(HAVE_LZMA),-llzma)
 flags_libsymbolize := $(if $(HAVE_LZMA),-DSYM_HAVE_LZMA)
 libs_unwind := -ldwarf -lelf
 libs_profile := -lprotobuf-nanopb -lz -lm
+libs_compare := -lm
 libs_store := -lsqlite3 -lpthread -lm
 
 flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT)
@@ -98,7 +100,7 @@ libs_fxtdump := symbolize fxt
 libs_fxtcat := symbolize fxt
 libs_fxt2pprof := profile symbolize fxt
 libs_fxtsym := symbolize fxt
-libs_fxtdiff := store profile symbolize fxt
+libs_fxtdiff := store compare profile symbolize fxt
 libs_fxtq := store profile symbolize fxt
 libs_sampler-capture := fxt
 

@@ -12,7 +12,7 @@ diffruns --symbols >kallsyms
 base='' new=''
 for i in $(seq "$RUNS"); do
     diffruns --samples "$SAMPLES" --seed "$i" >"base-$i.fxt"
-    diffruns --samples "$SAMPLES" --seed "$((100 + i))" --dearer 20 >"new-$i.fxt"
+    diffruns --samples "$SAMPLES" --seed "$((100 + i))" --regressed 20 >"new-$i.fxt"
     base="$base base-$i.fxt" new="$new new-$i.fxt"
 done
 cat ./*.fxt >/dev/null
@@ -24,7 +24,7 @@ meter figure fxtdiff --no-cache --symbols kallsyms $base -- $new >report || stat
     echo "fxtdiff: status $status, not 1"
     exit 1
 }
-grep -q 'dearer.*function_number_3$' report
+grep -q 'regressed.*function_number_3$' report
 # shellcheck disable=SC2086
 meter peer fxt2pprof --quiet --no-cache --symbols kallsyms -o all.pb.gz $base $new
 

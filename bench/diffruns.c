@@ -1,12 +1,12 @@
 /* diffruns - a run for fxtdiff to compare: a trace of samples in a program of many functions.
  *
- *   diffruns [--seed N] [--samples N] [--functions N] [--stacks N] [--dearer PERMILLE]
+ *   diffruns [--seed N] [--samples N] [--functions N] [--stacks N] [--regressed PERMILLE]
  *            [--period NS] > RUN.fxt
  *   diffruns --symbols [--functions N] > kallsyms
  *
  * Every seed samples the same program: the same tree of stacks, from which it draws others.  The
  * functions are those of a kernel, whose names a text of the form of /proc/kallsyms gives, so that
- * no object files are needed.  --dearer puts more samples into function 3.  */
+ * no object files are needed.  --regressed puts more samples into function 3.  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +17,24 @@
 #define TEXT_START    UINT64_C(0xffffffff81000000)
 #define FUNCTION_SIZE 64u
 #define DEPTH         16u
-#define DEARER        3u /* this function */
+#define REGRESSED     3u /* this function */
 
-enum { KEY_SEED = 1, KEY_SAMPLES, KEY_FUNCTIONS, KEY_STACKS, KEY_DEARER, KEY_PERIOD, KEY_SYMBOLS };
+enum {
+    KEY_SEED = 1,
+    KEY_SAMPLES,
+    KEY_FUNCTIONS,
+    KEY_STACKS,
+    KEY_REGRESSED,
+    KEY_PERIOD,
+    KEY_SYMBOLS
+};
 
 static const struct cli_option options[] = {
     { KEY_SEED, 0, "seed", "N", "what is drawn (default 1)" },
     { KEY_SAMPLES, 0, "samples", "N", "default 1000000" },
     { KEY_FUNCTIONS, 0, "functions", "N", "default 50000" },
     { KEY_STACKS, 0, "stacks", "N", "distinct ones of the program (default 200000)" },
-    { KEY_DEARER, 0, "dearer", "PERMILLE",
+    { KEY_REGRESSED, 0, "regressed", "PERMILLE",
       "so many samples of a thousand are of function 3 (default 0)" },
     { KEY_PERIOD, 0, "period", "NS", "between samples (default 1000000); 0: do not say" },
     { KEY_SYMBOLS, 0, "symbols", NULL, "write names of the functions instead" },
@@ -45,7 +53,7 @@ struct node {
 };
 
 static struct wanted {
-    uint64_t seed, samples, functions, stacks, dearer, period_ns;
+    uint64_t seed, samples, functions, stacks, regressed, period_ns;
     bool symbols;
 } wanted = { 1, 1000000, 50000, 200000, 0, 1000000, false };
 
@@ -136,8 +144,8 @@ static uint32_t draw_stack(void)
 {
     uint32_t stack = 1 + below(1 + (uint64_t)below(wanted.stacks));
 
-    if (below(1000) < wanted.dearer) /* of so many in a thousand samples */
-        stack = 1 + DEARER;
+    if (below(1000) < wanted.regressed) /* of so many in a thousand samples */
+        stack = 1 + REGRESSED;
     return stack;
 }
 
@@ -179,13 +187,13 @@ static void take(int key, const char *value)
         wanted.samples = cli_number("--samples", value, 1, UINT32_MAX);
         break;
     case KEY_FUNCTIONS:
-        wanted.functions = cli_number("--functions", value, DEARER + 1, 1000000);
+        wanted.functions = cli_number("--functions", value, REGRESSED + 1, 1000000);
         break;
     case KEY_STACKS:
-        wanted.stacks = cli_number("--stacks", value, DEARER + 1, 100000000);
+        wanted.stacks = cli_number("--stacks", value, REGRESSED + 1, 100000000);
         break;
-    case KEY_DEARER:
-        wanted.dearer = cli_number("--dearer", value, 0, 1000);
+    case KEY_REGRESSED:
+        wanted.regressed = cli_number("--regressed", value, 0, 1000);
         break;
     case KEY_PERIOD:
         wanted.period_ns = cli_number("--period", value, 0, 1000000000);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 #include "tests/support/simulate.h"
 
 static const struct {
@@ -84,9 +84,9 @@ START_TEST(permutation_test_counts_all_ways)
 }
 END_TEST
 
-/* 24 runs, 12 of them dearer by 1: how many of those are among the new ones is hypergeometric.  */
+/* 24 runs, 12 of them regressed by 1: how many of those are among the new ones is hypergeometric.  */
 static const struct {
-    int dearer_new;
+    int regressed_new;
     double p;
 } drawn[] = {
     { 6, 1 },
@@ -100,7 +100,8 @@ START_TEST(drawn_permutations_come_close_to_counted_ones)
     bool exact;
 
     for (int i = 0; i < 24; i++)
-        values[i] = 100 + (i < 12 ? i >= drawn[_i].dearer_new : i - 12 < drawn[_i].dearer_new);
+        values[i] = 100 +
+                    (i < 12 ? i >= drawn[_i].regressed_new : i - 12 < drawn[_i].regressed_new);
     p = compare_permutation(values, 12, 12, &exact);
     ck_assert(!exact);
     ck_assert_double_gt(p, 0);

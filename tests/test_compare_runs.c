@@ -1,11 +1,11 @@
-/* What profile_compare() says of runs whose numbers can be checked by hand.  */
+/* What compare_runs() says of runs whose numbers can be checked by hand.  */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <fxt/compare.h>
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 #include "tests/support/allocation.h"
 #include "tests/support/simulate.h"
 
@@ -13,7 +13,7 @@ enum { RUNS = 8, FUNCTIONS = 4 };
 
 /* 4 + 4 runs of 1000 samples, cost 1000, and what the functions have of it.  */
 struct fixture {
-    struct profile_compare_input input;
+    struct compare_input input;
     double cost[RUNS], samples[RUNS];
     double self[FUNCTIONS * RUNS], total[FUNCTIONS * RUNS];
     uint32_t group[FUNCTIONS];
@@ -34,7 +34,7 @@ static void set_up(struct fixture *fixture)
         fixture->cost[i] = fixture->samples[i] = 1000;
     for (size_t f = 0; f < FUNCTIONS; f++)
         set_self(fixture, f, 200, 200);
-    fixture->input = (struct profile_compare_input){
+    fixture->input = (struct compare_input){
         .base_runs = RUNS / 2,
         .new_runs = RUNS / 2,
         .cost = fixture->cost,
@@ -45,29 +45,29 @@ static void set_up(struct fixture *fixture)
     };
 }
 
-static struct profile_comparison *compared(const struct fixture *fixture)
+static struct compare_result *compared(const struct fixture *fixture)
 {
-    struct profile_comparison *comparison = NULL;
-    struct profile_error error;
+    struct compare_result *comparison = NULL;
+    struct compare_error error;
 
-    ck_assert_int_eq(profile_compare(&fixture->input, NULL, &comparison, &error), PROFILE_OK);
+    ck_assert_int_eq(compare_runs(&fixture->input, NULL, &comparison, &error), COMPARE_OK);
     return comparison;
 }
 
 START_TEST(equal_runs_pass)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_PASS);
-    ck_assert_int_eq(comparison->reason, PROFILE_REASON_NONE);
+    ck_assert_int_eq(comparison->verdict, COMPARE_PASS);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_NONE);
     ck_assert_double_eq(comparison->total.p, 1);
     ck_assert_double_eq(comparison->total.shift, 0);
     ck_assert_uint_eq(comparison->test_count, 8);
     ck_assert_double_eq(comparison->functions[0].self.p, 1);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -77,7 +77,7 @@ START_TEST(total_is_described_by_medians_and_shift)
 {
     static const double costs[RUNS] = { 10, 12, 14, 16, 13, 15, 20, 24 };
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     memcpy(fixture.cost, costs, sizeof costs);
@@ -93,10 +93,10 @@ START_TEST(total_is_described_by_medians_and_shift)
     ck_assert_double_eq_tol(comparison->total.p, 12.0 / 70, 1e-12);
     ck_assert_double_lt(comparison->total.low, comparison->total.relative);
     ck_assert_double_gt(comparison->total.high, comparison->total.relative);
-    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_INCONCLUSIVE);
-    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOO_NOISY);
+    ck_assert_int_eq(comparison->verdict, COMPARE_INCONCLUSIVE);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_TOO_NOISY);
     ck_assert_uint_eq(comparison->total.runs_wanted, 0); /* more than anybody makes */
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -105,33 +105,33 @@ END_TEST
 START_TEST(noise_above_the_threshold_asks_for_more_runs)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     for (size_t i = 0; i < RUNS; i++)
         fixture.cost[i] = i % 2 ? 950 : 1050;
     comparison = compared(&fixture);
     ck_assert_double_eq_tol(comparison->total.noise, sqrt(20000.0 / 6) / 1000, 1e-12);
-    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOO_NOISY);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_TOO_NOISY);
     ck_assert_uint_ge(comparison->total.runs_wanted, 21);
     ck_assert_uint_le(comparison->total.runs_wanted, 23);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
-START_TEST(dearer_total_fails)
+START_TEST(regressed_total_fails)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     for (size_t i = 0; i < RUNS; i++)
         fixture.cost[i] = 1000 + (double)i + (i < 4 ? 0 : 100);
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_FAIL);
-    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOTAL);
+    ck_assert_int_eq(comparison->verdict, COMPARE_FAIL);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_TOTAL);
     ck_assert_double_eq_tol(comparison->total.p, 2.0 / 70, 1e-12);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -140,7 +140,7 @@ END_TEST
 START_TEST(share_of_one_function_is_tested_by_likelihood_ratio)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     fixture.input.function_count = 1;
@@ -153,10 +153,10 @@ START_TEST(share_of_one_function_is_tested_by_likelihood_ratio)
     ck_assert_double_eq_tol(comparison->functions[0].self.q, 0.0056181549509733975, 1e-9);
     ck_assert_double_eq(comparison->functions[0].self.dispersion, 1);
     ck_assert_double_eq_tol(comparison->functions[0].self.relative, 0.3, 1e-12);
-    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_DEARER);
-    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_FAIL);
-    ck_assert_int_eq(comparison->reason, PROFILE_REASON_FUNCTIONS);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[0].self.flag, COMPARE_REGRESSED);
+    ck_assert_int_eq(comparison->verdict, COMPARE_FAIL);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_FUNCTIONS);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -165,8 +165,8 @@ END_TEST
 START_TEST(p_values_are_adjusted_for_their_number)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
-    const struct profile_function_change *functions;
+    struct compare_result *comparison;
+    const struct compare_function_change *functions;
 
     set_up(&fixture);
     set_self(&fixture, 0, 200, 260);
@@ -178,11 +178,11 @@ START_TEST(p_values_are_adjusted_for_their_number)
     /* Self and total are the same here, so each p counts twice: ranks 1, 2 and 3, 4 of 8.  */
     ck_assert_double_eq_tol(functions[1].self.q / functions[1].self.p, 8.0 / 2, 1e-9);
     ck_assert_double_eq_tol(functions[0].self.q / functions[0].self.p, 8.0 / 4, 1e-9);
-    ck_assert_int_eq(functions[0].self.flag, PROFILE_CHANGE_DEARER);
-    ck_assert_int_eq(functions[1].self.flag, PROFILE_CHANGE_CHEAPER);
-    ck_assert_uint_eq(comparison->dearer_count, 1);
-    ck_assert_uint_eq(comparison->cheaper_count, 1);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(functions[0].self.flag, COMPARE_REGRESSED);
+    ck_assert_int_eq(functions[1].self.flag, COMPARE_IMPROVED);
+    ck_assert_uint_eq(comparison->regressed_count, 1);
+    ck_assert_uint_eq(comparison->improved_count, 1);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -190,7 +190,7 @@ END_TEST
 START_TEST(others_are_not_blamed_when_one_function_disappears)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     set_self(&fixture, 0, 500, 0);
@@ -199,26 +199,26 @@ START_TEST(others_are_not_blamed_when_one_function_disappears)
     for (size_t i = 4; i < RUNS; i++)
         fixture.cost[i] = fixture.samples[i] = 500;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_PASS);
+    ck_assert_int_eq(comparison->verdict, COMPARE_PASS);
     ck_assert_double_gt(comparison->functions[1].self.new_share, 0.3);
     ck_assert_double_lt(comparison->functions[1].self.q, 0.01);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_NONE);
-    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_CHEAPER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_UNCHANGED);
+    ck_assert_int_eq(comparison->functions[0].self.flag, COMPARE_IMPROVED);
+    compare_result_free(comparison);
 }
 END_TEST
 
 START_TEST(a_function_that_is_new_is_found)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     set_self(&fixture, 0, 0, 40);
     comparison = compared(&fixture);
     ck_assert(isinf(comparison->functions[0].self.relative));
-    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_DEARER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[0].self.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -226,52 +226,52 @@ END_TEST
 START_TEST(work_that_moves_inside_a_file_is_no_failure)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
-    uint32_t group[FUNCTIONS] = { 0, 0, 1, PROFILE_NO_GROUP };
+    struct compare_result *comparison;
+    uint32_t group[FUNCTIONS] = { 0, 0, 1, COMPARE_NO_GROUP };
 
     set_up(&fixture);
     set_self(&fixture, 0, 200, 120);
     set_self(&fixture, 1, 200, 280);
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
 
     fixture.input.group = group;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
-    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_PASS);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_MOVED);
+    ck_assert_int_eq(comparison->verdict, COMPARE_PASS);
     ck_assert_uint_eq(comparison->moved_count, 1);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
 /* What 0 loses, 1 wins, and half as much again: one was deleted, and another that does its work is
- * dearer.  */
-START_TEST(work_that_got_dearer_as_it_moved_is_a_failure)
+ * regressed.  */
+START_TEST(work_that_regressed_as_it_moved_is_a_failure)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
-    uint32_t group[FUNCTIONS] = { 0, 0, 1, PROFILE_NO_GROUP };
+    struct compare_result *comparison;
+    uint32_t group[FUNCTIONS] = { 0, 0, 1, COMPARE_NO_GROUP };
 
     set_up(&fixture);
     set_self(&fixture, 0, 80, 0);
     set_self(&fixture, 1, 0, 120);
     fixture.input.group = group;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
 
     set_self(&fixture, 1, 0, 81); /* as dear as it was */
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_MOVED);
+    compare_result_free(comparison);
 
     /* Four points more, of which the noise leaves no more certain than that there are some.  */
     for (size_t i = 0; i < RUNS / 2; i++)
         fixture.self[1 * RUNS + RUNS / 2 + i] = 75 + 30 * (double)i;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -288,7 +288,7 @@ static bool steady_callers(void *context, size_t function, double *row)
 START_TEST(steady_callers_clear_a_function)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
     double callers = 450;
 
     set_up(&fixture);
@@ -296,13 +296,13 @@ START_TEST(steady_callers_clear_a_function)
     fixture.input.callers = steady_callers;
     fixture.input.context = &callers;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_MOVED);
+    compare_result_free(comparison);
 
     callers = 1000;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -316,13 +316,13 @@ static bool diluted_callers(void *context, size_t function, double *row)
     return true;
 }
 
-/* A function of 7.5 % gets 20 % dearer, and so the whole costs 1.5 % more.  Its callers had 48 %
+/* A function of 7.5 % regresses by 20 %, and so the whole costs 1.5 % more.  Its callers had 48 %
  * and grow by all of that, but their share grows by little more than half of what the function's
  * does, with noise by less: they must not clear it.  */
 START_TEST(callers_that_grew_with_a_function_do_not_clear_it)
 {
     static const double noise[RUNS] = { 2, -2, 1, -1, -2, -4, -1, -3 };
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
     double callers[RUNS];
     struct fixture fixture;
 
@@ -338,14 +338,14 @@ START_TEST(callers_that_grew_with_a_function_do_not_clear_it)
     fixture.input.callers = diluted_callers;
     fixture.input.context = callers;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
 
     for (size_t i = RUNS / 2; i < RUNS; i++)
         callers[i] -= 150;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_MOVED);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -353,7 +353,7 @@ END_TEST
 START_TEST(what_was_inlined_is_no_failure)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     set_self(&fixture, 0, 80, 0);
@@ -361,16 +361,16 @@ START_TEST(what_was_inlined_is_no_failure)
     for (size_t i = 0; i < RUNS; i++)
         fixture.total[RUNS + i] = 280;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_MOVED);
-    ck_assert_uint_eq(comparison->dearer_count, 0);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_MOVED);
+    ck_assert_uint_eq(comparison->regressed_count, 0);
+    compare_result_free(comparison);
 
-    /* With callees it got dearer, too: that is no move.  */
+    /* With callees it regressed, too: that is no move.  */
     for (size_t i = RUNS / 2; i < RUNS; i++)
         fixture.total[RUNS + i] = 350;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->functions[1].self.flag, PROFILE_CHANGE_DEARER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -379,11 +379,11 @@ START_TEST(runs_of_few_samples_are_noisy_however_equal)
 {
     static const struct {
         double samples;
-        enum profile_verdict_reason reason;
-    } rows[] = { { 1, PROFILE_REASON_TOO_NOISY },
-                 { 10, PROFILE_REASON_TOO_NOISY },
-                 { 100, PROFILE_REASON_NONE } };
-    struct profile_comparison *comparison;
+        enum compare_reason reason;
+    } rows[] = { { 1, COMPARE_REASON_TOO_NOISY },
+                 { 10, COMPARE_REASON_TOO_NOISY },
+                 { 100, COMPARE_REASON_NONE } };
+    struct compare_result *comparison;
     struct fixture fixture;
 
     set_up(&fixture);
@@ -392,7 +392,7 @@ START_TEST(runs_of_few_samples_are_noisy_however_equal)
     comparison = compared(&fixture);
     ck_assert_int_eq(comparison->reason, rows[_i].reason);
     ck_assert_double_eq_tol(comparison->total.noise, 1 / sqrt(6) / rows[_i].samples, 1e-12);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -408,8 +408,8 @@ START_TEST(shift_is_the_median_of_all_differences)
 {
     struct compare_random random;
     double cost[80], samples[80], differences[40 * 40], expected;
-    struct profile_compare_input input = { .cost = cost, .samples = samples };
-    struct profile_comparison *comparison = NULL;
+    struct compare_input input = { .cost = cost, .samples = samples };
+    struct compare_result *comparison = NULL;
     size_t count = 0;
 
     compare_random_seed(&random, (uint64_t)_i + 1);
@@ -425,10 +425,10 @@ START_TEST(shift_is_the_median_of_all_differences)
             differences[count++] = cost[input.base_runs + k] - cost[i];
     qsort(differences, count, sizeof *differences, ascending);
     expected = (differences[count / 2] + differences[(count - 1) / 2]) / 2;
-    ck_assert_int_eq(profile_compare(&input, NULL, &comparison, NULL), PROFILE_OK);
+    ck_assert_int_eq(compare_runs(&input, NULL, &comparison, NULL), COMPARE_OK);
     ck_assert_double_eq(comparison->total.shift, expected);
     ck_assert(!signbit(comparison->total.shift) || expected < 0);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -436,7 +436,7 @@ END_TEST
 START_TEST(what_is_new_in_fewer_samples_is_tested)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     for (size_t i = 0; i < RUNS / 2; i++)
@@ -445,9 +445,9 @@ START_TEST(what_is_new_in_fewer_samples_is_tested)
     set_self(&fixture, 1, 0, 9); /* 0.9 % */
     comparison = compared(&fixture);
     ck_assert(comparison->functions[0].self.tested);
-    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_DEARER);
+    ck_assert_int_eq(comparison->functions[0].self.flag, COMPARE_REGRESSED);
     ck_assert(!comparison->functions[1].self.tested);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -455,7 +455,7 @@ END_TEST
 START_TEST(what_went_from_more_samples_is_tested)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     for (size_t i = 0; i < RUNS / 2; i++)
@@ -463,39 +463,39 @@ START_TEST(what_went_from_more_samples_is_tested)
     set_self(&fixture, 0, 8, 0); /* 0.7 % of all samples, 0.4 % in the mean of both sides */
     comparison = compared(&fixture);
     ck_assert(comparison->functions[0].self.tested);
-    ck_assert_int_eq(comparison->functions[0].self.flag, PROFILE_CHANGE_CHEAPER);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->functions[0].self.flag, COMPARE_IMPROVED);
+    compare_result_free(comparison);
 }
 END_TEST
 
 /* As many runs as there may be, in seconds.  */
 START_TEST(a_thousand_runs_are_compared)
 {
-    static double cost[PROFILE_COMPARE_MAX_RUNS], samples[PROFILE_COMPARE_MAX_RUNS];
-    struct profile_compare_input input = { .base_runs = _i ? 3 : PROFILE_COMPARE_MAX_RUNS / 2,
-                                           .cost = cost,
-                                           .samples = samples };
-    struct profile_comparison *comparison = NULL;
+    static double cost[COMPARE_MAX_RUNS], samples[COMPARE_MAX_RUNS];
+    struct compare_input input = { .base_runs = _i ? 3 : COMPARE_MAX_RUNS / 2,
+                                   .cost = cost,
+                                   .samples = samples };
+    struct compare_result *comparison = NULL;
     struct compare_random random;
 
-    input.new_runs = PROFILE_COMPARE_MAX_RUNS - input.base_runs;
+    input.new_runs = COMPARE_MAX_RUNS - input.base_runs;
     compare_random_seed(&random, 3);
-    for (size_t i = 0; i < PROFILE_COMPARE_MAX_RUNS; i++) {
+    for (size_t i = 0; i < COMPARE_MAX_RUNS; i++) {
         cost[i] = (i < input.base_runs ? 1000 : 1030) + 10 * simulate_normal(&random);
         samples[i] = 1000;
     }
-    ck_assert_int_eq(profile_compare(&input, NULL, &comparison, NULL), PROFILE_OK);
+    ck_assert_int_eq(compare_runs(&input, NULL, &comparison, NULL), COMPARE_OK);
     ck_assert_double_eq_tol(comparison->total.relative, 0.03, 0.02);
     ck_assert_double_lt(comparison->total.low, comparison->total.high);
     ck_assert_double_lt(comparison->total.p, 0.01);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
 START_TEST(three_runs_never_fail_and_never_pass)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     set_self(&fixture, 0, 100, 400);
@@ -503,42 +503,42 @@ START_TEST(three_runs_never_fail_and_never_pass)
     fixture.input.new_runs = 3;
     fixture.input.function_count = 1; /* rows of 7 runs; the numbers do not matter */
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->verdict, PROFILE_VERDICT_INCONCLUSIVE);
-    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOO_FEW_RUNS);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->verdict, COMPARE_INCONCLUSIVE);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_TOO_FEW_RUNS);
+    compare_result_free(comparison);
 }
 END_TEST
 
 START_TEST(one_run_a_side_is_described_but_not_judged)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     fixture.input.base_runs = fixture.input.new_runs = 1;
     fixture.cost[1] = 1100;
     comparison = compared(&fixture);
-    ck_assert_int_eq(comparison->reason, PROFILE_REASON_TOO_FEW_RUNS);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_TOO_FEW_RUNS);
     ck_assert_double_eq_tol(comparison->total.relative, 0.1, 1e-12);
     ck_assert_double_eq(comparison->total.p, 1);
     ck_assert(isinf(comparison->total.detectable));
-    ck_assert(isinf(profile_comparison_detectable(comparison, 0.1)));
-    profile_comparison_free(comparison);
+    ck_assert(isinf(compare_result_detectable(comparison, 0.1)));
+    compare_result_free(comparison);
 }
 END_TEST
 
 START_TEST(small_functions_are_not_tested)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     set_up(&fixture);
     for (size_t f = 0; f < FUNCTIONS; f++)
         set_self(&fixture, f, 4, 4);
     comparison = compared(&fixture);
     ck_assert_uint_eq(comparison->test_count, 0);
-    ck_assert_int_eq(comparison->reason, PROFILE_REASON_NOTHING_TO_TEST);
-    profile_comparison_free(comparison);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_NOTHING_TO_TEST);
+    compare_result_free(comparison);
 }
 END_TEST
 
@@ -564,7 +564,7 @@ static void negative(struct fixture *fixture)
 }
 static void group_too_high(struct fixture *fixture)
 {
-    fixture->group[1] = PROFILE_NO_GROUP;
+    fixture->group[1] = COMPARE_NO_GROUP;
     fixture->group[2] = FUNCTIONS;
     fixture->input.group = fixture->group;
 }
@@ -590,12 +590,12 @@ static const struct {
 START_TEST(what_breaks_the_contract_is_named)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison = NULL;
-    struct profile_error error;
+    struct compare_result *comparison = NULL;
+    struct compare_error error;
 
     set_up(&fixture);
     invalid[_i].spoil(&fixture);
-    ck_assert_int_eq(profile_compare(&fixture.input, NULL, &comparison, &error), PROFILE_INVALID);
+    ck_assert_int_eq(compare_runs(&fixture.input, NULL, &comparison, &error), COMPARE_INVALID);
     ck_assert_str_eq(error.message, invalid[_i].message);
     ck_assert_ptr_null(comparison);
 }
@@ -605,53 +605,53 @@ END_TEST
 START_TEST(interval_of_a_share_is_that_of_its_samples)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
     double low, high, error = sqrt(2 * 0.2 * 0.8 / 4000);
 
     set_up(&fixture);
     comparison = compared(&fixture);
-    profile_comparison_interval(comparison, &comparison->functions[0].self, &low, &high);
+    compare_result_interval(comparison, &comparison->functions[0].self, &low, &high);
     ck_assert_double_eq_tol(low, -high, 1e-12);
     ck_assert_double_gt(high, 1.959 * error);
     ck_assert_double_lt(high, 2.5 * error);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
 START_TEST(interval_of_one_run_a_side_is_open)
 {
     struct fixture fixture;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
     double low, high;
 
     set_up(&fixture);
     fixture.input.base_runs = fixture.input.new_runs = 1;
     comparison = compared(&fixture);
-    profile_comparison_interval(comparison, &comparison->functions[0].self, &low, &high);
+    compare_result_interval(comparison, &comparison->functions[0].self, &low, &high);
     ck_assert(isinf(low) && low < 0);
     ck_assert(isinf(high) && high > 0);
-    profile_comparison_free(comparison);
+    compare_result_free(comparison);
 }
 END_TEST
 
 START_TEST(every_failing_allocation_is_reported)
 {
     struct fixture fixture;
-    enum profile_status status = PROFILE_NO_MEMORY;
+    enum compare_status status = COMPARE_NO_MEMORY;
     unsigned long n = 0;
 
     set_up(&fixture);
     set_self(&fixture, 0, 200, 400); /* found, and looked at with its group */
     fixture.input.group = fixture.group;
-    while (status != PROFILE_OK) {
-        struct profile_comparison *comparison = NULL;
+    while (status != COMPARE_OK) {
+        struct compare_result *comparison = NULL;
 
         allocation_fail_at(++n);
-        status = profile_compare(&fixture.input, NULL, &comparison, NULL);
+        status = compare_runs(&fixture.input, NULL, &comparison, NULL);
         allocation_fail_at(0);
-        ck_assert(status == PROFILE_OK || status == PROFILE_NO_MEMORY);
-        ck_assert((comparison != NULL) == (status == PROFILE_OK));
-        profile_comparison_free(comparison);
+        ck_assert(status == COMPARE_OK || status == COMPARE_NO_MEMORY);
+        ck_assert((comparison != NULL) == (status == COMPARE_OK));
+        compare_result_free(comparison);
     }
     ck_assert_uint_gt(n, 9);
 }
@@ -669,13 +669,13 @@ int main(void)
     tcase_add_test(tcase, what_went_from_more_samples_is_tested);
     tcase_add_test(tcase, total_is_described_by_medians_and_shift);
     tcase_add_test(tcase, noise_above_the_threshold_asks_for_more_runs);
-    tcase_add_test(tcase, dearer_total_fails);
+    tcase_add_test(tcase, regressed_total_fails);
     tcase_add_test(tcase, share_of_one_function_is_tested_by_likelihood_ratio);
     tcase_add_test(tcase, p_values_are_adjusted_for_their_number);
     tcase_add_test(tcase, others_are_not_blamed_when_one_function_disappears);
     tcase_add_test(tcase, a_function_that_is_new_is_found);
     tcase_add_test(tcase, work_that_moves_inside_a_file_is_no_failure);
-    tcase_add_test(tcase, work_that_got_dearer_as_it_moved_is_a_failure);
+    tcase_add_test(tcase, work_that_regressed_as_it_moved_is_a_failure);
     tcase_add_test(tcase, steady_callers_clear_a_function);
     tcase_add_test(tcase, callers_that_grew_with_a_function_do_not_clear_it);
     tcase_add_test(tcase, what_was_inlined_is_no_failure);

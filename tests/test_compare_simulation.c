@@ -7,13 +7,13 @@
 
 enum { CHANGED = 5 };
 
-static struct profile_comparison *compared(const struct simulation *simulation, uint64_t seed)
+static struct compare_result *compared(const struct simulation *simulation, uint64_t seed)
 {
     struct simulated runs;
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
 
     simulate(simulation, seed, &runs);
-    ck_assert_int_eq(profile_compare(&runs.input, NULL, &comparison, NULL), PROFILE_OK);
+    ck_assert_int_eq(compare_runs(&runs.input, NULL, &comparison, NULL), COMPARE_OK);
     simulated_release(&runs);
     return comparison;
 }
@@ -32,18 +32,18 @@ START_TEST(equal_builds_are_rarely_flagged)
     int flagged = 0;
 
     for (int round = 0; round < rounds; round++) {
-        struct profile_comparison *comparison = compared(&simulation, 1000 + (uint64_t)round);
+        struct compare_result *comparison = compared(&simulation, 1000 + (uint64_t)round);
 
-        flagged += comparison->verdict == PROFILE_VERDICT_FAIL || comparison->dearer_count ||
-                   comparison->cheaper_count || comparison->moved_count;
-        profile_comparison_free(comparison);
+        flagged += comparison->verdict == COMPARE_FAIL || comparison->regressed_count ||
+                   comparison->improved_count || comparison->moved_count;
+        compare_result_free(comparison);
     }
     ck_assert_int_le(flagged, (int)(quiet[_i].most * rounds));
 }
 END_TEST
 
 /* Also: nobody else is blamed.  Functions 3 and 4 hold function 5 in their inclusive cost.  */
-START_TEST(a_function_of_4_percent_that_is_15_percent_dearer_is_found)
+START_TEST(a_regression_of_15_percent_of_a_4_percent_function_is_found)
 {
     struct simulation simulation = {
         .runs = 5, .noise = 0.03, .factor = 1.15, .changed = CHANGED, .own_share = 0.04
@@ -52,16 +52,16 @@ START_TEST(a_function_of_4_percent_that_is_15_percent_dearer_is_found)
     int found = 0, blamed = 0;
 
     for (int round = 0; round < rounds; round++) {
-        struct profile_comparison *comparison = compared(&simulation, 5000 + (uint64_t)round);
+        struct compare_result *comparison = compared(&simulation, 5000 + (uint64_t)round);
         bool others = false;
 
-        found += comparison->functions[CHANGED].self.flag == PROFILE_CHANGE_DEARER &&
-                 comparison->verdict == PROFILE_VERDICT_FAIL;
+        found += comparison->functions[CHANGED].self.flag == COMPARE_REGRESSED &&
+                 comparison->verdict == COMPARE_FAIL;
         for (size_t f = 0; f < comparison->function_count; f++)
             others |= f / 3 != CHANGED / 3 &&
                       (comparison->functions[f].self.flag || comparison->functions[f].total.flag);
         blamed += others;
-        profile_comparison_free(comparison);
+        compare_result_free(comparison);
     }
     ck_assert_int_ge(found, rounds * 8 / 10);
     ck_assert_int_le(blamed, rounds / 20);
@@ -74,16 +74,16 @@ START_TEST(what_is_called_detectable_is_found_four_times_in_five)
     struct simulation simulation = {
         .runs = 5, .noise = 0.03, .factor = 1, .changed = CHANGED, .own_share = 0.04
     };
-    struct profile_comparison *comparison = compared(&simulation, 1);
+    struct compare_result *comparison = compared(&simulation, 1);
     int rounds = 100;
     int found = 0;
 
-    simulation.factor = 1 + profile_comparison_detectable(comparison, 0.04);
-    profile_comparison_free(comparison);
+    simulation.factor = 1 + compare_result_detectable(comparison, 0.04);
+    compare_result_free(comparison);
     for (int round = 0; round < rounds; round++) {
         comparison = compared(&simulation, 9000 + (uint64_t)round);
-        found += comparison->functions[CHANGED].self.flag == PROFILE_CHANGE_DEARER;
-        profile_comparison_free(comparison);
+        found += comparison->functions[CHANGED].self.flag == COMPARE_REGRESSED;
+        compare_result_free(comparison);
     }
     ck_assert_int_ge(found, 65);
     ck_assert_int_le(found, 95);
@@ -99,7 +99,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, equal_builds_are_rarely_flagged, 0,
                         (int)(sizeof quiet / sizeof *quiet));
-    tcase_add_test(tcase, a_function_of_4_percent_that_is_15_percent_dearer_is_found);
+    tcase_add_test(tcase, a_regression_of_15_percent_of_a_4_percent_function_is_found);
     tcase_add_test(tcase, what_is_called_detectable_is_found_four_times_in_five);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,5 +1,5 @@
 /* Which functions were renamed: what is matched by its place, and what is not, for a wrong match
- * hides what got dearer.  */
+ * hides what regressed.  */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -147,22 +147,22 @@ static struct diff_settings settings_of(enum diff_metric metric)
 {
     struct diff_settings settings = { .metric = metric, .rows = 20 };
 
-    profile_compare_defaults(&settings.compare);
+    compare_options_init(&settings.compare);
     return settings;
 }
 
-START_TEST(names_what_got_dearer)
+START_TEST(names_what_regressed)
 {
     struct diff_settings settings = settings_of(DIFF_METRIC_BOTH);
     struct diff_report *report = diff_report_open(runs_of(4000), &settings);
 
     ck_assert_ptr_nonnull(report);
     diff_report_judge(report);
-    ck_assert_int_eq(report->verdict, PROFILE_VERDICT_FAIL);
+    ck_assert_int_eq(report->verdict, COMPARE_FAIL);
     ck_assert_int_eq(diff_report_exit(report), CLI_DIFFERENT);
-    ck_assert_uint_eq(report->dearer_count, 1);
+    ck_assert_uint_eq(report->regressed_count, 1);
     ck_assert_str_eq(report->rows[0].names->name, "f");
-    ck_assert_int_eq(report->rows[0].flag, PROFILE_CHANGE_DEARER);
+    ck_assert_int_eq(report->rows[0].flag, COMPARE_REGRESSED);
     ck_assert_double_lt(report->rows[0].self_interval[0],
                         report->rows[0].self.new_share - report->rows[0].self.base_share);
     ck_assert_double_gt(report->rows[0].self_interval[0], 0);
@@ -179,9 +179,9 @@ START_TEST(what_is_suppressed_does_not_fail)
         if (strcmp(report->rows[i].names->name, "f") == 0)
             report->rows[i].suppressed = "known";
     diff_report_judge(report);
-    ck_assert_int_eq(report->verdict, PROFILE_VERDICT_PASS);
+    ck_assert_int_eq(report->verdict, COMPARE_PASS);
     ck_assert_uint_eq(report->suppressed_count, 1);
-    ck_assert_uint_eq(report->dearer_count, 0);
+    ck_assert_uint_eq(report->regressed_count, 0);
     diff_report_close(report);
 }
 END_TEST
@@ -193,7 +193,7 @@ START_TEST(a_broken_budget_fails_whatever_the_comparison_says)
 
     diff_report_rule(report)->outcome = DIFF_RULE_BROKEN;
     diff_report_judge(report);
-    ck_assert_int_eq(report->verdict, PROFILE_VERDICT_FAIL);
+    ck_assert_int_eq(report->verdict, COMPARE_FAIL);
     ck_assert_str_eq(report->reasons[0], "1 budget is exceeded");
     diff_report_close(report);
 }
@@ -206,7 +206,7 @@ START_TEST(damaged_input_never_passes)
 
     report->input_status = CLI_DAMAGED;
     diff_report_judge(report);
-    ck_assert_int_eq(report->verdict, PROFILE_VERDICT_INCONCLUSIVE);
+    ck_assert_int_eq(report->verdict, COMPARE_INCONCLUSIVE);
     diff_report_close(report);
 }
 END_TEST
@@ -223,7 +223,7 @@ int main(void)
     tcase_add_test(tcase, runs_of_the_base_come_first);
     tcase_add_test(tcase, clones_are_one_function_in_the_tree);
     tcase_add_test(tcase, text_of_a_trace_drives_no_terminal);
-    tcase_add_test(tcase, names_what_got_dearer);
+    tcase_add_test(tcase, names_what_regressed);
     tcase_add_test(tcase, what_is_suppressed_does_not_fail);
     tcase_add_test(tcase, a_broken_budget_fails_whatever_the_comparison_says);
     tcase_add_test(tcase, damaged_input_never_passes);

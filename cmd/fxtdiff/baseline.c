@@ -67,7 +67,7 @@ static double *parse_vector(struct baseline *baseline, const char *what, const c
         }
         ++*count;
     }
-    if (*count > 0 && *count <= PROFILE_COMPARE_MAX_RUNS)
+    if (*count > 0 && *count <= COMPARE_MAX_RUNS)
         return numbers;
     (void)diff_text_wrong(&baseline->file, "%s of %zu runs", what, *count);
     free(numbers);

@@ -24,7 +24,7 @@ static const char *const examples[] = {
     "fxtdiff baseline create perf/baseline.txt run-*.fxt",
     "Gate a change against them",
     "fxtdiff perf/baseline.txt -- new-*.fxt",
-    "The change is dearer on purpose: take its runs from now on",
+    "The change costs more on purpose: take its runs from now on",
     "fxtdiff baseline accept perf/baseline.txt new-*.fxt",
     "What is in it",
     "fxtdiff baseline show perf/baseline.txt",
@@ -177,10 +177,9 @@ static enum cli_exit write_runs(const struct work *work, struct diff_builder *bu
     free(comments);
     if (written == CLI_OK && old_too)
         say_change(set, work->file);
-    if (written == CLI_OK && set->side_runs[DIFF_NEW] < PROFILE_COMPARE_MIN_RUNS)
-        cli_warning("%s: a gate needs at least %d runs, here %s %zu", work->file,
-                    PROFILE_COMPARE_MIN_RUNS, set->side_runs[DIFF_NEW] == 1 ? "is" : "are",
-                    set->side_runs[DIFF_NEW]);
+    if (written == CLI_OK && set->side_runs[DIFF_NEW] < COMPARE_MIN_RUNS)
+        cli_warning("%s: a gate needs at least %d runs, here %s %zu", work->file, COMPARE_MIN_RUNS,
+                    set->side_runs[DIFF_NEW] == 1 ? "is" : "are", set->side_runs[DIFF_NEW]);
     return cli_worse(written, status);
 }
 

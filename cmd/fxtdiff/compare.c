@@ -1,4 +1,4 @@
-/* compare.c - a set of runs as rows of numbers, for libprofile/compare.  */
+/* compare.c - a set of runs as rows of numbers, for libcompare.  */
 #include "cmd/fxtdiff/compare.h"
 
 #include <stdlib.h>
@@ -168,9 +168,9 @@ bool diff_check_runs(struct diff_report *report, const char **problem)
                   diff_amount(set, first->cost, a), other->label, diff_amount(set, other->cost, b));
         return false;
     }
-    if (set->run_count > PROFILE_COMPARE_MAX_RUNS) {
+    if (set->run_count > COMPARE_MAX_RUNS) {
         cli_error("%s runs; at most %d can be compared", cli_grouped(set->run_count),
-                  (int)PROFILE_COMPARE_MAX_RUNS);
+                  (int)COMPARE_MAX_RUNS);
         return false;
     }
     if (!check_copies(report))
@@ -232,13 +232,13 @@ static void fill_groups(struct rows *rows)
             file = files[DIFF_SIDES * f + DIFF_BASE];
         if (file != DIFF_NO_FILE && groups[file] == 0)
             groups[file] = ++count;
-        rows->group[f] = file == DIFF_NO_FILE ? PROFILE_NO_GROUP : groups[file] - 1;
+        rows->group[f] = file == DIFF_NO_FILE ? COMPARE_NO_GROUP : groups[file] - 1;
     }
     free(files);
     free(groups);
 }
 
-/* Asked only of what got dearer: most comparisons never do.  */
+/* Asked only of what regressed: most comparisons never do.  */
 static bool fill_callers(void *context, size_t function, double *row)
 {
     struct rows *rows = context;
@@ -267,23 +267,23 @@ bool diff_compare(struct diff_report *report)
                          .self = cli_allocate(cells, sizeof *rows.self),
                          .total = cli_allocate(cells, sizeof *rows.total),
                          .group = cli_allocate(set->function_count, sizeof *rows.group) };
-    struct profile_compare_input input = { .base_runs = set->side_runs[DIFF_BASE],
-                                           .new_runs = set->side_runs[DIFF_NEW],
-                                           .cost = rows.cost,
-                                           .samples = rows.samples,
-                                           .function_count = set->function_count,
-                                           .self = rows.self,
-                                           .total = rows.total,
-                                           .group = rows.group,
-                                           .callers = all_have_stacks(set) ? fill_callers : NULL,
-                                           .context = &rows };
-    struct profile_error error;
+    struct compare_input input = { .base_runs = set->side_runs[DIFF_BASE],
+                                   .new_runs = set->side_runs[DIFF_NEW],
+                                   .cost = rows.cost,
+                                   .samples = rows.samples,
+                                   .function_count = set->function_count,
+                                   .self = rows.self,
+                                   .total = rows.total,
+                                   .group = rows.group,
+                                   .callers = all_have_stacks(set) ? fill_callers : NULL,
+                                   .context = &rows };
+    struct compare_error error;
     bool ok;
 
     fill_rows(&rows);
     fill_groups(&rows);
-    ok = profile_compare(&input, &report->settings->compare, &report->comparison, &error) ==
-         PROFILE_OK;
+    ok = compare_runs(&input, &report->settings->compare, &report->comparison, &error) ==
+         COMPARE_OK;
     if (!ok)
         cli_error("%s", error.message);
     free(rows.cost);

@@ -28,8 +28,8 @@ const char *diff_source_path(const char *file)
 const char *diff_finding_id(enum diff_finding_kind kind)
 {
     static const char *const ids[] = {
-        [DIFF_FINDING_INCONCLUSIVE] = "inconclusive", [DIFF_FINDING_TOTAL] = "total-dearer",
-        [DIFF_FINDING_FUNCTION] = "function-dearer",  [DIFF_FINDING_MOVED] = "function-moved",
+        [DIFF_FINDING_INCONCLUSIVE] = "inconclusive",   [DIFF_FINDING_TOTAL] = "total-regressed",
+        [DIFF_FINDING_FUNCTION] = "function-regressed", [DIFF_FINDING_MOVED] = "function-moved",
         [DIFF_FINDING_BUDGET] = "budget-exceeded",
     };
 
@@ -39,7 +39,7 @@ const char *diff_finding_id(enum diff_finding_kind kind)
 const char *diff_finding_help(enum diff_finding_kind kind)
 {
     static const char *const helps[] = {
-        [DIFF_FINDING_INCONCLUSIVE] = "These runs cannot tell whether the new build is dearer.",
+        [DIFF_FINDING_INCONCLUSIVE] = "These runs cannot tell whether the new build regressed.",
         [DIFF_FINDING_TOTAL] = "The new build costs more in all.",
         [DIFF_FINDING_FUNCTION] = "The function costs more in the new build.",
         [DIFF_FINDING_MOVED] = "The function costs more, its file or its callers do not: moved.",
@@ -60,7 +60,7 @@ static bool own_cost_says_it(const struct diff_row *row)
 const char *diff_describe_row(struct diff_report *report, const struct diff_row *row)
 {
     bool own = own_cost_says_it(row);
-    const struct profile_change *change = own ? &row->self : &row->total;
+    const struct compare_change *change = own ? &row->self : &row->total;
     const char *from = "";
     char relative[32], q[32];
 
@@ -91,14 +91,14 @@ static struct diff_finding *add(struct diff_findings *findings, enum diff_findin
 static void add_row(struct diff_findings *findings, struct diff_report *report, uint32_t index)
 {
     const struct diff_row *row = &report->rows[index];
-    bool moved = row->flag == PROFILE_CHANGE_MOVED;
+    bool moved = row->flag == COMPARE_MOVED;
     /* With too few runs a change is worth a look, and no more.  */
-    enum diff_finding_level level = row->suppressed || moved                  ? DIFF_NOTE
-                                    : report->verdict == PROFILE_VERDICT_FAIL ? DIFF_ERROR
-                                                                              : DIFF_WARNING;
+    enum diff_finding_level level = row->suppressed || moved          ? DIFF_NOTE
+                                    : report->verdict == COMPARE_FAIL ? DIFF_ERROR
+                                                                      : DIFF_WARNING;
     struct diff_finding *finding;
 
-    if (row->flag != PROFILE_CHANGE_DEARER && !moved)
+    if (row->flag != COMPARE_REGRESSED && !moved)
         return;
     finding = add(findings, moved ? DIFF_FINDING_MOVED : DIFF_FINDING_FUNCTION, level,
                   row->names->name);
@@ -106,7 +106,7 @@ static void add_row(struct diff_findings *findings, struct diff_report *report, 
     finding->suppressed = row->suppressed;
     finding->file = diff_source_path(diff_file_of(row->names, &finding->line));
     finding->message = diff_report_text(
-        report, "%s %s: %s%s%s%s", row->names->name, moved ? "moved, not slower" : "got dearer",
+        report, "%s %s: %s%s%s%s", row->names->name, moved ? "moved, not slower" : "regressed",
         diff_describe_row(report, row), row->suppressed ? " (suppressed: " : "",
         row->suppressed ? row->suppressed : "", row->suppressed ? ")" : "");
 }
@@ -115,12 +115,12 @@ static void add_row(struct diff_findings *findings, struct diff_report *report, 
 
 static void add_total(struct diff_findings *findings, struct diff_report *report)
 {
-    const struct profile_total_change *total = &report->comparison->total;
-    bool fails = report->verdict == PROFILE_VERDICT_FAIL && !report->total_suppressed;
+    const struct compare_total_change *total = &report->comparison->total;
+    bool fails = report->verdict == COMPARE_FAIL && !report->total_suppressed;
     struct diff_finding *finding;
     char relative[32], p[32], base[32], now[32];
 
-    if (!diff_total_is_dearer(report))
+    if (!diff_total_regressed(report))
         return;
     finding = add(findings, DIFF_FINDING_TOTAL,
                   fails                      ? DIFF_ERROR
@@ -129,7 +129,7 @@ static void add_total(struct diff_findings *findings, struct diff_report *report
                   "total");
     finding->suppressed = report->total_suppressed;
     finding->message = diff_report_text(
-        report, "the total got dearer: %s (95%% interval %+.1f%% to %+.1f%%, %s to %s, p %s)%s%s%s",
+        report, "the total regressed: %s (95%% interval %+.1f%% to %+.1f%%, %s to %s, p %s)%s%s%s",
         diff_relative(total->relative, relative), 100 * total->low, 100 * total->high,
         diff_amount(report->set, total->base, base), diff_amount(report->set, total->new_cost, now),
         diff_probability(total->p, p), report->total_suppressed ? " (suppressed: " : "",
@@ -198,7 +198,7 @@ struct diff_findings diff_find(const struct diff_report *constant)
 
     findings.items = cli_allocate(report->row_count + report->rule_count + 2,
                                   sizeof *findings.items);
-    if (report->verdict == PROFILE_VERDICT_INCONCLUSIVE)
+    if (report->verdict == COMPARE_INCONCLUSIVE)
         add_inconclusive(&findings, report);
     if (report->comparison)
         add_total(&findings, report);

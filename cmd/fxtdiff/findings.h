@@ -36,7 +36,7 @@ struct diff_findings {
 /* Texts belong to the report.  */
 struct diff_findings diff_find(const struct diff_report *report);
 
-/* What each kind is called: "function-dearer"; and what it means, a sentence.  */
+/* What each kind is called: "function-regressed"; and what it means, a sentence.  */
 const char *diff_finding_id(enum diff_finding_kind kind);
 const char *diff_finding_help(enum diff_finding_kind kind);
 

@@ -85,14 +85,14 @@ const char *diff_file_of(const struct diff_function *function, uint32_t *line)
     return place->name ? place->file : "";
 }
 
-const char *diff_verdict_name(enum profile_verdict verdict)
+const char *diff_verdict_name(enum compare_verdict verdict)
 {
     switch (verdict) {
-    case PROFILE_VERDICT_PASS:
+    case COMPARE_PASS:
         return "PASS";
-    case PROFILE_VERDICT_FAIL:
+    case COMPARE_FAIL:
         return "FAIL";
-    case PROFILE_VERDICT_INCONCLUSIVE:
+    case COMPARE_INCONCLUSIVE:
         break;
     }
     return "INCONCLUSIVE";
@@ -105,9 +105,9 @@ const char *diff_state_name(enum diff_state state)
     return names[state];
 }
 
-const char *diff_flag_name(enum profile_change_flag flag)
+const char *diff_flag_name(enum compare_flag flag)
 {
-    static const char *const names[] = { "", "dearer", "cheaper", "moved" };
+    static const char *const names[] = { "", "regressed", "improved", "moved" };
 
     return names[flag];
 }

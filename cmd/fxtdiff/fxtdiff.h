@@ -143,7 +143,7 @@ struct diff_reading {
 
 struct diff_settings {
     struct diff_reading reading;
-    struct profile_compare_options compare;
+    struct compare_options compare;
     enum diff_metric { DIFF_METRIC_BOTH, DIFF_METRIC_SELF, DIFF_METRIC_TOTAL } metric;
     struct cli_texts inputs[DIFF_SIDES];
     size_t rows; /* of tables; 0: all */
@@ -174,17 +174,17 @@ enum diff_state {
     DIFF_RENAMED = 3,      /* another name, the same place */
 };
 
-/* One family's numbers of one function in the order of struct profile_change, decided.  */
+/* One family's numbers of one function in the order of struct compare_change, decided.  */
 struct diff_row {
     uint32_t function; /* of the set */
     enum diff_state state;
     const struct diff_function *names;
-    struct profile_change self;
-    struct profile_change total;
+    struct compare_change self;
+    struct compare_change total;
     double self_interval[2];  /* 95 % limits of the change of share: new - base, 0.01 is a point */
     double total_interval[2]; /* equal to each other where runs do not tell */
-    enum profile_change_flag flag; /* the worse of both families' */
-    /* Why a DEARER row does not fail the gate: a policy's reason, or NULL.  */
+    enum compare_flag flag;   /* the worse of both families' */
+    /* Why a REGRESSED row does not fail the gate: a policy's reason, or NULL.  */
     const char *suppressed;
 };
 
@@ -203,7 +203,7 @@ struct diff_report {
     const struct diff_set *set;
     const struct diff_settings *settings;
 
-    enum profile_verdict verdict;
+    enum compare_verdict verdict;
     /* Sentences, most important first: why the verdict is what it is, how many runs would do.  */
     const char **reasons;
     size_t reason_count;
@@ -214,18 +214,18 @@ struct diff_report {
 
     /* NULL where there is nothing to compare with: one side only, for budgets, or runs that cannot
      * be compared, for which problem gives the reason.  */
-    struct profile_comparison *comparison;
+    struct compare_result *comparison;
     const char *problem;          /* a phrase; NULL: none */
-    const char *total_suppressed; /* why a dearer total does not fail the gate; NULL: it does */
+    const char *total_suppressed; /* why a regressed total does not fail the gate; NULL: it does */
     struct diff_rule *rules;
     size_t rule_count;
 
-    /* Every function, the findings first: dearer, moved, cheaper, then by largest change.  */
+    /* Every function, the findings first: regressed, moved, improved, then by largest change.  */
     struct diff_row *rows;
     size_t row_count;
-    size_t dearer_count; /* that count: neither moved nor suppressed */
+    size_t regressed_count; /* that count: neither moved nor suppressed */
     size_t moved_count;
-    size_t cheaper_count;
+    size_t improved_count;
     size_t suppressed_count;
     size_t new_count, gone_count, renamed_count;
     enum cli_exit input_status; /* CLI_DAMAGED when some input was */
@@ -241,7 +241,7 @@ struct diff_report *diff_report_open(const struct diff_set *set,
 void diff_report_judge(struct diff_report *report);
 enum cli_exit diff_report_exit(const struct diff_report *report); /* status of a verdict */
 void diff_report_close(struct diff_report *report);               /* accepts NULL */
-bool diff_total_is_dearer(const struct diff_report *report);      /* with a comparison */
+bool diff_total_regressed(const struct diff_report *report);      /* with a comparison */
 
 /* For policies.  Text is copied.  After any of them the verdict is made anew.  */
 void diff_report_reason(struct diff_report *report, const char *format, ...)
@@ -268,9 +268,9 @@ double diff_row_change(const struct diff_row *row);
 /* "file:line" of the new side, else of the base; "" when unknown.  line may be NULL.  */
 const char *diff_file_of(const struct diff_function *function, uint32_t *line);
 
-const char *diff_verdict_name(enum profile_verdict verdict); /* "PASS", ... */
+const char *diff_verdict_name(enum compare_verdict verdict); /* "PASS", ... */
 const char *diff_state_name(enum diff_state state);          /* "", "NEW", ... */
-const char *diff_flag_name(enum profile_change_flag flag);   /* "dearer", ... */
+const char *diff_flag_name(enum compare_flag flag);          /* "regressed", ... */
 
 /* ---- Readers, outputs, policies, commands ---- */
 

@@ -48,7 +48,7 @@ static void put_annotations(const struct diff_report *report, struct cli_output 
     for (size_t i = 0; i < findings.count; i++)
         if (shown[findings.items[i].level]++ < SHOWN)
             put_annotation(output, &findings.items[i]);
-    if (report->verdict == PROFILE_VERDICT_PASS) {
+    if (report->verdict == COMPARE_PASS) {
         diff_print(output, "::notice title=fxtdiff PASS::");
         put_escaped(output, report->comparison ? report->power : "all budgets are kept", false);
         diff_print(output, "\n");

@@ -8,7 +8,7 @@
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 /* JSON has no infinity.  */
 static void put_number(struct json *json, const char *key, double number)
@@ -35,11 +35,11 @@ static void put_texts(struct json *json, const char *key, const char *const *tex
     json_close(json, ']');
 }
 
-static const char *lower_verdict(enum profile_verdict verdict)
+static const char *lower_verdict(enum compare_verdict verdict)
 {
-    static const char *const names[] = { [PROFILE_VERDICT_PASS] = "pass",
-                                         [PROFILE_VERDICT_FAIL] = "fail",
-                                         [PROFILE_VERDICT_INCONCLUSIVE] = "inconclusive" };
+    static const char *const names[] = {
+        [COMPARE_PASS] = "pass", [COMPARE_FAIL] = "fail", [COMPARE_INCONCLUSIVE] = "inconclusive"
+    };
 
     return names[verdict];
 }
@@ -86,9 +86,9 @@ static void put_options(struct json *json, const struct diff_settings *settings)
 
 /* ---- What came out ---- */
 
-static void put_total(struct json *json, const struct profile_comparison *comparison)
+static void put_total(struct json *json, const struct compare_result *comparison)
 {
-    const struct profile_total_change *total = &comparison->total;
+    const struct compare_total_change *total = &comparison->total;
 
     json_open(json, "total", '{');
     json_double(json, "base", total->base);
@@ -108,7 +108,7 @@ static void put_total(struct json *json, const struct profile_comparison *compar
     json_close(json, '}');
 }
 
-static void put_change(struct json *json, const char *key, const struct profile_change *change,
+static void put_change(struct json *json, const char *key, const struct compare_change *change,
                        const double interval[2])
 {
     json_open(json, key, '{');

@@ -1,4 +1,4 @@
-/* fxtdiff: did the new build get dearer?  Runs of two builds compared, and a verdict.  */
+/* fxtdiff: did the new build regress?  Runs of two builds compared, and a verdict.  */
 #include <string.h>
 
 #include "cmd/fxtdiff/commands.h"
@@ -27,8 +27,8 @@ static const struct cli_command command = {
     .usage = "[OPTION]... BASE... -- NEW...\n"
              "       fxtdiff COMMAND [OPTION]...",
     .summary =
-        "Compare runs of two builds and say PASS, FAIL or INCONCLUSIVE: which functions got "
-        "dearer beyond what runs vary by.  Inputs are FXT traces, pprof profiles, folded stacks "
+        "Compare runs of two builds and say PASS, FAIL or INCONCLUSIVE: which functions "
+        "regressed beyond what runs vary by.  Inputs are FXT traces, pprof profiles, folded stacks "
         "and stores, whose captures are runs (STORE#N: capture N alone); a directory stands for "
         "the files in it, - is standard input.",
     .groups = diff_groups,

@@ -93,7 +93,7 @@ static void put_line(struct cli_output *output, const char *before, const char *
 
 static void put_total(const struct diff_report *report, struct cli_output *output)
 {
-    const struct profile_total_change *total = &report->comparison->total;
+    const struct compare_total_change *total = &report->comparison->total;
     char base[32], new_cost[32], change[32], low[32], high[32], p[32];
     char *type = escaped(report->set->type.type, NAME_LIMIT);
 
@@ -113,7 +113,7 @@ static char *row_text(const struct diff_row *row, const char *name)
 {
     const char *family;
     const double *interval;
-    const struct profile_change *change = diff_row_family(row, &family, &interval);
+    const struct compare_change *change = diff_row_family(row, &family, &interval);
     char *place = diff_row_place(row);
     char *clean_name = code(name), *clean_place = code(place);
     char *reason = escaped(row->suppressed ? row->suppressed : "", NAME_LIMIT);

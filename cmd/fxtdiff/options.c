@@ -154,7 +154,7 @@ void diff_settings_init(struct diff_settings *settings)
     while (diff_policies[policies])
         policies++;
     *settings = (struct diff_settings){ .reading = { .profiles = { .kind = -1 } }, .rows = 20 };
-    profile_compare_defaults(&settings->compare);
+    compare_options_init(&settings->compare);
     settings->outputs = cli_allocate(outputs, sizeof *settings->outputs);
     settings->policies = cli_allocate(policies, sizeof *settings->policies);
 }

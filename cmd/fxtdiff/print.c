@@ -36,14 +36,14 @@ enum cli_exit diff_write_whole(const struct diff_report *report, const char *pat
     return cli_output_commit(&output);
 }
 
-const struct profile_change *diff_row_family(const struct diff_row *row, const char **name,
+const struct compare_change *diff_row_family(const struct diff_row *row, const char **name,
                                              const double **interval)
 {
     double own = fabs(row->self.new_share - row->self.base_share);
     double all = fabs(row->total.new_share - row->total.base_share);
     bool self = own > 0 ? own >= all : row->self.base_share > 0 && all <= 0;
 
-    if (row->flag != PROFILE_CHANGE_NONE)
+    if (row->flag != COMPARE_UNCHANGED)
         self = row->self.flag == row->flag;
     *name = self ? "self" : "total";
     *interval = self ? row->self_interval : row->total_interval;
@@ -136,8 +136,8 @@ const char *diff_row_mark(const struct diff_row *row)
 {
     static const char *const marks[4][4] = {
         { "", "NEW", "GONE", "RENAMED" },
-        { "dearer", "dearer NEW", "dearer", "dearer RENAMED" },
-        { "cheaper", "cheaper", "cheaper GONE", "cheaper RENAMED" },
+        { "regressed", "regressed NEW", "regressed", "regressed RENAMED" },
+        { "improved", "improved", "improved GONE", "improved RENAMED" },
         { "moved", "moved NEW", "moved", "moved RENAMED" },
     };
     const char *family;
@@ -145,14 +145,14 @@ const char *diff_row_mark(const struct diff_row *row)
 
     if (row->suppressed)
         return "suppressed";
-    if (row->flag != PROFILE_CHANGE_NONE || row->state != DIFF_BOTH)
+    if (row->flag != COMPARE_UNCHANGED || row->state != DIFF_BOTH)
         return marks[row->flag][row->state];
     return diff_row_family(row, &family, &interval)->tested ? "~" : "";
 }
 
 size_t diff_shown_rows(const struct diff_report *report)
 {
-    size_t findings = report->dearer_count + report->moved_count + report->cheaper_count +
+    size_t findings = report->regressed_count + report->moved_count + report->improved_count +
                       report->suppressed_count;
     size_t rows = report->settings->rows;
 

@@ -14,7 +14,7 @@ enum cli_exit diff_write_whole(const struct diff_report *report, const char *pat
                                              struct cli_output *output));
 
 /* What a row shows of its function: the family that the flag is of, or that changed most.  */
-const struct profile_change *diff_row_family(const struct diff_row *row, const char **name,
+const struct compare_change *diff_row_family(const struct diff_row *row, const char **name,
                                              const double **interval);
 
 /* Names of the first count rows without what makes them long - parameters, return types - but whole

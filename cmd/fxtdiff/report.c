@@ -116,7 +116,7 @@ static bool would_be_seen(const struct diff_report *report, double share, int si
 
 static enum diff_state state_of(const struct diff_report *report,
                                 const struct diff_function *function,
-                                const struct profile_change *total)
+                                const struct compare_change *total)
 {
     if (function->renamed)
         return DIFF_RENAMED;
@@ -127,19 +127,18 @@ static enum diff_state state_of(const struct diff_report *report,
     return DIFF_BOTH;
 }
 
-/* The worse of two: dearer, moved, cheaper, none.  */
-static int severity(enum profile_change_flag flag)
+/* The worse of two: regressed, moved, improved, none.  */
+static int severity(enum compare_flag flag)
 {
-    static const int of[] = { [PROFILE_CHANGE_NONE] = 0,
-                              [PROFILE_CHANGE_CHEAPER] = 1,
-                              [PROFILE_CHANGE_MOVED] = 2,
-                              [PROFILE_CHANGE_DEARER] = 3 };
+    static const int of[] = { [COMPARE_UNCHANGED] = 0,
+                              [COMPARE_IMPROVED] = 1,
+                              [COMPARE_MOVED] = 2,
+                              [COMPARE_REGRESSED] = 3 };
 
     return of[flag];
 }
 
-static enum profile_change_flag flag_of(const struct diff_report *report,
-                                        const struct diff_row *row)
+static enum compare_flag flag_of(const struct diff_report *report, const struct diff_row *row)
 {
     switch (report->settings->metric) {
     case DIFF_METRIC_SELF:
@@ -152,12 +151,12 @@ static enum profile_change_flag flag_of(const struct diff_report *report,
     return severity(row->self.flag) >= severity(row->total.flag) ? row->self.flag : row->total.flag;
 }
 
-static void fill_interval(const struct profile_comparison *comparison,
-                          const struct profile_change *change, double interval[2])
+static void fill_interval(const struct compare_result *comparison,
+                          const struct compare_change *change, double interval[2])
 {
     interval[0] = interval[1] = change->new_share - change->base_share;
     if (change->tested && comparison->runs[0] + comparison->runs[1] > 2)
-        profile_comparison_interval(comparison, change, &interval[0], &interval[1]);
+        compare_result_interval(comparison, change, &interval[0], &interval[1]);
 }
 
 static void fill_rows(struct diff_report *report)
@@ -218,7 +217,7 @@ static int by_weight(const void *a, const void *b)
 
 static void count_rows(struct diff_report *report)
 {
-    report->dearer_count = report->moved_count = report->cheaper_count = 0;
+    report->regressed_count = report->moved_count = report->improved_count = 0;
     report->suppressed_count = report->new_count = report->gone_count = report->renamed_count = 0;
     for (size_t i = 0; i < report->row_count; i++) {
         const struct diff_row *row = &report->rows[i];
@@ -228,12 +227,12 @@ static void count_rows(struct diff_report *report)
         report->renamed_count += row->state == DIFF_RENAMED;
         if (row->suppressed)
             report->suppressed_count++;
-        else if (row->flag == PROFILE_CHANGE_DEARER)
-            report->dearer_count++;
-        else if (row->flag == PROFILE_CHANGE_MOVED)
+        else if (row->flag == COMPARE_REGRESSED)
+            report->regressed_count++;
+        else if (row->flag == COMPARE_MOVED)
             report->moved_count++;
-        else if (row->flag == PROFILE_CHANGE_CHEAPER)
-            report->cheaper_count++;
+        else if (row->flag == COMPARE_IMPROVED)
+            report->improved_count++;
     }
 }
 
@@ -247,8 +246,8 @@ static void put_percent(char *text, size_t size, double value)
 /* With the least effect that is asked for on top of what noise hides.  */
 static double findable(const struct diff_report *report, double share)
 {
-    const struct profile_compare_options *options = &report->settings->compare;
-    double change = profile_comparison_detectable(report->comparison, share);
+    const struct compare_options *options = &report->settings->compare;
+    double change = compare_result_detectable(report->comparison, share);
 
     if (change < options->min_rel)
         change = options->min_rel;
@@ -303,7 +302,7 @@ static size_t find_hottest(const struct diff_report *report, const struct diff_r
 
 static const char *make_power(struct diff_report *report)
 {
-    const struct profile_comparison *comparison = report->comparison;
+    const struct compare_result *comparison = report->comparison;
     const struct diff_row *hottest[POWER_NAMES];
     size_t count = find_hottest(report, hottest, POWER_NAMES);
     double total = comparison->total.detectable;
@@ -328,16 +327,16 @@ static const char *make_power(struct diff_report *report)
     }
     used += add_function_power(report, NULL, 0.01, text + used, sizeof text - used);
     return diff_report_text(report,
-                            "%zu + %zu runs find with 80 %% probability what is dearer by: total "
+                            "%zu + %zu runs find with 80 %% probability a regression of: total "
                             "%s%.*s",
                             comparison->runs[0], comparison->runs[1], percent, (int)used, text);
 }
 
 /* ---- Verdict ---- */
 
-bool diff_total_is_dearer(const struct diff_report *report)
+bool diff_total_regressed(const struct diff_report *report)
 {
-    const struct profile_total_change *total = &report->comparison->total;
+    const struct compare_total_change *total = &report->comparison->total;
 
     return total->p <= report->settings->compare.q &&
            total->relative >= report->settings->compare.min_total;
@@ -345,8 +344,8 @@ bool diff_total_is_dearer(const struct diff_report *report)
 
 static bool has_runs_to_fail(const struct diff_report *report)
 {
-    return report->comparison->runs[0] >= PROFILE_COMPARE_MIN_RUNS &&
-           report->comparison->runs[1] >= PROFILE_COMPARE_MIN_RUNS;
+    return report->comparison->runs[0] >= COMPARE_MIN_RUNS &&
+           report->comparison->runs[1] >= COMPARE_MIN_RUNS;
 }
 
 /* "; 7 + 7 runs would find +5 %".  */
@@ -357,50 +356,50 @@ static const char *wanted_runs(struct diff_report *report)
 
     if (wanted == 0)
         return "";
-    if (wanted < PROFILE_COMPARE_MIN_RUNS)
-        wanted = PROFILE_COMPARE_MIN_RUNS;
+    if (wanted < COMPARE_MIN_RUNS)
+        wanted = COMPARE_MIN_RUNS;
     return diff_report_text(report, "; %zu + %zu would do to find %+.3g %% in total", wanted,
                             wanted, least);
 }
 
-static enum profile_verdict judge_comparison(struct diff_report *report)
+static enum compare_verdict judge_comparison(struct diff_report *report)
 {
-    const struct profile_comparison *comparison = report->comparison;
-    const struct profile_total_change *total = &comparison->total;
+    const struct compare_result *comparison = report->comparison;
+    const struct compare_total_change *total = &comparison->total;
     double least = 100 * report->settings->compare.min_total;
     char p[32];
 
     if (!has_runs_to_fail(report)) {
         diff_report_reason(report, "%zu + %zu runs: a gate needs at least %d + %d%s",
-                           comparison->runs[0], comparison->runs[1], PROFILE_COMPARE_MIN_RUNS,
-                           PROFILE_COMPARE_MIN_RUNS, wanted_runs(report));
-        return PROFILE_VERDICT_INCONCLUSIVE;
+                           comparison->runs[0], comparison->runs[1], COMPARE_MIN_RUNS,
+                           COMPARE_MIN_RUNS, wanted_runs(report));
+        return COMPARE_INCONCLUSIVE;
     }
-    if (diff_total_is_dearer(report) && report->total_suppressed)
-        diff_report_note(report, "the total is %.1f %% dearer, suppressed: %s",
+    if (diff_total_regressed(report) && report->total_suppressed)
+        diff_report_note(report, "the total regressed by %.1f %%, suppressed: %s",
                          100 * total->relative, report->total_suppressed);
-    else if (diff_total_is_dearer(report))
-        diff_report_reason(report, "the total is %.1f %% dearer (p %s%s)", 100 * total->relative,
+    else if (diff_total_regressed(report))
+        diff_report_reason(report, "the total regressed by %.1f %% (p %s%s)", 100 * total->relative,
                            total->p < 0.001 ? "" : "= ", diff_probability(total->p, p));
-    if (report->dearer_count > 0)
-        diff_report_reason(report, "%s function%s dearer", cli_grouped(report->dearer_count),
-                           report->dearer_count == 1 ? " is" : "s are");
-    if ((diff_total_is_dearer(report) && !report->total_suppressed) || report->dearer_count > 0)
-        return PROFILE_VERDICT_FAIL;
+    if (report->regressed_count > 0)
+        diff_report_reason(report, "%s function%s regressed", cli_grouped(report->regressed_count),
+                           report->regressed_count == 1 ? "" : "s");
+    if ((diff_total_regressed(report) && !report->total_suppressed) || report->regressed_count > 0)
+        return COMPARE_FAIL;
     if (total->detectable > report->settings->compare.min_total) {
         diff_report_reason(report,
                            "too noisy: runs vary by %.1f %%, so that %+.3g %% in total would go "
                            "unseen%s",
                            100 * total->noise, least, wanted_runs(report));
-        return PROFILE_VERDICT_INCONCLUSIVE;
+        return COMPARE_INCONCLUSIVE;
     }
     if (comparison->test_count == 0) {
         diff_report_reason(
             report, "no function has a share from %.3g %% to below 100 %%: nothing was tested",
             100 * report->settings->compare.floor);
-        return PROFILE_VERDICT_INCONCLUSIVE;
+        return COMPARE_INCONCLUSIVE;
     }
-    return PROFILE_VERDICT_PASS;
+    return COMPARE_PASS;
 }
 
 static size_t count_rules(const struct diff_report *report, enum diff_outcome outcome)
@@ -436,10 +435,10 @@ void diff_report_judge(struct diff_report *report)
     count_rows(report);
     if (report->row_count > 0)
         qsort(report->rows, report->row_count, sizeof *report->rows, by_weight);
-    report->verdict = PROFILE_VERDICT_PASS;
+    report->verdict = COMPARE_PASS;
     if (report->problem) {
         diff_report_reason(report, "%s", report->problem);
-        report->verdict = PROFILE_VERDICT_INCONCLUSIVE;
+        report->verdict = COMPARE_INCONCLUSIVE;
     } else if (report->comparison) {
         report->verdict = judge_comparison(report);
         report->power = make_power(report);
@@ -449,16 +448,16 @@ void diff_report_judge(struct diff_report *report)
                                         : "budgets alone find no change, only what exceeds them";
     if (report->input_status == CLI_DAMAGED && !report->problem) {
         diff_report_reason(report, "the input is damaged");
-        if (report->verdict == PROFILE_VERDICT_PASS)
-            report->verdict = PROFILE_VERDICT_INCONCLUSIVE;
+        if (report->verdict == COMPARE_PASS)
+            report->verdict = COMPARE_INCONCLUSIVE;
     }
     if (broken > 0) {
         diff_report_reason(report, "%zu budget%s exceeded", broken, broken == 1 ? " is" : "s are");
-        report->verdict = PROFILE_VERDICT_FAIL;
-    } else if (unknown > 0 && report->verdict == PROFILE_VERDICT_PASS) {
+        report->verdict = COMPARE_FAIL;
+    } else if (unknown > 0 && report->verdict == COMPARE_PASS) {
         diff_report_reason(report, "%zu budget%s not be checked", unknown,
                            unknown == 1 ? " could" : "s could");
-        report->verdict = PROFILE_VERDICT_INCONCLUSIVE;
+        report->verdict = COMPARE_INCONCLUSIVE;
     }
     put_behind(report, before);
 }
@@ -466,11 +465,11 @@ void diff_report_judge(struct diff_report *report)
 enum cli_exit diff_report_exit(const struct diff_report *report)
 {
     switch (report->verdict) {
-    case PROFILE_VERDICT_PASS:
+    case COMPARE_PASS:
         return CLI_OK;
-    case PROFILE_VERDICT_FAIL:
+    case COMPARE_FAIL:
         return CLI_DIFFERENT;
-    case PROFILE_VERDICT_INCONCLUSIVE:
+    case COMPARE_INCONCLUSIVE:
         break;
     }
     return CLI_INCONCLUSIVE;
@@ -523,7 +522,7 @@ static void note_unnamed(struct diff_report *report)
     }
 }
 
-/* Cheaper by this much is more often a program that stopped at once than a better one.  */
+/* An improvement of this size is more often a program that stopped at once than a better one.  */
 #define SUSPICIOUS_SAVING 0.9
 
 /* What is worth a word beside the verdict.  */
@@ -574,7 +573,7 @@ void diff_report_close(struct diff_report *report)
 {
     if (!report)
         return;
-    profile_comparison_free(report->comparison);
+    compare_result_free(report->comparison);
     diff_arena_close(report->arena);
     free(report->reasons);
     free(report->notes);

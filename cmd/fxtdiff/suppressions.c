@@ -136,7 +136,7 @@ static enum cli_exit parse(const struct diff_text_file *file, char *line, struct
     return CLI_OK;
 }
 
-/* Give what is dearer and of the pattern the reason.  */
+/* Give the reason to every function that regressed and matches the pattern.  */
 static void suppress(struct diff_report *report, const struct suppression *suppression)
 {
     const char *reason = diff_report_text(report, "%s, until %s", suppression->reason,
@@ -149,7 +149,7 @@ static void suppress(struct diff_report *report, const struct suppression *suppr
     for (size_t i = 0; i < report->row_count; i++) {
         struct diff_row *row = &report->rows[i];
 
-        if (row->flag == PROFILE_CHANGE_DEARER && !row->suppressed &&
+        if (row->flag == COMPARE_REGRESSED && !row->suppressed &&
             diff_match_function(suppression->pattern, row->names))
             row->suppressed = reason;
     }

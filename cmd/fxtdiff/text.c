@@ -103,9 +103,9 @@ static void put_line(const struct page *page, const char *format, ...)
 
 static void put_verdict(const struct page *page)
 {
-    static const enum paint paints[] = { [PROFILE_VERDICT_PASS] = GREEN,
-                                         [PROFILE_VERDICT_FAIL] = RED,
-                                         [PROFILE_VERDICT_INCONCLUSIVE] = YELLOW };
+    static const enum paint paints[] = {
+        [COMPARE_PASS] = GREEN, [COMPARE_FAIL] = RED, [COMPARE_INCONCLUSIVE] = YELLOW
+    };
     const struct diff_report *report = page->report;
     char *reasons = cli_join("", "");
 
@@ -124,8 +124,8 @@ static void put_verdict(const struct page *page)
 static void put_total(const struct page *page)
 {
     const struct diff_set *set = page->report->set;
-    const struct profile_comparison *comparison = page->report->comparison;
-    const struct profile_total_change *total = &comparison->total;
+    const struct compare_result *comparison = page->report->comparison;
+    const struct compare_total_change *total = &comparison->total;
     char base[32], new_cost[32], change[32], low[32], high[32], p[32], noise[48] = "";
     char interval[80] = "";
 
@@ -149,13 +149,13 @@ static enum paint paint_of(const struct diff_row *row)
     if (row->suppressed)
         return YELLOW;
     switch (row->flag) {
-    case PROFILE_CHANGE_DEARER:
+    case COMPARE_REGRESSED:
         return RED;
-    case PROFILE_CHANGE_CHEAPER:
+    case COMPARE_IMPROVED:
         return GREEN;
-    case PROFILE_CHANGE_MOVED:
+    case COMPARE_MOVED:
         return YELLOW;
-    case PROFILE_CHANGE_NONE:
+    case COMPARE_UNCHANGED:
         break;
     }
     return PLAIN;
@@ -166,7 +166,7 @@ static void put_row(const struct page *page, const struct diff_row *row, const c
 {
     const char *family;
     const double *interval;
-    const struct profile_change *change = diff_row_family(row, &family, &interval);
+    const struct compare_change *change = diff_row_family(row, &family, &interval);
     const struct layout *layout = page->layout;
     double half = (interval[1] - interval[0]) / 2;
     char relative[32], q[32], spread[32] = "";
@@ -276,9 +276,12 @@ static void put_counts(const struct page *page)
         size_t count;
         const char *what;
     } counts[] = {
-        { report->dearer_count, "dearer" },   { report->moved_count, "moved, not slower" },
-        { report->cheaper_count, "cheaper" }, { report->suppressed_count, "suppressed" },
-        { report->new_count, "new" },         { report->gone_count, "gone" },
+        { report->regressed_count, "regressed" },
+        { report->moved_count, "moved, not slower" },
+        { report->improved_count, "improved" },
+        { report->suppressed_count, "suppressed" },
+        { report->new_count, "new" },
+        { report->gone_count, "gone" },
         { report->renamed_count, "renamed" },
     };
     char text[400] = "";

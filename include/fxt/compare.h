@@ -1,4 +1,4 @@
-/* compare.h - did the new build get dearer?  Statistics over runs of two builds, numbers only.
+/* compare.h - did the new build regress?  Statistics over runs of two builds, numbers only.
  *
  * docs/comparison.md explains the method with its formulas and sources; "section N" means a section
  * of it.
@@ -6,38 +6,57 @@
  * The run is the unit of replication: samples within a run share its luck (frequency, page
  * placement, neighbours) and are not independent.  So every question is asked of whole runs.
  *
- *     struct profile_compare_input input = { .base_runs = 5, .new_runs = 5, .cost = ..., ... };
- *     struct profile_comparison *comparison;
+ *     struct compare_input input = { .base_runs = 5, .new_runs = 5, .cost = ..., ... };
+ *     struct compare_result *comparison;
  *
- *     profile_compare(&input, NULL, &comparison, &error);
- *     if (comparison->verdict == PROFILE_VERDICT_FAIL)
+ *     compare_runs(&input, NULL, &comparison, &error);
+ *     if (comparison->verdict == COMPARE_FAIL)
  *         for (i = 0; i < comparison->function_count; i++)
  *             print(&comparison->functions[i]);
- *     profile_comparison_free(comparison);
+ *     compare_result_free(comparison);
  *
  * Everything is deterministic: resampling uses a generator with a fixed seed, sums have a fixed
  * order.  */
-#ifndef PROFILE_COMPARE_H
-#define PROFILE_COMPARE_H
+#ifndef FXT_COMPARE_H
+#define FXT_COMPARE_H
 
-#include <fxt/profile.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#define COMPARE_API __attribute__((visibility("default")))
+
+/* ---- Status and errors ---- */
+
+/* Values are part of the interface and never reused.  */
+enum compare_status {
+    COMPARE_OK = 0,
+    COMPARE_NO_MEMORY = 1, /* an allocation failed */
+    COMPARE_INVALID = 2,   /* an argument breaks the contract; the message says which */
+};
+
+/* Belongs to the caller, may be NULL; written on every status but COMPARE_OK.  */
+struct compare_error {
+    enum compare_status status;
+    char message[400]; /* a phrase: no newline, no final dot */
+};
 
 /* ---- What is compared ---- */
 
 enum {
     /* Runs of each side below which a gate cannot fail: with 4 and 4 the smallest two-sided p of an
      * exact permutation test is 2/70.  */
-    PROFILE_COMPARE_MIN_RUNS = 4,
-    PROFILE_COMPARE_MAX_RUNS = 1000, /* of both sides together */
+    COMPARE_MIN_RUNS = 4,
+    COMPARE_MAX_RUNS = 1000, /* of both sides together */
 };
 
 /* Runs are numbered 0..base_runs - 1, then base_runs..base_runs + new_runs - 1.  A row has one
  * number for each run, in that order.  All numbers are finite and not negative.  */
-struct profile_compare_input {
+struct compare_input {
     size_t base_runs; /* at least 1 */
     size_t new_runs;  /* at least 1 */
 
@@ -50,7 +69,7 @@ struct profile_compare_input {
     const double *self;
     const double *total;
     /* Which functions belong together (those of one source file), for "moved": a number below
-     * function_count or PROFILE_NO_GROUP.  NULL: unknown.  */
+     * function_count or COMPARE_NO_GROUP.  NULL: unknown.  */
     const uint32_t *group;
     /* Fill the row of what the callers of a function cost in all, each stack once: the inclusive
      * cost of the set of its direct callers.  False: it has none.  NULL: unknown.  */
@@ -58,10 +77,10 @@ struct profile_compare_input {
     void *context;
 };
 
-#define PROFILE_NO_GROUP UINT32_MAX
+#define COMPARE_NO_GROUP UINT32_MAX
 
-struct profile_compare_options {
-    size_t size; /* sizeof(struct profile_compare_options) */
+struct compare_options {
+    size_t size; /* sizeof(struct compare_options) */
     double q;    /* false discovery rate over functions, and level of the total's test: 0.05 */
     /* Functions with a smaller share, both of all samples and in the mean of both sides, are not
      * tested: 0.005.  */
@@ -72,31 +91,31 @@ struct profile_compare_options {
 };
 
 /* The values above.  */
-PROFILE_API void profile_compare_defaults(struct profile_compare_options *options);
+COMPARE_API void compare_options_init(struct compare_options *options);
 
 /* ---- What came out ---- */
 
-enum profile_verdict {
-    PROFILE_VERDICT_PASS = 0,
-    PROFILE_VERDICT_FAIL = 1,
-    PROFILE_VERDICT_INCONCLUSIVE = 2,
+enum compare_verdict {
+    COMPARE_PASS = 0,
+    COMPARE_FAIL = 1,
+    COMPARE_INCONCLUSIVE = 2,
 };
 
-enum profile_verdict_reason {
-    PROFILE_REASON_NONE = 0,            /* pass */
-    PROFILE_REASON_TOTAL = 1,           /* fail: the total got dearer */
-    PROFILE_REASON_FUNCTIONS = 2,       /* fail: functions got dearer, the total did not provably */
-    PROFILE_REASON_TOO_FEW_RUNS = 3,    /* inconclusive: fewer than PROFILE_COMPARE_MIN_RUNS */
-    PROFILE_REASON_TOO_NOISY = 4,       /* inconclusive: a change of min_total would not be seen */
-    PROFILE_REASON_NOTHING_TO_TEST = 5, /* inconclusive: no function reaches the floor */
+enum compare_reason {
+    COMPARE_REASON_NONE = 0,            /* pass */
+    COMPARE_REASON_TOTAL = 1,           /* fail: the total regressed */
+    COMPARE_REASON_FUNCTIONS = 2,       /* fail: functions regressed, the total did not provably */
+    COMPARE_REASON_TOO_FEW_RUNS = 3,    /* inconclusive: fewer than COMPARE_MIN_RUNS */
+    COMPARE_REASON_TOO_NOISY = 4,       /* inconclusive: a change of min_total would not be seen */
+    COMPARE_REASON_NOTHING_TO_TEST = 5, /* inconclusive: no function reaches the floor */
 };
 
 /* Level 1 (section 2): the runs' total cost.  */
-struct profile_total_change {
+struct compare_total_change {
     double base;     /* median of the base runs */
     double new_cost; /* median of the new runs */
     double shift;    /* Hodges-Lehmann: median of all differences new - base */
-    double relative; /* shift / base; 0.02: 2 % dearer */
+    double relative; /* shift / base; 0.02: costs 2 % more */
     double low;      /* 95 % interval of relative, bootstrapped over runs; */
     double high;     /* low = high = relative with one run a side */
     double p;        /* two-sided permutation test; 1 with one run a side */
@@ -106,19 +125,19 @@ struct profile_total_change {
      * infinite with one run a side.  */
     double detectable;
     /* Runs a side with which a change of min_total would be found with 80 % probability; 0: more
-     * than PROFILE_COMPARE_MAX_RUNS / 2, or the noise is unknown.  */
+     * than COMPARE_MAX_RUNS / 2, or the noise is unknown.  */
     size_t runs_wanted;
 };
 
-enum profile_change_flag {
-    PROFILE_CHANGE_NONE = 0,    /* not tested, or nothing found */
-    PROFILE_CHANGE_DEARER = 1,  /* found */
-    PROFILE_CHANGE_CHEAPER = 2, /* found */
-    PROFILE_CHANGE_MOVED = 3, /* dearer, but its file's or its callers' total is not: no failure */
+enum compare_flag {
+    COMPARE_UNCHANGED = 0, /* not tested, or nothing found */
+    COMPARE_REGRESSED = 1, /* found */
+    COMPARE_IMPROVED = 2,  /* found */
+    COMPARE_MOVED = 3,     /* regressed, but its file's or its callers' total is not: no failure */
 };
 
 /* Level 2 (section 3): one function's own cost, or its cost with callees.  */
-struct profile_change {
+struct compare_change {
     bool tested;       /* its share reaches the floor */
     double base_share; /* of all samples of the base runs, 0..1 */
     double new_share;
@@ -128,24 +147,24 @@ struct profile_change {
     double dispersion; /* variance between runs over that of samples alone, shrunk; at least 1 */
     double p;          /* two-sided; 1 when not tested */
     double q;          /* Benjamini-Hochberg over all tests of both families */
-    enum profile_change_flag flag;
+    enum compare_flag flag;
 };
 
-struct profile_function_change {
-    struct profile_change self;
-    struct profile_change total;
+struct compare_function_change {
+    struct compare_change self;
+    struct compare_change total;
 };
 
-struct profile_comparison {
-    enum profile_verdict verdict;
-    enum profile_verdict_reason reason;
-    struct profile_total_change total;
-    struct profile_function_change *functions; /* as in the input */
+struct compare_result {
+    enum compare_verdict verdict;
+    enum compare_reason reason;
+    struct compare_total_change total;
+    struct compare_function_change *functions; /* as in the input */
     size_t function_count;
-    size_t test_count;   /* functions and families tested */
-    size_t dearer_count; /* functions with a flag DEARER in either family */
+    size_t test_count;      /* functions and families tested */
+    size_t regressed_count; /* functions with a flag REGRESSED in either family */
     size_t moved_count;
-    size_t cheaper_count;
+    size_t improved_count;
     /* Dispersion as a function of size (section 3.2): 1 + trend * samples * share * (1 - share). */
     double trend;
     double degrees_of_freedom; /* of the functions' tests */
@@ -155,29 +174,28 @@ struct profile_comparison {
     double q;
 };
 
-/* Compare.  options may be NULL.  The result is the caller's, for profile_comparison_free().
- * Returns PROFILE_OK, PROFILE_INVALID (a contract above is broken; the message says which) or
- * PROFILE_NO_MEMORY.  */
-PROFILE_API enum profile_status profile_compare(const struct profile_compare_input *input,
-                                                const struct profile_compare_options *options,
-                                                struct profile_comparison **out,
-                                                struct profile_error *error);
-PROFILE_API void profile_comparison_free(struct profile_comparison *comparison); /* accepts NULL */
+/* Compare.  options may be NULL.  The result is the caller's, for compare_result_free().
+ * Returns COMPARE_OK, COMPARE_INVALID (a contract above is broken; the message says which) or
+ * COMPARE_NO_MEMORY.  */
+COMPARE_API enum compare_status compare_runs(const struct compare_input *input,
+                                             const struct compare_options *options,
+                                             struct compare_result **out,
+                                             struct compare_error *error);
+COMPARE_API void compare_result_free(struct compare_result *comparison); /* accepts NULL */
 
 /* The smallest relative change of a function with the given share of samples, above 0 and below 1,
  * that these runs would have found with 80 % probability, as to its p alone: min_rel and min_share
  * come on top.  Infinite with one run a side.  */
-PROFILE_API double profile_comparison_detectable(const struct profile_comparison *comparison,
-                                                 double share);
+COMPARE_API double compare_result_detectable(const struct compare_result *comparison, double share);
 
 /* 95 % limits of the change of share that was seen, new - base, with the dispersion of change; of
  * a function with change->tested.  Infinite both ways with one run a side.  */
-PROFILE_API void profile_comparison_interval(const struct profile_comparison *comparison,
-                                             const struct profile_change *change, double *low,
-                                             double *high);
+COMPARE_API void compare_result_interval(const struct compare_result *comparison,
+                                         const struct compare_change *change, double *low,
+                                         double *high);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* PROFILE_COMPARE_H */
+#endif /* FXT_COMPARE_H */

@@ -19,7 +19,7 @@ folded() {
     printf '%s\n' "$@" >"$file"
 }
 
-# Six runs a side: hot is 16 % dearer in the new build, gone went, fresh came; the rest is as it was but for a little noise.
+# Six runs a side: hot regressed by 16 % in the new build, gone went, fresh came; the rest is as it was but for a little noise.
 for i in 1 2 3 4 5 6; do
     folded "base$i" "main;work;hot $((5000 + i * 30))" "main;work;cold $((3000 - i * 10))" "main;io $((9000 + i * 10))" "main;gone $((400 + i))"
     folded "same$i" "main;work;hot $((5200 - i * 30))" "main;work;cold $((2940 + i * 10))" "main;io $((9060 - i * 10))" "main;gone $((405 - i))"
@@ -31,17 +31,17 @@ done
 run 0 fxtdiff base? -- same?
 prints 'PASS'
 prints '6 + 6 runs'
-prints 'power: 6 + 6 runs find with 80 % probability what is dearer by: total 5.0 %'
+prints 'power: 6 + 6 runs find with 80 % probability a regression of: total 5.0 %'
 is_silent
 
 run 1 fxtdiff base? -- dear?
 prints 'FAIL: '
-grep -q 'dearer  *hot$' out || fail "hot is not named"
-grep -q 'dearer NEW  *fresh$' out || fail "fresh is not named"
-grep -q 'cheaper GONE  *gone$' out || fail "gone is not named"
+grep -q 'regressed  *hot$' out || fail "hot is not named"
+grep -q 'regressed NEW  *fresh$' out || fail "fresh is not named"
+grep -q 'improved GONE  *gone$' out || fail "gone is not named"
 is_silent
 
-# Cheaper is no failure.
+# Improved is no failure.
 run 0 fxtdiff dear? -- base? --rows 3 --min-share 30pp
 run 1 fxtdiff dear? -- base? # for what is new in it
 
@@ -147,7 +147,7 @@ printf 'function fresh until 2030-01-01: a reason that takes more than one line 
 printf 'function a_function_with_quite_a_long_name* self < 5%%\n' >limits
 for columns in 60 80 120 200; do
     python3 terminal.py $columns fxtdiff --suppressions why --today 2029-01-01 --budget limits lbase? -- ldear? >out 2>err || fail "$columns columns: $(tail -n 1 err)"
-    grep -q 'dearer  *a_func[^ ]*self\( \|$\)' out || fail "$columns columns: neither beginning nor end of a name: $(cat out)"
+    grep -q 'regressed  *a_func[^ ]*self\( \|$\)' out || fail "$columns columns: neither beginning nor end of a name: $(cat out)"
     grep -q ' 読[^ ]*す$' out || fail "$columns columns: no wide name: $(cat out)"
 done
 
@@ -177,7 +177,7 @@ END
 run 1 fxtdiff --json base? -- dear?
 valid
 prints '"verdict":"fail"'
-prints '"name":"hot","state":"both","flag":"dearer"'
+prints '"name":"hot","state":"both","flag":"regressed"'
 run 0 fxtdiff --json base? -- same?
 valid
 run 5 fxtdiff --json base1 dear1
@@ -195,7 +195,7 @@ grep -qF '| ``very<long\|name>_of_a_`function`_*number*_' out || fail "a name is
 run 1 fxtdiff --markdown base? -- dear?
 prints '### fxtdiff: FAIL'
 # shellcheck disable=SC2016 # likewise
-prints '| dearer | `hot` | self |'
+prints '| regressed | `hot` | self |'
 # What no code can hold, a bar behind a backslash, is escaped.
 for i in 1 2 3 4; do
     folded "bar$i" 'main;a\|<b> 5000' "main;cold $((3000 + i))"
@@ -269,9 +269,9 @@ for i in 1 2 3 4; do
     done
 done
 run 0 fxtdiff was_a? -- is_a?
-prints ' moved    parse'
+prints ' moved     parse'
 run 1 fxtdiff was_b? -- is_b?
-prints ' dearer   parse'
+prints ' regressed  parse'
 # A program that stopped at once is no saving.
 for i in 1 2 3 4; do
     folded "stopped$i" "main;work;hot $((100 + i % 2))" "main;io $((200 + i % 2))"

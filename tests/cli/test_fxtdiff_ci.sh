@@ -43,7 +43,7 @@ for key in ("script", "after_script"):
 END
 python3 steps.py "$ROOT/docs/ci.md"
 
-# ---- A repository whose change makes one function dearer ----
+# ---- A repository whose change makes one function regressed ----
 
 # parse is a quarter of it, then four sevenths: some 100 samples a run, and their noise, do not hide that.
 
@@ -85,12 +85,12 @@ bash -e ../github-build.sh >../log 2>&1 || fail "GitHub's build: $(cat ../log)"
 status=0
 bash -e ../github-compare.sh >../out 2>../log || status=$? # as the runner does
 [ $status -eq 1 ] || fail "GitHub's comparison: status $status: $(cat ../out ../log)"
-grep -q '^::error file=program.c,line=3,title=fxtdiff function-dearer::parse got dearer' ../out || fail "no annotation: $(cat ../out)"
+grep -q '^::error file=program.c,line=3,title=fxtdiff function-regressed::parse regressed' ../out || fail "no annotation: $(cat ../out)"
 grep -q '^### fxtdiff: FAIL' ../summary.md || fail "no summary: $(cat ../summary.md)"
 python=python3
 python3 -c 'import jsonschema' 2>/dev/null || python=/usr/bin/python3 # where the distribution's packages are
 "$python" -W ignore "$ROOT/tests/tools/sarif_check.py" fxtdiff.sarif >../findings 2>../log || fail "what is uploaded is not SARIF: $(tail -n 1 ../log)"
-grep -q '^error|function-dearer|program.c|3|' ../findings || fail "no finding in SARIF: $(cat ../findings)"
+grep -q '^error|function-regressed|program.c|3|' ../findings || fail "no finding in SARIF: $(cat ../findings)"
 [ "$(find runs -name '*.fxt' | wc -l)" -eq 12 ] || fail "runs to upload: $(ls runs)"
 git worktree remove --force ../base
 rm -rf runs fxtdiff.sarif bench-program

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every kind of input as a run of fxtdiff: traces, pprof profiles and folded stacks of one program say the same, and mix; what is not
-# alike is refused in a sentence.  The traces are generated, so that it is known what is dearer.
+# alike is refused in a sentence.  The traces are generated, so that it is known what regressed.
 set -eu
 . "$ROOT/tests/cli/common.sh"
 
@@ -18,7 +18,7 @@ small='--functions 200 --stacks 2000 --samples 20000'
     diffruns --symbols $small >kallsyms
     for i in 1 2 3 4 5; do
         diffruns $small --seed $i >base$i.fxt
-        diffruns $small --seed 10$i --dearer 30 >new$i.fxt
+        diffruns $small --seed 10$i --regressed 30 >new$i.fxt
     done
     diffruns $small --period 2000000 >other_period.fxt
     diffruns $small --period 0 >no_period.fxt
@@ -27,8 +27,8 @@ small='--functions 200 --stacks 2000 --samples 20000'
 # ---- Traces ----
 
 compare 1 base?.fxt -- new?.fxt
-prints 'FAIL: 1 function is dearer'
-grep -q 'self  *dearer  *function_number_3$' out || fail "function 3 is not named"
+prints 'FAIL: 1 function regressed'
+grep -q 'self  *regressed  *function_number_3$' out || fail "function 3 is not named"
 prints 'cpu per run: 20.00 s -> 20.00 s'
 compare 0 base1.fxt base2.fxt base3.fxt base4.fxt base5.fxt -- base5.fxt base4.fxt base3.fxt base2.fxt base1.fxt
 compare 1 --sample-type samples base?.fxt -- new?.fxt
@@ -45,7 +45,7 @@ cmp -s out one || fail "--jobs changes the JSON"
 grep -q '"builds":\["0102030405060708000000000000000000000000 \[kernel\]"\]' out || fail "no build ID in the environment"
 grep -q '"period_ns":"1000000"' out || fail "no period in the environment"
 
-# Without symbols there is one function, and no word on what got dearer in it.
+# Without symbols there is one function, and no word on what regressed in it.
 run 5 fxtdiff --no-symbolize base?.fxt -- new?.fxt
 prints 'note: 100.0 % of the cost of the base is in code without names, most in [kernel] (--symbols)'
 prints 'note: 100.0 % of the cost of the new runs is in code without names'
@@ -70,7 +70,7 @@ for kind in pb.gz folded; do
     }
 done
 compare 1 base1.fxt base2.pb.gz base3.folded base4.fxt base5.pb.gz -- new1.folded new2.fxt new3.pb.gz new4.fxt new5.fxt
-prints 'FAIL: 1 function is dearer'
+prints 'FAIL: 1 function regressed'
 prints 'note: 2 runs say no sample type: taken for cpu in nanoseconds'
 compare 1 --sample-type samples base?.pb.gz -- new?.fxt
 gzip -k base1.folded

@@ -73,11 +73,11 @@ run 1 fxtdiff base? -- dear? --junit junit.xml --budget budgets -q
 "$(with junitparser)" junit.py junit.xml >actual || fail "junitparser does not read it"
 cat >expected <<'END'
 fxtdiff|conclusive|-|-|[]
-fxtdiff|total|-|-|[('Failure', 'total-dearer')]
+fxtdiff|total|-|-|[('Failure', 'total-regressed')]
 fxtdiff.budget|function main self < 90%|-|-|[]
 fxtdiff.budget|function *operator* self < 5%|-|-|[('Failure', 'budget-exceeded')]
 fxtdiff.budget|cpu < 3s|-|-|[('Error', 'budget-exceeded')]
-fxtdiff.function|std::map<a, b>::operator[]("x" & 'y')|/home/ci/app/src/hot, 100%:path.cc|30|[('Failure', 'function-dearer')]
+fxtdiff.function|std::map<a, b>::operator[]("x" & 'y')|/home/ci/app/src/hot, 100%:path.cc|30|[('Failure', 'function-regressed')]
 fxtdiff.function|cold;er 3|src/cold.cc|50|[]
 fxtdiff.function|main|/home/ci/app/src/main.cc|10|[]
 END
@@ -108,8 +108,8 @@ END
 run 1 fxtdiff base? -- dear? --sarif log.sarif --budget budgets -q
 sarif log.sarif
 cat >expected <<'END'
-error|total-dearer|dear1|1|[]
-error|function-dearer|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
+error|total-regressed|dear1|1|[]
+error|function-regressed|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
 error|budget-exceeded|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
 warning|budget-exceeded|budgets|3|[]
 FAIL 1
@@ -119,8 +119,8 @@ grep -q 'hot,%20100%25%3Apath.cc' log.sarif || fail "the URI is not one"
 run 1 fxtdiff base? -- dear? --sarif log.sarif --suppressions suppressions --today 2029-12-31 -q
 sarif log.sarif
 cat >expected <<'END'
-error|total-dearer|dear1|1|[]
-note|function-dearer|file:///home/ci/app/src/hot, 100%:path.cc|30|['the cure: worse than the illness, until 2030-01-01']
+error|total-regressed|dear1|1|[]
+note|function-regressed|file:///home/ci/app/src/hot, 100%:path.cc|30|['the cure: worse than the illness, until 2030-01-01']
 FAIL 1
 END
 same "SARIF with suppressions"
@@ -186,9 +186,9 @@ END
 echo 'from an earlier command' >summary.md
 GITHUB_WORKSPACE=/home/ci/app GITHUB_STEP_SUMMARY=$WORK/summary.md fxtdiff base? -- dear? --github >out || true
 python3 github.py out >actual
-grep -q "^error|src/hot, 100%:path.cc|30|fxtdiff function-dearer|std::map<a, b>::operator\[\](\"x\" & 'y') got dearer: own cost +33" actual ||
+grep -q "^error|src/hot, 100%:path.cc|30|fxtdiff function-regressed|std::map<a, b>::operator\[\](\"x\" & 'y') regressed: own cost +33" actual ||
     fail "no annotation at the function: $(cat actual)"
-grep -q '^error|-|-|fxtdiff total-dearer|the total got dearer: +10' actual || fail "no annotation of the total: $(cat actual)"
+grep -q '^error|-|-|fxtdiff total-regressed|the total regressed: +10' actual || fail "no annotation of the total: $(cat actual)"
 [ "$(head -n 1 summary.md)" = 'from an earlier command' ] || fail "the summary was not appended to"
 fxtdiff base? -- dear? --markdown >markdown || true
 tail -n +2 summary.md | cmp -s - markdown || fail "the summary is not the report"

@@ -36,7 +36,7 @@ LC_ALL=C sort -c functions || fail "functions are not sorted"
 grep -q "^function hot	 0 0 0		288566 289772 290974 292171 293364 294552	288566 289772 290974 292171 293364 294552\$" base.txt || fail "$(cat base.txt)"
 # It stands for the runs it was made of.
 run 1 fxtdiff base.txt -- dear?
-grep -q '^ *29.16%  *32.22%  *+3.06 .* self .*dearer  *hot$' out || fail "hot is not found against a baseline: $(cat out)"
+grep -q '^ *29.16%  *32.22%  *+3.06 .* self .*regressed  *hot$' out || fail "hot is not found against a baseline: $(cat out)"
 run 0 fxtdiff base.txt -- same?
 run 0 fxtdiff base? -- base.txt
 # It is not overwritten by mistake; accepting takes new runs, and keeps what people wrote.
@@ -298,15 +298,15 @@ suppress 1 2026-06-02 'function * until 2026-06-01: known'
 prints 'note: suppressions:1: the suppression of * expired on 2026-06-01'
 suppress 1 2026-06-01 'function cold until 2026-12-31: of no use'
 # The total has one of its own.
-sed 's/io .*/io 12000/' dear1 >dearer1
+sed 's/io .*/io 12000/' dear1 >regressed1
 for i in 2 3 4 5 6; do
-    sed "s/io .*/io 1200$i/" dear$i >dearer$i
+    sed "s/io .*/io 1200$i/" dear$i >regressed$i
 done
 echo 'function * until 2026-12-31: known' >suppressions
-run 1 fxtdiff base? -- dearer? --suppressions suppressions --today 2026-06-01
+run 1 fxtdiff base? -- regressed? --suppressions suppressions --today 2026-06-01
 echo 'total until 2026-12-31: the new allocator' >>suppressions
-run 0 fxtdiff base? -- dearer? --suppressions suppressions --today 2026-06-01
-prints 'dearer, suppressed: the new allocator, until 2026-12-31'
+run 0 fxtdiff base? -- regressed? --suppressions suppressions --today 2026-06-01
+prints 'suppressed: the new allocator, until 2026-12-31'
 # Today is what is said, else what the build says, else the day.
 run 1 fxtdiff base? -- dear? --suppressions suppressions --today 2027-01-01
 SOURCE_DATE_EPOCH=1767225600 run 0 fxtdiff base? -- dear? --suppressions suppressions # 2026-01-01

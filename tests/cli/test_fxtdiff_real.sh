@@ -10,15 +10,15 @@ cd "$WORK"
 
 . "$ROOT/tests/cli/perf.sh"
 
-# Twelve functions with shares from 30 % down to 2 %, each work of its own kind; DEARER makes checksum, a tenth of all, do 15 % more.
+# Twelve functions with shares from 30 % down to 2 %, each work of its own kind; REGRESSED makes checksum, a tenth of all, do 15 % more.
 cat >program.c <<'END'
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef DEARER
-#define DEARER 100
+#ifndef REGRESSED
+#define REGRESSED 100
 #endif
 
 static uint64_t cells[4096];
@@ -61,7 +61,7 @@ __attribute__((noinline)) static void serve(void)
 {
     parse_header(uneven(18000));
     decode_block(uneven(12000));
-    checksum(uneven(6000) * DEARER / 100);
+    checksum(uneven(6000) * REGRESSED / 100);
     lookup(uneven(3000));
     compress(uneven(2500));
     expand(uneven(5000));
@@ -88,7 +88,7 @@ flags='-O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-inline'
 # shellcheck disable=SC2086 # flags
 ${CC:-cc} $flags -o same program.c
 # shellcheck disable=SC2086
-${CC:-cc} $flags -DDEARER=115 -o dearer program.c
+${CC:-cc} $flags -DREGRESSED=115 -o regressed program.c
 
 times=1 rounds=5500 frequency=20000
 if [ -n "${FXT_TEST_LONG:-}" ]; then times=10 rounds=20000; fi
@@ -105,10 +105,10 @@ passes_itself() {
     [ $status -ne 1 ]
 }
 
-finds_dearer() {
-    compare ./dearer
+finds_regressed() {
+    compare ./regressed
     [ $status -eq 1 ] || return 1
-    if ! grep -q ' self  *dearer  *checksum ' out || [ "$(grep -c ' self  *dearer ' out)" -ne 1 ]; then return 1; fi
+    if ! grep -q ' self  *regressed  *checksum ' out || [ "$(grep -c ' self  *regressed ' out)" -ne 1 ]; then return 1; fi
     grep -q 'checksum  *[^ ]*program\.c:[0-9]' out || fail "it does not say where: $(cat out)"
 }
 
@@ -127,7 +127,7 @@ settle() { # settle CHECK
 
 if [ $times -eq 1 ]; then
     settle passes_itself
-    settle finds_dearer
+    settle finds_regressed
     exit 0
 fi
 for i in $(seq $times); do
@@ -135,7 +135,7 @@ for i in $(seq $times); do
 done
 found=0
 for i in $(seq $times); do
-    if finds_dearer; then found=$((found + 1)); elif [ $status -eq 1 ]; then fail "comparison $i blames others: $(cat out)"; fi
+    if finds_regressed; then found=$((found + 1)); elif [ $status -eq 1 ]; then fail "comparison $i blames others: $(cat out)"; fi
 done
 [ $((found * 10)) -ge $((times * 8)) ] || fail "found $found of $times times"
 echo "found $found of $times times"

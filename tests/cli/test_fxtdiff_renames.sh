@@ -31,26 +31,26 @@ for base in old bare; do
     run 0 fxtdiff --rows 0 $base? -- same?
     prints 'digest (was checksum)'
     grep -q ' self  *RENAMED  *digest (was checksum)' out || fail "$base, as dear as it was: $(cat out)"
-    # Dearer and renamed: it is found, and named by both names wherever it is shown.
+    # Regressed and renamed: it is found, and named by both names wherever it is shown.
     run 1 fxtdiff $base? -- dear? --sarif log.sarif --junit junit.xml
-    grep -q ' self  *dearer RENAMED  *digest (was checksum)' out || fail "$base, dearer: $(cat out)"
+    grep -q ' self  *regressed RENAMED  *digest (was checksum)' out || fail "$base, regressed: $(cat out)"
     prints '1 renamed'
-    grep -q 'digest got dearer: own cost +19[^"]*RENAMED from checksum' log.sarif || fail "SARIF: $(grep -o '"text":"digest[^"]*' log.sarif)"
+    grep -q 'digest regressed: own cost +19[^"]*RENAMED from checksum' log.sarif || fail "SARIF: $(grep -o '"text":"digest[^"]*' log.sarif)"
     grep -q 'own cost +19[^"]*RENAMED from checksum' junit.xml || fail "JUnit: $(cat junit.xml)"
     run 1 fxtdiff --json $base? -- dear?
-    prints '"name":"digest","state":"renamed","flag":"dearer"'
+    prints '"name":"digest","state":"renamed","flag":"regressed"'
     prints '"base":{"name":"checksum",'
     run 1 fxtdiff --markdown $base? -- dear?
     # shellcheck disable=SC2016 # backquotes of Markdown
     prints '`digest (was checksum)`'
     # Another that others call is no rename of it.
     run 1 fxtdiff $base? -- other?
-    grep -q 'dearer NEW  *digest ' out || fail "$base, an unrelated function in its place: $(cat out)"
-    grep -q 'cheaper GONE  *checksum ' out || fail "$base, the deleted function: $(cat out)"
+    grep -q 'regressed NEW  *digest ' out || fail "$base, an unrelated function in its place: $(cat out)"
+    grep -q 'improved GONE  *checksum ' out || fail "$base, the deleted function: $(cat out)"
     # A baseline knows the lines, and no callers.
     run 0 fxtdiff baseline create $base.txt $base?
     run 1 fxtdiff $base.txt -- dear?
-    grep -q ' self  *dearer RENAMED  *digest (was checksum)' out || fail "against a baseline of $base: $(cat out)"
+    grep -q ' self  *regressed RENAMED  *digest (was checksum)' out || fail "against a baseline of $base: $(cat out)"
 done
 
 # ---- Folded stacks of interpreters: a line in each name ----
@@ -69,15 +69,15 @@ for i in 1 2 3 4; do
     python py$i parse $((2000 + i)) 0
     python moved$i parse $((2005 - i)) 7
     python renamed$i read $((2005 - i)) 7
-    python dearer$i read $((2600 - i)) 7
+    python regressed$i read $((2600 - i)) 7
 done
 run 0 fxtdiff --rows 0 py? -- moved?
 prints 'functions: 3'
 grep -q '~  *parse (src/app.py)  *src/app.py:27$' out || fail "lines moved: $(cat out)"
 run 0 fxtdiff --rows 0 py? -- renamed?
 grep -q 'RENAMED  *read (src/app.py) (was parse (src/app.py))' out || fail "lines moved, and it was renamed: $(cat out)"
-run 1 fxtdiff --rows 0 py? -- dearer?
-grep -q 'dearer RENAMED  *read (src/app.py) (was parse (src/app.py))' out || fail "dearer: $(cat out)"
+run 1 fxtdiff --rows 0 py? -- regressed?
+grep -q 'regressed RENAMED  *read (src/app.py) (was parse (src/app.py))' out || fail "regressed: $(cat out)"
 
 # ---- A program whose function was renamed and does more, built with line tables alone ----
 
@@ -139,15 +139,15 @@ flags='-O1 -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer'
     # Ten lines were put in above.
     { yes '' | head -n 10 && cat program.c; } >longer.c
     mkdir new && mv longer.c new/program.c
-    clang $flags -gline-tables-only -ffile-prefix-map="$WORK/new=$WORK" -DHOT=digest -DWORK=300 -o dearer "$WORK/new/program.c"
+    clang $flags -gline-tables-only -ffile-prefix-map="$WORK/new=$WORK" -DHOT=digest -DWORK=300 -o regressed "$WORK/new/program.c"
 }
-readelf --debug-dump=info dearer >dwarf
+readelf --debug-dump=info regressed >dwarf
 if grep -q DW_AT_decl_line dwarf; then fail "the new build has declaration lines"; fi
 for i in 1 2 3 4; do
-    for build in old dearer; do
+    for build in old regressed; do
         sampler-capture cpu -F 10000 -o $build$i.fxt -- ./$build 2>err || fail "$(cat err)"
     done
 done
-run 1 fxtdiff --no-cache old?.fxt -- dearer?.fxt
-grep -q ' self  *dearer RENAMED  *digest (was checksum) ' out || fail "a real program: $(cat out)"
+run 1 fxtdiff --no-cache old?.fxt -- regressed?.fxt
+grep -q ' self  *regressed RENAMED  *digest (was checksum) ' out || fail "a real program: $(cat out)"
 finish

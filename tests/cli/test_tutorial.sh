@@ -17,14 +17,14 @@ page '$ printf "found 17 of %s\\n" words
 found 17 of them'
 ! "$ROOT/scripts/tutorial" --check page.md >out || fail "a wrong page passes"
 grep -q 'found 17 of them' out || fail "a wrong page: $(cat out)"
-page '$ printf "FAIL: two are dearer\\n\\npower: total 3 %%; hash\\n    4 %%; find 5 %%\\n"
-FAIL: the total is dearer; one is
+page '$ printf "FAIL: two regressed\\n\\npower: total 3 %%; hash\\n    4 %%; find 5 %%\\n"
+FAIL: the total regressed; one is
 
 power: total 2 %; hash 3 %;
     hash 12 %'
 "$ROOT/scripts/tutorial" --check page.md >out || fail "what hangs on noise: $(cat out)"
-page '$ printf "PASS: nothing is dearer\\n"
-FAIL: the total is dearer'
+page '$ printf "PASS: nothing regressed\\n"
+FAIL: the total regressed'
 ! "$ROOT/scripts/tutorial" --check page.md >out || fail "another verdict passes"
 page '$ false'
 ! "$ROOT/scripts/tutorial" --check page.md >out || fail "a command that fails passes"

@@ -100,7 +100,7 @@ void simulate(const struct simulation *simulation, uint64_t seed, struct simulat
         abort();
     for (size_t run = 0; run < runs; run++)
         simulate_run(simulation, &random, shares, run >= simulation->runs, run, out);
-    out->input = (struct profile_compare_input){
+    out->input = (struct compare_input){
         .base_runs = simulation->runs,
         .new_runs = simulation->runs,
         .cost = out->cost,

@@ -2,7 +2,7 @@
 #ifndef TESTS_SIMULATE_H
 #define TESTS_SIMULATE_H
 
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 
 double simulate_unit(struct compare_random *random);   /* uniform in (0, 1) */
 double simulate_normal(struct compare_random *random); /* mean 0, variance 1 */
@@ -23,7 +23,7 @@ struct simulation {
 };
 
 struct simulated {
-    struct profile_compare_input input;
+    struct compare_input input;
     double *cost, *samples, *self, *total;
 };
 

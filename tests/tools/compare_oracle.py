@@ -170,10 +170,10 @@ for family, name, p, dispersion, probability, y, q in tests:
     flag = None
     if q <= options["q"] and abs(p[1] - p[0]) >= options["min_share"]:
         if min(by_cost, by_share) >= options["min_rel"]:
-            flag = "dearer"
+            flag = "regressed"
         elif max(by_cost, by_share) <= -options["min_rel"]:
-            flag = "cheaper"
+            flag = "improved"
     flags += flag is not None
-    if (change["flag"] or None) not in ((flag, "moved") if flag == "dearer" else (flag,)):
+    if (change["flag"] or None) not in ((flag, "moved") if flag == "regressed" else (flag,)):
         sys.exit(f"{what}fxtdiff says {change['flag']}, it is {flag}")
 print(f"{len(tests)} tests, {flags} flags")

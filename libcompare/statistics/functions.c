@@ -1,5 +1,5 @@
-/* functions.c - level 2: which functions got dearer?  (section 3)  */
-#include "libprofile/compare/internal.h"
+/* functions.c - level 2: which functions regressed?  (section 3)  */
+#include "libcompare/statistics/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +12,16 @@ enum family {
 
 /* One function in one family.  */
 struct test {
-    struct profile_change *change;
+    struct compare_change *change;
     enum family family;
     struct compare_spread spread;
     double deviance; /* twice the log likelihood ratio of two shares against one */
 };
 
 struct job {
-    const struct profile_compare_input *input;
-    const struct profile_compare_options *options;
-    struct profile_comparison *comparison;
+    const struct compare_input *input;
+    const struct compare_options *options;
+    struct compare_result *comparison;
     size_t runs;
     double df;          /* of one function's dispersion */
     double n[2];        /* samples of each side */
@@ -50,7 +50,7 @@ static double likelihood(double y, double n, double p)
 }
 
 /* Shares and costs of both sides.  */
-static void summarize(const struct job *job, const double *row, struct profile_change *change)
+static void summarize(const struct job *job, const double *row, struct compare_change *change)
 {
     double y[2] = { 0, 0 };
     double cost[2] = { 0, 0 };
@@ -71,7 +71,7 @@ static void summarize(const struct job *job, const double *row, struct profile_c
 }
 
 /* Pearson's X^2 of the runs around their side's share.  */
-static double pearson(const struct job *job, const double *row, const struct profile_change *change)
+static double pearson(const struct job *job, const double *row, const struct compare_change *change)
 {
     double sum = 0;
 
@@ -87,7 +87,7 @@ static double pearson(const struct job *job, const double *row, const struct pro
 }
 
 static void add_test(struct job *job, enum family family, const double *row,
-                     struct profile_change *change)
+                     struct compare_change *change)
 {
     double n = job->n[0] + job->n[1];
     double y0, y1, pooled, mean;
@@ -169,25 +169,25 @@ static void adjust(struct job *job)
 
 /* Section 3.4: share and cost both moved the same way, and both far enough to matter.  Shares alone
  * would blame every function when one other disappears; cost alone, the weather of a run.  */
-static enum profile_change_flag flag_of(const struct profile_change *change,
-                                        const struct profile_compare_options *options)
+static enum compare_flag flag_of(const struct compare_change *change,
+                                 const struct compare_options *options)
 {
     double difference = change->new_share - change->base_share;
     double by_share = difference / change->base_share; /* infinite for a new function */
 
     if (!change->tested || change->q > options->q || fabs(difference) < options->min_share)
-        return PROFILE_CHANGE_NONE;
+        return COMPARE_UNCHANGED;
     if (difference > 0 && by_share >= options->min_rel && change->relative >= options->min_rel)
-        return PROFILE_CHANGE_DEARER;
+        return COMPARE_REGRESSED;
     if (difference < 0 && -by_share >= options->min_rel && -change->relative >= options->min_rel)
-        return PROFILE_CHANGE_CHEAPER;
-    return PROFILE_CHANGE_NONE;
+        return COMPARE_IMPROVED;
+    return COMPARE_UNCHANGED;
 }
 
 static void run_tests(struct job *job)
 {
-    const struct profile_compare_input *input = job->input;
-    struct profile_comparison *comparison = job->comparison;
+    const struct compare_input *input = job->input;
+    struct compare_result *comparison = job->comparison;
 
     for (size_t i = 0; i < job->runs; i++)
         job->n[side_of(job, i)] += input->samples[i];
@@ -205,12 +205,12 @@ static void run_tests(struct job *job)
         job->tests[i].change->flag = flag_of(job->tests[i].change, job->options);
 }
 
-enum profile_status compare_functions(const struct profile_compare_input *input,
-                                      const struct profile_compare_options *options,
-                                      struct profile_comparison *comparison,
-                                      struct profile_error *error)
+enum compare_status compare_functions(const struct compare_input *input,
+                                      const struct compare_options *options,
+                                      struct compare_result *comparison,
+                                      struct compare_error *error)
 {
-    enum profile_status status = PROFILE_OK;
+    enum compare_status status = COMPARE_OK;
     size_t most = input->function_count * FAMILIES + 1; /* not 0 */
     struct job job = {
         .input = input,
@@ -225,7 +225,7 @@ enum profile_status compare_functions(const struct profile_compare_input *input,
     if (job.tests && job.spreads)
         run_tests(&job);
     else
-        status = profile_no_memory(error);
+        status = compare_no_memory(error);
     free(job.tests);
     free(job.spreads);
     return status;

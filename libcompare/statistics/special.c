@@ -1,5 +1,5 @@
 /* special.c - the functions behind p values.  */
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 
 #include <float.h>
 #include <math.h>

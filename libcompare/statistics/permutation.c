@@ -3,9 +3,10 @@
  * Under "nothing changed" the labels base and new could stand on the runs in any other way.  The p
  * value is the share of ways whose difference of means is at least as large as the one seen; with
  * fixed group sizes that is the distance of the sum of the new runs from what it is on average.  */
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     EXACT_LIMIT = 2000000, /* ways up to which all are looked at: 11 + 11 runs */
@@ -53,7 +54,7 @@ static void visit(struct walk *walk, size_t next, size_t choose_count, double su
 static void draw(struct walk *walk, size_t choose_count)
 {
     struct compare_random random;
-    double shuffled[PROFILE_COMPARE_MAX_RUNS] = { 0 };
+    double shuffled[COMPARE_MAX_RUNS] = { 0 };
 
     memcpy(shuffled, walk->values, walk->count * sizeof *shuffled);
     compare_random_seed(&random, 1);

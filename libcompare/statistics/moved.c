@@ -1,18 +1,19 @@
 /* moved.c - "moved, not slower" (section 3.5).
  *
- * A function that is inlined elsewhere, split or renamed in part gets dearer while another gets
- * cheaper by the same amount.  The evidence asked for is positive: the functions of its file
+ * A function that is inlined elsewhere, split or renamed in part regresses while another improves
+ * by the same amount.  The evidence asked for is positive: the functions of its file
  * together, all its callers together, or - of its own cost - the function with what it calls grew
  * provably less than the function itself did.  "No significant change" would not do: a noisy sum
  * never has one.  */
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct look {
-    const struct profile_compare_input *input;
-    const struct profile_compare_options *options;
+    const struct compare_input *input;
+    const struct compare_options *options;
     size_t runs;
     double t_95; /* half width of one-sided 95 % limits of a sum, in standard errors */
     double *row;
@@ -60,7 +61,7 @@ static double undiluted(double growth, double share)
 /* Whether what is in look->row grew by less than half of what the function did, and the data rule
  * out that it grew by as much; function_growth is undiluted.  A sum that is most of the program
  * proves nothing: its share can hardly grow.  Nor does one that provably grew, and by as many
- * points as a finding needs: there the work moved, and got dearer on the way.  */
+ * points as a finding needs: there the work moved, and regressed on the way.  */
 static bool did_not_grow(const struct look *look, double function_growth)
 {
     struct growth sum = growth_of(look);
@@ -80,7 +81,7 @@ static bool file_did_not_grow(const struct look *look, size_t function, double f
     if (!look->group_sizes)
         return false;
     group = look->input->group[function];
-    if (group == PROFILE_NO_GROUP || look->group_sizes[group] < 2)
+    if (group == COMPARE_NO_GROUP || look->group_sizes[group] < 2)
         return false;
     memcpy(look->row, look->group_rows + group * look->runs, look->runs * sizeof *look->row);
     return did_not_grow(look, function_growth);
@@ -101,35 +102,35 @@ static bool function_did_not_grow(const struct look *look, size_t function, doub
     return did_not_grow(look, own_growth);
 }
 
-static void judge(const struct look *look, size_t function, struct profile_function_change *it)
+static void judge(const struct look *look, size_t function, struct compare_function_change *it)
 {
     double self = undiluted(it->self.new_share - it->self.base_share, it->self.base_share);
     double total = undiluted(it->total.new_share - it->total.base_share, it->total.base_share);
 
-    if (it->self.flag == PROFILE_CHANGE_DEARER &&
+    if (it->self.flag == COMPARE_REGRESSED &&
         (function_did_not_grow(look, function, self) || file_did_not_grow(look, function, self) ||
          callers_did_not_grow(look, function, self)))
-        it->self.flag = PROFILE_CHANGE_MOVED;
-    if (it->total.flag == PROFILE_CHANGE_DEARER &&
+        it->self.flag = COMPARE_MOVED;
+    if (it->total.flag == COMPARE_REGRESSED &&
         (file_did_not_grow(look, function, total) || callers_did_not_grow(look, function, total)))
-        it->total.flag = PROFILE_CHANGE_MOVED;
+        it->total.flag = COMPARE_MOVED;
 }
 
-static bool any_is_dearer(const struct profile_comparison *comparison)
+static bool any_regressed(const struct compare_result *comparison)
 {
     for (size_t f = 0; f < comparison->function_count; f++)
-        if (comparison->functions[f].self.flag == PROFILE_CHANGE_DEARER ||
-            comparison->functions[f].total.flag == PROFILE_CHANGE_DEARER)
+        if (comparison->functions[f].self.flag == COMPARE_REGRESSED ||
+            comparison->functions[f].total.flag == COMPARE_REGRESSED)
             return true;
     return false;
 }
 
 static void sum_groups(struct look *look)
 {
-    const struct profile_compare_input *input = look->input;
+    const struct compare_input *input = look->input;
 
     for (size_t f = 0; f < input->function_count; f++) {
-        if (input->group[f] == PROFILE_NO_GROUP)
+        if (input->group[f] == COMPARE_NO_GROUP)
             continue;
         look->group_sizes[input->group[f]]++;
         for (size_t i = 0; i < look->runs; i++)
@@ -153,22 +154,22 @@ static bool open_look(struct look *look)
     return true;
 }
 
-enum profile_status compare_find_moved(const struct profile_compare_input *input,
-                                       const struct profile_compare_options *options,
-                                       struct profile_comparison *comparison,
-                                       struct profile_error *error)
+enum compare_status compare_find_moved(const struct compare_input *input,
+                                       const struct compare_options *options,
+                                       struct compare_result *comparison,
+                                       struct compare_error *error)
 {
-    enum profile_status status = PROFILE_OK;
+    enum compare_status status = COMPARE_OK;
     struct look look = { .input = input,
                          .options = options,
                          .runs = input->base_runs + input->new_runs };
 
-    if (input->base_runs < 2 || input->new_runs < 2 || !any_is_dearer(comparison))
-        return PROFILE_OK;
+    if (input->base_runs < 2 || input->new_runs < 2 || !any_regressed(comparison))
+        return COMPARE_OK;
     look.t_95 = compare_t_quantile(0.95, (double)look.runs - 2);
     if (!open_look(&look))
-        status = profile_no_memory(error);
-    for (size_t f = 0; f < input->function_count && status == PROFILE_OK; f++)
+        status = compare_no_memory(error);
+    for (size_t f = 0; f < input->function_count && status == COMPARE_OK; f++)
         judge(&look, f, &comparison->functions[f]);
     free(look.row);
     free(look.group_rows);

@@ -4,7 +4,7 @@
  * their luck's causes, so they are asked together: a trend over size, and how far single functions
  * stray from it, both by the moments of the logarithm, as limma (Smyth 2004) and edgeR's
  * quasi-likelihood do for variances and dispersions of genes.  */
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 
 #include <math.h>
 

@@ -1,8 +1,9 @@
-/* totals.c - level 1: did a run get dearer as a whole?  (section 2)  */
-#include "libprofile/compare/internal.h"
+/* totals.c - level 1: does a run cost more as a whole?  (section 2)  */
+#include "libcompare/statistics/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     RESAMPLES = 4000,
@@ -119,8 +120,8 @@ static double percentile(const double *sorted, size_t count, double p)
 }
 
 /* Interval of shift / base: whole runs are drawn again, each side from itself.  */
-static enum profile_status bootstrap(const struct groups *groups, struct profile_total_change *out,
-                                     struct profile_error *error)
+static enum compare_status bootstrap(const struct groups *groups, struct compare_total_change *out,
+                                     struct compare_error *error)
 {
     struct compare_random random;
     double tail = expanded_tail(groups->base_count < groups->new_count ? groups->base_count
@@ -129,7 +130,7 @@ static enum profile_status bootstrap(const struct groups *groups, struct profile
     double *news = groups->resampled + groups->base_count;
 
     if (!shifts)
-        return profile_no_memory(error);
+        return compare_no_memory(error);
     compare_random_seed(&random, 2);
     for (int i = 0; i < RESAMPLES; i++) {
         for (size_t k = 0; k < groups->base_count; k++)
@@ -142,7 +143,7 @@ static enum profile_status bootstrap(const struct groups *groups, struct profile
     out->low = percentile(shifts, RESAMPLES, tail);
     out->high = percentile(shifts, RESAMPLES, 1 - tail);
     free(shifts);
-    return PROFILE_OK;
+    return COMPARE_OK;
 }
 
 static double squares(const double *values, size_t count)
@@ -166,10 +167,10 @@ static double detectable(double noise, double base_count, double new_count, doub
            sqrt(1 / base_count + 1 / new_count);
 }
 
-static size_t runs_wanted(double noise, const struct profile_compare_options *options)
+static size_t runs_wanted(double noise, const struct compare_options *options)
 {
-    size_t low = PROFILE_COMPARE_MIN_RUNS;
-    size_t high = PROFILE_COMPARE_MAX_RUNS / 2;
+    size_t low = COMPARE_MIN_RUNS;
+    size_t high = COMPARE_MAX_RUNS / 2;
 
     if (detectable(noise, (double)high, (double)high, options->q) > options->min_total)
         return 0;
@@ -198,8 +199,7 @@ static double counting_noise(const struct groups *groups, const double *samples)
 }
 
 static void find_noise(const struct groups *groups, const double *samples,
-                       const struct profile_compare_options *options,
-                       struct profile_total_change *out)
+                       const struct compare_options *options, struct compare_total_change *out)
 {
     double df = (double)(groups->base_count + groups->new_count) - 2;
 
@@ -216,9 +216,9 @@ static void find_noise(const struct groups *groups, const double *samples,
     out->runs_wanted = runs_wanted(out->noise, options);
 }
 
-static enum profile_status fill(const struct groups *groups, const double *samples,
-                                const struct profile_compare_options *options,
-                                struct profile_total_change *out, struct profile_error *error)
+static enum compare_status fill(const struct groups *groups, const double *samples,
+                                const struct compare_options *options,
+                                struct compare_total_change *out, struct compare_error *error)
 {
     size_t runs = groups->base_count + groups->new_count;
 
@@ -231,14 +231,14 @@ static enum profile_status fill(const struct groups *groups, const double *sampl
     out->p = compare_permutation(groups->base, groups->base_count, groups->new_count, &out->exact);
     if (groups->base_count > 1 && groups->new_count > 1)
         return bootstrap(groups, out, error);
-    return PROFILE_OK;
+    return COMPARE_OK;
 }
 
-enum profile_status compare_totals(const struct profile_compare_input *input,
-                                   const struct profile_compare_options *options,
-                                   struct profile_total_change *out, struct profile_error *error)
+enum compare_status compare_totals(const struct compare_input *input,
+                                   const struct compare_options *options,
+                                   struct compare_total_change *out, struct compare_error *error)
 {
-    enum profile_status status = PROFILE_NO_MEMORY;
+    enum compare_status status = COMPARE_NO_MEMORY;
     struct groups groups = {
         .base = input->cost,
         .news = input->cost + input->base_runs,
@@ -247,11 +247,11 @@ enum profile_status compare_totals(const struct profile_compare_input *input,
         .resampled = malloc((input->base_runs + input->new_runs) * sizeof(double)),
     };
 
-    *out = (struct profile_total_change){ 0 };
+    *out = (struct compare_total_change){ 0 };
     if (groups.resampled)
         status = fill(&groups, input->samples, options, out, error);
     else
-        profile_no_memory(error);
+        compare_no_memory(error);
     free(groups.resampled);
     return status;
 }

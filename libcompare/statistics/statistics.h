@@ -1,9 +1,9 @@
-/* internal.h - between the files of libprofile/compare only.  */
-#ifndef PROFILE_COMPARE_INTERNAL_H
-#define PROFILE_COMPARE_INTERNAL_H
+/* statistics.h - between the files of libcompare/statistics only.  */
+#ifndef COMPARE_STATISTICS_H
+#define COMPARE_STATISTICS_H
 
 #include <fxt/compare.h>
-#include "libprofile/internal.h"
+#include "libcompare/internal.h"
 
 /* ---- Distributions (special.c) ---- */
 
@@ -31,13 +31,13 @@ size_t compare_random_below(struct compare_random *random, size_t limit);
 /* ---- The total (totals.c, permutation.c) ---- */
 
 /* Two-sided p of the difference of means between the first base_count and the other new_count
- * values, together at most PROFILE_COMPARE_MAX_RUNS.  *exact tells whether all rearrangements were
+ * values, together at most COMPARE_MAX_RUNS.  *exact tells whether all rearrangements were
  * looked at.  */
 double compare_permutation(const double *values, size_t base_count, size_t new_count, bool *exact);
 
-enum profile_status compare_totals(const struct profile_compare_input *input,
-                                   const struct profile_compare_options *options,
-                                   struct profile_total_change *out, struct profile_error *error);
+enum compare_status compare_totals(const struct compare_input *input,
+                                   const struct compare_options *options,
+                                   struct compare_total_change *out, struct compare_error *error);
 
 /* ---- Functions (functions.c, dispersion.c, moved.c) ---- */
 
@@ -58,15 +58,15 @@ struct compare_prior compare_fit_prior(const struct compare_spread *spreads, siz
 double compare_shrink(const struct compare_prior *prior, const struct compare_spread *spread,
                       double df);
 
-enum profile_status compare_functions(const struct profile_compare_input *input,
-                                      const struct profile_compare_options *options,
-                                      struct profile_comparison *comparison,
-                                      struct profile_error *error);
+enum compare_status compare_functions(const struct compare_input *input,
+                                      const struct compare_options *options,
+                                      struct compare_result *comparison,
+                                      struct compare_error *error);
 
-/* Turn DEARER into MOVED where the data say that the work only moved (section 3.5).  */
-enum profile_status compare_find_moved(const struct profile_compare_input *input,
-                                       const struct profile_compare_options *options,
-                                       struct profile_comparison *comparison,
-                                       struct profile_error *error);
+/* Turn REGRESSED into MOVED where the data say that the work only moved (section 3.5).  */
+enum compare_status compare_find_moved(const struct compare_input *input,
+                                       const struct compare_options *options,
+                                       struct compare_result *comparison,
+                                       struct compare_error *error);
 
-#endif /* PROFILE_COMPARE_INTERNAL_H */
+#endif /* COMPARE_STATISTICS_H */

@@ -1,5 +1,5 @@
 /* random.c - xoshiro256**: fast, good, and the same on every machine.  */
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 
 static uint64_t rotate(uint64_t x, int bits)
 {

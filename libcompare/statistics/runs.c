@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "libprofile/compare/internal.h"
+#include "libcompare/statistics/statistics.h"
 
-void profile_compare_defaults(struct profile_compare_options *options)
+void compare_options_init(struct compare_options *options)
 {
-    *options = (struct profile_compare_options){
+    *options = (struct compare_options){
         .size = sizeof *options,
         .q = 0.05,
         .floor = 0.005,
@@ -26,140 +26,138 @@ static bool all_valid(const double *values, size_t count, bool zero_allowed)
     return true;
 }
 
-static enum profile_status check(const struct profile_compare_input *input,
-                                 const struct profile_compare_options *options,
-                                 struct profile_error *error)
+static enum compare_status check(const struct compare_input *input,
+                                 const struct compare_options *options, struct compare_error *error)
 {
     size_t runs = input->base_runs + input->new_runs;
     double limits[] = { options->q, options->floor, options->min_share, options->min_rel,
                         options->min_total };
 
     if (options->size != sizeof *options || !all_valid(limits, 5, true) || options->q >= 1)
-        return profile_fail(error, PROFILE_INVALID, "unusable comparison options");
+        return compare_fail(error, COMPARE_INVALID, "unusable comparison options");
     if (input->base_runs == 0 || input->new_runs == 0)
-        return profile_fail(error, PROFILE_INVALID, "a side has no runs");
-    if (runs > PROFILE_COMPARE_MAX_RUNS)
-        return profile_fail(error, PROFILE_INVALID, "%zu runs; at most %d can be compared", runs,
-                            (int)PROFILE_COMPARE_MAX_RUNS);
+        return compare_fail(error, COMPARE_INVALID, "a side has no runs");
+    if (runs > COMPARE_MAX_RUNS)
+        return compare_fail(error, COMPARE_INVALID, "%zu runs; at most %d can be compared", runs,
+                            (int)COMPARE_MAX_RUNS);
     if (!all_valid(input->cost, runs, false) || !all_valid(input->samples, runs, false))
-        return profile_fail(error, PROFILE_INVALID, "a run without samples, or with a cost of 0");
+        return compare_fail(error, COMPARE_INVALID, "a run without samples, or with a cost of 0");
     if (!all_valid(input->self, input->function_count * runs, true) ||
         !all_valid(input->total, input->function_count * runs, true))
-        return profile_fail(error, PROFILE_INVALID, "a cost that is negative or not a number");
+        return compare_fail(error, COMPARE_INVALID, "a cost that is negative or not a number");
     for (size_t f = 0; input->group && f < input->function_count; f++)
-        if (input->group[f] >= input->function_count && input->group[f] != PROFILE_NO_GROUP)
-            return profile_fail(error, PROFILE_INVALID, "function %zu is of group %u of %zu", f,
+        if (input->group[f] >= input->function_count && input->group[f] != COMPARE_NO_GROUP)
+            return compare_fail(error, COMPARE_INVALID, "function %zu is of group %u of %zu", f,
                                 input->group[f], input->function_count);
-    return PROFILE_OK;
+    return COMPARE_OK;
 }
 
-static bool either(const struct profile_function_change *function, enum profile_change_flag flag)
+static bool either(const struct compare_function_change *function, enum compare_flag flag)
 {
     return function->self.flag == flag || function->total.flag == flag;
 }
 
-static void count_flags(struct profile_comparison *comparison)
+static void count_flags(struct compare_result *comparison)
 {
     for (size_t i = 0; i < comparison->function_count; i++) {
-        const struct profile_function_change *function = &comparison->functions[i];
+        const struct compare_function_change *function = &comparison->functions[i];
 
-        if (either(function, PROFILE_CHANGE_DEARER))
-            comparison->dearer_count++;
-        else if (either(function, PROFILE_CHANGE_MOVED))
+        if (either(function, COMPARE_REGRESSED))
+            comparison->regressed_count++;
+        else if (either(function, COMPARE_MOVED))
             comparison->moved_count++;
-        else if (either(function, PROFILE_CHANGE_CHEAPER))
-            comparison->cheaper_count++;
+        else if (either(function, COMPARE_IMPROVED))
+            comparison->improved_count++;
     }
 }
 
-static enum profile_verdict_reason reason_of(const struct profile_comparison *comparison,
-                                             const struct profile_compare_options *options)
+static enum compare_reason reason_of(const struct compare_result *comparison,
+                                     const struct compare_options *options)
 {
-    const struct profile_total_change *total = &comparison->total;
+    const struct compare_total_change *total = &comparison->total;
 
-    if (comparison->runs[0] < PROFILE_COMPARE_MIN_RUNS ||
-        comparison->runs[1] < PROFILE_COMPARE_MIN_RUNS)
-        return PROFILE_REASON_TOO_FEW_RUNS;
+    if (comparison->runs[0] < COMPARE_MIN_RUNS || comparison->runs[1] < COMPARE_MIN_RUNS)
+        return COMPARE_REASON_TOO_FEW_RUNS;
     if (total->p <= options->q && total->relative >= options->min_total)
-        return PROFILE_REASON_TOTAL;
-    if (comparison->dearer_count > 0)
-        return PROFILE_REASON_FUNCTIONS;
+        return COMPARE_REASON_TOTAL;
+    if (comparison->regressed_count > 0)
+        return COMPARE_REASON_FUNCTIONS;
     if (total->detectable > options->min_total)
-        return PROFILE_REASON_TOO_NOISY;
+        return COMPARE_REASON_TOO_NOISY;
     if (comparison->test_count == 0)
-        return PROFILE_REASON_NOTHING_TO_TEST;
-    return PROFILE_REASON_NONE;
+        return COMPARE_REASON_NOTHING_TO_TEST;
+    return COMPARE_REASON_NONE;
 }
 
-static enum profile_verdict verdict_of(enum profile_verdict_reason reason)
+static enum compare_verdict verdict_of(enum compare_reason reason)
 {
     switch (reason) {
-    case PROFILE_REASON_NONE:
-        return PROFILE_VERDICT_PASS;
-    case PROFILE_REASON_TOTAL:
-    case PROFILE_REASON_FUNCTIONS:
-        return PROFILE_VERDICT_FAIL;
-    case PROFILE_REASON_TOO_FEW_RUNS:
-    case PROFILE_REASON_TOO_NOISY:
-    case PROFILE_REASON_NOTHING_TO_TEST:
+    case COMPARE_REASON_NONE:
+        return COMPARE_PASS;
+    case COMPARE_REASON_TOTAL:
+    case COMPARE_REASON_FUNCTIONS:
+        return COMPARE_FAIL;
+    case COMPARE_REASON_TOO_FEW_RUNS:
+    case COMPARE_REASON_TOO_NOISY:
+    case COMPARE_REASON_NOTHING_TO_TEST:
         break;
     }
-    return PROFILE_VERDICT_INCONCLUSIVE;
+    return COMPARE_INCONCLUSIVE;
 }
 
-static enum profile_status fill(const struct profile_compare_input *input,
-                                const struct profile_compare_options *options,
-                                struct profile_comparison *comparison, struct profile_error *error)
+static enum compare_status fill(const struct compare_input *input,
+                                const struct compare_options *options,
+                                struct compare_result *comparison, struct compare_error *error)
 {
-    enum profile_status status = compare_totals(input, options, &comparison->total, error);
+    enum compare_status status = compare_totals(input, options, &comparison->total, error);
 
     comparison->runs[0] = input->base_runs;
     comparison->runs[1] = input->new_runs;
     comparison->q = options->q;
-    if (status == PROFILE_OK)
+    if (status == COMPARE_OK)
         status = compare_functions(input, options, comparison, error);
     comparison->t_95 = INFINITY;
-    if (status == PROFILE_OK && comparison->degrees_of_freedom > 0)
+    if (status == COMPARE_OK && comparison->degrees_of_freedom > 0)
         comparison->t_95 = compare_t_quantile(0.975, comparison->degrees_of_freedom);
-    if (status == PROFILE_OK)
+    if (status == COMPARE_OK)
         status = compare_find_moved(input, options, comparison, error);
-    if (status != PROFILE_OK)
+    if (status != COMPARE_OK)
         return status;
     count_flags(comparison);
     comparison->reason = reason_of(comparison, options);
     comparison->verdict = verdict_of(comparison->reason);
-    return PROFILE_OK;
+    return COMPARE_OK;
 }
 
-enum profile_status profile_compare(const struct profile_compare_input *input,
-                                    const struct profile_compare_options *options,
-                                    struct profile_comparison **out, struct profile_error *error)
+enum compare_status compare_runs(const struct compare_input *input,
+                                 const struct compare_options *options, struct compare_result **out,
+                                 struct compare_error *error)
 {
-    struct profile_compare_options defaults;
-    struct profile_comparison *comparison;
-    enum profile_status status;
+    struct compare_options defaults;
+    struct compare_result *comparison;
+    enum compare_status status;
 
-    profile_compare_defaults(&defaults);
+    compare_options_init(&defaults);
     if (!options)
         options = &defaults;
     status = check(input, options, error);
-    if (status != PROFILE_OK)
+    if (status != COMPARE_OK)
         return status;
     comparison = calloc(1, sizeof *comparison);
     if (!comparison)
-        return profile_no_memory(error);
+        return compare_no_memory(error);
     comparison->function_count = input->function_count;
     comparison->functions = calloc(input->function_count + 1, sizeof *comparison->functions);
     status = comparison->functions ? fill(input, options, comparison, error)
-                                   : profile_no_memory(error);
-    if (status == PROFILE_OK)
+                                   : compare_no_memory(error);
+    if (status == COMPARE_OK)
         *out = comparison;
     else
-        profile_comparison_free(comparison);
+        compare_result_free(comparison);
     return status;
 }
 
-void profile_comparison_free(struct profile_comparison *comparison)
+void compare_result_free(struct compare_result *comparison)
 {
     if (!comparison)
         return;
@@ -167,7 +165,7 @@ void profile_comparison_free(struct profile_comparison *comparison)
     free(comparison);
 }
 
-double profile_comparison_detectable(const struct profile_comparison *comparison, double share)
+double compare_result_detectable(const struct compare_result *comparison, double share)
 {
     double inverse = 0, samples = 0, dispersion, error, level, t;
 
@@ -189,8 +187,8 @@ double profile_comparison_detectable(const struct profile_comparison *comparison
     return expm1(t * error);
 }
 
-void profile_comparison_interval(const struct profile_comparison *comparison,
-                                 const struct profile_change *change, double *low, double *high)
+void compare_result_interval(const struct compare_result *comparison,
+                             const struct compare_change *change, double *low, double *high)
 {
     double shares[2] = { change->base_share, change->new_share };
     double difference = change->new_share - change->base_share;
