@@ -1,8 +1,8 @@
 /* Adding to a store that is there: WAL mode while it lasts, and one plain file afterwards.
  *
  * In WAL mode readers go on beside an import.  A store in WAL mode cannot be read where nobody may
- * write beside it, so a store that was switched on is switched back.  One that its user put into WAL
- * mode stays so.  */
+ * write beside it, so a store that was switched on is switched back.  One that its user put into
+ * WAL mode stays so.  */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -49,9 +49,9 @@ enum store_status store_enter_wal(struct store *store, struct store_error *error
     return status;
 }
 
-/* A commit writes into the WAL; merging it afterwards must not fail for lack of room, since the file
- * alone would be neither the old store nor the new one.  File systems that cannot reserve room are
- * left to report it then.  */
+/* A commit writes into the WAL; merging it afterwards must not fail for lack of room, since the
+ * file alone would be neither the old store nor the new one.  File systems that cannot reserve room
+ * are left to report it then.  */
 enum store_status store_reserve_file(struct store *store, struct store_error *error)
 {
     int64_t pages, page_size;

@@ -84,7 +84,7 @@ START_TEST(permutation_test_counts_all_ways)
 }
 END_TEST
 
-/* 24 runs, 12 of them regressed by 1: how many of those are among the new ones is hypergeometric.  */
+/* 24 runs, 12 of which cost 1 more: how many of those are among the new ones is hypergeometric.  */
 static const struct {
     int regressed_new;
     double p;

@@ -298,8 +298,8 @@ static enum cli_exit import_all(struct settings *settings, struct store *store)
     return status;
 }
 
-/* Readers may go on as long as they like: that is no failure.  Nor is there anything to report where
- * nothing was added.  */
+/* Readers may go on as long as they like: that is no failure.  Nor is there anything to report
+ * where nothing was added.  */
 static enum cli_exit merge(const struct settings *settings, struct store *store)
 {
     struct store_error error;

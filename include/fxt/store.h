@@ -114,7 +114,7 @@ STORE_API enum store_status store_publish(struct store *store, struct store_erro
 
 /* Make a store that was added to one plain file again: until then, captures are in it and in
  * PATH-wal together.  store_close() does so, too, but cannot report what comes of it.  A store that
- * was in WAL mode when it was opened stays so.  Returns STORE_OK, also where there is nothing to do;
+ * was in WAL mode when it was opened stays so.  Returns STORE_OK, also if there is nothing to do;
  * STORE_BUSY: another program reads the store in a transaction; STORE_UNMERGED: there is no room.
  * Nothing is lost then, but the file must not be copied without PATH-wal.  */
 STORE_API enum store_status store_merge(struct store *store, struct store_error *error);
