@@ -2,6 +2,12 @@
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 
+enum {
+    ROWS_MAX = 1 << 23,   /* of a unit: 40 MB of code and more */
+    ROWS_SPARE = 1 << 12, /* as many more than bytes of code */
+    SEQUENCES_MAX = 1 << 22,
+};
+
 /* The registers (6.2.2), as far as rows show them.  */
 struct machine {
     uint64_t vaddr, slot;
@@ -13,6 +19,7 @@ struct program {
     struct sym_lines *lines;
     const struct sym_line_header *header;
     struct machine machine;
+    size_t rows_max;  /* an honest unit has at most one for a byte of code */
     size_t first;     /* row of the current sequence */
     uint64_t highest; /* address in it so far */
     bool backwards;   /* it went back: damaged, what follows is dropped */
@@ -59,6 +66,8 @@ static enum sym_status add_row(struct program *program)
         }
     }
     program->highest = row.vaddr;
+    if (lines->row_count >= program->rows_max)
+        return SYM_MALFORMED;
     struct sym_row *rows = sym_grow(lines->rows, &lines->row_capacity, lines->row_count,
                                     sizeof *rows);
     if (!rows)
@@ -92,6 +101,8 @@ static enum sym_status end_sequence(struct program *program)
         begin_sequence(program);
         return SYM_OK;
     }
+    if (lines->sequence_count >= SEQUENCES_MAX)
+        return SYM_MALFORMED;
     struct sym_sequence *sequences = sym_grow(lines->sequences, &lines->sequence_capacity,
                                               lines->sequence_count, sizeof *sequences);
     if (!sequences)
@@ -269,6 +280,16 @@ static enum sym_status trim(struct sym_lines *lines)
     return SYM_OK;
 }
 
+static size_t most_rows(const struct sym_object *object)
+{
+    uint64_t bytes = ROWS_SPARE;
+
+    for (size_t i = 0; i < object->code_count && bytes < ROWS_MAX; i++)
+        if (__builtin_add_overflow(bytes, object->code[i].limit - object->code[i].start, &bytes))
+            return ROWS_MAX;
+    return bytes < ROWS_MAX ? (size_t)bytes : ROWS_MAX;
+}
+
 static enum sym_status read_table(struct sym_decoder *decoder, struct sym_unit *unit)
 {
     struct sym_line_header header;
@@ -277,6 +298,7 @@ static enum sym_status read_table(struct sym_decoder *decoder, struct sym_unit *
 
     if (status)
         return status;
+    program.rows_max = most_rows(decoder->dwarf->object);
     begin_sequence(&program);
     prepare_special(&program);
     status = run(&program);

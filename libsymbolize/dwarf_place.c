@@ -55,8 +55,7 @@ static void find_row(const struct sym_lines *lines, uint64_t vaddr, struct sym_p
         return;
     if (rows[low - 1].vaddr > place->span.start)
         place->span.start = rows[low - 1].vaddr;
-    if (rows[low - 1].line)
-        place->row = &rows[low - 1];
+    place->row = &rows[low - 1];
 }
 
 enum sym_status sym_unit_place(struct sym_decoder *decoder, struct sym_unit *unit, uint64_t vaddr,

@@ -347,6 +347,26 @@ static enum sym_status consider_link(struct search *search, char *path, uint32_t
     return status;
 }
 
+/* Where a path leads by its name, when it or a directory of it is a symbolic link.  */
+static enum sym_status follow_beside(struct search *search, const char *path, const char *real,
+                                     const struct sym_object *object)
+{
+    char *copy = sym_format("%s", path);
+
+    if (!copy)
+        return SYM_NO_MEMORY;
+    const char *directory = dirname(copy);
+    enum sym_status status = SYM_OK;
+    if (strcmp(directory, real) != 0)
+        status = consider_link(search, sym_format("%s/%s", directory, object->debuglink),
+                               object->debuglink_crc);
+    if (!status && strcmp(directory, real) != 0)
+        status = consider_link(search, sym_format("%s/.debug/%s", directory, object->debuglink),
+                               object->debuglink_crc);
+    free(copy);
+    return status;
+}
+
 /* directory, which is real, has the file with the link.  */
 static enum sym_status follow_link(struct search *search, const char *directory, const char *name,
                                    uint32_t checksum)
@@ -373,8 +393,12 @@ static enum sym_status look_at_links(struct search *search)
         if (!object->debuglink)
             continue;
         char *real = realpath(object->path, NULL);
-        if (real)
-            status = follow_link(search, dirname(real), object->debuglink, object->debuglink_crc);
+        if (!real)
+            continue;
+        const char *directory = dirname(real);
+        status = follow_link(search, directory, object->debuglink, object->debuglink_crc);
+        if (!status && !has_dwarf(search))
+            status = follow_beside(search, object->path, directory, object);
         free(real);
     }
     return status;

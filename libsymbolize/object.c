@@ -393,18 +393,45 @@ static enum sym_status read_code(struct sym_object *object)
     return status;
 }
 
+/* Whether a symbol is a label in code that is not marked as a function: assembler programs, the
+ * vDSO of ppc64, and BPF objects have nothing else.  */
+static bool is_label(const struct sym_object *object, const struct sym_elf_symbol *symbol,
+                     struct sym_bytes strings)
+{
+    uint64_t start = symbol->value;
+
+    if (symbol->type != STT_NOTYPE || symbol->section >= SHN_LORESERVE || symbol->name == 0 ||
+        symbol->name >= strings.size || strings.data[symbol->name] == '$')
+        return false; /* "$x" marks code and data */
+    if (object->relocatable && symbol->section < object->section_count)
+        start += object->sections[symbol->section].vaddr;
+    return sym_object_code(object, start) != NULL;
+}
+
 /* Whether a symbol table holds a function, so that its names are worth something.  */
-static bool has_function(const struct sym_object *object, struct sym_bytes bytes)
+static bool has_function(const struct sym_object *object, struct sym_bytes bytes,
+                         struct sym_bytes strings)
 {
     size_t size = sym_symbol_size(object);
 
     for (size_t i = 1; i < bytes.size / size; i++) {
         struct sym_elf_symbol symbol = sym_object_symbol(object, bytes.data + i * size);
-        if ((symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC) &&
-            symbol.section != SHN_UNDEF)
+        if (symbol.section != SHN_UNDEF &&
+            (symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC ||
+             is_label(object, &symbol, strings)))
             return true;
     }
     return false;
+}
+
+static bool section_has_function(const struct sym_object *object,
+                                 const struct sym_elf_section *section)
+{
+    struct sym_bytes strings = { 0 };
+
+    if (section->link < object->section_count)
+        strings = sym_object_raw(object, &object->sections[section->link]);
+    return has_function(object, sym_object_raw(object, section), strings);
 }
 
 static bool is_debug_info(const char *name, enum sym_object_kind kind)
@@ -445,9 +472,9 @@ static enum sym_status read_tables(struct sym_object *object)
         if (!has_bytes(section))
             continue;
         if (section->type == SHT_SYMTAB)
-            object->has_symtab |= has_function(object, sym_object_raw(object, section));
+            object->has_symtab |= section_has_function(object, section);
         else if (section->type == SHT_DYNSYM)
-            object->has_dynsym |= has_function(object, sym_object_raw(object, section));
+            object->has_dynsym |= section_has_function(object, section);
         else if (is_debug_info(section->name, object->kind))
             note_debug_info(object, section);
         else if (strcmp(section->name, ".gnu_debugdata") == 0)
@@ -461,7 +488,7 @@ static enum sym_status read_tables(struct sym_object *object)
     }
     if (!object->section_count) {
         sym_object_dynamic(object, &dynamic);
-        object->has_dynsym = has_function(object, dynamic.symbols);
+        object->has_dynsym = has_function(object, dynamic.symbols, dynamic.strings);
     }
     return SYM_OK;
 }
@@ -630,8 +657,8 @@ static void read_section_facts(struct sym_object *object)
 {
     object->has_alt = object->section_maps[SYM_SECTION_ALTLINK] ||
                       object->section_maps[SYM_SECTION_SUP];
-    object->has_symtab = object->section_maps[SYM_SECTION_STRTAB] &&
-                         has_function(object, sym_object_part(object, SYM_SECTION_SYMTAB));
+    object->has_symtab = has_function(object, sym_object_part(object, SYM_SECTION_SYMTAB),
+                                      sym_object_part(object, SYM_SECTION_STRTAB));
     object->image = sym_object_part(object, SYM_SECTION_BUILD_ID);
     (void)find_build_id(object, 0, object->image.size, 4);
     object->image = (struct sym_bytes){ 0 };

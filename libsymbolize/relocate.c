@@ -1,6 +1,7 @@
 /* relocate.c - relocatable objects (kernel modules, compiler output): addresses for their sections,
  * and relocations of their debug sections.  */
 #include "libsymbolize/object.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,11 +174,15 @@ static enum sym_status apply(const struct target *target,
     const struct rule *rule = find_rule(object->machine, relocation->type);
     uint64_t value;
 
-    if (!rule)
-        return sym_fail(error, SYM_MALFORMED,
-                        "%s: relocation type %u of machine %u in %s is not known", object->path,
-                        (unsigned)relocation->type, (unsigned)object->machine,
-                        target->section->name);
+    if (!rule) {
+        (void)sym_fail(error, SYM_MALFORMED,
+                       "%s: relocation type %u of machine %u in %s is not known", object->path,
+                       (unsigned)relocation->type, (unsigned)object->machine,
+                       target->section->name);
+        if (error)
+            error->system_errno = ENOTSUP; /* the file is sound */
+        return SYM_MALFORMED;
+    }
     if (rule->formula == FORMULA_NONE)
         return SYM_OK;
     if (relocation->offset > target->size || rule->size > target->size - relocation->offset ||

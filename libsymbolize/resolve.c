@@ -1,5 +1,6 @@
 /* resolve.c - frames for an address, from debug information and symbols. */
 #include "libsymbolize/internal.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,10 @@ static enum sym_status load_dwarf(struct sym_module *module)
     if (!status || status == SYM_NO_MEMORY)
         return status;
     sym_dwarf_close(&loaded->dwarf);
+    if (error.system_errno == ENOTSUP)
+        return sym_module_downgrade(module, error.message,
+                                    "look the linked program up instead, whose relocations are "
+                                    "applied");
     return sym_module_downgrade(module, error.message,
                                 "fetch or build that file again; if it is sound, unpack its debug "
                                 "sections (objcopy --decompress-debug-sections IN OUT)");

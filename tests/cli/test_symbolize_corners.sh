@@ -1,0 +1,144 @@
+#!/bin/sh
+# Symbol tables of labels, debug links beside symbolic links, code of line 0, relocations that are not known, line tables that would
+# take more memory than their code could need.
+set -eu
+. "$ROOT/tests/cli/common.sh"
+. "$ROOT/tests/cli/addresses.sh"
+cd "$WORK"
+
+# ---- Labels alone ----
+
+cat >labels.s <<'END'
+.text
+.globl _start
+_start: nop
+nop
+second: nop
+.section .rodata
+data: .quad 1
+.section .note.GNU-stack, "", @progbits
+END
+gcc -nostdlib -static -o labels labels.s
+gcc -c -o labels.o labels.s
+for object in labels labels.o; do
+    text_addresses $object 1 | sed 's/^/0x/' >addresses
+    llvm-symbolizer -e $object <addresses | sed 's/^.*\.o:0:0$/??:0:0/' >theirs # the FILE symbol is no source
+    fxtsym --style llvm -e $object <addresses >ours
+    cmp ours theirs || fail "$object: other names than llvm-symbolizer's"
+    grep -q second ours || fail "$object: labels are not named"
+done
+strip -o none labels
+run 4 fxtsym --explain none # data alone names no code
+
+# ---- Debug links ----
+
+echo 'int main(void) { return 0; }' | gcc -g -Wl,--build-id=none -o whole -x c -
+mkdir real link
+objcopy --only-keep-debug whole link/program.debug
+strip -o real/program whole
+(cd link && objcopy --add-gnu-debuglink=program.debug ../real/program && ln -s ../real/program program)
+main=$(nm whole | awk '$3 == "main" { print $1 }')
+run 0 fxtsym -fe link/program "$main"
+prints main
+prints '<stdin>:1'
+mkdir link/.debug
+mv link/program.debug link/.debug
+run 0 fxtsym -fe link/program "$main"
+prints '<stdin>:1'
+
+# ---- Relocations that are not known ----
+
+echo 'int main(void) { return 0; }' | gcc -g -c -o known.o -x c -
+# R_X86_64_32 (10) and R_X86_64_64 (1) become 200, which does not exist.
+python3 - <<'END'
+import struct
+data = bytearray(open("known.o", "rb").read())
+sections = struct.unpack_from("<Q", data, 40)[0]
+for i in range(struct.unpack_from("<H", data, 60)[0]):
+    header = struct.unpack_from("<IIQQQQIIQQ", data, sections + 64 * i)
+    if header[1] == 4:  # SHT_RELA
+        for at in range(header[4], header[4] + header[5], 24):
+            struct.pack_into("<I", data, at + 8, 200)
+open("unknown.o", "wb").write(data)
+END
+run 0 fxtsym -fe unknown.o 0
+prints main
+says 'relocation type 200 of machine 62'
+says 'look the linked program up instead'
+
+# ---- Line tables ----
+
+# with_lines OBJECT: from standard input the line program of a function main of 1000 bytes at 0x10000.  Special opcode 13 adds a
+# line and a byte.
+with_lines() {
+    cat >before.s <<'END'
+.text
+.globl main
+.type main, @function
+main: .skip 1000, 0x90
+.size main, .-main
+.section .debug_abbrev, "", @progbits
+.byte 1, 0x11, 0, 0x10, 6, 0x11, 1, 0x12, 1, 0, 0, 0
+.section .debug_info, "", @progbits
+.long 2f - 1f
+1: .short 2
+.long 0
+.byte 8
+.byte 1
+.long 0
+.quad main, main + 1000
+2:
+.section .debug_line, "", @progbits
+.long 9f - 3f
+3: .short 2
+.long 5f - 4f
+4: .byte 1, 1, 0, 2, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1
+.byte 0
+.asciz "rows.c"
+.byte 0, 0, 0, 0
+5:
+END
+    cat >after.s <<'END'
+9:
+.section .note.GNU-stack, "", @progbits
+END
+    cat before.s - after.s >"$1.s"
+    gcc -nostdlib -Wl,-Ttext=0x10000,-e,main -no-pie -o "$1" "$1.s"
+}
+
+# Code of line 0 at the start of a sequence has a file.
+with_lines zero <<'END'
+.byte 0, 9, 2
+.quad main
+.byte 3, 0x7f, 1
+.byte 2, 2, 3, 7, 1
+.byte 2, 100
+.byte 0, 1, 1
+END
+run 0 fxtsym -fe zero 10000 10001 10002
+[ "$(cat out)" = 'main
+rows.c:?
+main
+rows.c:?
+main
+rows.c:7' ] || {
+    fail 'code of line 0 at the start of a sequence'
+    cat out
+}
+addr2line -fe zero 10000 10001 10002 >theirs
+cmp out theirs || fail "line 0: other answers than addr2line's"
+
+# 9,000 sequences of the same 1,000 bytes are 9 million rows of 24 bytes each, more than bytes of code.
+with_lines rows <<'END'
+.rept 9000
+.byte 0, 9, 2
+.quad main
+.fill 1000, 1, 13
+.byte 0, 1, 1
+.endr
+END
+status=0
+prlimit --as=220000000 fxtsym --no-cache --jobs 1 -fe rows 10010 >out 2>err || status=$?
+[ $status -eq 0 ] || fail "rows that overlap take too much memory: $(cat err)"
+prints main
+finish
