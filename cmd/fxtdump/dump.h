@@ -15,13 +15,13 @@ struct dump_form {
 };
 
 /* One record as one JSON object, keys as docs/fxtdump.md lists them.  bytes, which may be NULL, are
- * those of the record: --hex.  */
+ * those of the record: --hex.  packets are those that end in a blob of Perfetto's.  */
 void dump_json(struct cli_output *output, const struct fxt_record *record,
-               const struct fxt_bytes *bytes);
+               const struct fxt_bytes *bytes, const struct fxt_packets *packets);
 
 /* One record as one line for people, and its bytes below it.  */
 void dump_text(const struct dump_form *form, const struct fxt_record *record,
-               const struct fxt_bytes *bytes);
+               const struct fxt_bytes *bytes, const struct fxt_packets *packets);
 
 /* Bytes in no record, where they stand.  Of zero words only the size is looked at.  */
 void dump_skipped_json(struct cli_output *output, const struct fxt_skipped *skipped);

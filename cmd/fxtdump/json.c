@@ -277,8 +277,17 @@ static bool has_tid(enum fxt_record_kind kind)
            kind != FXT_RECORD_MAPPING;
 }
 
+static void put_packets(struct json *json, const struct fxt_packets *packets)
+{
+    json_open(json, "packets", '{');
+    for (unsigned kind = 0; kind < FXT_PACKET_KINDS; kind++)
+        if (packets->kinds[kind])
+            json_unsigned(json, fxt_packet_kind_name(kind), packets->kinds[kind]);
+    json_close(json, '}');
+}
+
 void dump_json(struct cli_output *output, const struct fxt_record *record,
-               const struct fxt_bytes *bytes)
+               const struct fxt_bytes *bytes, const struct fxt_packets *packets)
 {
     struct json json = { .output = output };
     uint32_t provider = record->kind == FXT_RECORD_PROVIDER_EVENT ? record->value.provider.id
@@ -301,6 +310,8 @@ void dump_json(struct cli_output *output, const struct fxt_record *record,
     if (has_name(record->kind))
         put_string(&json, "name", &record->name);
     put_body(&json, record);
+    if (record->kind == FXT_RECORD_BLOB && record->value.blob.type == FXT_BLOB_PERFETTO)
+        put_packets(&json, packets);
     if (has_args(record))
         put_args(&json, record);
     if (bytes)

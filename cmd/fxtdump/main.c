@@ -145,6 +145,7 @@ struct dump {
     struct cli_trace trace;
     struct cli_select select;
     struct fxt_skipped zeros; /* a run of zero words that may go on; size 0: none */
+    struct fxt_packets packets;
 };
 
 /* Whether --offset lets bytes through that end here.  */
@@ -189,12 +190,25 @@ static void take_skipped(void *context, const struct fxt_skipped *skipped)
     }
 }
 
+/* Packets that end in this blob: those that are there now and were not before.  */
+static void take_packets(struct dump *dump, const struct fxt_record *record)
+{
+    struct fxt_packets *packets = &dump->packets;
+
+    packets->count = 0;
+    for (unsigned kind = 0; kind < FXT_PACKET_KINDS; kind++)
+        packets->kinds[kind] = 0;
+    fxt_packets_add(packets, record->value.blob.payload);
+}
+
 static void take_record(struct dump *dump, const struct fxt_record *record)
 {
     const struct settings *settings = dump->settings;
     struct fxt_bytes bytes = { .length = 0 };
 
     end_zeros(dump);
+    if (record->kind == FXT_RECORD_BLOB && record->value.blob.type == FXT_BLOB_PERFETTO)
+        take_packets(dump, record);
     if (settings->verify || !cli_select_record(&dump->select, record) ||
         !is_behind_offset(settings, record->offset, record->size))
         return;
@@ -205,9 +219,9 @@ static void take_record(struct dump *dump, const struct fxt_record *record)
     if (!dump->trace.from_modules)
         bytes = fxt_reader_bytes(dump->trace.reader);
     if (settings->json)
-        dump_json(dump->form.output, record, settings->hex ? &bytes : NULL);
+        dump_json(dump->form.output, record, settings->hex ? &bytes : NULL, &dump->packets);
     else
-        dump_text(&dump->form, record, settings->hex ? &bytes : NULL);
+        dump_text(&dump->form, record, settings->hex ? &bytes : NULL, &dump->packets);
 }
 
 /* Whether no record has to be looked at.  */

@@ -276,8 +276,24 @@ static void put_hexdump(const struct dump_form *form, uint64_t offset, const uin
         dump_put(form->output, RESET);
 }
 
+/* " packets={ftrace_events: 12, clock_snapshot: 1}".  */
+static void put_packets(struct cli_output *output, const struct fxt_packets *packets)
+{
+    const char *separator = " packets={";
+
+    for (unsigned kind = 0; kind < FXT_PACKET_KINDS; kind++) {
+        if (packets->kinds[kind] == 0)
+            continue;
+        dump_print(output, "%s%s: %" PRIu64, separator, fxt_packet_kind_name(kind),
+                   packets->kinds[kind]);
+        separator = ", ";
+    }
+    dump_put(output, *separator == ',' ? "}" : "");
+    dump_put(output, packets->damaged ? " (no packets of Perfetto)" : "");
+}
+
 void dump_text(const struct dump_form *form, const struct fxt_record *record,
-               const struct fxt_bytes *bytes)
+               const struct fxt_bytes *bytes, const struct fxt_packets *packets)
 {
     struct cli_output *output = form->output;
     char time[32] = "-";
@@ -292,6 +308,8 @@ void dump_text(const struct dump_form *form, const struct fxt_record *record,
                        record->thread.thread);
     put_head(form, record->offset, time, thread, BOLD, fxt_record_kind_name(record->kind));
     put_body(output, record);
+    if (record->kind == FXT_RECORD_BLOB && record->value.blob.type == FXT_BLOB_PERFETTO)
+        put_packets(output, packets);
     put_args(output, record);
     dump_put(output, "\n");
     if (bytes)

@@ -497,6 +497,34 @@ struct fxt_record {
     } value;
 };
 
+/* ---- Perfetto's packets in blobs ---- */
+
+enum { FXT_BLOB_DATA = 1, FXT_BLOB_LAST_BRANCH = 2, FXT_BLOB_PERFETTO = 3 };
+
+#define FXT_PACKET_KINDS 256u
+
+/* What the payloads of blobs of type 3 hold (docs/formats/fxt.md section 2.7): packets of
+ * Perfetto's own format, which this library counts and does not read.  Zeroed before the first
+ * blob.  */
+struct fxt_packets {
+    uint64_t count; /* packets that have ended */
+    /* Of them, by the number of the field that holds what the packet is of; [0]: any other.  */
+    uint64_t kinds[FXT_PACKET_KINDS];
+    bool damaged; /* the bytes are no packets: nothing after that is looked at */
+
+    /* Where it is.  Not for callers.  */
+    bool in_packet;
+    unsigned state, kind, shift;
+    uint64_t number, field, skip, left;
+};
+
+/* The payload of the next blob, in file order whatever its name: packets go on from one to the
+ * next.  */
+FXT_API void fxt_packets_add(struct fxt_packets *packets, struct fxt_bytes payload);
+
+/* "ftrace_events", "track_event", ...; "other" for numbers that are not known.  */
+FXT_API const char *fxt_packet_kind_name(unsigned kind);
+
 /* "event", "large_blob", ...: the names used in JSON output; "unknown" for anything out of
  * range.  */
 FXT_API const char *fxt_record_kind_name(enum fxt_record_kind kind);

@@ -531,6 +531,7 @@ struct profile_notices {
     uint64_t unfinished_flows; /* begun and never ended, or left out with 1,000,000 flows open */
     uint64_t unbound_flows;    /* arrows that begin or end in no slice */
     uint64_t non_numeric_counters; /* arguments of counters that are no numbers: not told */
+    uint64_t perfetto_packets;     /* packets of Perfetto in blobs: not read */
 };
 
 /* One of these counters.  */

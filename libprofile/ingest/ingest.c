@@ -166,6 +166,12 @@ static enum profile_status ingest_blob(struct profile_ingest *ingest,
 {
     struct fxt_bytes payload = record->value.blob.payload;
 
+    if (record->value.blob.type == FXT_BLOB_PERFETTO) {
+        fxt_packets_add(&ingest->packets, payload);
+        ingest->notices.perfetto_packets = ingest->packets.count;
+        ingest->notices.unhandled_records += ingest->packets.damaged;
+        return PROFILE_OK;
+    }
     if (!ingest_string_is(&record->name, "linux.kallsyms"))
         ingest->notices.unhandled_records++;
     else if (ingest->sink.kernel_symbols)

@@ -403,6 +403,8 @@ struct profile_ingest {
     struct profile_notices notices;
     struct base_arena arena; /* segments, pending mappings */
 
+    struct fxt_packets packets; /* of Perfetto, in blobs */
+
     /* capture.c */
     uint64_t period_ns;
     uint32_t max_frames;

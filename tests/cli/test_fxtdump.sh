@@ -22,6 +22,7 @@ def small(v): return isinstance(v, int) and not isinstance(v, bool)
 def text(v): return isinstance(v, str)
 def hexadecimal(v): return isinstance(v, str) and re.fullmatch(r'([0-9a-f]{2})*', v)
 def addresses(v): return isinstance(v, list) and all(address(a) for a in v)
+def counts(v): return isinstance(v, dict) and all(text(k) and small(n) for k, n in v.items())
 def name_or_number(*names): return lambda v: v in names if isinstance(v, str) else small(v)
 def number_or_name(v): return v in ('NaN', 'Infinity', '-Infinity') if isinstance(v, str) else isinstance(v, (int, float))
 
@@ -51,7 +52,7 @@ RECORDS = {
     'init': [{'ticks_per_second': decimal}, {'ticks_per_second': decimal, 'base_ticks': decimal, 'base_time_ns': decimal}],
     'string': [{'index': small, 'text': text}],
     'thread': [{**THREAD, 'index': small}],
-    'blob': [{'name': text, 'blob_type': small, 'size': small}],
+    'blob': [{'name': text, 'blob_type': small, 'size': small}, {'name': text, 'blob_type': small, 'size': small, 'packets': counts}],
     'userspace_object': [{'pid': decimal, 'name': text, 'pointer': address, 'args': arguments}],
     'kernel_object': [{'name': text, 'object_type': small, 'koid': decimal, 'args': arguments}],
     'context_switch': [{**SWITCH, 'args': arguments}],

@@ -65,6 +65,27 @@ done
 grep -qF 'note: 2 ends of durations that nothing began, ignored' odd.notes || fail "stray ends are not noted: $(cat odd.notes)"
 grep -qF 'note: 1 duration without an end' odd.notes || fail "an open duration is not noted: $(cat odd.notes)"
 
+# Perfetto's packets in blobs: what they are is said, for a store has nothing of them.
+cat >packets.py <<'PY'
+import sys
+import fxt_records as fxt
+def blob(payload):
+    body = payload + bytes(-len(payload) % 8)
+    return fxt.word(5 | (1 + len(body) // 8) << 4 | len(payload) << 32 | 3 << 48) + body
+packets = bytes([10, 2, 10, 0, 10, 2, 90, 0, 10, 4, 10, 2, 8, 1]) # ftrace_events, track_event, ftrace_events
+sys.stdout.buffer.write(fxt.magic() + blob(packets[:5]) + blob(packets[5:]))
+PY
+PYTHONPATH=$ROOT/tests python3 packets.py >packets.fxt
+"$fxtq" import packets.fxt -o packets.fxtq 2>summary || fail "packets: status $?"
+grep -qF "note: 3 packets of Perfetto's own format, not read" summary || fail "packets: $(cat summary)"
+[ "$(sql packets.fxtq "SELECT kind, count FROM damage")" = 'perfetto_packets|3' ] || fail "packets: $(sql packets.fxtq 'SELECT * FROM damage')"
+"$O/bin/fxt2pprof" packets.fxt -o packets.pb.gz 2>summary || :
+grep -qF "3 packets of Perfetto's own format" summary || fail "packets in fxt2pprof: $(cat summary)"
+"$O/bin/fxtdump" packets.fxt >dumped
+grep -qF 'type=3 size=5 packets={ftrace_events: 1}' dumped || fail "first blob: $(cat dumped)"
+grep -qF 'type=3 size=9 packets={ftrace_events: 1, track_event: 1}' dumped || fail "second blob: $(cat dumped)"
+"$O/bin/fxtdump" --json packets.fxt | grep -qF '"packets":{"ftrace_events":1,"track_event":1}' || fail "packets as JSON"
+
 # The same capture again changes nothing, also when it comes compressed.
 "$O/bin/fxtcat" compress -o one.fxt.zst one.fxt 2>/dev/null
 sql one.fxtq .dump >before
