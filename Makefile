@@ -62,7 +62,7 @@ $(O)/config.mk: $(O)/.deps-build FORCE
 # ---- What there is ----
 
 # A library is a folder; the order is that of the import arrows (docs/architecture.md).
-LIBRARIES := fxt symbolize unwind profile compare store
+LIBRARIES := fxt symbolize unwind profile compare store trace
 # Folder libprofile/ is installed as libfxtprofile.so and pkg-config's fxt-profile.
 library_name = libfxt$(filter-out fxt,$(1))
 package_name = fxt$(if $(filter-out fxt,$(1)),-$(1))
@@ -76,6 +76,7 @@ sources_unwind := $(wildcard libunwind/*.c libunwind/cfi/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
 sources_compare := $(wildcard libcompare/*.c libcompare/*/*.c)
 sources_store := $(wildcard libstore/*.c libstore/import/*.c libstore/functions/*.c libstore/export/*.c) libstore/store_sql.c
+sources_trace := $(wildcard libtrace/*.c)
 sources_cli := $(wildcard cmd/cli/*.c)
 sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
 sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
@@ -92,6 +93,9 @@ libs_unwind := -ldwarf -lelf
 libs_profile := -lprotobuf-nanopb -lz -lm
 libs_compare := -lm
 libs_store := -lsqlite3 -lpthread -lm
+libs_trace := -lpthread
+# One access to thread-local storage an event, without a call.
+flags_libtrace := -ftls-model=initial-exec
 
 flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT)
 links_fxtq := $(if $(HAVE_EDIT),-ledit)
@@ -190,8 +194,15 @@ $(PAGE_PARTS:.c=.o): %.o: %.c
 	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -Wno-overlength-strings -c -o $@ $<
 
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
+# The FIDL messages that libfxttrace shares with libfxt, with names of its own: it depends on no other library.
+TRACE_CODEC := $(O)/libtrace/fidl_provider.o
+$(TRACE_CODEC): libfxt/fidl/provider.c | $(O)/.deps-build
+	$(Q)mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_FLAGS) -DFIDL_API= $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
 define library_rules
-$(O)/lib/$(call library_name,$(1)).o: $(call objects,$(1)) $(call objects,base)
+$(O)/lib/$(call library_name,$(1)).o: $(call objects,$(1)) $(if $(filter trace,$(1)),$(TRACE_CODEC),$(call objects,base))
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(LD) -r -o $$@ $$^
 	$$(Q)$$(OBJCOPY) --localize-hidden $$@
@@ -200,7 +211,7 @@ $(O)/lib/$(call library_name,$(1)).a: $(O)/lib/$(call library_name,$(1)).o
 	$$(call say,AR,$$@)
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$<
 
-$(O)/lib/$(call library_name,$(1)).so.$(SOVERSION): $(call objects,$(1)) $(call objects,base) $(foreach l,$(filter $(LIBRARIES),$(needs_$(1))),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
+$(O)/lib/$(call library_name,$(1)).so.$(SOVERSION): $(call objects,$(1)) $(if $(filter trace,$(1)),$(TRACE_CODEC),$(call objects,base)) $(foreach l,$(filter $(LIBRARIES),$(needs_$(1))),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
 	$$(Q)mkdir -p $$(@D)
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-soname,$(call library_name,$(1)).so.$(SOVERSION) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(libs_$(1))
@@ -242,7 +253,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call completion_rules,$(p))))
 # What a heap capture puts into other processes stands alone: no library but libc, and of ours the FIDL codec and the reader of unwind
 # tables, all of it hidden.  Stacks there may be small, so the reader has room for the registers of x86-64 only.
 # The unwinder is the compiler's static one.  No sanitizers: their runtime must come first in a process.
-SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libfxt/fidl/*.c libunwind/cfi/*.c)
+SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libunwind/cfi/*.c) libfxt/fidl/decode.c libfxt/fidl/encode.c
 SHIM_OBJECTS := $(patsubst %.c,$(O)/shim/%.o,$(SHIM_SOURCES))
 SHIM_FLAGS := $(filter-out -fsanitize% -fno-sanitize%,$(BASE_FLAGS)) -DFIDL_API= -DCFI_COLUMNS=17 -DCFI_MAX_REMEMBERED=4 -fno-omit-frame-pointer -fno-builtin-malloc -funwind-tables -fno-plt
 
@@ -272,11 +283,16 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/codec/folded_name.o $(call ob
 # ---- Tests ----
 
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
-TEST_OBJECTS := $(foreach l,base $(LIBRARIES),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
+TEST_OBJECTS := $(foreach l,base $(filter-out trace,$(LIBRARIES)),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
 # Of the preloaded library, what replaces nothing.
 TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi cfi_full object stack)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
+# An archive, because a test may bring the code of one of its files itself, with other ways to reach memory.
+TEST_OBJECTS += $(O)/tests/trace.a
+$(O)/tests/trace.a: $(call objects,trace)
+	$(Q)mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.
 TEST_LDFLAGS := $(foreach f,malloc calloc realloc reallocarray,-Wl,--wrap=$(f))
 # libdwarf is what the decoder of DWARF is compared with.
@@ -352,7 +368,7 @@ fuzz: $(O)/.deps-fuzz
 
 fuzz-targets: $(FUZZ_FILES)
 
-$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base $(LIBRARIES),$(call objects,$(l)))
+$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base $(filter-out trace,$(LIBRARIES)),$(call objects,$(l)))
 	$(call say,LD,$@)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(foreach l,$(LIBRARIES),$(libs_$(l)))
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "libfxt/input.h"
+#include "libfxt/trace_format.h"
 
 #define HEADER_BYTES FXT_HEAD_BYTES
 #define MAGIC        UINT64_C(0x627566EE68656164)
@@ -375,7 +376,7 @@ static size_t whole_records(const struct fxt_input *input, bool walk)
         uint64_t header = fxt_load_u64(next);
         size_t size = header || walk ? record_size(header) : 8;
 
-        if (size == 0 || size > left)
+        if (size == 0 || size > left || trace_is_filler(header))
             break;
         next += size;
         left -= size;
@@ -434,6 +435,20 @@ static enum fxt_status end_segment(struct fxt_input *input)
     return give_up(input, true);
 }
 
+/* A placeholder - a blob of type data without a name - says that nothing is there.  */
+static enum fxt_status pass_filler(struct fxt_input *input, size_t size)
+{
+    enum fxt_status status = fxt_parts_need(input, size);
+
+    if (status != FXT_OK)
+        return status;
+    if (input->end - input->begin < size)
+        return end_segment(input);
+    input->begin += size;
+    input->position += size;
+    return FXT_OK;
+}
+
 static enum fxt_status read_segment(struct fxt_input *input)
 {
     const struct fxt_segment *segment = &input->engine.segments[input->engine.segment];
@@ -448,6 +463,8 @@ static enum fxt_status read_segment(struct fxt_input *input)
     header = fxt_load_u64(input->window + input->begin);
     if (header == 0 && segment->walk)
         return give_up(input, false);
+    if (trace_is_filler(header))
+        return pass_filler(input, record_size(header));
     size = whole_records(input, segment->walk);
     if (size == 0) {
         size = record_size(header);

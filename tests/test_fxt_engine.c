@@ -673,6 +673,29 @@ END_TEST
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 
+/* What libfxttrace has where there is no record (libfxt/trace_format.h).  */
+static void put_placeholder(struct bytes *bytes, uint64_t words)
+{
+    put_word(bytes, 5 | words << 4 | (words - 1) * 8 << 32 | UINT64_C(1) << 48);
+    for (uint64_t i = 1; i < words; i++)
+        put_word(bytes, i);
+}
+
+START_TEST(passes_placeholders_over)
+{
+    want("d0");
+    put_placeholder(&durable, 2);
+    rolling[0].length = 0;
+    put_placeholder(&rolling[0], 1);
+    for (unsigned i = 0; i < 3; i++) {
+        put_event(&rolling[0], 1, 100 + i);
+        put_placeholder(&rolling[0], 10 + i);
+    }
+    put_buffer(CIRCULAR, 0, "0", _i);
+    read_all_ways("placeholders", FXT_END, check_undamaged);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fxt_engine");
@@ -685,6 +708,7 @@ int main(void)
     tcase_add_loop_test(tcase, orders_the_halves_of_a_provider_killed_after_a_switch, 0, 2);
     tcase_add_test(tcase, delivers_what_the_records_say);
     tcase_add_test(tcase, tells_of_dropped_records);
+    tcase_add_loop_test(tcase, passes_placeholders_over, 0, 2);
     tcase_add_loop_test(tcase, reads_a_last_record_that_fills_the_buffer, 0, 2);
     tcase_add_loop_test(tcase, keeps_damage_to_its_part, 0, 2);
     tcase_add_test(tcase, counts_each_broken_part);

@@ -156,6 +156,7 @@ FXT_API enum fxt_status fxt_input_read(struct fxt_input *input, void *buffer, si
  * A trace-engine buffer is what a provider of Fuchsia's trace system writes to
  * (docs/formats/trace-provider.md sections 3 and 5), 128 bytes of header first.  Its records come
  * durable, older, newer; what a killed provider wrote is found by walking from record to record.
+ * Placeholders, blob records of type data without a name that fill their size, are passed over.
  * It becomes provider 1; a provider event stands for records that it dropped.  A header that
  * contradicts itself is refused.  From a pipe, or compressed, up to 64 MiB are held in memory where
  * the newer half stands first.

@@ -1,0 +1,111 @@
+/* Writers: a thread takes one at its first event and gives it back when it ends, with what is left
+ * of its chunk.  Signal handlers that interrupt an event borrow one for a record.  */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "libtrace/engine.h"
+
+static pthread_key_t ended;
+static bool has_key;
+
+static void leave(void *writer)
+{
+    trace_self.writer = NULL;
+    trace_self.generation = 0;
+    trace_pool_give(writer);
+}
+
+void trace_pool_setup(void)
+{
+    if (!has_key)
+        has_key = pthread_key_create(&ended, leave) == 0;
+}
+
+static struct trace_writer *at(uint64_t number)
+{
+    return &trace_buffer
+                .slabs[(number - 1) / TRACE_SLAB_WRITERS][(number - 1) % TRACE_SLAB_WRITERS];
+}
+
+static bool try_take(struct trace_writer *writer)
+{
+    uint64_t nobody = 0;
+
+    return shared_load(&writer->taken) == 0 && shared_swap(&writer->taken, &nobody, 1);
+}
+
+/* The slab of that number, made if need be.  */
+static bool make_slab(uint64_t slab)
+{
+    struct trace_writer *none = NULL;
+    struct trace_writer *made;
+
+    if (__atomic_load_n(&trace_buffer.slabs[slab], __ATOMIC_ACQUIRE))
+        return true;
+    made = mmap(NULL, TRACE_SLAB_WRITERS * sizeof *made, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        return false;
+    for (uint32_t i = 0; i < TRACE_SLAB_WRITERS; i++)
+        made[i].number = (uint32_t)slab * TRACE_SLAB_WRITERS + i + 1;
+    if (!__atomic_compare_exchange_n(&trace_buffer.slabs[slab], &none, made, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        (void)munmap(made, TRACE_SLAB_WRITERS * sizeof *made);
+    return true;
+}
+
+struct trace_writer *trace_pool_take(void)
+{
+    int error = errno;
+    uint64_t count = shared_load(&trace_buffer.writer_count);
+
+    for (uint64_t i = 1; i <= count; i++)
+        if (try_take(at(i)))
+            return at(i);
+    for (; count < (uint64_t)TRACE_SLABS * TRACE_SLAB_WRITERS; count++) {
+        uint64_t number = count + 1;
+
+        if (!make_slab(count / TRACE_SLAB_WRITERS))
+            break;
+        while (count < number && !shared_swap(&trace_buffer.writer_count, &count, number))
+            continue;
+        count = number - 1;
+        errno = error;
+        if (try_take(at(number)))
+            return at(number);
+    }
+    errno = error;
+    return NULL;
+}
+
+void trace_pool_give(struct trace_writer *writer)
+{
+    shared_store(&writer->taken, 0);
+}
+
+struct trace_writer *trace_pool_join(void)
+{
+    if (!trace_self.writer) {
+        trace_self.writer = trace_pool_take();
+        if (trace_self.writer && has_key)
+            (void)pthread_setspecific(ended, trace_self.writer);
+    }
+    return trace_self.writer;
+}
+
+/* In a child there is one thread, and nobody is in the midst of a record.  */
+void trace_pool_forget(void)
+{
+    uint64_t count = shared_load(&trace_buffer.writer_count);
+
+    for (uint64_t i = 1; i <= count; i++) {
+        struct trace_writer *writer = at(i);
+        uint32_t number = writer->number;
+
+        *writer = (struct trace_writer){ .number = number };
+    }
+    trace_self.writer = NULL;
+    trace_self.blob = NULL;
+    if (has_key)
+        (void)pthread_setspecific(ended, NULL);
+}

@@ -1,0 +1,678 @@
+/* The provider: a thread that finds a manager, registers, and does what the manager says.  */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fxt/fidl_provider.h>
+
+#include "libtrace/engine.h"
+#include "libtrace/provider.h"
+
+#define STACK_BYTES (64u << 10)
+#define MOST_NAME   100
+#define MOST_ALERTS 16
+#define MOST_KNOWN  1000
+#define RETRY_MS    1000
+#define ANSWER_MS   5000
+
+/* An alert on its way to the thread.  */
+struct alert {
+    uint64_t state; /* shared; 0 free, 1 being written, 2 ready */
+    char name[TRACE_ALERT_SIZE];
+};
+
+struct trace_provider {
+    char name[MOST_NAME + 1];
+    bool exists, runs, recorder, synchronous;
+    pthread_t thread;
+    uint64_t ending; /* shared */
+    struct trace_address address;
+    struct trace_fd wake, watch, registry, channel, fifo;
+    void *memory; /* NULL: not initialized */
+    size_t size;
+    uint32_t announced; /* the wrapped count of the last SAVE_BUFFER, plus 1 */
+    struct alert alerts[MOST_ALERTS];
+    /* Whether the manager has answered, or there is none.  */
+    pthread_mutex_t answer_lock;
+    pthread_cond_t answer_came;
+    bool answered, started;
+};
+
+static struct trace_provider provider = {
+    .wake = TRACE_NO_FD,
+    .watch = TRACE_NO_FD,
+    .registry = TRACE_NO_FD,
+    .channel = TRACE_NO_FD,
+    .fifo = TRACE_NO_FD,
+    .answer_lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+static struct {
+    const char *texts[2 * MOST_KNOWN]; /* category, description */
+    size_t count;                      /* of texts */
+} known;
+
+void trace_provider_add_known_category(const char *category, const char *description)
+{
+    size_t count = __atomic_load_n(&known.count, __ATOMIC_ACQUIRE);
+
+    if (count >= 2 * MOST_KNOWN)
+        return;
+    known.texts[count] = category;
+    known.texts[count + 1] = description ? description : "";
+    __atomic_store_n(&known.count, count + 2, __ATOMIC_RELEASE);
+}
+
+/* ---- From other threads ---- */
+
+static void wake_thread(void)
+{
+    int error = errno;
+
+    if (trace_fd_is_open(&provider.wake))
+        (void)eventfd_write(provider.wake.fd, 1);
+    errno = error;
+}
+
+static void send_alert(const char *name)
+{
+    for (size_t i = 0; i < MOST_ALERTS; i++) {
+        uint64_t free = 0;
+
+        if (!shared_swap(&provider.alerts[i].state, &free, 1))
+            continue;
+        memcpy(provider.alerts[i].name, name, TRACE_ALERT_SIZE);
+        shared_store(&provider.alerts[i].state, 2);
+        wake_thread();
+        return;
+    }
+}
+
+/* ---- Messages and packets ---- */
+
+static void answer(bool started)
+{
+    (void)pthread_mutex_lock(&provider.answer_lock);
+    provider.answered = true;
+    provider.started = started;
+    (void)pthread_cond_broadcast(&provider.answer_came);
+    (void)pthread_mutex_unlock(&provider.answer_lock);
+}
+
+static bool send_bytes(struct trace_fd *fd, const void *bytes, size_t length, int handle)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = { .bytes = { 0 } };
+    struct iovec part = { (void *)(uintptr_t)bytes, length };
+    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+    if (!trace_fd_is_open(fd))
+        return false;
+    if (handle >= 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+                                           .cmsg_level = SOL_SOCKET,
+                                           .cmsg_type = SCM_RIGHTS };
+        memcpy(CMSG_DATA(&control.header), &handle, sizeof handle);
+    }
+    return sendmsg(fd->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
+}
+
+/* A manager that does not read its packets for that long is treated as gone.  */
+static bool send_packet(const struct trace_packet *packet)
+{
+    for (unsigned i = 0; i < 100; i++) {
+        struct pollfd room = { .fd = provider.fifo.fd, .events = POLLOUT };
+
+        if (send_bytes(&provider.fifo, packet, sizeof *packet, -1))
+            return true;
+        if (errno != EAGAIN || !trace_fd_is_open(&provider.fifo))
+            return false;
+        (void)poll(&room, 1, 100);
+    }
+    return false;
+}
+
+/* One packet or message, with what descriptors came along.  0: gone; -1: nothing now.  */
+static ssize_t receive(struct trace_fd *fd, void *bytes, size_t size, int handles[2])
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+    } control;
+    struct iovec part = { bytes, size };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof control.bytes };
+    struct cmsghdr *header;
+    ssize_t length;
+
+    handles[0] = handles[1] = -1;
+    if (!trace_fd_is_open(fd))
+        return 0;
+    length = recvmsg(fd->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (length < 0)
+        return errno == EAGAIN || errno == EINTR ? -1 : 0;
+    header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+        memcpy(handles, CMSG_DATA(header),
+               header->cmsg_len - CMSG_LEN(0) < 2 * sizeof(int) ? header->cmsg_len - CMSG_LEN(0)
+                                                                : 2 * sizeof(int));
+    return length;
+}
+
+static void close_handles(int handles[2])
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (handles[i] >= 0)
+            (void)close(handles[i]);
+}
+
+/* ---- What the manager asks for ---- */
+
+/* A memory that cannot shrink under us, of a size that a buffer can have.  */
+static bool map_buffer(int fd)
+{
+    struct stat status;
+    int seals = fcntl(fd, F_GET_SEALS);
+    void *memory;
+
+    if (fstat(fd, &status) != 0 || seals < 0 || !(seals & F_SEAL_SHRINK) ||
+        status.st_size < (off_t)TRACE_MIN_BYTES || status.st_size > (off_t)TRACE_MAX_BYTES ||
+        status.st_size % 4096 != 0)
+        return false;
+    memory = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    provider.memory = memory;
+    provider.size = (size_t)status.st_size;
+    return true;
+}
+
+/* The categories of a message with NULs between.  */
+static char category_text[FIDL_MAX_MESSAGE];
+
+static struct trace_categories take_categories(struct fidl_strings list)
+{
+    struct trace_categories categories = { .text = category_text };
+    struct fidl_string string;
+    size_t used = 0;
+
+    while (fidl_strings_next(&list, &string)) { /* each took 16 bytes more in the message */
+        memcpy(category_text + used, string.text, string.length);
+        used += string.length;
+        category_text[used++] = '\0';
+        categories.count++;
+    }
+    return categories;
+}
+
+static void unmap_buffer(void)
+{
+    if (trace_engine_terminate() && provider.memory)
+        (void)munmap(provider.memory, provider.size);
+    provider.memory = NULL;
+    trace_fd_close(&provider.fifo);
+}
+
+static void on_initialize(const struct fidl_provider_message *message, int handles[2])
+{
+    struct trace_categories categories = take_categories(message->list);
+
+    if (provider.memory) /* a second one is ignored */
+        return;
+    trace_fd_take(&provider.fifo, handles[1]);
+    handles[1] = -1;
+    provider.announced = 0;
+    if (!map_buffer(handles[0]) ||
+        !trace_engine_initialize(provider.memory, provider.size,
+                                 (enum trace_mode)(message->mode - 1), &categories))
+        unmap_buffer(); /* the manager sees the end of the packets */
+}
+
+static void on_start(const struct fidl_provider_message *message)
+{
+    const struct trace_packet started = { .request = TRACE_PACKET_STARTED,
+                                          .data32 = TRACE_PROTOCOL_VERSION };
+    struct trace_categories additional = take_categories(message->list);
+
+    if (!provider.memory)
+        return;
+    if (message->disposition != TRACE_RETAIN)
+        provider.announced = 0;
+    if (trace_engine_start((enum trace_disposition)message->disposition, &additional))
+        (void)send_packet(&started);
+    answer(true);
+}
+
+static void on_stop(void)
+{
+    const struct trace_packet stopped = { .request = TRACE_PACKET_STOPPED };
+
+    if (trace_engine_stop())
+        (void)send_packet(&stopped);
+}
+
+static void send_categories(uint32_t txid)
+{
+    static uint8_t bytes[FIDL_MAX_MESSAGE];
+    const struct fidl_provider_message reply = { .method = FIDL_PROVIDER_CATEGORIES, .txid = txid };
+    size_t count = __atomic_load_n(&known.count, __ATOMIC_ACQUIRE), length;
+
+    while (fidl_provider_encode(&reply, known.texts, count, bytes, sizeof bytes, &length) !=
+           FIDL_OK) {
+        if (count == 0)
+            return;
+        count -= 2; /* as many as there is room for */
+    }
+    (void)send_bytes(&provider.channel, bytes, length, -1);
+}
+
+/* False when the manager is gone.  */
+static bool read_channel(void)
+{
+    static uint8_t bytes[FIDL_MAX_MESSAGE];
+    struct fidl_provider_message message;
+    int handles[2];
+    ssize_t length = receive(&provider.channel, bytes, sizeof bytes, handles);
+
+    if (length <= 0)
+        return length < 0;
+    if (fidl_provider_decode(bytes, (size_t)length, false, &message) != FIDL_OK) {
+        close_handles(handles);
+        return false;
+    }
+    switch (message.method) {
+    case FIDL_PROVIDER_INITIALIZE:
+        on_initialize(&message, handles);
+        break;
+    case FIDL_PROVIDER_START:
+        on_start(&message);
+        break;
+    case FIDL_PROVIDER_STOP:
+        on_stop();
+        break;
+    case FIDL_PROVIDER_TERMINATE:
+        on_stop();
+        unmap_buffer();
+        break;
+    case FIDL_PROVIDER_GET_CATEGORIES:
+        send_categories(message.txid);
+        break;
+    default:
+        break;
+    }
+    close_handles(handles);
+    return true;
+}
+
+/* False when there will be no more packets.  */
+static bool read_fifo(void)
+{
+    struct trace_packet packet;
+    int handles[2];
+    ssize_t length = receive(&provider.fifo, &packet, sizeof packet, handles);
+
+    close_handles(handles);
+    if (length == (ssize_t)sizeof packet && packet.request == TRACE_PACKET_BUFFER_SAVED)
+        (void)trace_engine_saved(packet.data32);
+    return length != 0;
+}
+
+/* ---- The thread ---- */
+
+static void send_filled(void)
+{
+    struct trace_filled filled;
+
+    if (!provider.memory || !trace_engine_take_filled(&filled) ||
+        filled.wrapped_count + 1 == provider.announced)
+        return;
+    provider.announced = filled.wrapped_count + 1;
+    (void)send_packet(&(struct trace_packet){ .request = TRACE_PACKET_SAVE_BUFFER,
+                                              .data32 = filled.wrapped_count,
+                                              .data64 = filled.durable_end });
+}
+
+static void send_alerts(void)
+{
+    for (size_t i = 0; i < MOST_ALERTS; i++) {
+        struct trace_packet packet = { .request = TRACE_PACKET_ALERT };
+
+        if (shared_load(&provider.alerts[i].state) != 2)
+            continue;
+        memcpy((char *)&packet + 2, provider.alerts[i].name, TRACE_ALERT_SIZE);
+        shared_store(&provider.alerts[i].state, 0);
+        if (provider.fifo.fd >= 0)
+            (void)send_packet(&packet);
+    }
+}
+
+static void read_wake(void)
+{
+    eventfd_t count;
+
+    if (trace_fd_is_open(&provider.wake))
+        (void)eventfd_read(provider.wake.fd, &count);
+    send_alerts();
+    send_filled();
+}
+
+/* The answer to RegisterProviderSynchronously.  */
+static void read_registry(void)
+{
+    struct fidl_provider_message message;
+    uint8_t bytes[64];
+    int handles[2];
+    ssize_t length = receive(&provider.registry, bytes, sizeof bytes, handles);
+
+    close_handles(handles);
+    if (length < 0)
+        return;
+    /* Where it records already, the start that follows is waited for.  */
+    if (length == 0 || fidl_provider_decode(bytes, (size_t)length, true, &message) != FIDL_OK ||
+        !message.started)
+        answer(false);
+    trace_fd_close(&provider.registry);
+}
+
+static bool register_at(int fd)
+{
+    struct fidl_provider_message message = {
+        .method = provider.synchronous ? FIDL_REGISTRY_REGISTER_SYNC : FIDL_REGISTRY_REGISTER,
+        .txid = provider.synchronous ? 1 : 0,
+        .pid = (uint64_t)getpid(),
+        .name = { provider.name, (uint32_t)strlen(provider.name) },
+    };
+    uint8_t bytes[256];
+    int ends[2];
+    size_t length;
+    bool sent;
+
+    trace_fd_take(&provider.registry, fd);
+    if (fidl_provider_encode(&message, NULL, 0, bytes, sizeof bytes, &length) != FIDL_OK ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    trace_fd_take(&provider.channel, ends[0]);
+    sent = send_bytes(&provider.registry, bytes, length, ends[1]);
+    (void)close(ends[1]);
+    if (!provider.synchronous)
+        trace_fd_close(&provider.registry);
+    return sent;
+}
+
+static bool is_ending(void)
+{
+    return shared_load(&provider.ending) != 0;
+}
+
+/* Until the manager is gone.  */
+static void serve(void)
+{
+    bool fine = true;
+
+    while (fine && !is_ending()) {
+        struct pollfd polled[] = {
+            { .fd = provider.wake.fd, .events = POLLIN },
+            { .fd = provider.channel.fd, .events = POLLIN },
+            { .fd = provider.fifo.fd, .events = POLLIN },
+            { .fd = provider.registry.fd, .events = POLLIN },
+        };
+
+        (void)poll(polled, 4, -1);
+        if (polled[0].revents & ~POLLIN) /* the program has closed what is ours */
+            break;
+        if (polled[3].revents)
+            read_registry();
+        if (polled[1].revents)
+            fine = read_channel();
+        if (polled[2].revents && provider.fifo.fd == polled[2].fd)
+            fine = read_fifo() && fine;
+        read_wake();
+    }
+    on_stop();
+    unmap_buffer();
+    trace_fd_close(&provider.channel);
+    trace_fd_close(&provider.registry);
+}
+
+/* Something happens in the folder, or to us.  */
+static void wait_for_manager(void)
+{
+    struct pollfd polled[] = {
+        { .fd = provider.wake.fd, .events = POLLIN },
+        { .fd = provider.watch.fd, .events = POLLIN },
+    };
+    char events[4096];
+
+    (void)poll(polled, 2, provider.watch.fd >= 0 ? -1 : RETRY_MS);
+    if (polled[1].revents && trace_fd_is_open(&provider.watch))
+        (void)!read(provider.watch.fd, events, sizeof events);
+    if (polled[1].revents & ~POLLIN)
+        trace_fd_close(&provider.watch);
+    if (polled[0].revents & POLLIN)
+        read_wake();
+}
+
+/* A folder that comes and goes is watched again.  */
+static void watch_folder(void)
+{
+    int fd;
+
+    trace_fd_close(&provider.watch);
+    fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (inotify_add_watch(fd, provider.address.folder,
+                          IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB) < 0)
+        (void)close(fd);
+    else
+        trace_fd_take(&provider.watch, fd);
+}
+
+static void *run(void *none)
+{
+    (void)none;
+    (void)prctl(PR_SET_NAME, "fxt-trace", 0, 0, 0);
+    while (!is_ending() && trace_fd_is_open(&provider.wake)) {
+        int fd;
+
+        watch_folder(); /* before, so that nothing is missed between */
+        fd = trace_address_connect(&provider.address);
+        if (fd >= 0 && register_at(fd)) {
+            trace_fd_close(&provider.watch);
+            serve();
+            continue;
+        }
+        trace_fd_close(&provider.registry);
+        trace_fd_close(&provider.channel);
+        answer(false);
+        wait_for_manager();
+    }
+    trace_fd_close(&provider.watch);
+    return NULL;
+}
+
+static bool start_thread(void)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    bool done = false;
+
+    trace_fd_take(&provider.wake, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (provider.wake.fd < 0 || pthread_attr_init(&attributes) != 0)
+        return false;
+    (void)pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN + STACK_BYTES);
+    (void)sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) == 0) {
+        done = pthread_create(&provider.thread, &attributes, run, NULL) == 0;
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    (void)pthread_attr_destroy(&attributes);
+    provider.runs = done;
+    if (!done)
+        trace_fd_close(&provider.wake);
+    return done;
+}
+
+/* ---- fork() ---- */
+
+/* The first event of a child: now it is a provider, too.  */
+static void begin_pending(void)
+{
+    uint32_t pending = TRACE_PENDING;
+
+    if (!__atomic_compare_exchange_n(&trace_internal_generation[0], &pending, 0, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return;
+    if (provider.recorder)
+        (void)trace_recorder_begin();
+    else
+        (void)start_thread();
+}
+
+static void in_child(void)
+{
+    if (!provider.exists)
+        return;
+    trace_fd_close(&provider.wake);
+    trace_fd_close(&provider.watch);
+    trace_fd_close(&provider.registry);
+    trace_fd_close(&provider.channel);
+    trace_fd_close(&provider.fifo);
+    trace_recorder_forget();
+    if (provider.memory)
+        (void)munmap(provider.memory, provider.size);
+    provider.memory = NULL;
+    provider.runs = provider.synchronous = false;
+    (void)pthread_mutex_init(&provider.answer_lock, NULL);
+    (void)pthread_cond_init(&provider.answer_came, NULL);
+    trace_engine_forget(true);
+}
+
+/* ---- Creating ---- */
+
+static void set_name(const char *name)
+{
+    extern char *program_invocation_short_name;
+    size_t length;
+
+    if (!name)
+        name = program_invocation_short_name ? program_invocation_short_name : "";
+    length = strnlen(name, MOST_NAME);
+    while (length > 0 && (name[length] & 0xc0) == 0x80) /* whole characters */
+        length--;
+    memcpy(provider.name, name, length);
+    provider.name[length] = '\0';
+}
+
+static bool begin(void)
+{
+    static bool has_handlers;
+
+    trace_engine_setup();
+    trace_host.wake = wake_thread;
+    trace_host.alert = send_alert;
+    trace_host.begin = begin_pending;
+    if (!has_handlers)
+        has_handlers = pthread_atfork(NULL, NULL, in_child) == 0;
+    provider.ending = 0;
+    provider.recorder = trace_recorder_is_wanted();
+    if (provider.recorder)
+        return trace_recorder_begin();
+    trace_address_find(&provider.address);
+    return provider.address.socket[0] != '\0' && start_thread();
+}
+
+static trace_provider_t *create(const char *name, bool synchronous)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    trace_provider_t *result = NULL;
+    pthread_condattr_t attributes;
+    int error = errno;
+
+    (void)pthread_mutex_lock(&one);
+    if (!provider.exists) {
+        (void)pthread_condattr_init(&attributes);
+        (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        (void)pthread_cond_init(&provider.answer_came, &attributes);
+        (void)pthread_condattr_destroy(&attributes);
+        set_name(name);
+        provider.synchronous = synchronous;
+        provider.answered = provider.started = false;
+        provider.exists = begin();
+        result = provider.exists ? &provider : NULL;
+    }
+    (void)pthread_mutex_unlock(&one);
+    errno = error;
+    return result;
+}
+
+trace_provider_t *trace_provider_create_with_name(const char *name)
+{
+    return create(name, false);
+}
+
+trace_provider_t *trace_provider_create_synchronously(const char *name, bool *already_started)
+{
+    trace_provider_t *result = create(name, true);
+    struct timespec deadline;
+    int error = errno;
+
+    if (already_started)
+        *already_started = false;
+    if (!result)
+        return NULL;
+    if (provider.recorder) {
+        if (already_started)
+            *already_started = true;
+        return result;
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += ANSWER_MS / 1000;
+    (void)pthread_mutex_lock(&provider.answer_lock);
+    while (!provider.answered &&
+           pthread_cond_timedwait(&provider.answer_came, &provider.answer_lock, &deadline) == 0)
+        continue;
+    if (already_started)
+        *already_started = provider.started;
+    (void)pthread_mutex_unlock(&provider.answer_lock);
+    errno = error;
+    return result;
+}
+
+void trace_provider_destroy(trace_provider_t *which)
+{
+    int error = errno;
+
+    if (!which || !provider.exists)
+        return;
+    if (provider.recorder)
+        trace_recorder_end();
+    if (provider.runs) {
+        shared_store(&provider.ending, 1);
+        wake_thread();
+        (void)pthread_join(provider.thread, NULL);
+        provider.runs = false;
+    }
+    trace_fd_close(&provider.wake);
+    provider.exists = false;
+    errno = error;
+}

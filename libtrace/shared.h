@@ -1,0 +1,86 @@
+/* shared.h - how threads of one process reach what they share: every load and store that another
+ * thread may see goes through these functions.
+ *
+ * tests/test_trace_model.c defines TRACE_SHARED_MODEL and functions of its own, which put each
+ * store into a store buffer and let the model choose which thread runs next.  */
+#ifndef TRACE_SHARED_H
+#define TRACE_SHARED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifndef TRACE_SHARED_MODEL
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline uint64_t shared_load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* What was stored before is seen by whoever sees this.  */
+static inline void shared_store(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/* Compare and exchange; *expected is what was there if it fails.  */
+static inline bool shared_swap(uint64_t *word, uint64_t *expected, uint64_t value)
+{
+    return __atomic_compare_exchange_n(word, expected, value, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t shared_exchange(uint64_t *word, uint64_t value)
+{
+    return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
+}
+
+static inline uint64_t shared_add(uint64_t *word, uint64_t value)
+{
+    return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+}
+
+static inline uint64_t shared_clear_bits(uint64_t *word, uint64_t bits)
+{
+    return __atomic_fetch_and(word, ~bits, __ATOMIC_SEQ_CST);
+}
+
+/* A store that shared_barrier() of another thread orders before the loads that follow.  Without
+ * membarrier(2) it has to be a full barrier itself.  */
+static inline void shared_announce(uint64_t *word, uint64_t value, bool has_membarrier)
+{
+    if (__builtin_expect(has_membarrier, 1)) {
+        __atomic_store_n(word, value, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    } else {
+        (void)__atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
+    }
+}
+
+/* After it each thread either has made its announcement visible, or sees what this thread stored
+ * before.  */
+static inline void shared_barrier(bool has_membarrier)
+{
+    if (has_membarrier)
+        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    else
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Give others time to change *word.  False once that took too long.  */
+static inline bool shared_wait(const uint64_t *word, unsigned *rounds)
+{
+    const struct timespec moment = { 0, 20000 };
+
+    (void)word;
+    (void)syscall(SYS_nanosleep, &moment, NULL);
+    return ++*rounds < 20000; /* more than half a second */
+}
+
+#endif /* TRACE_SHARED_MODEL */
+
+#endif /* TRACE_SHARED_H */
