@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/codec.h"
+#include "libprofile/write/output.h"
 
 static const struct {
     const char *name, *shown;

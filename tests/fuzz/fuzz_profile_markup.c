@@ -1,4 +1,4 @@
-/* Log text as a profile: libprofile/codec/markup_read.c.
+/* Log text as a profile: libprofile/read/markup_read.c.
  *
  * - Input in pieces tells what input in one piece tells.
  * - Every frame with a module is in a mapping that was told before; frames in none, and those that

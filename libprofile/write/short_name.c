@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/codec.h"
+#include "libprofile/write/output.h"
 
 #define ANONYMOUS "(anonymous namespace)::"
 /* Bytes of template arguments that are shown.  Those of the standard library are longer.  */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "libprofile/codec/pprof.h"
+#include "libprofile/write/pprof_plan.h"
 
 static const char *const label_texts[PPROF_TEXTS] = {
     "process", "thread", "pid", "tid", "id", "space", "age", "nanoseconds",

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/visible.h"
-#include "libprofile/codec/top.h"
+#include "libprofile/write/top.h"
 
 /* Where nothing is cut, a longer name moves its own position only, not everybody's.  */
 #define NAMES_ALIGNED 48

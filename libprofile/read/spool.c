@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libprofile/codec/spool.h"
+#include "libprofile/read/spool.h"
 
 void spool_open(struct spool *spool, const char *directory, size_t most)
 {

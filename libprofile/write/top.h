@@ -1,8 +1,8 @@
 /* top.h - between adding the hottest functions up (top.c) and printing them (top_table.c).  */
-#ifndef PROFILE_CODEC_TOP_H
-#define PROFILE_CODEC_TOP_H
+#ifndef PROFILE_WRITE_TOP_H
+#define PROFILE_WRITE_TOP_H
 
-#include "libprofile/codec/codec.h"
+#include "libprofile/write/output.h"
 
 struct top_row {
     uint64_t flat, cum;
@@ -43,4 +43,4 @@ struct top {
 enum profile_status top_put_table(struct top *top, struct codec_output *output,
                                   struct profile_error *error);
 
-#endif /* PROFILE_CODEC_TOP_H */
+#endif /* PROFILE_WRITE_TOP_H */

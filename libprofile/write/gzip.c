@@ -1,5 +1,5 @@
 /* gzip.c - gzip that depends on nothing but its input.  */
-#include "libprofile/codec/gzip.h"
+#include "libprofile/write/gzip.h"
 
 #define OS_UNKNOWN 255 /* RFC 1952 section 2.3.1 */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/top.h"
+#include "libprofile/write/top.h"
 
 /* ---- Adding up ---- */
 

@@ -1,4 +1,4 @@
-/* folded.c - folded stacks (docs/formats/pprof.md section 5).
+/* folded_write.c - folded stacks (docs/formats/pprof.md section 5).
  *
  * Stacks whose names are equal after clean-up are one line, so the profile's call sites are first
  * brought into a second struct profile_stacks whose frames are clean names.  Its call sites form a
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/codec.h"
+#include "libprofile/write/output.h"
 
 /* One position below a node: the line that ends with child, or the lines that go on through it. */
 struct item {

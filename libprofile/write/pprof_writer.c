@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include <fxt/profile_files.h>
-#include "libprofile/codec/gzip.h"
+#include "libprofile/write/gzip.h"
 #include "schemas/profile.pb.h"
 
 /* Ids of what was written, by number - 1.  */

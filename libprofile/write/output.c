@@ -1,10 +1,10 @@
-/* text.c - output buffer, growing text, UTF-8, names of frames.  */
+/* output.c - output buffer, growing text, UTF-8, names of frames.  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "libprofile/codec/codec.h"
+#include "libprofile/write/output.h"
 
 /* ---- Buffered output ---- */
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/pprof_tables.h"
-#include "libprofile/codec/source.h"
-#include "libprofile/codec/spool.h"
+#include "libprofile/read/pprof_tables.h"
+#include "libprofile/read/source.h"
+#include "libprofile/read/spool.h"
 #include "schemas/profile.pb.h"
 
 /* A tag and a length, or a number: two varints.  */

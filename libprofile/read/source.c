@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/source.h"
+#include "libprofile/read/source.h"
 
 #define WINDOW_BYTES ((size_t)64 << 10)
 

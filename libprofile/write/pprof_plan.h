@@ -1,11 +1,11 @@
-/* pprof.h - the tables of a pprof profile.  Private to libprofile/codec.
+/* pprof_plan.h - the tables of a pprof profile that is written.
  *
- * pprof_plan.c makes them, pprof.c writes them.  All ids are dense from 1; table entry of id i is
- * at [i - 1].  */
-#ifndef PROFILE_CODEC_PPROF_H
-#define PROFILE_CODEC_PPROF_H
+ * pprof_plan.c makes them, pprof_encode.c writes them.  All ids are dense from 1; the table entry
+ * of id i is at [i - 1].  */
+#ifndef PROFILE_WRITE_PPROF_PLAN_H
+#define PROFILE_WRITE_PPROF_PLAN_H
 
-#include "libprofile/codec/codec.h"
+#include "libprofile/write/output.h"
 
 /* A sample: all values of one call site and one set of labels.  */
 struct pprof_sample {
@@ -98,4 +98,4 @@ enum profile_status pprof_plan_make(struct pprof_plan *plan, const struct profil
                                     enum profile_kind kind, struct profile_error *error);
 void pprof_plan_release(struct pprof_plan *plan);
 
-#endif /* PROFILE_CODEC_PPROF_H */
+#endif /* PROFILE_WRITE_PPROF_PLAN_H */

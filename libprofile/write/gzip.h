@@ -1,10 +1,10 @@
 /* gzip.h - a stream of bytes, compressed or not, to a profile_write_fn.  */
-#ifndef PROFILE_CODEC_GZIP_H
-#define PROFILE_CODEC_GZIP_H
+#ifndef PROFILE_WRITE_GZIP_H
+#define PROFILE_WRITE_GZIP_H
 
 #include <zlib.h>
 
-#include "libprofile/codec/codec.h"
+#include "libprofile/write/output.h"
 
 /* gzip with neither time nor name nor system in its header: equal bytes give equal files.  */
 struct codec_gzip {
@@ -24,4 +24,4 @@ bool codec_gzip_put(struct codec_gzip *gzip, const void *bytes, size_t size);
 /* Ends the stream and frees what it holds; also after a failure.  */
 enum profile_status codec_gzip_finish(struct codec_gzip *gzip, struct profile_error *error);
 
-#endif /* PROFILE_CODEC_GZIP_H */
+#endif /* PROFILE_WRITE_GZIP_H */

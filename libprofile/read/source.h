@@ -1,9 +1,9 @@
 /* source.h - a window over an input, for the readers of other tools' profiles.  */
-#ifndef PROFILE_CODEC_SOURCE_H
-#define PROFILE_CODEC_SOURCE_H
+#ifndef PROFILE_READ_SOURCE_H
+#define PROFILE_READ_SOURCE_H
 
 #include <fxt/profile_files.h>
-#include "libprofile/codec/codec.h"
+#include "libprofile/internal.h"
 
 struct source {
     struct fxt_input *input;
@@ -45,4 +45,4 @@ struct profile_read_options read_options(const struct profile_read_options *opti
 /* Remember where the first damage lies.  */
 void note_damage(struct profile_read_notices *notices, uint64_t offset);
 
-#endif /* PROFILE_CODEC_SOURCE_H */
+#endif /* PROFILE_READ_SOURCE_H */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/codec/pprof_tables.h"
+#include "libprofile/read/pprof_tables.h"
 #include "schemas/profile.pb.h"
 
 void pprof_tables_release(struct pprof_tables *tables)

@@ -2,11 +2,11 @@
  *
  * pprof_decode.c decodes one entry at a time into the tables, pprof_read.c finds the entries and
  * tells the sink.  String references that no table can have are UINT32_MAX until they are told.  */
-#ifndef PROFILE_CODEC_PPROF_TABLES_H
-#define PROFILE_CODEC_PPROF_TABLES_H
+#ifndef PROFILE_READ_PPROF_TABLES_H
+#define PROFILE_READ_PPROF_TABLES_H
 
 #include <fxt/profile_files.h>
-#include "libprofile/codec/codec.h"
+#include "libprofile/internal.h"
 
 /* As struct profile_pprof_location, before its references are resolved.  */
 struct raw_location {
@@ -92,4 +92,4 @@ uint32_t pprof_find_mapping(const struct pprof_tables *tables, uint64_t id);
 uint32_t pprof_find_function(const struct pprof_tables *tables, uint64_t id);
 uint32_t pprof_find_location(const struct pprof_tables *tables, uint64_t id);
 
-#endif /* PROFILE_CODEC_PPROF_TABLES_H */
+#endif /* PROFILE_READ_PPROF_TABLES_H */

@@ -1,6 +1,6 @@
-/* codec.h - what the codecs share: output, text, names of frames.  Private to libprofile/codec.  */
-#ifndef PROFILE_CODEC_CODEC_H
-#define PROFILE_CODEC_CODEC_H
+/* output.h - what the writers share: output, text, names of frames.  */
+#ifndef PROFILE_WRITE_OUTPUT_H
+#define PROFILE_WRITE_OUTPUT_H
 
 #include "base/text.h"
 #include "libprofile/aggregate.h"
@@ -45,4 +45,4 @@ bool codec_text_add_function(struct base_text *text, const struct profile *profi
  * (short_name.c).  */
 bool codec_text_add_short_name(struct base_text *text, const char *name, size_t length);
 
-#endif /* PROFILE_CODEC_CODEC_H */
+#endif /* PROFILE_WRITE_OUTPUT_H */

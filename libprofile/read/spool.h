@@ -1,8 +1,8 @@
 /* spool.h - encoded samples that wait for the tables: in memory, then in a file without a name.  */
-#ifndef PROFILE_CODEC_SPOOL_H
-#define PROFILE_CODEC_SPOOL_H
+#ifndef PROFILE_READ_SPOOL_H
+#define PROFILE_READ_SPOOL_H
 
-#include "libprofile/codec/codec.h"
+#include "libprofile/internal.h"
 
 struct spool {
     const char *directory; /* borrowed */
@@ -25,4 +25,4 @@ enum profile_status spool_next(struct spool *spool, const uint8_t **out, size_t 
                                struct profile_error *error);
 void spool_release(struct spool *spool);
 
-#endif /* PROFILE_CODEC_SPOOL_H */
+#endif /* PROFILE_READ_SPOOL_H */

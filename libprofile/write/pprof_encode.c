@@ -1,12 +1,12 @@
-/* pprof.c - profile.proto, written as a stream through nanopb.
+/* pprof_encode.c - profile.proto, written as a stream through nanopb.
  *
  * nanopb calls the callbacks below for each repeated field of Profile, in the order of their
  * numbers.  Messages inside are encoded twice, once for their size.  */
 #include <pb_encode.h>
 #include <stdlib.h>
 
-#include "libprofile/codec/gzip.h"
-#include "libprofile/codec/pprof.h"
+#include "libprofile/write/gzip.h"
+#include "libprofile/write/pprof_plan.h"
 #include "schemas/profile.pb.h"
 
 typedef bool encode_fn(pb_ostream_t *stream, const pb_field_t *field, void *const *arg);

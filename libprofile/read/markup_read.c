@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "libprofile/codec/source.h"
+#include "libprofile/read/source.h"
 
 enum {
     CONTEXTS_MAX = 1024, /* processes whose modules are remembered: the one used last goes last */
