@@ -220,7 +220,7 @@ static enum sym_status map_file(struct sym_map *map, int fd)
 
 static enum sym_status open_bytes(struct sym_map *map, int fd, struct sym_error *error)
 {
-    if (fd < 0 || fstat(fd, &map->facts) != 0)
+    if (fstat(fd, &map->facts) != 0)
         return fail_errno(error, map->path, errno);
     if (!S_ISREG(map->facts.st_mode))
         return sym_fail(error, SYM_IO, "%s: not a regular file", map->path);
@@ -230,6 +230,19 @@ static enum sym_status open_bytes(struct sym_map *map, int fd, struct sym_error 
     if (status == SYM_NO_MEMORY)
         return fail_memory(error, map->path);
     return status ? read_all(map, fd, error) : SYM_OK;
+}
+
+/* A capture may name the path.  Opening a device has effects with some, so the type is looked at
+ * first; O_NONBLOCK, since a FIFO that has taken the file's place must not hold us until somebody
+ * writes to it.  */
+static enum sym_status open_regular(const struct sym_map *map, int *fd, struct sym_error *error)
+{
+    struct stat info;
+
+    if (stat(map->path, &info) == 0 && !S_ISREG(info.st_mode))
+        return sym_fail(error, SYM_IO, "%s: not a regular file", map->path);
+    *fd = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return *fd < 0 ? fail_errno(error, map->path, errno) : SYM_OK;
 }
 
 enum sym_status sym_map_open(const char *path, struct sym_map **out, struct sym_error *error)
@@ -244,9 +257,10 @@ enum sym_status sym_map_open(const char *path, struct sym_map **out, struct sym_
         sym_map_close(map);
         return fail_memory(error, path);
     }
-    /* O_NONBLOCK: a FIFO at the path must not hold us until somebody writes to it.  */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    enum sym_status status = open_bytes(map, fd, error);
+    int fd = -1;
+    enum sym_status status = open_regular(map, &fd, error);
+    if (status == SYM_OK)
+        status = open_bytes(map, fd, error);
     if (fd >= 0)
         (void)close(fd); /* the mapping stays */
     if (status)

@@ -137,6 +137,35 @@ START_TEST(refuses_other_text)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    bool is_folded, is_foreign;
+} starts[] = {
+    { "main;work 12\n", true, false },
+    { "main 1.5\n", true, false },
+    { "heap profile: x;main 3\n", true, false },
+    { "my profile: a;main 3\n", true, false },
+    { "once upon\n", false, false },
+    { "goroutine profile: total 1\n1 @ 0x43 0x42\n", false, true },
+    { "goroutine profile: total 12", false, true },
+    { "threadcreate profile: total 7\n", false, true },
+    { "my/own profile: total 3\n", false, true },
+    { "heap profile: 3: 4096 [9: 8192] @ heap/1048576\n", false, true },
+    { "heap profile:      1:    21 [     1:    21] @ heapprofile\n", false, true },
+    { "--- contention:\ncycles/second=2300\n", false, true },
+    { "--- mutex:\ncycles/second=2300\n", false, true },
+    { "--- threadz 1 ---\n", false, true },
+};
+
+START_TEST(knows_profiles_of_others_from_folded_stacks)
+{
+    size_t length = strlen(starts[_i].text);
+
+    ck_assert_int_eq(profile_is_folded(starts[_i].text, length), starts[_i].is_folded);
+    ck_assert_int_eq(profile_foreign_text(starts[_i].text, length) != NULL, starts[_i].is_foreign);
+}
+END_TEST
+
 /* gzip -c of "main;work 12\n", and the same cut short.  */
 START_TEST(reads_compressed_lines)
 {
@@ -186,6 +215,8 @@ int main(void)
     tcase_add_test(tcase, counts_lines_with_two_numbers);
     tcase_add_test(tcase, passes_by_long_lines);
     tcase_add_test(tcase, refuses_other_text);
+    tcase_add_loop_test(tcase, knows_profiles_of_others_from_folded_stacks, 0,
+                        sizeof starts / sizeof *starts);
     tcase_add_test(tcase, reads_compressed_lines);
     tcase_add_test(tcase, says_when_memory_is_short);
     suite_add_tcase(suite, tcase);

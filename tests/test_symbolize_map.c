@@ -3,12 +3,15 @@
 #include "tests/support/symbolize_build.h"
 
 #include <check.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +54,26 @@ START_TEST(reads_zeros_where_the_file_was_cut)
     ck_assert_int_eq(bytes.data[3 * page_size], 0);
     ck_assert_int_eq(bytes.data[2 * page_size], 'x'); /* what is left stays readable */
     ck_assert(sym_map_changed(map, false));
+}
+END_TEST
+
+/* Opening a tape drive, a watchdog or a terminal has effects, and a capture names what path it
+ * likes.  A pipe stands for all of them here.  */
+START_TEST(does_not_open_what_is_not_a_file)
+{
+    char *pipe = build_path("pipe");
+    struct sym_map *other = NULL;
+    char events[4096];
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+    ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+    ck_assert_int_ge(inotify_add_watch(watch, pipe, IN_OPEN), 0);
+    ck_assert_int_eq(sym_map_open(pipe, &other, &error), SYM_IO);
+    ck_assert_ptr_nonnull(strstr(error.message, "not a regular file"));
+    ck_assert_int_eq(read(watch, events, sizeof events), -1); /* nobody opened it */
+    ck_assert_int_eq(errno, EAGAIN);
+    (void)close(watch);
+    free(pipe);
 }
 END_TEST
 
@@ -295,6 +318,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, ends_with_a_zero_behind_the_file);
     tcase_add_test(tcase, reads_zeros_where_the_file_was_cut);
+    tcase_add_test(tcase, does_not_open_what_is_not_a_file);
     tcase_add_test(tcase, notices_a_file_that_was_written_to);
     tcase_add_test(tcase, keeps_a_file_that_was_renamed_over);
     tcase_add_test(tcase, serves_threads_that_meet_the_cut_at_once);

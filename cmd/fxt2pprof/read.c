@@ -1,5 +1,10 @@
 /* Traces in: records to the ingest, one ingest a trace, all into one profile.  */
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fxt/profile_files.h>
 
 #include "cmd/cli/trace.h"
 #include "cmd/fxt2pprof/convert.h"
@@ -72,6 +77,35 @@ static void refuse_untimed(const struct settings *settings, const struct cli_tra
                         trace->path);
 }
 
+/* Where a file is a profile, or a store, say who reads it.  */
+static void hint(const char *path)
+{
+    unsigned char start[PROFILE_SNIFF_BYTES];
+    struct fxt_input *input;
+    size_t length = 0, got;
+    struct stat info;
+    int fd = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? open(path, O_RDONLY | O_CLOEXEC)
+                                                             : -1;
+    struct fxt_input_options from = { .size = sizeof from, .fd = fd, .as_stream = true };
+
+    if (fd < 0)
+        return;
+    if (fxt_input_open(&from, &input, NULL) == FXT_OK) {
+        while (length < sizeof start &&
+               fxt_input_read(input, start + length, sizeof start - length, &got, NULL) == FXT_OK)
+            length += got;
+        fxt_input_close(input);
+    }
+    if (profile_is_pprof(start, length))
+        cli_note("%s is a pprof profile already: fxtq and fxtdiff read it", path);
+    else if (profile_is_folded(start, length))
+        cli_note("%s looks like folded stacks: fxtq and fxtdiff read them", path);
+    else if (length >= 16 && memcmp(start, "SQLite format 3", 16) == 0)
+        cli_note("if %s is a store: fxtq report top %s, or fxtq export pprof %s -o FILE", path,
+                 path, path);
+    (void)close(fd);
+}
+
 static enum cli_exit read_trace(const struct settings *settings,
                                 const struct cli_trace_files *files,
                                 const struct cli_trace_options *trace_options, uint64_t number,
@@ -88,6 +122,7 @@ static enum cli_exit read_trace(const struct settings *settings,
     struct profile_sink sink;
     struct profile_error error;
     struct cli_trace trace;
+    bool is_foreign;
     enum cli_exit status = cli_trace_open_files(&trace, files, trace_options);
 
     profile_sink_of(profile, &sink);
@@ -106,7 +141,11 @@ static enum cli_exit read_trace(const struct settings *settings,
         totals->damage += fxt_damage_total(fxt_reader_damage(trace.reader), false);
     }
     profile_ingest_close(ingest);
-    return cli_worse(status, cli_trace_close(&trace, settings->profiles.reading.strict));
+    is_foreign = trace.status == FXT_FATAL && trace.records == 0 && !files->regions;
+    status = cli_worse(status, cli_trace_close(&trace, settings->profiles.reading.strict));
+    if (is_foreign)
+        hint(files->paths[0]);
+    return status;
 }
 
 enum cli_exit read_inputs(const struct settings *settings, struct profile *profile,

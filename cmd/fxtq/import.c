@@ -241,10 +241,14 @@ static enum cli_exit import_one(struct settings *settings, struct store *store,
 
     if (!files->regions && !settings->reading.force)
         (void)start_open(&start, files->paths[0]);
-    if (start.is_profile)
+    if (start.foreign) {
+        cli_error("%s: %s", start.is_stdin ? "standard input" : files->paths[0], start.foreign);
+        status = CLI_DAMAGED;
+    } else if (start.is_profile) {
         status = import_profile(settings, store, files->paths[0], &start);
-    else
+    } else {
         status = import_trace(settings, store, files, &start);
+    }
     start_close(&start);
     return status;
 }

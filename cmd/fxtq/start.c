@@ -83,6 +83,7 @@ static void tell_format(struct start *start)
         start->is_profile = formats[i].is(bytes, first);
         start->format = formats[i].format;
     }
+    start->foreign = start->is_profile ? NULL : profile_foreign_text(bytes, first);
     free(bytes);
 }
 

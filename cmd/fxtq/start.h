@@ -14,6 +14,7 @@ struct start {
     bool can_reopen; /* whoever opens it again gets its first bytes */
     bool is_profile;
     enum store_profile_format format; /* of a profile */
+    const char *foreign;              /* what it is, if that is known and not read; NULL */
 
     /* Bytes as they stand in the file, compressed or not, which were read to tell.  */
     unsigned char *bytes;

@@ -5,6 +5,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/fxtsym/fxtsym.h"
@@ -86,7 +87,9 @@ bool parse_build_id(const char *text, size_t text_length, uint8_t *id, size_t ca
 static bool is_narrow(const char *path)
 {
     unsigned char ident[EI_CLASS + 1] = { 0 };
-    int fd = path[0] ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    struct stat info;
+    bool is_file = path[0] && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     ssize_t got = 0;
 
     if (fd >= 0) {

@@ -789,8 +789,8 @@ enum profile_root {
 };
 
 /* Clean a name of a frame in place, as it stands in folded stacks; it never grows.  ';' separates
- * frames, a blank and digits at the end would read as a count, quotes disturb what draws the graph.
- * Returns its length; 0: nothing is left.  */
+ * frames, a blank and digits at the end would read as a count.  Quotes stay: Rust's &'a T is not
+ * &a T.  Returns its length; 0: nothing is left.  */
 PROFILE_API size_t profile_folded_name(char *bytes, size_t length);
 
 struct profile_folded_options {

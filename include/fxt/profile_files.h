@@ -45,8 +45,13 @@ enum {
  * have numbers and wire types of Profile.  */
 PROFILE_API bool profile_is_pprof(const void *start, size_t length);
 
-/* Whether they are folded stacks: text, and the first line that is not blank ends in a number.  */
+/* Whether they are folded stacks: text, and the first line that is not blank ends in a number.
+ * Text that profile_foreign_text() names is not, although "goroutine profile: total 1" does.  */
 PROFILE_API bool profile_is_folded(const void *start, size_t length);
+
+/* What they are if they are the text of a profile in a format that is not read, with what to do
+ * about it, as a phrase; NULL: nothing of that kind.  */
+PROFILE_API const char *profile_foreign_text(const void *start, size_t length);
 
 /* ---- What was noticed ---- */
 

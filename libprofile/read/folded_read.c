@@ -102,12 +102,58 @@ static bool take_counts(const char *line, size_t *length, struct profile_folded_
     return found > 0;
 }
 
+static bool begins_with(const char *text, size_t length, const char *word)
+{
+    size_t size = strlen(word);
+
+    return length >= size && memcmp(text, word, size) == 0;
+}
+
+/* "goroutine profile: total 3", "heap profile: 3: 4096 [9: 8192] @ heap/1048576": a name, and a
+ * number after the colon.  Programs name profiles of their own.  */
+static bool is_named_profile(const char *text, size_t length)
+{
+    static const char middle[] = " profile: ";
+    const char *end = memchr(text, '\n', length);
+    size_t line = end ? (size_t)(end - text) : length;
+    const char *found = memmem(text, line, middle, sizeof middle - 1);
+    const char *rest = found ? found + sizeof middle - 1 : NULL;
+    size_t left = rest ? line - (size_t)(rest - text) : 0;
+
+    if (!rest || memchr(text, ';', (size_t)(found - text)))
+        return false;
+    while (left > 0 && *rest == ' ') {
+        rest++;
+        left--;
+    }
+    if (begins_with(rest, left, "total ")) {
+        rest += strlen("total ");
+        left -= strlen("total ");
+    }
+    return left > 0 && is_digit(*rest);
+}
+
+const char *profile_foreign_text(const void *start, size_t length)
+{
+    static const char *const headers[] = { "--- contention", "--- mutex",  "--- threadz",
+                                           "--- heapz",      "--- growth", "--- Memory map" };
+    bool is_legacy = is_named_profile(start, length);
+
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        is_legacy |= begins_with(start, length, headers[i]);
+    return is_legacy ? "a profile as text, as Go writes it with debug=1 and gperftools: fetch it "
+                       "without debug=1, or convert it: go tool pprof -proto -output x.pb.gz FILE"
+                     : NULL;
+}
+
 bool profile_is_folded(const void *start, size_t length)
 {
     const char *text = start;
     struct profile_folded_line line;
     size_t at = 0;
 
+    if (profile_foreign_text(start, length))
+        return false;
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' && (text[i] == '\0' || !strchr("\t\r\n", text[i])))
             return false;

@@ -21,8 +21,6 @@ size_t profile_folded_name(char *bytes, size_t length)
     for (size_t i = 0; i < length; i++) {
         char c = bytes[i];
 
-        if (c == '"' || c == '\'')
-            continue;
         if (is_blank(c))
             c = ' ';
         if (c == ' ' && kept == 0)

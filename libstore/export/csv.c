@@ -14,6 +14,13 @@ struct csv_type {
     char *name; /* "type/unit" */
 };
 
+/* Of a sample of a profile; folded stacks may have fractions.  */
+struct value {
+    bool has, is_real;
+    int64_t integer;
+    double real;
+};
+
 struct csv {
     enum store_csv_table table;
     bool by_release;
@@ -21,8 +28,7 @@ struct csv {
     struct base_text line;
     struct csv_type *types;
     size_t type_count;
-    int64_t *values;
-    bool *has_values;
+    struct value *values;
     sqlite3_stmt *of_sample; /* values of a sample */
     sqlite3_stmt *labels;    /* arguments of a set */
     sqlite3_stmt *start;     /* of a capture */
@@ -100,6 +106,14 @@ static void real_cell(struct csv *csv, double number)
     next_cell(csv);
     if (isfinite(number))
         add(csv, text, (size_t)length);
+}
+
+static void value_cell(struct csv *csv, const struct value *value)
+{
+    if (value->is_real)
+        real_cell(csv, value->real);
+    else
+        number_cell(csv, value->has, value->integer);
 }
 
 /* Nanoseconds as seconds, exactly.  */
@@ -307,13 +321,15 @@ static enum store_status read_values(struct export *export, struct csv *csv, int
 {
     enum store_status status = STORE_OK;
 
-    memset(csv->has_values, 0, csv->type_count * sizeof *csv->has_values);
+    memset(csv->values, 0, csv->type_count * sizeof *csv->values);
     (void)sqlite3_bind_int64(csv->of_sample, 1, sample);
     while (export_step(export, csv->of_sample, &status))
         for (size_t i = 0; i < csv->type_count; i++)
             if (csv->types[i].id == sqlite3_column_int64(csv->of_sample, 0)) {
-                csv->has_values[i] = true;
-                csv->values[i] = sqlite3_column_int64(csv->of_sample, 1);
+                csv->values[i].has = true;
+                csv->values[i].is_real = sqlite3_column_type(csv->of_sample, 1) == SQLITE_FLOAT;
+                csv->values[i].integer = sqlite3_column_int64(csv->of_sample, 1);
+                csv->values[i].real = sqlite3_column_double(csv->of_sample, 1);
             }
     (void)sqlite3_reset(csv->of_sample);
     return status;
@@ -328,7 +344,7 @@ static enum store_status profile_row(struct export *export, const struct export_
     number_cell(csv, true, row->capture);
     owner_cells(export, csv, row, true);
     for (size_t i = 0; i < csv->type_count; i++)
-        number_cell(csv, csv->has_values[i], csv->values[i]);
+        value_cell(csv, &csv->values[i]);
     if (status == STORE_OK)
         status = labels_cell(export, csv, row->arg_set);
     if (status == STORE_OK)
@@ -387,8 +403,7 @@ static enum store_status load_types(struct export *export, struct csv *csv, int6
         status = add_type(export, csv, &capacity, row);
     (void)sqlite3_finalize(row);
     csv->values = calloc(csv->type_count + 1, sizeof *csv->values);
-    csv->has_values = calloc(csv->type_count + 1, sizeof *csv->has_values);
-    if (status == STORE_OK && (!csv->values || !csv->has_values))
+    if (status == STORE_OK && !csv->values)
         status = store_no_memory(export->error);
     return status;
 }
@@ -481,7 +496,6 @@ static void release(struct csv *csv)
         free(csv->types[i].name);
     sqlite3_free(csv->types);
     free(csv->values);
-    free(csv->has_values);
     free(csv->line.bytes);
     (void)sqlite3_finalize(csv->start);
     (void)sqlite3_finalize(csv->of_sample);

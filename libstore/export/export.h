@@ -141,6 +141,7 @@ struct export_row {
     uint32_t process, thread; /* ids; 0 unknown */
     uint32_t callsite;        /* 0: no stack */
     int64_t value;            /* cpu: weight; profile: value of the type asked for */
+    uint32_t millionths;      /* profile: what a value of folded stacks has beyond a whole number */
 
     /* Heap events.  */
     unsigned freed;

@@ -15,10 +15,17 @@
 #define OBJECT_UNITS (1u << 20)
 #define BYTE_UNITS   (1u << 10)
 
+#define MILLION 1000000u
+
+struct amount {
+    uint64_t whole; /* in units */
+    uint64_t millionths;
+};
+
 struct line {
     char *text;
     size_t length;
-    uint64_t amount;
+    struct amount amount;
 };
 
 struct folded {
@@ -26,12 +33,19 @@ struct folded {
     uint32_t units;
     enum profile_root root;
     struct base_pairs keys; /* (owner, call site) */
-    uint64_t *amounts;      /* [key - 1] */
+    struct amount *amounts; /* [key - 1] */
     size_t capacity;
     struct line *lines; /* by keys.count */
 };
 
 /* ---- Adding up ---- */
+
+static void add_amount(struct amount *sum, struct amount amount)
+{
+    sum->millionths += amount.millionths;
+    if (__builtin_add_overflow(sum->whole, amount.whole, &sum->whole))
+        sum->whole = UINT64_MAX;
+}
 
 /* Who a line begins with: a process, or a thread where there is one.  */
 static uint64_t owner_of(const struct folded *folded, const struct export_row *row)
@@ -44,7 +58,7 @@ static uint64_t owner_of(const struct folded *folded, const struct export_row *r
 }
 
 static enum store_status add(struct export *export, struct folded *folded, uint64_t owner,
-                             uint32_t callsite, uint64_t amount)
+                             uint32_t callsite, struct amount amount)
 {
     bool is_new;
     uint32_t number = base_pairs_add(&folded->keys, owner, callsite, &is_new);
@@ -55,9 +69,8 @@ static enum store_status add(struct export *export, struct folded *folded, uint6
         return store_no_memory(export->error);
     folded->amounts = items;
     if (is_new)
-        folded->amounts[number - 1] = 0;
-    if (__builtin_add_overflow(folded->amounts[number - 1], amount, &folded->amounts[number - 1]))
-        folded->amounts[number - 1] = UINT64_MAX;
+        folded->amounts[number - 1] = (struct amount){ .whole = 0 };
+    add_amount(&folded->amounts[number - 1], amount);
     return STORE_OK;
 }
 
@@ -74,7 +87,8 @@ static enum store_status take_cpu(struct export *export, const struct export_row
     uint64_t amount = folded->type.counts ? 1 : row->value > 0 ? (uint64_t)row->value : 0;
 
     export->counts->samples++;
-    return row->callsite ? add(export, folded, owner_of(folded, row), row->callsite, amount)
+    return row->callsite ? add(export, folded, owner_of(folded, row), row->callsite,
+                               (struct amount){ .whole = amount })
                          : STORE_OK;
 }
 
@@ -90,7 +104,9 @@ static enum store_status take_heap(struct export *export, const struct export_ro
     if (folded->type.kind == STORE_SAMPLES_IN_USE && row->freed != 0)
         return STORE_OK;
     export->counts->samples++;
-    return callsite ? add(export, folded, owner_of(folded, row), callsite, amount) : STORE_OK;
+    return callsite ? add(export, folded, owner_of(folded, row), callsite,
+                          (struct amount){ .whole = amount })
+                    : STORE_OK;
 }
 
 static enum store_status take_profile(struct export *export, const struct export_row *row,
@@ -104,7 +120,8 @@ static enum store_status take_profile(struct export *export, const struct export
         return STORE_OK;
     if (__builtin_mul_overflow(value, folded->units, &value))
         value = UINT64_MAX;
-    return add(export, folded, owner_of(folded, row), row->callsite, value);
+    return add(export, folded, owner_of(folded, row), row->callsite,
+               (struct amount){ .whole = value, .millionths = row->millionths });
 }
 
 static enum store_status add_up(struct export *export, struct folded *folded)
@@ -160,17 +177,34 @@ static int compare_lines(const void *a, const void *b)
     return order ? order : (left->length > right->length) - (left->length < right->length);
 }
 
-static void write_line(struct export *export, const struct folded *folded, const struct line *line,
-                       uint64_t amount)
+/* A fraction has no more digits than it needs.  */
+static size_t format_number(char *number, size_t size, uint64_t whole, uint64_t millionths)
 {
-    uint64_t value = amount / folded->units +
-                     (amount % folded->units >= folded->units - folded->units / 2);
-    char number[32];
+    size_t length = (size_t)snprintf(number, size, " %" PRIu64, whole);
 
-    if (value == 0)
+    if (millionths > 0) {
+        length += (size_t)snprintf(number + length, size - length, ".%06" PRIu64, millionths);
+        while (number[length - 1] == '0')
+            length--;
+    }
+    return length;
+}
+
+static void write_line(struct export *export, const struct folded *folded, const struct line *line,
+                       struct amount amount)
+{
+    uint64_t value = amount.whole / folded->units +
+                     (amount.whole % folded->units >= folded->units - folded->units / 2);
+    char number[48];
+
+    if (__builtin_add_overflow(value, amount.millionths / MILLION, &value))
+        value = UINT64_MAX;
+    amount.millionths %= MILLION;
+    if (value == 0 && amount.millionths == 0)
         return;
     export_put(export, line->text, line->length);
-    export_put(export, number, (size_t)snprintf(number, sizeof number, " %" PRIu64 "\n", value));
+    export_put(export, number, format_number(number, sizeof number, value, amount.millionths));
+    export_put(export, "\n", 1);
     export->counts->rows++;
 }
 
@@ -180,11 +214,10 @@ static void write_lines(struct export *export, const struct folded *folded)
 
     for (size_t i = 0; i < count;) {
         const struct line *line = &folded->lines[i];
-        uint64_t amount = 0;
+        struct amount amount = { .whole = 0 };
 
         for (; i < count && compare_lines(line, &folded->lines[i]) == 0; i++)
-            if (__builtin_add_overflow(amount, folded->lines[i].amount, &amount))
-                amount = UINT64_MAX;
+            add_amount(&amount, folded->lines[i].amount);
         if (line->length > 0)
             write_line(export, folded, line, amount);
     }

@@ -221,7 +221,7 @@ enum store_status export_each_heap(struct export *export, bool by_release, expor
 
 /* ---- Samples of profiles ---- */
 
-/* Folded stacks may have fractions; sums are of whole numbers.  */
+/* Folded stacks may have fractions, which are kept to the sixth digit.  */
 static enum store_status take_value(struct export *export, sqlite3_stmt *from, int column,
                                     struct export_row *row)
 {
@@ -230,7 +230,9 @@ static enum store_status take_value(struct export *export, sqlite3_stmt *from, i
     if (sqlite3_column_type(from, column) != SQLITE_FLOAT)
         return take_number(export, from, column, &row->has_value, &row->value);
     row->has_value = true;
-    row->value = real >= 0x1p63 ? INT64_MAX : real < -0x1p63 ? INT64_MIN : (int64_t)llround(real);
+    row->value = real >= 0x1p63 ? INT64_MAX : !(real >= -0x1p63) ? INT64_MIN : (int64_t)floor(real);
+    if (real >= 0 && real < 0x1p53)
+        row->millionths = (uint32_t)lround((real - floor(real)) * 1e6);
     return STORE_OK;
 }
 

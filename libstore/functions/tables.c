@@ -3,6 +3,7 @@
  *
  * One module, whose tables differ in what they give.  All have the same hidden columns, which are
  * arguments and can as well be given as WHERE name = value: the filters of the reports.  */
+#include <stdio.h>
 #include <string.h>
 
 #include "libstore/functions/functions.h"
@@ -79,6 +80,9 @@ static const struct {
                           3 },
 };
 
+/* A table of the user's with the plain name hides the function; reports use these.  */
+#define ALIAS "fxt_"
+
 struct table {
     sqlite3_vtab base;
     struct functions *functions;
@@ -111,6 +115,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     struct functions *functions = context;
     struct table *table = sqlite3_malloc(sizeof *table);
     enum kind kind = CALL_TREE;
+    const char *name;
     char *declaration;
     int code;
 
@@ -118,7 +123,8 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     (void)error;
     if (!table)
         return SQLITE_NOMEM;
-    while (kind < KINDS - 1 && strcmp(shapes[kind].name, argv[0]) != 0)
+    name = strncmp(argv[0], ALIAS, strlen(ALIAS)) == 0 ? argv[0] + strlen(ALIAS) : argv[0];
+    while (kind < KINDS - 1 && strcmp(shapes[kind].name, name) != 0)
         kind++;
     memset(table, 0, sizeof *table);
     table->functions = functions;
@@ -557,10 +563,13 @@ int tables_register(sqlite3 *db, struct functions *functions)
         .xRowid = rowid,
     };
 
-    for (int kind = 0; kind < KINDS; kind++) {
-        int code = sqlite3_create_module_v2(db, shapes[kind].name, &module,
-                                            functions_hold(functions), functions_drop);
+    for (int i = 0; i < 2 * KINDS; i++) {
+        char name[48];
+        int code;
 
+        (void)snprintf(name, sizeof name, "%s%s", i < KINDS ? "" : ALIAS, shapes[i % KINDS].name);
+        code = sqlite3_create_module_v2(db, name, &module, functions_hold(functions),
+                                        functions_drop);
         if (code != SQLITE_OK)
             return code;
     }

@@ -232,6 +232,23 @@ run 0 fxtq import -q odd.folded -o odd.fxtq
 run 0 fxtq export pprof -q odd.fxtq -o odd.pb.gz
 go tool pprof -symbolize=none -traces odd.pb.gz >out 2>err || fail "pprof and folded stacks: $(cat err)"
 [ "$(sums odd.pb.gz | grep -c .)" = 5 ] || fail "folded stacks as pprof: $(sums odd.pb.gz)"
+# What is folded again is what it was: fractions, and quotes that are part of a name.
+printf "a\"b;c 0.5\nmain;<&'a T>::f 3.25\nmain;<&'a T>::f 0.25\nmain;g 2\n" >quoted.folded
+run 0 fxtq import -q quoted.folded -o quoted.fxtq
+run 0 fxtq export folded -q --root none quoted.fxtq -o quoted.out
+printf "a\"b;c 0.5\nmain;<&'a T>::f 3.5\nmain;g 2\n" | cmp -s - quoted.out || fail "folded again: $(cat quoted.out)"
+run 0 fxtq export csv -q quoted.fxtq -o quoted.csv
+grep -q ',3\.25,' quoted.csv || fail "a fraction in CSV: $(cat quoted.csv)"
+printf 'goroutine profile: total 1\n1 @ 0x43 0x42\n#\t0x43\tmain.main+0x1\t/x.go:3\n' >go.txt
+run 3 fxtq import go.txt -o go.fxtq
+says "go tool pprof -proto"
+[ ! -e go.fxtq ] || fail "text of Go became a store"
+run 3 fxt2pprof quoted.folded
+says "fxtq and fxtdiff read them"
+run 3 fxt2pprof cpu.pb.gz
+says "a pprof profile already: fxtq and fxtdiff read it"
+run 3 fxt2pprof quoted.fxtq
+says "fxtq report top quoted.fxtq"
 printf 'main;a 3 4\nmain;b 5 0\nmain 7\n' >wide.folded
 run 3 fxtq import wide.folded -o wide.fxtq
 says "1 line with one count in a file of two"

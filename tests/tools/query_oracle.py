@@ -62,7 +62,7 @@ for i in sorted(site):
 
 
 def clean(name):
-    name = "".join(" " if c <= " " or c == "\x7f" else c for c in name if c not in "\"'").strip(" ").replace(";", ":")
+    name = "".join(" " if c <= " " or c == "\x7f" else c for c in name).strip(" ").replace(";", ":")
     return re.sub(r" ([0-9.]+)$", r"_\1", name) or "[unknown]"
 
 

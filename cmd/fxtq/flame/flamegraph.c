@@ -241,7 +241,7 @@ static enum cli_exit take_walk(const struct settings *settings, sqlite3 *db, con
     if (resolved != CLI_OK)
         return resolved;
     code = sqlite3_prepare_v2(
-        db, "SELECT depth, name, module, self FROM call_tree(" SELECT_ARGUMENTS ")", -1, &row,
+        db, "SELECT depth, name, module, self FROM fxt_call_tree(" SELECT_ARGUMENTS ")", -1, &row,
         NULL);
     if (code == SQLITE_OK) {
         filters.type = type;

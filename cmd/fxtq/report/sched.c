@@ -105,7 +105,7 @@ static void add_sampled_threads(const struct request *request, struct base_text 
         request_add_samples(&samples, sql, true);
         text_adds(sql, ")\n  GROUP BY 1)");
     } else {
-        text_addf(sql, "  SELECT owner, count, %s FROM call_top",
+        text_addf(sql, "  SELECT owner, count, %s FROM fxt_call_top",
                   request->type.kind == STORE_SAMPLES_CPU ? "total" : "NULL");
         request_add_arguments(&samples, sql);
         text_adds(sql, ")");

@@ -221,13 +221,13 @@ static const struct report_column *write_top(const struct request *request, stru
     if (request->plain)
         text_adds(sql, "-- Needs libfxtsql.so, or fxtq.\n");
     if (owners)
-        text_addf(sql,
-                  "WITH top AS MATERIALIZED (SELECT owner, count AS n, %s AS self FROM call_top",
-                  request->counts ? "count" : "total");
+        text_addf(
+            sql, "WITH top AS MATERIALIZED (SELECT owner, count AS n, %s AS self FROM fxt_call_top",
+            request->counts ? "count" : "total");
     else
         text_addf(sql,
                   "WITH top AS MATERIALIZED (SELECT name, file, line, module, %s AS self, %s AS "
-                  "total FROM call_top",
+                  "total FROM fxt_call_top",
                   self_column(request), total_column(request));
     request_add_arguments(request, sql);
     text_adds(sql, ")\n");
@@ -297,19 +297,19 @@ static const struct report_column *write_tree(const struct request *request, str
 static const struct report_column *write_call_tree(const struct request *request,
                                                    struct base_text *sql)
 {
-    return write_tree(request, sql, "call_tree");
+    return write_tree(request, sql, "fxt_call_tree");
 }
 
 static const struct report_column *write_callers(const struct request *request,
                                                  struct base_text *sql)
 {
-    return write_tree(request, sql, "callers");
+    return write_tree(request, sql, "fxt_callers");
 }
 
 static const struct report_column *write_callees(const struct request *request,
                                                  struct base_text *sql)
 {
-    return write_tree(request, sql, "callees");
+    return write_tree(request, sql, "fxt_callees");
 }
 
 const struct report report_tree = {
