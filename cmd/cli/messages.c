@@ -10,34 +10,77 @@
 #include "base/visible.h"
 #include "cmd/cli/cli.h"
 #include "cmd/cli/internal.h"
+#include "cmd/cli/width.h"
 
 enum { MESSAGE_BYTES = 64 << 10 };
 
 const char *cli_name = "fxt";
 
+/* The bytes of a line that a terminal's row of so many columns holds: up to the last blank before
+ * its end, or all where there is no blank to break at.  */
+static size_t row_bytes(const char *line, size_t length, size_t columns)
+{
+    size_t used = 0, at = 0, blank = 0;
+
+    while (at < length) {
+        size_t width, size = width_character(line + at, length - at, &width);
+
+        if (used + width > columns && blank > 0)
+            return blank;
+        if (line[at] == ' ' && used > 0 && line[at - 1] != ' ')
+            blank = at;
+        used += width;
+        at += size;
+    }
+    return length;
+}
+
+/* A line in rows of a terminal, those after the first indented by two blanks more than it.  taken:
+ * columns in front of the first.  */
+static void print_rows(const char *line, size_t length, size_t columns, size_t taken)
+{
+    size_t indent = strspn(line, " ") + 2;
+
+    while (length > 0) {
+        size_t row = columns > taken + indent ? row_bytes(line, length, columns - taken) : length;
+
+        (void)fwrite(line, 1, row, stderr);
+        line += row;
+        length -= row;
+        while (length > 0 && *line == ' ') {
+            line++;
+            length--;
+        }
+        taken = indent;
+        if (length > 0)
+            (void)fprintf(stderr, "\n%*s", (int)indent, "");
+    }
+}
+
 /* Names and texts from files reach messages.  They are shown as base/visible.h says; lines of the
- * message itself stay lines.  */
-static void print_visible(const char *format, va_list arguments)
+ * message itself stay lines, and are broken between words for a terminal.  taken: the columns that
+ * stand before it.  */
+static void print_visible(size_t taken, const char *format, va_list arguments)
 {
     struct base_text text = { .limit = MESSAGE_BYTES };
     struct base_text shown = { .bytes = NULL };
+    size_t columns = cli_columns(stderr);
     const char *line;
 
     base_text_addv(&text, format, arguments);
     line = text.failed ? "out of memory, or a message that is too long" : text.bytes;
-    while (*line) {
+    for (bool more = true; more;) {
         size_t length = strcspn(line, "\n");
 
+        base_text_clear(&shown);
         base_text_add_visible(&shown, line, length);
-        line += length;
-        if (*line == '\n') {
-            base_text_add(&shown, "\n", 1);
-            line++;
-        }
+        if (!shown.failed && shown.length > 0)
+            print_rows(shown.bytes, shown.length, columns, taken);
+        (void)fputc('\n', stderr);
+        more = line[length] == '\n';
+        line += length + more;
+        taken = 0;
     }
-    if (!shown.failed && shown.bytes)
-        (void)fputs(shown.bytes, stderr);
-    (void)fputc('\n', stderr);
     base_text_release(&shown);
     base_text_release(&text);
 }
@@ -49,7 +92,7 @@ void cli_error(const char *format, ...)
     (void)fflush(stdout);
     (void)fprintf(stderr, "%s: ", cli_name);
     va_start(arguments, format);
-    print_visible(format, arguments);
+    print_visible(strlen(cli_name) + 2, format, arguments);
     va_end(arguments);
 }
 
@@ -59,7 +102,7 @@ void cli_warning(const char *format, ...)
 
     (void)fprintf(stderr, "%s: warning: ", cli_name);
     va_start(arguments, format);
-    print_visible(format, arguments);
+    print_visible(strlen(cli_name) + strlen(": warning: "), format, arguments);
     va_end(arguments);
 }
 
@@ -68,7 +111,7 @@ void cli_note(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    print_visible(format, arguments);
+    print_visible(0, format, arguments);
     va_end(arguments);
 }
 
@@ -78,7 +121,7 @@ void cli_usage_error(const char *format, ...)
 
     (void)fprintf(stderr, "%s: ", cli_name);
     va_start(arguments, format);
-    print_visible(format, arguments);
+    print_visible(strlen(cli_name) + 2, format, arguments);
     va_end(arguments);
     (void)fprintf(stderr, "Try '%s --help'.\n", cli_name);
     exit(CLI_USAGE);
