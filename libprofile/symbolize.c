@@ -157,8 +157,9 @@ static bool is_frame(const struct profile_stacks *stacks, const struct profile_f
            strcmp(profile_stacks_text(stacks, frame->lines[0].function, NULL), name) == 0;
 }
 
-/* count samples have this frame.  What lies above a cut stack is no frame of theirs.  */
-static void cover_frame(struct profile *profile, profile_id id, uint64_t count)
+/* count samples have this frame, innermost or not.  What lies above a cut stack is no frame of
+ * theirs.  */
+static void cover_frame(struct profile *profile, profile_id id, uint64_t count, bool innermost)
 {
     struct profile_frame frame = profile_stacks_get_frame(profile->stacks, id);
     struct profile_coverage *coverage = &profile->coverage[frame.module];
@@ -174,6 +175,11 @@ static void cover_frame(struct profile *profile, profile_id id, uint64_t count)
     coverage->frames = profile_add(coverage->frames, count);
     coverage->named = profile_add(coverage->named, named ? count : 0);
     coverage->lined = profile_add(coverage->lined, lined ? count : 0);
+    if (innermost) {
+        coverage->self = profile_add(coverage->self, count);
+        coverage->self_named = profile_add(coverage->self_named, named ? count : 0);
+        coverage->self_lined = profile_add(coverage->self_lined, lined ? count : 0);
+    }
 }
 
 /* The kind that is covered, and its type that weighs: CPU samples count; of the heap, it is bytes
@@ -208,7 +214,7 @@ static enum profile_status cover_samples(struct profile *profile, struct profile
             struct profile_callsite callsite = profile_stacks_get_callsite(profile->stacks, at);
 
             if (last[callsite.frame] != i + 1)
-                cover_frame(profile, callsite.frame, value->amounts[type]);
+                cover_frame(profile, callsite.frame, value->amounts[type], at == value->callsite);
             last[callsite.frame] = i + 1;
             at = callsite.parent;
         }

@@ -142,7 +142,7 @@ static char *lack_text(const struct sym_module *module, const struct sym_finding
     if (packed)
         return sym_format("%s: %s", packed->path, packed->debug_problem);
     if (findings->found[0]->kallsyms)
-        return sym_format("%s: kallsyms tells no lines", findings->found[0]->path);
+        return sym_format("%s: names of functions, but no lines", findings->found[0]->path);
     return sym_format("%s: %s%s%s", findings->found[0]->path, lacks[module->report.quality],
                       findings->refusal ? "; " : "", findings->refusal ? findings->refusal : "");
 }

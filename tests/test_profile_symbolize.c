@@ -130,6 +130,10 @@ START_TEST(covers_modules_as_often_as_they_were_sampled)
     ck_assert_uint_eq(coverage[2].frames, 6);
     ck_assert_uint_eq(coverage[2].named, 6);
     ck_assert_uint_eq(coverage[2].lined, 6);
+    ck_assert_uint_eq(coverage[2].self_named, coverage[2].self);
+    ck_assert_uint_eq(coverage[0].self_named + coverage[1].self_named, 0);
+    /* One innermost frame a sample.  */
+    ck_assert_uint_eq(coverage[0].self + coverage[1].self + coverage[2].self, 3);
     ck_assert_int_eq(coverage[2].quality, SYM_QUALITY_DWARF);
     ck_assert_str_eq(profile_stacks_text(stacks, coverage[2].problem, NULL), "");
 }

@@ -150,7 +150,8 @@ void print_heap(const struct settings *settings, const struct profile *profile,
         print_peak(&peaks[i], whose, totals);
     }
     if (count > SHOWN_PEAKS + 1)
-        cli_note("  ... and %zu more processes", count - SHOWN_PEAKS - 1);
+        cli_note("  ... and %s",
+                 cli_counted(count - SHOWN_PEAKS - 1, "more process", "more processes"));
     if (settings->every_ns && profile_heap_partials(profile) > 1)
         cli_note("  blocks in use stand in each of %zu profiles: do not add up what was allocated",
                  profile_heap_partials(profile));

@@ -65,7 +65,7 @@ static bool alike(const char *remedy, const char *before)
 /* A module whose frames lack names or lines, why, and what would mend it; what the line before said
  * about that is not said again.  */
 static void print_module(const struct profile_stacks *stacks, const struct profile_coverage *row,
-                         uint64_t frames, const char **said)
+                         const struct profile_coverage *all, const char *of, const char **said)
 {
     struct profile_module module = profile_stacks_get_module(stacks, row->module);
     const char *name = profile_stacks_text(stacks, module.name, NULL);
@@ -73,43 +73,53 @@ static void print_module(const struct profile_stacks *stacks, const struct profi
     const char *remedy = profile_stacks_text(stacks, row->remedy, NULL);
     bool again = alike(remedy, *said);
 
-    cli_note("  %5.1f %% of frames%s%s: %s%s%s%s", percent(row->frames, frames),
-             *name ? " in " : "", slash ? slash + 1 : name,
+    cli_note("  %5.1f %% of %s, %.1f %% of frames%s%s: %s%s%s%s", percent(row->self, all->self), of,
+             percent(row->frames, all->frames), *name ? " in " : "", slash ? slash + 1 : name,
              profile_stacks_text(stacks, row->problem, NULL), *remedy ? "; " : "",
              again ? "likewise" : "", again ? strrchr(remedy, ' ') : remedy);
     *said = remedy;
 }
 
-static void print_coverage(const struct profile *profile, const struct profile_stacks *stacks)
+/* of: what samples weigh by.  */
+static void print_coverage(const struct profile *profile, const struct profile_stacks *stacks,
+                           const char *of)
 {
     size_t count, shown = 0, others = 0;
     const struct profile_coverage *coverage = profile_coverage_of(profile, &count);
-    uint64_t frames = 0, named = 0, lined = 0;
+    struct profile_coverage all = { .frames = 0 };
     const char *said = "";
 
     for (size_t i = 0; i < count; i++) {
-        frames += coverage[i].frames;
-        named += coverage[i].named;
-        lined += coverage[i].lined;
+        all.frames += coverage[i].frames;
+        all.named += coverage[i].named;
+        all.lined += coverage[i].lined;
+        all.self += coverage[i].self;
+        all.self_named += coverage[i].self_named;
+        all.self_lined += coverage[i].self_lined;
     }
-    if (frames)
-        cli_note("  symbols: %.1f %% of sampled frames have a function, %.1f %% a line",
-                 percent(named, frames), percent(lined, frames));
+    if (all.frames) {
+        cli_note("  symbols: %.1f %% of %s are in named functions, %.1f %% in known lines",
+                 percent(all.self_named, all.self), of, percent(all.self_lined, all.self));
+        cli_note("  of all frames on their stacks, %.1f %% have a name, %.1f %% a line",
+                 percent(all.named, all.frames), percent(all.lined, all.frames));
+    }
     for (size_t i = 0; i < count; i++) {
         const struct profile_coverage *row = &coverage[i];
 
         if (row->module == 0 || row->lined == row->frames || row->problem == 0)
             continue;
-        if (shown < SHOWN && percent(row->frames, frames) >= SHOWN_PERCENT) {
-            print_module(stacks, row, frames, &said);
+        if (shown < SHOWN && percent(row->frames, all.frames) >= SHOWN_PERCENT) {
+            print_module(stacks, row, &all, of, &said);
             shown++;
         } else {
             others++;
         }
     }
     if (others)
-        cli_note("  ... and %zu more module%s without full symbols", others,
-                 others == 1 ? "" : "s");
+        cli_note("  %s%s without full symbols%s", shown ? "... and " : "",
+                 cli_counted(others, shown ? "more module" : "module",
+                             shown ? "more modules" : "modules"),
+                 shown ? "" : ", each with less than 0.1 % of frames");
 }
 
 void print_summary(const struct settings *settings, struct profile *profile, enum profile_kind kind,
@@ -135,5 +145,8 @@ void print_summary(const struct settings *settings, struct profile *profile, enu
     if (kind == PROFILE_HEAP || kind == PROFILE_HEAP_FREE)
         print_heap(settings, profile, totals);
     if (!settings->profiles.symbols.no_symbolize && kind != PROFILE_SPAN && kind != PROFILE_OFF_CPU)
-        print_coverage(profile, profile_stacks_of(profile));
+        print_coverage(profile, profile_stacks_of(profile),
+                       kind == PROFILE_HEAP        ? "bytes allocated"
+                       : kind == PROFILE_HEAP_FREE ? "bytes released"
+                                                   : "samples");
 }

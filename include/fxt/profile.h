@@ -759,6 +759,8 @@ struct profile_coverage {
     uint64_t frames;   /* frame occurrences in samples */
     uint64_t named;    /* of these with a function name */
     uint64_t lined;    /* of these with a line number */
+    /* The same of innermost frames alone, one in each sample: where the time itself was spent.  */
+    uint64_t self, self_named, self_lined;
     /* The members of struct sym_report, copied into the profile's strings.  */
     enum sym_quality quality;
     profile_id debug_path;

@@ -332,7 +332,8 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
     if (status == CLI_OK)
         status = write_page(settings, types, chosen, page, title ? title : settings->path);
     if (status == CLI_OK && strcmp(settings->output, "-") != 0)
-        cli_note("%s: %s call sites%s%s", settings->output, cli_grouped(flame_page_nodes(page) - 1),
+        cli_note("%s: %s%s%s", settings->output,
+                 cli_counted(flame_page_nodes(page) - 1, "call site", "call sites"),
                  flame_page_nodes(page) > 1 ? "" : ": ",
                  flame_page_nodes(page) > 1 ? "" : filters_why_empty(&settings->filters, db));
     free(title);
