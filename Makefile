@@ -106,7 +106,7 @@ libs_fxt2pprof := profile symbolize fxt
 libs_fxtsym := symbolize fxt
 libs_fxtdiff := store compare profile symbolize fxt
 libs_fxtq := store profile symbolize fxt
-libs_sampler-capture := fxt
+libs_sampler-capture := unwind fxt
 
 # A program is built as soon as its folder has sources.
 PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(sources_$(p)),$(p)))

@@ -50,7 +50,8 @@ enum {
     RULE_REFUSED = 1,
     RULE_PLT = 2,       /* an entry of a procedure linkage table, without a row */
     RULE_PLT_FIRST = 3, /* its first entry */
-    RULE_FIRST = 4,     /* offsets of rules are not below */
+    RULE_ENTRY = 4,     /* the code that the kernel starts, without a row: it has no caller */
+    RULE_FIRST = 8,     /* offsets of rules are not below */
 };
 
 /* ---- ELF objects (object.c) ---- */
@@ -82,6 +83,7 @@ struct object {
     struct section debug_frame;
     struct plt plts[MAX_PLTS];
     size_t plt_count;
+    uint64_t entry; /* vaddr; 0: none */
 };
 
 /* Read what is needed; of a debug file that is .debug_frame alone.  */

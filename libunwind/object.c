@@ -115,6 +115,7 @@ static enum unwind_status read_machine(const struct source *source, struct objec
                        : header.e_machine == EM_AARCH64 ? UNWIND_ARM64
                        : header.e_machine == EM_RISCV   ? UNWIND_RISCV64
                                                         : UNWIND_NO_MACHINE;
+    out->entry = header.e_entry;
     if (out->machine != UNWIND_NO_MACHINE)
         return UNWIND_OK;
     name = foreign_name(header.e_machine);

@@ -82,10 +82,10 @@ uint32_t pool_intern(struct pool *pool, const void *bytes, size_t size)
     at = slot_of(pool, bytes, size);
     if (pool->slots[at])
         return pool->slots[at];
-    if (!grow_bytes(pool, 8 + padded))
+    if (!grow_bytes(pool, RULE_FIRST + 8 + padded))
         return 0;
     if (pool->used == 0) /* no string begins below RULE_FIRST */
-        pool->used = 4;
+        pool->used = RULE_FIRST;
     place = (uint32_t)(pool->used + sizeof length);
     memcpy(pool->bytes + pool->used, &length, sizeof length);
     memcpy(pool->bytes + place, bytes, size);

@@ -429,8 +429,14 @@ static uint64_t from_memory(const struct unwind_table *table, uint64_t address)
     return address + table->object.frames.vaddr - (uint64_t)(uintptr_t)table->object.frames.bytes;
 }
 
-static uint32_t plt_rule(const struct unwind_table *table, uint64_t vaddr)
+/* The first instructions of a program or of the loader, which are written by hand.  */
+#define ENTRY_CODE 64 /* bytes */
+
+/* Of code without rows.  */
+static uint32_t uncovered_rule(const struct unwind_table *table, uint64_t vaddr)
 {
+    if (table->object.entry != 0 && vaddr - table->object.entry < ENTRY_CODE)
+        return RULE_ENTRY;
     for (size_t i = 0; i < table->object.plt_count; i++) {
         const struct plt *plt = &table->object.plts[i];
 
@@ -474,7 +480,7 @@ bool table_rule(struct unwind_table *table, uint64_t vaddr, uint32_t *rule)
         }
     }
     if (*rule == RULE_NONE)
-        *rule = plt_rule(table, vaddr);
+        *rule = uncovered_rule(table, vaddr);
     return true;
 }
 

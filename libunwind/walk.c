@@ -369,6 +369,9 @@ static bool step(struct walk *walk, enum step *result)
     switch (rule) {
     case RULE_NONE:
         return step_uncovered(walk, vaddr, result);
+    case RULE_ENTRY:
+        *result = STEP_OUTERMOST;
+        break;
     case RULE_REFUSED:
         *result = STEP_REFUSED;
         break;

@@ -9,6 +9,7 @@
 struct trace_session {
     uint64_t period_ns;
     uint32_t max_frames;
+    uint32_t stack_size;   /* bytes copied of each stack; 0: callers are found by frame pointers */
     uint64_t realtime_ns;  /* CLOCK_REALTIME and */
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC of the same moment */
     const char *clock;

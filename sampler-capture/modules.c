@@ -84,41 +84,66 @@ static bool is_same_file(int fd, const struct module *module, const struct elf_i
     return device != module->device || status.st_ino == module->inode;
 }
 
-/* Only regular files are opened: opening a device can have effects.  */
-static bool read_image(const char *path, struct module *module)
+/* The file at path, if it is the module's, or -1.  Only regular files are opened: opening a device
+ * can have effects.  */
+static int open_image(const char *path, const struct module *module, struct elf_image *image)
 {
-    struct elf_image image;
     struct stat status;
-    bool same = false;
     int fd;
 
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-        return false;
+        return -1;
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return false;
-    same = elf_image_read_fd(fd, &image) && is_same_file(fd, module, &image);
+    if (fd < 0 || (elf_image_read_fd(fd, image) && is_same_file(fd, module, image)))
+        return fd;
     close(fd);
-    if (same)
-        module->image = image;
-    return same;
+    return -1;
 }
 
 /* The path as the process sees it, then what the kernel still holds of a deleted file, then the
  * path as we see it, for a process that has ended meanwhile.  */
-static void read_image_of_process(struct module *module, const struct perf_map *map, uint32_t pid)
+static int open_image_of_process(const struct module *module, uint32_t pid, uint64_t start,
+                                 uint64_t limit, struct elf_image *image)
 {
     char path[PATH_MAX];
+    int fd = -1;
 
     if (snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", pid, module->name) <
-            (int)sizeof path &&
-        read_image(path, module))
+        (int)sizeof path)
+        fd = open_image(path, module, image);
+    if (fd < 0 && snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
+                           pid, start, limit) < (int)sizeof path)
+        fd = open_image(path, module, image);
+    return fd < 0 ? open_image(module->name, module, image) : fd;
+}
+
+static void read_image_of_process(struct module *module, const struct perf_map *map, uint32_t pid)
+{
+    struct elf_image image;
+    int fd = open_image_of_process(module, pid, map->start, map->start + map->length, &image);
+
+    if (fd < 0)
         return;
-    if (snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
-                 map->start, map->start + map->length) < (int)sizeof path &&
-        read_image(path, module))
-        return;
-    read_image(module->name, module);
+    module->image = image;
+    close(fd);
+}
+
+int modules_open(const struct module *module, uint32_t pid, uint64_t start, uint64_t limit)
+{
+    struct elf_image image;
+
+    return module->name[0] == '/' ? open_image_of_process(module, pid, start, limit, &image) : -1;
+}
+
+const void *modules_memory(const struct module *module, uint64_t size, size_t *available)
+{
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    const void *own = (const void *)getauxval(AT_SYSINFO_EHDR);
+
+    if (strcmp(module->name, VDSO) != 0 || module->image.segment_count == 0)
+        return NULL;
+    *available = (size_t)size; /* the kernel has one vDSO for all 64-bit processes */
+    return own;
 }
 
 /* The vdso is no file, but every 64-bit process has the same one, and so have we.  Its headers and

@@ -40,6 +40,14 @@ bool perf_map_is_anonymous(const struct perf_map *map);
  * there is no memory.  */
 struct module *modules_find(struct module_table *table, const struct perf_map *map, uint32_t pid);
 
+/* Open the file of a module again, through process pid, which has it at [start, limit); only if it
+ * still is the file that was mapped.  Returns a descriptor, which is the caller's, or -1.  */
+int modules_open(const struct module *module, uint32_t pid, uint64_t start, uint64_t limit);
+
+/* The vDSO is no file: where this process has it, if the module is the vDSO; else NULL.  size is
+ * that of its mapping.  */
+const void *modules_memory(const struct module *module, uint64_t size, size_t *available);
+
 /* The ELF virtual address at which a mapping of the module starts.  If the file was gone,
  * unreadable, another one by now, or not ELF, that is the file offset, and it is counted.  */
 uint64_t modules_vaddr(struct module_table *table, const struct module *module,

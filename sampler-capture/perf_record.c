@@ -63,6 +63,27 @@ static const char *take_text(struct cursor *cursor)
     return text;
 }
 
+/* PERF_SAMPLE_REGS_USER and PERF_SAMPLE_STACK_USER.  The room for the stack is as large as was
+ * asked for; how much of it was filled follows it.  */
+static void parse_registers(struct cursor *cursor, struct perf_record *out)
+{
+    uint64_t room, filled;
+
+    out->value.sample.abi = take_u64(cursor);
+    if (out->value.sample.abi != PERF_SAMPLE_REGS_ABI_NONE) {
+        size_t count = (size_t)__builtin_popcountll(PERF_USER_REGISTERS);
+
+        out->value.sample.registers = take(cursor, 8 * count);
+    }
+    room = take_u64(cursor);
+    if (room == 0 || cursor->failed)
+        return;
+    out->value.sample.stack = room <= cursor->left ? take(cursor, (size_t)room) : NULL;
+    filled = take_u64(cursor);
+    cursor->failed |= !out->value.sample.stack || filled > room;
+    out->value.sample.stack_size = (size_t)filled;
+}
+
 static void parse_sample(struct cursor *cursor, struct perf_record *out)
 {
     uint64_t count;
@@ -76,8 +97,10 @@ static void parse_sample(struct cursor *cursor, struct perf_record *out)
         cursor->failed = true;
         return;
     }
-    out->value.sample.words = cursor->next;
+    out->value.sample.words = take(cursor, (size_t)count * 8);
     out->value.sample.count = (size_t)count;
+    if (cursor->left > 0)
+        parse_registers(cursor, out);
 }
 
 static void parse_build_id(struct cursor *cursor, struct perf_map *map)
@@ -299,14 +322,13 @@ bool perf_record_encode(const struct perf_record *record, uint8_t *bytes, size_t
  * return addresses, which is what the kernel gives.  arm64: Zircon writes entry 1 as lr - 4, and
  * readers look entries 0 and 1 of such blobs up as they are; so entry 1 gets its 4 taken away here,
  * and entry 0, which is the interrupted instruction itself, stays.  */
-static uint64_t frame_as_zircon(uint64_t pc, size_t position)
+uint64_t perf_record_frame(uint64_t pc, size_t position, bool is_exact)
 {
 #if defined(__aarch64__)
-    return position == 1 ? pc - 4 : pc;
-#else
-    (void)position;
-    return pc;
+    if (position == 1)
+        return is_exact ? pc : pc - 4;
 #endif
+    return pc + (is_exact && position > 0);
 }
 
 size_t perf_record_frames(const uint8_t *words, size_t count, bool kernel, uint8_t *frames,
@@ -326,7 +348,7 @@ size_t perf_record_frames(const uint8_t *words, size_t count, bool kernel, uint8
             continue;
         if (pc == 0) /* the end, to Zircon's walk; perf leaves it in */
             break;
-        pc = frame_as_zircon(pc, kept);
+        pc = perf_record_frame(pc, kept, kept == 0);
         for (size_t byte = 0; byte < 8; byte++)
             frames[8 * kept + byte] = (uint8_t)(pc >> (8 * byte));
         kept++;

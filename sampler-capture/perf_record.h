@@ -1,8 +1,8 @@
 /* perf_record.h - what the kernel writes into a ring, as numbers.
  *
  * The layout of a record depends on the attributes of the events (events.c): sample_type is
- * TID | TIME | CALLCHAIN and sample_id_all is set, for all events alike.  perf_event_open(2)
- * describes the records.  */
+ * TID | TIME | CALLCHAIN, and of some also REGS_USER | STACK_USER; sample_id_all is set for all.
+ * perf_event_open(2) describes the records.  */
 #ifndef CAPTURE_PERF_RECORD_H
 #define CAPTURE_PERF_RECORD_H
 
@@ -12,6 +12,18 @@
 #include <stdint.h>
 
 #define PERF_BUILD_ID_SIZE 20 /* the kernel keeps no longer ones */
+
+/* The registers of samples that have any (sample_regs_user): all that callers are found by.  0: not
+ * on this machine.  */
+#if defined __x86_64__
+#define PERF_USER_REGISTERS UINT64_C(0xff0fff) /* ds, es, fs and gs are refused */
+#elif defined __aarch64__
+#define PERF_USER_REGISTERS UINT64_C(0x1ffffffff)
+#elif defined __riscv && __riscv_xlen == 64
+#define PERF_USER_REGISTERS UINT64_C(0xffffffff)
+#else
+#define PERF_USER_REGISTERS UINT64_C(0)
+#endif
 
 enum perf_record_kind {
     PERF_KIND_OTHER, /* nothing that a capture needs */
@@ -48,6 +60,11 @@ struct perf_record {
         struct {
             const uint8_t *words; /* callchain with its context markers, native byte order */
             size_t count;
+            /* If the event asks for them (sample_regs_user, sample_stack_user).  */
+            uint64_t abi;             /* PERF_SAMPLE_REGS_ABI_NONE: no registers, no stack */
+            const uint8_t *registers; /* PERF_USER_REGISTERS, as words in native byte order */
+            const uint8_t *stack;     /* from the stack pointer on */
+            size_t stack_size;        /* bytes that could be read */
         } sample;
         struct perf_map map;
         struct {
@@ -73,6 +90,11 @@ bool perf_record_encode(const struct perf_record *record, uint8_t *bytes, size_t
                         size_t *used);
 
 #define PERF_RECORD_MAX_SIZE 65528 /* its size has 16 bits and is whole words */
+
+/* The program counter at a position of a stack as it is written: the innermost as it is, the others
+ * so that readers, which look for a call before each, find the right place.  is_exact: the program
+ * counter was interrupted there, and is no return address.  */
+uint64_t perf_record_frame(uint64_t pc, size_t position, bool is_exact);
 
 /* Copy a callchain, at most max program counters, leaf first, to frames as little-endian words
  * (room for max): its user part, and with kernel what comes before that.  A zero ends the stack, as

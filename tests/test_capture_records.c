@@ -31,6 +31,60 @@ START_TEST(reads_a_sample)
 }
 END_TEST
 
+#define REGISTER_COUNT ((size_t)__builtin_popcountll(PERF_USER_REGISTERS))
+
+static const uint64_t some_words[64] = { 1, 2, 3, 4 };
+static const uint64_t some_chain[] = { PERF_CONTEXT_USER, 0x401000 };
+
+static const struct perf_bytes_stack stack_sample = { .pid = 5,
+                                                      .tid = 6,
+                                                      .time_ns = 700,
+                                                      .chain = some_chain,
+                                                      .chain_count = 2,
+                                                      .abi = PERF_SAMPLE_REGS_ABI_64,
+                                                      .registers = some_words,
+                                                      .register_count = REGISTER_COUNT,
+                                                      .stack = some_words,
+                                                      .room = 64,
+                                                      .filled = 32 };
+
+START_TEST(reads_registers_and_stack)
+{
+    struct perf_bytes_stack sample = stack_sample;
+    struct perf_record record;
+
+    perf_bytes_stack_sample(&bytes, &sample);
+    ck_assert(perf_record_parse(bytes.bytes, bytes.size, &record));
+    ck_assert_uint_eq(record.value.sample.count, 2);
+    ck_assert_uint_eq(record.value.sample.abi, PERF_SAMPLE_REGS_ABI_64);
+    ck_assert_mem_eq(record.value.sample.registers, some_words, 8 * REGISTER_COUNT);
+    ck_assert_mem_eq(record.value.sample.stack, some_words, 32);
+    ck_assert_uint_eq(record.value.sample.stack_size, 32);
+    bytes.size = 0;
+    sample.abi = PERF_SAMPLE_REGS_ABI_NONE;
+    sample.room = 0;
+    perf_bytes_stack_sample(&bytes, &sample);
+    ck_assert(perf_record_parse(bytes.bytes, bytes.size, &record));
+    ck_assert_uint_eq(record.value.sample.abi, PERF_SAMPLE_REGS_ABI_NONE);
+    ck_assert_uint_eq(record.value.sample.stack_size, 0);
+}
+END_TEST
+
+START_TEST(refuses_stacks_that_are_not_there)
+{
+    struct perf_bytes_stack sample = stack_sample;
+    struct perf_record record;
+
+    sample.filled = 65;
+    perf_bytes_stack_sample(&bytes, &sample);
+    ck_assert(!perf_record_parse(bytes.bytes, bytes.size, &record));
+    bytes.size = 0;
+    perf_bytes_stack_sample(&bytes, &stack_sample);
+    for (size_t size = 8 + 16 + 8 + 16 + 8; size < bytes.size; size++)
+        ck_assert(!perf_record_parse(bytes.bytes, size, &record));
+}
+END_TEST
+
 START_TEST(reads_a_mapping_with_build_id)
 {
     struct perf_record record;
@@ -338,6 +392,8 @@ int main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, setup, NULL);
     tcase_add_test(tcase, reads_a_sample);
+    tcase_add_test(tcase, reads_registers_and_stack);
+    tcase_add_test(tcase, refuses_stacks_that_are_not_there);
     tcase_add_test(tcase, reads_a_mapping_with_build_id);
     tcase_add_test(tcase, reads_a_mapping_with_inode);
     tcase_add_test(tcase, tells_an_exec_from_a_new_name);

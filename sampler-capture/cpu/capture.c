@@ -55,8 +55,12 @@ bool capture_tell(struct capture *capture, const struct perf_record *record)
     struct drain_cpu *cpu = &capture->drain->cpus[0];
     size_t size;
 
-    return !perf_record_encode(record, bytes, sizeof bytes, &size) ||
-           take_sideband(capture, cpu, bytes, size, record);
+    if (!perf_record_encode(record, bytes, sizeof bytes, &size))
+        return true;
+    if (capture->drain->unwinding &&
+        !unwinding_tell(capture->drain->unwinding, bytes, size, record->time_ns))
+        return false;
+    return take_sideband(capture, cpu, bytes, size, record);
 }
 
 void capture_init(struct capture *capture, struct drain *drain, struct trace *trace)
@@ -288,8 +292,15 @@ static bool apply_before(struct capture *capture, uint64_t limit_ns)
 
 static bool write_all(struct capture *capture)
 {
-    return write_before(capture, UINT64_MAX) &&
-           write_losses(capture, host_clock_ns(CLOCK_MONOTONIC), true) &&
+    const struct unwinding *unwinding = capture->drain->unwinding;
+    uint64_t time_ns;
+
+    if (!write_before(capture, UINT64_MAX))
+        return false;
+    time_ns = host_clock_ns(CLOCK_MONOTONIC);
+    return write_losses(capture, time_ns, true) &&
+           (!unwinding ||
+            trace_write_stacks(capture->trace, time_ns, unwinding_counts(unwinding))) &&
            trace_flush(capture->trace);
 }
 

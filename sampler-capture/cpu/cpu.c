@@ -136,7 +136,7 @@ static int start_session(struct run *run)
     const struct cpu_options *options = &run->options;
     const struct session_sampling sampling = { .period_ns = options->period_ns,
                                                .timebase = SESSION_NANOSECONDS,
-                                               .strategy = SESSION_STRATEGY_FRAME_POINTER };
+                                               .strategy = options->strategy };
     const struct session_config config = {
         .output = options->regions ? run->regions_fd : run->output.fd,
         .samplings = &sampling,
@@ -145,6 +145,7 @@ static int start_session(struct run *run)
         .task_count = options->task_count,
         .mode = options->mode,
         .kernel = options->kernel,
+        .stack_size = options->stack_size,
         .trace = { .profiler = options->profiler,
                    .compress = options->compress,
                    .regions_fd = run->regions_fd },

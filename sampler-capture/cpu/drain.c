@@ -1,6 +1,9 @@
 #include "sampler-capture/cpu/drain.h"
 
+#include "sampler-capture/host.h"
+
 #include <stdlib.h>
+#include <time.h>
 
 uint64_t loss_total(const struct loss *loss)
 {
@@ -68,24 +71,54 @@ static void overflow(struct drain *drain, size_t index, const struct region_samp
     cpu->loss.region_full++;
 }
 
-static void keep_sample(struct drain *drain, size_t index, const struct perf_record *record)
+static void keep_frames(struct drain *drain, size_t index, const struct perf_record *record,
+                        const uint8_t *frames, size_t count)
 {
     struct drain_cpu *cpu = &drain->cpus[index];
-    const struct events_config *config = &drain->events->config;
-    uint8_t frames[8 * REGION_FRAMES_LIMIT];
-    struct region_sample sample = {
-        .ticks = record->time_ns, .pid = record->pid, .tid = record->tid, .frames = frames
-    };
+    const struct region_sample sample = { .ticks = record->time_ns,
+                                          .pid = record->pid,
+                                          .tid = record->tid,
+                                          .frames = frames,
+                                          .frame_count = count };
 
-    sample.frame_count = perf_record_frames(
-        record->value.sample.words, record->value.sample.count, config->kernel, frames,
-        config->kernel ? REGION_FRAMES_LIMIT : REGION_MAX_FRAMES);
     if (!has_ids(record))
         cpu->loss.exited++;
-    else if (sample.frame_count == 0)
+    else if (count == 0)
         cpu->loss.unreadable++;
     else if (cpu->stopped || !region_append(&cpu->region, &sample))
         overflow(drain, index, &sample);
+}
+
+/* As the kernel has walked the stack.  */
+static void keep_chain(struct drain *drain, size_t index, const struct perf_record *record)
+{
+    bool kernel = drain->events->config.kernel;
+    uint8_t frames[8 * REGION_KERNEL_FRAMES];
+    size_t count = perf_record_frames(record->value.sample.words, record->value.sample.count,
+                                      kernel, frames,
+                                      kernel ? REGION_KERNEL_FRAMES : REGION_MAX_FRAMES);
+
+    keep_frames(drain, index, record, frames, count);
+}
+
+static bool keep_unwound(struct drain *drain, size_t index, const struct perf_record *record)
+{
+    uint8_t frames[8 * REGION_FRAMES_LIMIT];
+    size_t count = 0;
+
+    if (has_ids(record) && !unwinding_frames(drain->unwinding, record, drain->events->config.kernel,
+                                             frames, drain->max_frames, &count))
+        return false;
+    keep_frames(drain, index, record, frames, count);
+    return true;
+}
+
+static bool take_sideband(struct drain *drain, struct drain_cpu *cpu, const uint8_t *bytes,
+                          size_t size, const struct perf_record *record)
+{
+    if (drain->unwinding && !unwinding_tell(drain->unwinding, bytes, size, record->time_ns))
+        return false;
+    return !drain->sideband || drain->sideband(drain->context, cpu, bytes, size, record);
 }
 
 static bool take_record(struct drain *drain, size_t index, const uint8_t *bytes, size_t size)
@@ -99,7 +132,7 @@ static bool take_record(struct drain *drain, size_t index, const uint8_t *bytes,
     }
     switch (record.kind) {
     case PERF_KIND_SAMPLE:
-        keep_sample(drain, index, &record);
+        keep_chain(drain, index, &record);
         return true;
     case PERF_KIND_LOST:
         cpu->loss.ring += record.value.lost;
@@ -111,7 +144,7 @@ static bool take_record(struct drain *drain, size_t index, const uint8_t *bytes,
     case PERF_KIND_OTHER:
         return true;
     default:
-        return !drain->sideband || drain->sideband(drain->context, cpu, bytes, size, &record);
+        return take_sideband(drain, cpu, bytes, size, &record);
     }
 }
 
@@ -135,8 +168,88 @@ static bool drain_event(struct drain *drain, size_t index, struct event *event)
     return fine;
 }
 
+/* ---- Samples of all CPUs in order of time, with what was told of before each ---- */
+
+/* Find the next sample of a CPU; what else is in its ring is taken at once.  */
+static bool fetch(struct drain *drain, size_t index)
+{
+    struct drain_cpu *cpu = &drain->cpus[index];
+    struct ring *ring = &drain->events->cpus[index].samples.ring;
+    bool corrupt = false;
+    const uint8_t *bytes;
+    size_t size;
+
+    cpu->has_next = false;
+    while ((bytes = ring_next(ring, &size, &corrupt))) {
+        cpu->active = true;
+        if (perf_record_parse(bytes, size, &cpu->next) && cpu->next.kind == PERF_KIND_SAMPLE) {
+            cpu->has_next = true;
+            return true;
+        }
+        if (!take_record(drain, index, bytes, size))
+            return false;
+    }
+    cpu->loss.ring += corrupt;
+    return true;
+}
+
+/* The CPU whose next sample is the oldest; count: there is none.  */
+static size_t oldest(const struct drain *drain)
+{
+    size_t found = drain->events->count;
+
+    for (size_t i = 0; i < drain->events->count; i++)
+        if (drain->cpus[i].has_next &&
+            (found == drain->events->count ||
+             drain->cpus[i].next.time_ns < drain->cpus[found].next.time_ns))
+            found = i;
+    return found;
+}
+
+static bool keep_in_order(struct drain *drain)
+{
+    for (size_t i = 0; i < drain->events->count; i++)
+        if (drain->events->cpus[i].samples.mapping && !fetch(drain, i))
+            return false;
+    for (size_t i; (i = oldest(drain)) < drain->events->count;)
+        if (!keep_unwound(drain, i, &drain->cpus[i].next) || !fetch(drain, i))
+            return false;
+    return true;
+}
+
+/* How far the rings of samples are is seen first, and side-band records are read then.  So what
+ * made code executable is known before any sample of that code is looked at.  */
+static bool drain_unwinding(struct drain *drain)
+{
+    uint64_t start_ns = host_clock_ns(CLOCK_MONOTONIC);
+    bool fine = true;
+
+    for (size_t i = 0; i < drain->events->count; i++)
+        if (drain->events->cpus[i].samples.mapping)
+            ring_begin(&drain->events->cpus[i].samples.ring);
+    for (size_t i = 0; i < drain->events->count && fine; i++)
+        fine = drain_event(drain, i, &drain->events->cpus[i].sideband);
+    fine = fine && keep_in_order(drain);
+    for (size_t i = 0; i < drain->events->count; i++) {
+        drain->cpus[i].has_next = false;
+        if (drain->events->cpus[i].samples.mapping)
+            ring_end(&drain->events->cpus[i].samples.ring);
+    }
+    fine = fine && unwinding_advance(drain->unwinding, drain->previous_ns);
+    drain->previous_ns = start_ns;
+    return fine;
+}
+
+void drain_unwind(struct drain *drain, struct unwinding *unwinding, size_t max_frames)
+{
+    drain->unwinding = unwinding;
+    drain->max_frames = max_frames;
+}
+
 bool drain_all(struct drain *drain)
 {
+    if (drain->unwinding)
+        return drain_unwinding(drain);
     for (size_t i = 0; i < drain->events->count; i++)
         if (!drain_event(drain, i, &drain->events->cpus[i].sideband) ||
             !drain_event(drain, i, &drain->events->cpus[i].samples))

@@ -7,6 +7,7 @@
 
 #include "sampler-capture/cpu/events.h"
 #include "sampler-capture/cpu/region.h"
+#include "sampler-capture/cpu/unwinding.h"
 #include "sampler-capture/perf_record.h"
 
 #include <stdbool.h>
@@ -38,6 +39,8 @@ struct drain_cpu {
     uint64_t told; /* losses that its rings told of, part of loss.ring */
     bool active;   /* its rings held something */
     bool stopped;  /* DRAIN_ONESHOT: its region is full */
+    bool has_next; /* its ring has a sample that waits for older ones of other rings */
+    struct perf_record next;
 };
 
 /* Takes one side-band record: its bytes as the kernel wrote them, and what they say.  False ends
@@ -51,12 +54,18 @@ struct drain {
     struct drain_cpu *cpus;     /* owned; one for each of events.cpus */
     drain_sideband_fn sideband; /* NULL: such records are not wanted */
     void *context;
+    struct unwinding *unwinding; /* borrowed; finds the callers in samples, NULL: the kernel does */
+    size_t max_frames;           /* of a sample */
+    uint64_t previous_ns;        /* when the drain before began, if there is an unwinding */
 };
 
 /* Regions of region_size bytes.  False when there is no memory; drain_release() then frees what
  * there is.  */
 bool drain_init(struct drain *drain, struct events *events, enum drain_mode mode,
                 size_t region_size);
+
+/* Let an unwinding find callers, at most max_frames of a sample.  Before the first drain.  */
+void drain_unwind(struct drain *drain, struct unwinding *unwinding, size_t max_frames);
 
 /* Move what the kernel has written up to now.  False when there is no memory.  */
 bool drain_all(struct drain *drain);

@@ -1,6 +1,7 @@
 #include "sampler-capture/cpu/events.h"
 
 #include "sampler-capture/cpu/region.h"
+#include "sampler-capture/perf_record.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -152,6 +153,11 @@ static int open_sampling(const struct events_config *config, const struct events
         target->reach == EVENTS_ALL ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK);
 
     attr.sample_period = config->period_ns;
+    if (config->stack_size) {
+        attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+        attr.sample_regs_user = PERF_USER_REGISTERS;
+        attr.sample_stack_user = config->stack_size;
+    }
     attr.exclude_idle = target->reach == EVENTS_ALL;
     attr.disabled = !target->running;
     attr.enable_on_exec = target->on_exec;

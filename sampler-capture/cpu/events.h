@@ -49,6 +49,8 @@ struct events_config {
      * are smaller.  */
     size_t ring_size;
     uint32_t max_frames; /* how deep the kernel is to walk stacks */
+    uint32_t stack_size; /* so many bytes of the program's stack, and its registers, are copied into
+                          * each sample; 0: neither */
     bool kernel;         /* kernel frames too, and samples while the CPU is in the kernel */
     bool sideband;       /* wanted at all */
 };

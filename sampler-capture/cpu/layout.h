@@ -26,6 +26,8 @@ struct layout {
     /* lost says whether the numbers grew.  */
     bool (*loss)(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
                  bool lost);
+    /* NULL: there is no place for it.  */
+    bool (*stacks)(struct trace *trace, uint64_t ticks, const struct unwinding_counts *counts);
     bool (*flush)(struct trace *trace, bool last);
     void (*close)(struct trace *trace);
 };

@@ -78,6 +78,8 @@ static bool sampler_session(struct trace *trace, const struct trace_session *ses
         stream_text("clock", session->clock),
         stream_number("max_frames", session->max_frames),
         stream_text("layout", "sampler"),
+        stream_text("unwind", session->stack_size ? "dwarf" : "fp"),
+        stream_number("stack_size", session->stack_size),
     };
 
     return told(trace,
@@ -184,6 +186,27 @@ static bool sampler_loss(struct trace *trace, unsigned cpu, uint64_t ticks, cons
     return !lost || told(trace, switch_to_cpu(trace, cpu) && stream_provider_loss(stream, cpu + 1));
 }
 
+static bool sampler_stacks(struct trace *trace, uint64_t ticks,
+                           const struct unwinding_counts *counts)
+{
+    const struct fxt_arg args[] = {
+        stream_number("stacks", counts->stacks),
+        stream_number("whole", counts->whole),
+        stream_number("continued", counts->continued),
+        stream_number("no_stack", counts->ended[UNWIND_END_NO_STACK]),
+        stream_number("no_table", counts->ended[UNWIND_END_NO_TABLE]),
+        stream_number("refused", counts->ended[UNWIND_END_REFUSED]),
+        stream_number("loop", counts->ended[UNWIND_END_LOOP]),
+        stream_number("not_code", counts->ended[UNWIND_END_NOT_CODE]),
+        stream_number("no_room", counts->ended[UNWIND_END_NO_ROOM]),
+        stream_number("without_registers", counts->without_registers),
+    };
+
+    return told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
+                           stream_event(trace->archive->stream, FXT_EVENT_COUNTER, "stacks", ticks,
+                                        0, args, sizeof args / sizeof *args));
+}
+
 /* The stream has no place for it: the summary tells.  */
 static bool profiler_loss(struct trace *trace, unsigned cpu, uint64_t ticks,
                           const struct loss *loss, bool lost)
@@ -201,6 +224,7 @@ const struct layout layout_sampler = {
     .symbols = sampler_symbols,
     .sample = sampler_sample,
     .loss = sampler_loss,
+    .stacks = sampler_stacks,
     .flush = archive_flush,
     .close = archive_close,
 };

@@ -21,6 +21,8 @@ enum key {
     KEY_FREQUENCY,
     KEY_PERIOD,
     KEY_KERNEL,
+    KEY_UNWIND,
+    KEY_STACK_SIZE,
     KEY_MODE,
     KEY_BUFFER_SIZE,
     KEY_LAYOUT,
@@ -33,6 +35,7 @@ enum key {
 
 /* In the order of enum drain_mode; profiler is the second layout.  */
 static const char *const modes[] = { "streaming", "oneshot", "circular", NULL };
+static const char *const unwinds[] = { "fp", "dwarf", NULL };
 static const char *const layouts[] = { "sampler", "profiler", NULL };
 
 static const struct cli_option option_table[] = {
@@ -57,6 +60,12 @@ static const struct cli_option option_table[] = {
     { KEY_PERIOD, 0, "period", "NS",
       "the same as a period in nanoseconds of CPU time, from 10000 on" },
     { KEY_KERNEL, 0, "kernel", NULL, "kernel functions too, and time spent in the kernel" },
+    { KEY_UNWIND, 0, "unwind", "HOW",
+      "find callers by frame pointers (fp, the default), or by unwind tables (dwarf), in code that "
+      "keeps no frame pointers, too",
+      .choices = unwinds },
+    { KEY_STACK_SIZE, 0, "stack-size", "SIZE",
+      "how much of each stack to copy for --unwind dwarf, from 1k to 60k; the default is 32k" },
     { KEY_MODE, 0, "mode", "MODE",
       "streaming (the default): write all the time; oneshot: a CPU whose buffer is full samples no "
       "more; circular: keep the latest, written at the end and, as OUT.N.fxt, on SIGUSR2",
@@ -190,6 +199,14 @@ static void check_output(const struct cpu_options *options)
         cli_usage_error("standard output is taken: --stats-json FILE");
 }
 
+static void check_unwind(const struct cpu_options *options)
+{
+    if (options->stack_size && options->strategy != SESSION_STRATEGY_DWARF)
+        cli_usage_error("--stack-size is for --unwind dwarf");
+    if (options->strategy == SESSION_STRATEGY_DWARF && !unwinding_is_possible())
+        cli_usage_error("--unwind dwarf: not on this machine");
+}
+
 static void check_repeat(const struct cpu_options *options)
 {
     if (!options->repeat)
@@ -257,6 +274,13 @@ static void take(struct cpu_options *options, enum key key, const struct cli_par
     case KEY_KERNEL:
         options->kernel = true;
         break;
+    case KEY_UNWIND:
+        options->strategy = parser->choice == 1 ? SESSION_STRATEGY_DWARF
+                                                : SESSION_STRATEGY_FRAME_POINTER;
+        break;
+    case KEY_STACK_SIZE:
+        options->stack_size = (uint32_t)cli_size("--stack-size", value, MIN_STACK, MAX_STACK) & ~7U;
+        break;
     case KEY_MODE:
         options->mode = (enum drain_mode)parser->choice;
         break;
@@ -289,7 +313,8 @@ void cpu_options_parse(struct cpu_options *options, char **argv)
     struct cli_parser parser;
     int key;
 
-    *options = (struct cpu_options){ .region_size = DEFAULT_REGION_SIZE };
+    *options = (struct cpu_options){ .region_size = DEFAULT_REGION_SIZE,
+                                     .strategy = SESSION_STRATEGY_FRAME_POINTER };
     cli_start(&parser, &cpu_command, argv);
     while ((key = cli_next(&parser)) > CLI_END)
         take(options, (enum key)key, &parser);
@@ -298,5 +323,6 @@ void cpu_options_parse(struct cpu_options *options, char **argv)
     options->command = parser.argv;
     check_targets(options);
     check_output(options);
+    check_unwind(options);
     check_repeat(options);
 }

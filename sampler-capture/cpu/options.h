@@ -17,6 +17,10 @@
 
 #define DEFAULT_REGION_SIZE (4U << 20) /* as Zircon's */
 
+/* A sample has at most 64 KiB, with callchain and registers.  */
+#define MIN_STACK (1U << 10)
+#define MAX_STACK (60U << 10)
+
 #define MAX_REPEAT 1000 /* as many runs as can be compared */
 
 struct cpu_options {
@@ -30,7 +34,9 @@ struct cpu_options {
     uint64_t duration_ns; /* 0: until the targets end or a signal comes */
     unsigned repeat;      /* captures, one after another; 0: one, under the name as given */
     enum drain_mode mode;
-    bool profiler; /* --layout profiler */
+    enum session_strategy strategy;
+    uint32_t stack_size; /* 0: the default */
+    bool profiler;       /* --layout profiler */
     bool compress;
     bool quiet;
     bool kernel;

@@ -10,10 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REGION_MAX_FRAMES   64         /* as the kernel sampler of Zircon */
-#define REGION_FRAMES_LIMIT 127        /* with kernel frames: kernel.perf_event_max_stack */
-#define REGION_MAX_SIZE     (1U << 30) /* ZX_SAMPLER_MAX_BUFFER_SIZE */
-#define REGION_HEADER_WORDS 6          /* words before the first program counter */
+#define REGION_MAX_FRAMES       64         /* as the kernel sampler of Zircon */
+#define REGION_KERNEL_FRAMES    127        /* with kernel frames: kernel.perf_event_max_stack */
+#define REGION_FRAMES_LIMIT     512        /* by unwind tables */
+#define REGION_BACKTRACE_FRAMES 255        /* likewise, in the stream of Fuchsia's profiler */
+#define REGION_MAX_SIZE         (1U << 30) /* ZX_SAMPLER_MAX_BUFFER_SIZE */
+#define REGION_HEADER_WORDS     6          /* words before the first program counter */
 
 struct region {
     uint8_t *bytes; /* owned */

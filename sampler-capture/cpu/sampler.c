@@ -14,6 +14,7 @@
 struct sampler {
     struct events events;
     struct drain drain;
+    struct unwinding *unwinding; /* owned; or NULL */
     struct events_error error;
     bool running;
     pid_t *threads; /* owned; attached by sampler_attach() */
@@ -84,6 +85,18 @@ size_t sampler_ring_size(uint64_t period_ns, size_t region_size, uint32_t max_fr
     return size;
 }
 
+#define MAX_STACK_RING_SIZE (8U << 20)
+
+size_t sampler_stack_ring_size(uint64_t period_ns, uint32_t stack_size)
+{
+    uint64_t wanted = 250000000 / period_ns * stack_size;
+    size_t size = NORMAL_RING_SIZE;
+
+    while (size < wanted && size < MAX_STACK_RING_SIZE)
+        size *= 2;
+    return size;
+}
+
 static bool is_valid(uint64_t options, const struct sampler_config *config, size_t config_size)
 {
     return options == 0 && config && config_size == sizeof *config &&
@@ -100,19 +113,30 @@ static enum sampler_status open_all(struct sampler *sampler, const struct sample
         .ring_size = sampler_ring_size((uint64_t)config->period, (size_t)config->buffer_size,
                                        extras->max_frames),
         .max_frames = extras->max_frames,
+        .stack_size = extras->stack_size,
         .kernel = extras->kernel,
         .sideband = extras->sideband,
     };
+
+    if (extras->stack_size) {
+        wanted.ring_size = sampler_stack_ring_size(wanted.period_ns, wanted.stack_size);
+        sampler->unwinding = unwinding_open();
+        if (!sampler->unwinding)
+            return SAMPLER_NO_MEMORY;
+    }
 
     if (!events_open(&sampler->events, &wanted, &sampler->error))
         return status_of(sampler->error.cause);
     if (!drain_init(&sampler->drain, &sampler->events, extras->mode, (size_t)config->buffer_size))
         return SAMPLER_NO_MEMORY;
+    if (sampler->unwinding)
+        drain_unwind(&sampler->drain, sampler->unwinding, extras->max_unwound);
     return SAMPLER_OK;
 }
 
 static void destroy(struct sampler *sampler)
 {
+    unwinding_close(sampler->unwinding);
     if (sampler->drain.cpus)
         drain_release(&sampler->drain);
     events_close(&sampler->events);
@@ -347,6 +371,11 @@ enum sampler_status sampler_read(struct sampler *sampler, void *buffer, size_t s
 struct loss sampler_loss(const struct sampler *sampler)
 {
     return drain_loss(&sampler->drain);
+}
+
+const struct unwinding *sampler_unwinding(const struct sampler *sampler)
+{
+    return sampler->unwinding;
 }
 
 struct drain *sampler_drain_of(struct sampler *sampler)

@@ -122,7 +122,11 @@ const char *sampler_message(const struct sampler *sampler);
 
 struct sampler_extras {
     enum drain_mode mode;
-    uint32_t max_frames;
+    uint32_t max_frames; /* of the kernel's walk by frame pointers */
+    /* Bytes of each stack that are copied, so that callers are found by unwind tables, then at most
+     * max_unwound of them; 0: by frame pointers.  */
+    uint32_t stack_size;
+    uint32_t max_unwound;
     bool kernel;   /* kernel frames too */
     bool sideband; /* tell of mappings, names, forks and exits: to the listener of the drain */
 };
@@ -143,5 +147,12 @@ struct drain *sampler_drain_of(struct sampler *sampler);
 /* The ring that samples of a period need, at most half a region: a quarter of a second of the
  * deepest stacks.  */
 size_t sampler_ring_size(uint64_t period_ns, size_t region_size, uint32_t max_frames);
+
+/* The same where stack_size bytes of the stack are copied into each sample: they do not reach the
+ * region.  */
+size_t sampler_stack_ring_size(uint64_t period_ns, uint32_t stack_size);
+
+/* NULL: callers are found by frame pointers.  Borrowed until close.  */
+const struct unwinding *sampler_unwinding(const struct sampler *sampler);
 
 #endif /* CPU_SAMPLER_H */

@@ -10,6 +10,8 @@
 
 #define DEFAULT_PERIOD_NS   10000000
 #define DEFAULT_BUFFER_SIZE (8U << 20)
+#define DEFAULT_STACK_SIZE  (32U << 10)
+#define MAX_CUTS            3
 
 struct session {
     enum session_state state;
@@ -27,6 +29,7 @@ struct session {
     struct kernel kernel;
     bool kernel_written;
     struct session_cpu_loss *cpu_losses; /* owned; room for every CPU */
+    struct unwinding_cut cuts[MAX_CUTS];
     size_t buffer_size;
     /* Of the last failure.  */
     enum sampler_status sampler_status;
@@ -344,9 +347,28 @@ static enum session_error check_sampling(struct session *session)
         return fail(session, SESSION_INVALID_ARGS, "exactly one sample specification is possible");
     if (session->sampling.timebase != SESSION_NANOSECONDS)
         return fail(session, SESSION_INVALID_ARGS, "the timebase can only be nanoseconds");
-    if (session->sampling.strategy != SESSION_STRATEGY_FRAME_POINTER)
-        return fail(session, SESSION_INVALID_ARGS, "stacks can only be walked by frame pointers");
+    if (session->sampling.strategy != SESSION_STRATEGY_FRAME_POINTER &&
+        session->sampling.strategy != SESSION_STRATEGY_DWARF)
+        return fail(session, SESSION_INVALID_ARGS,
+                    "stacks can only be walked by frame pointers or unwind tables");
+    if (session->sampling.strategy == SESSION_STRATEGY_DWARF && !unwinding_is_possible())
+        return fail(session, SESSION_INVALID_ARGS,
+                    "on this machine stacks can only be walked by frame pointers");
     return SESSION_OK;
+}
+
+/* 0: by frame pointers.  */
+static uint32_t stack_size(const struct session *session)
+{
+    if (session->sampling.strategy != SESSION_STRATEGY_DWARF)
+        return 0;
+    return session->config.stack_size ? session->config.stack_size : DEFAULT_STACK_SIZE;
+}
+
+/* A backtrace record of Fuchsia's profiler counts its frames in a byte.  */
+static uint32_t max_unwound(const struct session *session)
+{
+    return session->config.trace.profiler ? REGION_BACKTRACE_FRAMES : REGION_FRAMES_LIMIT;
 }
 
 static enum session_error open_sampler(struct session *session)
@@ -355,7 +377,9 @@ static enum session_error open_sampler(struct session *session)
                                            .buffer_size = session->buffer_size };
     const struct sampler_extras extras = {
         .mode = session->config.mode,
-        .max_frames = session->config.kernel ? REGION_FRAMES_LIMIT : REGION_MAX_FRAMES,
+        .max_frames = session->config.kernel ? REGION_KERNEL_FRAMES : REGION_MAX_FRAMES,
+        .stack_size = stack_size(session),
+        .max_unwound = max_unwound(session),
         .kernel = session->config.kernel,
         .sideband = true,
     };
@@ -395,7 +419,9 @@ static enum session_error open_trace(struct session *session)
     if (session->config.about)
         session->about = *session->config.about;
     session->about.period_ns = session->sampling.period_ns;
-    session->about.max_frames = events->config.max_frames;
+    session->about.max_frames = stack_size(session) ? max_unwound(session)
+                                                    : events->config.max_frames;
+    session->about.stack_size = stack_size(session);
     session->about.clock = is_system_wide(session) ? "cpu-clock" : "task-clock";
     session->trace = trace_open(session->config.output, events->cpu_limit, &session->config.trace);
     if (!session->trace)
@@ -524,7 +550,19 @@ static size_t find_cpu_losses(const struct session *session)
     return count;
 }
 
-static void fill_result(const struct session *session, struct session_result *result)
+static void fill_unwound(struct session *session, struct session_result *result)
+{
+    const struct unwinding *unwinding = sampler_unwinding(session->sampler);
+
+    if (!unwinding)
+        return;
+    result->unwound = *unwinding_counts(unwinding);
+    result->cuts = session->cuts;
+    result->cut_count = unwinding_cuts(unwinding, session->cuts, MAX_CUTS);
+    result->stack_size = stack_size(session);
+}
+
+static void fill_result(struct session *session, struct session_result *result)
 {
     const struct capture *capture = &session->capture;
 
@@ -544,6 +582,7 @@ static void fill_result(const struct session *session, struct session_result *re
         .max_frames = session->about.max_frames,
         .kernel_hidden = session->config.kernel && session->kernel.hidden,
     };
+    fill_unwound(session, result);
 }
 
 enum session_error session_stop(struct session *session, struct session_result *result)

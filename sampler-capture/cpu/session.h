@@ -37,7 +37,7 @@ enum session_error {
     SESSION_MISSING_TARGET_CONFIGS = 5, /* no target */
     SESSION_MISSING_COMPONENT_URL = 6,  /* a launch of nothing */
     /* What ends the channel instead of being answered; session_message() says why.  */
-    SESSION_INVALID_ARGS = 7, /* Start: not exactly one spec by time and frame pointer */
+    SESSION_INVALID_ARGS = 7, /* Start: not exactly one spec by time, by frame pointer or DWARF */
     SESSION_REFUSED = 8,      /* the sampler refused: session_sampler_status() */
     SESSION_WRITE_FAILED = 9, /* the output: session_errno() */
     SESSION_NO_MEMORY = 10,
@@ -95,6 +95,7 @@ struct session_config {
     /* Beyond Fuchsia's.  */
     enum drain_mode mode;
     bool kernel;                       /* kernel frames too */
+    uint32_t stack_size;               /* bytes of stack for SESSION_STRATEGY_DWARF; 0: 32 KiB */
     struct trace_options trace;        /* layout and so on */
     const struct trace_session *about; /* period, frames and clock are filled in; borrowed */
 };
@@ -121,7 +122,12 @@ struct session_result {
     const struct session_cpu_loss *cpu_losses; /* of CPUs that lost something; borrowed */
     size_t cpu_loss_count;
     struct trace_totals totals;
-    uint64_t broken;           /* samples whose stack ends early */
+    uint64_t broken; /* samples whose stack ends early */
+    /* With SESSION_STRATEGY_DWARF; else no stacks are counted.  */
+    struct unwinding_counts unwound;
+    const struct unwinding_cut *cuts; /* what cut most stacks; borrowed */
+    size_t cut_count;
+    uint32_t stack_size;
     uint64_t unplaced;         /* mappings whose file could not tell their vaddr */
     uint64_t mappings_dropped; /* for want of room */
     size_t region_size;

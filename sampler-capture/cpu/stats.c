@@ -52,6 +52,29 @@ static void json_loss(struct json *json, const struct loss *loss)
         json_u64(json, causes[i].key, of_cause(loss, i));
 }
 
+/* Of stacks by unwind tables; nothing where they were found by frame pointers.  */
+static void json_stacks(struct json *json, const struct session_result *result)
+{
+    static const char *const keys[UNWIND_END_COUNT] = {
+        [UNWIND_END_NO_STACK] = "no_stack", [UNWIND_END_NO_TABLE] = "no_table",
+        [UNWIND_END_REFUSED] = "refused",   [UNWIND_END_LOOP] = "loop",
+        [UNWIND_END_NOT_CODE] = "not_code", [UNWIND_END_NO_ROOM] = "no_room",
+    };
+
+    if (result->stack_size == 0)
+        return;
+    json_unsigned(json, "stack_bytes", result->stack_size);
+    json_open(json, "stacks", '{');
+    json_u64(json, "all", result->unwound.stacks);
+    json_u64(json, "whole", result->unwound.whole);
+    json_u64(json, "continued", result->unwound.continued);
+    for (int end = 0; end < UNWIND_END_COUNT; end++)
+        if (keys[end])
+            json_u64(json, keys[end], result->unwound.ended[end]);
+    json_u64(json, "without_registers", result->unwound.without_registers);
+    json_close(json, '}');
+}
+
 enum cli_exit stats_write_json(const struct session_result *result, const char *path)
 {
     struct cli_output output;
@@ -83,6 +106,7 @@ enum cli_exit stats_write_json(const struct session_result *result, const char *
     json_u64(&json, "period_ns", result->period_ns);
     json_u64(&json, "buffer_bytes", result->region_size);
     json_unsigned(&json, "max_frames", result->max_frames);
+    json_stacks(&json, result);
     json_close(&json, '}');
     json_end_line(&json);
     return cli_output_commit(&output);

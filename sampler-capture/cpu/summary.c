@@ -1,6 +1,7 @@
 #include "sampler-capture/cpu/summary.h"
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/cpu/options.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,6 +46,39 @@ static void print_losses(const struct summary *summary)
                  cli_counted(loss->exited, "sample", "samples"));
 }
 
+/* Stacks that are not whole, by the reason.  */
+static void print_cut(const struct session_result *result)
+{
+    const struct unwinding_counts *counts = &result->unwound;
+
+    for (int end = 0; end < UNWIND_END_COUNT; end++)
+        if (counts->ended[end] > 0)
+            cli_note("  cut: %s: %s%s", cli_counted(counts->ended[end], "stack", "stacks"),
+                     unwind_end_name((enum unwind_end)end),
+                     end == UNWIND_END_NO_STACK && result->stack_size < MAX_STACK
+                         ? "; raise --stack-size"
+                         : "");
+    if (counts->without_registers > 0)
+        cli_note("  cut: %s: the kernel gave no 64-bit registers",
+                 cli_counted(counts->without_registers, "stack", "stacks"));
+    for (size_t i = 0; i < result->cut_count; i++)
+        cli_note("  cut in %s: %s", result->cuts[i].module,
+                 cli_counted(result->cuts[i].stacks, "stack", "stacks"));
+}
+
+static void print_stacks(const struct summary *summary)
+{
+    const struct unwinding_counts *counts = &summary->result->unwound;
+    uint64_t whole = counts->whole + counts->continued;
+
+    if (counts->stacks == 0)
+        return;
+    cli_note("%.1f %% of %s reach the thread's start", 100 * (double)whole / (double)counts->stacks,
+             cli_counted(counts->stacks, "stack", "stacks"));
+    if (whole < counts->stacks)
+        print_cut(summary->result);
+}
+
 /* A task's first sample comes a whole period after its start.  */
 static void print_missed(const struct summary *summary)
 {
@@ -68,10 +102,11 @@ static void print_doubts(const struct summary *summary)
         cli_note("no samples: no thread used a CPU for %s ns outside the kernel; -F takes more "
                  "samples",
                  cli_grouped(summary->result->period_ns));
-    if (totals->samples >= 20 && summary->result->broken > totals->samples / 2)
+    if (totals->samples >= 20 && summary->result->broken > totals->samples / 2 &&
+        summary->result->unwound.stacks == 0)
         cli_note("most stacks end after one or two functions, where code was compiled without "
-                 "frame pointers: to see callers compile it with -fno-omit-frame-pointer "
-                 "-mno-omit-leaf-frame-pointer");
+                 "frame pointers: to see callers take --unwind dwarf, or compile it with "
+                 "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer");
     if (summary->result->kernel_hidden)
         cli_note(
             "kernel functions have no names, since kernel.kptr_restrict hides their addresses; "
@@ -98,6 +133,7 @@ void summary_print(const struct summary *summary)
     print_losses(summary);
     if (summary->quiet)
         return;
+    print_stacks(summary);
     if (summary->fine)
         print_doubts(summary);
     if (summary->result->totals.samples > 0 && strcmp(summary->output, "standard output") != 0)

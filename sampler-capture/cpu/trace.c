@@ -195,6 +195,11 @@ bool trace_write_sample(struct trace *trace, unsigned cpu, const struct region_s
     return true;
 }
 
+bool trace_write_stacks(struct trace *trace, uint64_t ticks, const struct unwinding_counts *counts)
+{
+    return !trace->layout->stacks || trace->layout->stacks(trace, ticks, counts);
+}
+
 bool trace_write_loss(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
                       bool always)
 {

@@ -12,6 +12,7 @@
 #include "sampler-capture/cpu/drain.h"
 #include "sampler-capture/cpu/kernel.h"
 #include "sampler-capture/cpu/region.h"
+#include "sampler-capture/cpu/unwinding.h"
 #include "sampler-capture/host.h"
 #include "sampler-capture/processes.h"
 
@@ -47,6 +48,9 @@ bool trace_write_sample(struct trace *trace, unsigned cpu, const struct region_s
 /* What was lost on a CPU up to now, if that changed since the last time or always is set.  */
 bool trace_write_loss(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
                       bool always);
+
+/* How the stacks ended that were found by unwind tables, where the layout has a place for it.  */
+bool trace_write_stacks(struct trace *trace, uint64_t ticks, const struct unwinding_counts *counts);
 
 /* Bring everything to the file; of a compressed trace, every frame that is a second old.  After a
  * failed write the file is cut behind the last whole record or frame, where that is possible.  */

@@ -55,6 +55,26 @@ static void end_with_id(struct perf_bytes *out, size_t start, uint32_t pid, uint
     end(out, start);
 }
 
+void perf_bytes_stack_sample(struct perf_bytes *out, const struct perf_bytes_stack *sample)
+{
+    size_t start = begin(out, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+
+    put_u32(out, sample->pid);
+    put_u32(out, sample->tid);
+    put_u64(out, sample->time_ns);
+    put_u64(out, sample->chain_count);
+    put(out, sample->chain, sample->chain_count * sizeof *sample->chain);
+    put_u64(out, sample->abi);
+    if (sample->abi)
+        put(out, sample->registers, sample->register_count * sizeof *sample->registers);
+    put_u64(out, sample->room);
+    if (sample->room) {
+        put(out, sample->stack, sample->room);
+        put_u64(out, sample->filled);
+    }
+    end(out, start);
+}
+
 void perf_bytes_sample(struct perf_bytes *out, uint32_t pid, uint32_t tid, uint64_t time_ns,
                        const uint64_t *callchain, size_t count)
 {

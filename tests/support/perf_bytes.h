@@ -14,6 +14,21 @@ struct perf_bytes {
     size_t size;
 };
 
+/* A sample with registers and a copy of the stack.  */
+struct perf_bytes_stack {
+    uint32_t pid, tid;
+    uint64_t time_ns;
+    const uint64_t *chain;
+    size_t chain_count;
+    uint64_t abi; /* 0: no registers */
+    const uint64_t *registers;
+    size_t register_count;
+    const uint64_t *stack;
+    size_t room;     /* bytes */
+    uint64_t filled; /* of them, as the sample says */
+};
+void perf_bytes_stack_sample(struct perf_bytes *out, const struct perf_bytes_stack *sample);
+
 void perf_bytes_sample(struct perf_bytes *out, uint32_t pid, uint32_t tid, uint64_t time_ns,
                        const uint64_t *callchain, size_t count);
 

@@ -1,0 +1,62 @@
+/* unwinding.h - stacks of samples by unwind tables, from the registers and the copy of the stack
+ * that the kernel puts into them.
+ *
+ * It has a view of processes of its own, as they are when a sample is taken: side-band records are
+ * handed over as they come, and applied in order of time, up to the time of the next sample.
+ *
+ * Where the copy of the stack ends early, what the kernel's walk by frame pointers found is
+ * appended, if that walk went through the last frame and its module keeps frame pointers.  */
+#ifndef CPU_UNWINDING_H
+#define CPU_UNWINDING_H
+
+#include "sampler-capture/perf_record.h"
+
+#include <fxt/unwind.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How stacks ended.  Counts only ever grow.  */
+struct unwinding_counts {
+    uint64_t stacks;
+    uint64_t whole;                   /* to the outermost function, by tables */
+    uint64_t continued;               /* to the outermost function, the rest by frame pointers */
+    uint64_t ended[UNWIND_END_COUNT]; /* not whole, by the reason; [UNWIND_END_COMPLETE] is 0 */
+    uint64_t without_registers;       /* the kernel's walk by frame pointers is all there is */
+};
+
+/* What cut stacks short.  */
+struct unwinding_cut {
+    const char *module; /* borrowed until the unwinding is closed */
+    uint64_t stacks;
+};
+
+struct unwinding;
+
+/* NULL: no memory, or this machine's stacks are not unwound by tables.  */
+struct unwinding *unwinding_open(void);
+void unwinding_close(struct unwinding *unwinding); /* accepts NULL */
+
+/* Whether unwinding_open() does on this machine.  */
+bool unwinding_is_possible(void);
+
+/* Take a side-band record as the kernel wrote it.  False: no memory.  */
+bool unwinding_tell(struct unwinding *unwinding, const uint8_t *bytes, size_t size,
+                    uint64_t time_ns);
+
+/* Apply what was told of up to time_ns.  False: no memory.  */
+bool unwinding_advance(struct unwinding *unwinding, uint64_t time_ns);
+
+/* The program counters of a sample, at most max of them, leaf first, to frames as little-endian
+ * words: with kernel those of the kernel, then those of the program.  Return addresses are as they
+ * are; what a signal interrupted is one higher, so that 1 can be subtracted from all but the first.
+ * False: no memory.  */
+bool unwinding_frames(struct unwinding *unwinding, const struct perf_record *sample, bool kernel,
+                      uint8_t *frames, size_t max, size_t *count);
+
+const struct unwinding_counts *unwinding_counts(const struct unwinding *unwinding);
+
+/* The modules that cut most stacks short, at most max of them, the worst first.  */
+size_t unwinding_cuts(const struct unwinding *unwinding, struct unwinding_cut *cuts, size_t max);
+
+#endif /* CPU_UNWINDING_H */

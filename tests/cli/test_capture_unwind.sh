@@ -1,0 +1,146 @@
+#!/bin/sh
+# Callers in programs without frame pointers, by unwind tables: of a program whose stacks are known, however it is built and found.
+set -eu
+cd "$WORK"
+
+. "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/perf.sh"
+
+case $(uname -m) in
+x86_64) ;;
+*)
+    echo "SKIP: stacks of $(uname -m)"
+    exit 0
+    ;;
+esac
+
+# main() calls outer() calls qsort() calls compare() calls leaf(), a function of the C library among them: memset().
+cat >work.c <<'CODE'
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static volatile unsigned sink;
+static char room[1 << 14];
+__attribute__((noinline)) static void leaf(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        sink += i * i;
+    memset(room, (int)n, sizeof room);
+    __asm__ volatile("" ::: "memory");
+}
+__attribute__((noinline)) static int compare(const void *a, const void *b)
+{
+    leaf(20000);
+    sink++;
+    return *(const int *)a - *(const int *)b;
+}
+__attribute__((noinline)) static void outer(int depth)
+{
+    volatile char pad[256];
+    int numbers[] = { 3, 1, 2 };
+    pad[0] = (char)depth;
+    if (depth > 0)
+        outer(depth - 1);
+    else
+        qsort(numbers, 3, sizeof *numbers, compare);
+    sink += (unsigned)pad[0];
+}
+static double cpu(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+int main(int argc, char **argv)
+{
+    double end = cpu() + strtod(argv[1], NULL);
+    while (cpu() < end)
+        outer(argc > 2 ? atoi(argv[2]) : 0);
+    return 0;
+}
+CODE
+
+number() { # number KEY: of the statistics in stats.json
+    python3 -c "import json; print(json.load(open('stats.json'))['stacks']['$1'])"
+}
+# How many samples of TRACE have a stack that matches, in percent.
+share() { # share TRACE REGEX
+    fxt2pprof -f folded "$1" 2>/dev/null |
+        awk -v wanted="$2" '{ all += $NF; if ($0 ~ wanted) found += $NF } END { printf "%d\n", all ? 100 * found / all : 0 }'
+}
+whole='main;outer;[^ ]*compare;leaf'
+capture() { # capture NAME COMMAND...: with tables; nearly all stacks are whole and right
+    name=$1
+    shift
+    sampler-capture cpu -F 2000 --unwind dwarf --stats-json stats.json -o "$name.fxt" -- "$@" >out 2>err || fail "$name: status $?: $(cat err)"
+    python3 "$ROOT/tests/fxt_rules.py" --allow 14-id "$name.fxt" >rules || fail "the rules for writers: $(head -n 3 rules)"
+    all=$(number all)
+    good=$(($(number whole) + $(number continued)))
+    [ "$all" -ge 100 ] || fail "$name: only $all stacks"
+    [ $((good * 100)) -ge $((all * 97)) ] || fail "$name: $good of $all stacks are whole: $(cat err)"
+    says "stacks reach the thread's start"
+}
+
+# ---- Builds ----
+
+for build in "-O2 -fomit-frame-pointer" "-O3" "-O1 -fno-omit-frame-pointer" "-O2 -static" "-O2 -static-pie -fPIE" \
+    "-O2 -fno-plt -Wl,-z,now" "-O2 -fcf-protection=full"; do
+    # shellcheck disable=SC2086 # options
+    "${CC:-cc}" $build -g -o work work.c
+    capture build ./work 0.3
+    [ "$(share build.fxt "$whole")" -ge 90 ] || fail "$build: only $(share build.fxt "$whole") % have the right callers"
+done
+clang -O2 -g -fuse-ld=lld -o work-lld work.c
+capture lld ./work-lld 0.3
+[ "$(share lld.fxt "$whole")" -ge 90 ] || fail "lld: only $(share lld.fxt "$whole") % have the right callers"
+
+# The kernel alone finds no such stacks.
+"${CC:-cc}" -O2 -fomit-frame-pointer -g -o work work.c
+sampler-capture cpu -o fp.fxt -- ./work 0.3 2>err
+says "take --unwind dwarf"
+[ "$(share fp.fxt "$whole")" -le 10 ] || fail "frame pointers find callers where there are none"
+
+# ---- Stacks that do not fit, and files without tables ----
+
+capture deep ./work 0.3 90
+sampler-capture cpu -F 2000 --unwind dwarf --stack-size 4k --stats-json stats.json -o cut.fxt -- ./work 0.3 90 2>err
+[ "$(number no_stack)" -gt $(($(number all) / 2)) ] || fail "copies of 4 KiB hold everything: $(cat stats.json)"
+says "raise --stack-size"
+fxtdump cut.fxt 2>/dev/null | grep -q 'no_stack' || fail "the trace does not say how stacks ended"
+
+# Without frame pointers and tables in one file the stack ends there, and the file is named.
+"${CC:-cc}" -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables -g -o no-tables work.c
+sampler-capture cpu -F 2000 --unwind dwarf --stats-json stats.json -o no-tables.fxt -- ./no-tables 0.3 2>err
+[ $(($(number no_table) + $(number not_code))) -gt $(($(number all) / 2)) ] || fail "stacks through code without tables are whole: $(cat stats.json err)"
+says "cut in $WORK/no-tables"
+
+# ---- Ways to find a program ----
+
+./work 3 &
+pid=$!
+sampler-capture cpu --unwind dwarf -p $pid -d 0.5 --stats-json stats.json -o attached.fxt 2>err || fail "-p: $(cat err)"
+[ "$(share attached.fxt "$whole")" -ge 90 ] || fail "-p: only $(share attached.fxt "$whole") %"
+kill $pid
+sampler-capture cpu --unwind dwarf --mode circular --buffer-size 64k -o circular.fxt -- ./work 0.5 2>err || fail "circular: $(cat err)"
+[ "$(share circular.fxt "$whole")" -ge 90 ] || fail "circular: only $(share circular.fxt "$whole") %"
+sampler-capture cpu --unwind dwarf --layout profiler -o profiler.fxt -- ./work 0.3 2>err || fail "profiler: $(cat err)"
+[ "$(share profiler.fxt "$whole")" -ge 90 ] || fail "--layout profiler: only $(share profiler.fxt "$whole") %"
+# Children, each an incarnation of its own.
+cat >children.sh <<'CODE'
+for _ in 1 2 3; do ./work 0.1; done
+CODE
+capture children sh children.sh
+[ "$(share children.fxt "$whole")" -ge 80 ] || fail "children: only $(share children.fxt "$whole") %"
+
+# ---- The command line ----
+
+refused() { # refused TEXT OPTION...
+    text=$1
+    shift
+    sampler-capture cpu "$@" -o x.fxt -- true 2>err && fail "accepted: $*"
+    says "$text"
+}
+refused "--stack-size is for --unwind dwarf" --stack-size 8k
+refused "--stack-size" --unwind dwarf --stack-size 100
+refused "--stack-size" --unwind dwarf --stack-size 1M
+refused "--unwind" --unwind tables
