@@ -188,6 +188,16 @@ struct profile_pprof_sink {
     enum profile_status (*sample)(void *context, const struct profile_pprof_sample *sample);
 };
 
+/* Hand a profile to a sink, in that order: what profile_write_pprof() writes, for anybody else.
+ * sample_type is the index + 1 of the type that viewers show first; 0: the main one.
+ *
+ * Returns PROFILE_OK, what the sink returned, PROFILE_NO_MEMORY, PROFILE_LIMIT, or PROFILE_INVALID:
+ * there is no such kind or sample type.  error may be NULL; a sink fills in its own.  */
+PROFILE_API enum profile_status profile_emit(const struct profile *profile, enum profile_kind kind,
+                                             size_t sample_type,
+                                             const struct profile_pprof_sink *sink,
+                                             struct profile_error *error);
+
 /* Read a profile: gzip, zstd or the bare message, to the input's end, in one pass.  Memory holds
  * the tables; samples come before them in most files and wait in a temporary file when they are
  * many.

@@ -467,3 +467,27 @@ void profile_pprof_writer_close(struct profile_pprof_writer *writer)
     free(writer->sample);
     free(writer);
 }
+
+/* The sink's functions report to writer->error.  */
+enum profile_status profile_write_pprof(const struct profile *profile, enum profile_kind kind,
+                                        const struct profile_pprof_options *options,
+                                        profile_write_fn write, void *context,
+                                        struct profile_error *error)
+{
+    struct profile_pprof_options chosen = { .raw = false };
+    struct profile_pprof_writer *writer;
+    struct profile_pprof_sink sink;
+    enum profile_status status = profile_pprof_writer_open(options, write, context, &writer, error);
+
+    if (status != PROFILE_OK)
+        return status;
+    if (options)
+        memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
+    profile_pprof_writer_sink(writer, &sink);
+    writer->error = error;
+    status = profile_emit(profile, kind, chosen.sample_type, &sink, error);
+    if (status == PROFILE_OK)
+        status = profile_pprof_writer_finish(writer, error);
+    profile_pprof_writer_close(writer);
+    return status;
+}

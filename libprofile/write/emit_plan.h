@@ -1,9 +1,9 @@
-/* pprof_plan.h - the tables of a pprof profile that is written.
+/* emit_plan.h - the tables of a profile that is emitted, in the shapes of pprof.
  *
- * pprof_plan.c makes them, pprof_encode.c writes them.  All ids are dense from 1; the table entry
+ * emit_plan.c makes them, emit.c hands them to a sink.  All ids are dense from 1; the table entry
  * of id i is at [i - 1].  */
-#ifndef PROFILE_WRITE_PPROF_PLAN_H
-#define PROFILE_WRITE_PPROF_PLAN_H
+#ifndef PROFILE_WRITE_EMIT_PLAN_H
+#define PROFILE_WRITE_EMIT_PLAN_H
 
 #include "libprofile/write/output.h"
 
@@ -98,4 +98,4 @@ enum profile_status pprof_plan_make(struct pprof_plan *plan, const struct profil
                                     enum profile_kind kind, struct profile_error *error);
 void pprof_plan_release(struct pprof_plan *plan);
 
-#endif /* PROFILE_WRITE_PPROF_PLAN_H */
+#endif /* PROFILE_WRITE_EMIT_PLAN_H */

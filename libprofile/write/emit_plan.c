@@ -1,4 +1,4 @@
-/* pprof_plan.c - the tables of a pprof profile (docs/formats/pprof.md sections 1 to 3).
+/* emit_plan.c - the tables of a pprof profile (docs/formats/pprof.md sections 1 to 3).
  *
  * Samples are in the order of their call sites' ids, which depends on the trace alone; everything
  * else is numbered as samples, in that order, come to need it.  */
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "libprofile/write/pprof_plan.h"
+#include "libprofile/write/emit_plan.h"
 
 static const char *const label_texts[PPROF_TEXTS] = {
     "process", "thread", "pid", "tid", "id", "space", "age", "nanoseconds",
