@@ -5,6 +5,7 @@
  * checked against the file's size.
  */
 #include "libsymbolize/object.h"
+#include "libsymbolize/gopclntab.h"
 #include "libsymbolize/symtab.h"
 #include <stdlib.h>
 #include <string.h>
@@ -486,6 +487,7 @@ static enum sym_status read_tables(struct sym_object *object)
                  read_debuglink(object, sym_object_raw(object, section)))
             return SYM_NO_MEMORY;
     }
+    object->has_go = sym_go_detect(object);
     if (!object->section_count) {
         sym_object_dynamic(object, &dynamic);
         object->has_dynsym = has_function(object, dynamic.symbols, dynamic.strings);

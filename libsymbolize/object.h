@@ -89,6 +89,7 @@ struct sym_object {
 
     /* Tables with something in them.  */
     bool has_dwarf, has_symtab, has_debugdata, has_dynsym;
+    bool has_go;               /* Go's own table of functions and lines, see gopclntab.h */
     bool has_alt;              /* names a supplement: .gnu_debugaltlink or .debug_sup */
     const char *debug_problem; /* why debug information that is there cannot be read, or NULL */
     const char *debug_remedy;

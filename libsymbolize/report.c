@@ -7,7 +7,7 @@ enum sym_quality sym_symbols_quality(const struct sym_object *object)
 {
     if (!object)
         return SYM_QUALITY_NONE;
-    if (object->has_symtab)
+    if (object->has_symtab || object->has_go)
         return SYM_QUALITY_SYMTAB;
     if (object->has_debugdata)
         return SYM_QUALITY_DEBUGDATA;
@@ -231,7 +231,8 @@ enum sym_status sym_report_write(struct sym_module *module, const struct sym_fin
     report->unverified = findings->unverified;
     report->code_path = module->code ? module->code->path : "";
     report->debug_path = names ? names->path : "";
-    if (report->quality == SYM_QUALITY_DWARF)
+    report->go_table = !module->debug && names && names->has_go;
+    if (report->quality == SYM_QUALITY_DWARF || report->go_table)
         return SYM_OK;
     enum sym_status status = report_problem(module, problem_text(module, findings, hex.text));
     return status ? status

@@ -122,6 +122,8 @@ static enum sym_status load_symbols(struct sym_module *module)
             objects[i] = NULL;
         status = SYM_OK;
     }
+    if (objects[1] && objects[1]->has_go && !module->loaded.has_dwarf)
+        sym_go_open(&module->loaded.go, objects[1]);
     if (objects[0] || objects[1])
         status = sym_symbols_read(&module->loaded.symbols, objects[0], objects[1], NULL);
     return status == SYM_NO_MEMORY ? status : SYM_OK;
@@ -152,7 +154,7 @@ enum sym_status sym_module_load(struct sym_module *module)
 
 /* ---- Frames ---- */
 
-static enum sym_status add_frame(struct sym_frames *frames, struct sym_frame frame)
+enum sym_status sym_frames_add(struct sym_frames *frames, struct sym_frame frame)
 {
     struct sym_frame *items = sym_grow(frames->items, &frames->capacity, frames->count,
                                        sizeof *items);
@@ -226,7 +228,7 @@ static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *
         frame.linkage_name = scope->name->linkage_name;
         frame.start_line = scope->name->start_line;
         frame.inlined = scope->parent != SYM_NO_VALUE;
-        status = add_frame(frames, frame);
+        status = sym_frames_add(frames, frame);
         index = scope->parent; /* always an earlier scope */
         frame.line = scope->call_line;
         frame.column = scope->call_column;
@@ -236,7 +238,7 @@ static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *
     if (status || frames->count)
         return status;
     frame.function = frame.linkage_name = ""; /* but perhaps a line: what a symbol may complete */
-    return add_frame(frames, frame);
+    return sym_frames_add(frames, frame);
 }
 
 /* The real function also has a symbol, which knows its linkage name where debug information does
@@ -259,7 +261,7 @@ static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t 
     if (!found)
         return SYM_OK;
     if (frames->count == 0) {
-        status = add_frame(frames, (struct sym_frame){ .function = "", .file = "" });
+        status = sym_frames_add(frames, (struct sym_frame){ .function = "", .file = "" });
         if (status)
             return status;
     }
@@ -284,6 +286,8 @@ static enum sym_status find_frames(struct sym_module *module, uint64_t vaddr,
         status = sym_dwarf_unit(&loaded->dwarf, vaddr, &frames->span, &unit);
     if (!status && unit)
         status = scope_frames(loaded, unit, vaddr, frames);
+    if (!status && loaded->go.ready)
+        status = sym_go_frames(module, vaddr, frames);
     return status ? status : complete_with_symbol(module, vaddr, frames);
 }
 

@@ -4,6 +4,7 @@
 #define SYMBOLIZE_SESSION_H
 
 #include "libsymbolize/dwarf.h"
+#include "libsymbolize/gopclntab.h"
 #include "libsymbolize/order.h"
 #include "libsymbolize/symtab.h"
 #include <pthread.h>
@@ -16,6 +17,7 @@ struct sym_loaded {
     struct sym_dwarf dwarf;
     bool has_dwarf;
     struct sym_symbols symbols;
+    struct sym_go go;                              /* of the code, where there is no DWARF */
     struct sym_place place;                        /* the last one that was looked up */
     ptrdiff_t symbol_at;                           /* where to look first for the next one */
     const struct sym_symbol *last_symbol;          /* the last one that was made readable, */
@@ -221,6 +223,13 @@ struct sym_frames {
     size_t count, capacity;
     struct sym_span span; /* all of its addresses have them */
 };
+
+/* SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_frames_add(struct sym_frames *frames, struct sym_frame frame);
+
+/* Adds the frames of Go's own table for vaddr, if it covers it, and cuts the span.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_go_frames(struct sym_module *module, uint64_t vaddr, struct sym_frames *frames);
 
 /* Makes module the one whose debug information is in memory.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_load(struct sym_module *module);

@@ -185,6 +185,8 @@ struct sym_report {
     const char *remedy;     /* what the user can do about it: "install the package with its debug
                              * information ...", ...  "" when nothing */
     const char *cache_path; /* the file of the symbol cache that answers, "": none */
+    bool go_table;          /* SYM_QUALITY_SYMTAB, but with files, lines and inlined frames: from
+                                * the table that Go programs keep when they are stripped */
     const char *cache_problem; /* what is wrong with the symbol cache, a phrase: why its directory
                                 * cannot be used, which file was damaged.  "" when nothing */
 };

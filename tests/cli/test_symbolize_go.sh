@@ -1,0 +1,136 @@
+#!/bin/sh
+# Stripped Go programs: functions, files and lines for the whole code as go tool addr2line gives them, and inlined frames as the
+# DWARF of the same program does.
+set -eu
+. "$ROOT/tests/cli/common.sh"
+. "$ROOT/tests/cli/addresses.sh"
+
+if ! go version >/dev/null 2>&1; then
+    echo 'SKIP: go is not here'
+    exit 0
+fi
+cd "$WORK"
+HOME=$WORK
+GOCACHE=$WORK/go
+CGO_ENABLED=0 # of C functions go tool addr2line says lines of some Go file
+export HOME GOCACHE CGO_ENABLED
+cat >go.mod <<'END'
+module sample
+go 1.18
+END
+mkdir plain generic server
+cat >plain/main.go <<'END'
+package main
+
+func square(x int) int { return x * x }
+
+//go:noinline
+func outer(x int) int {
+	return square(x) + twice(x)
+}
+
+func twice(x int) int { return square(x + 1) }
+
+func main() {
+	println(outer(3))
+}
+END
+cat >generic/main.go <<'END'
+package main
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+)
+
+type number interface{ ~int | ~float64 }
+
+func sum[T number](values []T) (all T) {
+	for _, value := range values {
+		all += value
+	}
+	return all
+}
+
+type shape struct{ sides []int }
+
+func (s *shape) around() int { return sum(s.sides) }
+
+func main() {
+	words := strings.Fields(strings.Join(os.Args, " "))
+	sort.Slice(words, func(i, j int) bool { return words[i] < words[j] })
+	s := &shape{[]int{len(words), 2}}
+	defer func() { fmt.Println(recover()) }()
+	fmt.Println(s.around(), sum([]float64{1, 2}), words)
+}
+END
+cat >server/main.go <<'END'
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+func main() {
+	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(r.Header)
+	})
+	_ = http.ListenAndServe("127.0.0.1:0", nil)
+}
+END
+
+check() { # check PROGRAM STEP
+    program=$1
+    go build -ldflags='-s -w' -o stripped "./$program"
+    text_addresses stripped "$2" | sed 's/^/0x/' >addresses
+    go tool addr2line stripped <addresses | paste - - | sed 's/\t:-1$/\t??:0/' >theirs
+    fxtsym --no-cache --style llvm -e stripped <addresses >blocks 2>err
+    # The real function, and the line of what was inlined.
+    awk 'BEGIN { RS = ""; FS = "\n" } { at = $2; sub(/:0$/, "", at); print $(NF - 1) "\t" at }' blocks | sed 's/^??	??:0$/?	?:0/' >ours
+    [ -s ours ] || fail "$program: no answers"
+    ! cmp -s ours theirs || return 0
+    diff ours theirs | grep '^[<>]' | sort | uniq | awk '/</ && ++a < 6; />/ && ++b < 6'
+    fail "$program: other answers than go tool addr2line's"
+}
+check plain 1
+check generic 7
+check server 101
+
+# Inlined frames: those of the DWARF of the same code.  go tool addr2line reads no position-independent program.
+for mode in exe pie; do
+    go build -buildmode=$mode -o whole ./plain
+    go build -buildmode=$mode -ldflags='-s -w' -o stripped ./plain
+    outer=$(nm whole | awk '$3 == "main.outer" { print "0x" $1 }')
+    last=$(nm -S whole | awk '$4 == "main.outer" { print "0x" $2 }')
+    awk -v first=$((outer)) -v size=$((last)) 'BEGIN { for (i = 0; i < size; i++) printf "0x%x\n", first + i }' >addresses
+    for program in whole stripped; do
+        fxtsym --no-cache -ife $program <addresses >$program.names
+    done
+    grep -q main.square stripped.names || fail "$mode: no inlined frames"
+    cmp whole.names stripped.names || fail "$mode: other frames than those of DWARF"
+done
+run 0 fxtsym --explain stripped
+prints "Go's own table of functions, files and lines"
+prints 'symtab: functions, lines and inlined frames'
+
+# A damaged table costs names, nothing else.
+python3 - <<'END'
+import random, subprocess
+data = open("stripped", "rb").read()
+line = [l.replace("[ ", "[").split() for l in subprocess.run(["readelf", "-SW", "stripped"], capture_output=True, text=True).stdout.splitlines() if "gopclntab" in l][0]
+start, size = int(line[4], 16), int(line[5], 16)
+for seed in range(20):
+    chance = random.Random(seed)
+    damaged = bytearray(data)
+    for _ in range(200):
+        at = start + 8 + chance.randrange(64 if seed % 2 else size - 8)
+        damaged[at] = chance.randrange(256)
+    open("damaged", "wb").write(damaged)
+    result = subprocess.run(["fxtsym", "--no-cache", "-ife", "damaged"], stdin=open("addresses"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if result.returncode not in (0, 4):
+        raise SystemExit("status %d: %s" % (result.returncode, result.stderr))
+END
+finish
