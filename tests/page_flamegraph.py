@@ -1,9 +1,9 @@
 """The page of "fxtq flamegraph" in a real browser: it loads, zooms, searches, says nothing on the console
 and asks the network for nothing.
 
-    page_flamegraph.py PAGE DIFF_PAGE [SCREENSHOT]
+    page_flamegraph.py PAGE DIFF_PAGE MOVED_PAGE [SCREENSHOT]
 
-PAGE is made of the rows that test_fxtq_flame_page.sh has.  Needs Selenium and a Chromium with its driver."""
+The pages are made of the rows that test_fxtq_flame_page.sh has.  Needs Selenium and a Chromium with its driver."""
 import json
 import pathlib
 import sys
@@ -28,8 +28,24 @@ def open_browser():
 class Page:
     def __init__(self, browser, path):
         self.browser = browser
-        browser.get(pathlib.Path(path).resolve().as_uri())
+        name, _, fragment = str(path).partition("#")
+        browser.get("about:blank")  # so that another fragment is another page
+        browser.get(pathlib.Path(name).resolve().as_uri() + ("#" + fragment if fragment else ""))
         WebDriverWait(browser, 60).until(lambda b: b.find_element(By.TAG_NAME, "body").get_attribute("data-ready"))
+
+    def table(self):
+        """The rows by their function's name; each cell by its column's."""
+        rows = {}
+        for row in self.browser.find_elements(By.CSS_SELECTOR, "#table tbody tr"):
+            cells = row.find_elements(By.TAG_NAME, "td")
+            rows[cells[-2].text] = {cell.get_attribute("class"): cell.text for cell in cells[:-2]}
+        return rows
+
+    def fragment(self):
+        return self.browser.execute_script("return location.hash.slice(1)")
+
+    def label(self, node, room):
+        return self.browser.execute_script("return fit(arguments[0], arguments[1])", node, room)
 
     def text(self, name):
         return self.browser.find_element(By.ID, name).text
@@ -96,6 +112,7 @@ def test_page(browser, path, screenshot):
     holds("tip", page.text("tip"), "total 600 µs (60.00 %)")
     holds("tip", page.text("tip"), "self 100 µs (10.00 %)")
     holds("tip", page.text("tip"), "libwork.so")
+    holds("tip", page.text("tip"), "src/alpha.c:12")
 
     page.click(0.3, 2)
     check("path after a click", page.path(), ["all", "main", "alpha"])
@@ -140,11 +157,18 @@ def test_page(browser, path, screenshot):
 
     # The table: a function that calls itself counts once.
     page.keys("t")
-    rows = [[cell.text for cell in row.find_elements(By.TAG_NAME, "td")] for row in browser.find_elements(By.CSS_SELECTOR, "#table tbody tr")]
-    check("table", [(row[0], row[2]) for row in rows], [("700 µs 70.00 %", "leaf"), ("100 µs 10.00 %", "main"), ("100 µs 10.00 %", "alpha"), ("100 µs 10.00 %", "beta")])
-    check("table, total", {row[2]: row[1] for row in rows}["leaf"], "700 µs 70.00 %")
+    rows = page.table()
+    check("table", [(row["own"], name) for name, row in rows.items()],
+          [("700 µs 70.00 %", "leaf"), ("100 µs 10.00 %", "main"), ("100 µs 10.00 %", "alpha"), ("100 µs 10.00 %", "beta")])
+    check("table, total", rows["leaf"]["all"], "700 µs 70.00 %")
     browser.find_element(By.CSS_SELECTOR, "#table tbody button").click()
     check("a function of the table is searched", page.text("matched"), "70.00 % matched, 2 stacks")
+    check("the search in the address", page.fragment(), "search=%5Eleaf%24&table=1")
+    page.keys(Keys.ESCAPE)
+    page.click(0.3, 2)
+    rows = page.table()
+    check("the table of what is zoomed into", {name: (row["own"], row["all"]) for name, row in rows.items()},
+          {"leaf": ("500 µs 83.33 %", "500 µs 83.33 %"), "alpha": ("100 µs 16.67 %", "600 µs 100.00 %")})
     page.keys("t", Keys.ESCAPE)
 
     # Another sample type; colours; dark.
@@ -169,6 +193,98 @@ def test_page(browser, path, screenshot):
     page.quiet()
 
 
+def test_address(browser, path):
+    """What is shown is in the address, and the browser's way back undoes it."""
+    page = Page(browser, path)
+    check("nothing to say", page.fragment(), "")
+    page.click(0.3, 2)
+    page.search("leaf")
+    shown = page.fragment()
+    page.keys(Keys.TAB)
+    again = Page(browser, f"{path}#{shown}")
+    check("zoom from the address", again.path(), ["all", "main", "alpha"])
+    check("search from the address", again.text("matched"), "70.00 % matched, 2 stacks")
+    again.browser.find_elements(By.CSS_SELECTOR, "#path button")[1].click()
+    check("zoomed out", again.path(), ["all", "main"])
+    browser.back()
+    WebDriverWait(browser, 60).until(lambda b: again.path() == ["all", "main", "alpha"])
+    for odd in ("zoom=99999", "zoom=-1", "zoom=x", "around=7777", "around=", "type=none", "search=(", "%%%"):
+        check(f"#{odd} shows all", Page(browser, f"{path}#{odd}").path(), ["all"])
+    browser.get_log("browser")  # odd patterns are no failure, and the console keeps what about:blank said
+    page.quiet()
+
+
+def test_around(browser, path):
+    """Callers and callees: leaf is called by alpha and beta, and by itself."""
+    page = Page(browser, path)
+    assert not page.element("around").is_enabled(), "callers and callees of nothing"
+    page.click(0.3, 3)  # leaf below alpha
+    page.keys("s")
+    holds("path", page.text("path"), "callers and callees of leaf")
+    # Rows: main, alpha and beta above leaf, leaf in leaf below.
+    page.pointer(0.5, 2).perform()
+    holds("the function", page.text("tip"), "total 700 µs (70.00 %)")
+    page.pointer(0.2, 1).perform()
+    holds("a caller", page.text("tip"), "alpha")
+    holds("a caller's part", page.text("tip"), "71.43 % of leaf")
+    page.pointer(0.9, 1).perform()
+    holds("the other caller", page.text("tip"), "beta")
+    page.pointer(0.9, 0).perform()
+    holds("a caller's caller", page.text("tip"), "main")
+    page.pointer(0.1, 3).perform()
+    holds("a callee", page.text("tip"), "28.57 % of leaf")
+    page.keys(Keys.ARROW_UP)
+    holds("the widest caller", page.text("detail"), "alpha")
+    page.keys(Keys.ARROW_RIGHT)
+    holds("its neighbour", page.text("detail"), "beta")
+    page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    holds("down to the callee", page.text("detail"), "28.57 % of leaf")
+    shown = page.fragment()
+    page.click(0.2, 1)
+    holds("another function", page.text("path"), "callers and callees of alpha")
+    page.keys(Keys.ESCAPE)
+    check("back to all", page.path(), ["all"])
+    holds("from the address", Page(browser, f"{path}#{shown}").text("path"), "callers and callees of leaf")
+    page.keys(Keys.ESCAPE, "t")
+    next(row for row in browser.find_elements(By.CSS_SELECTOR, "#table tbody tr") if "beta" in row.text).find_element(By.CLASS_NAME, "turn").click()
+    holds("from the table", page.text("path"), "callers and callees of beta")
+    check("its table", {name: row["all"] for name, row in page.table().items()}, {"leaf": "200 µs 66.67 %", "beta": "300 µs 100.00 %"})
+    page.quiet()
+
+
+def test_moved(browser, path):
+    """Functions of two builds are the same wherever the builds lie."""
+    page = Page(browser, f"{path}#table=1")
+    rows = page.table()
+    check("changes", {name: (row["before"], row["all"], row["change"]) for name, row in rows.items() if name != "parse"},
+          {"main": ("1 ms 100.00 %", "1 ms 100.00 %", "+0.00"), "work": ("500 µs 50.00 %", "500 µs 50.00 %", "+0.00"),
+           "std::vector<...>::push_back": ("0 ns 0.00 %", "100 µs 10.00 %", "+10.00")})
+    check("two modules have a parse", len(browser.find_elements(By.CSS_SELECTOR, "#table tbody tr")), 5)
+    check("the largest change first", browser.find_element(By.CSS_SELECTOR, "#table tbody .change").text, "−30.00")
+    assert page.element("legend").is_displayed(), "colours say nothing"
+
+    # Names where there is little room.
+    node = browser.execute_script("for (let i = 1; i < tree.count; i++) if (functionOf(i).includes('vector')) return i")
+    for room, wanted in ((80, "std::vector<int, std::allocator<int> >::push_back(int const&)"), (40, "std::vector<...>::push_back"),
+                         (12, "push_back"), (8, "push_ba…"), (5, "")):
+        check(f"a name of {room}", page.label(node, room), wanted)
+    page.quiet()
+
+
+def test_narrow(browser, path, diff):
+    """A telephone: nothing sticks out, the table's names are there."""
+    for file in (path, diff):
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False})
+        page = Page(browser, f"{file}#table=1")
+        check("no more than is seen", browser.execute_script("return document.documentElement.scrollWidth"), 390)
+        for row in browser.find_elements(By.CSS_SELECTOR, "#table tbody tr"):
+            name = row.find_elements(By.TAG_NAME, "td")[-2]
+            assert name.rect["width"] >= 100 and name.rect["x"] + name.rect["width"] <= 390, f"{row.text}: {name.rect}"
+        assert page.element("scroll").size["height"] >= 150, "hardly any chart"
+        page.quiet()
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_diff(browser, path):
     page = Page(browser, path)
     check("both totals", page.text("summary"), "1 ms → 1.2 ms")
@@ -186,8 +302,12 @@ def test_diff(browser, path):
 def main():
     browser = open_browser()
     try:
-        test_page(browser, sys.argv[1], sys.argv[3] if len(sys.argv) > 3 else None)
+        test_page(browser, sys.argv[1], sys.argv[4] if len(sys.argv) > 4 else None)
+        test_address(browser, sys.argv[1])
+        test_around(browser, sys.argv[1])
         test_diff(browser, sys.argv[2])
+        test_moved(browser, sys.argv[3])
+        test_narrow(browser, sys.argv[1], sys.argv[3])
     finally:
         browser.quit()
 

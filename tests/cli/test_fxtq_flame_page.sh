@@ -16,13 +16,13 @@ if [ -z "$python" ] || ! command -v chromedriver >/dev/null; then
 fi
 
 row() { # row COLUMN LEVEL FUNCTION MODULE SELF
-    printf '%s\t%s\t%s\t%s\t%s\n' "$@"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "$5" "${6-}"
 }
 
 {
     echo 0
     row 0 1 main prog 100000
-    row 0 2 alpha libwork.so 100000
+    row 0 2 alpha libwork.so 100000 src/alpha.c:12
     row 0 3 leaf libwork.so 300000
     row 0 4 leaf libwork.so 200000
     row 0 2 beta libwork.so 100000
@@ -43,4 +43,18 @@ row() { # row COLUMN LEVEL FUNCTION MODULE SELF
     row 1 2 beta libwork.so 400000
 } | "$tool" --diff 'before and after' cpu/nanoseconds >diff.html
 
-"$python" "$ROOT/tests/page_flamegraph.py" page.html diff.html
+# The same functions in a build elsewhere and under another name; parse is in two modules, which keeps them apart.
+{
+    echo 0
+    row 0 1 main ../base/prog 0
+    row 0 2 work ../base/prog 500000
+    row 0 2 parse ../base/prog 300000
+    row 0 2 parse /usr/lib/libparse.so 200000
+    echo 1
+    row 1 1 main ./prog-2 0
+    row 1 2 work ./prog-2 500000
+    row 1 2 parse /opt/libparse.so 400000
+    row 1 2 'std::vector<int, std::allocator<int> >::push_back(int const&)' ./prog-2 100000
+} | "$tool" --diff 'moved' cpu/nanoseconds >moved.html
+
+"$python" "$ROOT/tests/page_flamegraph.py" page.html diff.html moved.html

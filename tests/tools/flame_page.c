@@ -3,8 +3,8 @@
  *
  *   flame_page [--diff] TITLE TYPE/UNIT... < ROWS > PAGE
  *
- * A line is COLUMN, LEVEL, FUNCTION, MODULE and SELF, separated by tabs; a line "COLUMN" begins a
- * walk.  */
+ * A line is COLUMN, LEVEL, FUNCTION, MODULE and SELF, separated by tabs, and perhaps the function's
+ * place; a line "COLUMN" begins a walk.  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void read_rows(struct flame_page *page)
     while (getline(&line, &room, stdin) > 0) {
         char *rest = line;
         const char *column = strsep(&rest, "\t\n"), *level = strsep(&rest, "\t\n");
-        const char *function, *module;
+        const char *function, *module, *self;
 
         if (!rest || !*level) {
             flame_page_begin(page, strtoul(column, NULL, 10));
@@ -37,9 +37,12 @@ static void read_rows(struct flame_page *page)
         }
         function = strsep(&rest, "\t");
         module = strsep(&rest, "\t");
-        if (!rest ||
-            !flame_page_row(page, strtoul(level, NULL, 10), function, module, strtod(rest, NULL)))
+        self = strsep(&rest, "\t\n");
+        if (!self ||
+            !flame_page_row(page, strtoul(level, NULL, 10), function, module, strtod(self, NULL)))
             exit(3);
+        if (rest && *rest)
+            flame_page_place(page, function, module, strsep(&rest, "\n"));
     }
     free(line);
 }
@@ -58,6 +61,8 @@ int main(int argc, char **argv)
         types[head.type_count++] = take_type(*argv++);
     page = flame_page_open(head.type_count * (head.diff ? 2 : 1));
     read_rows(page);
+    if (head.diff)
+        flame_page_match(page);
     if (cli_output_open(&output, "-") != CLI_OK || flame_page_write(page, &head, &output) != 0)
         return 4;
     flame_page_close(page);

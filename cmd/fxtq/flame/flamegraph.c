@@ -254,6 +254,37 @@ static enum cli_exit take_walk(const struct settings *settings, sqlite3 *db, con
     return code == SQLITE_DONE ? CLI_OK : fail(path, db);
 }
 
+/* Where the functions of the page are defined: in the file that most of their lines are in, at the
+ * least line that is known of them.  */
+static enum cli_exit take_places(sqlite3 *db, const char *path, struct flame_page *page)
+{
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_prepare_v2(
+        db,
+        "SELECT f.text, coalesce(m.name, ''), p.text || iif(line > 0, ':' || line, '')\n"
+        "FROM (SELECT s.function, r.module_id, s.file, count(*) AS n,\n"
+        "             min(coalesce(s.start_line, s.line)) AS line\n"
+        "      FROM main.symbol AS s JOIN main.frame AS r ON r.id = s.frame_id\n"
+        "      WHERE s.file IS NOT NULL GROUP BY 1, 2, 3) AS g\n"
+        "JOIN main.string AS f ON f.id = g.function JOIN main.string AS p ON p.id = g.file\n"
+        "LEFT JOIN main.module AS m ON m.id = g.module_id ORDER BY n DESC, 3",
+        -1, &row, NULL);
+
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(row);
+        if (code != SQLITE_ROW)
+            break;
+        const char *function = (const char *)sqlite3_column_text(row, 0);
+        const char *module = (const char *)sqlite3_column_text(row, 1);
+        const char *place = (const char *)sqlite3_column_text(row, 2);
+
+        if (function && module && place && *place)
+            flame_page_place(page, function, module, place);
+    }
+    (void)sqlite3_finalize(row);
+    return code == SQLITE_DONE ? CLI_OK : fail(path, db);
+}
+
 /* All types of a store, into every stride-th column from first on.  */
 static enum cli_exit take_store(const struct settings *settings, sqlite3 *db, const char *path,
                                 const struct types *types, struct flame_page *page, size_t first,
@@ -269,7 +300,7 @@ static enum cli_exit take_store(const struct settings *settings, sqlite3 *db, co
         free(start);
         free(type);
     }
-    return status;
+    return status == CLI_OK ? take_places(db, path, page) : status;
 }
 
 /* ---- The page ---- */
@@ -329,6 +360,8 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
         status = take_store(settings, before, settings->diff, types, page, 0, stride);
     if (status == CLI_OK)
         status = take_store(settings, db, settings->path, types, page, stride - 1, stride);
+    if (before)
+        flame_page_match(page);
     if (status == CLI_OK)
         status = write_page(settings, types, chosen, page, title ? title : settings->path);
     if (status == CLI_OK && strcmp(settings->output, "-") != 0)

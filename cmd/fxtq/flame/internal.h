@@ -17,6 +17,9 @@ extern const char page_html[], page_css[], page_js[];
 /* A function of a module.  */
 struct name {
     uint32_t function, module; /* in texts */
+    uint32_t place;            /* likewise: "file:line"; 0: not known, the empty text */
+    uint32_t shown;            /* likewise: its short form; filled in when the page is written */
+    unsigned sides;            /* of a comparison that have it: 1 before, 2 after */
 };
 
 struct node {
@@ -49,6 +52,9 @@ struct flame_page {
     size_t text_count, text_capacity;
     struct table text_table; /* by the text */
 };
+
+/* The number of a text, added if need be.  */
+uint32_t flame_page_text(struct flame_page *page, const char *text);
 
 /* All nodes from callers to callees, siblings in the order of their texts.  */
 struct flame_walk {

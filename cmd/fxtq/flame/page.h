@@ -31,6 +31,15 @@ void flame_page_begin(struct flame_page *page, size_t column);
 bool flame_page_row(struct flame_page *page, uint64_t level, const char *function,
                     const char *module, double self);
 
+/* Where a function of rows that came is defined, "file.c:12".  Others are ignored.  */
+void flame_page_place(struct flame_page *page, const char *function, const char *module,
+                      const char *place);
+
+/* Of a comparison, once all rows are there: functions of both sides that are the same become one,
+ * wherever their modules lie.  A function is told by its name and its module's base name; where
+ * each side has it in one module only, by its name alone.  */
+void flame_page_match(struct flame_page *page);
+
 size_t flame_page_nodes(const struct flame_page *page); /* call sites, the root included */
 
 struct flame_page_type {

@@ -1,4 +1,6 @@
 /* The page: a template whose @WORDS@ are replaced; the tree as deflated columns in base64.  */
+#include <fxt/profile.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -121,20 +123,30 @@ static void write_shape(const struct flame_page *page, const struct flame_walk *
     column_close(&column);
 }
 
+static void write_name_column(const struct flame_page *page, const char *key, size_t member,
+                              struct cli_output *output)
+{
+    struct column column;
+
+    put_key(output, key);
+    column_open(&column, output);
+    for (size_t i = 0; i < page->name_count; i++) {
+        uint32_t text;
+
+        memcpy(&text, (const char *)&page->names[i] + member, sizeof text);
+        column_number(&column, text, 4);
+    }
+    column_close(&column);
+}
+
 static void write_names(const struct flame_page *page, struct cli_output *output)
 {
     struct column column;
 
-    put_key(output, "functions");
-    column_open(&column, output);
-    for (size_t i = 0; i < page->name_count; i++)
-        column_number(&column, page->names[i].function, 4);
-    column_close(&column);
-    put_key(output, "modules");
-    column_open(&column, output);
-    for (size_t i = 0; i < page->name_count; i++)
-        column_number(&column, page->names[i].module, 4);
-    column_close(&column);
+    write_name_column(page, "functions", offsetof(struct name, function), output);
+    write_name_column(page, "modules", offsetof(struct name, module), output);
+    write_name_column(page, "places", offsetof(struct name, place), output);
+    write_name_column(page, "shorts", offsetof(struct name, shown), output);
     put_key(output, "strings");
     column_open(&column, output);
     for (size_t i = 0; i < page->text_count; i++) {
@@ -258,11 +270,26 @@ static void fill(const struct flame_page *page, const struct flame_page_head *he
         write_data(page, head, output);
 }
 
+/* Names as frames have room for them.  */
+static void shorten_names(struct flame_page *page)
+{
+    for (size_t i = 0; i < page->name_count; i++) {
+        const char *text = page->texts[page->names[i].function];
+        char *shown = profile_short_name(text, strlen(text));
+
+        if (!shown)
+            cli_out_of_memory();
+        page->names[i].shown = flame_page_text(page, shown);
+        free(shown);
+    }
+}
+
 int flame_page_write(struct flame_page *page, const struct flame_page_head *head,
                      struct cli_output *output)
 {
     const char *at = page_html;
 
+    shorten_names(page);
     for (const char *mark; (mark = strchr(at, '@')); at = strchr(mark + 1, '@') + 1) {
         (void)cli_output_write(output, at, (size_t)(mark - at));
         fill(page, head, mark + 1, (size_t)(strchr(mark + 1, '@') - mark - 1), output);
