@@ -16,6 +16,7 @@ static const struct {
     { "A::f() const &", "A::f" },
     { "f(void (*)(int), int (&) [3])", "f" },
     { "main", "main" },
+    { "main.(*Server).handle", "main.(*Server).handle" },
     /* Template arguments stay, return types go.  */
     { "std::vector<int, std::allocator<int> >::push_back(int&&)", "std::vector<...>::push_back" },
     { "std::sort<int*, std::less<int> >(int*)", "std::sort<int*, std::less<int> >" },

@@ -101,7 +101,7 @@ static void skip_parameters(struct scan *scan)
         depth -= scan->next[length] == ')';
         length++;
     } while (depth > 0 && length < scan->left);
-    scan->odd |= depth > 0;
+    scan->odd |= depth > 0 || ends_with(scan, "."); /* Go: main.(*Server).handle */
     skip(scan, length);
     if (ends_with(scan, "decltype")) /* a return type */
         return;
