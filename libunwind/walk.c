@@ -189,75 +189,92 @@ static bool find_register(struct walk *walk, const uint32_t *item, uint64_t cfa,
     return false;
 }
 
-/* The caller's registers, once they are found.  */
-struct next {
-    uint64_t registers[CFI_COLUMNS];
-    uint64_t known;
-    bool has_return;  /* a rule says where the return address is */
-    bool in_register; /* it is still where the call left it */
+/* What is another in the caller.  All of it is found before any is set: rules are about the
+ * registers of the frame that is left.  */
+struct changes {
+    unsigned count;
+    bool has_return; /* a rule says where the return address is */
+    bool is_first;   /* and that there is none */
+    struct {
+        unsigned number;
+        bool is_known;
+        uint64_t value;
+    } each[CFI_COLUMNS];
 };
 
-/* False: there is no caller.  */
-static bool apply_items(struct walk *walk, const uint32_t *rule, uint64_t cfa, struct next *next)
+static void find_changes(struct walk *walk, const uint32_t *rule, uint64_t cfa,
+                         struct changes *changes)
 {
-    unsigned count = RULE_COUNT(rule[0]), back = RULE_RETURN(rule[0]);
+    unsigned back = RULE_RETURN(rule[0]);
 
-    for (unsigned i = 0; i < count; i++) {
+    changes->count = RULE_COUNT(rule[0]);
+    changes->has_return = changes->is_first = false;
+    for (unsigned i = 0; i < changes->count; i++) {
         const uint32_t *item = rule + 2 + (size_t)2 * i;
-        unsigned number = RULE_COLUMN(item[0]);
-        uint64_t value = 0;
 
-        if (find_register(walk, item, cfa, &value))
-            next->known |= UINT64_C(1) << number;
-        else
-            next->known &= ~(UINT64_C(1) << number);
-        next->registers[number] = value;
-        if (number != back)
+        changes->each[i].number = RULE_COLUMN(item[0]);
+        changes->each[i].value = 0;
+        changes->each[i].is_known = find_register(walk, item, cfa, &changes->each[i].value);
+        if (RULE_COLUMN(item[0]) != back)
             continue;
-        next->has_return = true;
-        if (RULE_KIND(item[0]) == CFI_UNDEFINED)
-            return false;
+        changes->has_return = true;
+        changes->is_first = RULE_KIND(item[0]) == CFI_UNDEFINED;
     }
-    return true;
 }
 
-static void take(struct walk *walk, const struct next *next)
+static void set_register(struct walk *walk, unsigned number, bool known, uint64_t value)
 {
-    memcpy(walk->registers, next->registers, sizeof walk->registers);
-    walk->known = next->known;
+    uint64_t bit = UINT64_C(1) << number;
+
+    walk->registers[number] = value;
+    walk->known = known ? walk->known | bit : walk->known & ~bit;
+}
+
+/* A rule may give the stack pointer, which is the frame address otherwise.  */
+static void make_changes(struct walk *walk, const struct changes *changes, uint64_t cfa)
+{
+    set_register(walk, walk->machine->stack_pointer, true, cfa);
+    for (unsigned i = 0; i < changes->count; i++)
+        set_register(walk, changes->each[i].number, changes->each[i].is_known,
+                     changes->each[i].value);
 }
 
 /* Callers' frames lie higher, but for what a signal has interrupted, which may be on any stack, and
  * for what has no frame and keeps its return address in a register.  */
+static bool is_above(const struct walk *walk, uint64_t before, bool is_signal, bool was_exact)
+{
+    uint64_t pointer = stack_pointer(walk);
+
+    return is_signal || pointer > before ||
+           (was_exact && walk->machine->has_link && pointer == before);
+}
+
 static enum step step_by_rule(struct walk *walk, uint32_t place)
 {
     const uint32_t *rule = (const uint32_t *)(const void *)(walk->place.table->rules.bytes + place);
-    unsigned pointer = walk->machine->stack_pointer, back = RULE_RETURN(rule[0]);
+    unsigned back = RULE_RETURN(rule[0]);
     uint64_t cfa, before = stack_pointer(walk);
-    bool is_signal = rule[0] & RULE_SIGNAL, was_exact = walk->is_exact;
-    struct next next = { .known = walk->known };
+    bool is_signal = rule[0] & RULE_SIGNAL, was_exact = walk->is_exact, in_register;
+    struct changes changes;
 
     if (!find_cfa(walk, rule, &cfa))
         return failed(walk);
-    memcpy(next.registers, walk->registers, sizeof next.registers);
-    next.registers[pointer] = cfa;
-    next.known |= UINT64_C(1) << pointer;
-    if (!apply_items(walk, rule, cfa, &next))
+    find_changes(walk, rule, cfa, &changes);
+    if (changes.is_first)
         return STEP_OUTERMOST;
-    next.in_register = !next.has_return && walk->machine->has_link;
-    if (!next.has_return && !(next.in_register && was_exact))
+    in_register = !changes.has_return && walk->machine->has_link && was_exact;
+    if (!changes.has_return && !in_register)
         return STEP_REFUSED;
-    if (!(next.known >> back & 1) || !(next.known >> pointer & 1))
+    make_changes(walk, &changes, cfa);
+    if (!is_known(walk, back) || !is_known(walk, walk->machine->stack_pointer))
         return failed(walk);
-    if (!is_signal && next.registers[pointer] <= before &&
-        !(was_exact && walk->machine->has_link && next.registers[pointer] == before))
+    if (!is_above(walk, before, is_signal, was_exact))
         return STEP_REFUSED;
-    take(walk, &next);
-    walk->pc = strip(walk, next.registers[back]);
+    walk->pc = strip(walk, walk->registers[back]);
     walk->is_exact = is_signal;
-    walk->found = is_signal          ? UNWIND_FOUND_SIGNAL
-                  : next.in_register ? UNWIND_FOUND_LINK_REGISTER
-                                     : UNWIND_FOUND_TABLE;
+    walk->found = is_signal     ? UNWIND_FOUND_SIGNAL
+                  : in_register ? UNWIND_FOUND_LINK_REGISTER
+                                : UNWIND_FOUND_TABLE;
     return STEP_DONE;
 }
 

@@ -27,9 +27,10 @@ static void print_losses(const struct summary *summary)
     const struct loss *loss = &summary->result->loss;
 
     if (loss->ring)
-        cli_note("lost: %s, since the kernel's buffers were full: take a longer period, a larger "
-                 "--buffer-size or a faster disk",
-                 cli_counted(loss->ring, "record", "records"));
+        cli_note("lost: %s, since the kernel's buffers were full: take a longer period, %s",
+                 cli_counted(loss->ring, "record", "records"),
+                 summary->result->stack_size ? "a smaller --stack-size or a higher 'ulimit -l'"
+                                             : "a larger --buffer-size or a faster disk");
     if (loss->throttled)
         cli_note("lost: the kernel held sampling back %s: take a longer period or raise "
                  "kernel.perf_event_max_sample_rate",
