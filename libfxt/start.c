@@ -22,7 +22,7 @@ static const struct {
     { "BZh", 3, "bzip2 data; unpack it first: bzip2 -d" },
     { "PK\x03\x04", 4, "a zip archive, not an FXT trace" },
     { "PERFILE2", 8, "a perf.data file, not an FXT trace" },
-    { "SQLite format 3", 15, "an SQLite database, not an FXT trace" },
+    { "SQLite format 3", 15, "an SQLite database, not an FXT trace; fxtq reads stores" },
 };
 
 /* Nothing but printable ASCII.  Taken for FXT, it would be a record at a time far out of range.  */

@@ -13,6 +13,9 @@ extern const struct cli_command fxtq_import, fxtq_symbolize, fxtq_coverage, fxtq
  * store has it, be it damaged.  (import.c)  */
 enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *imported);
 
+/* Whether "fxtq report NAME" is one.  (report/report.c)  */
+bool fxtq_is_report(const char *name);
+
 /* Say what went wrong with the store at path (or with a step, where it has no path), and the exit
  * status that stands for it.  */
 enum cli_exit fxtq_complain(const char *path, const struct store_error *error);

@@ -1,5 +1,6 @@
 /* query.c - fxtq STORE [SQL]: SQL from the command line, a file, standard input or a shell.  */
 #include "cmd/fxtq/query.h"
+#include "cmd/cli/near.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -151,8 +152,21 @@ static void check_statements(const struct query *query)
 /* A word that stands for no file may have been meant for a command.  */
 static void explain_missing(const char *path)
 {
-    if (access(path, F_OK) != 0 && errno == ENOENT && !strpbrk(path, "./ "))
-        cli_note("'%s' is no command either: 'fxtq --help' lists them", path);
+    if (access(path, F_OK) == 0 || errno != ENOENT || strpbrk(path, "./ "))
+        return;
+    if (fxtq_is_report(path)) {
+        cli_note("a report of that name: fxtq report %s STORE|TRACE", path);
+        return;
+    }
+    for (size_t i = 0; fxtq_program.commands[i]; i++) {
+        const char *command = strchr(fxtq_program.commands[i]->name, ' ') + 1;
+
+        if (near_is_meant(path, command)) {
+            cli_note("'%s' is no command either; there is 'fxtq %s'", path, command);
+            return;
+        }
+    }
+    cli_note("'%s' is no command either: 'fxtq --help' lists them", path);
 }
 
 /* Whether the terminal shows what is not ASCII.  */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/cli/near.h"
 #include "cmd/cli/width.h"
 #include "cmd/fxtq/session.h"
 
@@ -22,17 +23,47 @@ static int64_t now_ns(void)
 static void show_place(const char *sql, size_t offset)
 {
     size_t start = offset, end = offset, from, column;
+    size_t columns = cli_columns(stderr);
+    size_t room = columns > 20 && columns < 103 ? columns - 3 : 100;
 
     while (start > 0 && sql[start - 1] != '\n')
         start--;
     while (sql[end] && sql[end] != '\n')
         end++;
-    from = offset - start > 60 ? offset - 60 : start;
-    if (end - from > 100)
-        end = from + 100;
+    from = offset - start > room * 6 / 10 ? offset - room * 6 / 10 : start;
+    if (end - from > room)
+        end = from + room;
     column = width_text(sql + from, offset - from);
     cli_note("  %.*s", (int)(end - from), sql + from);
     cli_note("  %*s^", (int)column, "");
+}
+
+/* Tables with names like that of a table that is not there.  */
+static void show_tables_like(const struct session *session, const char *message)
+{
+    static const char lead[] = "no such table: ";
+    struct base_text names = { .bytes = NULL };
+    sqlite3_stmt *row = NULL;
+    unsigned count = 0;
+    const char *wanted = message + strlen(lead);
+
+    if (strncmp(message, lead, strlen(lead)) != 0 ||
+        sqlite3_prepare_v2(session->db,
+                           "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND "
+                           "name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name",
+                           -1, &row, NULL) != SQLITE_OK)
+        return;
+    wanted = strchr(wanted, '.') ? strchr(wanted, '.') + 1 : wanted;
+    while (count < 5 && sqlite3_step(row) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(row, 0);
+
+        if (name && near_is_meant(wanted, name))
+            base_text_addf(&names, "%s%s", count++ ? ", " : "", name);
+    }
+    (void)sqlite3_finalize(row);
+    if (count > 0 && !names.failed)
+        cli_note("  there is: %s", names.bytes);
+    base_text_release(&names);
 }
 
 /* Counted from 1.  */
@@ -45,23 +76,37 @@ static unsigned line_of(const char *sql, size_t offset)
     return line;
 }
 
+/* An error that has a place, or a file whose line can be said.  */
+static void fail_in_text(const struct session *session, const char *sql, size_t offset, bool exact,
+                         const char *name)
+{
+    session_settle(session);
+    if (name)
+        cli_error("%s:%u: %s", name, line_of(sql, offset), sqlite3_errmsg(session->db));
+    else
+        cli_error("%s", sqlite3_errmsg(session->db));
+    if (exact)
+        show_place(sql, offset);
+}
+
 static enum cli_exit fail_at(const struct session *session, int code, const char *sql,
                              const char *statement, const char *name)
 {
     int within = sqlite3_error_offset(session->db); /* -1: SQLite does not say */
     size_t offset = (size_t)(statement - sql);
+    enum cli_exit status = CLI_USAGE;
+    struct base_text message = { .bytes = NULL };
 
-    if ((code & 0xff) != SQLITE_ERROR || (within < 0 && !name))
-        return session_fail(session, code);
-    session_settle(session);
+    base_text_adds(&message, sqlite3_errmsg(session->db));
     offset += within >= 0 ? (size_t)within : strspn(statement, " \t\r\n");
-    if (name)
-        cli_error("%s:%u: %s", name, line_of(sql, offset), sqlite3_errmsg(session->db));
+    if ((code & 0xff) != SQLITE_ERROR || (within < 0 && !name))
+        status = session_fail(session, code);
     else
-        cli_error("%s", sqlite3_errmsg(session->db));
-    if (within >= 0)
-        show_place(sql, offset);
-    return CLI_USAGE;
+        fail_in_text(session, sql, offset, within >= 0, name);
+    if (!message.failed)
+        show_tables_like(session, message.bytes);
+    base_text_release(&message);
+    return status;
 }
 
 /* ---- Parameters ---- */

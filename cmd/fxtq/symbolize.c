@@ -7,8 +7,9 @@
 #include "cmd/cli/json.h"
 #include "cmd/cli/symbols.h"
 #include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/source.h"
 
-enum key { KEY_REQUIRE = 1, KEY_JSON, KEY_QUIET };
+enum key { KEY_REQUIRE = 1, KEY_JSON, KEY_QUIET, KEY_CACHE };
 
 #define OPTION_REQUIRE                                                               \
     {                                                                                \
@@ -49,6 +50,7 @@ const struct cli_command fxtq_symbolize = {
 static const struct cli_option coverage_options[] = {
     OPTION_REQUIRE,
     { KEY_JSON, 0, "json", NULL, "one JSON object a module" },
+    { KEY_CACHE, 0, "cache", NULL, "keep what a trace is imported to as TRACE.fxtq" },
     { 0 },
 };
 
@@ -64,7 +66,7 @@ static int coverage(char **argv);
 
 const struct cli_command fxtq_coverage = {
     .name = "fxtq coverage",
-    .usage = "[OPTION]... STORE",
+    .usage = "[OPTION]... STORE|TRACE",
     .summary = "Tell how many of the frames in samples have a function and a line, by module.",
     .options = coverage_options,
     .examples = coverage_examples,
@@ -77,7 +79,7 @@ struct settings {
     struct cli_symbols symbols;
     const char *path;
     double required; /* percent; negative: nothing is required */
-    bool json, quiet;
+    bool json, quiet, cache;
 };
 
 static double parse_percent(const char *text)
@@ -101,6 +103,9 @@ static void take_option(struct settings *settings, int key, const struct cli_par
         break;
     case KEY_QUIET:
         settings->quiet = true;
+        break;
+    case KEY_CACHE:
+        settings->cache = true;
         break;
     case CLI_OPERAND:
         if (settings->path)
@@ -229,17 +234,15 @@ static enum cli_exit cover(const struct settings *settings, struct store *store,
 
 static int coverage(char **argv)
 {
-    struct store_options store_options = { .size = sizeof store_options, .mode = STORE_READ };
     struct settings settings = { .path = NULL };
-    struct store *store = NULL;
-    struct store_error error;
+    struct source source;
     enum cli_exit status;
 
     parse(&settings, &fxtq_coverage, argv);
-    status = store_open(settings.path, &store_options, &store, &error) == STORE_OK
-                 ? cover(&settings, store, true)
-                 : fxtq_complain(settings.path, &error);
-    store_close(store);
+    status = source_open(&source, settings.path, false, settings.cache);
+    if (source.store)
+        status = cli_worse(status, cover(&settings, source.store, true));
+    source_close(&source);
     return (int)status;
 }
 

@@ -144,6 +144,17 @@ fxtq help reports | sed -n '/^  heap/,/^$/p' | grep -q 'allocations do not tell 
 fxtq help report | cmp -s - out || fail "help of a command"
 refuse 2 "one topic at a time" help sql filters
 
+# What was meant: a table, a report, a command.
+for typed in samples:cpu_sample processs:process slicee:slice main.cpu_samples:cpu_sample; do
+    refuse 2 "no such table: ${typed%:*}" run.fxtq "SELECT * FROM ${typed%:*}"
+    grep -qE "^  there is: .*\b${typed#*:}|^  there is: .*cpu_sample" err || fail "$typed: nothing near: $(cat err)"
+done
+refuse 2 'no such table: nowhere' run.fxtq 'SELECT * FROM nowhere'
+! grep -q 'there is:' err || fail "near to nowhere: $(cat err)"
+refuse 4 'a report of that name: fxtq report top STORE|TRACE' top
+refuse 4 "'impotr' is no command either; there is 'fxtq import'" impotr
+refuse 4 "'xyzzy' is no command either: 'fxtq --help' lists them" xyzzy
+
 # Time runs out; SIGINT.
 endless="WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r"
 refuse 4 'stopped after 0.3 s (--timeout)' --timeout 0.3 run.fxtq "$endless"

@@ -34,6 +34,12 @@ names '' 'without a file'
 run 6 fxtq coverage --require-symbols 50 run.fxtq
 says '0.00 % of the frames in samples have a function, 50 % are required'
 run 0 fxtq coverage --require-symbols 0 run.fxtq
+mv out covered
+for option in --require-symbols=0 --cache --cache; do
+    run 0 fxtq coverage $option trace.fxt
+    cmp -s out covered || fail "a trace has another coverage than its store: $(cat out)"
+done
+rm trace.fxt.fxtq
 
 # From a symbol table; from debug information; and not back.
 run 0 fxtq symbolize --symbols named run.fxtq
@@ -69,7 +75,7 @@ run 4 fxtq symbolize --symbols nowhere run.fxtq
 says '--symbols: nowhere: No such file or directory'
 run 4 fxtq symbolize absent.fxtq
 says 'absent.fxtq: there is no such file'
-run 3 fxtq coverage trace.fxt
+run 3 fxtq symbolize trace.fxt
 says 'trace.fxt: '
 
 # Broken stores: a sentence.

@@ -136,6 +136,14 @@ static void apply(struct settings *settings, int key, const char *value)
     }
 }
 
+bool fxtq_is_report(const char *name)
+{
+    for (size_t i = 0; reports[i]; i++)
+        if (strcmp(reports[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
 static const struct report *find_report(const char *name)
 {
     struct base_text names = { .bytes = NULL };
