@@ -47,6 +47,7 @@ BASE_LDFLAGS := $(if $(SAN),-fsanitize=$(SAN))
 # installed, and then starts over with it.  Goals that compile nothing need neither, and `make -n` installs nothing.
 #   HAVE_LZMA   liblzma: MiniDebugInfo and kernel modules are compressed with xz
 #   HAVE_EDIT   libedit: editing of typed lines
+#   HAVE_IPT    libipt, which has no .pc file: instruction traces are decoded
 ifneq ($(if $(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,$(filter-out help lint format clean fuzz,$(or $(MAKECMDGOALS),all))),)
 include $(O)/config.mk
 endif
@@ -54,7 +55,9 @@ endif
 # Asked on every run, since packages come and go, but written only when the answer changes.
 $(O)/config.mk: $(O)/.deps-build FORCE
 	$(Q){ ! $(PKG_CONFIG) --exists liblzma || echo HAVE_LZMA := 1; \
-	      ! $(PKG_CONFIG) --exists libedit || echo HAVE_EDIT := 1; } > $@.part; \
+	      ! $(PKG_CONFIG) --exists libedit || echo HAVE_EDIT := 1; \
+	      ! printf '\043include <intel-pt.h>\nint main(void) { return 0; }\n' | $(CC) -xc - -o /dev/null -lipt 2>/dev/null || \
+	      echo HAVE_IPT := 1; } > $@.part; \
 	if cmp -s $@.part $@; then rm $@.part; else mv $@.part $@; fi
 
 .PHONY: FORCE
@@ -62,7 +65,7 @@ $(O)/config.mk: $(O)/.deps-build FORCE
 # ---- What there is ----
 
 # A library is a folder; the order is that of the import arrows (docs/architecture.md).
-LIBRARIES := fxt symbolize unwind profile compare store trace
+LIBRARIES := fxt symbolize unwind $(if $(HAVE_IPT),insn) profile compare store trace
 # Folder libprofile/ is installed as libfxtprofile.so and pkg-config's fxt-profile.
 library_name = libfxt$(filter-out fxt,$(1))
 package_name = fxt$(if $(filter-out fxt,$(1)),-$(1))
@@ -73,6 +76,7 @@ sources_base := $(wildcard base/*.c)
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_unwind := $(wildcard libunwind/*.c libunwind/cfi/*.c)
+sources_insn := $(wildcard libinsn/*.c)
 sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
 sources_compare := $(wildcard libcompare/*.c libcompare/*/*.c)
 sources_store := $(wildcard libstore/*.c libstore/import/*.c libstore/functions/*.c libstore/export/*.c) libstore/store_sql.c
@@ -84,12 +88,13 @@ sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
 sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
 sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/flame/*.c cmd/fxtq/format/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c
-sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c) sampler-capture/heap/shim/program.c
+sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c)) sampler-capture/heap/shim/program.c
 
 libs_fxt := -lz -lzstd
 libs_symbolize := -liberty -lz -lzstd -lpthread $(if $(HAVE_LZMA),-llzma)
 flags_libsymbolize := $(if $(HAVE_LZMA),-DSYM_HAVE_LZMA)
 libs_unwind := -ldwarf -lelf
+libs_insn := -lipt -lpthread
 libs_profile := -lprotobuf-nanopb -lz -lm
 libs_compare := -lm
 libs_store := -lsqlite3 -lpthread -lm
@@ -97,6 +102,7 @@ libs_trace := -lpthread
 # One access to thread-local storage an event, without a call.
 flags_libtrace := -ftls-model=initial-exec
 
+flags_sampler-capture := $(if $(HAVE_IPT),-DFXT_HAVE_INSN)
 flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT)
 links_fxtq := $(if $(HAVE_EDIT),-ledit)
 
@@ -106,7 +112,7 @@ libs_fxt2pprof := profile symbolize fxt
 libs_fxtsym := symbolize fxt
 libs_fxtdiff := store compare profile symbolize fxt
 libs_fxtq := store profile symbolize fxt
-libs_sampler-capture := unwind fxt
+libs_sampler-capture := $(if $(HAVE_IPT),insn) unwind fxt
 
 # A program is built as soon as its folder has sources.
 PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(sources_$(p)),$(p)))
@@ -119,10 +125,10 @@ STATIC_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).a)
 EXTENSION := $(O)/lib/libfxtsql.so
 SHARED_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).so.$(SOVERSION))
 
-TEST_SOURCES := $(wildcard tests/test_*.c)
+TEST_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/test_insn_%),$(wildcard tests/test_*.c))
 TEST_SUPPORT := $(wildcard tests/support/*.c)
 TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
-TOOL_SOURCES := $(wildcard tests/tools/*.c)
+TOOL_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/tools/insn_%),$(wildcard tests/tools/*.c))
 TOOL_FILES := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(TOOL_SOURCES))
 BENCH_FILES := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
 FXTGEN := $(O)/bench/fxtgen
@@ -169,7 +175,7 @@ $(O)/%.o: %.c | $(O)/.deps-build
 	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) $(flags_$(firstword $(subst /, ,$<))) -MMD -MP -c -o $@ $<
 
 # Objects that were compiled without an optional library are compiled again when it is there.
-$(call objects,symbolize) $(call objects,fxtq): $(O)/config.mk
+$(call objects,symbolize) $(call objects,fxtq) $(call objects,sampler-capture): $(O)/config.mk
 
 # Generated by nanopb (schemas/README.md tells how); its own style, its own warnings.
 $(O)/schemas/%.o: BASE_FLAGS += -Wno-conversion -Wno-undef
@@ -362,7 +368,7 @@ check-unit: $(O)/.deps-unit all $(TEST_WANTED) $(TOOL_FILES)
 # ---- Fuzzing (docs/testing.md) ----
 
 # Everything once more with Clang, instrumented, in a folder of its own.
-FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/fuzz/fuzz_insn%),$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FILES := $(patsubst %.c,$(O)/%,$(FUZZ_SOURCES))
 FUZZ_SUPPORT := $(patsubst %.c,$(O)/%.o,$(filter-out $(FUZZ_SOURCES),$(wildcard tests/fuzz/*.c)))
 

@@ -96,7 +96,7 @@ static void reap(struct command *command, int flags)
 {
     int status;
 
-    if (command->pid > 0 && !command->ended &&
+    if (command->pid > 0 && !command->ended && !command->traced &&
         waitpid(command->pid, &status, flags) == command->pid) {
         command->ended = true;
         command->wait_status = status;

@@ -12,6 +12,7 @@ struct command {
     int go_fd;     /* the child waits for a byte from here */
     int report_fd; /* the child writes errno here when exec fails */
     bool ended;    /* wait_status is set */
+    bool traced;   /* somebody else waits for it, and sets the two */
     bool dump;     /* SIGUSR2 came: for whoever keeps a flight recorder; to be cleared by them */
     bool abort;    /* SIGUSR1 came: nothing is to be left */
     int wait_status;

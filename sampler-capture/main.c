@@ -3,6 +3,9 @@
 #include "sampler-capture/cpu/background.h"
 #include "sampler-capture/cpu/options.h"
 #include "sampler-capture/heap/options.h"
+#ifdef FXT_HAVE_INSN
+#include "sampler-capture/insn/options.h"
+#endif
 
 static const char *const examples[] = {
     "Sample the CPU time of a program and of all it starts",
@@ -19,6 +22,9 @@ static const char *const examples[] = {
 static const struct cli_command *const commands[] = {
     &cpu_command,
     &heap_command,
+#ifdef FXT_HAVE_INSN
+    &insn_command,
+#endif
     &background_status_command,
     &background_stop_command,
     &background_abort_command,

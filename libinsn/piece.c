@@ -1,0 +1,489 @@
+/* piece.c - decodes a run of packets that begins with a PSB packet.  */
+#include "libinsn/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More steps than that for each byte of packets, or so many for bytes that do not end, and the code
+ * goes round without a packet.  */
+#define STEPS_PER_BYTE 64
+#define STEPS_AT_LEAST 65536
+
+struct run {
+    struct insn_piece *piece;
+    const struct insn_space *space;
+    struct insn_opcode_cache *cache;
+    struct pt_block_decoder *decoder;
+    bool enabled;
+    size_t limit; /* of steps, up to the place that checked_offset was at */
+    uint64_t checked_offset;
+};
+
+static struct insn_step *add_step(struct insn_steps *steps, enum insn_step_kind kind)
+{
+    struct insn_step *step;
+
+    if (steps->count == steps->capacity) {
+        size_t capacity = steps->capacity ? 2 * steps->capacity : 1024;
+        struct insn_step *larger = reallocarray(steps->items, capacity, sizeof *larger);
+
+        if (!larger)
+            return NULL;
+        steps->items = larger;
+        steps->capacity = capacity;
+    }
+    step = &steps->items[steps->count++];
+    *step = (struct insn_step){ .kind = (uint8_t)kind };
+    return step;
+}
+
+/* A step with the time that was read last.  NULL when memory is short: the piece has failed.  */
+static struct insn_step *add_now(struct run *run, enum insn_step_kind kind)
+{
+    struct insn_step *step = add_step(&run->piece->steps, kind);
+
+    if (!step) {
+        run->piece->failed = true;
+        return NULL;
+    }
+    step->has_ticks = pt_blk_time(run->decoder, &step->ticks, NULL, NULL) >= 0;
+    return step;
+}
+
+/* ---- Blocks ---- */
+
+static const struct insn_opcode *opcode_at(struct run *run, uint64_t ip)
+{
+    size_t slot = (ip ^ ip >> 12) % OPCODE_CACHE;
+    uint8_t bytes[INSN_MAX_LENGTH];
+
+    if (run->cache->ips[slot] != ip || ip == 0) {
+        insn_classify(bytes, insn_space_read(run->space, ip, bytes, sizeof bytes),
+                      &run->cache->opcodes[slot]);
+        run->cache->ips[slot] = ip;
+    }
+    return &run->cache->opcodes[slot];
+}
+
+static void take_block(struct run *run, const struct pt_block *block)
+{
+    const struct insn_opcode *opcode;
+    struct insn_step *step = add_now(run, INSN_STEP_BLOCK);
+
+    if (!step)
+        return;
+    opcode = opcode_at(run, block->end_ip);
+    step->branch = (uint8_t)opcode->branch;
+    step->length = opcode->length;
+    step->calls_next = opcode->calls_next;
+    step->count = block->ninsn;
+    step->ip = block->ip;
+    step->last_ip = block->end_ip;
+}
+
+/* ---- Events ---- */
+
+static void take_tsx(struct run *run, const struct pt_event *event)
+{
+    if (event->status_update)
+        return;
+    (void)add_now(run, event->variant.tsx.aborted       ? INSN_STEP_ABORTED
+                       : event->variant.tsx.speculative ? INSN_STEP_SPECULATIVE
+                                                        : INSN_STEP_COMMITTED);
+}
+
+/* The address that the status block of a PSB packet tells: where execution is.  False: tracing is
+ * disabled, or the block is broken.  */
+static bool address_of_psb(const struct insn_piece *piece, uint64_t sync, uint64_t *ip)
+{
+    struct pt_packet_decoder *decoder;
+    struct pt_packet packet;
+    struct pt_config pt;
+    bool found = false;
+
+    pt_config_init(&pt);
+    pt.begin = (uint8_t *)piece->bytes; /* it is not written to */
+    pt.end = pt.begin + piece->size;
+    decoder = pt_pkt_alloc_decoder(&pt);
+    if (!decoder || pt_pkt_sync_set(decoder, sync) < 0) {
+        pt_pkt_free_decoder(decoder);
+        return false;
+    }
+    while (!found && pt_pkt_next(decoder, &packet, sizeof packet) >= 0 && packet.type != ppt_psbend)
+        found = packet.type == ppt_fup && packet.payload.ip.ipc != pt_ipc_suppressed;
+    pt_pkt_free_decoder(decoder);
+    if (!found)
+        return false;
+    *ip = packet.payload.ip.ip;
+    if (packet.payload.ip.ipc == pt_ipc_sext_48 && (*ip >> 47 & 1))
+        *ip |= UINT64_C(0xffff) << 48;
+    return true;
+}
+
+/* Decoding begins at a PSB packet.  */
+static void take_sync(struct run *run, uint64_t sync)
+{
+    uint64_t ip;
+
+    run->enabled = address_of_psb(run->piece, sync, &ip);
+    if (!run->enabled)
+        return;
+    if (sync == 0) {
+        run->piece->continues = true;
+        run->piece->first_ip = ip;
+    } else {
+        struct insn_step *step = add_now(run, INSN_STEP_ENABLED);
+
+        if (step)
+            step->ip = ip;
+    }
+}
+
+static void take_enabled(struct run *run, const struct pt_event *event)
+{
+    struct insn_step *step;
+
+    run->enabled = true;
+    if (event->status_update)
+        return;
+    step = add_now(run, INSN_STEP_ENABLED);
+    if (step)
+        step->ip = event->variant.enabled.ip;
+}
+
+static void take_event(struct run *run, const struct pt_event *event)
+{
+    struct insn_step *step;
+
+    switch (event->type) {
+    case ptev_enabled:
+        take_enabled(run, event);
+        break;
+    case ptev_disabled:
+        run->enabled = false;
+        (void)add_now(run, INSN_STEP_DISABLED);
+        break;
+    case ptev_async_disabled:
+        run->enabled = false;
+        step = add_now(run, INSN_STEP_STOPPED);
+        if (step)
+            step->ip = event->variant.async_disabled.at;
+        break;
+    case ptev_async_branch:
+        step = add_now(run, INSN_STEP_BRANCH);
+        if (step) {
+            step->ip = event->variant.async_branch.from;
+            step->last_ip = event->variant.async_branch.to;
+        }
+        break;
+    case ptev_overflow:
+        run->enabled = !event->ip_suppressed;
+        step = add_now(run, INSN_STEP_OVERFLOW);
+        if (step && run->enabled)
+            step->ip = event->variant.overflow.ip;
+        break;
+    case ptev_tsx:
+        take_tsx(run, event);
+        break;
+    case ptev_ptwrite:
+        step = add_now(run, INSN_STEP_PTWRITE);
+        if (step) {
+            step->ip = event->ip_suppressed ? 0 : event->variant.ptwrite.ip;
+            step->last_ip = event->variant.ptwrite.payload;
+        }
+        break;
+    default: /* modes, power states, paging: nothing that changes what was executed */
+        break;
+    }
+}
+
+/* ---- Decoding ---- */
+
+/* Whether the decoder takes packets in; else the code needs none and never will.  */
+static bool moves(struct run *run)
+{
+    uint64_t offset = 0;
+
+    if (run->piece->steps.count < run->limit)
+        return true;
+    (void)pt_blk_get_offset(run->decoder, &offset);
+    if (offset == run->checked_offset ||
+        run->piece->steps.count / STEPS_PER_BYTE > offset + STEPS_AT_LEAST)
+        return false;
+    run->checked_offset = offset;
+    run->limit = run->piece->steps.count + STEPS_AT_LEAST;
+    return true;
+}
+
+/* Up to an error of libipt, which is returned; -pte_internal stands for endless code.  */
+static int decode_on(struct run *run, int status)
+{
+    while (status >= 0) {
+        struct pt_block block;
+        bool beyond; /* the packets are used up: what follows may not have run */
+
+        while (status & pts_event_pending) {
+            struct pt_event event;
+
+            status = pt_blk_event(run->decoder, &event, sizeof event);
+            if (status < 0)
+                return status;
+            take_event(run, &event);
+        }
+        beyond = status & pts_eos;
+        if (beyond && (!run->piece->followed || !run->enabled))
+            return -pte_eos;
+        if (run->piece->failed)
+            return -pte_nomem;
+        if (!moves(run))
+            return beyond ? -pte_eos : -pte_internal;
+        memset(&block, 0, sizeof block);
+        status = pt_blk_next(run->decoder, &block, sizeof block);
+        if (block.ninsn > 0)
+            take_block(run, &block);
+        if (status < 0 && beyond)
+            return -pte_eos;
+    }
+    return status;
+}
+
+/* -pte_nomem is among the others: it also says that more events wait than any trace has.  */
+static enum insn_gap_reason reason_of(int status)
+{
+    switch (-status) {
+    case pte_bad_opc:
+    case pte_bad_packet:
+        return INSN_GAP_BAD_PACKET;
+    case pte_nomap:
+    case pte_bad_image:
+    case pte_bad_file:
+        return INSN_GAP_NO_CODE;
+    case pte_internal:
+        return INSN_GAP_ENDLESS;
+    default:
+        return INSN_GAP_MISMATCH;
+    }
+}
+
+/* Nothing of [from, to) was decoded, or not all.  */
+static void add_gap(struct run *run, int status, uint64_t from, uint64_t to)
+{
+    struct insn_step *step = add_now(run, INSN_STEP_GAP);
+
+    if (!step)
+        return;
+    step->reason = (uint8_t)reason_of(status);
+    step->ip = run->piece->offset + from;
+    step->last_ip = to - from;
+}
+
+/* After an error: go on at the next PSB packet.  Returns libipt's status there.  */
+static int resync(struct run *run, int error, uint64_t *sync)
+{
+    const struct insn_piece *piece = run->piece;
+    uint64_t at = *sync;
+    size_t next;
+
+    (void)pt_blk_get_offset(run->decoder, &at);
+    if (at < *sync || at > piece->size)
+        at = *sync;
+    /* From the PSB packet where decoding began, not from the error: packets that were misread may
+     * have hidden one.  */
+    next = insn_find_psb(piece->bytes, piece->size,
+                         (size_t)(at > *sync + PSB_SIZE ? at : *sync + PSB_SIZE));
+    add_gap(run, error, at < next ? at : next, next);
+    run->enabled = false;
+    if (next == piece->size || piece->failed)
+        return -pte_eos;
+    *sync = next;
+    return pt_blk_sync_set(run->decoder, next);
+}
+
+static void decode_all(struct run *run)
+{
+    uint64_t sync = 0;
+    int status = pt_blk_sync_set(run->decoder, 0);
+
+    for (;;) {
+        if (status >= 0)
+            take_sync(run, sync);
+        status = decode_on(run, status);
+        if (status == -pte_eos || run->piece->failed)
+            break;
+        status = resync(run, status, &sync);
+        if (status == -pte_eos)
+            break;
+    }
+    run->piece->alive = run->enabled;
+}
+
+static void configure(struct pt_config *out, const struct insn_config *config)
+{
+    pt_config_init(out);
+    if (config->family) {
+        out->cpu = (struct pt_cpu){ .vendor = pcv_intel,
+                                    .family = config->family,
+                                    .model = config->model,
+                                    .stepping = config->stepping };
+        (void)pt_cpu_errata(&out->errata, &out->cpu);
+    }
+    out->mtc_freq = config->mtc_freq;
+    out->nom_freq = config->nom_freq;
+    out->cpuid_0x15_eax = config->cpuid_0x15_eax;
+    out->cpuid_0x15_ebx = config->cpuid_0x15_ebx;
+    out->flags.variant.block.end_on_call = 1;
+    out->flags.variant.block.end_on_jump = 1;
+}
+
+void insn_piece_decode(struct insn_piece *piece, const struct insn_config *config,
+                       const struct insn_space *space, struct pt_image *image,
+                       struct insn_opcode_cache *cache)
+{
+    struct run run = { .piece = piece, .space = space, .cache = cache, .limit = STEPS_AT_LEAST };
+    struct pt_config pt;
+
+    configure(&pt, config);
+    pt.begin = (uint8_t *)piece->bytes; /* it is not written to */
+    pt.end = pt.begin + piece->size;
+    run.decoder = pt_blk_alloc_decoder(&pt);
+    if (!run.decoder || pt_blk_set_image(run.decoder, image) < 0)
+        piece->failed = true;
+    else
+        decode_all(&run);
+    pt_blk_free_decoder(run.decoder);
+}
+
+size_t insn_find_psb(const uint8_t *bytes, size_t size, size_t from)
+{
+    static const uint8_t psb[PSB_SIZE] = { 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
+                                           2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82 };
+    const uint8_t *found;
+
+    if (from > size)
+        return size;
+    found = memmem(bytes + from, size - from, psb, sizeof psb);
+    return found ? (size_t)(found - bytes) : size;
+}
+
+/* ---- Where two pieces meet ---- */
+
+/* How many instructions there are from start to ip, one after another; *before is that before ip.
+ * Negative: ip is not reached.  */
+static int count_up_to(uint64_t start, uint64_t ip, const struct insn_config *config,
+                       struct pt_image *image, uint64_t *before)
+{
+    uint8_t packets[] = { 2,
+                          0x82,
+                          2,
+                          0x82,
+                          2,
+                          0x82,
+                          2,
+                          0x82,
+                          2,
+                          0x82,
+                          2,
+                          0x82,
+                          2,
+                          0x82,
+                          2,
+                          0x82,
+                          /* MODE.Exec */ 0x99,
+                          0x01,
+                          /* PSBEND */ 0x02,
+                          0x23,
+                          /* TIP.PGE */ 0xd1,
+                          0,
+                          0,
+                          0,
+                          0,
+                          0,
+                          0,
+                          0,
+                          0 };
+    struct pt_insn_decoder *decoder;
+    struct pt_config pt;
+    int count = 0, status;
+
+    for (size_t i = 0; i < 8; i++)
+        packets[sizeof packets - 8 + i] = (uint8_t)(start >> 8 * i);
+    configure(&pt, config);
+    memset(&pt.flags, 0, sizeof pt.flags);
+    pt.begin = packets;
+    pt.end = packets + sizeof packets;
+    decoder = pt_insn_alloc_decoder(&pt);
+    if (!decoder || pt_insn_set_image(decoder, image) < 0) {
+        pt_insn_free_decoder(decoder);
+        return -1;
+    }
+    status = pt_insn_sync_forward(decoder);
+    while (status >= 0) {
+        struct pt_insn insn;
+        struct pt_event event;
+
+        while (status >= 0 && (status & pts_event_pending))
+            status = pt_insn_event(decoder, &event, sizeof event);
+        memset(&insn, 0, sizeof insn);
+        if (status >= 0)
+            status = pt_insn_next(decoder, &insn, sizeof insn);
+        if (insn.iclass == ptic_error || insn.ip == ip || count == UINT16_MAX) {
+            status = insn.ip == ip ? count : -1;
+            break;
+        }
+        *before = insn.ip;
+        count++;
+    }
+    pt_insn_free_decoder(decoder);
+    return status;
+}
+
+/* Whether what comes after the step is known without a packet.  */
+static bool runs_on(const struct insn_step *step)
+{
+    return step->branch == INSN_CLASS_OTHER || step->branch == INSN_CLASS_JUMP ||
+           step->branch == INSN_CLASS_CALL;
+}
+
+/* Where execution is after a step that is no block; 0: nowhere.  */
+static uint64_t target_of(const struct insn_step *step)
+{
+    switch (step->kind) {
+    case INSN_STEP_ENABLED:
+    case INSN_STEP_OVERFLOW:
+        return step->ip;
+    case INSN_STEP_BRANCH:
+        return step->last_ip;
+    default:
+        return 0;
+    }
+}
+
+bool insn_steps_cut(struct insn_steps *steps, uint64_t ip, const struct insn_config *config,
+                    struct pt_image *image)
+{
+    for (size_t i = steps->count; i-- > 0;) {
+        struct insn_step *step = &steps->items[i];
+        uint64_t before = 0;
+        int count;
+
+        if (step->kind != INSN_STEP_BLOCK) {
+            steps->count = i + 1;
+            return target_of(step) == ip;
+        }
+        if (i + 1 < steps->count && !runs_on(step))
+            return false;
+        if (ip < step->ip || ip > step->last_ip)
+            continue;
+        count = count_up_to(step->ip, ip, config, image, &before);
+        if (count < 0)
+            return false;
+        steps->count = count > 0 ? i + 1 : i;
+        step->count = (uint16_t)count;
+        step->last_ip = before;
+        step->branch = INSN_CLASS_OTHER;
+        step->length = 0;
+        step->calls_next = false;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,93 @@
+/* Packets of Intel PT over known code: libinsn.
+ *
+ * - Cut anywhere and decoded in pieces of any size, no more is in gaps than was fed.
+ * - Steps are sound: blocks have instructions, gaps lie inside the stream and do not overlap.
+ *
+ * The first two bytes choose where the input is cut; a PSB packet is put before each cut, since
+ * nobody finds its 16 bytes by chance.  */
+#include <stdlib.h>
+#include <string.h>
+
+#include <fxt/insn.h>
+#include "tests/fuzz/support.h"
+
+static const uint8_t psb[] = { 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
+                               2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82 };
+
+/* Every kind of branch, at 0x1000: a call, jcc, jmp, indirect ones, returns, a system call.  */
+static const uint8_t code[] = {
+    0xe8, 0x0b, 0,    0,    0, 0x74, 0x02, 0x90, 0x90, 0xff, 0xd0, 0xc3, 0, 0, 0, 0,    0x90,
+    0xc3, 0x0f, 0x05, 0xeb, 0, 0,    0xff, 0xe0, 0xeb, 0xfe, 0xcc, 0xe8, 0, 0, 0, 0x90, 0xc3,
+};
+
+struct seen {
+    uint64_t fed;
+    uint64_t gap_end;
+};
+
+static enum insn_status take(void *context, const struct insn_step *steps, size_t count)
+{
+    struct seen *seen = context;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct insn_step *step = &steps[i];
+
+        if (step->kind == INSN_STEP_BLOCK && step->count == 0)
+            abort();
+        if (step->kind != INSN_STEP_GAP)
+            continue;
+        if (step->ip < seen->gap_end || step->last_ip > seen->fed ||
+            step->ip > seen->fed - step->last_ip)
+            abort();
+        seen->gap_end = step->ip + step->last_ip;
+    }
+    return INSN_OK;
+}
+
+static void check(int good)
+{
+    if (!good)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct insn_stream_options options = { .size = sizeof options, .threads = 1 };
+    struct seen seen = { .fed = 0 };
+    const struct insn_totals *totals;
+    struct insn_stream *stream;
+    struct insn_space *space;
+    struct insn_code *pieces;
+    uint64_t lost = 0;
+    uint32_t section;
+    size_t part;
+
+    if (size < 2)
+        return 0;
+    options.piece_bytes = 64 + data[0];
+    part = (size_t)data[1] + 1;
+    check(insn_code_open(&pieces, NULL) == INSN_OK);
+    check(insn_code_add(pieces, code, sizeof code, &section, NULL) == INSN_OK);
+    check(insn_space_open(pieces, &space, NULL) == INSN_OK);
+    check(insn_space_map(space, 0x1000, section, 0, sizeof code, NULL) == INSN_OK);
+    insn_encoder_config(&options.config);
+    check(insn_stream_open(&options, space, take, &seen, &stream, NULL) == INSN_OK);
+    for (size_t at = 2; at < size; at += part) {
+        size_t length = part < size - at ? part : size - at;
+
+        seen.fed += sizeof psb + length;
+        check(insn_stream_feed(stream, psb, sizeof psb, NULL) == INSN_OK);
+        check(insn_stream_feed(stream, data + at, length, NULL) == INSN_OK);
+    }
+    check(insn_stream_finish(stream, NULL) == INSN_OK);
+    totals = insn_stream_totals(stream);
+    for (size_t i = 0; i < INSN_GAP_REASONS; i++)
+        lost += totals->gap_bytes[i];
+    check(totals->bytes == seen.fed && lost <= seen.fed);
+    insn_stream_close(stream);
+    insn_space_close(space);
+    insn_code_close(pieces);
+    return 0;
+}
