@@ -19,7 +19,7 @@
 -- is imported and never change, but for symbols, which `fxtq symbolize` improves.
 
 PRAGMA application_id = 1180193873; -- "FXTQ" in bytes 68 to 71 of the file
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 ---- What was imported ----
 

@@ -1,0 +1,39 @@
+#!/bin/sh
+# A store of a former version becomes one of this version when something is added to it, with the rows that the new version has.
+set -eu
+
+. "$ROOT/tests/cli/fail.sh"
+cd "$WORK"
+PATH=$O/bin:$PATH
+
+PYTHONPATH=$ROOT/tests python3 "$ROOT/testdata/perfettosql/scenario.py" >trace.fxt
+fxtq import -q trace.fxt -o new.fxtq
+
+# Version 1 as it was: no W, counters without ids, another view.
+cp new.fxtq old.fxtq
+sqlite3 old.fxtq "
+    UPDATE thread_wait SET state = 'R' WHERE state = 'W';
+    UPDATE track SET name = substr(name, 1, length(name) - 2) WHERE type = 'counter';
+    DROP VIEW thread_state;
+    CREATE VIEW thread_state AS
+    SELECT 2 * id AS id, ts, dur, cpu, utid, 'Running' AS state, NULL AS waker_utid
+    FROM sched_slice WHERE utid <> 0
+    UNION ALL
+    SELECT 2 * id + 1, ts, dur, NULL, utid, state, waker_utid FROM thread_wait;
+    PRAGMA user_version = 1;"
+
+status=0
+fxtq old.fxtq 'SELECT count(*) FROM slice' >out 2>err || status=$?
+[ $status -ne 0 ] || fail "a store of version 1 is read as if it were new"
+says 'a store of version 1'
+
+"$O/bench/fxtgen" --count 10 >more.fxt
+fxtq import -q more.fxt -o old.fxtq 2>err || fail "cannot be added to: $(cat err)"
+fxtq import -q more.fxt -o new.fxtq 2>err || fail "$(cat err)"
+for store in old new; do
+    fxtq $store.fxtq 'SELECT * FROM thread_state' >$store.states
+done
+grep -q W old.states || fail "no thread was woken: $(cat old.states)"
+cmp old.states new.states || fail "other states"
+[ "$(sqlite3 old.fxtq 'PRAGMA user_version; SELECT * FROM track; SELECT * FROM thread_wait')" = "$(sqlite3 new.fxtq 'PRAGMA user_version; SELECT * FROM track; SELECT * FROM thread_wait')" ] ||
+    fail "other rows after the upgrade"
