@@ -50,7 +50,6 @@ const char *insn_decoder_name(void)
     static char name[64];
     struct pt_version version = pt_library_version();
 
-    (void)snprintf(name, sizeof name, "libipt %u.%u.%u", version.major, version.minor,
-                   version.build);
+    (void)snprintf(name, sizeof name, "libipt %u.%u", version.major, version.minor);
     return name;
 }

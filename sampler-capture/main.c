@@ -38,6 +38,9 @@ static const struct cli_command sampler_capture = {
     .examples = examples,
     .stop_at_operand = true,
     .commands = commands,
+#ifdef FXT_HAVE_INSN
+    .libraries = insn_decoder_name,
+#endif
 };
 
 int main(int argc, char **argv)

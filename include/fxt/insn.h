@@ -56,7 +56,7 @@ struct insn_error {
     char message[160]; /* a phrase: no newline, no final dot */
 };
 
-/* Name and version of the decoder: "libipt 2.0.5".  Lives forever.  */
+/* Name and version of the decoder: "libipt 2.0".  Lives forever.  */
 INSN_API const char *insn_decoder_name(void);
 
 /* ---- Opcodes ---- */

@@ -11,6 +11,12 @@ if ! sampler-capture insn --help >/dev/null 2>&1; then
     exit 0
 fi
 
+for command in "" insn; do
+    # shellcheck disable=SC2086 # a word, or none
+    run 0 sampler-capture $command --version
+    prints "libipt 2."
+done
+
 number() { # number NAME: of the last insn_check
     sed -n "s/^$1=//p" out
 }
