@@ -505,6 +505,32 @@ static void read_kallsyms_facts(struct sym_object *object)
     object->debug_remedy = "read it as root, or allow it: sysctl kernel.kptr_restrict=0";
 }
 
+/* What a file of another system is, or NULL.  */
+static const char *foreign_format(struct sym_bytes image)
+{
+    static const struct {
+        const char *magic, *name;
+    } formats[] = {
+        { "MZ", "a DOS or Windows program (MZ, PE/COFF)" },
+        { "\xcf\xfa\xed\xfe", "a Mach-O file (macOS)" },
+        { "\xce\xfa\xed\xfe", "a Mach-O file (macOS)" },
+        { "\xfe\xed\xfa\xcf", "a Mach-O file (macOS)" },
+        { "\xfe\xed\xfa\xce", "a Mach-O file (macOS)" },
+        { "!<arch>\n", "an archive of objects" },
+        { "MODULE Linux ", "a Breakpad symbol file" },
+        { "MODULE mac ", "a Breakpad symbol file" },
+        { "MODULE windows ", "a Breakpad symbol file" },
+        { "Microsoft C/C++ MSF", "a PDB file (Windows)" },
+    };
+
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        size_t length = strlen(formats[i].magic);
+        if (image.size > length && memcmp(image.data, formats[i].magic, length) == 0)
+            return formats[i].name;
+    }
+    return NULL;
+}
+
 static enum sym_status read_facts(struct sym_object *object, struct sym_error *error)
 {
     struct file_header header;
@@ -514,8 +540,11 @@ static enum sym_status read_facts(struct sym_object *object, struct sym_error *e
         read_kallsyms_facts(object);
         return SYM_OK;
     }
-    if (!read_file_header(object, &header))
-        return sym_fail(error, SYM_MALFORMED, "%s: not an ELF object", object->path);
+    if (!read_file_header(object, &header)) {
+        const char *format = foreign_format(object->image);
+        return sym_fail(error, SYM_MALFORMED, "%s: %s%snot an ELF object", object->path,
+                        format ? format : "", format ? ", " : "");
+    }
     if (header.type != ET_EXEC && header.type != ET_DYN && header.type != ET_REL)
         return sym_fail(error, SYM_MALFORMED, "%s: neither a program nor an object of one",
                         object->path);

@@ -166,6 +166,27 @@ enum sym_status sym_frames_add(struct sym_frames *frames, struct sym_frame frame
     return SYM_OK;
 }
 
+/* How much of a plain name is the function's own: the rest tells a part or copy that the compiler
+ * made of it, "main.cold", "work.part.0".  */
+static size_t length_without_clone(const char *name)
+{
+    static const char *const marks[] = { ".cold", ".part.", ".constprop.", ".isra.", ".lto_priv." };
+    const char *first = NULL;
+
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        const char *found = strstr(name, marks[i]);
+        size_t length = strlen(marks[i]);
+        if (!found || found == name || (first && found > first))
+            continue;
+        char next = found[length]; /* of ".cold": the end, or a number */
+        bool numbered = marks[i][length - 1] == '.' ? next >= '0' && next <= '9'
+                                                    : next == '\0' || next == '.';
+        if (numbered)
+            first = found;
+    }
+    return first ? (size_t)(first - name) : strlen(name);
+}
+
 /* Names of the symbol around vaddr into loaded->last_*; *found is false in a gap.  Cuts span to
  * where the answer holds.  */
 static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, struct sym_span *span,
@@ -190,9 +211,12 @@ static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, st
     if (status == SYM_NO_MEMORY)
         return status;
     loaded->last_linkage_name = linkage_name;
-    loaded->last_function = linkage_name;
+    loaded->last_is_mangled = readable != NULL;
     if (readable)
         loaded->last_function = sym_strings_intern(&module->strings, readable, strlen(readable));
+    else
+        loaded->last_function = sym_strings_intern(&module->strings, linkage_name,
+                                                   length_without_clone(linkage_name));
     free(readable);
     if (!loaded->last_function)
         return SYM_NO_MEMORY;
@@ -268,7 +292,7 @@ static enum sym_status complete_with_symbol(struct sym_module *module, uint64_t 
     outermost = &frames->items[frames->count - 1];
     outermost->linkage_name = loaded->last_linkage_name;
     /* A mangled symbol says more than the plain name of a local class's function.  */
-    if (!outermost->function[0] || loaded->last_function != loaded->last_linkage_name) {
+    if (!outermost->function[0] || loaded->last_is_mangled) {
         outermost->function = loaded->last_function;
         outermost->source = (enum sym_quality)loaded->last_symbol->source;
     }

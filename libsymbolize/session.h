@@ -21,7 +21,8 @@ struct sym_loaded {
     struct sym_place place;                        /* the last one that was looked up */
     ptrdiff_t symbol_at;                           /* where to look first for the next one */
     const struct sym_symbol *last_symbol;          /* the last one that was made readable, */
-    const char *last_linkage_name, *last_function; /* and what came out */
+    const char *last_linkage_name, *last_function; /* and what came out; */
+    bool last_is_mangled;                          /* the one is the other made readable */
 };
 
 struct sym_module {

@@ -179,6 +179,12 @@ static const struct {
       "mkdir -p cache/$(sh hex) && cp other cache/$(sh hex)/debuginfo", "symbols",
       SYM_QUALITY_SYMTAB, "/symbols", "/symbols", "the file has build ID", "" },
     { "text at the path", ":", "source.c", SYM_QUALITY_NONE, "", "", "not an ELF object", "" },
+    { "a Windows program", "printf 'MZ\\220\\0\\3' >windows.exe", "windows.exe", SYM_QUALITY_NONE,
+      "", "", "a DOS or Windows program (MZ, PE/COFF), not an ELF object", "" },
+    { "a macOS program", "printf '\\317\\372\\355\\376\\7' >mac", "mac", SYM_QUALITY_NONE, "", "",
+      "a Mach-O file (macOS), not an ELF object", "" },
+    { "an archive", "ar r lib.a source.c 2>/dev/null", "lib.a", SYM_QUALITY_NONE, "", "",
+      "an archive of objects, not an ELF object", "" },
     { "an empty file", ": >empty", "empty", SYM_QUALITY_NONE, "", "", "not an ELF object", "" },
 };
 

@@ -15,14 +15,16 @@ static bool is_mangled(const char *name)
     return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
 
-/* What is not mangled may be "f.part.0", a part of the function "f" of debug information: the one
- * is llvm-symbolizer's answer, the other addr2line's.  */
+/* What is not mangled may be "f.part.0", a part of the function "f".  llvm-symbolizer prints the
+ * first; addr2line the second where debug information has it, else the first, too.  */
 const char *frame_name(const struct settings *settings, const struct sym_frame *frame)
 {
     bool mangled = is_mangled(frame->linkage_name);
     const char *name = frame->function;
 
-    if (mangled ? !settings->demangle : settings->style == STYLE_LLVM && frame->linkage_name[0])
+    bool as_linked = settings->style == STYLE_LLVM || frame->source != SYM_QUALITY_DWARF;
+
+    if (mangled ? !settings->demangle : as_linked && frame->linkage_name[0])
         name = frame->linkage_name;
     return name[0] ? name : "??";
 }

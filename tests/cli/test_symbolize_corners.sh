@@ -30,6 +30,38 @@ done
 strip -o none labels
 run 4 fxtsym --explain none # data alone names no code
 
+# ---- Parts of functions that only symbols name ----
+
+cat >parts.s <<'END'
+.text
+.globl main
+.type main, @function
+main: nop
+.size main, .-main
+.type main.cold, @function
+main.cold: nop
+.size main.cold, .-main.cold
+.type work.part.0, @function
+work.part.0: nop
+.size work.part.0, .-work.part.0
+.type a.coldest, @function
+a.coldest: nop
+.size a.coldest, .-a.coldest
+.section .note.GNU-stack, "", @progbits
+END
+gcc -nostdlib -Wl,-Ttext=0x10000,-e,main -no-pie -o parts parts.s
+run 0 fxtsym --json -e parts 10000 10001 10002 10003
+[ "$(grep -o '"function":"[^"]*","linkage_name":"[^"]*"' out)" = '"function":"main","linkage_name":"main"
+"function":"main","linkage_name":"main.cold"
+"function":"work","linkage_name":"work.part.0"
+"function":"a.coldest","linkage_name":"a.coldest"' ] || {
+    fail 'parts of functions'
+    cat out
+}
+fxtsym -fe parts 10000 10001 10002 10003 2>/dev/null | sed -n 'p;n' >ours
+addr2line -fe parts 10000 10001 10002 10003 | sed -n 'p;n' >theirs
+cmp ours theirs || fail "parts of functions: other names than addr2line's"
+
 # ---- Debug links ----
 
 echo 'int main(void) { return 0; }' | gcc -g -Wl,--build-id=none -o whole -x c -
