@@ -300,21 +300,27 @@ static uint64_t *drop(struct trace_buffer *buffer, struct trace_writer *writer)
     return NULL;
 }
 
+/* The header is to say in which half the newest records are, also when the program is killed.  */
+static void raise_wrapped(struct trace_buffer *buffer, uint64_t wrap)
+{
+    uint64_t count = (wrap - buffer->first_wrap) & 0xffffffff;
+    uint64_t *word = &header_of(buffer)->mode_and_wrapped, seen = shared_load(word);
+
+    while (seen >> 32 < count &&
+           !shared_swap(word, &seen, (uint64_t)buffer->mode << 16 | count << 32))
+        continue;
+}
+
 /* Circular: the other half can be claimed once nobody begins a record in it any more.  */
 static void switch_circular(struct trace_buffer *buffer, uint64_t *state)
 {
     uint64_t wrap = trace_state_wrap(*state);
-    uint64_t count = (wrap + 1 - buffer->first_wrap) & 0xffffffff;
-    uint64_t *word = &header_of(buffer)->mode_and_wrapped, seen;
 
     close_through(buffer, wrap - 1);
     if (!shared_swap(&buffer->state, state, trace_state_word(wrap + 1, 0, 0)))
         return;
     *state = trace_state_word(wrap + 1, 0, 0);
-    seen = shared_load(word);
-    while (seen >> 32 < count &&
-           !shared_swap(word, &seen, (uint64_t)buffer->mode << 16 | count << 32))
-        continue;
+    raise_wrapped(buffer, wrap + 1);
 }
 
 /* Streaming: false when the other half has not been saved.  */
@@ -329,6 +335,7 @@ static bool switch_streaming(struct trace_buffer *buffer, uint64_t *state)
     if (!shared_swap(&buffer->state, state, next))
         return true;
     *state = next;
+    raise_wrapped(buffer, wrap + 1);
     shared_store(&buffer->filled_end[half], trace_state_word(wrap, chunk, 0));
     if (buffer->wake)
         buffer->wake(buffer->wake_own);
@@ -495,7 +502,6 @@ bool trace_buffer_take_filled(struct trace_buffer *buffer, struct trace_filled *
     close_through(buffer, wrap);
     (void)wait_for_writers(buffer, wrap);
     shared_store(&header->rolling_end[half], end_bytes(buffer, trace_state_chunk(end)));
-    set_wrapped(buffer, wrap + 1);
     filled->wrapped_count = (uint32_t)(wrap - buffer->first_wrap);
     filled->durable_end = 8 * buffer->durable_used;
     return true;

@@ -387,15 +387,6 @@ void trace_commit(struct trace_writer *writer, uint64_t words, uint64_t header)
 
 /* ---- Asking ---- */
 
-trace_state_t trace_state(void)
-{
-    if (shared_load(&engine.stopping))
-        return TRACE_STOPPING;
-    return __atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) > TRACE_PENDING
-               ? TRACE_STARTED
-               : TRACE_STOPPED;
-}
-
 /* The generation, 0 when there is no recording; a pending provider begins.  */
 static uint32_t present(void)
 {
@@ -407,6 +398,13 @@ static uint32_t present(void)
         return 0;
     }
     return generation;
+}
+
+trace_state_t trace_state(void)
+{
+    if (shared_load(&engine.stopping))
+        return TRACE_STOPPING;
+    return present() != 0 ? TRACE_STARTED : TRACE_STOPPED;
 }
 
 bool trace_is_category_enabled(const char *category)

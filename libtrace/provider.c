@@ -625,9 +625,13 @@ static trace_provider_t *create(const char *name, bool synchronous)
     return result;
 }
 
+/* A program that a manager has started is recorded from its beginning.  */
 trace_provider_t *trace_provider_create_with_name(const char *name)
 {
-    return create(name, false);
+    const char *socket_path = secure_getenv("FXT_TRACE_SOCKET");
+
+    return socket_path && socket_path[0] != '\0' ? trace_provider_create_synchronously(name, NULL)
+                                                 : create(name, false);
 }
 
 trace_provider_t *trace_provider_create_synchronously(const char *name, bool *already_started)

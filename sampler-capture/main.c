@@ -1,11 +1,12 @@
 /* sampler-capture - record what programs do, as traces in the Fuchsia trace format.  */
 #include "cmd/cli/cli.h"
-#include "sampler-capture/cpu/background.h"
+#include "sampler-capture/background.h"
 #include "sampler-capture/cpu/options.h"
 #include "sampler-capture/heap/options.h"
 #ifdef FXT_HAVE_INSN
 #include "sampler-capture/insn/options.h"
 #endif
+#include "sampler-capture/trace/options.h"
 
 static const char *const examples[] = {
     "Sample the CPU time of a program and of all it starts",
@@ -25,6 +26,7 @@ static const struct cli_command *const commands[] = {
 #ifdef FXT_HAVE_INSN
     &insn_command,
 #endif
+    &trace_command,
     &background_status_command,
     &background_stop_command,
     &background_abort_command,

@@ -158,7 +158,7 @@ static int take_record(void *context, const void *bytes, size_t size)
 
     if (size > BUFFER_SIZE - stream->used && !stream_flush(stream, false))
         return stream->failed;
-    memcpy(stream->buffer + stream->used, bytes, size); /* no record here is larger than 64 KiB */
+    memcpy(stream->buffer + stream->used, bytes, size); /* nothing here is larger than 512 KiB */
     stream->used += size;
     return 0;
 }
@@ -173,6 +173,11 @@ bool stream_put(struct stream *stream, const struct fxt_record *record)
     if (status != FXT_OK && stream->failed == 0)
         stream->failed = status == FXT_NO_MEMORY ? ENOMEM : EINVAL;
     return status == FXT_OK;
+}
+
+bool stream_raw(struct stream *stream, const void *records, size_t size)
+{
+    return stream->failed == 0 && take_record(stream, records, size) == 0;
 }
 
 struct stream *stream_open(int fd, bool compress_it)

@@ -40,6 +40,9 @@ bool stream_switch(struct stream *stream, uint32_t id);
 /* A provider says that it lost records.  */
 bool stream_provider_loss(struct stream *stream, uint32_t id);
 
+/* Whole records as they are, at most 512 KiB at once, of the provider that is current.  */
+bool stream_raw(struct stream *stream, const void *records, size_t size);
+
 struct fxt_arg stream_number(const char *name, uint64_t value);
 struct fxt_arg stream_text(const char *name, const char *value);
 

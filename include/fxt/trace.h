@@ -46,9 +46,9 @@
  * | TRACE_VTHREAD_FLOW_BEGIN, _STEP, _END(category, name, thread name, thread id, flow id, time,
  *   args...) | |
  *
- * TRACE_ENABLED(), TRACE_CATEGORY_ENABLED(category) and TRACE_NONCE() are expressions.  The values
- * of TRACE_DURATION are taken where it stands; strings among them are read at the end of the scope
- * and have to live until then.  */
+ * TRACE_ENABLED(), TRACE_CATEGORY_ENABLED(category) and TRACE_NONCE() are expressions.
+ * TRACE_DURATION is a declaration and needs braces around it.  Its values are taken where it
+ * stands; strings among them are read at the end of the scope and have to live until then.  */
 #ifndef FXT_TRACE_H
 #define FXT_TRACE_H
 

@@ -228,6 +228,9 @@ static inline trace_arg_t trace_make_arg(trace_string_ref_t name_ref, trace_arg_
  * blocked waits for a manager to appear, so the manager may start later.  A folder that others can
  * write to is ignored.
  *
+ * Where FXT_TRACE_SOCKET is set, as it is in what sampler-capture trace starts, this waits until
+ * recording has begun, as trace_provider_create_synchronously() does: nothing is missed.
+ *
  * Without a manager: FXT_TRACE_FILE=app.%p.fxtb makes a flight recorder.  All events of the
  * categories in $FXT_TRACE_CATEGORIES (with commas between; unset: all) go to a circular buffer in
  * that file, of $FXT_TRACE_BUFFER_SIZE bytes (default 4M), which fxtdump reads, also after the

@@ -1,8 +1,8 @@
 #include "sampler-capture/cpu/cpu.h"
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/background.h"
 #include "sampler-capture/command.h"
-#include "sampler-capture/cpu/background.h"
 #include "sampler-capture/cpu/options.h"
 #include "sampler-capture/cpu/repeat.h"
 #include "sampler-capture/cpu/session.h"

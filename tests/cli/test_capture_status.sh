@@ -16,8 +16,8 @@ expect() { # expect STATUS COMMAND...
 # The command line.
 expect 2 sampler-capture
 says "which command"
-expect 2 sampler-capture trace
-says "no command 'trace'"
+expect 2 sampler-capture record
+says "no command 'record'"
 expect 2 sampler-capture cpu -- true
 says "no output file"
 expect 2 sampler-capture cpu -o x.fxt

@@ -2,12 +2,16 @@
  *
  * Its process holds a lock on a file of a folder that only the user can read; the file says what it
  * is.  Whoever finds the lock free finds no session.  */
-#ifndef CPU_BACKGROUND_H
-#define CPU_BACKGROUND_H
+#ifndef CAPTURE_BACKGROUND_H
+#define CAPTURE_BACKGROUND_H
 
 #include "cmd/cli/cli.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* The folder of this user's sessions, made if need be.  False after a message.  */
+bool background_folder(char *path, size_t size);
 
 /* Become the background session: returns in a process of its own, which has the lock.  The process
  * that called prints the task id and ends once background_ready() was called.  Ends the program
@@ -21,4 +25,4 @@ void background_ready(bool failed);
 extern const struct cli_command background_status_command, background_stop_command,
     background_abort_command;
 
-#endif /* CPU_BACKGROUND_H */
+#endif /* CAPTURE_BACKGROUND_H */

@@ -1,4 +1,4 @@
-#include "sampler-capture/cpu/background.h"
+#include "sampler-capture/background.h"
 
 #include "cmd/cli/cli.h"
 
@@ -39,6 +39,19 @@ static bool is_private(const char *path)
            (status.st_mode & 077) == 0;
 }
 
+bool background_folder(char *path, size_t size)
+{
+    char own[PATH_SIZE];
+
+    folder_path(own);
+    if ((mkdir(own, 0700) != 0 && errno != EEXIST) || !is_private(own) || strlen(own) >= size) {
+        cli_error("%s: is no folder of yours that others cannot change; set XDG_RUNTIME_DIR", own);
+        return false;
+    }
+    memcpy(path, own, strlen(own) + 1);
+    return true;
+}
+
 /* The file of the session, opened, or -1 after a message.  */
 static int open_state(void)
 {
@@ -46,11 +59,8 @@ static int open_state(void)
     size_t length;
     int fd;
 
-    folder_path(path);
-    if ((mkdir(path, 0700) != 0 && errno != EEXIST) || !is_private(path)) {
-        cli_error("%s: is no folder of yours that others cannot change; set XDG_RUNTIME_DIR", path);
+    if (!background_folder(path, sizeof path - 16))
         return -1;
-    }
     length = strlen(path);
     (void)snprintf(path + length, sizeof path - length, "/session");
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

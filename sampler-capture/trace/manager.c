@@ -1,0 +1,607 @@
+#include "sampler-capture/trace/manager.h"
+
+#include "cmd/cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fxt/fidl_provider.h>
+
+#define MOST_PROVIDERS 4096
+#define START_NS       UINT64_C(5000000000)
+#define MOST_PACKETS   64 /* of one provider in a round */
+
+static uint64_t now_ns(void)
+{
+    return host_clock_ns(CLOCK_MONOTONIC);
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+static void enter(struct provider *provider, enum provider_state state)
+{
+    provider->state = state;
+    provider->since_ns = now_ns();
+}
+
+/* ---- Writing ---- */
+
+static bool put(void *context, const void *records, size_t size)
+{
+    struct manager *manager = context;
+
+    return stream_raw(manager->stream, records, size);
+}
+
+/* What follows is the provider's.  */
+static bool introduce(struct manager *manager, struct provider *provider)
+{
+    if (provider->introduced)
+        return stream_switch(manager->stream, provider->id);
+    provider->introduced = true;
+    return stream_introduce(manager->stream, provider->id, provider->name);
+}
+
+/* That records were dropped, and how many, which the provider event has no room for.  */
+static bool put_loss(struct manager *manager, struct provider *provider)
+{
+    struct fxt_arg args[] = { stream_number("dropped", provider->header.dropped),
+                              stream_number("pid", provider->pid) };
+
+    return stream_provider_loss(manager->stream, provider->id) &&
+           stream_switch(manager->stream, TRACE_TOOL_PROVIDER) &&
+           stream_event(manager->stream, FXT_EVENT_COUNTER, "provider_records_dropped", now_ns(),
+                        provider->id, args, 2);
+}
+
+static void fail(struct manager *manager)
+{
+    manager->failed = true;
+}
+
+/* What is left in the buffer, once: when the provider has stopped, or is gone.  */
+static void write_rest(struct manager *manager, struct provider *provider)
+{
+    enum transfer_status status;
+
+    if (provider->written || !provider->was_started || manager->failed || !manager->stream)
+        return;
+    provider->written = true;
+    status = transfer_read_header(&provider->transfer, &provider->header);
+    if (status == TRANSFER_OK && !introduce(manager, provider))
+        status = TRANSFER_NO_OUTPUT;
+    if (status == TRANSFER_OK)
+        status = transfer_rest(&provider->transfer);
+    if (status == TRANSFER_OK && provider->header.dropped > 0 && !put_loss(manager, provider))
+        status = TRANSFER_NO_OUTPUT;
+    if (status == TRANSFER_BAD_BUFFER)
+        cli_warning("%s (%" PRIu64 "): the header of its buffer is damaged: nothing of it could "
+                    "be written",
+                    provider->name, provider->pid);
+    if (status == TRANSFER_NO_OUTPUT)
+        fail(manager);
+}
+
+/* ---- Messages ---- */
+
+static bool send_message(struct provider *provider, const struct fidl_provider_message *message,
+                         const struct cli_texts *lists[2], const int *fds, size_t fd_count)
+{
+    static uint8_t bytes[FIDL_MAX_MESSAGE];
+    size_t count = 0, length;
+    const char **items;
+    bool sent = false;
+
+    for (size_t i = 0; i < 2; i++)
+        count += lists[i] ? lists[i]->count : 0;
+    items = cli_allocate(count + 1, sizeof *items);
+    count = 0;
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; lists[i] && k < lists[i]->count; k++)
+            items[count++] = lists[i]->items[k];
+    if (fidl_provider_encode(message, items, count, bytes, sizeof bytes, &length) == FIDL_OK)
+        sent = channel_send(provider->channel_fd, bytes, length, fds, fd_count);
+    free(items);
+    return sent;
+}
+
+static bool send_plain(struct provider *provider, enum fidl_provider_method method)
+{
+    const struct cli_texts *none[2] = { NULL, NULL };
+    const struct fidl_provider_message message = { .method = method,
+                                                   .disposition = 1 /* clear all */ };
+
+    return send_message(provider, &message, none, NULL, 0);
+}
+
+/* The provider is over: what it wrote is written.  */
+static void end(struct manager *manager, struct provider *provider)
+{
+    if (provider->state == PROVIDER_TERMINATED)
+        return;
+    write_rest(manager, provider);
+    close_fd(&provider->registry_fd);
+    close_fd(&provider->channel_fd);
+    close_fd(&provider->fifo_fd);
+    close_fd(&provider->buffer_fd);
+    transfer_release(&provider->transfer);
+    enter(provider, PROVIDER_TERMINATED);
+}
+
+/* It broke the rules.  */
+static void refuse(struct manager *manager, struct provider *provider, const char *why)
+{
+    provider->refused = why;
+    cli_warning("%s (%" PRIu64 "): ended, %s", provider->name, provider->pid, why);
+    end(manager, provider);
+}
+
+static void terminate(struct manager *manager, struct provider *provider)
+{
+    if (provider->state == PROVIDER_READY || provider->state == PROVIDER_CONNECTED ||
+        !send_plain(provider, FIDL_PROVIDER_TERMINATE))
+        end(manager, provider);
+    else
+        enter(provider, PROVIDER_TERMINATING);
+}
+
+/* ---- Initialize and Start ---- */
+
+static const struct trace_spec *spec_of(const struct manager *manager,
+                                        const struct provider *provider)
+{
+    for (size_t i = 0; i < manager->options->spec_count; i++)
+        if (strcmp(manager->options->specs[i].name, provider->name) == 0)
+            return &manager->options->specs[i];
+    return NULL;
+}
+
+/* Shared memory that nobody can make smaller.  */
+static bool make_buffer(struct provider *provider)
+{
+    provider->buffer_fd = memfd_create("fxt-trace", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return provider->buffer_fd >= 0 &&
+           ftruncate(provider->buffer_fd, (off_t)provider->buffer_bytes) == 0 &&
+           fcntl(provider->buffer_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
+
+static bool initialize(struct manager *manager, struct provider *provider)
+{
+    const struct trace_spec *spec = spec_of(manager, provider);
+    const struct cli_texts *lists[2] = { &manager->options->categories,
+                                         spec ? &spec->categories : NULL };
+    const struct fidl_provider_message message = {
+        .method = FIDL_PROVIDER_INITIALIZE,
+        .mode = (uint8_t)(manager->options->mode + 1),
+    };
+    uint64_t bytes = spec && spec->buffer_bytes ? spec->buffer_bytes
+                                                : manager->options->buffer_bytes;
+    int ends[2], fds[2];
+    bool sent;
+
+    provider->buffer_bytes = (bytes + 4095) / 4096 * 4096;
+    if (!make_buffer(provider) ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+        return false;
+    provider->fifo_fd = ends[0];
+    fds[0] = provider->buffer_fd;
+    fds[1] = ends[1];
+    sent = send_message(provider, &message, lists, fds, 2);
+    (void)close(ends[1]);
+    provider->transfer = (struct transfer){ .fd = provider->buffer_fd,
+                                            .size = provider->buffer_bytes,
+                                            .mode = manager->options->mode,
+                                            .put = put,
+                                            .context = manager,
+                                            .wanted = &manager->wanted };
+    enter(provider, PROVIDER_INITIALIZED);
+    return sent;
+}
+
+static void begin(struct manager *manager, struct provider *provider)
+{
+    if (!initialize(manager, provider) || !send_plain(provider, FIDL_PROVIDER_START)) {
+        refuse(manager, provider, "because it does not take messages, or there is no memory");
+        return;
+    }
+    enter(provider, PROVIDER_STARTING);
+}
+
+/* ---- What providers say ---- */
+
+static void on_registered(struct manager *manager, struct provider *provider,
+                          const struct fidl_provider_message *message)
+{
+    const struct cli_texts *none[2] = { NULL, NULL };
+    struct provider answer = { .channel_fd = provider->registry_fd };
+    const struct fidl_provider_message reply = {
+        .method = FIDL_REGISTRY_REGISTERED,
+        .txid = message->txid,
+        .started = manager->phase == PHASE_STARTED,
+    };
+
+    memcpy(provider->name, message->name.text, message->name.length);
+    provider->name[message->name.length] = '\0';
+    provider->pid = message->pid;
+    provider->id = (uint32_t)++manager->next_id;
+    enter(provider, PROVIDER_READY);
+    if (message->method == FIDL_REGISTRY_REGISTER_SYNC)
+        (void)send_message(&answer, &reply, none, NULL, 0);
+    close_fd(&provider->registry_fd);
+    if (manager->phase == PHASE_STARTED)
+        begin(manager, provider);
+    else if (manager->phase == PHASE_LISTING && manager->on_category)
+        (void)send_plain(provider, FIDL_PROVIDER_GET_CATEGORIES);
+}
+
+static void read_registration(struct manager *manager, struct provider *provider)
+{
+    struct fidl_provider_message message;
+    uint8_t bytes[256];
+    int fds[CHANNEL_MOST_FDS];
+    ssize_t length = channel_receive(provider->registry_fd, bytes, sizeof bytes, fds);
+
+    if (length < 0)
+        return;
+    provider->channel_fd = fds[0];
+    close_fd(&fds[1]);
+    if (length > (ssize_t)sizeof bytes || provider->channel_fd < 0 ||
+        fidl_provider_decode(bytes, (size_t)length, false, &message) != FIDL_OK ||
+        (message.method != FIDL_REGISTRY_REGISTER && message.method != FIDL_REGISTRY_REGISTER_SYNC))
+        end(manager, provider); /* nobody whom we could name */
+    else
+        on_registered(manager, provider, &message);
+}
+
+static void on_categories(struct manager *manager, struct provider *provider,
+                          struct fidl_strings list)
+{
+    struct fidl_string name, description;
+
+    while (manager->on_category && fidl_strings_next_pair(&list, &name, &description))
+        manager->on_category(provider, name.text, name.length, description.text,
+                             description.length);
+    provider->answered = true;
+}
+
+static void read_channel(struct manager *manager, struct provider *provider)
+{
+    static uint8_t bytes[FIDL_MAX_MESSAGE];
+    struct fidl_provider_message message;
+    int fds[CHANNEL_MOST_FDS];
+    ssize_t length = channel_receive(provider->channel_fd, bytes, sizeof bytes, fds);
+
+    close_fd(&fds[0]);
+    close_fd(&fds[1]);
+    if (length < 0)
+        return;
+    if (length == 0) { /* it is gone, or does not want any more */
+        end(manager, provider);
+        return;
+    }
+    if (length > (ssize_t)sizeof bytes ||
+        fidl_provider_decode(bytes, (size_t)length, true, &message) != FIDL_OK ||
+        message.method != FIDL_PROVIDER_CATEGORIES)
+        refuse(manager, provider, "because it sent what is no message");
+    else
+        on_categories(manager, provider, message.list);
+}
+
+static void on_alert(struct manager *manager, struct provider *provider, const char *name)
+{
+    provider->alerts++;
+    for (size_t i = 0; i < manager->options->triggers.count; i++)
+        if (strncmp(manager->options->triggers.items[i], name, 14) == 0)
+            manager->triggered = true;
+}
+
+static void on_save(struct manager *manager, struct provider *provider,
+                    const struct trace_packet *packet)
+{
+    struct trace_packet saved = { .request = TRACE_PACKET_BUFFER_SAVED,
+                                  .data32 = packet->data32,
+                                  .data64 = packet->data64 };
+    enum transfer_status status;
+
+    if (provider->written || !provider->was_started)
+        return;
+    status = introduce(manager, provider)
+                 ? transfer_half(&provider->transfer, packet->data32, packet->data64)
+                 : TRANSFER_NO_OUTPUT;
+    if (status == TRANSFER_NO_OUTPUT)
+        fail(manager);
+    else if (status != TRANSFER_OK)
+        refuse(manager, provider, "because it handed over a buffer that it cannot have");
+    else if (!channel_send(provider->fifo_fd, &saved, sizeof saved, NULL, 0)) {
+        if (errno == EAGAIN)
+            refuse(manager, provider, "because it does not read its packets");
+        else
+            end(manager, provider); /* it is gone */
+    }
+}
+
+static void on_started(struct manager *manager, struct provider *provider)
+{
+    provider->was_started = true;
+    if (provider->state == PROVIDER_STARTING)
+        enter(provider, PROVIDER_STARTED);
+    if (manager->phase == PHASE_STOPPING) { /* too late */
+        (void)send_plain(provider, FIDL_PROVIDER_STOP);
+        enter(provider, PROVIDER_STOPPING);
+    }
+}
+
+static void on_stopped(struct manager *manager, struct provider *provider)
+{
+    if (provider->state == PROVIDER_STARTED || provider->state == PROVIDER_STOPPING ||
+        provider->state == PROVIDER_TERMINATING) {
+        write_rest(manager, provider);
+        if (provider->state != PROVIDER_TERMINATING)
+            enter(provider, PROVIDER_STOPPED);
+    }
+}
+
+/* Why the packet breaks the rules; NULL: it does not.  */
+static const char *check_packet(const struct trace_packet *packet)
+{
+    if (packet->request != TRACE_PACKET_ALERT && packet->data16 != 0)
+        return "because of a packet with wrong data";
+    switch (packet->request) {
+    case TRACE_PACKET_STARTED:
+        return packet->data32 == TRACE_PROTOCOL_VERSION && packet->data64 == 0
+                   ? NULL
+                   : "because it speaks another version of the protocol";
+    case TRACE_PACKET_STOPPED:
+        return packet->data32 == 0 && packet->data64 == 0 ? NULL
+                                                          : "because of a packet with wrong data";
+    case TRACE_PACKET_SAVE_BUFFER:
+    case TRACE_PACKET_ALERT:
+        return NULL;
+    default:
+        return "because of a packet of unknown kind";
+    }
+}
+
+static void on_packet(struct manager *manager, struct provider *provider,
+                      const struct trace_packet *packet)
+{
+    const char *wrong = check_packet(packet);
+    char name[15] = "";
+
+    if (wrong) {
+        refuse(manager, provider, wrong);
+        return;
+    }
+    switch (packet->request) {
+    case TRACE_PACKET_STARTED:
+        on_started(manager, provider);
+        break;
+    case TRACE_PACKET_STOPPED:
+        on_stopped(manager, provider);
+        break;
+    case TRACE_PACKET_SAVE_BUFFER:
+        on_save(manager, provider, packet);
+        break;
+    default:
+        memcpy(name, (const char *)packet + 2, 14);
+        on_alert(manager, provider, name);
+    }
+}
+
+static void read_fifo(struct manager *manager, struct provider *provider)
+{
+    for (unsigned i = 0; i < MOST_PACKETS && provider->fifo_fd >= 0; i++) {
+        struct trace_packet packet;
+        int fds[CHANNEL_MOST_FDS];
+        ssize_t length = channel_receive(provider->fifo_fd, &packet, sizeof packet, fds);
+
+        close_fd(&fds[0]);
+        close_fd(&fds[1]);
+        if (length < 0)
+            return;
+        if (length == 0)
+            end(manager, provider);
+        else if (length != (ssize_t)sizeof packet)
+            refuse(manager, provider, "because of a packet of another size than 16 bytes");
+        else
+            on_packet(manager, provider, &packet);
+    }
+}
+
+/* ---- Rounds ---- */
+
+static void accept_all(struct manager *manager)
+{
+    int fd;
+
+    while ((fd = registry_accept(&manager->registry)) >= 0) {
+        struct provider **more, *provider;
+
+        more = manager->count < MOST_PROVIDERS
+                   ? reallocarray(manager->providers, manager->count + 1, sizeof *more)
+                   : NULL;
+        if (more)
+            manager->providers = more;
+        provider = more ? calloc(1, sizeof *provider) : NULL;
+        if (!provider) {
+            (void)close(fd);
+            continue;
+        }
+        provider->registry_fd = fd;
+        provider->channel_fd = provider->fifo_fd = provider->buffer_fd = -1;
+        enter(provider, PROVIDER_CONNECTED);
+        manager->providers[manager->count++] = provider;
+    }
+}
+
+static void tell_slow(struct provider *provider)
+{
+    if (!provider->told_slow)
+        cli_warning("%s (%" PRIu64 "): has not started within 5 seconds; the session goes on",
+                    provider->name, provider->pid);
+    provider->told_slow = true;
+}
+
+static void check_times(struct manager *manager)
+{
+    uint64_t now = now_ns();
+
+    for (size_t i = 0; i < manager->count; i++) {
+        struct provider *provider = manager->providers[i];
+        uint64_t waited_ns = now - provider->since_ns;
+
+        if (provider->state == PROVIDER_STARTING && waited_ns > START_NS &&
+            manager->phase == PHASE_STARTED)
+            tell_slow(provider);
+        if (provider->state == PROVIDER_CONNECTED && waited_ns > START_NS)
+            end(manager, provider);
+        if (manager->phase < PHASE_STOPPING || waited_ns <= manager->options->wait_ns)
+            continue;
+        if (provider->state == PROVIDER_STARTING || provider->state == PROVIDER_STOPPING) {
+            cli_warning("%s (%" PRIu64 "): did not stop in time; what it wrote so far is written",
+                        provider->name, provider->pid);
+            write_rest(manager, provider);
+            terminate(manager, provider);
+        } else if (provider->state == PROVIDER_TERMINATING) {
+            end(manager, provider);
+        }
+    }
+}
+
+/* The descriptors to wait for: extra, the registry, and three of each provider.  */
+static bool fill_polled(struct manager *manager, int extra_fd)
+{
+    size_t needed = 2 + 3 * manager->count;
+
+    if (needed > manager->polled_capacity) {
+        struct pollfd *more = reallocarray(manager->polled, needed * 2, sizeof *more);
+
+        if (!more)
+            return false;
+        manager->polled = more;
+        manager->polled_capacity = needed * 2;
+    }
+    manager->polled_count = needed;
+    manager->polled[0] = (struct pollfd){ .fd = extra_fd, .events = POLLIN };
+    manager->polled[1] = (struct pollfd){ .fd = manager->registry.fd, .events = POLLIN };
+    for (size_t i = 0; i < manager->count; i++) {
+        const struct provider *provider = manager->providers[i];
+        const int fds[3] = { provider->registry_fd, provider->fifo_fd, provider->channel_fd };
+
+        for (size_t k = 0; k < 3; k++)
+            manager->polled[2 + 3 * i + k] = (struct pollfd){ .fd = fds[k], .events = POLLIN };
+    }
+    return true;
+}
+
+/* Stopped providers are ended once all is written.  */
+static void go_on_stopping(struct manager *manager)
+{
+    for (size_t i = 0; i < manager->count; i++)
+        if (manager->providers[i]->state == PROVIDER_STOPPED ||
+            manager->providers[i]->state == PROVIDER_INITIALIZED ||
+            manager->providers[i]->state == PROVIDER_READY ||
+            manager->providers[i]->state == PROVIDER_CONNECTED)
+            terminate(manager, manager->providers[i]);
+}
+
+void manager_round(struct manager *manager, int extra_fd, int timeout_ms)
+{
+    size_t count = manager->count;
+
+    if (!fill_polled(manager, extra_fd)) {
+        manager->out_of_memory = manager->failed = true;
+        return;
+    }
+    (void)poll(manager->polled, manager->polled_count, timeout_ms);
+    for (size_t i = 0; i < count; i++) {
+        struct provider *provider = manager->providers[i];
+        const struct pollfd *polled = &manager->polled[2 + 3 * i];
+
+        if (polled[0].revents && provider->registry_fd == polled[0].fd)
+            read_registration(manager, provider);
+        if (polled[1].revents && provider->fifo_fd == polled[1].fd)
+            read_fifo(manager, provider); /* before the end of the channel */
+        if (polled[2].revents && provider->channel_fd == polled[2].fd)
+            read_channel(manager, provider);
+    }
+    if (manager->polled[1].revents && manager->phase <= PHASE_STARTED)
+        accept_all(manager);
+    check_times(manager);
+    if (manager->phase == PHASE_STOPPING)
+        go_on_stopping(manager);
+}
+
+/* ---- Life ---- */
+
+bool manager_open(struct manager *manager, const struct recording_options *options)
+{
+    *manager = (struct manager){ .options = options, .phase = PHASE_LISTING };
+    manager->wanted = (struct transfer_wanted){ .patterns = options->categories.items,
+                                                .count = options->categories.count };
+    return registry_open(&manager->registry);
+}
+
+void manager_stop(struct manager *manager)
+{
+    manager->phase = PHASE_STOPPING;
+    registry_close(&manager->registry);
+    for (size_t i = 0; i < manager->count; i++) {
+        struct provider *provider = manager->providers[i];
+
+        if (provider->state != PROVIDER_STARTED && provider->state != PROVIDER_STARTING)
+            continue;
+        if (send_plain(provider, FIDL_PROVIDER_STOP))
+            enter(provider,
+                  provider->state == PROVIDER_STARTED ? PROVIDER_STOPPING : PROVIDER_STARTING);
+        else
+            end(manager, provider);
+    }
+    go_on_stopping(manager);
+}
+
+bool manager_is_over(const struct manager *manager)
+{
+    for (size_t i = 0; i < manager->count; i++)
+        if (manager->providers[i]->state != PROVIDER_TERMINATED)
+            return false;
+    return true;
+}
+
+bool manager_has_answers(const struct manager *manager)
+{
+    for (size_t i = 0; i < manager->count; i++)
+        if (manager->providers[i]->state == PROVIDER_CONNECTED ||
+            (manager->on_category && manager->providers[i]->state == PROVIDER_READY &&
+             !manager->providers[i]->answered))
+            return false;
+    return true;
+}
+
+void manager_close(struct manager *manager)
+{
+    manager->failed = true; /* nothing is written any more */
+    registry_close(&manager->registry);
+    for (size_t i = 0; i < manager->count; i++) {
+        end(manager, manager->providers[i]);
+        free(manager->providers[i]);
+    }
+    free(manager->providers);
+    free(manager->polled);
+    manager->providers = NULL;
+    manager->polled = NULL;
+    manager->count = 0;
+}

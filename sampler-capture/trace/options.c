@@ -1,0 +1,242 @@
+#include "sampler-capture/trace/options.h"
+
+#include "sampler-capture/cpu/options.h"
+#include "sampler-capture/trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_BUFFER (UINT64_C(4) << 20)
+#define DEFAULT_WAIT   UINT64_C(60000000000)
+
+enum key {
+    KEY_OUTPUT = 1,
+    KEY_CATEGORIES,
+    KEY_MODE,
+    KEY_BUFFER_SIZE,
+    KEY_PROVIDER,
+    KEY_DURATION,
+    KEY_TRIGGER,
+    KEY_WAIT,
+    KEY_BACKGROUND,
+    KEY_COMPRESS,
+    KEY_PRINT_STATS,
+    KEY_STATS_JSON,
+    KEY_QUIET,
+};
+
+static const char *const modes[] = { "oneshot", "circular", "streaming", NULL };
+
+static const struct cli_option option_table[] = {
+    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output",
+      CLI_FILE },
+    { KEY_CATEGORIES, 'c', "categories", "LIST",
+      "record these categories, with commas between; x* stands for all that begin with x; the "
+      "default is all" },
+    { KEY_MODE, 'm', "mode", "MODE",
+      "oneshot (the default) ends when a buffer is full, circular keeps the latest events, "
+      "streaming writes while it records",
+      .choices = modes },
+    { KEY_BUFFER_SIZE, 'b', "buffer-size", "SIZE",
+      "of each provider's buffer, such as 16M; the default is 4M" },
+    { KEY_PROVIDER, 0, "provider", "NAME:SIZE:CATEGORIES",
+      "another size, and more categories, for providers of that name; may be repeated" },
+    { KEY_DURATION, 'd', "duration", "TIME", "end after this time: 10 (seconds), 1.5s, 300ms, 2m" },
+    { KEY_TRIGGER, 0, "trigger", "ALERT:stop",
+      "end when a provider sends this alert; may be repeated" },
+    { KEY_WAIT, 0, "stop-timeout", "TIME",
+      "wait that long for providers to stop; the default is 60 seconds" },
+    { KEY_BACKGROUND, 0, "background", NULL, "record until 'sampler-capture stop'" },
+    { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames" },
+    { KEY_PRINT_STATS, 0, "print-stats", NULL, "print what each provider wrote and lost" },
+    { KEY_STATS_JSON, 0, "stats-json", "FILE", "the same as JSON; - is standard output", CLI_FILE },
+    { KEY_QUIET, 'q', "quiet", NULL, "no summary, only what was lost" },
+    { 0, 0, NULL, NULL, NULL },
+};
+
+static const char *const examples[] = {
+    "Record the events of a program",
+    "sampler-capture trace -o out.fxt -- ./program input",
+    "Ten seconds of what runs already, two categories",
+    "sampler-capture trace -c net,'db:*' -d 10 -m streaming -o out.fxt",
+    "Keep the last events before a program says that something was slow",
+    "sampler-capture trace -m circular --trigger slow:stop -o slow.fxt",
+    "Which programs could be recorded",
+    "sampler-capture trace providers",
+    NULL,
+};
+
+static const char *word(size_t i, const char **brief)
+{
+    static const char *const words[] = { "providers", "categories", NULL };
+    static const char *const briefs[] = { "list the programs that are providers",
+                                          "list the categories that they know of", NULL };
+
+    *brief = briefs[i];
+    return words[i];
+}
+
+const struct cli_command trace_command = {
+    .name = "sampler-capture trace",
+    .usage = "[OPTION]... -o OUT.fxt [-- COMMAND [ARGUMENT]...]",
+    .summary =
+        "Record the events of programs that were built with libfxttrace: of COMMAND and what it "
+        "starts, and of all of yours that run already.\n\n"
+        "With a COMMAND the exit status is its own, 128 + N if signal N ended it; 127 if it is not "
+        "found, 126 if it cannot run, 125 if nothing can be recorded. 4 if the trace could not be "
+        "written to its end, 2 if the command line is wrong.",
+    .options = option_table,
+    .examples = examples,
+    .stop_at_operand = true,
+    .word = word,
+    .word_title = "Lists",
+    .first = CLI_COMMAND,
+    .rest = CLI_COMMAND,
+    .run = trace_main,
+    .brief = "events that programs write themselves",
+};
+
+static void add_list(struct cli_texts *texts, const char *option, const char *list)
+{
+    char *copy = cli_join(list, ""), *rest = copy, *item;
+
+    while ((item = strsep(&rest, ",")) != NULL) {
+        if (item[0] == '\0')
+            continue;
+        if (strlen(item) > 100)
+            cli_usage_error("%s: '%s' is longer than the 100 bytes of a category", option, item);
+        cli_texts_add(texts, cli_join(item, ""));
+    }
+    free(copy);
+}
+
+/* NAME:SIZE:CATEGORIES; the last two may be empty or missing.  */
+static void add_spec(struct recording_options *options, const char *text)
+{
+    char *copy = cli_join(text, ""), *rest = copy;
+    struct trace_spec *specs = cli_allocate(options->spec_count + 1, sizeof *specs);
+    struct trace_spec *spec = &specs[options->spec_count];
+    const char *size, *categories;
+
+    if (options->spec_count > 0)
+        memcpy(specs, options->specs, options->spec_count * sizeof *specs);
+    free(options->specs);
+    options->specs = specs;
+    options->spec_count++;
+    *spec = (struct trace_spec){ .name = cli_join(strsep(&rest, ":"), "") };
+    size = rest ? strsep(&rest, ":") : "";
+    categories = rest ? rest : ""; /* with the colons of their names */
+    if (spec->name[0] == '\0')
+        cli_usage_error("--provider: '%s' begins with no name", text);
+    if (size[0] != '\0')
+        spec->buffer_bytes = cli_size("--provider", size, TRACE_MIN_BYTES, TRACE_MAX_BYTES);
+    add_list(&spec->categories, "--provider", categories);
+    free(copy);
+}
+
+/* "slow:stop" to "slow".  */
+static void add_trigger(struct recording_options *options, const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    char *name;
+
+    if (!colon || strcmp(colon, ":stop") != 0 || colon == text || colon - text > 14)
+        cli_usage_error("--trigger: '%s' is not ALERT:stop, with an ALERT of 1 to 14 bytes", text);
+    name = cli_join(text, "");
+    name[colon - text] = '\0';
+    cli_texts_add(&options->triggers, name);
+}
+
+static void take(struct recording_options *options, enum key key, const struct cli_parser *parser)
+{
+    switch (key) {
+    case KEY_OUTPUT:
+        options->output = parser->value;
+        break;
+    case KEY_CATEGORIES:
+        add_list(&options->categories, "--categories", parser->value);
+        break;
+    case KEY_MODE:
+        options->mode = (enum trace_mode)parser->choice;
+        break;
+    case KEY_BUFFER_SIZE:
+        options->buffer_bytes = cli_size("--buffer-size", parser->value, TRACE_MIN_BYTES,
+                                         TRACE_MAX_BYTES);
+        break;
+    case KEY_PROVIDER:
+        add_spec(options, parser->value);
+        break;
+    case KEY_DURATION:
+        options->duration_ns = duration_from(parser->value);
+        break;
+    case KEY_TRIGGER:
+        add_trigger(options, parser->value);
+        break;
+    case KEY_WAIT:
+        options->wait_ns = duration_from(parser->value);
+        break;
+    case KEY_BACKGROUND:
+        options->background = true;
+        break;
+    case KEY_COMPRESS:
+        options->compress = true;
+        break;
+    case KEY_PRINT_STATS:
+        options->print_stats = true;
+        break;
+    case KEY_STATS_JSON:
+        options->stats_json = parser->value;
+        break;
+    case KEY_QUIET:
+        options->quiet = true;
+        break;
+    }
+}
+
+static void check(struct recording_options *options)
+{
+    if (options->action != TRACE_RECORD) {
+        if (options->command[0])
+            cli_usage_error("'%s' is not expected", options->command[0]);
+        if (options->output)
+            cli_usage_error("a list is no trace: -o has no meaning");
+        return;
+    }
+    if (!options->output)
+        cli_usage_error("no output file: -o OUT.fxt");
+    if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
+        cli_usage_error("a trace is no text for a terminal: redirect standard output");
+    if (options->background && (options->command[0] || options->duration_ns))
+        cli_usage_error("--background records until 'sampler-capture stop': no COMMAND and no "
+                        "--duration");
+}
+
+/* Options; then operands are left.  */
+static void parse(struct recording_options *options, struct cli_parser *parser, char **argv)
+{
+    int key;
+
+    cli_start(parser, &trace_command, argv);
+    while ((key = cli_next(parser)) > CLI_END)
+        take(options, (enum key)key, parser);
+    options->command = parser->argv;
+}
+
+void trace_options_parse(struct recording_options *options, char **argv)
+{
+    struct cli_parser parser;
+    const char *brief;
+
+    *options = (struct recording_options){ .buffer_bytes = DEFAULT_BUFFER,
+                                           .wait_ns = DEFAULT_WAIT };
+    parse(options, &parser, argv);
+    for (size_t i = 0; word(i, &brief) && options->command[0] && !parser.only_operands; i++) {
+        if (strcmp(options->command[0], word(i, &brief)) != 0)
+            continue;
+        options->action = i == 0 ? TRACE_LIST_PROVIDERS : TRACE_LIST_CATEGORIES;
+        parse(options, &parser, options->command + 1);
+        break;
+    }
+    check(options);
+}

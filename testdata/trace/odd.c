@@ -1,0 +1,197 @@
+/* Programs that do what makes tracing hard; each prints "done" and nothing else.
+ *
+ *   odd fork | exec | signals | blocked | seccomp | close | threads | dlclose PLUGIN  */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fxt/trace.h>
+
+static void step(unsigned seq)
+{
+    TRACE_INSTANT("odd", "step", TRACE_SCOPE_THREAD, "seq", TA_UINT32(seq));
+}
+
+static void wait_for(pid_t pid)
+{
+    int status;
+
+    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        abort();
+}
+
+/* A child is a provider of its own, from its first event on; what it writes until it is registered
+ * is not recorded, so it waits.  */
+static void in_child(void)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        abort();
+    if (pid == 0) {
+        for (unsigned i = 0; i < 20000 && !TRACE_ENABLED(); i++)
+            (void)usleep(1000);
+        for (unsigned i = 0; i < 100; i++)
+            step(i);
+        _exit(0);
+    }
+    for (unsigned i = 0; i < 100; i++)
+        step(i);
+    wait_for(pid);
+}
+
+static void in_program(const char *self)
+{
+    pid_t pid = fork();
+
+    step(1);
+    if (pid == 0) {
+        (void)execl(self, self, "blocked-quietly", (char *)NULL);
+        _exit(1);
+    }
+    wait_for(pid);
+}
+
+static volatile sig_atomic_t handled;
+
+static void handle(int number)
+{
+    (void)number;
+    TRACE_INSTANT("odd", "handler", TRACE_SCOPE_THREAD);
+    handled++;
+}
+
+static void in_handlers(void)
+{
+    const struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handle;
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+    for (unsigned i = 0; handled < 200; i++) {
+        TRACE_DURATION("odd", "interrupted", "seq", TA_UINT32(i), "text", TA_STRING("a text"));
+    }
+    (void)setitimer(ITIMER_REAL, &never, NULL);
+}
+
+static void block_all(void)
+{
+    sigset_t all;
+
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
+/* From now on socket(2) fails.  */
+static void forbid_sockets(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = { sizeof code / sizeof *code, code };
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        abort();
+}
+
+/* A program that closes what it does not know, and uses the numbers for files of its own.  */
+static void close_everything(void)
+{
+    char path[] = "own.XXXXXX";
+    int first = mkstemp(path), fds[64];
+
+    for (int fd = 3; fd < 1100; fd++)
+        (void)close(fd);
+    first = open(path, O_RDWR);
+    for (int i = 0; i < 64; i++) /* also where ours were */
+        fds[i] = fcntl(first, F_DUPFD, 896 + i);
+    for (unsigned i = 0; i < 100000; i++)
+        step(i);
+    (void)usleep(20000);
+    if (lseek(first, 0, SEEK_END) != 0 || fds[0] < 0)
+        abort();
+    (void)unlink(path);
+}
+
+static void *one_event(void *seq)
+{
+    step((unsigned)(uintptr_t)seq);
+    return NULL;
+}
+
+/* Many that live for an event, one after another and at once.  */
+static void many_threads(void)
+{
+    for (unsigned i = 0; i < 1000; i += 10) {
+        pthread_t ids[10];
+
+        for (unsigned k = 0; k < 10; k++)
+            if (pthread_create(&ids[k], NULL, one_event, (void *)(uintptr_t)(i + k)) != 0)
+                abort();
+        for (unsigned k = 0; k < 10; k++)
+            (void)pthread_join(ids[k], NULL);
+    }
+}
+
+static void unload(const char *path)
+{
+    for (unsigned i = 0; i < 50; i++) {
+        void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        void (*work)(unsigned);
+        void *symbol = plugin ? dlsym(plugin, "plugin_work") : NULL;
+
+        if (!symbol)
+            abort();
+        memcpy(&work, &symbol, sizeof work);
+        work(i);
+        (void)dlclose(plugin);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    if (strcmp(what, "seccomp") == 0)
+        forbid_sockets();
+    if (strncmp(what, "blocked", 7) == 0)
+        block_all();
+    (void)trace_provider_create_with_name(what);
+    if (strcmp(what, "fork") == 0)
+        in_child();
+    else if (strcmp(what, "exec") == 0)
+        in_program(argv[0]);
+    else if (strcmp(what, "signals") == 0)
+        in_handlers();
+    else if (strcmp(what, "close") == 0)
+        close_everything();
+    else if (strcmp(what, "threads") == 0)
+        many_threads();
+    else if (strcmp(what, "dlclose") == 0)
+        unload(argv[2]);
+    else
+        for (unsigned i = 0; i < 100; i++)
+            step(i);
+    if (strcmp(what, "blocked-quietly") != 0)
+        (void)puts("done");
+    return 0;
+}

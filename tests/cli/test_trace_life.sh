@@ -1,0 +1,98 @@
+#!/bin/sh
+# Programs and managers that come and go: a manager that starts later, one that is killed, alerts, lists, the background;
+# and programs that fork, exec, handle signals, block them, forbid sockets, close descriptors, unload libraries.
+set -u
+. "$ROOT/tests/cli/common.sh"
+cd "$WORK" || exit 1
+unset FXT_TRACE_FILE
+export XDG_RUNTIME_DIR="$WORK/run"
+mkdir -m 700 run
+cc=${CC:-cc}
+build() { # build NAME FLAG...
+    name=$1
+    shift
+    $cc -std=c11 -D_GNU_SOURCE -O1 -I"$ROOT/include" "$@" -o "$name" || exit 1
+}
+build watch "$ROOT/testdata/trace/watch.c" "$O/lib/libfxttrace.a" -lpthread
+# The library is shared where a plugin uses it, too.
+build odd "$ROOT/testdata/trace/odd.c" -L"$O/lib" -lfxttrace -lpthread -ldl
+build plugin.so -shared -fPIC "$ROOT/testdata/trace/plugin.c" -L"$O/lib" -lfxttrace
+export LD_LIBRARY_PATH="$O/lib"
+
+wait_for() { # wait_for COMMAND...: until it succeeds
+    until "$@" 2>/dev/null; do sleep 0.01; done
+}
+lines() { [ "$(grep -cx "$1" watched)" -ge "$2" ]; }
+
+# A program that waits for managers; each is killed, and the program goes on without.
+mkfifo control
+./watch >watched <control &
+watch=$!
+exec 3>control
+i=0
+while [ $i -lt 50 ]; do
+    i=$((i + 1))
+    sampler-capture trace -q -o killed.fxt &
+    manager=$!
+    wait_for lines on $i
+    kill -9 $manager
+    wait $manager 2>/dev/null
+    wait_for lines off $i
+done
+
+# Lists of what is there.
+run 0 sampler-capture trace providers
+prints "$watch	watch"
+run 0 sampler-capture trace categories
+prints 'watch	watch	what this program does'
+
+# An alert ends the session.
+run 0 sampler-capture trace --trigger ticked:stop -m circular -b 64k -o alert.fxt --print-stats
+says 'Alerts: '
+run 0 fxtdump --verify alert.fxt
+fxtdump alert.fxt | grep -q 'category=watch' || fail "nothing is recorded before the alert"
+
+# In the background; a second one is refused.
+run 0 sampler-capture trace --background -m streaming -o background.fxt
+prints 'task_id: '
+run 4 sampler-capture trace -o second.fxt -d 1
+says 'another session records'
+run 0 sampler-capture status
+prints 'background.fxt'
+wait_for lines on 52
+run 0 sampler-capture stop
+run 0 fxtdump --verify background.fxt
+fxtdump background.fxt | grep -q 'category=watch' || fail "nothing is recorded in the background"
+run 0 sampler-capture trace --background -o aborted.fxt
+run 0 sampler-capture abort
+[ ! -e aborted.fxt ] || fail "abort leaves the output"
+
+# A provider that does not answer is named, and what it wrote is written.
+kill -STOP $watch
+run 0 sampler-capture trace -q -d 0.2 --stop-timeout 0.2 -o stopped.fxt
+run 0 fxtdump --verify stopped.fxt
+kill -CONT $watch
+exec 3>&-
+wait $watch || fail "the program did not end as it should"
+
+# Whatever programs do: they do it as without us, and the trace is sound.
+for what in fork exec signals blocked seccomp close threads dlclose; do
+    run 0 ./odd $what "$WORK/plugin.so"
+    [ "$(cat out err)" = "done" ] || fail "$what: its output is not its own"
+    run 0 sampler-capture trace -q -m streaming -b 16M -o odd.fxt -- ./odd $what "$WORK/plugin.so"
+    [ "$(cat out)" = "done" ] || fail "$what: its output is not its own under a session"
+    run 0 fxtdump --verify odd.fxt
+    fxtdump odd.fxt >$what.dump
+    run 0 env FXT_TRACE_FILE=$what.fxtb ./odd $what "$WORK/plugin.so"
+    [ "$(cat out err)" = "done" ] || fail "$what: its output is not its own with a recorder"
+done
+processes() { awk '$4 == "event" && /category=odd/ { split($3, id, "/"); seen[id[1]] = 1 } END { n = 0; for (i in seen) n++; print n }' "$1"; }
+[ "$(processes fork.dump)" -eq 2 ] || fail "parent and child are not both recorded"
+[ "$(processes exec.dump)" -eq 2 ] || fail "a program and what it executes are not both recorded"
+[ "$(grep -c 'category=odd' fork.dump)" -eq 200 ] || fail "events of parent and child are missing"
+[ "$(grep -c 'category=odd' blocked.dump)" -eq 100 ] || fail "events are missing where signals are blocked"
+[ "$(grep -c 'category=odd' threads.dump)" -eq 1000 ] || fail "events of short threads are missing"
+[ "$(grep -c 'category=plugin' dlclose.dump)" -eq 50 ] || fail "events of an unloaded library are missing"
+[ "$(grep -c 'category=odd' seccomp.dump)" -eq 0 ] || fail "a program without sockets is recorded"
+[ "$(grep -c 'name=handler' signals.dump)" -ge 150 ] || fail "events of signal handlers are missing"
+finish
