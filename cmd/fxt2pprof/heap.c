@@ -107,7 +107,7 @@ char *partial_path(const char *path, size_t index, size_t count)
 
 static void format_bytes(uint64_t bytes, char *text, size_t size)
 {
-    static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB", "PB" };
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB" };
     double amount = (double)bytes;
     size_t unit = 0;
 

@@ -220,8 +220,8 @@ static const struct unit time_units[] = {
     { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" }, { 0, NULL },
 };
 static const struct unit size_units[] = {
-    { UINT64_C(1) << 40, "TB" }, { 1 << 30, "GB" }, { 1 << 20, "MB" },
-    { 1 << 10, "kB" },           { 1, "B" },        { 0, NULL },
+    { UINT64_C(1) << 40, "TiB" }, { 1 << 30, "GiB" }, { 1 << 20, "MiB" },
+    { 1 << 10, "KiB" },           { 1, "B" },         { 0, NULL },
 };
 static const struct unit no_units[] = { { 0, NULL } };
 

@@ -41,8 +41,8 @@ export HOME="$WORK" PPROF_TMPDIR="$WORK" PPROF_BINARY_PATH="$WORK/none" PPROF_TO
 fxt2pprof in.fxt -o heap.pb.gz 2>summary
 grep -q '^heap: [0-9,]* sampled allocations, ' summary || fail "$(cat summary)"
 grep -q '^There is a heap-free profile too: --profile heap-free$' summary || fail "$(cat summary)"
-grep -Eq '^  peak: [0-9.]+ MB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
-grep -Eq '^  peak of process [0-9]+: [0-9.]+ MB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
+grep -Eq '^  peak: [0-9.]+ MiB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
+grep -Eq '^  peak of process [0-9]+: [0-9.]+ MiB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
 decode() {
     gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$ROOT/schemas" profile.proto
 }
@@ -184,7 +184,7 @@ for format in "" "--sample-type alloc_objects"; do
     fxt2pprof -q -f folded $format in.fxt | sed 's/ [0-9]*$//' | cmp - of-streams || fail "stacks of streams"
 done
 fxt2pprof stream-0 stream-1 -o streams.pb.gz 2>summary
-grep -Eq '^  peak: [0-9.]+ MB in use$' summary || fail "$(cat summary)"
+grep -Eq '^  peak: [0-9.]+ MiB in use$' summary || fail "$(cat summary)"
 decode streams.pb.gz | grep -q '^period: 131072$' || fail "period of a stream"
 fxt2pprof -q -f folded - <stream-0 >one
 grep -q '^process-0;' one || fail "$(head -n 1 one)"
