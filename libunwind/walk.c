@@ -97,6 +97,8 @@ static bool read_memory(void *context, uint64_t address, unsigned size, uint64_t
             walk->stack->depth_bytes = depth;
         return true;
     }
+    if (!walk->ran_short)
+        walk->stack->missing = address;
     walk->ran_short = true;
     return false;
 }
@@ -479,7 +481,7 @@ enum unwind_status unwind_walk(struct unwind_walker *walker,
     struct walk walk = { .walker = walker, .memory = memory, .map = map, .stack = stack };
 
     stack->count = 0;
-    stack->depth_bytes = 0;
+    stack->depth_bytes = stack->missing = 0;
     if (registers->machine < UNWIND_X86_64 || registers->machine > UNWIND_RISCV64 ||
         stack->capacity == 0)
         return UNWIND_INVALID;

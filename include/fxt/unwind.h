@@ -265,6 +265,8 @@ struct unwind_stack {
     size_t count;
     enum unwind_end end;
     uint64_t end_address; /* the program counter of the frame whose caller was not found */
+    uint64_t missing; /* UNWIND_END_NO_STACK: the first address that was not there.  It may be on
+                           * another stack, such as the one that a signal handler interrupted */
     uint64_t depth_bytes; /* how far above the first stack pointer memory was read */
 };
 

@@ -71,6 +71,7 @@ static void json_stacks(struct json *json, const struct session_result *result)
     for (int end = 0; end < UNWIND_END_COUNT; end++)
         if (keys[end])
             json_u64(json, keys[end], result->unwound.ended[end]);
+    json_u64(json, "other_stack", result->unwound.other_stack);
     json_u64(json, "without_registers", result->unwound.without_registers);
     json_close(json, '}');
 }

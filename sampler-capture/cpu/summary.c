@@ -52,13 +52,20 @@ static void print_cut(const struct session_result *result)
 {
     const struct unwinding_counts *counts = &result->unwound;
 
-    for (int end = 0; end < UNWIND_END_COUNT; end++)
+    uint64_t deep = counts->ended[UNWIND_END_NO_STACK] - counts->other_stack;
+
+    if (deep > 0)
+        cli_note("  cut: %s: %s%s", cli_counted(deep, "stack", "stacks"),
+                 unwind_end_name(UNWIND_END_NO_STACK),
+                 result->stack_size < MAX_STACK ? "; raise --stack-size" : "");
+    if (counts->other_stack > 0)
+        cli_note("  cut: %s: the callers are on another stack, such as the one that a signal "
+                 "handler interrupted, and only the running one is copied",
+                 cli_counted(counts->other_stack, "stack", "stacks"));
+    for (int end = UNWIND_END_NO_STACK + 1; end < UNWIND_END_COUNT; end++)
         if (counts->ended[end] > 0)
-            cli_note("  cut: %s: %s%s", cli_counted(counts->ended[end], "stack", "stacks"),
-                     unwind_end_name((enum unwind_end)end),
-                     end == UNWIND_END_NO_STACK && result->stack_size < MAX_STACK
-                         ? "; raise --stack-size"
-                         : "");
+            cli_note("  cut: %s: %s", cli_counted(counts->ended[end], "stack", "stacks"),
+                     unwind_end_name((enum unwind_end)end));
     if (counts->without_registers > 0)
         cli_note("  cut: %s: the kernel gave no 64-bit registers",
                  cli_counted(counts->without_registers, "stack", "stacks"));

@@ -51,6 +51,7 @@ struct unwinding {
     bool no_memory;
     uint64_t addresses[REGION_FRAMES_LIMIT];
     uint8_t found[REGION_FRAMES_LIMIT];
+    uint64_t pointers[REGION_FRAMES_LIMIT];
 };
 
 bool unwinding_is_possible(void)
@@ -273,6 +274,15 @@ static void append_chain(struct unwinding *unwinding, const struct perf_record *
         stack->end = UNWIND_END_COMPLETE;
 }
 
+/* Whether what is missing is on another stack: that which a signal handler on a stack of its own
+ * interrupted.  The kernel copies only the one that runs, and stacks are rarely larger.  */
+static bool is_elsewhere(const struct unwind_stack *stack)
+{
+    const uint64_t largest = UINT64_C(64) << 20;
+
+    return stack->missing - stack->pointers[0] > largest;
+}
+
 static void count_end(struct unwinding *unwinding, const struct unwind_stack *stack, bool continued)
 {
     const struct mapping *mapping;
@@ -284,6 +294,8 @@ static void count_end(struct unwinding *unwinding, const struct unwind_stack *st
         return;
     }
     unwinding->counts.ended[stack->end]++;
+    if (stack->end == UNWIND_END_NO_STACK && is_elsewhere(stack))
+        unwinding->counts.other_stack++;
     if (stack->end == UNWIND_END_NO_STACK || stack->end == UNWIND_END_NO_ROOM)
         return; /* no module's fault */
     mapping = address_map_find(&unwinding->process->map, stack->end_address);
@@ -345,7 +357,9 @@ bool unwinding_frames(struct unwinding *unwinding, const struct perf_record *sam
                       uint8_t *frames, size_t max, size_t *count)
 {
     struct unwind_registers registers;
-    struct unwind_stack stack = { .addresses = unwinding->addresses, .found = unwinding->found };
+    struct unwind_stack stack = { .addresses = unwinding->addresses,
+                                  .found = unwinding->found,
+                                  .pointers = unwinding->pointers };
     struct thread *thread;
 
     *count = 0;

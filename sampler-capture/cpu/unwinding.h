@@ -22,7 +22,8 @@ struct unwinding_counts {
     uint64_t whole;                   /* to the outermost function, by tables */
     uint64_t continued;               /* to the outermost function, the rest by frame pointers */
     uint64_t ended[UNWIND_END_COUNT]; /* not whole, by the reason; [UNWIND_END_COMPLETE] is 0 */
-    uint64_t without_registers;       /* the kernel's walk by frame pointers is all there is */
+    uint64_t other_stack;       /* the rest is on a stack that was not copied: of [NO_STACK] */
+    uint64_t without_registers; /* the kernel's walk by frame pointers is all there is */
 };
 
 /* What cut stacks short.  */

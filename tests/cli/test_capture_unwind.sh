@@ -114,6 +114,35 @@ sampler-capture cpu -F 2000 --unwind dwarf --stats-json stats.json -o no-tables.
 [ $(($(number no_table) + $(number not_code))) -gt $(($(number all) / 2)) ] || fail "stacks through code without tables are whole: $(cat stats.json err)"
 says "cut in $WORK/no-tables"
 
+# A signal handler on a stack of its own: the interrupted one is not copied, and a larger copy would not help.
+cat >handler.c <<'CODE'
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile unsigned sink;
+static void handle(int number)
+{
+    for (unsigned i = 0; i < 500000; i++)
+        sink += i * (unsigned)number;
+}
+int main(void)
+{
+    struct sigaction action = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
+    stack_t stack = { .ss_sp = malloc(1 << 16), .ss_size = 1 << 16 };
+    if (sigaltstack(&stack, NULL) != 0 || sigaction(SIGUSR1, &action, NULL) != 0)
+        return 1;
+    while (clock() < CLOCKS_PER_SEC / 4)
+        raise(SIGUSR1);
+    return 0;
+}
+CODE
+"${CC:-cc}" -O2 -g -o handler handler.c
+sampler-capture cpu -F 2000 --unwind dwarf --stats-json stats.json -o handler.fxt -- ./handler 2>err
+[ "$(number other_stack)" -gt $(($(number all) / 2)) ] || fail "the interrupted stack is there: $(cat stats.json)"
+says "on another stack"
+if grep -q "raise --stack-size" err; then fail "a larger copy does not help: $(cat err)"; fi
+[ "$(share handler.fxt ';handle$')" -eq 0 ] || fail "callers of the handler out of nowhere"
+
 # ---- Ways to find a program ----
 
 ./work 3 &
