@@ -185,12 +185,11 @@ static void examine(sqlite3 *db, const char *path, const struct cache_trace *tra
 
     if (!has_state) {
         refuse(out, "--cache did not make it");
-    } else if (!holds_only_the_trace(db)) {
-        refuse(out, "it was changed since --cache made it");
-    } else if (is_made_here(db, path) && recorded[0] && strcmp(recorded, trace->text) == 0) {
+    } else if (holds_only_the_trace(db) && is_made_here(db, path) && recorded[0] &&
+               strcmp(recorded, trace->text) == 0) {
         out->state = CACHE_FRESH;
         out->is_damaged = read_mark(db, "cache_damaged", damaged, sizeof damaged);
-    } else if (has_things_of_user(db)) {
+    } else if (!holds_only_the_trace(db) || has_things_of_user(db)) {
         refuse(out, "it was changed since --cache made it");
     } else {
         out->state = CACHE_STALE;

@@ -193,7 +193,7 @@ static void print_request_address(struct cli_output *output, const struct batch 
 static void fetch_soon(const struct batch *batch, size_t request)
 {
     for (unsigned step = 0; step < 4; step++) {
-        size_t soon = request + SOON * (4 - step);
+        size_t soon = request + (size_t)SOON * (4 - step);
 
         if (soon >= batch->count || batch->objects_of[soon] == OBJECT_ECHO)
             continue;
