@@ -145,11 +145,9 @@ if grep -q "raise --stack-size" err; then fail "a larger copy does not help: $(c
 
 # ---- Ways to find a program ----
 
-./work 3 &
-pid=$!
-sampler-capture cpu --unwind dwarf -p $pid -d 0.5 --stats-json stats.json -o attached.fxt 2>err || fail "-p: $(cat err)"
+./work 1.5 &
+sampler-capture cpu --unwind dwarf -p $! --stats-json stats.json -o attached.fxt 2>err || fail "-p: $(cat err)"
 [ "$(share attached.fxt "$whole")" -ge 90 ] || fail "-p: only $(share attached.fxt "$whole") %"
-kill $pid
 sampler-capture cpu --unwind dwarf --mode circular --buffer-size 64k -o circular.fxt -- ./work 0.5 2>err || fail "circular: $(cat err)"
 [ "$(share circular.fxt "$whole")" -ge 90 ] || fail "circular: only $(share circular.fxt "$whole") %"
 sampler-capture cpu --unwind dwarf --layout profiler -o profiler.fxt -- ./work 0.3 2>err || fail "profiler: $(cat err)"
