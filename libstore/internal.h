@@ -30,6 +30,8 @@ extern const char store_sql[];
 
 /* ---- Stores (store.c) ---- */
 
+#define STORE_PAGE_BYTES 4096 /* of stores that are made; others may differ: limits are rough */
+
 struct store {
     sqlite3 *db;
     char *path;    /* NULL in memory */
@@ -43,6 +45,7 @@ struct store {
     bool in_wal;         /* what is added goes into the WAL, until store_merge() */
     bool keeps_wal;      /* it was in WAL mode before */
     unsigned busy_ms;    /* how long to wait for others */
+    uint64_t most_bytes; /* during an import: how large the store may get; 0: no bound */
     int space_fd;        /* of the file, to reserve room; -1 */
     char *temporary_dir; /* for sorting */
     volatile int interrupted;

@@ -14,7 +14,9 @@
 /* SQLite also sorts this much at a time; what lies in a CPU's cache sorts three times as fast.  */
 #define READ_CACHE_BYTES  ((size_t)4 << 20)
 #define WRITE_CACHE_BYTES ((size_t)32 << 20)
-#define LARGEST_VALUE     (64 << 20) /* bytes of a text or blob that we look at */
+/* Of a store without a name: what does not fit goes to an unlinked file in $TMPDIR.  */
+#define UNNAMED_CACHE_BYTES ((size_t)128 << 20)
+#define LARGEST_VALUE       (64 << 20) /* bytes of a text or blob that we look at */
 
 /* ---- SQL ---- */
 
@@ -59,6 +61,7 @@ static enum store_status configure(struct store *store, const struct store_optio
 {
     bool writes = store->mode == STORE_APPEND && store->path;
     size_t cache = options && options->cache_bytes ? options->cache_bytes
+                   : !store->path                  ? UNNAMED_CACHE_BYTES
                    : writes                        ? WRITE_CACHE_BYTES
                                                    : READ_CACHE_BYTES;
     char pragma[160];
@@ -222,7 +225,7 @@ enum store_status store_create(const char *path, const struct store_options *opt
     if (path)
         status = make_partial(store, error);
     if (status == STORE_OK)
-        status = open_connection(store, path ? store->partial : ":memory:",
+        status = open_connection(store, path ? store->partial : "" /* a file of SQLite's own */,
                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, options, error);
     if (status == STORE_OK)
         status = make_schema(store, error);

@@ -33,15 +33,41 @@ struct store_writer {
     /* The thread's alone.  */
     struct store_batch_source source;
     sqlite3_stmt *statements[STORE_TABLES];
+    sqlite3_stmt *page_count;
 };
 
 /* ---- The thread ---- */
+
+/* Whether the store has become larger than the import may make it.  */
+static enum store_status check_size(struct store_writer *writer, struct store_error *error)
+{
+    struct store *store = writer->store;
+    uint64_t bytes;
+
+    if (store->most_bytes == 0)
+        return STORE_OK;
+    if (!writer->page_count && sqlite3_prepare_v2(store->db, "PRAGMA main.page_count", -1,
+                                                  &writer->page_count, NULL) != SQLITE_OK)
+        return store_fail_sqlite(error, store->db, sqlite3_errcode(store->db));
+    if (sqlite3_step(writer->page_count) != SQLITE_ROW)
+        return store_fail_sqlite(error, store->db, sqlite3_reset(writer->page_count));
+    bytes = (uint64_t)sqlite3_column_int64(writer->page_count, 0) * STORE_PAGE_BYTES;
+    (void)sqlite3_reset(writer->page_count);
+    return bytes <= store->most_bytes
+               ? STORE_OK
+               : store_fail(error, STORE_TOO_LARGE,
+                            "it would make the store grow by more than the limit");
+}
 
 static enum store_status insert_batch(struct store_writer *writer, struct store_batch *batch,
                                       struct store_error *error)
 {
     sqlite3_stmt **statement = &writer->statements[batch->table];
+    enum store_status status = check_size(writer, error);
     int code = SQLITE_OK;
+
+    if (status != STORE_OK)
+        return status;
 
     if (writer->store->interrupted)
         return store_fail(error, STORE_STOPPED, "interrupted");
@@ -312,6 +338,8 @@ enum store_status store_writer_finish(struct store_writer *writer, struct store_
             (void)enqueue(writer, batch);
     }
     end_thread(writer);
+    (void)sqlite3_finalize(writer->page_count);
+    writer->page_count = NULL;
     for (int table = 0; table < STORE_TABLES; table++) {
         (void)sqlite3_finalize(writer->statements[table]);
         writer->statements[table] = NULL;
@@ -340,6 +368,8 @@ void store_writer_close(struct store_writer *writer)
         (void)pthread_mutex_unlock(&writer->lock);
     }
     end_thread(writer);
+    (void)sqlite3_finalize(writer->page_count);
+    writer->page_count = NULL;
     for (int table = 0; table < STORE_TABLES; table++) {
         (void)sqlite3_finalize(writer->statements[table]);
         store_batch_free(writer->filling[table]);

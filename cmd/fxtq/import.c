@@ -1,18 +1,27 @@
 /* fxtq import: traces and profiles into a store.  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "cmd/cli/trace.h"
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/start.h"
 
-enum key { KEY_OUTPUT = 1, KEY_QUIET };
+/* What a store may grow by without --no-limit: captures and profiles become 2 to 50 times as large
+ * as their compressed files.  */
+#define SMALLEST_LIMIT   ((uint64_t)256 << 20)
+#define LIMIT_PER_BYTE   256u
+#define LIMIT_OF_STREAMS ((uint64_t)64 << 30) /* their size is not known */
+
+enum key { KEY_OUTPUT = 1, KEY_QUIET, KEY_NO_LIMIT };
 
 static const struct cli_option options[] = {
     { KEY_OUTPUT, 'o', "output", "STORE", "the store; made if it is not there, else added to",
       CLI_STORE },
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
+    { KEY_NO_LIMIT, 0, "no-limit", NULL,
+      "import also what makes the store grow by more than 256 MiB and 256 times the input" },
     { 0 },
 };
 
@@ -54,6 +63,7 @@ struct settings {
     struct cli_reading reading;
     const char *output;
     bool quiet;
+    bool no_limit;
     size_t imported;         /* captures that the store has now */
     char *partial, *journal; /* what a new store is called until it is whole */
 };
@@ -69,6 +79,8 @@ static void parse(struct settings *settings, char **argv)
             settings->output = parser.value;
         else if (key == KEY_QUIET)
             settings->quiet = true;
+        else if (key == KEY_NO_LIMIT)
+            settings->no_limit = true;
         else if (key == CLI_OPERAND)
             cli_texts_add(&settings->inputs, parser.value);
         else
@@ -77,6 +89,39 @@ static void parse(struct settings *settings, char **argv)
         cli_usage_error("no trace or profile given");
     if (!settings->output)
         cli_usage_error("no store given: -o STORE");
+}
+
+/* ---- Limits ---- */
+
+/* What the files may make the store grow by.  */
+static uint64_t limit_of(const struct settings *settings, const struct cli_trace_files *files)
+{
+    uint64_t bytes = 0;
+
+    if (settings->no_limit)
+        return 0;
+    for (size_t i = 0; i < files->count; i++) {
+        struct stat info;
+
+        if (stat(files->paths[i], &info) != 0 || !S_ISREG(info.st_mode))
+            return LIMIT_OF_STREAMS;
+        if (__builtin_add_overflow(bytes, (uint64_t)info.st_size, &bytes))
+            return 0;
+    }
+    return bytes < UINT64_MAX / LIMIT_PER_BYTE - SMALLEST_LIMIT
+               ? SMALLEST_LIMIT + bytes * LIMIT_PER_BYTE
+               : 0;
+}
+
+static enum cli_exit fail(const struct settings *settings, const char *label, uint64_t limit,
+                          const struct store_error *error)
+{
+    if (error->status != STORE_TOO_LARGE)
+        return fxtq_complain(settings->output, error);
+    cli_error("%s: it would make the store grow by more than %s MiB, the limit for such an input: "
+              "if it is neither damaged nor hostile, 'fxtq import --no-limit' takes it",
+              label, cli_grouped(limit >> 20));
+    return CLI_ENVIRONMENT;
 }
 
 /* ---- One trace ---- */
@@ -142,7 +187,7 @@ static enum cli_exit read_records(struct settings *settings, struct cli_trace *t
         return CLI_OK;
     }
     if (status != STORE_OK)
-        return fxtq_complain(settings->output, &error);
+        return fail(settings, trace->path, limit_of(settings, trace->files), &error);
     if (!settings->quiet)
         print_summary(settings->output, import, trace->path);
     return CLI_OK;
@@ -155,6 +200,7 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
         .size = sizeof import_options,
         .name = base_name(files->label),
         .arm64 = settings->reading.arm64,
+        .most_bytes = limit_of(settings, files),
     };
     struct fxt_reader_options reader = { .size = sizeof reader,
                                          .trust_start = settings->reading.force,
@@ -184,7 +230,7 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
 /* ---- One profile ---- */
 
 /* What importing came to; the exit status.  */
-static enum cli_exit tell_profile(struct settings *settings, const char *label,
+static enum cli_exit tell_profile(struct settings *settings, const char *label, uint64_t limit,
                                   enum store_status status,
                                   const struct store_profile_result *result,
                                   const struct store_error *error)
@@ -199,7 +245,7 @@ static enum cli_exit tell_profile(struct settings *settings, const char *label,
         return CLI_DAMAGED;
     }
     if (status != STORE_OK)
-        return fxtq_complain(settings->output, error);
+        return fail(settings, label, limit, error);
     if (!settings->quiet) {
         cli_note("%s: a profile into %s", label, settings->output);
         print_samples(result->samples, result->callsites);
@@ -211,11 +257,13 @@ static enum cli_exit tell_profile(struct settings *settings, const char *label,
 }
 
 static enum cli_exit import_profile(struct settings *settings, struct store *store,
-                                    const char *path, struct start *start)
+                                    const struct cli_trace_files *files, struct start *start)
 {
+    const char *path = files->paths[0];
     const char *label = start->is_stdin ? "standard input" : path;
     struct store_import_options import_options = { .size = sizeof import_options,
-                                                   .name = base_name(path) };
+                                                   .name = base_name(path),
+                                                   .most_bytes = limit_of(settings, files) };
     struct fxt_input_options from = {
         .size = sizeof from, .read = start_read, .context = start, .as_stream = true
     };
@@ -230,7 +278,7 @@ static enum cli_exit import_profile(struct settings *settings, struct store *sto
     }
     status = store_import_profile(store, &import_options, input, start->format, &result, &error);
     fxt_input_close(input);
-    return tell_profile(settings, label, status, &result, &error);
+    return tell_profile(settings, label, import_options.most_bytes, status, &result, &error);
 }
 
 static enum cli_exit import_one(struct settings *settings, struct store *store,
@@ -245,7 +293,7 @@ static enum cli_exit import_one(struct settings *settings, struct store *store,
         cli_error("%s: %s", start.is_stdin ? "standard input" : files->paths[0], start.foreign);
         status = CLI_DAMAGED;
     } else if (start.is_profile) {
-        status = import_profile(settings, store, files->paths[0], &start);
+        status = import_profile(settings, store, files, &start);
     } else {
         status = import_trace(settings, store, files, &start);
     }

@@ -65,6 +65,7 @@ enum store_status {
     STORE_STOPPED = 13,  /* store_interrupt() was called */
     STORE_MALFORMED = 14, /* the input is not what it was said to be */
     STORE_UNMERGED = 15,  /* what was added is in PATH-wal, and not in the file alone */
+    STORE_TOO_LARGE = 16, /* store_import_options.most_bytes was reached */
 };
 
 /* What went wrong, for people.  Belongs to the caller, may be NULL; written on every status but
@@ -101,8 +102,9 @@ struct store_options {
 STORE_API const char *store_schema(void);
 
 /* A new store that will be called path.  Until store_publish() it is PATH.part, which is removed by
- * store_close(), and which the next store_create() replaces if its maker was killed.  path NULL: in
- * memory.  Returns STORE_OK, STORE_EXISTS, STORE_BUSY (somebody else is making it), STORE_IO,
+ * store_close(), and which the next store_create() replaces if its maker was killed.  path NULL: a
+ * store without a name, in memory and, where it gets larger than its cache (cache_bytes, 128 MiB),
+ * in an unlinked file in $TMPDIR.  Returns STORE_OK, STORE_EXISTS, STORE_BUSY (somebody else is making it), STORE_IO,
  * STORE_INVALID or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_create(const char *path, const struct store_options *options,
                                          struct store **out, struct store_error *error);
@@ -158,6 +160,9 @@ struct store_import_options {
     size_t size;      /* sizeof(struct store_import_options) */
     const char *name; /* of the capture: its file, without folders */
     bool arm64;       /* as in struct profile_ingest_options */
+    /* That the store may grow by, or a little more; an import that would exceed it ends with
+     * STORE_TOO_LARGE.  Input is hostile: a file of a megabyte can become gigabytes.  0: no bound.  */
+    uint64_t most_bytes;
 };
 
 /* Begin to import a capture into a store made by store_create() or opened with STORE_APPEND; one at

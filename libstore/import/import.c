@@ -72,7 +72,7 @@ static enum store_status begin(struct store_import *import, struct store_error *
 
     if (!store->is_new) {
         status = store_enter_wal(store, error);
-    } else if (store->path) {
+    } else {
         status = store_number(store, "SELECT count(*) FROM capture", &captures, error);
     }
     if (status == STORE_OK && captures > 0)
@@ -80,7 +80,7 @@ static enum store_status begin(struct store_import *import, struct store_error *
     if (status == STORE_OK)
         status = store_run(store, "BEGIN IMMEDIATE", error);
     import->in_transaction = status == STORE_OK;
-    import->can_roll_back = !store->is_new || !store->path || captures > 0;
+    import->can_roll_back = !store->is_new || captures > 0;
     return status;
 }
 
@@ -162,6 +162,22 @@ static enum store_status start(struct store_import *import, bool arm64, struct s
     return status;
 }
 
+static enum store_status limit_size(struct store_import *import, uint64_t most_bytes,
+                                    struct store_error *error)
+{
+    struct store *store = import->store;
+    int64_t pages = 0;
+    enum store_status status = STORE_OK;
+
+    store->most_bytes = 0;
+    if (most_bytes > 0)
+        status = store_number(store, "PRAGMA main.page_count", &pages, error);
+    if (most_bytes > 0 &&
+        __builtin_add_overflow((uint64_t)pages * STORE_PAGE_BYTES, most_bytes, &store->most_bytes))
+        store->most_bytes = UINT64_MAX;
+    return status;
+}
+
 /* The capture's name, the transaction and the writer.  */
 static enum store_status start_writing(struct store_import *import,
                                        const struct store_import_options *options,
@@ -174,6 +190,8 @@ static enum store_status start_writing(struct store_import *import,
         return store_no_memory(error);
     store_identity_start(&import->identity);
     status = begin(import, error);
+    if (status == STORE_OK)
+        status = limit_size(import, options ? options->most_bytes : 0, error);
     if (status == STORE_OK)
         status = store_writer_open(import->store, &import->writer, error);
     if (status == STORE_OK)
