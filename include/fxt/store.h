@@ -104,8 +104,8 @@ STORE_API const char *store_schema(void);
 /* A new store that will be called path.  Until store_publish() it is PATH.part, which is removed by
  * store_close(), and which the next store_create() replaces if its maker was killed.  path NULL: a
  * store without a name, in memory and, where it gets larger than its cache (cache_bytes, 128 MiB),
- * in an unlinked file in $TMPDIR.  Returns STORE_OK, STORE_EXISTS, STORE_BUSY (somebody else is making it), STORE_IO,
- * STORE_INVALID or STORE_NO_MEMORY.  */
+ * in an unlinked file in $TMPDIR.  Returns STORE_OK, STORE_EXISTS, STORE_BUSY (somebody else is
+ * making it), STORE_IO, STORE_INVALID or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_create(const char *path, const struct store_options *options,
                                          struct store **out, struct store_error *error);
 
@@ -161,7 +161,7 @@ struct store_import_options {
     const char *name; /* of the capture: its file, without folders */
     bool arm64;       /* as in struct profile_ingest_options */
     /* That the store may grow by, or a little more; an import that would exceed it ends with
-     * STORE_TOO_LARGE.  Input is hostile: a file of a megabyte can become gigabytes.  0: no bound.  */
+     * STORE_TOO_LARGE.  A hostile file of a megabyte can become gigabytes.  0: no bound.  */
     uint64_t most_bytes;
 };
 

@@ -261,7 +261,7 @@ head -c $(($(wc -c <bare.pb) - 5)) bare.pb >cut.pb
 run 3 fxtq import cut.pb -o cut.fxtq
 says "cut.pb: cut short at byte"
 [ "$(ask cut.fxtq "SELECT kind, count, is_loss FROM damage WHERE kind = 'truncated_tail'" | tr -d '"\r')" = 'truncated_tail,1,1' ] || fail "damage is not kept"
-head -c 30 bare.pb >nothing.pb
+printf '\012\004\010\001\020\002\022\011\012\001\001\022' >nothing.pb # cut in its first sample
 run 3 fxtq import nothing.pb -o nothing.fxtq
 says "nothing.pb: cut short before its strings"
 [ ! -e nothing.fxtq ] || fail "a store of nothing"
