@@ -383,6 +383,9 @@ $(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base $(filter-out tr
 	$(call say,LD,$@)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
+# The manager's side of what a provider may send.
+$(O)/tests/fuzz/fuzz_trace_transfer: $(O)/sampler-capture/trace/transfer.o
+
 .PHONY: demo
 demo: all
 	$(Q)O=$(O) CC='$(CC)' scripts/demo
