@@ -319,19 +319,27 @@ static bool will_restart(const struct user_regs_struct *registers)
            (result == -512 || result == -513 || result == -514 || result == -516);
 }
 
-/* Whether a stop is the kernel's before the first instruction of a handler.  */
-static bool is_handler(const struct task *task)
+/* Why the kernel says SIGTRAP: SIGTRAP itself stands for the first instruction of a handler.  */
+static int trap_code(const struct task *task)
 {
     siginfo_t info;
 
-    return ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) == 0 && info.si_code == SIGTRAP;
+    return ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) == 0 ? info.si_code : TRAP_TRACE;
+}
+
+/* Whether a breakpoint instruction of the program was executed.  A SIGTRAP that somebody sent is
+ * not passed on: when a step ends while the program blocks or ignores SIGTRAP, as raise(3) does for
+ * a moment, the kernel forgets its handler, and it would be killed.  */
+static bool is_breakpoint(int code)
+{
+    return code == SI_KERNEL;
 }
 
 /* A step has ended.  */
-static void take_step(struct task *task, const struct user_regs_struct *registers)
+static void take_step(struct task *task, const struct user_regs_struct *registers, int code)
 {
     uint64_t ip = registers->rip;
-    bool handler = task->signalled && is_handler(task);
+    bool handler = task->signalled && code == SIGTRAP;
 
     task->signalled = false;
     if (handler || (task->arrived && ip == task->ip)) {
@@ -387,8 +395,9 @@ static void take_exec(struct stepper *stepper, struct task *task)
         if (other->pid == task->pid && other != task)
             remove_task(stepper, other);
     }
-    /* The call does not return: what follows is another process in the trace.  */
-    if (task->encoder && task->opcode.branch == INSN_CLASS_FAR)
+    /* The call does not return: what follows is another process in the trace.  It is the first
+     * thread's, which may have been anywhere when another one made the call.  */
+    if (task->encoder && task->state == TASK_RUNNING && task->opcode.branch == INSN_CLASS_FAR)
         executed(task, task->ip);
     end_encoder(task);
     record.value.name.exec = true;
@@ -474,7 +483,7 @@ static void take_stop(struct stepper *stepper, struct task *task, int status)
 {
     struct user_regs_struct registers;
     unsigned event = (unsigned)status >> 16;
-    int number = WSTOPSIG(status);
+    int number = WSTOPSIG(status), code;
 
     if (ptrace(PTRACE_GETREGS, task->tid, NULL, &registers) != 0)
         return; /* it was killed */
@@ -489,10 +498,13 @@ static void take_stop(struct stepper *stepper, struct task *task, int status)
         take_event(stepper, task, event, number, &registers);
         return;
     }
-    if (number == SIGTRAP && (task->state == TASK_RUNNING))
-        take_step(task, &registers);
-    else
+    code = trap_code(task);
+    if (number == SIGTRAP && !is_breakpoint(code)) {
+        take_step(task, &registers, code);
+    } else {
+        task->signal = number;
         take_interrupt(task, &registers);
+    }
     task->state = TASK_READY;
 }
 
