@@ -189,9 +189,9 @@ static void find_sections(const struct source *source, struct object *out, struc
  * ends is not said, so it is all that follows in the segment that is loaded.  */
 static void find_by_segments(const struct source *source, struct found *found)
 {
-    GElf_Phdr segment, loaded;
+    GElf_Phdr segment = { 0 }, loaded;
     size_t count = 0, i;
-    uint8_t bytes[8];
+    uint8_t bytes[8] = { 0 };
     int32_t distance;
 
     (void)elf_getphdrnum(source->elf, &count);
@@ -309,7 +309,7 @@ static enum unwind_status read_debug_frame(const struct source *source, const st
         return unwind_fail(source->error, UNWIND_MALFORMED, "a .debug_frame of impossible size");
     if (found->is_gnu_compressed || (header->sh_flags & SHF_COMPRESSED))
         return unpack(source, found, out);
-    out->debug_frame = (struct section){ .bytes = malloc(header->sh_size),
+    out->debug_frame = (struct section){ .bytes = malloc(header->sh_size ? header->sh_size : 1),
                                          .size = header->sh_size,
                                          .vaddr = header->sh_addr };
     if (!out->debug_frame.bytes)

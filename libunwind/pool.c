@@ -35,6 +35,7 @@ static size_t slot_of(const struct pool *pool, const uint8_t *bytes, size_t size
 static bool grow_slots(struct pool *pool)
 {
     struct pool larger = *pool;
+    uint32_t *before = pool->slots;
 
     larger.slot_count = pool->slot_count ? 2 * pool->slot_count : 64;
     larger.slots = calloc(larger.slot_count, sizeof *larger.slots);
@@ -47,8 +48,9 @@ static bool grow_slots(struct pool *pool)
         if (place)
             larger.slots[slot_of(&larger, pool->bytes + place, size_at(pool, place))] = place;
     }
-    free(pool->slots);
-    *pool = larger;
+    pool->slots = larger.slots;
+    pool->slot_count = larger.slot_count;
+    free(before);
     return true;
 }
 
