@@ -518,6 +518,8 @@ static enum profile_status take_loss(void *context, const struct profile_loss *l
     sum->region_full = profile_add(sum->region_full, loss->region_full);
     sum->unreadable = profile_add(sum->unreadable, loss->unreadable);
     sum->exited = profile_add(sum->exited, loss->exited);
+    sum->sideband = profile_add(sum->sideband, loss->sideband);
+    sum->stopped = profile_add(sum->stopped, loss->stopped);
     sum->provider_events = profile_add(sum->provider_events, loss->provider_events);
     sum->heap_allocations = profile_add(sum->heap_allocations, loss->heap_allocations);
     sum->heap_frees = profile_add(sum->heap_frees, loss->heap_frees);

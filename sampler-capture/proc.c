@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define NAME_SIZE 64
+#define NAME_SIZE  64
+#define PF_KTHREAD 0x00200000U /* of the kernel */
 
 /* ---- Lists of ids ---- */
 
@@ -141,19 +142,33 @@ bool proc_tree(pid_t pid, struct proc_ids *ids)
     return fine;
 }
 
-bool proc_named(const char *name, struct proc_ids *ids)
+bool proc_has_name(pid_t pid, const char *name)
 {
-    struct proc_ids all = { .ids = NULL };
-    bool fine = proc_processes(&all);
     char path[64], comm[NAME_SIZE];
 
-    for (size_t i = 0; fine && i < all.count; i++) {
-        (void)snprintf(path, sizeof path, "/proc/%d/comm", (int)all.ids[i]);
-        if (read_line(path, comm, sizeof comm) && strcmp(comm, name) == 0)
-            fine = proc_add_id(ids, all.ids[i]);
+    (void)snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    return read_line(path, comm, sizeof comm) && strncmp(comm, name, 15) == 0 &&
+           proc_process_of(pid) == pid;
+}
+
+/* proc(5): the flags are the seventh field behind the name, which ends at the last parenthesis.  */
+bool proc_is_kernel_thread(pid_t tid)
+{
+    char path[64], text[512];
+    unsigned flags = 0;
+    const char *end;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+    if (!read_line(path, text, sizeof text))
+        return false;
+    end = strrchr(text, ')');
+    for (int field = 0; end && field < 7; field++) {
+        end = strchr(end, ' ');
+        end = end ? end + 1 : NULL;
     }
-    free(all.ids);
-    return fine;
+    if (end)
+        flags = (unsigned)strtoul(end, NULL, 10);
+    return flags & PF_KTHREAD;
 }
 
 /* ---- Telling ---- */

@@ -30,8 +30,11 @@ bool proc_processes(struct proc_ids *ids);
 /* A process and all that descend from it.  */
 bool proc_tree(pid_t pid, struct proc_ids *ids);
 
-/* Processes whose name (comm, 15 bytes) is name.  */
-bool proc_named(const char *name, struct proc_ids *ids);
+/* Whether a process has this name (comm, of which the kernel keeps 15 bytes), and lives.  */
+bool proc_has_name(pid_t pid, const char *name);
+
+/* Whether a thread is one of the kernel's, which executes no code of a program.  */
+bool proc_is_kernel_thread(pid_t tid);
 
 /* Whether a thread with this id lives (a zombie does not), and its process; 0: there is none.  */
 pid_t proc_process_of(pid_t tid);

@@ -17,12 +17,51 @@ static void set_name(char name[TASK_NAME_SIZE], bool *written, const char *text)
     *written = false;
 }
 
+/* What is in the trace under the present name stays so.  False when there is no memory.  */
+static bool rename_thread(struct process_table *table, struct thread *thread, const char *text)
+{
+    struct thread_name next = { .written = false }, *names;
+
+    if (!thread->name.sampled || strncmp(thread->name.text, text, TASK_NAME_SIZE - 1) == 0) {
+        set_name(thread->name.text, &thread->name.written, text);
+        return true;
+    }
+    for (size_t i = 0; i < thread->name_count; i++) {
+        if (strncmp(thread->names[i].text, text, TASK_NAME_SIZE - 1) == 0) {
+            next = thread->names[i];
+            thread->names[i] = thread->name;
+            thread->name = next;
+            return true;
+        }
+    }
+    if (thread->name_count == THREAD_MAX_NAMES) {
+        set_name(thread->name.text, &thread->name.written, text);
+        return true;
+    }
+    names = reallocarray(thread->names, thread->name_count + 1, sizeof *names);
+    if (!names)
+        return false;
+    thread->names = names;
+    if (!id_table_begin(&table->threads, thread->tid, thread, &next.koid))
+        return false;
+    names[thread->name_count++] = thread->name;
+    set_name(next.text, &next.written, text);
+    thread->name = next;
+    return true;
+}
+
+static void free_thread(struct thread *thread)
+{
+    free(thread->names);
+    free(thread);
+}
+
 static struct thread *add_thread(struct process_table *table, struct process *process, uint32_t tid,
                                  const char *name)
 {
     struct thread *thread = calloc(1, sizeof *thread);
 
-    if (!thread || !id_table_begin(&table->threads, tid, thread, &thread->koid)) {
+    if (!thread || !id_table_begin(&table->threads, tid, thread, &thread->name.koid)) {
         free(thread);
         return NULL;
     }
@@ -30,7 +69,7 @@ static struct thread *add_thread(struct process_table *table, struct process *pr
     thread->process = process;
     thread->next = process->threads;
     process->threads = thread;
-    set_name(thread->name, &thread->name_written, name);
+    set_name(thread->name.text, &thread->name.written, name);
     return thread;
 }
 
@@ -40,7 +79,7 @@ static void end_threads(struct process_table *table, struct process *process)
         next = thread->next;
         if (id_table_find(&table->threads, thread->tid) == thread)
             id_table_end(&table->threads, thread->tid);
-        free(thread);
+        free_thread(thread);
     }
     process->threads = NULL;
 }
@@ -90,7 +129,7 @@ static void end_thread(struct process_table *table, struct thread *thread)
         link = &(*link)->next;
     *link = thread->next;
     id_table_end(&table->threads, thread->tid);
-    free(thread);
+    free_thread(thread);
     if (!process->threads)
         end_process(table, process);
 }
@@ -111,7 +150,7 @@ static struct thread *begin_thread(struct process_table *table, struct process *
 static bool apply_fork(struct process_table *table, const struct perf_record *record)
 {
     struct thread *parent = id_table_find(&table->threads, record->value.fork.parent_tid);
-    const char *name = parent ? parent->name : "";
+    const char *name = parent ? parent->name.text : "";
     struct process *process = id_table_find(&table->processes, record->pid);
     struct thread *known = id_table_find(&table->threads, record->tid);
 
@@ -149,9 +188,8 @@ static bool apply_name(struct process_table *table, const struct perf_record *re
 {
     struct thread *thread = processes_thread(table, record->pid, record->tid);
 
-    if (!thread)
+    if (!thread || !rename_thread(table, thread, record->value.name.text))
         return false;
-    set_name(thread->name, &thread->name_written, record->value.name.text);
     if (record->tid == record->pid)
         set_name(thread->process->name, &thread->process->name_written, record->value.name.text);
     return true;
@@ -263,8 +301,11 @@ void processes_forget_written(struct process_table *table)
         process->known_count = 0;
         process->next_local_id = 0;
         address_map_forget_written(&process->map);
-        for (struct thread *thread = process->threads; thread; thread = thread->next)
-            thread->name_written = thread->sampled = false;
+        for (struct thread *thread = process->threads; thread; thread = thread->next) {
+            thread->sampled = thread->name.written = thread->name.sampled = false;
+            for (size_t k = 0; k < thread->name_count; k++)
+                thread->names[k].written = thread->names[k].sampled = false;
+        }
     }
 }
 

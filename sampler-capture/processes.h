@@ -2,7 +2,11 @@
  *
  * The records of all CPUs must come in order of time.  A fork copies the parent's mappings; an exec
  * begins a new incarnation with none; the end of the last thread frees a process.  A task that no
- * record announced (its record was lost) is made up when it is first named.  */
+ * record announced (its record was lost) is made up when it is first named.
+ *
+ * A koid has one name in a trace.  A thread that changes its name once it has samples goes on under
+ * another koid of its tid, so that each sample has the name of its time; under a name that it had
+ * before it has the koid from then.  */
 #ifndef CAPTURE_PROCESSES_H
 #define CAPTURE_PROCESSES_H
 
@@ -36,12 +40,22 @@ struct process {
     bool sampled;           /* it has a sample in the trace */
 };
 
-struct thread {
+/* What a thread is called, and what the trace knows it by then.  */
+struct thread_name {
     uint64_t koid;
+    char text[TASK_NAME_SIZE];
+    bool written;
+    bool sampled; /* it has a sample in the trace */
+};
+
+#define THREAD_MAX_NAMES 64 /* beyond these the last one is taken for all that follows */
+
+struct thread {
     uint32_t tid;
-    char name[TASK_NAME_SIZE];
-    bool name_written;
-    bool sampled;
+    struct thread_name name;
+    struct thread_name *names; /* owned; those that it had before */
+    size_t name_count;
+    bool sampled; /* under any name */
     struct process *process;
     struct thread *next;
 };

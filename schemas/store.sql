@@ -72,7 +72,7 @@ CREATE TABLE provider (
 -- Records that were lost before the trace was written.
 CREATE TABLE loss (
     capture_id INTEGER NOT NULL,
-    name       TEXT NOT NULL,    -- 'ring', 'throttled', 'region_full', 'unreadable', 'exited', 'provider_events', 'heap_allocations', ...
+    name       TEXT NOT NULL,    -- 'ring', 'throttled', 'region_full', 'unreadable', 'exited', 'sideband', 'stopped', 'provider_events', 'heap_allocations', ...
     count      INTEGER NOT NULL, -- not 0
     PRIMARY KEY (capture_id, name)
 ) STRICT, WITHOUT ROWID;

@@ -90,9 +90,9 @@ static struct thread *thread_of(uint32_t pid, uint32_t tid)
 START_TEST(the_first_program_of_a_pid_has_its_koid)
 {
     exec(100, "make");
-    ck_assert_uint_eq(thread_of(100, 100)->koid, 100);
+    ck_assert_uint_eq(thread_of(100, 100)->name.koid, 100);
     ck_assert_uint_eq(thread_of(100, 100)->process->koid, 100);
-    ck_assert_str_eq(thread_of(100, 100)->name, "make");
+    ck_assert_str_eq(thread_of(100, 100)->name.text, "make");
     ck_assert_str_eq(thread_of(100, 100)->process->name, "make");
 }
 END_TEST
@@ -119,7 +119,7 @@ START_TEST(an_exec_is_a_new_incarnation_without_mappings)
     fork_process(101, 100);
     exec(101, "cc1");
     ck_assert_uint_eq(thread_of(101, 101)->process->koid, 101 + SECOND);
-    ck_assert_uint_eq(thread_of(101, 101)->koid, 101 + SECOND);
+    ck_assert_uint_eq(thread_of(101, 101)->name.koid, 101 + SECOND);
     ck_assert_str_eq(thread_of(101, 101)->process->name, "cc1");
     ck_assert_uint_eq(thread_of(101, 101)->process->map.count, 0);
     exec(101, "as");
@@ -134,7 +134,7 @@ START_TEST(a_pid_used_again_is_a_new_incarnation)
     end(101, 101);
     fork_process(101, 100);
     ck_assert_uint_eq(thread_of(101, 101)->process->koid, 101 + SECOND);
-    ck_assert_uint_eq(thread_of(101, 101)->koid, 101 + SECOND);
+    ck_assert_uint_eq(thread_of(101, 101)->name.koid, 101 + SECOND);
 }
 END_TEST
 
@@ -145,9 +145,9 @@ START_TEST(a_pid_used_again_after_a_lost_exit_is_one_too)
     make_thread(101, 102);
     fork_process(101, 100);
     ck_assert_uint_eq(thread_of(101, 101)->process->koid, 101 + SECOND);
-    ck_assert_uint_eq(thread_of(100, 100)->koid, 100);
+    ck_assert_uint_eq(thread_of(100, 100)->name.koid, 100);
     make_thread(100, 102); /* once a thread of the process that went */
-    ck_assert_uint_eq(thread_of(100, 102)->koid, 102 + SECOND);
+    ck_assert_uint_eq(thread_of(100, 102)->name.koid, 102 + SECOND);
 }
 END_TEST
 
@@ -155,10 +155,10 @@ START_TEST(threads_share_process_and_have_names_of_their_own)
 {
     exec(100, "server");
     make_thread(100, 105);
-    ck_assert_str_eq(thread_of(100, 105)->name, "server");
+    ck_assert_str_eq(thread_of(100, 105)->name.text, "server");
     rename_task(100, 105, "worker");
-    ck_assert_str_eq(thread_of(100, 105)->name, "worker");
-    ck_assert_str_eq(thread_of(100, 100)->name, "server");
+    ck_assert_str_eq(thread_of(100, 105)->name.text, "worker");
+    ck_assert_str_eq(thread_of(100, 100)->name.text, "server");
     ck_assert_str_eq(thread_of(100, 100)->process->name, "server");
     ck_assert_ptr_eq(thread_of(100, 105)->process, thread_of(100, 100)->process);
     rename_task(100, 100, "main"); /* the first thread names the process */
@@ -172,11 +172,11 @@ START_TEST(a_new_name_is_to_be_written_and_the_same_is_not)
 
     exec(100, "server");
     thread = thread_of(100, 100);
-    thread->name_written = thread->process->name_written = true;
+    thread->name.written = thread->process->name_written = true;
     rename_task(100, 100, "server");
-    ck_assert(thread->name_written && thread->process->name_written);
+    ck_assert(thread->name.written && thread->process->name_written);
     rename_task(100, 100, "other");
-    ck_assert(!thread->name_written && !thread->process->name_written);
+    ck_assert(!thread->name.written && !thread->process->name_written);
 }
 END_TEST
 
@@ -203,8 +203,8 @@ START_TEST(an_exec_by_another_thread_leaves_the_one_with_the_pid)
     end(100, 100);        /* the first thread makes way */
     exec(100, "program"); /* thread 105 has its tid now */
     ck_assert_ptr_null(id_table_find(&table.threads, 105));
-    ck_assert_uint_eq(thread_of(100, 100)->koid, 100 + SECOND);
-    ck_assert_str_eq(thread_of(100, 100)->name, "program");
+    ck_assert_uint_eq(thread_of(100, 100)->name.koid, 100 + SECOND);
+    ck_assert_str_eq(thread_of(100, 100)->name.text, "program");
     ck_assert_ptr_null(thread_of(100, 100)->next);
 }
 END_TEST
@@ -213,7 +213,7 @@ START_TEST(what_was_never_announced_is_made_up)
 {
     struct thread *thread = thread_of(4000000, 4000001); /* above any pid_max */
 
-    ck_assert_uint_eq(thread->koid, 4000001);
+    ck_assert_uint_eq(thread->name.koid, 4000001);
     ck_assert_uint_eq(thread->process->koid, 4000000);
     end(4000000, 4000002); /* nobody */
     ck_assert_ptr_eq(thread_of(4000000, 4000001), thread);
@@ -225,7 +225,7 @@ START_TEST(a_tid_seen_in_another_process_moves_there)
     exec(100, "one");
     exec(200, "two");
     make_thread(100, 150);
-    ck_assert_uint_eq(thread_of(200, 150)->koid, 150 + SECOND);
+    ck_assert_uint_eq(thread_of(200, 150)->name.koid, 150 + SECOND);
     ck_assert_uint_eq(thread_of(200, 150)->process->koid, 200);
     ck_assert_ptr_null(thread_of(100, 100)->next);
 }

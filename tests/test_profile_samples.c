@@ -404,11 +404,12 @@ END_TEST
 START_TEST(adds_up_the_last_losses_of_each_cpu)
 {
     struct fxt_arg first[] = { u64_arg("ring", 5), u64_arg("throttled", 1) };
-    struct fxt_arg second[] = { u64_arg("ring", 7), u64_arg("region_full", 2),
-                                u64_arg("unreadable", 3), u64_arg("exited", 4) };
+    struct fxt_arg second[] = { u64_arg("ring", 7),       u64_arg("region_full", 2),
+                                u64_arg("unreadable", 3), u64_arg("exited", 4),
+                                u64_arg("sideband", 6),   u64_arg("stopped", 1) };
     struct fxt_record lost[] = {
         event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", first, 2),
-        event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", second, 4),
+        event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", second, 6),
         event_record(FXT_EVENT_COUNTER, "fxt.capture", "lost", first, 2),
         { .kind = FXT_RECORD_PROVIDER_EVENT },
         { .kind = FXT_RECORD_PROVIDER_EVENT },
@@ -426,6 +427,8 @@ START_TEST(adds_up_the_last_losses_of_each_cpu)
     ck_assert_uint_eq(loss->region_full, 2);
     ck_assert_uint_eq(loss->unreadable, 3);
     ck_assert_uint_eq(loss->exited, 4);
+    ck_assert_uint_eq(loss->sideband, 6);
+    ck_assert_uint_eq(loss->stopped, 1);
     ck_assert_uint_eq(loss->provider_events, 2);
 }
 END_TEST

@@ -13,8 +13,12 @@ static void print_losses(const struct profile_loss *loss)
         uint64_t count;
         const char *text;
     } causes[] = {
-        { loss->ring, "samples, the ring buffer overran: raise --buffer-size or lower -F" },
-        { loss->region_full, "samples, the region was full: raise --buffer-size" },
+        { loss->ring, "records, most of them samples, the kernel's buffers overran: raise "
+                      "--buffer-size or lower -F" },
+        { loss->sideband, "names and mappings, the kernel's buffers overran: code may lack names" },
+        { loss->region_full, "samples, their CPU's region was full: raise --buffer-size" },
+        { loss->stopped, "CPUs' samples after their region was full (--mode oneshot), a number "
+                         "that nobody knows: raise --buffer-size" },
         { loss->unreadable, "samples, the stack could not be read" },
         { loss->exited, "samples, the process was gone before its maps were read" },
         { loss->throttled, "times the kernel throttled sampling: lower -F" },

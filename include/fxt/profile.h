@@ -467,6 +467,8 @@ struct profile_loss {
     uint64_t heap_rejected;  /* broken ones */
     uint64_t heap_no_memory; /* allocations that the process had no memory to remember */
     uint64_t heap_forgotten; /* blocks whose release it could not tell */
+    uint64_t sideband;       /* the kernel's buffer of names and mappings overran */
+    uint64_t stopped;        /* CPUs that sampled no more once their region was full */
 };
 
 /* Who listens.  NULL members are not called, and what only they need is not computed.  Whatever a

@@ -177,6 +177,8 @@ enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
     (void)ingest_argument_u64(record, "region_full", &last->region_full);
     (void)ingest_argument_u64(record, "unreadable", &last->unreadable);
     (void)ingest_argument_u64(record, "exited", &last->exited);
+    (void)ingest_argument_u64(record, "sideband", &last->sideband);
+    (void)ingest_argument_u64(record, "stopped", &last->stopped);
     return PROFILE_OK;
 }
 
@@ -195,6 +197,8 @@ enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
         total.region_full = profile_add(total.region_full, last->region_full);
         total.unreadable = profile_add(total.unreadable, last->unreadable);
         total.exited = profile_add(total.exited, last->exited);
+        total.sideband = profile_add(total.sideband, last->sideband);
+        total.stopped = profile_add(total.stopped, last->stopped);
         total.heap_allocations = profile_add(total.heap_allocations, last->heap_allocations);
         total.heap_frees = profile_add(total.heap_frees, last->heap_frees);
         total.heap_infos = profile_add(total.heap_infos, last->heap_infos);

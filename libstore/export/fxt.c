@@ -331,6 +331,8 @@ static const struct {
     { "region_full", "region_full", false },
     { "unreadable", "unreadable", false },
     { "exited", "exited", false },
+    { "sideband", "sideband", false },
+    { "stopped", "stopped", false },
     { "heap_allocations", "allocations", true },
     { "heap_frees", "frees", true },
     { "heap_infos", "infos", true },

@@ -194,6 +194,8 @@ static bool write_losses(struct store_import *import)
         { "region_full", import->loss.region_full },
         { "unreadable", import->loss.unreadable },
         { "exited", import->loss.exited },
+        { "sideband", import->loss.sideband },
+        { "stopped", import->loss.stopped },
         { "provider_events", import->loss.provider_events },
         { "heap_allocations", import->loss.heap_allocations },
         { "heap_frees", import->loss.heap_frees },

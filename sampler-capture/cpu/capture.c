@@ -1,6 +1,7 @@
 #include "sampler-capture/cpu/capture.h"
 
 #include "sampler-capture/host.h"
+#include "sampler-capture/proc.h"
 
 #include <endian.h>
 #include <linux/perf_event.h>
@@ -23,7 +24,7 @@ static bool keep_sideband(struct capture *capture, struct drain_cpu *cpu, const 
                           size_t size)
 {
     if (size > CAPTURE_MAX_QUEUE - capture->queue_used) {
-        cpu->loss.ring++;
+        cpu->loss.sideband++;
         return true;
     }
     if (size > capture->queue_capacity - capture->queue_used) { /* at most 64 KiB, as the growth */
@@ -304,6 +305,34 @@ static bool write_all(struct capture *capture)
            trace_flush(capture->trace);
 }
 
+/* ---- After losses ---- */
+
+static bool tell_again(void *context, const struct perf_record *record)
+{
+    return capture_tell(context, record);
+}
+
+/* Mappings may be among what the kernel had no room for: take those that are there now.  */
+static bool look_again(struct capture *capture, bool last)
+{
+    const struct id_table *processes = &capture->processes.processes;
+    uint64_t lost = drain_loss(capture->drain).sideband + capture->drain->sideband_full;
+    uint64_t start_ns, took_ns;
+
+    start_ns = host_clock_ns(CLOCK_MONOTONIC);
+    if (lost == capture->sideband_lost || (start_ns < capture->look_after_ns && !last))
+        return true;
+    capture->sideband_lost = lost;
+    capture->looks++;
+    for (size_t i = 0; i < processes->capacity; i++)
+        if (processes->slots[i].object &&
+            !proc_describe((pid_t)processes->slots[i].id, tell_again, capture))
+            return false;
+    took_ns = host_clock_ns(CLOCK_MONOTONIC) - start_ns;
+    capture->look_after_ns = start_ns + 10 * took_ns;
+    return true;
+}
+
 bool capture_round(struct capture *capture, bool last)
 {
     uint64_t start_ns = host_clock_ns(CLOCK_MONOTONIC);
@@ -312,10 +341,12 @@ bool capture_round(struct capture *capture, bool last)
     if (!drain_all(capture->drain))
         return false;
     capture->previous_start_ns = start_ns;
-    if (last) {
+    if (last)
         drain_count_untold(capture->drain);
+    if (!look_again(capture, last))
+        return false;
+    if (last)
         return write_all(capture);
-    }
     if (capture->drain->mode != DRAIN_STREAMING)
         return apply_before(capture, oldest_sample(capture, limit_ns));
     return write_before(capture, limit_ns) && write_losses(capture, start_ns, false) &&

@@ -39,6 +39,10 @@ struct capture {
     size_t order_count;
     size_t order_capacity;
     uint64_t previous_start_ns;
+    /* After losses of side-band records, what /proc says.  */
+    uint64_t sideband_lost; /* loss.sideband and drain.sideband_full at the last look */
+    uint64_t look_after_ns; /* not before: looking takes at most a tenth of the time */
+    uint64_t looks;
     uint64_t broken;   /* samples whose stack ends early: code without frame pointers */
     uint64_t *missing; /* owned; koids of processes sampled without any mapping */
     size_t missing_count;

@@ -9,6 +9,7 @@
 #include "sampler-capture/cpu/stats.h"
 #include "sampler-capture/cpu/summary.h"
 #include "sampler-capture/host.h"
+#include "sampler-capture/named.h"
 #include "sampler-capture/output.h"
 #include "sampler-capture/proc.h"
 
@@ -38,6 +39,8 @@ struct run {
     struct pollfd *polled; /* owned; the signals, then the rings */
     size_t polled_count;
     uint64_t started_ns;
+    struct named named; /* with --comm */
+    uint64_t looked_ns;
     unsigned dumps; /* snapshots of a flight recorder */
 };
 
@@ -81,27 +84,57 @@ static int open_output(struct run *run)
     return own_failure(run);
 }
 
-/* Wait for processes of that name.  False when a signal came first.  */
-static bool wait_for_name(struct run *run)
+/* Whether the time of -d is over.  It runs from the start of the capture, that of --comm from when
+ * it begins to wait.  */
+static bool is_late(const struct run *run)
 {
-    const struct cpu_options *options = &run->options;
+    return run->options.duration_ns &&
+           host_clock_ns(CLOCK_MONOTONIC) - run->started_ns >= run->options.duration_ns;
+}
+
+static int time_to_wait(const struct run *run)
+{
+    uint64_t passed_ns = host_clock_ns(CLOCK_MONOTONIC) - run->started_ns;
+    uint64_t left_ms;
+
+    if (!run->options.duration_ns || passed_ns >= run->options.duration_ns)
+        return run->options.duration_ns ? 0 : ROUND_MS;
+    left_ms = (run->options.duration_ns - passed_ns) / 1000000 + 1;
+    return left_ms < ROUND_MS ? (int)left_ms : ROUND_MS;
+}
+
+/* Wait for the first processes of that name.  CLI_OK, or a status after a message.  */
+static int wait_for_name(struct run *run)
+{
+    struct cpu_options *options = &run->options;
     struct proc_ids ids = { .ids = NULL };
     struct pollfd signals = { .fd = run->command.signal_fd, .events = POLLIN };
-    bool told = false;
+    int status = CLI_OK;
 
-    while (proc_named(options->comm, &ids) && ids.count == 0) {
-        if (!told)
+    run->named.name = options->comm;
+    while (status == CLI_OK && ids.count == 0) {
+        bool is_first = run->named.count == 0;
+
+        if (!named_look(&run->named, host_clock_ns(CLOCK_MONOTONIC), &ids))
+            status = out_of_memory(run);
+        else if (ids.count > 0)
+            break;
+        else if (is_first)
             cli_note("waiting for a process named %s", options->comm);
-        told = true;
-        if (poll(&signals, 1, 20) > 0 && command_take_signals(&run->command))
-            return false;
+        if (status == CLI_OK && is_late(run)) {
+            cli_error("no process was named %s in that time", options->comm);
+            status = CLI_ENVIRONMENT;
+        }
+        if (status == CLI_OK && poll(&signals, 1, time_to_wait(run)) > 0 &&
+            command_take_signals(&run->command))
+            status = CLI_ENVIRONMENT;
     }
-    run->options.tasks = calloc(ids.count + 1, sizeof *run->options.tasks);
-    for (size_t i = 0; run->options.tasks && i < ids.count; i++)
-        run->options.tasks[run->options.task_count++] =
-            (struct session_task){ .kind = SESSION_PROCESS, .id = ids.ids[i] };
+    options->tasks = calloc(ids.count + 1, sizeof *options->tasks);
+    for (size_t i = 0; options->tasks && i < ids.count; i++)
+        options->tasks[options->task_count++] = (struct session_task){ .kind = SESSION_PROCESS,
+                                                                       .id = ids.ids[i] };
     free(ids.ids);
-    return true;
+    return status;
 }
 
 /* What is sampled: the command's child, or the tasks of the command line.  */
@@ -109,8 +142,12 @@ static int find_tasks(struct run *run)
 {
     struct cpu_options *options = &run->options;
 
-    if (options->comm && !wait_for_name(run))
-        return CLI_ENVIRONMENT;
+    if (options->comm) {
+        int status = wait_for_name(run);
+
+        if (status != CLI_OK)
+            return status;
+    }
     if (!options->command[0])
         return options->tasks ? 0 : out_of_memory(run);
     if (!command_start(&run->command, options->command, run->output.is_stdout)) {
@@ -253,9 +290,10 @@ static bool is_over(struct run *run)
 
     if (run->polled[0].revents && command_take_signals(&run->command))
         return true;
-    if (options->duration_ns &&
-        host_clock_ns(CLOCK_MONOTONIC) - run->started_ns >= options->duration_ns)
+    if (is_late(run))
         return true;
+    if (options->comm) /* with -d there may always be another one */
+        return !options->duration_ns && !named_lives(&run->named);
     return options->command[0] ? run->command.ended : !targets_live(run);
 }
 
@@ -285,15 +323,26 @@ static void dump(struct run *run)
         cli_warning("%s: %s", name, strerror(errno));
 }
 
-static int time_to_wait(const struct run *run)
+/* Processes that have the name by now.  One that cannot be sampled costs itself.  */
+static void take_later(struct run *run)
 {
-    uint64_t passed_ns = host_clock_ns(CLOCK_MONOTONIC) - run->started_ns;
-    uint64_t left_ms;
+    uint64_t now_ns = host_clock_ns(CLOCK_MONOTONIC);
+    struct proc_ids ids = { .ids = NULL };
 
-    if (!run->options.duration_ns || passed_ns >= run->options.duration_ns)
-        return run->options.duration_ns ? 0 : ROUND_MS;
-    left_ms = (run->options.duration_ns - passed_ns) / 1000000 + 1;
-    return left_ms < ROUND_MS ? (int)left_ms : ROUND_MS;
+    if (now_ns - run->looked_ns < NAMED_LOOK_MS * UINT64_C(1000000))
+        return;
+    run->looked_ns = now_ns;
+    if (!named_look(&run->named, now_ns, &ids))
+        cli_warning("out of memory: later processes are not sampled");
+    for (size_t i = 0; i < ids.count; i++) {
+        const struct session_task task = { .kind = SESSION_PROCESS, .id = ids.ids[i] };
+        enum session_error error = session_add(run->session, &task);
+
+        if (error != SESSION_OK && error != SESSION_INVALID_CONFIGURATION) /* it has ended */
+            cli_warning("process %d is not sampled: %s", (int)ids.ids[i],
+                        session_message(run->session));
+    }
+    free(ids.ids);
 }
 
 /* Until it is over.  False when the trace cannot go on.  */
@@ -305,6 +354,8 @@ static bool work(struct run *run)
             return true;
         if (run->command.dump)
             dump(run);
+        if (run->options.comm)
+            take_later(run);
         if (session_round(run->session) != SESSION_OK)
             return false;
     }
@@ -391,6 +442,7 @@ static void release(struct run *run)
     if (run->regions_fd >= 0)
         (void)close(run->regions_fd);
     free(run->polled);
+    named_release(&run->named);
     free(run->options.tasks);
 }
 
@@ -404,8 +456,10 @@ static int capture(const struct cpu_options *options)
 
     if (run.options.background)
         background_begin(run.options.output ? run.options.output : run.options.regions);
+    run.started_ns = host_clock_ns(CLOCK_MONOTONIC);
     status = start(&run);
-    run.started_ns = run.about.monotonic_ns;
+    if (!run.options.comm)
+        run.started_ns = run.about.monotonic_ns;
     if (status == 0)
         status = finish(&run);
     else

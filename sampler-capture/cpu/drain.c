@@ -7,7 +7,8 @@
 
 uint64_t loss_total(const struct loss *loss)
 {
-    return loss->ring + loss->throttled + loss->region_full + loss->unreadable + loss->exited;
+    return loss->ring + loss->sideband + loss->throttled + loss->region_full + loss->unreadable +
+           loss->exited;
 }
 
 bool drain_init(struct drain *drain, struct events *events, enum drain_mode mode,
@@ -39,6 +40,8 @@ struct loss drain_loss(const struct drain *drain)
         const struct loss *loss = &drain->cpus[i].loss;
 
         sum.ring += loss->ring;
+        sum.sideband += loss->sideband;
+        sum.stopped += loss->stopped;
         sum.throttled += loss->throttled;
         sum.region_full += loss->region_full;
         sum.unreadable += loss->unreadable;
@@ -66,6 +69,7 @@ static void overflow(struct drain *drain, size_t index, const struct region_samp
     }
     if (drain->mode == DRAIN_ONESHOT && !cpu->stopped) {
         cpu->stopped = true;
+        cpu->loss.stopped = 1;
         events_stop_cpu(&drain->events->cpus[index]);
     }
     cpu->loss.region_full++;
@@ -121,13 +125,20 @@ static bool take_sideband(struct drain *drain, struct drain_cpu *cpu, const uint
     return !drain->sideband || drain->sideband(drain->context, cpu, bytes, size, record);
 }
 
-static bool take_record(struct drain *drain, size_t index, const uint8_t *bytes, size_t size)
+static void count_told(struct drain_cpu *cpu, uint64_t lost, bool is_sideband)
+{
+    *(is_sideband ? &cpu->loss.sideband : &cpu->loss.ring) += lost;
+    *(is_sideband ? &cpu->told_sideband : &cpu->told) += lost;
+}
+
+static bool take_record(struct drain *drain, size_t index, const uint8_t *bytes, size_t size,
+                        bool is_sideband)
 {
     struct drain_cpu *cpu = &drain->cpus[index];
     struct perf_record record;
 
     if (!perf_record_parse(bytes, size, &record)) {
-        cpu->loss.ring++;
+        *(is_sideband ? &cpu->loss.sideband : &cpu->loss.ring) += 1;
         return true;
     }
     switch (record.kind) {
@@ -135,8 +146,7 @@ static bool take_record(struct drain *drain, size_t index, const uint8_t *bytes,
         keep_chain(drain, index, &record);
         return true;
     case PERF_KIND_LOST:
-        cpu->loss.ring += record.value.lost;
-        cpu->told += record.value.lost;
+        count_told(cpu, record.value.lost, is_sideband);
         return true;
     case PERF_KIND_THROTTLE:
         cpu->loss.throttled++;
@@ -148,23 +158,30 @@ static bool take_record(struct drain *drain, size_t index, const uint8_t *bytes,
     }
 }
 
+/* A mapping's record with the longest path, and some.  */
+#define LONG_RECORD 5120
+
 static bool drain_event(struct drain *drain, size_t index, struct event *event)
 {
     struct drain_cpu *cpu = &drain->cpus[index];
+    bool is_sideband = event == &drain->events->cpus[index].sideband;
     bool corrupt = false, fine = true;
     const uint8_t *bytes;
-    size_t size;
+    size_t size, sum = 0;
 
     if (!event->mapping)
         return true;
     ring_begin(&event->ring);
     while (fine && (bytes = ring_next(&event->ring, &size, &corrupt))) {
         cpu->active = true;
-        fine = take_record(drain, index, bytes, size);
+        sum += size;
+        fine = take_record(drain, index, bytes, size, is_sideband);
     }
     ring_end(&event->ring);
+    if (is_sideband && sum + LONG_RECORD > event->ring.size)
+        drain->sideband_full++;
     if (corrupt)
-        cpu->loss.ring++;
+        *(is_sideband ? &cpu->loss.sideband : &cpu->loss.ring) += 1;
     return fine;
 }
 
@@ -186,7 +203,7 @@ static bool fetch(struct drain *drain, size_t index)
             cpu->has_next = true;
             return true;
         }
-        if (!take_record(drain, index, bytes, size))
+        if (!take_record(drain, index, bytes, size, false))
             return false;
     }
     cpu->loss.ring += corrupt;
@@ -262,8 +279,11 @@ void drain_count_untold(struct drain *drain)
     for (size_t i = 0; i < drain->events->count; i++) {
         struct drain_cpu *cpu = &drain->cpus[i];
         uint64_t lost = events_lost(&drain->events->cpus[i]);
+        uint64_t lost_sideband = events_lost_sideband(&drain->events->cpus[i]);
 
         if (lost > cpu->told)
             cpu->loss.ring += lost - cpu->told;
+        if (lost_sideband > cpu->told_sideband)
+            cpu->loss.sideband += lost_sideband - cpu->told_sideband;
     }
 }

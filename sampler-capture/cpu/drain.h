@@ -16,14 +16,17 @@
 
 /* Samples that are not kept, by cause.  Counts only ever grow.  */
 struct loss {
-    uint64_t ring;        /* the kernel's ring was full: samples and side-band records */
+    uint64_t ring;        /* the kernel's ring of samples was full */
+    uint64_t sideband;    /* that of names and mappings was */
     uint64_t throttled;   /* times the kernel stopped an event until the next tick */
     uint64_t region_full; /* the region was full */
     uint64_t unreadable;  /* no user stack */
     uint64_t exited;      /* the thread had given up its ids */
+    uint64_t stopped;     /* 1: it sampled no more once its region was full (DRAIN_ONESHOT); summed
+                           * up, how many CPUs did */
 };
 
-/* Total of all causes.  */
+/* Total of all causes; stopped is none, but why there may be more than that.  */
 uint64_t loss_total(const struct loss *loss);
 
 /* What happens when a region is full (docs/capture.md).  */
@@ -36,7 +39,8 @@ enum drain_mode {
 struct drain_cpu {
     struct region region;
     struct loss loss;
-    uint64_t told; /* losses that its rings told of, part of loss.ring */
+    /* Losses that its rings told of, part of loss.ring and loss.sideband.  */
+    uint64_t told, told_sideband;
     bool active;   /* its rings held something */
     bool stopped;  /* DRAIN_ONESHOT: its region is full */
     bool has_next; /* its ring has a sample that waits for older ones of other rings */
@@ -51,7 +55,10 @@ typedef bool (*drain_sideband_fn)(void *context, struct drain_cpu *cpu, const ui
 struct drain {
     struct events *events; /* borrowed */
     enum drain_mode mode;
-    struct drain_cpu *cpus;     /* owned; one for each of events.cpus */
+    struct drain_cpu *cpus; /* owned; one for each of events.cpus */
+    /* How often a ring of names and mappings was found full.  More may have been lost then, which
+     * the ring tells with the next record only.  */
+    uint64_t sideband_full;
     drain_sideband_fn sideband; /* NULL: such records are not wanted */
     void *context;
     struct unwinding *unwinding; /* borrowed; finds the callers in samples, NULL: the kernel does */

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -264,7 +265,58 @@ static bool open_rings(struct events *events, size_t sideband_size)
     return true;
 }
 
-static void explain(struct events_error *error, int cause, bool kernel)
+/* Whether we may measure everything: CAP_PERFMON or CAP_SYS_ADMIN.  */
+static bool is_privileged(void)
+{
+    static const char name[] = "CapEff:";
+    FILE *file = fopen("/proc/self/status", "re");
+    unsigned long long capabilities = 0;
+    char line[256];
+
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, sizeof name - 1) == 0)
+            capabilities = strtoull(line + sizeof name - 1, NULL, 16);
+    if (file)
+        (void)fclose(file);
+    return capabilities & (1ULL << 38 | 1ULL << 21);
+}
+
+/* The kernel lets users measure those that they may trace, whose files in /proc are theirs.  */
+static bool is_ours(pid_t tid)
+{
+    struct stat status;
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%d", (int)tid);
+    return stat(path, &status) != 0 || status.st_uid == geteuid();
+}
+
+/* Why a target is refused that others would not be; false: for no such reason.  */
+static bool explain_target(struct events_error *error, const struct events_target *target,
+                           long paranoid)
+{
+    if (!target || is_privileged())
+        return false;
+    if (target->reach == EVENTS_ALL && paranoid > 0) {
+        (void)snprintf(error->message, sizeof error->message,
+                       "kernel.perf_event_paranoid is %ld, which keeps users from measuring "
+                       "everything that runs; as root, 'sysctl kernel.perf_event_paranoid=0' "
+                       "allows it, or run sampler-capture with CAP_PERFMON",
+                       paranoid);
+        return true;
+    }
+    if (target->reach != EVENTS_ALL && !is_ours(target->tid)) {
+        (void)snprintf(error->message, sizeof error->message,
+                       "%d is another user's, or got rights when it started: run sampler-capture "
+                       "as root or with CAP_PERFMON",
+                       (int)target->tid);
+        return true;
+    }
+    return false;
+}
+
+static void explain(struct events_error *error, int cause, bool kernel,
+                    const struct events_target *target)
 {
     long paranoid = read_number(PARANOID, -1);
 
@@ -281,6 +333,8 @@ static void explain(struct events_error *error, int cause, bool kernel)
                        "own programs; as root, 'sysctl kernel.perf_event_paranoid=2' allows it, or "
                        "run sampler-capture with CAP_PERFMON",
                        paranoid);
+    else if ((cause == EACCES || cause == EPERM) && explain_target(error, target, paranoid))
+        return;
     else if (cause == EACCES || cause == EPERM)
         (void)snprintf(error->message, sizeof error->message,
                        "perf_event_open: %s although kernel.perf_event_paranoid is %ld; containers "
@@ -312,7 +366,7 @@ bool events_open(struct events *events, const struct events_config *config,
         events->config.max_frames = (uint32_t)deepest;
     if (!add_online_cpus(events)) {
         events_close(events);
-        explain(error, ENOMEM, config->kernel);
+        explain(error, ENOMEM, config->kernel, NULL);
         return false;
     }
     raise_descriptor_limit();
@@ -327,7 +381,7 @@ bool events_open(struct events *events, const struct events_config *config,
     if (!opened) {
         int cause = errno;
         events_close(events);
-        explain(error, cause, config->kernel);
+        explain(error, cause, config->kernel, NULL);
     }
     return opened;
 }
@@ -403,7 +457,7 @@ bool events_attach(struct events *events, const struct events_target *target,
         if (cpu->attached_count < cpu->attached_capacity)
             close_attached(&cpu->attached[cpu->attached_count]);
         detach(events, i);
-        explain(error, cause, events->config.kernel);
+        explain(error, cause, events->config.kernel, target);
         return false;
     }
     return true;
@@ -448,7 +502,16 @@ uint64_t events_lost(const struct cpu_events *cpu)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < cpu->attached_count; i++)
-        sum += lost_of(cpu->attached[i].samples) + lost_of(cpu->attached[i].sideband);
+        sum += lost_of(cpu->attached[i].samples);
+    return sum;
+}
+
+uint64_t events_lost_sideband(const struct cpu_events *cpu)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < cpu->attached_count; i++)
+        sum += lost_of(cpu->attached[i].sideband);
     return sum;
 }
 

@@ -97,10 +97,11 @@ void events_start(const struct events *events);
 void events_stop(const struct events *events);
 void events_stop_cpu(const struct cpu_events *cpu);
 
-/* How many records did not fit into the rings of a CPU so far, by the kernel's own count.  A ring
+/* How many records did not fit into a ring of a CPU so far, by the kernel's own count.  A ring
  * tells as well (PERF_RECORD_LOST), but only when the next record fits: what is lost last never
  * gets there.  0 where the kernel does not count (before 6.0).  */
 uint64_t events_lost(const struct cpu_events *cpu);
+uint64_t events_lost_sideband(const struct cpu_events *cpu);
 
 void events_close(struct events *events);
 

@@ -106,8 +106,8 @@ static bool archive_process(struct trace *trace, const struct process *process)
 static bool archive_thread(struct trace *trace, const struct thread *thread)
 {
     return told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
-                           stream_thread(trace->archive->stream, thread->koid,
-                                         thread->process->koid, thread->name));
+                           stream_thread(trace->archive->stream, thread->name.koid,
+                                         thread->process->koid, thread->name.text));
 }
 
 static bool archive_module(struct trace *trace, const struct process *process,
@@ -143,7 +143,7 @@ static bool sampler_sample(struct trace *trace, unsigned cpu, const struct regio
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,
         .ticks = sample->ticks,
-        .thread = { .process = thread->process->koid, .thread = thread->koid },
+        .thread = { .process = thread->process->koid, .thread = thread->name.koid },
     };
 
     blob.value.large_blob.payload.bytes = sample->frames;
@@ -157,7 +157,7 @@ static bool profiler_sample(struct trace *trace, unsigned cpu, const struct regi
     struct fxt_record backtrace = {
         .kind = FXT_RECORD_BACKTRACE,
         .ticks = sample->ticks,
-        .thread = { .process = thread->process->koid, .thread = thread->koid },
+        .thread = { .process = thread->process->koid, .thread = thread->name.koid },
     };
 
     (void)cpu;
@@ -175,6 +175,8 @@ static bool sampler_loss(struct trace *trace, unsigned cpu, uint64_t ticks, cons
         stream_number("region_full", loss->region_full),
         stream_number("unreadable", loss->unreadable),
         stream_number("exited", loss->exited),
+        stream_number("sideband", loss->sideband),
+        stream_number("stopped", loss->stopped),
     };
     struct stream *stream = trace->archive->stream;
 

@@ -156,7 +156,7 @@ static bool regions_sample(struct trace *trace, unsigned cpu, const struct regio
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,
         .ticks = sample->ticks,
-        .thread = { .process = thread->process->koid, .thread = thread->koid },
+        .thread = { .process = thread->process->koid, .thread = thread->name.koid },
     };
 
     if (file->fd < 0 && !open_file(trace, file, cpu))

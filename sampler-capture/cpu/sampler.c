@@ -1,5 +1,7 @@
 #include "sampler-capture/cpu/sampler.h"
 
+#include "sampler-capture/proc.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,6 @@
 #define NORMAL_RING_SIZE (256U << 10) /* perf_event_mlock_kb allows users no more by default */
 #define MAX_RING_SIZE    (4U << 20)
 #define PID_LIMIT        4194304 /* of 64-bit kernels, whatever kernel.pid_max says */
-#define PF_KTHREAD       0x00200000U
 
 struct sampler {
     struct events events;
@@ -195,29 +196,6 @@ static enum sampler_status check_handle(const struct sampler *sampler)
     return sampler == current ? SAMPLER_OK : SAMPLER_BAD_HANDLE;
 }
 
-/* proc(5): the flags are the seventh field behind the name, which ends at the last parenthesis.  */
-static bool is_kernel_thread(pid_t tid)
-{
-    char path[64], text[512];
-    unsigned flags = 0;
-    FILE *file;
-    const char *end;
-
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    end = fgets(text, sizeof text, file) ? strrchr(text, ')') : NULL;
-    (void)fclose(file);
-    for (int field = 0; end && field < 7; field++) {
-        end = strchr(end, ' ');
-        end = end ? end + 1 : NULL;
-    }
-    if (end)
-        flags = (unsigned)strtoul(end, NULL, 10);
-    return flags & PF_KTHREAD;
-}
-
 static bool is_attached(const struct sampler *sampler, pid_t thread)
 {
     for (size_t i = 0; i < sampler->thread_count; i++)
@@ -267,7 +245,7 @@ enum sampler_status sampler_attach(struct sampler *sampler, pid_t thread)
         return SAMPLER_OUT_OF_RANGE;
     if (is_attached(sampler, thread))
         return SAMPLER_OK;
-    if (is_kernel_thread(thread))
+    if (proc_is_kernel_thread(thread))
         return SAMPLER_WRONG_TYPE;
     status = sampler_attach_target(sampler, &target);
     if (status == SAMPLER_OK && !remember(sampler, thread))

@@ -104,7 +104,25 @@ static enum session_error no_such_task(struct session *session, const struct ses
     return fail(session, SESSION_INVALID_CONFIGURATION, text);
 }
 
-/* Unknown kinds, then nothing to launch, then tasks of which none exists.  */
+static bool is_of_kernel(const struct session_task *task)
+{
+    return (task->kind == SESSION_PROCESS || task->kind == SESSION_THREAD) && task->id > 0 &&
+           proc_is_kernel_thread(task->id);
+}
+
+static enum session_error no_user_code(struct session *session, const struct session_task *task)
+{
+    char text[160];
+
+    (void)snprintf(text, sizeof text,
+                   "%d is a thread of the kernel, and only code outside the kernel is sampled "
+                   "without --kernel",
+                   (int)task->id);
+    return fail(session, SESSION_INVALID_CONFIGURATION, text);
+}
+
+/* Unknown kinds, then nothing to launch, threads of the kernel, then tasks of which none exists.
+ */
 static enum session_error check_tasks(struct session *session, const struct session_config *config)
 {
     bool found = false;
@@ -115,6 +133,9 @@ static enum session_error check_tasks(struct session *session, const struct sess
     for (size_t i = 0; i < config->task_count; i++)
         if (config->tasks[i].kind == SESSION_LAUNCH && config->tasks[i].id <= 0)
             return fail(session, SESSION_MISSING_COMPONENT_URL, "no command to launch");
+    for (size_t i = 0; i < config->task_count; i++)
+        if (!config->kernel && is_of_kernel(&config->tasks[i]))
+            return no_user_code(session, &config->tasks[i]);
     for (size_t i = 0; i < config->task_count; i++)
         found |= exists(&config->tasks[i]);
     if (found)
@@ -574,6 +595,7 @@ static void fill_result(struct session *session, struct session_result *result)
         .cpu_losses = session->cpu_losses,
         .cpu_loss_count = find_cpu_losses(session),
         .totals = *trace_totals(session->trace),
+        .looks = capture->looks,
         .broken = capture->broken,
         .unplaced = capture->processes.modules.unplaced,
         .mappings_dropped = capture->processes.mappings_dropped,

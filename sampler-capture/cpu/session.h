@@ -122,6 +122,7 @@ struct session_result {
     const struct session_cpu_loss *cpu_losses; /* of CPUs that lost something; borrowed */
     size_t cpu_loss_count;
     struct trace_totals totals;
+    uint64_t looks;  /* times that mappings were read again after a loss */
     uint64_t broken; /* samples whose stack ends early */
     /* With SESSION_STRATEGY_DWARF; else no stacks are counted.  */
     struct unwinding_counts unwound;

@@ -11,11 +11,13 @@ static const struct {
     const char *key, *phrase;
     size_t offset;
 } causes[] = {
-    { "ring", "Records lost, kernel buffers full", offsetof(struct loss, ring) },
+    { "ring", "Samples lost, kernel buffers full", offsetof(struct loss, ring) },
     { "throttled", "Times throttled", offsetof(struct loss, throttled) },
     { "region_full", "Samples lost, regions full", offsetof(struct loss, region_full) },
     { "unreadable", "Samples without a readable stack", offsetof(struct loss, unreadable) },
     { "exited", "Samples of threads that were ending", offsetof(struct loss, exited) },
+    { "sideband", "Names and mappings lost, kernel buffers full", offsetof(struct loss, sideband) },
+    { "stopped", "CPUs that sampled no more, regions full", offsetof(struct loss, stopped) },
 };
 
 static uint64_t of_cause(const struct loss *loss, size_t i)

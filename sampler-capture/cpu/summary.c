@@ -28,14 +28,26 @@ static void print_losses(const struct summary *summary)
 
     if (loss->ring)
         cli_note("lost: %s, since the kernel's buffers were full: take a longer period, %s",
-                 cli_counted(loss->ring, "record", "records"),
+                 cli_counted(loss->ring, "sample", "samples"),
                  summary->result->stack_size ? "a smaller --stack-size or a higher 'ulimit -l'"
                                              : "a larger --buffer-size or a faster disk");
+    if (loss->sideband)
+        cli_note("lost: %s of names and mappings, since the kernel's buffers were full; %s",
+                 cli_counted(loss->sideband, "record", "records"),
+                 summary->result->looks
+                     ? "mappings were read again from /proc, so only what was gone by then is "
+                       "missing"
+                     : "code in them has no names");
     if (loss->throttled)
         cli_note("lost: the kernel held sampling back %s: take a longer period or raise "
                  "kernel.perf_event_max_sample_rate",
                  cli_counted(loss->throttled, "time", "times"));
-    if (loss->region_full)
+    if (loss->stopped)
+        cli_note("%s no more once their buffers of %s bytes were full, which is --mode oneshot: "
+                 "a larger --buffer-size samples longer",
+                 cli_counted(loss->stopped, "CPU sampled", "CPUs sampled"),
+                 cli_grouped(summary->result->region_size));
+    else if (loss->region_full)
         cli_note("lost: %s, since buffers of %s bytes were full: raise --buffer-size",
                  cli_counted(loss->region_full, "sample", "samples"),
                  cli_grouped(summary->result->region_size));
@@ -107,9 +119,9 @@ static void print_doubts(const struct summary *summary)
     const struct trace_totals *totals = &summary->result->totals;
 
     if (totals->samples == 0)
-        cli_note("no samples: no thread used a CPU for %s ns outside the kernel; -F takes more "
-                 "samples",
-                 cli_grouped(summary->result->period_ns));
+        cli_note("no samples: no thread used a CPU for %s ns%s; -F takes more samples",
+                 cli_grouped(summary->result->period_ns),
+                 summary->kernel ? "" : " outside the kernel");
     if (totals->samples >= 20 && summary->result->broken > totals->samples / 2 &&
         summary->result->unwound.stacks == 0)
         cli_note("most stacks end after one or two functions, where code was compiled without "
@@ -121,13 +133,15 @@ static void print_doubts(const struct summary *summary)
             "as root, 'sysctl kernel.kptr_restrict=0' shows them");
     print_missed(summary);
     if (!summary->kernel &&
+        summary->kernel_seconds > 20 * (double)summary->result->period_ns / 1e9 &&
         summary->kernel_seconds > summary->user_seconds / 9) /* a tenth of the whole */
         cli_note("%.2f s of %.2f s CPU time went by in the kernel, where no samples are taken "
                  "without --kernel",
                  summary->kernel_seconds, summary->user_seconds + summary->kernel_seconds);
     if (summary->result->unplaced)
-        cli_note("%s of files that could not be read as ELF: addresses in them are file offsets",
-                 cli_counted(summary->result->unplaced, "mapping", "mappings"));
+        cli_note("%s of no code of an ELF file that could be read: addresses in them are file "
+                 "offsets",
+                 cli_counted(summary->result->unplaced, "mapping is", "mappings are"));
     if (summary->result->mappings_dropped + totals->unmapped)
         cli_note("left out: %s of processes that have too many",
                  cli_counted(summary->result->mappings_dropped + totals->unmapped, "mapping",

@@ -119,9 +119,9 @@ static bool put_process(struct trace *trace, struct process *process)
 
 static bool put_thread(struct trace *trace, struct thread *thread)
 {
-    if (thread->name_written)
+    if (thread->name.written)
         return true;
-    thread->name_written = true;
+    thread->name.written = true;
     return trace->layout->thread(trace, thread);
 }
 
@@ -175,7 +175,7 @@ static bool put_meaning(struct trace *trace, struct thread *thread)
 {
     struct process *process = thread->process;
 
-    if (process->name_written && thread->name_written && !process->map.has_unwritten)
+    if (process->name_written && thread->name.written && !process->map.has_unwritten)
         return true;
     return put_process(trace, process) && put_thread(trace, thread) && put_map(trace, process);
 }
@@ -191,7 +191,7 @@ bool trace_write_sample(struct trace *trace, unsigned cpu, const struct region_s
     trace->totals.samples++;
     trace->totals.processes += !thread->process->sampled;
     trace->totals.threads += !thread->sampled;
-    thread->process->sampled = thread->sampled = true;
+    thread->process->sampled = thread->sampled = thread->name.sampled = true;
     return true;
 }
 

@@ -48,9 +48,9 @@ bool insn_recorder_describe(struct insn_recorder *recorder, struct thread *threa
         if (!stream_process(recorder->stream, process->koid, process->name))
             return false;
     }
-    if (!thread->name_written) {
-        thread->name_written = true;
-        if (!stream_thread(recorder->stream, thread->koid, process->koid, thread->name))
+    if (!thread->name.written) {
+        thread->name.written = true;
+        if (!stream_thread(recorder->stream, thread->name.koid, process->koid, thread->name.text))
             return false;
     }
     return !process->map.has_unwritten || put_map(recorder, process);
@@ -246,7 +246,7 @@ bool insn_recorder_packets(struct insn_recorder *recorder, const struct thread *
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,
         .ticks = recorder->base_ns + ticks,
-        .thread = { .process = thread->process->koid, .thread = thread->koid },
+        .thread = { .process = thread->process->koid, .thread = thread->name.koid },
         .category = fxt_inline("insntrace"),
         .name = fxt_inline("pt"),
         .args = args,

@@ -3,15 +3,20 @@
  *   names tasks           four threads run on_thread_0 .. on_thread_3, a child runs in_child
  *   names libraries A B   dlopen A, run its work(), dlclose; the same with B; prints where
  *   names threads N       N threads, one after the other, each of a few ms in short_lived
+ *   names renames         a thread works as "first", "second" and "first" again
+ *   names mappings N LIBRARY READY   makes N executable mappings, loads the library, makes the file
+ *                         READY, waits until that is gone, and runs work() of the library
  *   names early           a child that runs in_child and ends at once, then the parent works on
  *
  * Each function works for its own share of CPU time.  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -90,6 +95,43 @@ static void run_library(const char *path, uint64_t ms)
     dlclose(library);
 }
 
+static void *run_renamed(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 3; i++) {
+        (void)pthread_setname_np(pthread_self(), i == 1 ? "second" : "first");
+        thread_functions[i](i == 1 ? 200 : 100);
+    }
+    return NULL;
+}
+
+/* Those of neighbouring pages would become one.  */
+static void map_pages(long count)
+{
+    int fd = open("/proc/self/exe", O_RDONLY);
+
+    for (long i = 0; i < count; i++)
+        if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+            abort();
+    close(fd);
+}
+
+static void run_mapped(char **argv)
+{
+    void *library;
+    void (*work)(uint64_t);
+
+    map_pages(strtol(argv[2], NULL, 10));
+    library = dlopen(argv[3], RTLD_NOW);
+    if (!library)
+        abort();
+    work = (void (*)(uint64_t))dlsym(library, "work");
+    close(open(argv[4], O_WRONLY | O_CREAT, 0600));
+    while (access(argv[4], F_OK) == 0)
+        usleep(10000);
+    work(400);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -108,6 +150,13 @@ int main(int argc, char **argv)
                 abort();
             pthread_join(thread, NULL);
         }
+    } else if (strcmp(what, "renames") == 0) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, run_renamed, NULL) != 0)
+            abort();
+        pthread_join(thread, NULL);
+    } else if (strcmp(what, "mappings") == 0 && argc == 5) {
+        run_mapped(argv);
     } else if (strcmp(what, "early") == 0) {
         pid_t child = fork();
         if (child == 0) {

@@ -7,7 +7,7 @@ cd "$WORK"
 
 . "$ROOT/tests/cli/perf.sh"
 
-flags='-O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer'
+flags='-D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer'
 # shellcheck disable=SC2086 # a list of flags
 {
     "${CC:-cc}" $flags -pthread -o names "$ROOT/testdata/capture/names.c" -ldl
@@ -53,6 +53,35 @@ cp names symbols/
 fxt2pprof gone.fxt --symbols symbols --format folded --root thread -o folded 2>err || fail "$(cat err)"
 share ';on_thread_2' 10 30
 share ';in_child' 10 30
+
+# A thread that changes its name: each sample has the one of its time.
+capture renames.fxt -F 5000 -- ./names renames
+share ';first;.*;on_thread_[02]' 40 60
+share ';second;.*;on_thread_1' 40 60
+share ';second;.*;on_thread_[02]|;first;.*;on_thread_1' 0 2
+[ "$(fxtdump --json renames.fxt | grep '"type":"kernel_object"' | grep -c '"first"')" -eq 1 ] || fail "first has more than one koid"
+sampler-capture cpu -o renames.fxt -- ./names renames 2>err || fail "$(cat err)"
+grep -q ' samples of 1 process, [12] thread' err || fail "renames: $(cat err)"
+
+# More mappings than the kernel has room for while the capture is stopped: those of then are read later.
+cat >stopped.sh <<'EOF2'
+kill -STOP $PPID
+./names mappings 20000 ./libfirst.so ready &
+while [ ! -e ready ]; do sleep 0.05; done
+kill -CONT $PPID
+# It has read them again when it writes samples of others.
+./names tasks
+rm ready
+wait
+EOF2
+capture mappings.fxt -F 2000 -- sh stopped.sh
+share 'work;first_work' 45 75
+sampler-capture cpu -o mappings.fxt -- sh stopped.sh 2>err || fail "$(cat err)"
+grep -q 'lost: [0-9,]* records of names and mappings, since the kernel.s buffers were full; mappings were read again from /proc' err ||
+    fail "mappings: $(cat err)"
+fxt2pprof mappings.fxt --format folded -o folded 2>err
+grep -q 'lost: [0-9,]* names and mappings, the kernel.s buffers overran' err || fail "mappings: $(cat err)"
+! grep -q 'lost:.* samples' err || fail "no sample was lost: $(cat err)"
 
 # 300 threads that live for 3 ms each.
 capture threads.fxt -F 5000 -- ./names threads 300

@@ -52,7 +52,12 @@ capture 0 -p $pid -t $pid -d 300ms -o both.fxt
 hot both.fxt
 capture 0 --comm $name -d 300ms -o name.fxt
 hot name.fxt
-capture 0 -a -d 300ms -o all.fxt
+sampler-capture cpu -a -o all.fxt 2>err &
+capturing=$!
+wait_for has_perf_events $capturing
+works $pid 200
+kill -TERM $capturing
+wait $capturing || fail "system-wide: $(cat err)"
 fxtdump --verify all.fxt >damage || fail "all.fxt: $(cat damage)"
 fxt2pprof all.fxt --pid $pid --format folded -o folded 2>err || fail "$(cat err)"
 grep -q hot_function folded || fail "system-wide: $(head -n 5 folded)"
@@ -129,8 +134,8 @@ done
 
 # ---- Modes ----
 
-capture 0 -F 50000 --buffer-size 64k --mode oneshot -p $pid -d 400ms -o oneshot.fxt --print-stats \
-    --stats-json oneshot.json
+capture 0 -F 50000 --buffer-size 64k --mode oneshot -o oneshot.fxt --print-stats \
+    --stats-json oneshot.json -- ./$name 400
 says 'CPU [0-9]*: region_full: [1-9]'
 python3 - <<'EOF'
 import json
@@ -138,7 +143,10 @@ stats = json.load(open("oneshot.json"))
 full = sum(int(cpu["region_full"]) for cpu in stats["lost_by_cpu"])
 assert full == int(stats["lost"]["region_full"]) > 0, stats
 EOF
-says 'buffers of 65,536 bytes were full'
+says 'CPUs* sampled no more once their buffers of 65,536 bytes were full, which is --mode oneshot'
+! grep -q 'lost:' err || fail "nobody counts what a oneshot capture does not take: $(cat err)"
+fxt2pprof oneshot.fxt --format folded -o folded 2>err || fail "$(cat err)"
+says "CPUs' samples after their region was full (--mode oneshot), a number that nobody knows"
 hot oneshot.fxt
 [ "$(wc -c <oneshot.fxt)" -lt 200000 ] || fail "more than the regions hold"
 
@@ -225,7 +233,7 @@ import json
 stats = json.load(open("stats.json"))
 assert int(stats["samples_collected"]) > 0 and stats["missing_process_mappings"] == [], stats
 assert stats["lost_by_cpu"] == [], stats
-assert set(stats["lost"]) == {"ring", "throttled", "region_full", "unreadable", "exited"}, stats
+assert set(stats["lost"]) == {"ring", "throttled", "region_full", "unreadable", "exited", "sideband", "stopped"}, stats
 EOF
 
 # ---- In the background ----
@@ -250,6 +258,57 @@ says 'there is no process 4194303'
 sampler-capture status | grep -qx 'No background profiling sessions active.' || fail "a session"
 kill $pid
 wait $pid 2>/dev/null || true
+
+# Processes of a name that come later are sampled, too; -d ends the waiting.
+sampler-capture cpu --comm late-$$ -o late.fxt 2>err &
+capturing=$!
+ln workload late-$$
+wait_for grep -q 'waiting for a process named' err
+./late-$$ 20000 >/dev/null &
+first=$!
+wait_for has_perf_events $capturing
+./late-$$ 20000 >/dev/null &
+second=$!
+works $first 500
+works $second 1000
+kill $first
+wait $first 2>/dev/null || true
+./late-$$ 20000 >/dev/null &
+third=$!
+works $third 1000
+kill -TERM $capturing
+wait $capturing || fail "late: status $?: $(cat err)"
+kill $second $third
+wait $second $third 2>/dev/null || true
+says 'samples of 3 processes'
+capture 4 --comm none-$$ -d 0.3 -o none.fxt
+says "no process was named none-$$ in that time"
+[ ! -e none.fxt ] || fail "a capture of nobody left a file"
+
+# What only privileges allow is said for what it is.
+if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] && command -v setpriv >/dev/null; then
+    mkdir -m 755 /tmp/plain-$$
+    cp "$O/bin/sampler-capture" /tmp/plain-$$/
+    for target in "-p $$" "-t $$" "--tree $$" -a; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        setpriv --reuid 65534 --regid 65534 --clear-groups "/tmp/plain-$$/sampler-capture" cpu $target -d 0.1 -o /dev/null >out 2>err || status=$?
+        [ $status -eq 4 ] || fail "status $status of a user's $target: $(cat err)"
+        case $target in
+        -a) says 'kernel.perf_event_paranoid is [0-9]*, which keeps users from measuring everything that runs' ;;
+        *) says "$$ is another user's" ;;
+        esac
+    done
+    rm -r /tmp/plain-$$
+else
+    echo "SKIP: root's rights cannot be given up here"
+fi
+
+# A thread of the kernel executes nothing outside of it.
+if grep -q . /proc/2/comm 2>/dev/null && [ ! -e /proc/2/exe ]; then
+    capture 4 -p 2 -d 0.1 -o none.fxt
+    says '2 is a thread of the kernel'
+fi
 
 # ---- The kernel ----
 

@@ -160,8 +160,8 @@ static void visit_sample(const struct fxt_record *record, uint64_t pc)
 
 static void visit_event(const struct fxt_record *record)
 {
-    static const char *const causes[] = { "ring", "throttled", "region_full", "unreadable",
-                                          "exited" };
+    static const char *const causes[] = { "ring",       "throttled", "region_full",
+                                          "unreadable", "exited",    "sideband" };
     uint64_t cpu = record->value.event.id, sum = 0;
 
     if (record->value.event.type != FXT_EVENT_COUNTER || cpu >= MAX_CPUS)
