@@ -228,14 +228,10 @@ struct module *modules_find(struct module_table *table, const struct perf_map *m
     return module;
 }
 
-uint64_t modules_vaddr(struct module_table *table, const struct module *module,
-                       uint64_t file_offset)
+bool modules_vaddr(const struct module *module, uint64_t file_offset, uint64_t *out)
 {
-    uint64_t vaddr = file_offset;
-
-    if (!elf_image_vaddr(&module->image, file_offset, &vaddr))
-        table->unplaced++;
-    return vaddr;
+    *out = file_offset;
+    return elf_image_vaddr(&module->image, file_offset, out);
 }
 
 void modules_release(struct module_table *table)

@@ -30,7 +30,7 @@ struct module_table {
     struct module **buckets; /* owned */
     size_t bucket_count;     /* 0 or a power of two */
     uint32_t count;          /* of modules made */
-    uint64_t unplaced;       /* mappings whose file could not tell their vaddr: modules_vaddr() */
+    uint64_t unplaced;       /* mappings whose file does not give their vaddr: modules_vaddr() */
 };
 
 /* Whether a mapping belongs to no file: code made at run time.  */
@@ -49,9 +49,8 @@ int modules_open(const struct module *module, uint32_t pid, uint64_t start, uint
 const void *modules_memory(const struct module *module, uint64_t size, size_t *available);
 
 /* The ELF virtual address at which a mapping of the module starts.  If the file was gone,
- * unreadable, another one by now, or not ELF, that is the file offset, and it is counted.  */
-uint64_t modules_vaddr(struct module_table *table, const struct module *module,
-                       uint64_t file_offset);
+ * unreadable, another one by now, or not ELF, *out is the file offset, and false is returned.  */
+bool modules_vaddr(const struct module *module, uint64_t file_offset, uint64_t *out);
 
 void modules_release(struct module_table *table);
 

@@ -209,6 +209,14 @@ static unsigned elf_flags(uint32_t protection)
            (protection & PROT_READ ? 4U : 0);
 }
 
+static bool is_known(const struct address_map *map, const struct mapping *mapping)
+{
+    const struct mapping *there = address_map_find(map, mapping->start);
+
+    return there && there->start == mapping->start && there->limit == mapping->limit &&
+           there->module == mapping->module;
+}
+
 static bool apply_map(struct process_table *table, const struct perf_record *record)
 {
     const struct perf_map *map = &record->value.map;
@@ -225,7 +233,9 @@ static bool apply_map(struct process_table *table, const struct perf_record *rec
         mapping.module = modules_find(&table->modules, map, record->pid);
         if (!mapping.module)
             return false;
-        mapping.vaddr = modules_vaddr(&table->modules, mapping.module, map->file_offset);
+        if (!modules_vaddr(mapping.module, map->file_offset, &mapping.vaddr) &&
+            !is_known(&thread->process->map, &mapping)) /* mappings may be read again */
+            table->modules.unplaced++;
     }
     if (address_map_add(&thread->process->map, &mapping))
         return true;

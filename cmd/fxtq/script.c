@@ -31,8 +31,12 @@ static void show_place(const char *sql, size_t offset)
     while (sql[end] && sql[end] != '\n')
         end++;
     from = offset - start > room * 6 / 10 ? offset - room * 6 / 10 : start;
+    while (from < offset && ((unsigned char)sql[from] & 0xc0) == 0x80) /* cut no character */
+        from++;
     if (end - from > room)
         end = from + room;
+    while (end > offset && ((unsigned char)sql[end] & 0xc0) == 0x80)
+        end--;
     column = width_text(sql + from, offset - from);
     cli_note("  %.*s", (int)(end - from), sql + from);
     cli_note("  %*s^", (int)column, "");

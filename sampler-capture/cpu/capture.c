@@ -312,6 +312,10 @@ static bool tell_again(void *context, const struct perf_record *record)
     return capture_tell(context, record);
 }
 
+/* A process is known once the record of its fork was applied, two rounds after the drain that read
+ * it: a loss of that time can be made good from then on.  */
+enum { LOOKS = 4 };
+
 /* Mappings may be among what the kernel had no room for: take those that are there now.  */
 static bool look_again(struct capture *capture, bool last)
 {
@@ -319,10 +323,14 @@ static bool look_again(struct capture *capture, bool last)
     uint64_t lost = drain_loss(capture->drain).sideband + capture->drain->sideband_full;
     uint64_t start_ns, took_ns;
 
+    if (lost != capture->sideband_lost) {
+        capture->sideband_lost = lost;
+        capture->looks_due = LOOKS;
+    }
     start_ns = host_clock_ns(CLOCK_MONOTONIC);
-    if (lost == capture->sideband_lost || (start_ns < capture->look_after_ns && !last))
+    if (capture->looks_due == 0 || (start_ns < capture->look_after_ns && !last))
         return true;
-    capture->sideband_lost = lost;
+    capture->looks_due--;
     capture->looks++;
     for (size_t i = 0; i < processes->capacity; i++)
         if (processes->slots[i].object &&

@@ -40,7 +40,8 @@ struct capture {
     size_t order_capacity;
     uint64_t previous_start_ns;
     /* After losses of side-band records, what /proc says.  */
-    uint64_t sideband_lost; /* loss.sideband and drain.sideband_full at the last look */
+    uint64_t sideband_lost; /* loss.sideband and drain.sideband_full at the last loss */
+    unsigned looks_due;     /* rounds that are still to look */
     uint64_t look_after_ns; /* not before: looking takes at most a tenth of the time */
     uint64_t looks;
     uint64_t broken;   /* samples whose stack ends early: code without frame pointers */

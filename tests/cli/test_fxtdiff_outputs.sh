@@ -205,14 +205,14 @@ run 1 fxtdiff base? -- dear? --folded=two -q
 cat >expected <<'END'
 main 4000 4000
 main;cold:er_3 2870 2870
-main;std::map<a, b>::operator[](x & y) 3030 4030
+main;std::map<a, b>::operator[]("x" & 'y') 3030 4030
 END
 cp two actual
 same "folded stacks"
 flamegraph=$(command -v flamegraph.pl || echo /usr/share/perl5/Devel/NYTProf/flamegraph.pl)
 perl "$flamegraph" --hash two >svg 2>err
 [ ! -s err ] || fail "flamegraph.pl: $(cat err)"
-grep -q 'operator\[\](x &amp; y) (4,030 samples, 36.97%; +9.17%)' svg || fail "flamegraph.pl draws: $(grep '<title>' svg)"
+grep -q "operator\[\](&quot;x&quot; &amp; 'y') (4,030 samples, 36.97%; +9.17%)" svg || fail "flamegraph.pl draws: $(grep '<title>' svg)"
 # Of one run a side, what difffolded.pl gives: the union of both, sorted here.
 for seed in 1 2; do
     "$O/bench/fxtgen" --kind spans --stacks 40 --depth 6 --count 2000 --seed $seed >spans$seed.fxt

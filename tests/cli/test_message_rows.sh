@@ -35,5 +35,5 @@ PY
 for columns in 20 50 79 80 200; do
     python3 terminal.py $columns fxt2pprof trace.fxt -o out.pb.gz || fail "$columns columns: a summary"
     python3 terminal.py $columns fxtsym -e trace.fxt 0x1000 || fail "$columns columns: an error"
-    python3 terminal.py $columns fxtq trace.fxt 'SELECT größe FROM slice WHERE name = "äöü äöü äöü äöü äöü äöü"' || fail "$columns columns: UTF-8"
+    python3 terminal.py $columns fxtdump 'größe äöü äöü äöü äöü äöü äöü äöü.fxt' || fail "$columns columns: UTF-8"
 done

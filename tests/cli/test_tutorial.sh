@@ -1,5 +1,7 @@
 #!/bin/sh
 # The tutorial: its commands run, one after another, and print what the page says.
+#
+# Alone: it compares measured runs of two programs.
 set -eu
 
 fail() {
