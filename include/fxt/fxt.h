@@ -1,11 +1,12 @@
 /* fxt.h - read and write the Fuchsia trace format (FXT).
  *
- * This header is the manual of libfxt.  The format itself is described in docs/formats/fxt.md;
- * "section N" below means a section of that document.
+ * This header is the manual of libfxt.  docs/formats/fxt.md describes the format itself; "section
+ * N" below refers to a section of that document.
  *
- * Two halves meet in one structure.  A struct fxt_reader turns bytes into struct fxt_record, one at
- * a time, with every string, thread and time resolved.  A struct fxt_writer turns struct fxt_record
- * into bytes.  Between bytes and reader stands a struct fxt_input, which undoes compression.
+ * The reader and the writer share one structure.  A struct fxt_reader turns bytes into struct
+ * fxt_record, one at a time, and resolves every string, thread and time.  A struct fxt_writer turns
+ * struct fxt_record into bytes.  A struct fxt_input passes the bytes to the reader and decompresses
+ * them.
  *
  *     struct fxt_input *input = NULL;
  *     struct fxt_reader *reader = NULL;
@@ -23,16 +24,17 @@
  *     fxt_reader_close(reader);
  *     fxt_input_close(input);
  *
- * Damage is not an error.  A trace with a broken record, a cut tail or a reference to nothing is
- * read to its end; what was wrong is counted in struct fxt_damage with the offset of the first of
- * each kind.
+ * Damage is not an error.  The reader reads a trace to its end even if it has a broken record, a
+ * truncated tail or an unresolved reference.  struct fxt_damage counts the damage of each kind and
+ * records the offset of the first.
  *
- * Heap captures carry messages of fuchsia.memory.sampler in their large blobs; the library reads
- * and writes those too, by a header of its own, fidl_sampler.h.
+ * Heap captures carry messages of fuchsia.memory.sampler in their large blobs.  The library reads
+ * and writes those too; they have a header of their own, fidl_sampler.h.
  *
- * Memory: O(distinct strings, threads and providers + the largest record), never O(length of the
- * trace), and bounded by the options of fxt_reader_open().  Nothing here prints, exits, or keeps
- * global state; one handle belongs to one thread at a time, different handles are independent.  */
+ * Memory use is O(distinct strings, threads and providers + the largest record), never O(length of
+ * the trace), and is bounded by the options of fxt_reader_open().  The library does not print or
+ * exit and keeps no global state.  A handle must be used by one thread at a time; different handles
+ * are independent.  */
 #ifndef FXT_H
 #define FXT_H
 
@@ -48,21 +50,22 @@ extern "C" {
 
 /* ---- Status and errors ---- */
 
-/* Values are part of the interface and never reused.  */
+/* Values are part of the interface and are never reused.  */
 enum fxt_status {
-    FXT_OK = 0,        /* done */
+    FXT_OK = 0,        /* success */
     FXT_END = 1,       /* no more records; not an error, *error is not written */
-    FXT_FATAL = 2,     /* reading cannot go on: see fxt_reader_next() */
+    FXT_FATAL = 2,     /* reading cannot continue: see fxt_reader_next() */
     FXT_NO_MEMORY = 3, /* an allocation failed */
-    FXT_IO = 4,        /* writing failed; error->system_errno says why */
-    FXT_INVALID = 5,   /* an argument breaks the contract or does not fit; nothing was done */
+    FXT_IO = 4,        /* writing failed; error->system_errno has the cause */
+    FXT_INVALID = 5,   /* an argument violates the contract or does not fit; nothing was done */
 };
 
-/* What went wrong, for people.  Belongs to the caller, needs no clean-up, may be NULL wherever it
- * is asked for.  It is written on every status other than FXT_OK and FXT_END, and on no other.  */
+/* An error, described for people.  The caller owns the struct, which needs no clean-up; a function
+ * that takes one accepts NULL.  It is written on every status other than FXT_OK and FXT_END, and on
+ * no other.  */
 struct fxt_error {
     enum fxt_status status;
-    int system_errno;  /* errno of the failing read or write; 0 when the bytes are at fault */
+    int system_errno;  /* errno of the failing read or write; 0 if the bytes are at fault */
     uint64_t offset;   /* uncompressed bytes from the start of the trace */
     char message[200]; /* a phrase: no newline, no final dot */
 };
@@ -74,8 +77,8 @@ FXT_API const char *fxt_version(void);
 
 struct fxt_input;
 
-/* Fill up to size bytes.  Returns how many were stored (at least 1), 0 at the end, or -1 with errno
- * set.  Short reads are welcome; EINTR is retried by the caller.  */
+/* Fill up to size bytes.  Returns the number of bytes stored (at least 1), 0 at the end, or -1 with
+ * errno set.  Short reads are allowed.  The caller of the callback retries on EINTR.  */
 typedef ptrdiff_t (*fxt_read_fn)(void *context, void *buffer, size_t size);
 
 enum fxt_compression {
@@ -84,100 +87,106 @@ enum fxt_compression {
     FXT_ZSTD = 2,
 };
 
-/* What a growing input has for its reader.  */
+/* The state of a growing input.  */
 enum fxt_wait {
-    FXT_WAIT_END = 0,   /* it is over: what is incomplete now is damage */
-    FXT_WAIT_MORE = 1,  /* read: there is something, or an end or error to be told of */
-    FXT_WAIT_LEAVE = 2, /* it goes on without us: what is incomplete now is not damage */
+    FXT_WAIT_END = 0,   /* the input is complete: a record that is incomplete now is damage */
+    FXT_WAIT_MORE = 1,  /* read on: there are new bytes, or an end or error to report */
+    FXT_WAIT_LEAVE = 2, /* stop reading; the input continues to grow, so an incomplete record is not
+                         * damage */
 };
 
-/* Asked before every read of a growing input, with the bytes read so far, compressed as they are.
- * It waits until it can say something.  When the read then gives 0 bytes, or EINTR, it is asked
- * again with the same number.  */
+/* Called before every read of a growing input.  raw_bytes is the number of bytes read so far,
+ * before decompression.  The function should block until it has an answer.  If the following read
+ * returns 0 bytes, or fails with EINTR, it is called again with the same number.  */
 typedef enum fxt_wait (*fxt_wait_fn)(void *context, uint64_t raw_bytes);
 
-/* Where bytes come from.  */
+/* The source of an input's bytes.  */
 struct fxt_input_options {
     size_t size;      /* sizeof(struct fxt_input_options) */
     fxt_read_fn read; /* NULL: read from fd */
-    void *context;    /* of read */
+    void *context;    /* passed to read */
     int fd;
-    /* Not NULL: the input grows while it is read, and a read of 0 bytes is not its end; wait is.
-     * Works with compression too: what is flushed can be read.  */
+    /* Not NULL: the input grows while it is read, so a read of 0 bytes does not end it; only wait
+     * does.  This works with compressed input too: flushed data can be read.  */
     fxt_wait_fn wait;
     void *wait_context;
-    /* A stream whatever it looks like, so that fxt_input_read() gives its own bytes; a reader with
-     * trust_start sees to it itself.  A growing input is always a stream.  */
+    /* Treat the input as a stream whatever its first bytes are, so that fxt_input_read() returns
+     * its bytes unchanged.  A reader with trust_start sets this itself.  A growing input is always
+     * a stream.  */
     bool as_stream;
 };
 
-/* Read from a file descriptor - a file, a pipe or a socket, from where it stands - or from a
- * callback.  The descriptor stays the caller's and must outlive the input.  Nothing is read before
- * the first fxt_input_read() or fxt_reader_next().  Returns FXT_OK, FXT_INVALID or
- * FXT_NO_MEMORY.  */
+/* Read from a file descriptor or from a callback.  The descriptor may be a file, a pipe or a socket
+ * and is read from its current position.  The caller keeps ownership of the descriptor, which must
+ * outlive the input.  Nothing is read before the first call of fxt_input_read() or
+ * fxt_reader_next().  Returns FXT_OK, FXT_INVALID or FXT_NO_MEMORY.  */
 FXT_API enum fxt_status fxt_input_open(const struct fxt_input_options *options,
                                        struct fxt_input **out, struct fxt_error *error);
 
-/* The same with no other option.  Return FXT_OK or FXT_NO_MEMORY.  */
+/* Like fxt_input_open(), without further options.  Both return FXT_OK or FXT_NO_MEMORY.  */
 FXT_API enum fxt_status fxt_input_open_fd(int fd, struct fxt_input **out, struct fxt_error *error);
 FXT_API enum fxt_status fxt_input_open_callback(fxt_read_fn read, void *context,
                                                 struct fxt_input **out, struct fxt_error *error);
 
-/* Store up to size uncompressed bytes in buffer and their number in *length; size is at least 1.
- * The compression is told by the first bytes: gzip (any number of members), zstd (any number of
- * frames, skippable ones too; windows up to 128 MiB) or none.  A compressed stream that stops early
- * gives what it held, then FXT_END with fxt_input_is_cut() true; corrupt data give what comes
- * before them.
+/* Store up to size uncompressed bytes in buffer and their number in *length; size must be at least
+ * 1.  The compression is detected from the first bytes: gzip (any number of members), zstd (any
+ * number of frames, also skippable ones; windows up to 128 MiB) or none.  If a compressed stream
+ * ends early, the function returns the bytes it held, then FXT_END, and fxt_input_is_cut() is true.
+ * If the data are corrupt, it returns the bytes before the corruption.
  *
  * Returns FXT_OK with *length >= 1, FXT_END, FXT_FATAL (a read failed, or the compressed data are
- * corrupt or take a larger window) or FXT_NO_MEMORY.  After anything but FXT_OK every further call
- * returns the same.  */
+ * corrupt or need a larger window) or FXT_NO_MEMORY.  After any status but FXT_OK, every further
+ * call returns the same status.  */
 FXT_API enum fxt_status fxt_input_read(struct fxt_input *input, void *buffer, size_t size,
                                        size_t *length, struct fxt_error *error);
 
 /* ---- Regions, trace-engine buffers, recorded messages ----
  *
- * Not every trace is a stream of records.  What else there is is told by its first bytes, and read
- * as the archive that it amounts to: a magic record, a provider record a part, the part's records.
- * Offsets are those in that archive; fxt_input_locate() leads back.
+ * Not every trace is a stream of records.  The other formats are detected from their first bytes
+ * and are read as an equivalent archive: a magic record, then for each part a provider record and
+ * the part's records.  Offsets are offsets in that archive; fxt_input_locate() maps them back to
+ * the parts.
  *
- * A region is a CPU's buffer of the kernel sampler (docs/formats/zx-sampler.md section 3): large
- * blobs of format 0 with empty strings, no arguments and inline koids, up to a zero word or the
- * region's end.  The bytes are taken for one when the first six words are such a record's: type 15,
- * 7 to 70 words, every other bit of words 0 and 1 zero, and in word 5 the length that the size
- * leaves for program counters.  A stream may contain such records, but none begins with one: the
- * profiler, captures and archives write a magic or a provider record before it.  It becomes
- * provider cpu + 1, named "cpu-N".  Zero words at its end are unused room, no notice; in its midst
- * they are counted and passed over, as between regions that somebody joined.  Other large records
- * are passed on.  Anything else, and a record that its end cuts off, ends the region: damage.  When
- * fewer than 560 bytes, the longest record, are unused, a provider event says that the region may
- * have been full; its size being a multiple of 4096, or nobody rounded it.
+ * A region is the buffer of one CPU of the kernel sampler (docs/formats/zx-sampler.md section 3):
+ * large blobs of format 0 with empty strings, no arguments and inline koids, up to a zero word or
+ * the end of the region.  An input is detected as a region if its first six words form such a
+ * record: type 15, a size of 7 to 70 words, every other bit of words 0 and 1 zero, and in word 5
+ * the length that the size leaves for program counters.  A stream may contain such records, but no
+ * stream begins with one: the profiler, captures and archives write a magic record or a provider
+ * record first.  A region becomes provider cpu + 1, named "cpu-N".  Zero words at its end are
+ * unused space and are not a notice.  Zero words in the middle, as between regions that were
+ * concatenated, are counted and skipped.  Other large records are delivered.  Any other record, and
+ * a record that the end of the region truncates, ends the region and is damage.  If fewer than 560
+ * bytes, the size of the longest record, are unused, a provider event reports that the region may
+ * have been full.  No such event is added if the size of the region is not a multiple of 4096.
  *
- * A trace-engine buffer is what a provider of Fuchsia's trace system writes to
- * (docs/formats/trace-provider.md sections 3 and 5), 128 bytes of header first.  Its records come
- * durable, older, newer; what a killed provider wrote is found by walking from record to record.
- * Placeholders, blob records of type data without a name that fill their size, are passed over.
- * It becomes provider 1; a provider event stands for records that it dropped.  A header that
- * contradicts itself is refused.  From a pipe, or compressed, up to 64 MiB are held in memory where
- * the newer half stands first.
+ * A trace-engine buffer is written by a provider of Fuchsia's trace system
+ * (docs/formats/trace-provider.md sections 3 and 5).  It begins with a header of 128 bytes.  Its
+ * records are delivered in this order: durable, older, newer.  The records of a provider that was
+ * killed are found by walking from record to record.  Placeholders, which are blob records of type
+ * data without a name that fill their size, are skipped.  The buffer becomes provider 1; a provider
+ * event represents the records that it dropped.  A header that contradicts itself is rejected.  If
+ * the buffer comes from a pipe or is compressed, and its newer half comes first, up to 64 MiB are
+ * held in memory.
  *
- * Recorded messages are those of fuchsia.memory.sampler one after another, as a device's server
- * got them (docs/formats/memory-sampler.md sections 1 to 3).  The bytes are taken for such when
- * they begin with the header of one: wire format 2, magic 1, an ordinal of that protocol.  Each of
- * up to 65,536 bytes becomes a large blob of format 1, without time and process, with the category
- * and name that heap captures have.  What is no message is passed over, up to what looks like the
- * next: damage.  These records stand nowhere: fxt_input_locate() knows no place of theirs.
+ * Recorded messages are messages of fuchsia.memory.sampler one after another, as the server on a
+ * device received them (docs/formats/memory-sampler.md sections 1 to 3).  An input is detected as
+ * such if it begins with the header of a message: wire format 2, magic 1, an ordinal of that
+ * protocol.  Each message, of up to 65,536 bytes, becomes a large blob of format 1, without time
+ * and process, with the category and name that heap captures use.  Bytes that are not a message are
+ * skipped, up to the next bytes that look like one, and are damage.  These records have no place in
+ * the input, so fxt_input_locate() returns false for them.
  *
- * Damage in them (FXT_DAMAGE_CORRUPT_REGION) is described by struct fxt_part.  */
+ * struct fxt_part describes the damage in these formats (FXT_DAMAGE_CORRUPT_REGION).  */
 
 enum fxt_format {
-    FXT_FORMAT_STREAM = 0, /* records one after another, or nothing that is known */
+    FXT_FORMAT_STREAM = 0, /* records one after another, or an unknown format */
     FXT_FORMAT_REGION = 1,
     FXT_FORMAT_ENGINE_BUFFER = 2,
     FXT_FORMAT_MESSAGES = 3,
 };
 
-/* A region of a group.  As in fxt_input_options, read NULL means fd.  */
+/* A region of a group.  As in fxt_input_options, if read is NULL, fd is read.  */
 struct fxt_region {
     fxt_read_fn read;
     void *context;
@@ -186,54 +195,56 @@ struct fxt_region {
     const char *name; /* for fxt_part.name; may be NULL */
 };
 
-/* The regions of one session as one trace, in the order given, each compressed in any way or not.
- * They are regions whatever they look like: what has no record is empty or damaged.  A region is
- * read to its end, or to its failure, before the next is begun, so a callback may open and close
- * what it reads.  regions and names are borrowed and must outlive the input.  Returns FXT_OK,
- * FXT_INVALID (none, more than 65,536, a wrong cpu) or FXT_NO_MEMORY.  */
+/* Read the regions of one session as one trace, in the given order.  Each may be compressed in any
+ * way or not at all.  They are read as regions whatever their first bytes are: one without a record
+ * is empty or damaged.  A region is read to its end, or until it fails, before the next is begun,
+ * so a callback may open and close its source.  regions and names are borrowed and must outlive the
+ * input.  Returns FXT_OK, FXT_INVALID (no region, more than 65,536, or an invalid cpu) or
+ * FXT_NO_MEMORY.  */
 FXT_API enum fxt_status fxt_input_open_regions(const struct fxt_region *regions, size_t count,
                                                struct fxt_input **out, struct fxt_error *error);
 
-/* Tell the format by the first bytes, reading as many as it takes.  Returns FXT_OK, or what
- * fxt_input_read() would; an empty input is a stream.  */
+/* Detect the format from the first bytes; the function reads as many as it needs.  Returns FXT_OK
+ * or a status of fxt_input_read().  An empty input is a stream.  */
 FXT_API enum fxt_status fxt_input_format(struct fxt_input *input, enum fxt_format *format,
                                          struct fxt_error *error);
 
-/* What the input is made of: parts 0 to count - 1; a stream has one.  Numbers are as far as reading
- * has come.  */
+/* A part of the input.  Parts are numbered from 0 to count - 1; a stream has one.  The numbers
+ * cover the bytes read so far.  */
 struct fxt_part {
-    const char *name; /* as given; NULL for what has no name */
+    const char *name; /* as given; NULL if the part has no name */
     enum fxt_format format;
     enum fxt_compression compression;
     uint32_t cpu;             /* regions */
-    uint64_t dropped_records; /* engine buffers: as the header says */
-    uint64_t damage_count;    /* places behind which records could not be read */
-    uint64_t lost_bytes;      /* uncompressed bytes there that are in no record */
-    /* The first of these places: what was wrong, and the offset in the part's uncompressed bytes.
-     * system_errno is not 0 when a read failed.  FXT_OK if there was none.  */
+    uint64_t dropped_records; /* engine buffers: the count in the header */
+    uint64_t damage_count;    /* places after which records could not be read */
+    uint64_t lost_bytes;      /* uncompressed bytes there that belong to no record */
+    /* The first of these places: a description of the damage, and the offset in the part's
+     * uncompressed bytes.  system_errno is not 0 if a read failed.  The status is FXT_OK if there
+     * is no damage.  */
     struct fxt_error damage;
 };
 FXT_API size_t fxt_input_part_count(const struct fxt_input *input);
 FXT_API const struct fxt_part *fxt_input_part(const struct fxt_input *input, size_t part);
 
-/* Where the byte at an offset of the trace stands, if it was read already: which part, and at what
- * offset in its uncompressed bytes.  False if in no part: records that were made up to say where
- * parts begin.  */
+/* Find the part, and the offset in its uncompressed bytes, that hold the byte at an offset of the
+ * trace.  The byte must have been read already.  Returns false if it is in no part, as for records
+ * that were inserted to mark the beginning of parts.  */
 FXT_API bool fxt_input_locate(const struct fxt_input *input, uint64_t offset, size_t *part,
                               uint64_t *part_offset);
 
-/* How the input is compressed, of several parts the one read last; FXT_PLAIN before the first
- * read.  */
+/* The compression of the input; with several parts, of the part read last.  FXT_PLAIN before the
+ * first read.  */
 FXT_API enum fxt_compression fxt_input_compression(const struct fxt_input *input);
 
 /* Whether a compressed stream ended before its own end mark.  */
 FXT_API bool fxt_input_is_cut(const struct fxt_input *input);
 
-/* Whether reading ended because FXT_WAIT_LEAVE was said.  */
+/* Whether reading ended because wait returned FXT_WAIT_LEAVE.  */
 FXT_API bool fxt_input_was_left(const struct fxt_input *input);
 
-/* Bytes taken from the descriptor or callback so far, compressed as they are: what a progress
- * display wants.  */
+/* Bytes taken from the descriptor or callback so far, before decompression, for a progress
+ * display.  */
 FXT_API uint64_t fxt_input_raw_bytes(const struct fxt_input *input);
 
 /* Accepts NULL.  */
@@ -241,25 +252,27 @@ FXT_API void fxt_input_close(struct fxt_input *input);
 
 /* ---- Values inside records ---- */
 
-/* A string, as bytes: UTF-8 by the format, anything in practice, without a final NUL (section 1.2).
+/* A string as bytes: UTF-8 according to the format, any bytes in practice, without a final NUL
+ * (section 1.2).
  *
- * Reading: bytes are resolved from the provider's table where index is not 0.
- * Writing: index not 0 writes that table reference; index 0 writes the bytes inline, or the empty
- * reference for length 0.  */
+ * Reading: if index is not 0, bytes are resolved from the provider's table.  Writing: an index
+ * other than 0 writes that table reference; index 0 writes the bytes inline, or the empty reference
+ * if length is 0.  */
 struct fxt_string {
-    const char *bytes; /* never NULL in a record that was read */
+    const char *bytes; /* never NULL in a record that the reader returned */
     uint32_t length;   /* bytes */
     uint16_t index;    /* 1..32767 in the provider's string table; 0 inline or empty */
-    bool missing;      /* nothing registered index: length is 0; show it as "<string INDEX>" */
+    bool missing;      /* index was never registered: length is 0; print it as "<string INDEX>" */
 };
 
-/* A thread by its kernel object ids (section 1.3).  Process 0 thread 0 means "unknown" to
- * producers.  Writing: index not 0 writes that reference, index 0 writes the two ids inline.  */
+/* A thread by its kernel object ids (section 1.3).  Producers use process 0, thread 0 for
+ * "unknown".  Writing: an index other than 0 writes that reference; index 0 writes the two ids
+ * inline.  */
 struct fxt_thread {
     uint64_t process; /* koid */
     uint64_t thread;  /* koid */
     uint8_t index;    /* 1..255 in the provider's thread table; 0 inline */
-    bool missing;     /* nothing registered index: both ids are 0 */
+    bool missing;     /* index was never registered: both ids are 0 */
 };
 
 /* Raw bytes inside a record.  */
@@ -285,7 +298,7 @@ static inline uint64_t fxt_load_u64(const uint8_t *bytes)
     return value;
 }
 
-/* Word i of words; i < words.count is the caller's duty.  */
+/* Word i of words.  The caller must ensure that i < words.count.  */
 static inline uint64_t fxt_word(struct fxt_words words, size_t i)
 {
     return fxt_load_u64(words.bytes + 8 * i);
@@ -331,10 +344,11 @@ struct fxt_arg {
 
 /* ---- Records ---- */
 
-/* What a record is: type and subtype of the format in one word.  fxt_record_kind_name() gives the
- * names.  */
+/* The kind of a record: type and subtype of the format in one number.  fxt_record_kind_name()
+ * returns the names.  */
 enum fxt_record_kind {
-    FXT_RECORD_UNKNOWN = 0, /* a type or subtype the format does not assign: kept whole, counted */
+    FXT_RECORD_UNKNOWN = 0, /* a type or subtype the format does not assign: kept whole and
+                             * counted */
     FXT_RECORD_MAGIC = 1,
     FXT_RECORD_PROVIDER_INFO = 2,
     FXT_RECORD_PROVIDER_SECTION = 3,
@@ -370,7 +384,8 @@ enum fxt_event_type {
     FXT_EVENT_FLOW_BEGIN = 8,
     FXT_EVENT_FLOW_STEP = 9,
     FXT_EVENT_FLOW_END = 10,
-    /* 11..15 are unassigned: the common part is kept, value.event.rest holds what follows it.  */
+    /* 11..15 are unassigned: the common part is kept, and value.event.rest holds the words after
+     * it.  */
 };
 
 enum fxt_scope {
@@ -379,30 +394,30 @@ enum fxt_scope {
     FXT_SCOPE_GLOBAL = 2,
 };
 
-/* Kernel object types that matter to readers; others occur (section 2.10).  */
+/* The kernel object types that matter to readers; others occur (section 2.10).  */
 enum fxt_object_type {
     FXT_OBJECT_PROCESS = 1,
     FXT_OBJECT_THREAD = 2,
 };
 
-/* The provider that wrote a record.  Records before the first provider record belong to a nameless
- * one with id 0.  */
+/* The provider that wrote a record.  Records before the first provider record belong to a provider
+ * without a name that has id 0.  */
 struct fxt_provider {
     uint32_t id;
     bool initialized; /* it, or the default context before it, had an initialization record */
-    uint64_t ticks_per_second; /* 1,000,000,000 until an initialization record says otherwise */
+    uint64_t ticks_per_second; /* 1,000,000,000 until an initialization record sets it */
     uint64_t base_ticks;  /* the tick that is time 0; 0 without a 4-word initialization record */
-    int64_t base_time_ns; /* Unix time of base_ticks; 0 when unknown */
+    int64_t base_time_ns; /* Unix time of base_ticks; 0 if unknown */
     struct fxt_string name;
 };
 
-/* One record.  Members that the kind does not have are 0 or empty.  Everything it points to is
- * borrowed: from the reader until its next call, or, for writing, from the caller until
- * fxt_writer_record() returns.  */
+/* One record.  Members that do not apply to its kind are 0 or empty.  Everything it points to is
+ * borrowed.  When reading, it is valid until the next call on the reader; when writing, the caller
+ * must keep it until fxt_writer_record() returns.  */
 struct fxt_record {
     enum fxt_record_kind kind;
-    bool has_time;   /* the kind has a timestamp: ticks and ts_ns are set.  Not of a module or
-                      * mapping stamped 0, which was there before.  Ignored on writing */
+    bool has_time;   /* the kind has a timestamp: ticks and ts_ns are set.  False for a module or
+                      * mapping with timestamp 0, which was there before.  Ignored on writing */
     bool has_thread; /* the kind names a thread: thread is set.  Ignored on writing */
 
     uint64_t offset; /* of the record's header, in uncompressed bytes */
@@ -440,12 +455,12 @@ struct fxt_record {
         } table;
         struct {
             unsigned type;      /* enum fxt_event_type or 11..15 */
-            bool has_scope;     /* instant: the scope word is there */
+            bool has_scope;     /* instant: the scope word is present */
             uint64_t id;        /* counter, async, flow */
-            uint64_t scope;     /* instant: enum fxt_scope or any other number; 0 when absent */
+            uint64_t scope;     /* instant: enum fxt_scope or any other number; 0 if absent */
             uint64_t end_ticks; /* duration complete, as written */
             int64_t end_ns;     /* duration complete; an end before ts_ns is counted and raised */
-            struct fxt_words rest; /* event types 11..15: what follows the arguments */
+            struct fxt_words rest; /* event types 11..15: the words after the arguments */
         } event;
         struct {
             unsigned type; /* 1 data, 2 last branch records, 3 Perfetto proto; others occur */
@@ -462,8 +477,8 @@ struct fxt_record {
             unsigned outgoing_state;
             uint64_t outgoing_tid; /* koid; context switches */
             uint64_t incoming_tid; /* koid; context switches, and the woken thread of a wakeup */
-            /* Legacy context switch only.  Reading: their .thread are the two koids above, which
-             * are ignored on writing.  */
+            /* Legacy context switch only.  Reading: their .thread members are the two koids above.
+             * Writing: those two koids are ignored.  */
             struct fxt_thread outgoing;
             struct fxt_thread incoming;
             unsigned outgoing_priority;
@@ -493,7 +508,7 @@ struct fxt_record {
         struct {
             unsigned type;    /* record type, 0..15 */
             unsigned subtype; /* of metadata, trace info, scheduling, profiler, large; else 0 */
-            struct fxt_words words; /* the whole record, header included; written as it is */
+            struct fxt_words words; /* the whole record, header included; written unchanged */
         } unknown;
     } value;
 };
@@ -504,83 +519,89 @@ enum { FXT_BLOB_DATA = 1, FXT_BLOB_LAST_BRANCH = 2, FXT_BLOB_PERFETTO = 3 };
 
 #define FXT_PACKET_KINDS 256u
 
-/* What the payloads of blobs of type 3 hold (docs/formats/fxt.md section 2.7): packets of
- * Perfetto's own format, which this library counts and does not read.  Zeroed before the first
- * blob.  */
+/* Contents of the payloads of blobs of type 3 (docs/formats/fxt.md section 2.7): packets in
+ * Perfetto's own format, which this library counts but does not decode.  The struct must be zeroed
+ * before the first blob.  */
 struct fxt_packets {
-    uint64_t count; /* packets that have ended */
-    /* Of them, by the number of the field that holds what the packet is of; [0]: any other.  */
+    uint64_t count; /* complete packets */
+    /* Number of packets by the field number of their content; [0] counts all other fields.  */
     uint64_t kinds[FXT_PACKET_KINDS];
-    bool damaged; /* the bytes are no packets: nothing after that is looked at */
+    bool damaged; /* the bytes are not packets; all bytes after the damage are ignored */
 
-    /* Where it is.  Not for callers.  */
+    /* State of the parser.  Not for callers.  */
     bool in_packet;
     unsigned state, kind, shift;
     uint64_t number, field, skip, left;
 };
 
-/* The payload of the next blob, in file order whatever its name: packets go on from one to the
- * next.  */
+/* Add the payload of the next blob.  Payloads must be added in file order whatever the blob's name
+ * is: a packet may continue in the next blob.  */
 FXT_API void fxt_packets_add(struct fxt_packets *packets, struct fxt_bytes payload);
 
-/* "ftrace_events", "track_event", ...; "other" for numbers that are not known.  */
+/* "ftrace_events", "track_event", ...; "other" for unknown numbers.  */
 FXT_API const char *fxt_packet_kind_name(unsigned kind);
 
-/* "event", "large_blob", ...: the names used in JSON output; "unknown" for anything out of
- * range.  */
+/* "event", "large_blob", ...: the names used in JSON output; "unknown" if out of range.  */
 FXT_API const char *fxt_record_kind_name(enum fxt_record_kind kind);
 
 /* "instant", "duration_begin", ...; "unknown" for 11 and above.  */
 FXT_API const char *fxt_event_type_name(unsigned type);
 
-/* "int32", "string", ...; "unknown" for FXT_ARG_UNKNOWN and anything out of range.  */
+/* "int32", "string", ...; "unknown" for FXT_ARG_UNKNOWN and if out of range.  */
 FXT_API const char *fxt_arg_type_name(enum fxt_arg_type type);
 
-/* The argument of that name, or NULL.  Of several with one name, the first.  */
+/* Returns the first argument with that name, or NULL.  */
 FXT_API const struct fxt_arg *fxt_record_arg(const struct fxt_record *record, const char *name);
 
 /* Whether the record is a stack as the Zircon kernel sampler writes it: a large blob of format 0
- * with empty category and name, no arguments, and a payload of whole words, at least one
- * (section 4.1).  If so, *pcs (may be NULL) are its program counters, leaf first.  */
+ * with empty category and name, no arguments, and a payload of at least one word that consists of
+ * whole words (section 4.1).  If so, *pcs is set to its program counters, leaf first; pcs may be
+ * NULL.  */
 FXT_API bool fxt_record_sampler_stack(const struct fxt_record *record, struct fxt_words *pcs);
 
 /* ---- Reader ---- */
 
-/* What can be wrong with a trace without ending it.  The first group and the last kind are bytes
- * that were not understood (fxt_damage_is_loss() is true: tools exit with 3); the rest are notices:
- * shown, but the status stays 0.  Of a record that is dropped, that alone is counted.  */
+/* Kinds of damage that do not end a trace.  The first group and the last kind are losses, that is,
+ * bytes that could not be decoded: fxt_damage_is_loss() is true and tools exit with status 3.  The
+ * other kinds are notices: tools print them, but the exit status stays 0.  If a record is dropped,
+ * only the drop is counted.  */
 enum fxt_damage_kind {
     FXT_DAMAGE_STRAY_BYTES = 0,      /* 1 to 7 bytes after the last whole word */
     FXT_DAMAGE_TRUNCATED_TAIL = 1,   /* the last record, or the compressed stream, is cut */
-    FXT_DAMAGE_SIZE_ZERO = 2,        /* a header that is not 0, of size 0: the end of reading */
-    FXT_DAMAGE_BAD_RECORD = 3,       /* contents that contradict the record's size; dropped */
-    FXT_DAMAGE_OVERSIZED_RECORD = 4, /* larger than max_record_bytes; skipped unread */
-    FXT_DAMAGE_CORRUPT_INPUT = 5,    /* compressed data that does not unpack */
+    FXT_DAMAGE_SIZE_ZERO = 2,        /* a nonzero header with size 0: reading ends */
+    FXT_DAMAGE_BAD_RECORD = 3,       /* contents that contradict the record's size; record
+                                      * dropped */
+    FXT_DAMAGE_OVERSIZED_RECORD = 4, /* larger than max_record_bytes; skipped without reading it */
+    FXT_DAMAGE_CORRUPT_INPUT = 5,    /* compressed data that cannot be decompressed */
 
-    FXT_DAMAGE_ZERO_WORDS = 6,        /* zero words where a header was due, as in unused regions */
+    FXT_DAMAGE_ZERO_WORDS = 6,        /* zero words in place of a header, as in unused regions */
     FXT_DAMAGE_UNKNOWN_RECORD = 7,    /* (sub)type not assigned; delivered as FXT_RECORD_UNKNOWN */
-    FXT_DAMAGE_UNRESOLVED_STRING = 8, /* reference to a string that nothing registered */
-    FXT_DAMAGE_UNRESOLVED_THREAD = 9, /* reference to a thread that nothing registered */
+    FXT_DAMAGE_UNRESOLVED_STRING = 8, /* reference to a string that was never registered */
+    FXT_DAMAGE_UNRESOLVED_THREAD = 9, /* reference to a thread that was never registered */
     FXT_DAMAGE_TIME_OVERFLOW = 10,    /* time outside +-2^63 ns; the record was dropped */
-    FXT_DAMAGE_PROVIDER_LOSS = 11,    /* a provider said that it lost records (provider event 0) */
-    FXT_DAMAGE_WRONG_COUNT = 12,      /* a backtrace's count contradicts its size, which was used */
+    FXT_DAMAGE_PROVIDER_LOSS = 11,    /* a provider reported lost records (provider event 0) */
+    FXT_DAMAGE_WRONG_COUNT = 12,      /* a backtrace's count contradicts its size; the size was
+                                       * used */
     FXT_DAMAGE_NO_MAGIC = 13,         /* the trace does not begin with the magic record */
     FXT_DAMAGE_WRONG_MAGIC = 14,      /* a magic record with another number */
-    FXT_DAMAGE_ZERO_TICKS = 15,       /* initialization with 0 ticks per second; the old stays */
-    FXT_DAMAGE_END_BEFORE_START = 16, /* duration complete with end < start; taken as empty */
+    FXT_DAMAGE_ZERO_TICKS = 15,       /* initialization with 0 ticks per second; the old rate is
+                                       * kept */
+    FXT_DAMAGE_END_BEFORE_START = 16, /* duration complete with end < start; treated as empty */
     FXT_DAMAGE_INDEX_ZERO = 17,       /* string or thread record for index 0; registers nothing */
     FXT_DAMAGE_TABLE_FULL = 18, /* max_table_bytes reached; string, thread or provider not kept */
-    /* A region or trace-engine buffer with records that could not be read (a loss): fxt_part tells
-     * more.  bytes is 0, for those that are lost do not come into the trace.  */
+    /* A region or trace-engine buffer has records that could not be read (a loss).  fxt_part has
+     * the details.  bytes is 0, because the lost bytes are not part of the trace.  */
     FXT_DAMAGE_CORRUPT_REGION = 19,
     FXT_DAMAGE_KINDS = 20,
 };
 
 struct fxt_damage {
     struct {
-        uint64_t count;        /* how often */
-        uint64_t first_offset; /* of the first, in uncompressed bytes; meaningless if count is 0 */
-        uint64_t bytes;        /* of input that no delivered record covers; many kinds drop none */
+        uint64_t count;        /* number of occurrences */
+        uint64_t first_offset; /* of the first occurrence, in uncompressed bytes; meaningless if
+                                * count is 0 */
+        uint64_t bytes;        /* input bytes that no delivered record covers; many kinds drop
+                                * none */
     } kinds[FXT_DAMAGE_KINDS];
 };
 
@@ -590,25 +611,25 @@ FXT_API const char *fxt_damage_kind_name(enum fxt_damage_kind kind);
 /* A phrase for people: "cut off tail", "zero words", ...  */
 FXT_API const char *fxt_damage_kind_phrase(enum fxt_damage_kind kind);
 
-/* Whether the kind stands for bytes that were not understood.  */
+/* Whether the kind means that bytes could not be decoded.  */
 FXT_API bool fxt_damage_is_loss(enum fxt_damage_kind kind);
 
-/* How many of the kinds that are losses (or, with notices, of all kinds) were counted, added up. */
+/* The sum of the counts of all kinds that are losses or, if notices is true, of all kinds.  */
 FXT_API uint64_t fxt_damage_total(const struct fxt_damage *damage, bool notices);
 
-/* A stretch of the trace that no delivered record covers.  */
+/* A range of the trace that no delivered record covers.  */
 struct fxt_skipped {
-    enum fxt_damage_kind kind; /* why: zero words, a bad record, a cut tail, ... */
+    enum fxt_damage_kind kind; /* the reason: zero words, a bad record, a truncated tail, ... */
     uint64_t offset;           /* of its first byte */
     uint64_t size;             /* bytes */
-    /* All of them, borrowed for the call; none of a record over max_record_bytes, which is never in
-     * memory whole.  For FXT_DAMAGE_SIZE_ZERO, where size is 0 because reading ends there: the
-     * header that says so.  */
+    /* All bytes of the range, borrowed for the call.  Empty for a record larger than
+     * max_record_bytes, which is never in memory whole.  For FXT_DAMAGE_SIZE_ZERO, size is 0
+     * because reading ends there, and bytes holds the header.  */
     struct fxt_bytes bytes;
 };
 
-/* Called from fxt_reader_next(), in file order, before the record behind the stretch is delivered;
- * zero words that follow each other may come one by one.  It must not use the reader.  */
+/* Called by fxt_reader_next(), in file order, before the record after the range is delivered.
+ * Consecutive zero words may be reported one by one.  The function must not use the reader.  */
 typedef void (*fxt_skipped_fn)(void *context, const struct fxt_skipped *skipped);
 
 struct fxt_reader_options {
@@ -617,107 +638,116 @@ struct fxt_reader_options {
     uint64_t max_record_bytes;
     /* Strings, threads and providers of all providers together; 0 means 256 MiB.  */
     uint64_t max_table_bytes;
-    /* Take the bytes for FXT whatever stands first: neither magic nor a sane record is asked for,
-     * and no other format is recognised.  */
+    /* Read the bytes as FXT whatever the input begins with: neither the magic record nor a
+     * plausible first record is required, and no other format is detected.  */
     bool trust_start;
     fxt_skipped_fn skipped; /* may be NULL */
-    void *skipped_context;  /* handed to skipped */
+    void *skipped_context;  /* passed to skipped */
 };
 
 struct fxt_reader;
 
-/* A reader on an input that stands at the start of a trace.  The input is borrowed and must outlive
- * the reader.  options may be NULL.  Nothing is read yet.  Returns FXT_OK, FXT_INVALID or
- * FXT_NO_MEMORY.  */
+/* Open a reader on an input that is positioned at the start of a trace.  The input is borrowed and
+ * must outlive the reader.  options may be NULL.  Nothing is read yet.  Returns FXT_OK, FXT_INVALID
+ * or FXT_NO_MEMORY.  */
 FXT_API enum fxt_status fxt_reader_open(struct fxt_input *input,
                                         const struct fxt_reader_options *options,
                                         struct fxt_reader **out, struct fxt_error *error);
 
-/* The next record, in file order.  *out and all it points to live until the next call on the
- * reader.  After anything but FXT_OK every further call returns the same.
+/* Read the next record, in file order.  *out and all memory it points to are valid until the next
+ * call on the reader.  After any status but FXT_OK, every further call returns the same status.
  *
- * FXT_OK: *out is a record.
- * FXT_END: the trace is over, cut off or not (fxt_reader_damage() tells).
- * FXT_FATAL: nothing behind this point can be read; everything before it was delivered.
- *     error->system_errno is not 0 when a read failed.  Otherwise the bytes are at fault: a record
- *     of size 0, corrupt compression (both also counted as damage), or a start that is not FXT at
- *     all - big-endian FXT, symbolizer markup, ELF, ... -, which the message names.
- * FXT_NO_MEMORY: an allocation failed.  */
+ * - FXT_OK: *out is a record.
+ * - FXT_END: the trace has ended, truncated or not; see fxt_reader_damage().
+ * - FXT_FATAL: nothing after this point can be read; everything before it was delivered.  If a read
+ *   failed, error->system_errno is not 0.  Otherwise the bytes are at fault: a record of size 0,
+ *   corrupt compression (both are also counted as damage), or a start that is not FXT at all.  In
+ *   the last case the message names the format that was found: big-endian FXT, symbolizer markup,
+ *   ELF, ...
+ * - FXT_NO_MEMORY: an allocation failed.  */
 FXT_API enum fxt_status fxt_reader_next(struct fxt_reader *reader, const struct fxt_record **out,
                                         struct fxt_error *error);
 
-/* The bytes of the record that fxt_reader_next() delivered last, header included: record.size of
- * them, living as long as it does.  Empty when the last call delivered none.  */
+/* The bytes of the record that fxt_reader_next() delivered last, including the header.  There are
+ * record.size of them, and they are valid as long as the record.  Empty if the last call delivered
+ * no record.  */
 FXT_API struct fxt_bytes fxt_reader_bytes(const struct fxt_reader *reader);
 
-/* Records that were counted instead of delivered.  Start with all 0.  */
+/* Counts of records that were not delivered.  The struct must start with all 0.  */
 struct fxt_tally {
     uint64_t records[FXT_RECORD_KINDS];
-    bool has_time; /* some of them had a time: */
+    bool has_time; /* at least one of them had a time; only then are the next two set */
     int64_t first_ns;
     int64_t last_ns;
 };
 
-/* Count records instead of looking at them, for statistics and for checking, at twice the speed of
- * fxt_reader_next().  Adds to *tally what stands next, as far as it is there already and nothing
- * about it is worth telling: the records have a time, are the last delivered record's provider's,
- * and are free of damage of any kind.  Returns how many it passed; 0 says nothing about the trace:
- * go on with fxt_reader_next(), which alone reads, delivers and counts damage, so that
+/* Count records without delivering them, for statistics and verification.  This is twice as fast as
+ * fxt_reader_next().  The function adds to *tally the records that come next, as long as they are
+ * already in memory, have a time, belong to the provider of the last delivered record, and have no
+ * damage of any kind.  Returns the number of records it counted.  0 means nothing about the trace:
+ * continue with fxt_reader_next().  Only fxt_reader_next() reads input, delivers records and counts
+ * damage, so the loop
  *
  *     while (fxt_reader_next(reader, &record, &error) == FXT_OK) {
  *         count(record);
  *         fxt_reader_tally(reader, &tally);
  *     }
  *
- * finds the same damage as a loop without it.  */
+ * finds the same damage as a loop without fxt_reader_tally().  */
 FXT_API size_t fxt_reader_tally(struct fxt_reader *reader, struct fxt_tally *tally);
 
-/* What was wrong up to here.  Lives as long as the reader.  */
+/* The damage found so far.  Valid as long as the reader.  */
 FXT_API const struct fxt_damage *fxt_reader_damage(const struct fxt_reader *reader);
 
-/* Uncompressed bytes consumed so far: the end of the record delivered last, or of what was skipped
- * after it.  At FXT_END: the length of the trace.  The sizes of all delivered records and the bytes
- * of all damage add up to it.  */
+/* Uncompressed bytes consumed so far: the end of the record delivered last, or of the range skipped
+ * after it.  At FXT_END this is the length of the trace.  It equals the sum of the sizes of all
+ * delivered records and the bytes of all damage.  */
 FXT_API uint64_t fxt_reader_offset(const struct fxt_reader *reader);
 
 /* Accepts NULL.  Does not close the input.  */
 FXT_API void fxt_reader_close(struct fxt_reader *reader);
 
-/* floor(ticks * 10^9 / ticks_per_second), exactly (section 1.6).  False when ticks_per_second is 0
- * or the result exceeds INT64_MAX; then *ns is untouched.  */
+/* floor(ticks * 10^9 / ticks_per_second), exactly (section 1.6).  Returns false if ticks_per_second
+ * is 0 or the result exceeds INT64_MAX; *ns is then unchanged.  */
 FXT_API bool fxt_ticks_to_ns(uint64_t ticks, uint64_t ticks_per_second, int64_t *ns);
 
 /* ---- Writer ---- */
 
-/* Take all size bytes.  Returns 0, or an errno value, after which the writer stays failed.  */
+/* Take all size bytes.  Returns 0, or an errno value; after an error the writer stays failed.  */
 typedef int (*fxt_write_fn)(void *context, const void *bytes, size_t size);
 
 struct fxt_writer;
 
-/* A writer that hands whole records to write, one call a record.  Returns FXT_OK or
+/* Open a writer that passes whole records to write, one call for each record.  Returns FXT_OK or
  * FXT_NO_MEMORY.  */
 FXT_API enum fxt_status fxt_writer_open(fxt_write_fn write, void *context, struct fxt_writer **out,
                                         struct fxt_error *error);
 
-/* Write one record.  Every kind can be written.  The writer sees to the form that section 5 asks
- * for; its rules about what a trace should say (order, table indexes, UTF-8, names, times) are the
- * caller's: the writer keeps no tables, so what an index refers to must have been written before.
+/* Write one record.  Every kind can be written.  The writer produces the encoding that section 5
+ * requires.  The caller must follow the rules of that section on the content of a trace (order,
+ * table indexes, UTF-8, names, times).  The writer keeps no tables, so the target of an index must
+ * have been written before.
  *
- * Read a record and pass it on, and the same record comes out, bytes that are not UTF-8 included,
- * but in the writer's form: inline empty strings become the empty reference; text over 31,999 bytes
- * is cut there, before a whole character; padding and reserved bits become 0; words behind the last
- * field are left out, as are values of arguments of unknown type; userspace objects and modules
- * take the documented form of an inline thread.  Records of unknown kind are kept to the last bit.
- * More than 255 frames, which the count of a backtrace cannot say, are all written, with a count of
- * 255: the size says how many there are, and is what this reader goes by.  New traces should keep
- * to 255, for not every reader does.
+ * A record that was read and is passed on comes out unchanged, including bytes that are not UTF-8,
+ * but in the writer's encoding:
+ *
+ * - An inline empty string becomes the empty reference.
+ * - Text over 31,999 bytes is cut there, before a whole character.
+ * - Padding and reserved bits become 0.
+ * - Words after the last field are left out, and so are values of arguments of unknown type.
+ * - Userspace objects and modules use the documented form of an inline thread.
+ * - Records of unknown kind are kept to the last bit.
+ * - More than 255 frames do not fit the count of a backtrace.  They are all written, with a count
+ *   of 255; the size gives their true number, and this reader uses the size.  New traces should
+ *   have at most 255 frames, because other readers may use the count.
  *
  * The text of string, provider info, log and module records is always written as bytes, whatever
- * its index.
+ * its index is.
  *
- * Returns FXT_OK; FXT_INVALID when a field does not fit (a name of 256 bytes in a module record, 16
- * arguments, a record of 4096 words that is not a large one, ...) or FXT_NO_MEMORY, with nothing
- * written and the writer still usable; FXT_IO, and from then on always.  */
+ * Returns FXT_OK; FXT_INVALID if a field does not fit (a name of 256 bytes in a module record, 16
+ * arguments, a record of 4096 words that is not a large one, ...) or FXT_NO_MEMORY, in which case
+ * nothing was written and the writer is still usable; FXT_IO, after which every call returns
+ * FXT_IO.  */
 FXT_API enum fxt_status fxt_writer_record(struct fxt_writer *writer,
                                           const struct fxt_record *record, struct fxt_error *error);
 
