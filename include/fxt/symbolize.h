@@ -1,12 +1,12 @@
 /* symbolize.h - names for addresses: (build ID, virtual address) to functions, files, lines and
  * inlined frames.
  *
- * This header is the manual of libsymbolize; docs/symbolization.md tells users the same story.
- * "section N" means docs/formats/symbolizer.md.
+ * This header is the manual of libsymbolize; docs/symbolization.md explains the same for users.
+ * "section N" refers to a section of docs/formats/symbolizer.md.
  *
- * A struct sym_session knows where to look for debug files.  A struct sym_module is one ELF object
- * that the session found by build ID (or by path, when there is none).  Addresses are looked up in
- * bulk:
+ * A struct sym_session holds the places to search for debug files.  A struct sym_module is one ELF
+ * object that the session found by build ID, or by path if there is no build ID.  Addresses are
+ * looked up in bulk:
  *
  *     struct sym_session *session;
  *     struct sym_module *module;
@@ -14,28 +14,23 @@
  *         .build_id = id, .build_id_length = 20, .path = "/usr/bin/true"
  *     };
  *
- *     sym_session_open(NULL, &session, &error);
- *     sym_session_module(session, &key, &module, &error);
- *     sym_module_resolve(module, vaddrs, count, print_frames, context, &error);
- *     sym_session_close(session);
- *
  * All addresses are ELF virtual addresses of the object (vaddr), never process addresses or file
- * offsets.  They are looked up as they are: whoever holds a return address subtracts 1 first
- * (section 2), and does it once.
+ * offsets.  They are looked up unchanged: a caller that has a return address must subtract 1 first
+ * (section 2), and only once.
  *
- * A file is used only when its build ID is the one asked for; a wrong file is refused and named in
- * the module's report, never used as a guess.  Object files are hostile input: a broken one costs
- * its names, not the process.
+ * A file is used only if its build ID is the requested one.  A file with another build ID is
+ * rejected and named in the module's report; it is never used as a guess.  Object files are hostile
+ * input: a broken file loses its names, but does not end the process.
  *
- * Nothing here prints or exits, or touches the network unless debuginfod servers are allowed.  One
- * session belongs to one thread at a time.
+ * The library does not print or exit, and uses the network only if debuginfod servers are allowed.
+ * A session must be used by one thread at a time.
  *
- * Files are mapped, not read.  So that one that is cut meanwhile does not end the process, the
- * first mapping installs a SIGBUS handler.  It mends faults in the library's own mappings and
- * passes every other to the handler it found; it is async-signal-safe and serves all threads.  A
- * program with a SIGBUS handler of its own installs it before it opens a session, or passes on what
- * it does not know to the handler it replaced.  A module whose file changed says so in its report.
- */
+ * Files are mapped, not read.  The first mapping installs a SIGBUS handler, so that a file that is
+ * truncated while it is mapped does not end the process.  The handler repairs faults in the
+ * library's own mappings and passes all others to the previous handler; it is async-signal-safe and
+ * serves all threads.  A program with a SIGBUS handler of its own should install it before it opens
+ * a session, or should pass unknown faults to the handler it replaced.  The report of a module
+ * whose file changed states the change.  */
 #ifndef SYMBOLIZE_H
 #define SYMBOLIZE_H
 
@@ -51,19 +46,19 @@ extern "C" {
 
 /* ---- Status and errors ---- */
 
-/* Values are part of the interface and never reused.  */
+/* Values are part of the interface and are never reused.  */
 enum sym_status {
-    SYM_OK = 0,        /* done */
+    SYM_OK = 0,        /* success */
     SYM_NOT_FOUND = 1, /* no such object, or no name for this address; not a failure */
     SYM_NO_MEMORY = 2, /* an allocation failed */
-    SYM_IO = 3,        /* a file could not be read; error->system_errno says why */
+    SYM_IO = 3,        /* a file could not be read; error->system_errno has the cause */
     SYM_MALFORMED = 4, /* a file is not the ELF object or debug information it claims to be */
-    SYM_INVALID = 5,   /* an argument breaks the contract */
-    SYM_STOPPED = 6,   /* the caller's callback asked to stop */
+    SYM_INVALID = 5,   /* an argument violates the contract */
+    SYM_STOPPED = 6,   /* the caller's callback requested a stop */
 };
 
-/* What went wrong, for people.  Belongs to the caller, needs no clean-up, may be NULL wherever it
- * is asked for; written on every status but SYM_OK.  */
+/* An error, described for people.  The caller owns the struct, which needs no clean-up; a function
+ * that takes one accepts NULL.  It is written on every status but SYM_OK.  */
 struct sym_error {
     enum sym_status status;
     int system_errno;  /* errno of the failing call, or 0 */
@@ -74,73 +69,78 @@ struct sym_error {
 
 struct sym_session;
 
-/* A transfer from a debuginfod server, told several times a second.  */
+/* A transfer from a debuginfod server, reported several times a second.  */
 struct sym_progress {
-    const char *name;     /* what is fetched: a path, or a build ID */
-    uint64_t bytes;       /* that have arrived */
+    const char *name;     /* the path or build ID that is fetched */
+    uint64_t bytes;       /* received so far */
     uint64_t total_bytes; /* 0: unknown */
 };
 
-/* progress is valid during the call.  Return false to stop this transfer; the search goes on
+/* progress is valid during the call.  Return false to stop this transfer; the search continues
  * without it.  */
 typedef bool (*sym_progress_fn)(void *context, const struct sym_progress *progress);
 
 struct sym_options {
     size_t size; /* sizeof(struct sym_options) */
 
-    /* Where to look before anything else, in this order.  What each is shows when it is looked at:
+    /* Places to search first, in this order.  The type of each is detected when it is searched:
      *
      * - a file: an ELF object, also one of split units (.dwo, .dwp), or text as in /proc/kallsyms
      *   (see sym_session_kallsyms())
      * - a directory with a .build-id/ tree below it, or with the tree's xx/ directories in it
      * - a directory of files named after their build IDs, with or without ".debug"
-     * - any other directory: the ELF files in it and below are indexed by build ID, once a session,
-     *   when the first module needs it.  Symbolic links to directories are not followed, and beside
-     *   a .build-id/ tree nothing is indexed.
+     * - any other directory: the ELF files in it and below it are indexed by build ID, once in a
+     *   session, when the first module needs them.  Symbolic links to directories are not followed,
+     *   and nothing is indexed beside a .build-id/ tree.
      *
      * The array and its strings are copied.  */
     const char *const *symbol_paths;
     size_t symbol_path_count;
 
-    const char *debug_root; /* NULL: /usr/lib/debug.  "" looks at none */
+    const char *debug_root; /* NULL: /usr/lib/debug; "": none */
 
-    /* debuginfod's cache is read whether or not servers may be asked.  NULL: where the environment
-     * says (DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME, HOME).  "" looks at none.  */
+    /* debuginfod's cache, which is read even if requests to servers are not allowed.  NULL: the
+     * place that the environment sets (DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME, HOME); "": none.  */
     const char *debuginfod_cache;
 
-    /* Allows to ask the servers in DEBUGINFOD_URLS for what was not found, through
-     * libdebuginfod.so.1, which is opened at run time.  Nothing else here touches the network.  */
+    /* Allow requests to the servers in DEBUGINFOD_URLS for files that were not found, through
+     * libdebuginfod.so.1, which is opened at run time.  The library uses the network for nothing
+     * else.  */
     bool debuginfod;
-    uint64_t debuginfod_bytes; /* what a session may fetch at most; 0: 1 GiB */
-    sym_progress_fn progress;  /* told about transfers; may be NULL */
+    uint64_t debuginfod_bytes; /* limit of bytes to fetch in a session; 0: 1 GiB */
+    sym_progress_fn progress;  /* called during transfers; may be NULL */
     void *progress_context;
 
-    unsigned jobs;   /* threads that read debug information at once; 0: as many as CPUs are
-                             * online, 1: the caller's alone.  Answers do not depend on it */
-    bool no_inlines; /* give the real function only, at its own line: where it calls what
-                             * was copied into it */
+    unsigned jobs;   /* number of threads that read debug information; 0: one for each online CPU,
+                      * 1: only the caller's.  The answers do not depend on it */
+    bool no_inlines; /* return only the real function, at its own line: the line that calls the code
+                      * that was copied into it */
 
-    /* The symbol cache keeps what was read, by build ID, in a directory of files that are opened in
-     * microseconds.  It never makes an answer worse; what goes wrong with it costs time only.  */
-    bool no_cache;              /* neither look there nor write there */
+    /* The symbol cache keeps the symbols that were read, by build ID, in a directory of files that
+     * can be opened in microseconds.  It never makes an answer worse; a problem with it only costs
+     * time.  */
+    bool no_cache;              /* neither read nor write the cache */
     const char *cache_dir;      /* NULL: $XDG_CACHE_HOME/fxt/symbols, or ~/.cache/fxt/symbols */
-    uint64_t cache_limit_bytes; /* of all files in it; 0: $FXT_SYMBOL_CACHE_BYTES, or 2 GiB */
+    uint64_t cache_limit_bytes; /* limit for all files in it; 0: $FXT_SYMBOL_CACHE_BYTES, or 2
+                                 * GiB */
 };
 
-/* options may be NULL.  Returns SYM_OK, SYM_INVALID (also: $FXT_SYMBOL_CACHE_BYTES, where it
- * counts, is no number) or SYM_NO_MEMORY.  */
+/* options may be NULL.  Returns SYM_OK, SYM_INVALID (also if $FXT_SYMBOL_CACHE_BYTES is used and is
+ * not a number) or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_session_open(const struct sym_options *options,
                                          struct sym_session **out, struct sym_error *error);
 
-/* Closes its modules too; everything handed out by them is gone.  Accepts NULL.  */
+/* Close the session and its modules; all pointers that they returned become invalid.  Accepts
+ * NULL.  */
 SYM_API void sym_session_close(struct sym_session *session);
 
-/* Symbols of the kernel that is running, or was: the text of /proc/kallsyms, which is copied.  It
- * names modules that have no file but a name in brackets for path: all lines "[kernel]",
- * "[kernel.kallsyms]" and "[guest.kernel.kallsyms]", the lines of a kernel module NAME "[NAME]".
- * Their vaddrs are the addresses in the text, those of the running kernel.  A kallsyms file among
- * symbol_paths does the same.  It holds no build ID: what it names is reported as unverified.
- * Returns SYM_OK, SYM_MALFORMED (no such text), SYM_INVALID or SYM_NO_MEMORY.  */
+/* Add the symbols of a kernel, the running one or an earlier one, from the text of /proc/kallsyms,
+ * which is copied.  They name modules that have no file but a name in brackets as their path: all
+ * lines belong to "[kernel]", "[kernel.kallsyms]" and "[guest.kernel.kallsyms]", and the lines of a
+ * kernel module NAME belong to "[NAME]".  The vaddrs of such a module are the addresses in the
+ * text, which are those of the running kernel.  A kallsyms file among symbol_paths has the same
+ * effect.  The text holds no build ID, so modules named by it are reported as unverified.  Returns
+ * SYM_OK, SYM_MALFORMED (not such a text), SYM_INVALID or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_session_kallsyms(struct sym_session *session, const char *text,
                                              size_t size, struct sym_error *error);
 
@@ -148,17 +148,17 @@ SYM_API enum sym_status sym_session_kallsyms(struct sym_session *session, const 
 
 struct sym_module;
 
-/* Which object is meant.  */
+/* Identifies an object.  */
 struct sym_module_key {
-    const uint8_t *build_id; /* build_id_length bytes; may be NULL when that is 0 */
-    size_t build_id_length;  /* 0: no build ID is known, and path is taken as it is and reported as
-                              * unverified */
-    const char *path;        /* where the object was when it was recorded, or NULL.  Used only if
-                              * its build ID agrees, or if it has none (then unverified).  A name in
+    const uint8_t *build_id; /* build_id_length bytes; may be NULL if that is 0 */
+    size_t build_id_length;  /* 0: the build ID is unknown; path is then used without a check and
+                              * reported as unverified */
+    const char *path;        /* path of the object when it was recorded, or NULL.  Used only if its
+                              * build ID matches, or if it has none (then unverified).  A name in
                               * brackets ("[kernel]", "[vdso]") is never opened */
 };
 
-/* How good the names of a module are, best last, so that they compare.  */
+/* Quality of the names of a module, in ascending order, so that values can be compared.  */
 enum sym_quality {
     SYM_QUALITY_NONE = 0,      /* no file was found, or it holds no names */
     SYM_QUALITY_DYNSYM = 1,    /* exported functions only */
@@ -167,37 +167,39 @@ enum sym_quality {
     SYM_QUALITY_DWARF = 4,     /* functions, lines and inlined frames */
 };
 
-/* What the session found for a module, for coverage reports.  All strings live as long as the
- * session; none is NULL.
+/* The files that the session found for a module, for coverage reports.  All strings are valid as
+ * long as the session; none is NULL.
  *
- * Debug information that turns out to be unreadable when addresses are looked up lowers the report:
- * look at it after sym_module_resolve().  */
+ * If debug information turns out to be unreadable during a lookup, the quality in the report is
+ * lowered: read the report after sym_module_resolve().  */
 struct sym_report {
     enum sym_quality quality;
-    const char *code_path;  /* the object itself, "" when it was not found */
-    const char *debug_path; /* the file the names come from (may be code_path), "": none */
-    bool unverified;        /* no build ID on one side: taken by path alone */
-    const char *problem;    /* why the names are not better, a phrase to stand behind the module's
-                             * name: "no debug information", "the file has build ID ab12..., not
-                             * ...", "/syms/x.debug: permission denied" when it is about another
-                             * file.  With SYM_QUALITY_DWARF what is missing of it: "functions of 3
-                             * units are only known by symbols: no file a.dwo"; mostly "" */
-    const char *remedy;     /* what the user can do about it: "install the package with its debug
-                             * information ...", ...  "" when nothing */
-    const char *cache_path; /* the file of the symbol cache that answers, "": none */
-    bool go_table;          /* SYM_QUALITY_SYMTAB, but with files, lines and inlined frames: from
-                                * the table that Go programs keep when they are stripped */
-    const char *cache_problem; /* what is wrong with the symbol cache, a phrase: why its directory
-                                * cannot be used, which file was damaged.  "" when nothing */
+    const char *code_path;  /* the object itself, "" if it was not found */
+    const char *debug_path; /* the file that provides the names (may be code_path), "": none */
+    bool unverified;        /* no build ID on one side: matched by path alone */
+    const char *problem;    /* the reason why the names are not better, a phrase to print after the
+                             * module's name: "no debug information", "the file has build ID
+                             * ab12..., not ...", "/syms/x.debug: permission denied" if it concerns
+                             * another file.  With SYM_QUALITY_DWARF it names the missing part:
+                             * "functions of 3 units are only known by symbols: no file a.dwo";
+                             * mostly "" */
+    const char *remedy;     /* a step that the user can take: "install the package with its debug
+                             * information ...", ... "" if there is none */
+    const char *cache_path; /* the file of the symbol cache that is used, "": none */
+    bool go_table;          /* SYM_QUALITY_SYMTAB, but with files, lines and inlined frames from the
+                             * table that Go programs keep when they are stripped */
+    const char *cache_problem; /* a problem with the symbol cache, a phrase: why its directory
+                                * cannot be used, or which file was damaged.  "" if there is none */
 };
 
-/* The module for key: found on the first call, the same handle on later ones with an equal key.
- * Search order: symbol_paths, path, what the .gnu_debuglink sections of those name, debug_root,
- * debuginfod's cache, its servers; the best debug information among what agrees wins (enum
- * sym_quality), the first of equals.  The handle belongs to the session.
+/* Return the module for key.  The first call searches for it; later calls with an equal key return
+ * the same handle.  Search order: symbol_paths, path, the files named by the .gnu_debuglink
+ * sections of those, debug_root, debuginfod's cache, its servers.  Among the matching files, the
+ * one with the best debug information is used (enum sym_quality), and the first among equals.  The
+ * session owns the handle.
  *
- * A module that was not found is a module all the same: its quality is SYM_QUALITY_NONE, and the
- * report says why.  Returns SYM_OK, SYM_INVALID (neither build ID nor path) or SYM_NO_MEMORY.  */
+ * A module that was not found is a module, too: its quality is SYM_QUALITY_NONE, and the report has
+ * the reason.  Returns SYM_OK, SYM_INVALID (neither build ID nor path) or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_session_module(struct sym_session *session,
                                            const struct sym_module_key *key,
                                            struct sym_module **out, struct sym_error *error);
@@ -205,7 +207,7 @@ SYM_API enum sym_status sym_session_module(struct sym_session *session,
 /* Borrowed until sym_session_close().  */
 SYM_API const struct sym_report *sym_module_report(const struct sym_module *module);
 
-/* One step of the search for a module's files, for people who wonder.  */
+/* One step of the search for a module's files, for diagnosis.  */
 enum sym_trail_place {
     SYM_PLACE_SYMBOL_PATH = 0,       /* one of symbol_paths */
     SYM_PLACE_RECORDED_PATH = 1,     /* the key's path */
@@ -219,125 +221,128 @@ enum sym_trail_place {
 };
 
 enum sym_outcome {
-    SYM_OUTCOME_ABSENT = 0,  /* nothing is there */
-    SYM_OUTCOME_REFUSED = 1, /* something is there and not used */
-    SYM_OUTCOME_SPARE = 2,   /* it would do, but another is better */
+    SYM_OUTCOME_ABSENT = 0,  /* nothing exists there */
+    SYM_OUTCOME_REFUSED = 1, /* a file exists there but is not used */
+    SYM_OUTCOME_SPARE = 2,   /* usable, but another is better */
     SYM_OUTCOME_USED = 3,    /* its names or its code are used */
-    SYM_OUTCOME_SKIPPED = 4, /* not looked at */
+    SYM_OUTCOME_SKIPPED = 4, /* not searched */
 };
 
 struct sym_trail_step {
     enum sym_trail_place place;
     enum sym_outcome outcome;
-    enum sym_quality quality; /* of what is there, when it is of this module */
-    const char *path;   /* a file, or the directory that was searched; "": no place of its own */
+    enum sym_quality quality; /* of the file there, if it belongs to this module */
+    const char *path;   /* a file, or the directory that was searched; "": the place has no path */
     const char *reason; /* a phrase: "the file has build ID ab12..., not ...", "for code and
-                               * symbols"; may be "" */
+                         * symbols"; may be "" */
 };
 
-/* Where the module was looked for, in order; borrowed until the next call about this module.
- * Supplements and split files are looked for, and so join the list, when addresses are.  */
+/* The steps of the search for the module, in order; borrowed until the next call with this module.
+ * Supplements and split files are searched for, and so are added to the list, when addresses are
+ * looked up.  */
 SYM_API const struct sym_trail_step *sym_module_trail(const struct sym_module *module,
                                                       size_t *count);
 
-/* Looks for all supplements and split files now, whatever is looked up: report and trail then tell
- * of each.  Returns SYM_OK, whether they are there or not, or SYM_NO_MEMORY.  */
+/* Search for all supplements and split files now, before any lookup, so that report and trail
+ * include them.  Returns SYM_OK, whether they exist or not, or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_module_seek_companions(struct sym_module *module,
                                                    struct sym_error *error);
 
-/* The offset in the object's file of the byte that is loaded at vaddr, by its program headers: what
- * pprof calls a mapping's file_offset is that of the mapping's first byte.  Returns SYM_OK, or
- * SYM_NOT_FOUND when the object itself was not found (a debug file does not know) or no segment
- * has bytes of the file at vaddr.  */
+/* Return the offset in the object's file of the byte that is loaded at vaddr, by its program
+ * headers.  pprof's file_offset of a mapping is the offset of the mapping's first byte.  Returns
+ * SYM_OK, or SYM_NOT_FOUND if the object itself was not found (a debug file does not have the
+ * offsets) or no segment has bytes of the file at vaddr.  */
 SYM_API enum sym_status sym_module_file_offset(const struct sym_module *module, uint64_t vaddr,
                                                uint64_t *file_offset);
 
-/* The other way: where the byte at an offset of the object's file is loaded.  Likewise.  */
+/* The inverse: return the vaddr at which the byte at an offset of the object's file is loaded.  The
+ * statuses are the same.  */
 SYM_API enum sym_status sym_module_vaddr(const struct sym_module *module, uint64_t file_offset,
                                          uint64_t *vaddr);
 
-/* ---- Looking up ---- */
+/* ---- Lookup ---- */
 
-/* One frame of an address.  Strings live until the session is closed, are never NULL, and equal
- * strings of one module have equal pointers.  */
+/* One frame of an address.  Strings are never NULL and are valid until the session is closed.
+ * Equal strings of one module have equal pointers.  */
 struct sym_frame {
-    const char *function;     /* demangled (C++, Rust), or as written; "" unknown */
-    const char *linkage_name; /* as in the symbol table; "" when the debug information holds only a
+    const char *function;     /* demangled (C++, Rust), or as in the file; "" unknown */
+    const char *linkage_name; /* as in the symbol table; "" if the debug information holds only a
                                * plain name */
-    const char *file;         /* absolute where the compilation directory is known; "" unknown */
+    const char *file;         /* absolute if the compilation directory is known; "" unknown */
     uint32_t line;            /* position inside this function, from 1; 0 unknown */
     uint32_t column;          /* from 1; 0 unknown */
-    uint32_t start_line;      /* where the function is declared; 0 unknown */
+    uint32_t start_line;      /* line of the function's declaration; 0 unknown */
     bool inlined;             /* this function's code was copied into the next frame's */
-    enum sym_quality source;  /* which table the function name came from */
+    enum sym_quality source;  /* the table that provided the function name */
 };
 
-/* The answer for vaddrs[index]: count frames, innermost first, the last one the real function;
- * count 0 when nothing covers the address.  Called exactly once for every index unless it returns
- * false; the order is the library's choice.  frames is valid during the call only, the strings
- * longer (struct sym_frame).  Return false to stop.  */
+/* Receives the answer for vaddrs[index]: count frames, innermost first; the last one is the real
+ * function.  count is 0 if nothing covers the address.  It is called exactly once for every index
+ * unless it returns false; the order of calls is unspecified.  frames is valid during the call
+ * only, the strings longer (struct sym_frame).  Return false to stop.  */
 typedef bool (*sym_answer_fn)(void *context, size_t index, const struct sym_frame *frames,
                               size_t count);
 
-/* Look up count addresses.  They may come in any order and repeat; sorted inside, so give all at
- * once: a session holds the debug information of the module that was looked at last, and reads it
- * again when modules take turns.
+/* Look up count addresses.  They may be in any order and may repeat.  The function sorts them, so
+ * pass all addresses in one call: a session holds the debug information of the module that was used
+ * last, and reads it again if modules alternate.
  *
- * An address in a gap between functions has no function: the nearest symbol is not an answer.
- * Where a line table covers the gap (padding) there is one frame with a line and no name, else
- * none.
- * Damage in the debug information costs the addresses concerned their lines, or their names, never
- * the others.  Returns SYM_OK, SYM_STOPPED or SYM_NO_MEMORY.  */
+ * An address in a gap between functions has no function: the nearest symbol is not an answer.  If a
+ * line table covers the gap (padding), there is one frame with a line and no name, else none.
+ * Damage in the debug information costs only the affected addresses their lines or their names.
+ * Returns SYM_OK, SYM_STOPPED or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_module_resolve(struct sym_module *module, const uint64_t *vaddrs,
                                            size_t count, sym_answer_fn answer, void *context,
                                            struct sym_error *error);
 
-/* The same for callers that print or store what they get: each answer is told once.  ids[i] becomes
- * the number of the answer for vaddrs[i]; answer is called once for each number, 0 first, then 1,
- * and so on, with the number as its index.  Addresses with one number have equal answers; most
- * addresses with equal answers, those of one line at least, have one number.
+/* Like sym_module_resolve(), for callers that print or store the answers: each answer is reported
+ * once.  ids[i] is set to the number of the answer for vaddrs[i].  answer is called once for each
+ * number, first for 0, then for 1, and so on, with the number as its index.  Addresses with the
+ * same number have equal answers.  Most addresses with equal answers, at least those of one line,
+ * have the same number.
  *
- * ids has room for count numbers and is complete when the function returns SYM_OK.  count is below
- * UINT32_MAX.  Returns SYM_OK, SYM_STOPPED, SYM_INVALID or SYM_NO_MEMORY.  */
+ * ids must have room for count numbers and is complete if the function returns SYM_OK.  count must
+ * be below UINT32_MAX.  Returns SYM_OK, SYM_STOPPED, SYM_INVALID or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_module_resolve_batch(struct sym_module *module, const uint64_t *vaddrs,
                                                  size_t count, uint32_t *ids, sym_answer_fn answer,
                                                  void *context, struct sym_error *error);
 
-/* The same for callers that keep what they were told: numbers go on from *next, which becomes the
- * number behind the last one, and answers that were told before are mostly (those from the symbol
- * cache) not told again but keep their numbers.  Begin with *next 0, and begin again, to forget all
- * of it, whenever the answers are not kept any longer and after any status but SYM_OK.  Numbers
- * stay below UINT32_MAX: SYM_INVALID when count more of them do not.  */
+/* Like sym_module_resolve_batch(), for callers that keep the answers of several calls.  Numbers
+ * continue from *next, which is set to one more than the last number.  Answers that were reported
+ * before keep their numbers and are mostly (those from the symbol cache) not reported again.  *next
+ * must be 0 at first.  Set it to 0 again when the answers are no longer kept, and after any status
+ * but SYM_OK; all answers are then forgotten.  Numbers stay below UINT32_MAX: SYM_INVALID if count
+ * more of them would not.  */
 SYM_API enum sym_status sym_module_resolve_next(struct sym_module *module, const uint64_t *vaddrs,
                                                 size_t count, uint32_t *ids, uint32_t *next,
                                                 sym_answer_fn answer, void *context,
                                                 struct sym_error *error);
 
-/* Addresses of one module among several.  */
+/* Addresses of one module in a lookup of several modules.  */
 struct sym_query {
-    struct sym_module *module; /* each but once */
+    struct sym_module *module; /* each module only once */
     const uint64_t *vaddrs;
-    size_t count;  /* below UINT32_MAX */
+    size_t count;  /* must be below UINT32_MAX */
     uint32_t *ids; /* room for count numbers */
 };
 
-/* As sym_answer_fn, for number index of queries[query].  Never called twice at once, but perhaps
- * from threads of the library.  */
+/* Like sym_answer_fn, for number index of queries[query].  It is never called twice at once, but
+ * may be called from threads of the library.  */
 typedef bool (*sym_query_fn)(void *context, size_t query, size_t index,
                              const struct sym_frame *frames, size_t count);
 
-/* sym_module_resolve_batch() for several modules of a session, of which as many are read at once as
- * there are jobs (struct sym_options): answers of different modules come mixed.  Returns SYM_OK,
- * SYM_STOPPED, SYM_INVALID or SYM_NO_MEMORY.  */
+/* sym_module_resolve_batch() for several modules of a session.  The library reads as many of them
+ * in parallel as there are jobs (struct sym_options), so answers of different modules are
+ * interleaved.  Returns SYM_OK, SYM_STOPPED, SYM_INVALID or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_session_resolve(struct sym_session *session,
                                             const struct sym_query *queries, size_t count,
                                             sym_query_fn answer, void *context,
                                             struct sym_error *error);
 
-/* What the symbol table calls the variable or constant at vaddr: its whole extent has the name, a
- * gap has none.  Strings as in struct sym_frame.  */
+/* The name in the symbol table of the variable or constant at vaddr.  The name applies to its whole
+ * extent; a gap has no name.  Strings as in struct sym_frame.  */
 struct sym_datum {
-    const char *name;         /* demangled, or as written */
+    const char *name;         /* demangled, or as in the file */
     const char *linkage_name; /* as in the symbol table */
 };
 
@@ -346,28 +351,28 @@ struct sym_datum {
 SYM_API enum sym_status sym_module_data(struct sym_module *module, uint64_t vaddr,
                                         struct sym_datum *out, struct sym_error *error);
 
-/* ---- Pieces of use elsewhere ---- */
+/* ---- Functions for use elsewhere ---- */
 
-/* Which optional libraries serve here, for people: "liblzma; libdebuginfod".  */
+/* The optional libraries that are available here, for people: "liblzma; libdebuginfod".  */
 SYM_API const char *sym_libraries(void);
 
-/* Read the build ID of the ELF file at path: at most capacity bytes to id, its whole length to
- * *length.  Notes are searched in program headers, then in sections (section 3).  A note of more
- * than 64 bytes is no build ID.  Returns SYM_OK, SYM_NOT_FOUND (an ELF object without build ID),
- * SYM_IO, SYM_MALFORMED, SYM_INVALID or SYM_NO_MEMORY.  */
+/* Read the build ID of the ELF file at path.  At most capacity bytes are stored in id, and its
+ * whole length in *length.  Notes are searched in program headers, then in sections (section 3).  A
+ * note of more than 64 bytes is not a build ID.  Returns SYM_OK, SYM_NOT_FOUND (an ELF object
+ * without build ID), SYM_IO, SYM_MALFORMED, SYM_INVALID or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_build_id(const char *path, uint8_t *id, size_t capacity, size_t *length,
                                      struct sym_error *error);
 
-/* What the ELF file at path was compiled with, as compilers and linkers note it in .comment: their
- * texts, each once, in the file's order, separated by "; ".  What does not fit into size bytes with
- * its NUL is left out as a whole.  Returns SYM_OK, SYM_NOT_FOUND (no such file, or it says nothing;
- * text is ""), SYM_IO, SYM_MALFORMED, SYM_INVALID or SYM_NO_MEMORY.  */
+/* Read the compilers of the ELF file at path, as compilers and linkers record them in .comment:
+ * their texts, each once, in the file's order, separated by "; ".  A text that does not fit into
+ * size bytes with its NUL is left out as a whole.  Returns SYM_OK, SYM_NOT_FOUND (no such file, or
+ * it has no such text; text is ""), SYM_IO, SYM_MALFORMED, SYM_INVALID or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_compiler(const char *path, char *text, size_t size,
                                      struct sym_error *error);
 
-/* The readable form of a C++ (Itanium) or Rust (legacy and v0) name in memory from malloc(), which
- * the caller frees; NULL when the name is not a mangled one or is too complex to take apart (more
- * than 64 KiB, or nested deeper than the demangler's limit, which is always on).  */
+/* Return the readable form of a C++ (Itanium) or Rust (legacy and v0) name, in memory from malloc()
+ * that the caller must free.  Returns NULL if the name is not a mangled one or is too complex to
+ * demangle (more than 64 KiB, or nested deeper than the demangler's limit, which is always on).  */
 SYM_API char *sym_demangle(const char *name);
 
 #ifdef __cplusplus
