@@ -1,10 +1,10 @@
 /* profile_files.h - profiles as other tools write them: pprof messages entry by entry, folded
  * stacks line by line.
  *
- * profile_read_pprof() tells a sink everything that a pprof profile holds, in terms of the file;
- * nothing is interpreted, merged or left out.  struct profile_pprof_writer takes the same calls and
- * writes a profile, and can itself be the sink: what it writes then decodes to the same message,
- * but for the order of fields (docs/formats/pprof.md, section 1).
+ * profile_read_pprof() passes all contents of a pprof profile to a sink, in terms of the file; it
+ * does not interpret, merge or omit anything.  struct profile_pprof_writer takes the same calls and
+ * writes a profile, and can itself be the sink.  Its output then decodes to the same message, but
+ * for the order of fields (docs/formats/pprof.md, section 1).
  *
  *     struct fxt_input_options from = { .size = sizeof from, .fd = fd, .as_stream = true };
  *     fxt_input_open(&from, &input, NULL);
@@ -12,12 +12,13 @@
  *     if (profile_read_describe(&notices, text, sizeof text))
  *         complain(text);
  *
- * profile_read_folded() reads lines of folded stacks (section 5), one or two columns of numbers.
+ * profile_read_folded() reads lines of folded stacks (section 5), with one or two columns of
+ * numbers.
  *
- * Input is hostile.  Damage is counted in struct profile_read_notices, never a status: what is
- * readable is delivered.  Everything passed to a sink is borrowed for the call unless said
- * otherwise, and whatever a sink returns but PROFILE_OK ends the reading with that status.  NULL
- * members of sinks are not called.  */
+ * Input is hostile.  Damage is counted in struct profile_read_notices and is never a status;
+ * readable contents are delivered.  All arguments of a sink are borrowed for the call unless stated
+ * otherwise.  If a sink returns a status other than PROFILE_OK, reading ends with that status.
+ * NULL members of sinks are not called.  */
 #ifndef PROFILE_FILES_H
 #define PROFILE_FILES_H
 
@@ -27,17 +28,17 @@
 extern "C" {
 #endif
 
-/* Bytes as they stand in the file - UTF-8, if its writer kept the rules - with a NUL behind them
- * that does not count.  */
+/* Bytes as in the file, in UTF-8 if its writer followed the rules, followed by a NUL that is not
+ * counted.  */
 struct profile_text {
     const char *bytes;
     size_t length;
 };
 
-/* ---- Which format ---- */
+/* ---- Format detection ---- */
 
 enum {
-    /* Bytes at the start that are enough to tell.  Fewer do where the file is shorter.  */
+    /* Number of bytes at the start that suffice for detection, or fewer if the file is shorter.  */
     PROFILE_SNIFF_BYTES = 4096,
 };
 
@@ -45,55 +46,60 @@ enum {
  * have numbers and wire types of Profile.  */
 PROFILE_API bool profile_is_pprof(const void *start, size_t length);
 
-/* Whether they are folded stacks: text, and the first line that is not blank ends in a number.
- * Text that profile_foreign_text() names is not, although "goroutine profile: total 1" does.  */
+/* Whether the bytes are folded stacks: text whose first line that is not blank ends in a number.
+ * Text that profile_foreign_text() recognizes is not folded stacks, although "goroutine profile:
+ * total 1" has that form.  */
 PROFILE_API bool profile_is_folded(const void *start, size_t length);
 
-/* What they are if they are the text of a profile in a format that is not read, with what to do
- * about it, as a phrase; NULL: nothing of that kind.  */
+/* If the bytes are the text of a profile in a format that is not supported, return a phrase that
+ * names the format and a remedy; otherwise NULL.  */
 PROFILE_API const char *profile_foreign_text(const void *start, size_t length);
 
-/* ---- What was noticed ---- */
+/* ---- Notices ---- */
 
 /* Filled in on every status.  */
 struct profile_read_notices {
-    /* Damage: the file says what its format does not allow.  */
-    bool cut;                /* it ends inside an entry, or its compressed data stop early */
-    uint64_t bad_entries;    /* that cannot be decoded, or are too large: left out */
-    uint64_t bad_ids;        /* entries of id 0 or of an id that was there before: left out */
-    uint64_t bad_strings;    /* references behind the string table: read as "" */
-    uint64_t bad_references; /* to locations and functions that are not there: told as 0 */
+    /* Damage: the file violates its format.  */
+    bool cut;                /* the file ends inside an entry, or its compressed data end early */
+    uint64_t bad_entries;    /* entries that cannot be decoded or are too large: left out */
+    uint64_t bad_ids;        /* entries with id 0 or an id that was used before: left out */
+    uint64_t bad_strings;    /* references past the string table: read as "" */
+    uint64_t bad_references; /* to locations and functions that do not exist: reported as 0 */
     uint64_t bad_samples;    /* with more or fewer values than sample types: left out */
     uint64_t bad_lines;      /* folded: lines without a number at the end, or too long: left out */
     uint64_t first_offset;   /* uncompressed bytes before the first of cut, bad_entries, bad_lines;
-                                0 without.  Bad samples and references are found behind the end */
+                              * 0 if there is none.  Bad samples and references are found after the
+                              * end */
     /* Not damage.  */
-    uint64_t lost_mappings;  /* mapping ids of locations that are not there: read as 0, none */
-    uint64_t unknown_fields; /* of Profile: passed over */
+    uint64_t lost_mappings;  /* mapping ids of locations that do not exist: read as 0, none */
+    uint64_t unknown_fields; /* of Profile: skipped */
     uint64_t wide_lines;     /* folded: lines with two numbers */
     uint64_t lines;          /* folded: lines delivered */
 };
 
 PROFILE_API bool profile_read_is_damaged(const struct profile_read_notices *notices);
 
-/* The damage as a phrase, NUL-terminated: "cut at offset 120; 3 samples with the wrong number of
- * values".  False, and "", without any.  */
+/* Describe the damage as a phrase, NUL-terminated: "cut at offset 120; 3 samples with the wrong
+ * number of values".  Without damage the text is "" and the function returns false.  */
 PROFILE_API bool profile_read_describe(const struct profile_read_notices *notices, char *text,
                                        size_t size);
 
-/* Bounds.  A member that is 0 takes the value in brackets.  */
+/* Limits.  If a member is 0, the value in brackets is used.  */
 struct profile_read_options {
     size_t size;               /* sizeof(struct profile_read_options) */
     const char *temporary_dir; /* for samples read before the tables; NULL: $TMPDIR, else /tmp */
-    size_t sample_bytes;       /* of samples, before they go to an unlinked file there [32 MiB] */
+    size_t sample_bytes;       /* bytes of samples before they are written to an unlinked file there
+                                * [32 MiB] */
     size_t table_bytes;        /* strings, locations, functions, mappings in memory [1 GiB] */
     size_t entry_bytes;        /* one entry of a message; one line of folded stacks [16 MiB] */
-    /* Called with all uncompressed bytes in their order, as they are read.  [NULL: not] */
+    /* Called with all uncompressed bytes in order, as they are read.  [NULL: not called] */
     void (*seen)(void *context, const void *bytes, size_t length);
     void *seen_context;
 };
 
-/* ---- pprof ---- */
+/* Strings are indexes into the string table; 0 is "".  Mappings, functions and locations are
+ * numbered from 1 in the order of the file, in which they are also reported.  Other entries refer
+ * to them by that number, whatever their id is.  0 is none.  */
 
 /* Strings are indexes into the string table, 0 is "".  Mappings, functions and locations are
  * numbered from 1 in the order of the file, which is that of telling; that number is how others
@@ -118,7 +124,8 @@ struct profile_pprof_header {
     uint32_t doc_url;
     const uint32_t *comments;
     size_t comment_count;
-    /* How many are going to be told; not read by the writer.  Of samples at most so many.  */
+    /* Numbers of entries that will be reported; ignored by the writer.  For samples it is an upper
+     * bound.  */
     size_t mapping_count;
     size_t function_count;
     size_t location_count;
@@ -158,7 +165,7 @@ struct profile_pprof_location {
     bool is_folded;
 };
 
-/* One of str and num is meant, though some writers fill in both (section 4).  */
+/* Either str or num is meant, though some writers fill in both (section 4).  */
 struct profile_pprof_label {
     uint32_t key;
     uint32_t str;
@@ -176,7 +183,8 @@ struct profile_pprof_sample {
 };
 
 /* Calls come in the order of the members: all strings in one call, the header once, then each
- * mapping, function, location, sample.  Strings live until profile_read_pprof() returns.  */
+ * mapping, function, location and sample.  Strings are valid until profile_read_pprof()
+ * returns.  */
 struct profile_pprof_sink {
     size_t size; /* sizeof(struct profile_pprof_sink) */
     void *context;
@@ -188,24 +196,26 @@ struct profile_pprof_sink {
     enum profile_status (*sample)(void *context, const struct profile_pprof_sample *sample);
 };
 
-/* Hand a profile to a sink, in that order: what profile_write_pprof() writes, for anybody else.
- * sample_type is the index + 1 of the type that viewers show first; 0: the main one.
+/* Pass a profile to a sink, in the order above: the same contents that profile_write_pprof()
+ * writes.  sample_type is the index + 1 of the type that viewers show first; 0: the main one.
  *
- * Returns PROFILE_OK, what the sink returned, PROFILE_NO_MEMORY, PROFILE_LIMIT, or PROFILE_INVALID:
- * there is no such kind or sample type.  error may be NULL; a sink fills in its own.  */
+ * Returns PROFILE_OK, a status of the sink, PROFILE_NO_MEMORY, PROFILE_LIMIT, or PROFILE_INVALID if
+ * there is no such kind or sample type.  error may be NULL; a sink that fails should fill in an
+ * error of its own.  */
 PROFILE_API enum profile_status profile_emit(const struct profile *profile, enum profile_kind kind,
                                              size_t sample_type,
                                              const struct profile_pprof_sink *sink,
                                              struct profile_error *error);
 
-/* Read a profile: gzip, zstd or the bare message, to the input's end, in one pass.  Memory holds
- * the tables; samples come before them in most files and wait in a temporary file when they are
- * many.
+/* Read a profile, gzip, zstd or the bare message, to the end of the input, in one pass.  The tables
+ * are held in memory.  In most files the samples come before the tables; if there are many, they
+ * are kept in a temporary file.
  *
- * Returns PROFILE_OK, what a sink returned, PROFILE_NO_MEMORY, PROFILE_IO (reading, or the
- * temporary file), PROFILE_LIMIT (options->table_bytes) or PROFILE_MALFORMED: nothing of a profile
- * can be read, or several were written one after another; error says which.  options, notices and
- * error may be NULL.  The input stays the caller's.  */
+ * Returns PROFILE_OK, a status of the sink, PROFILE_NO_MEMORY, PROFILE_IO (reading, or the
+ * temporary file), PROFILE_LIMIT (options->table_bytes) or PROFILE_MALFORMED.  The last means that
+ * nothing of a profile can be read, or that several profiles were written one after another; error
+ * has the reason.  options, notices and error may be NULL.  The caller keeps ownership of the
+ * input.  */
 PROFILE_API enum profile_status profile_read_pprof(struct fxt_input *input,
                                                    const struct profile_pprof_sink *sink,
                                                    const struct profile_read_options *options,
@@ -216,30 +226,33 @@ PROFILE_API enum profile_status profile_read_pprof(struct fxt_input *input,
 
 struct profile_pprof_writer;
 
-/* Writes as it is told; memory holds one entry and an id for each mapping, function and location.
- * options as for profile_write_pprof(), may be NULL.  Returns PROFILE_OK or PROFILE_NO_MEMORY.  */
+/* Open a writer.  It writes during each call; it holds in memory one entry and an id for each
+ * mapping, function and location.  options are those of profile_write_pprof() and may be NULL.
+ * Returns PROFILE_OK or PROFILE_NO_MEMORY.  */
 PROFILE_API enum profile_status profile_pprof_writer_open(
     const struct profile_pprof_options *options, profile_write_fn write, void *context,
     struct profile_pprof_writer **out, struct profile_error *error);
 
-/* Its calls as those of a sink, or to be called by anybody: context is the writer.
+/* Fill in a sink that calls the writer.  Its functions may also be called directly; context is the
+ * writer.
  *
- * Unlike a reader's, its strings may come in several calls, at any time before the writer is
- * finished, and count on; the first one of all must be "".  So may the others come in any order,
- * as long as what is referred to by number was told before; the header once.  An entry of id 0 gets
- * its number as id; locations and lines that refer to 0 are left out.  Each returns PROFILE_OK,
- * PROFILE_NO_MEMORY, PROFILE_IO, PROFILE_LIMIT or PROFILE_INVALID: a number that was not told, the
- * first string not "", a second header.  */
+ * Unlike those of a reader, strings may come in several calls, at any time before the writer is
+ * finished, and their numbers continue; the first string of all must be "".  The other calls may
+ * come in any order, too, as long as an entry is reported before it is referred to by number; the
+ * header may come once.  An entry with id 0 gets its number as id; locations and lines that refer
+ * to 0 are left out.  Each call returns PROFILE_OK, PROFILE_NO_MEMORY, PROFILE_IO, PROFILE_LIMIT or
+ * PROFILE_INVALID: an unknown number, a first string other than "", or a second header.  */
 PROFILE_API void profile_pprof_writer_sink(struct profile_pprof_writer *writer,
                                            struct profile_pprof_sink *out);
 
-/* The number of the string among those written so far, which is written when it is new.  */
+/* Return the number of the string among those written so far; a new string is written first.  */
 PROFILE_API enum profile_status profile_pprof_writer_string(struct profile_pprof_writer *writer,
                                                             const char *bytes, size_t length,
                                                             uint32_t *out,
                                                             struct profile_error *error);
 
-/* Write what is left.  Call it once; then only close.  PROFILE_OK or PROFILE_IO.  */
+/* Write the remaining output.  It must be called once, and only close may follow.  Returns
+ * PROFILE_OK or PROFILE_IO.  */
 PROFILE_API enum profile_status profile_pprof_writer_finish(struct profile_pprof_writer *writer,
                                                             struct profile_error *error);
 
@@ -247,19 +260,19 @@ PROFILE_API void profile_pprof_writer_close(struct profile_pprof_writer *writer)
 
 /* ---- Folded stacks ---- */
 
-/* A number as it was written: digits, perhaps a dot and digits.  */
+/* A number as in the file: digits, optionally followed by a dot and digits.  */
 struct profile_folded_count {
-    double number;    /* always */
-    uint64_t integer; /* when is_integer: exactly */
+    double number;    /* always set */
+    uint64_t integer; /* if is_integer: the exact number */
     bool is_integer;  /* no fraction, at most 2^64 - 1 */
 };
 
-/* A line.  The last number separated by a blank is the count, and if what remains ends in a number
- * again, that is the first of two, as difffolded.pl writes them: base, new.  */
+/* A line.  The last number separated by a blank is the count.  If the remaining text ends in a
+ * number again, that number is the first of two, as difffolded.pl writes them: base, new.  */
 struct profile_folded_line {
     uint64_t number;                   /* of the line in the file, from 1 */
-    const struct profile_text *frames; /* root first; never empty: what is, is "[unknown]" */
-    size_t frame_count;                /* 0: a count alone */
+    const struct profile_text *frames; /* root first; never empty: empty names become "[unknown]" */
+    size_t frame_count;                /* 0: only a count */
     struct profile_folded_count counts[2];
     size_t count_count; /* 1 or 2 */
 };
@@ -270,11 +283,11 @@ struct profile_folded_sink {
     enum profile_status (*line)(void *context, const struct profile_folded_line *line);
 };
 
-/* Read lines to the input's end; blank ones are passed over, "\r" before "\n" belongs to the end of
- * the line.  Frames are bytes as they stand, but for blanks at both their ends.
+/* Read lines to the end of the input.  Blank lines are skipped; "\r" before "\n" belongs to the end
+ * of the line.  Frames are bytes as in the file, without blanks at both ends.
  *
- * Returns PROFILE_OK, what the sink returned, PROFILE_NO_MEMORY, PROFILE_IO or PROFILE_MALFORMED:
- * there are lines, and none is of a stack.  */
+ * Returns PROFILE_OK, a status of the sink, PROFILE_NO_MEMORY, PROFILE_IO or PROFILE_MALFORMED:
+ * there are lines, but none has a stack.  */
 PROFILE_API enum profile_status profile_read_folded(struct fxt_input *input,
                                                     const struct profile_folded_sink *sink,
                                                     const struct profile_read_options *options,
