@@ -1,10 +1,10 @@
-/* compare.h - did the new build regress?  Statistics over runs of two builds, numbers only.
+/* compare.h - detect regressions: statistics over the runs of two builds, numbers only.
  *
- * docs/comparison.md explains the method with its formulas and sources; "section N" means a section
- * of it.
+ * docs/comparison.md explains the method with its formulas and sources; "section N" refers to a
+ * section of that document.
  *
  * The run is the unit of replication: samples within a run share its luck (frequency, page
- * placement, neighbours) and are not independent.  So every question is asked of whole runs.
+ * placement, neighbours) and are not independent.  All tests therefore use whole runs.
  *
  *     struct compare_input input = { .base_runs = 5, .new_runs = 5, .cost = ..., ... };
  *     struct compare_result *comparison;
@@ -15,7 +15,7 @@
  *             print(&comparison->functions[i]);
  *     compare_result_free(comparison);
  *
- * Everything is deterministic: resampling uses a generator with a fixed seed, sums have a fixed
+ * All results are deterministic: resampling uses a generator with a fixed seed, sums have a fixed
  * order.  */
 #ifndef FXT_COMPARE_H
 #define FXT_COMPARE_H
@@ -32,47 +32,50 @@ extern "C" {
 
 /* ---- Status and errors ---- */
 
-/* Values are part of the interface and never reused.  */
+/* Values are part of the interface and are never reused.  */
 enum compare_status {
     COMPARE_OK = 0,
     COMPARE_NO_MEMORY = 1, /* an allocation failed */
-    COMPARE_INVALID = 2,   /* an argument breaks the contract; the message says which */
+    COMPARE_INVALID = 2,   /* an argument violates the contract; the message names it */
 };
 
-/* Belongs to the caller, may be NULL; written on every status but COMPARE_OK.  */
+/* The caller owns the struct; a function that takes one accepts NULL.  It is written on every
+ * status but COMPARE_OK.  */
 struct compare_error {
     enum compare_status status;
     char message[400]; /* a phrase: no newline, no final dot */
 };
 
-/* ---- What is compared ---- */
+/* ---- Input ---- */
 
 enum {
-    /* Runs of each side below which a gate cannot fail: with 4 and 4 the smallest two-sided p of an
-     * exact permutation test is 2/70.  */
+    /* If a side has fewer runs, a gate cannot fail: with 4 and 4 runs the smallest two-sided p of
+     * an exact permutation test is 2/70.  */
     COMPARE_MIN_RUNS = 4,
     COMPARE_MAX_RUNS = 1000, /* of both sides together */
 };
 
 /* Runs are numbered 0..base_runs - 1, then base_runs..base_runs + new_runs - 1.  A row has one
- * number for each run, in that order.  All numbers are finite and not negative.  */
+ * number for each run, in that order.  All numbers must be finite and not negative.  */
 struct compare_input {
     size_t base_runs; /* at least 1 */
     size_t new_runs;  /* at least 1 */
 
-    const double *cost;    /* a row: what each run cost in all: CPU nanoseconds, bytes; above 0 */
-    const double *samples; /* a row: from how many samples that was estimated; above 0 */
+    const double *cost;    /* a row: total cost of each run (CPU nanoseconds, bytes), above 0 */
+    const double *samples; /* a row: number of samples of that estimate, above 0 */
 
     size_t function_count;
-    /* function_count rows, one after another: cost of the function alone, and with what it called
-     * (at least the former, at most the run's cost; more is taken as that).  */
+    /* function_count rows, one after another: the cost of the function alone, and the cost with its
+     * callees.  The latter must be at least the former; if it exceeds the cost of the run, it is
+     * reduced to that.  */
     const double *self;
     const double *total;
-    /* Which functions belong together (those of one source file), for "moved": a number below
-     * function_count or COMPARE_NO_GROUP.  NULL: unknown.  */
+    /* The group of each function, for "moved": functions of one source file have the same number,
+     * which is below function_count or COMPARE_NO_GROUP.  NULL: unknown.  */
     const uint32_t *group;
-    /* Fill the row of what the callers of a function cost in all, each stack once: the inclusive
-     * cost of the set of its direct callers.  False: it has none.  NULL: unknown.  */
+    /* Fill in a row with the total cost of the callers of a function, each stack counted once: the
+     * inclusive cost of the set of its direct callers.  Returns false if it has no callers.  NULL:
+     * unknown.  */
     bool (*callers)(void *context, size_t function, double *row);
     void *context;
 };
@@ -82,18 +85,18 @@ struct compare_input {
 struct compare_options {
     size_t size; /* sizeof(struct compare_options) */
     double q;    /* false discovery rate over functions, and level of the total's test: 0.05 */
-    /* Functions with a smaller share, both of all samples and in the mean of both sides, are not
+    /* Functions whose share is smaller, both of all samples and in the mean of both sides, are not
      * tested: 0.005.  */
     double floor;
-    double min_share; /* a change of share below this is no finding: 0.003 (0.3 points) */
-    double min_rel;   /* nor is a relative change of cost below this: 0.05 */
+    double min_share; /* a smaller change of share is ignored: 0.003 (0.3 points) */
+    double min_rel;   /* a smaller relative change of cost is ignored: 0.05 */
     double min_total; /* the same for the total: 0.05 */
 };
 
-/* The values above.  */
+/* Set the defaults, which are the values above.  */
 COMPARE_API void compare_options_init(struct compare_options *options);
 
-/* ---- What came out ---- */
+/* ---- Results ---- */
 
 enum compare_verdict {
     COMPARE_PASS = 0,
@@ -104,9 +107,9 @@ enum compare_verdict {
 enum compare_reason {
     COMPARE_REASON_NONE = 0,            /* pass */
     COMPARE_REASON_TOTAL = 1,           /* fail: the total regressed */
-    COMPARE_REASON_FUNCTIONS = 2,       /* fail: functions regressed, the total did not provably */
+    COMPARE_REASON_FUNCTIONS = 2,       /* fail: functions regressed, the total not significantly */
     COMPARE_REASON_TOO_FEW_RUNS = 3,    /* inconclusive: fewer than COMPARE_MIN_RUNS */
-    COMPARE_REASON_TOO_NOISY = 4,       /* inconclusive: a change of min_total would not be seen */
+    COMPARE_REASON_TOO_NOISY = 4,       /* inconclusive: could not detect a change of min_total */
     COMPARE_REASON_NOTHING_TO_TEST = 5, /* inconclusive: no function reaches the floor */
 };
 
@@ -115,25 +118,25 @@ struct compare_total_change {
     double base;     /* median of the base runs */
     double new_cost; /* median of the new runs */
     double shift;    /* Hodges-Lehmann: median of all differences new - base */
-    double relative; /* shift / base; 0.02: costs 2 % more */
+    double relative; /* shift / base; 0.02: the cost is 2 % higher */
     double low;      /* 95 % interval of relative, bootstrapped over runs; */
     double high;     /* low = high = relative with one run a side */
     double p;        /* two-sided permutation test; 1 with one run a side */
-    bool exact;      /* all rearrangements were looked at, not a sample of them */
+    bool exact;      /* all rearrangements were evaluated, not a sample of them */
     double noise;    /* standard deviation from run to run, relative to base, both sides pooled */
-    /* The smallest relative change that a test with these runs finds with 80 % probability;
+    /* The smallest relative change that a test with these runs detects with 80 % probability;
      * infinite with one run a side.  */
     double detectable;
-    /* Runs a side with which a change of min_total would be found with 80 % probability; 0: more
-     * than COMPARE_MAX_RUNS / 2, or the noise is unknown.  */
+    /* Number of runs on each side with which a change of min_total would be detected with 80 %
+     * probability; 0: more than COMPARE_MAX_RUNS / 2, or the noise is unknown.  */
     size_t runs_wanted;
 };
 
 enum compare_flag {
-    COMPARE_UNCHANGED = 0, /* not tested, or nothing found */
-    COMPARE_REGRESSED = 1, /* found */
-    COMPARE_IMPROVED = 2,  /* found */
-    COMPARE_MOVED = 3,     /* regressed, but its file's or its callers' total is not: no failure */
+    COMPARE_UNCHANGED = 0, /* not tested, or no change detected */
+    COMPARE_REGRESSED = 1, /* detected */
+    COMPARE_IMPROVED = 2,  /* detected */
+    COMPARE_MOVED = 3,     /* regressed, but not the total of its file or its callers: no failure */
 };
 
 /* Level 2 (section 3): one function's own cost, or its cost with callees.  */
@@ -143,9 +146,9 @@ struct compare_change {
     double new_share;
     double base_cost; /* mean of the base runs */
     double new_cost;
-    double relative;   /* (new - base) / base in cost; infinite when base is 0 */
+    double relative;   /* (new - base) / base in cost; infinite if base is 0 */
     double dispersion; /* variance between runs over that of samples alone, shrunk; at least 1 */
-    double p;          /* two-sided; 1 when not tested */
+    double p;          /* two-sided; 1 if not tested */
     double q;          /* Benjamini-Hochberg over all tests of both families */
     enum compare_flag flag;
 };
@@ -159,7 +162,7 @@ struct compare_result {
     enum compare_verdict verdict;
     enum compare_reason reason;
     struct compare_total_change total;
-    struct compare_function_change *functions; /* as in the input */
+    struct compare_function_change *functions; /* in the order of the input */
     size_t function_count;
     size_t test_count;      /* functions and families tested */
     size_t regressed_count; /* functions with a flag REGRESSED in either family */
@@ -174,22 +177,23 @@ struct compare_result {
     double q;
 };
 
-/* Compare.  options may be NULL.  The result is the caller's, for compare_result_free().
- * Returns COMPARE_OK, COMPARE_INVALID (a contract above is broken; the message says which) or
- * COMPARE_NO_MEMORY.  */
+/* Compare the runs.  options may be NULL.  The caller owns the result and must release it with
+ * compare_result_free().  Returns COMPARE_OK, COMPARE_INVALID (an argument violates the contract
+ * above; the message names it) or COMPARE_NO_MEMORY.  */
 COMPARE_API enum compare_status compare_runs(const struct compare_input *input,
                                              const struct compare_options *options,
                                              struct compare_result **out,
                                              struct compare_error *error);
 COMPARE_API void compare_result_free(struct compare_result *comparison); /* accepts NULL */
 
-/* The smallest relative change of a function with the given share of samples, above 0 and below 1,
- * that these runs would have found with 80 % probability, as to its p alone: min_rel and min_share
- * come on top.  Infinite with one run a side.  */
+/* Return the smallest relative change of a function with the given share of samples, which must be
+ * above 0 and below 1, that these runs would have detected with 80 % probability.  This considers
+ * only the p value; min_rel and min_share apply in addition.  Infinite with one run a side.  */
 COMPARE_API double compare_result_detectable(const struct compare_result *comparison, double share);
 
-/* 95 % limits of the change of share that was seen, new - base, with the dispersion of change; of
- * a function with change->tested.  Infinite both ways with one run a side.  */
+/* Compute the 95 % limits of the observed change of share, new - base, with the dispersion of
+ * change.  The function must have change->tested.  Infinite in both directions with one run a
+ * side.  */
 COMPARE_API void compare_result_interval(const struct compare_result *comparison,
                                          const struct compare_change *change, double *low,
                                          double *high);

@@ -1,15 +1,16 @@
-/* fidl_sampler.h - the messages of fuchsia.memory.sampler, to bytes and back.
+/* fidl_sampler.h - encode and decode the messages of fuchsia.memory.sampler.
  *
- * Freestanding: no libc beyond memcpy, no allocation, no global state, async-signal-safe.  That is
- * what lets the allocator shim, which lives inside other people's processes, link this and nothing
- * else of ours.  Format: docs/formats/memory-sampler.md; "section N" means a section of it.
+ * The code is freestanding: no libc beyond memcpy, no allocation, no global state,
+ * async-signal-safe.  The allocator shim, which runs inside other processes, can therefore link
+ * this code and no other part of the project.  Format: docs/formats/memory-sampler.md; "section N"
+ * refers to a section of that document.
  *
- * Two payload generations share their ordinals (section 1): the structs of 2023 and today's tables.
- * The decoder takes both and tells them apart by the body; the encoder writes the one it is asked
- * for.
+ * Two payload generations share their ordinals (section 1): the structs of 2023 and the current
+ * tables.  The decoder accepts both and distinguishes them by the body; the encoder writes the
+ * requested one.
  *
- * A message is decoded in place: nothing is copied; arrays are walked with fidl_word(),
- * fidl_module_next() and fidl_segment_next().  fidl_decode() checks the message whole - every
+ * A message is decoded in place, without copying.  Arrays are walked with fidl_word(),
+ * fidl_module_next() and fidl_segment_next().  fidl_decode() checks the whole message - every
  * count, padding byte, envelope and string - so walking cannot fail.  */
 #ifndef FIDL_SAMPLER_H
 #define FIDL_SAMPLER_H
@@ -22,8 +23,8 @@
 extern "C" {
 #endif
 
-/* libfxt exports these functions.  What compiles the files of libfxt/fidl into itself, as a shim in
- * another process does, defines this empty and keeps them hidden.  */
+/* libfxt exports these functions.  A program that compiles the files of libfxt/fidl into itself,
+ * such as a shim in another process, should define this macro as empty to keep them hidden.  */
 #ifndef FIDL_API
 #define FIDL_API __attribute__((visibility("default")))
 #endif
@@ -34,7 +35,7 @@ extern "C" {
 #define FIDL_MAX_BUILD_ID 20u
 #define FIDL_MAX_NAME     32u
 
-/* Values are part of the interface and never reused.  */
+/* Values are part of the interface and are never reused.  */
 enum fidl_status {
     FIDL_OK = 0,
     FIDL_TRUNCATED = 1,       /* the message ends before its own structure does */
@@ -42,12 +43,12 @@ enum fidl_status {
     FIDL_BAD_WIRE_FORMAT = 3, /* the bit for wire format 2 is missing */
     FIDL_UNKNOWN_METHOD = 4,  /* an ordinal this protocol does not have */
     FIDL_BAD_PADDING = 5,     /* a padding byte is not 0 */
-    FIDL_BAD_PRESENCE = 6,    /* a presence word is not all ones; no member here may be absent so */
+    FIDL_BAD_PRESENCE = 6,    /* a presence word is not all ones, the only value allowed here */
     FIDL_BAD_ENVELOPE = 7,    /* byte count, flags or handles of an envelope are wrong */
-    FIDL_OVER_BOUND = 8,      /* a count over its bound or over the bytes that are there */
+    FIDL_OVER_BOUND = 8,      /* a count exceeds its bound or the available bytes */
     FIDL_BAD_UTF8 = 9,        /* a string is not UTF-8 */
-    FIDL_TRAILING_BYTES = 10, /* bytes behind the end of the message */
-    FIDL_NO_ROOM = 11,        /* encoding: the buffer is too small; nothing useful was written */
+    FIDL_TRAILING_BYTES = 10, /* bytes after the end of the message */
+    FIDL_NO_ROOM = 11,        /* encoding: the buffer is too small; its contents are unspecified */
 };
 
 /* A phrase for people: "byte 7, the magic, is not 1", ...  Never NULL.  */
@@ -75,14 +76,15 @@ struct fidl_words {
     uint64_t count;
 };
 
-/* A position in a vector of tables; start one from a message or a module, never by hand.  */
+/* A position in a vector of tables.  It must be started from a message or a module, never by
+ * hand.  */
 struct fidl_cursor {
     const uint8_t *header; /* of the next element */
     const uint8_t *object; /* its first out-of-line object */
     uint64_t left;         /* elements not yet visited */
 };
 
-/* One executable segment of a module.  A member that the message leaves out is 0 and its flag
+/* One executable segment of a module.  If the message omits a member, it is 0 and its flag is
  * false.  */
 struct fidl_segment {
     uint64_t start_address;
@@ -95,7 +97,7 @@ struct fidl_segment {
 
 /* One module of a decoded message.  */
 struct fidl_module {
-    const uint8_t *build_id;     /* borrowed from the message; NULL when left out */
+    const uint8_t *build_id;     /* borrowed from the message; NULL if omitted */
     uint32_t build_id_length;    /* at most FIDL_MAX_BUILD_ID */
     struct fidl_cursor segments; /* for fidl_segment_next() */
 };
@@ -103,17 +105,18 @@ struct fidl_module {
 /* A decoded message.  It borrows from the bytes it was decoded from.  */
 struct fidl_message {
     enum fidl_method method;
-    /* By the body; for FIDL_SET_PROCESS_INFO, which is the same in both, by the flags.  */
+    /* Determined by the body; for FIDL_SET_PROCESS_INFO, which is the same in both, by the
+     * flags.  */
     enum fidl_generation generation;
-    uint32_t txid; /* 0 for one-way messages, not enforced */
+    uint32_t txid; /* 0 for one-way messages; not enforced */
 
-    /* The members of the Record methods.  In generation 2 each may be missing; servers refuse such
+    /* The members of the Record methods.  In generation 2 each may be missing; servers reject such
      * a message (section 4).  */
     bool has_address;
-    bool has_stack;          /* the frames of the stack are there, be it none */
+    bool has_stack;          /* the stack is present, possibly without frames */
     bool has_size;           /* never for a deallocation */
     uint64_t address;        /* of the block */
-    uint64_t size;           /* bytes asked for */
+    uint64_t size;           /* requested bytes */
     struct fidl_words stack; /* program counters, innermost first; fidl_word() reads them */
 
     /* The members of SetProcessInfo.  */
@@ -124,32 +127,32 @@ struct fidl_message {
     struct fidl_cursor modules; /* for fidl_module_next() */
 };
 
-/* Word i of words; i < words.count is the caller's duty.  */
+/* Word i of words.  The caller must ensure that i < words.count.  */
 FIDL_API uint64_t fidl_word(struct fidl_words words, uint64_t i);
 
-/* Decode and check one whole message of exactly length bytes (section 3, all its rejections); it
- * may be longer than a channel would carry.  A table member with an ordinal that the protocol does
- * not know is skipped.  On anything but FIDL_OK *out is unspecified.  Returns any status but
- * FIDL_NO_ROOM.  */
+/* Decode and check one whole message of exactly length bytes (section 3, with all its rejections).
+ * The message may be longer than a channel would carry.  A table member with an ordinal that the
+ * protocol does not define is skipped.  On any status but FIDL_OK, *out is unspecified.  Returns
+ * any status but FIDL_NO_ROOM.  */
 FIDL_API enum fidl_status fidl_decode(const uint8_t *bytes, size_t length,
                                       struct fidl_message *out);
 
-/* Step to the next module or segment.  False at the end.  Walk a copy of the cursor to be able to
- * walk again.  */
+/* Step to the next module or segment.  Returns false at the end.  To walk again, walk a copy of the
+ * cursor.  */
 FIDL_API bool fidl_module_next(struct fidl_cursor *cursor, struct fidl_module *out);
 FIDL_API bool fidl_segment_next(struct fidl_cursor *cursor, struct fidl_segment *out);
 
-/* The length of the message that starts at bytes, found from its own structure, for recorded
- * streams of messages one after another.  Returns FIDL_OK with *message_length, or what
- * fidl_decode() would say (trailing bytes apart).  */
+/* Find the length of the message that starts at bytes from its own structure, for recorded streams
+ * of consecutive messages.  Returns FIDL_OK with *message_length, or the status of fidl_decode()
+ * (except for trailing bytes).  */
 FIDL_API enum fidl_status fidl_message_length(const uint8_t *bytes, size_t length,
                                               size_t *message_length);
 
 /* ---- Encoding ---- */
 
-/* The functions below put one whole message into the caller's buffer and its size into *length.
- * They make no message larger than FIDL_MAX_MESSAGE, whatever the capacity.  Return FIDL_OK,
- * FIDL_OVER_BOUND or FIDL_NO_ROOM; *length is set with FIDL_OK alone.  */
+/* The functions below write one whole message to the caller's buffer and its size to *length.  They
+ * never make a message larger than FIDL_MAX_MESSAGE, whatever the capacity is.  They return
+ * FIDL_OK, FIDL_OVER_BOUND or FIDL_NO_ROOM; *length is set on FIDL_OK only.  */
 
 FIDL_API enum fidl_status fidl_encode_allocation(enum fidl_generation generation, uint64_t address,
                                                  const uint64_t *stack, size_t stack_count,
@@ -161,7 +164,7 @@ FIDL_API enum fidl_status fidl_encode_deallocation(enum fidl_generation generati
                                                    size_t stack_count, uint8_t *buffer,
                                                    size_t capacity, size_t *length);
 
-/* A module to encode.  Either pointer may be NULL: then the member is left out.  */
+/* A module to encode.  Either pointer may be NULL; the member is then omitted.  */
 struct fidl_module_source {
     const uint8_t *build_id;
     uint32_t build_id_length;            /* at most FIDL_MAX_BUILD_ID */
@@ -169,10 +172,10 @@ struct fidl_module_source {
     size_t segment_count;
 };
 
-/* name and modules may be NULL: then they are left out.  name is cut to 31 bytes on a character
- * boundary (section 1), and bytes that are not UTF-8 become '?', since receivers refuse the message
- * otherwise.  FIDL_NO_ROOM: give fewer modules and send the rest in another message (section 3,
- * "Sizes").  */
+/* name and modules may be NULL; they are then omitted.  name is cut to 31 bytes on a character
+ * boundary (section 1).  Bytes that are not UTF-8 become '?', because receivers would otherwise
+ * reject the message.  On FIDL_NO_ROOM, pass fewer modules and send the rest in another message
+ * (section 3, "Sizes").  */
 FIDL_API enum fidl_status fidl_encode_process_info(enum fidl_generation generation,
                                                    const char *name,
                                                    const struct fidl_module_source *modules,
