@@ -660,6 +660,13 @@ static bool is_unverified(const struct sym_object *object)
     return object && object->unverified;
 }
 
+/* Go's own table serves where nothing else does: a file that has just that must not keep a symbol
+ * table away.  */
+static unsigned symbols_rank(const struct sym_object *object)
+{
+    return object ? 2 * (unsigned)sym_symbols_quality(object) + object->has_symtab : 0;
+}
+
 static void choose(struct search *search)
 {
     struct sym_module *module = search->module;
@@ -670,7 +677,7 @@ static void choose(struct search *search)
             module->code = object;
         if (!module->debug && object->has_dwarf)
             module->debug = object;
-        if (sym_symbols_quality(object) > sym_symbols_quality(module->symbols))
+        if (symbols_rank(object) > symbols_rank(module->symbols))
             module->symbols = object;
     }
     /* Without a build ID in the key the one that all others were found by is a guess too.  */

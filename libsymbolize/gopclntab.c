@@ -9,7 +9,7 @@
 
 enum {
     MAGIC_1_20 = 0xf1,     /* the lowest byte; 0xf0: Go 1.18 */
-    STEPS_MAX = 1 << 16,   /* of a pc table, for one look-up */
+    STEPS_MAX = 1 << 20,   /* of pc tables, for one look-up */
     DEPTH_MAX = 64,        /* of inlined frames */
     CANDIDATES_MAX = 16,   /* for the module data */
     INLINE_INDEX = 2,      /* PCDATA_InlTreeIndex */
@@ -172,6 +172,7 @@ static const char *text_at(const struct sym_go *go, uint64_t table, uint64_t off
 struct function {
     uint64_t record; /* offset */
     uint64_t entry, limit;
+    size_t *steps_left; /* of pc tables, for all of a look-up: hostile ones would take hours */
 };
 
 static uint64_t entry_of(const struct sym_go *go, uint64_t index)
@@ -217,11 +218,14 @@ static bool find_value(const struct sym_go *go, uint64_t offset, const struct fu
     uint64_t limit = function->entry;
 
     *value = -1;
-    for (size_t step = 0; step < STEPS_MAX; step++) {
+    for (bool is_first = true; *function->steps_left > 0; is_first = false) {
         uint64_t start = limit, difference = sym_read_uleb(&cursor);
-        if (cursor.failed || (difference == 0 && step))
+        int64_t change = (int64_t)(difference >> 1) ^ -(int64_t)(difference & 1);
+
+        --*function->steps_left;
+        if (cursor.failed || (difference == 0 && !is_first) ||
+            __builtin_add_overflow(*value, change, value))
             return false;
-        *value += (int64_t)(difference >> 1) ^ -(int64_t)(difference & 1);
         limit += sym_read_uleb(&cursor) * go->quantum;
         if (cursor.failed || limit < start)
             return false;
@@ -311,6 +315,17 @@ static bool find_inlined(const struct sym_go *go, const struct function *functio
     return *call < function->limit;
 }
 
+/* Code before the first function, or after the last, has no names: only so far does that hold.  */
+static void cut_to_gap(const struct sym_go *go, uint64_t vaddr, struct sym_span *span)
+{
+    uint64_t first = entry_of(go, 0), limit = entry_of(go, go->function_count);
+
+    if (vaddr < first && first < span->limit)
+        span->limit = first;
+    if (vaddr >= limit && limit > span->start)
+        span->start = limit;
+}
+
 enum sym_status sym_go_frames(struct sym_module *module, uint64_t vaddr, struct sym_frames *frames)
 {
     const struct sym_go *go = &module->loaded.go;
@@ -319,9 +334,13 @@ enum sym_status sym_go_frames(struct sym_module *module, uint64_t vaddr, struct 
     const char *name;
     struct sym_span *span = &frames->span;
     enum sym_status status = SYM_OK;
+    size_t steps_left = STEPS_MAX;
 
-    if (!find_function(go, vaddr, &function))
+    if (!find_function(go, vaddr, &function)) {
+        cut_to_gap(go, vaddr, span);
         return SYM_OK;
+    }
+    function.steps_left = &steps_left;
     if (function.entry > span->start)
         span->start = function.entry;
     if (function.limit < span->limit)

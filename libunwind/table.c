@@ -218,15 +218,16 @@ static bool add_programs(struct making *making)
     if (making->count == 0)
         return true;
     qsort(making->programs, making->count, sizeof *making->programs, compare_programs);
-    table->rows.base = making->programs[0].start;
     for (size_t i = 0; i < making->count; i++) {
         const struct cfi_program *program = &making->programs[i];
+        uint64_t base = table->rows.count > 0 ? table->rows.base : program->start;
 
         if (program->start < limit || program->limit < program->start ||
-            program->limit - table->rows.base > UINT32_MAX) {
+            program->limit - base > UINT32_MAX) {
             table->report.refused++;
             continue;
         }
+        table->rows.base = base;
         if (table->rows.count > 0 && program->start == limit)
             table->rows.count--; /* the gap is none */
         if (!add_program(table, program))
@@ -414,6 +415,8 @@ static uint32_t find_made(const struct made_rows *rows, uint64_t vaddr, size_t *
         else
             high = middle;
     }
+    if (low == 0)
+        return RULE_NONE;
     *index = low - 1;
     return rows->rules[low - 1];
 }

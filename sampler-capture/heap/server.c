@@ -371,6 +371,9 @@ static bool end_connection(struct server *server, struct connection *connection)
     while (*link != connection)
         link = &(*link)->next;
     *link = connection->next;
+    /* A process may hold a copy of a socket that it made itself: closing ours does not end the
+     * watch, which names the connection.  */
+    (void)epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
     (void)close(connection->fd);
     process_release(&connection->process);
     free(connection);
@@ -487,7 +490,7 @@ static bool admit_all(struct server *server)
             (void)epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, server->gate_fd, NULL);
             return true;
         }
-        if (size > 0 && !admit(server, size == 1 ? kind[0] : '\0', take_passed(&header)))
+        if (size >= 0 && !admit(server, size == 1 ? kind[0] : '\0', take_passed(&header)))
             return false;
     }
 }

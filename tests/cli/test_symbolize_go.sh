@@ -99,6 +99,19 @@ check plain 1
 check generic 7
 check server 101
 
+# Addresses outside the code have no names and keep none from others, in any order, also after the cache was written.
+go build -ldflags='-s -w -B 0x0123456789abcdef0123456789abcdef01234567' -o stripped ./plain
+inside=0x$(text_addresses stripped 1 | sed -n 3000p)
+name=$(fxtsym --no-cache -fe stripped "$inside" | head -n 1)
+[ "$name" != '??' ] || fail "no name for $inside"
+printf '??\n%s\n??\n' "$name" >expected
+for visit in 1 2 3; do
+    for around in '0x1000 0x7fffffff' '0x7fffffff 0x1000'; do
+        printf '%s\n' "${around% *}" "$inside" "${around#* }" | fxtsym -fe stripped | sed -n '1~2p' >names
+        cmp expected names || fail "visit $visit, $around: $(cat names)"
+    done
+done
+
 # Inlined frames: those of the DWARF of the same code.  go tool addr2line reads no position-independent program.
 for mode in exe pie; do
     go build -buildmode=$mode -o whole ./plain

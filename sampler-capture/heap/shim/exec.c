@@ -35,10 +35,16 @@ static struct {
 static const char *own_path; /* of this library, as in LD_PRELOAD; NULL: not known */
 static struct program_loader own_loader;
 
+/* Constructors of libraries that the program needs run before this one, so whatever starts a
+ * program calls it, too.  */
 static __attribute__((constructor(101))) void find_real(void)
 {
+    static bool is_found;
     Dl_info info;
 
+    if (is_found)
+        return;
+    is_found = true;
     shim_thread.inside = true;
     real.execve = (int (*)(const char *, char *const[], char *const[]))dlsym(RTLD_NEXT, "execve");
     real.execvpe = (int (*)(const char *, char *const[], char *const[]))dlsym(RTLD_NEXT, "execvpe");
@@ -187,13 +193,18 @@ static char *without_own(char *text, const char *list)
     return text;
 }
 
-/* Copy what is not the capture's to kept, which has room for all; text is as above.  */
+/* Copy what is not the capture's to kept, which has room for all; text has room for one preload
+ * variable.  Of several, the loader takes the last and this library read the first: all are left
+ * out but that one.  */
 static void keep_others(char **kept, char *const *envp, char *text, const struct preload *preload)
 {
+    bool has_preload = false;
+
     for (; *envp; envp++) {
         if (strncmp(*envp, PRELOAD, sizeof PRELOAD - 1) == 0) {
-            if (preload->others > 0)
+            if (preload->others > 0 && !has_preload)
                 *kept++ = without_own(text, *envp + sizeof PRELOAD - 1);
+            has_preload = true;
         } else if (!is_ours(*envp)) {
             *kept++ = *envp;
         }
@@ -317,6 +328,7 @@ static int start(const struct launch *launch, char *const *envp)
     enum program_kind kind;
     int error = errno, status;
 
+    find_real();
     if (!own_path || shim_settings.foreign || !envp ||
         (launch->how != BY_DESCRIPTOR && !launch->name))
         return call_real(launch, envp);
