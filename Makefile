@@ -98,7 +98,8 @@ libs_insn := -lipt -lpthread
 libs_profile := -lprotobuf-nanopb -lz -lm
 libs_compare := -lm
 libs_store := -lsqlite3 -lpthread -lm
-libs_trace := -lpthread
+# Its service thread and the destructors of its threads outlive the plugin that brought it.
+libs_trace := -lpthread -Wl,-z,nodelete
 # One access to thread-local storage an event, without a call.
 flags_libtrace := -ftls-model=initial-exec
 

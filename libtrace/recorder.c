@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "libtrace/engine.h"
@@ -86,6 +87,15 @@ static struct trace_categories split(char *text, const char *list)
     return categories;
 }
 
+/* Growing a file beyond RLIMIT_FSIZE raises SIGXFSZ, which would end the program.  */
+static bool fits_file_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
+}
+
 /* Room on the disk is taken now: a mapped file that cannot grow is a SIGBUS.  */
 static bool make_file(const char *path)
 {
@@ -93,7 +103,7 @@ static bool make_file(const char *path)
 
     if (fd < 0)
         return false;
-    if (posix_fallocate(fd, 0, (off_t)recorder.size) == 0)
+    if (fits_file_limit(recorder.size) && posix_fallocate(fd, 0, (off_t)recorder.size) == 0)
         recorder.memory = mmap(NULL, recorder.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     (void)close(fd);
     if (recorder.memory && recorder.memory != MAP_FAILED)

@@ -335,9 +335,10 @@ static void on_save(struct manager *manager, struct provider *provider,
 
 static void on_started(struct manager *manager, struct provider *provider)
 {
+    if (provider->state != PROVIDER_STARTING)
+        return; /* not asked for: it must not put off the end */
     provider->was_started = true;
-    if (provider->state == PROVIDER_STARTING)
-        enter(provider, PROVIDER_STARTED);
+    enter(provider, PROVIDER_STARTED);
     if (manager->phase == PHASE_STOPPING) { /* too late */
         (void)send_plain(provider, FIDL_PROVIDER_STOP);
         enter(provider, PROVIDER_STOPPING);

@@ -64,6 +64,9 @@ fxtdump --verify "$(find recorders -name '*.fxtb' | head -n 1)" || fail "a recor
 run 0 env FXT_TRACE_FILE=none.fxtb FXT_TRACE_CATEGORIES=a,b ./work log 1 10
 [ "$(fxtdump none.fxtb | grep -c 'category=work')" -eq 0 ] || fail "another category is recorded"
 run 0 env FXT_TRACE_FILE=some.fxtb FXT_TRACE_CATEGORIES='a,wo*' ./work log 1 10
+# A limit on the size of files costs the recording, not the program.
+run 0 sh -c 'ulimit -f 100; FXT_TRACE_FILE=large.fxtb FXT_TRACE_BUFFER_SIZE=1M FXT_TRACE_CATEGORIES=a exec ./work log 1 10'
+[ ! -e large.fxtb ] || fail "a file larger than the limit"
 [ "$(fxtdump some.fxtb | grep -c 'category=work')" -eq 10 ] || fail "a prefix matches nothing"
 
 # A hundred providers at once.
