@@ -2,10 +2,10 @@
  *
  *   trace_check all|latest LOG TRACE...
  *
- * all: each event that the log counts is there, once, and at most one more of each thread, the one
- * in flight when it was killed.  latest: the same of the latest ones, without a gap but for what was
- * dropped: a writer that the scheduler stops inside a record keeps the others from the half that it
- * is in, and what they drop then is counted.  */
+ * all: each event that the log counts is there, once, and at most one more of each thread, the
+ * one in flight when it was killed.  latest: the same of the latest ones, without a gap but for
+ * what was dropped: a writer that the scheduler stops inside a record keeps the others from the
+ * half that it is in, and what they drop then is counted.  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
