@@ -394,8 +394,8 @@ static void read_trace(const char *path)
 {
     const struct fxt_input_options options = { .size = sizeof options };
     const struct fxt_record *record;
-    struct fxt_reader *reader;
-    struct fxt_input *input;
+    struct fxt_reader *reader = NULL;
+    struct fxt_input *input = NULL;
     struct fxt_input_options file = options;
     FILE *opened = fopen(path, "rbe");
 
