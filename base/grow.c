@@ -4,6 +4,7 @@
 void *base_grow(void *items, size_t *capacity, size_t count, size_t size)
 {
     size_t wanted = *capacity + *capacity / 2;
+    size_t bytes;
     void *bigger;
 
     if (count <= *capacity && items)
@@ -12,7 +13,9 @@ void *base_grow(void *items, size_t *capacity, size_t count, size_t size)
         wanted = count;
     if (wanted < 16)
         wanted = 16;
-    bigger = reallocarray(items, wanted, size);
+    if (__builtin_mul_overflow(wanted, size, &bytes))
+        return NULL;
+    bigger = realloc(items, bytes);
     if (bigger)
         *capacity = wanted;
     return bigger;

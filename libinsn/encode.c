@@ -55,7 +55,7 @@ void insn_encoder_config(struct insn_config *out)
 
 static bool make_room(struct insn_encoder *encoder)
 {
-    size_t capacity = encoder->capacity ? 2 * encoder->capacity : 2 * DEFAULT_PSB_BYTES;
+    size_t capacity = encoder->capacity ? 2 * encoder->capacity : (size_t)2 * DEFAULT_PSB_BYTES;
     uint8_t *larger;
 
     if (encoder->capacity - encoder->used >= LONGEST_PACKET)

@@ -302,7 +302,7 @@ static bool find_inlined(const struct sym_go *go, const struct function *functio
     if (!go->function_data || !sym_go_load(go, function->record + FUNCTION_NPCDATA, 4, &count) ||
         !sym_go_load(go, function->record + record_size(go) - 1, 1, &data_count) ||
         count <= INLINE_INDEX || data_count <= INLINE_TREE || count > UINT16_MAX ||
-        !find_table_value(go, function, pcdata + 4 * INLINE_INDEX, vaddr, span, &index) ||
+        !find_table_value(go, function, pcdata + (uint64_t)4 * INLINE_INDEX, vaddr, span, &index) ||
         index < 0 || index > UINT16_MAX ||
         !sym_go_load(go, function->record + pcdata + 4 * (count + INLINE_TREE), 4, &offset) ||
         offset == UINT32_MAX ||

@@ -114,7 +114,7 @@ void chains_fetch(const struct chains *chains, uint32_t number, unsigned step)
             __builtin_prefetch(name);
         } else {
             __builtin_prefetch(name->function);
-            __builtin_prefetch((const void *)((uintptr_t)name->function + 64)); /* names are long */
+            __builtin_prefetch(name->function + 64); /* names are long; nothing is read there */
             __builtin_prefetch(name->linkage_name);
             __builtin_prefetch(name->file);
         }

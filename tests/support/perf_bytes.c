@@ -6,7 +6,8 @@
 
 static void put(struct perf_bytes *out, const void *bytes, size_t size)
 {
-    memcpy(out->bytes + out->size, bytes, size);
+    if (size > 0)
+        memcpy(out->bytes + out->size, bytes, size);
     out->size += size;
 }
 

@@ -251,7 +251,7 @@ static uint32_t move_name(const struct flame_page *page, const struct owners *ow
                           uint32_t number, struct flame_page *to)
 {
     const struct name *name = &page->names[number];
-    const struct owners *own = &owners[2 * name->function];
+    const struct owners *own = &owners[(size_t)2 * name->function];
     const char *module = base_name(page->texts[name->module]);
     uint32_t moved;
 
