@@ -432,7 +432,7 @@ uint64_t trace_generate_nonce(void)
 
 trace_context_t *trace_acquire_context(void)
 {
-    return (trace_context_t *)(uintptr_t)present();
+    return (trace_context_t *)(uintptr_t)present(); /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /* In the middle of a record that a caller writes itself: that ends now.  */
@@ -520,7 +520,7 @@ trace_context_t *trace_acquire_context_for_category_cached(const char *category_
         return NULL;
     category->encoded_value = encoded;
     category->inline_string = category_literal;
-    return (trace_context_t *)(uintptr_t)(state >> 32);
+    return trace_context_of(state);
 }
 
 trace_context_t *trace_acquire_context_for_category(const char *category_literal,

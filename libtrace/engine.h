@@ -141,4 +141,10 @@ static inline uint32_t trace_generation_of(const trace_context_t *context)
     return (uint32_t)(uintptr_t)context;
 }
 
+/* Contexts are numbers behind an opaque pointer: the upper half of a site's state.  */
+static inline trace_context_t *trace_context_of(uint64_t state)
+{
+    return (trace_context_t *)(uintptr_t)(state >> 32); /* NOLINT(performance-no-int-to-ptr) */
+}
+
 #endif /* TRACE_ENGINE_H */

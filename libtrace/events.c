@@ -127,7 +127,7 @@ void trace_internal_vthread_event(const trace_site_t *site, uint64_t state, uint
                                   trace_ticks_t time, uint64_t payload,
                                   const trace_arg_value_t *values)
 {
-    trace_context_t *context = (trace_context_t *)(uintptr_t)(state >> 32);
+    trace_context_t *context = trace_context_of(state);
     struct event event = {
         .type = type,
         .has_payload = type_has_payload(type),

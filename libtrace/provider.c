@@ -69,7 +69,7 @@ void trace_provider_add_known_category(const char *category, const char *descrip
 {
     size_t count = __atomic_load_n(&known.count, __ATOMIC_ACQUIRE);
 
-    if (count >= 2 * MOST_KNOWN)
+    if (count >= (size_t)2 * MOST_KNOWN)
         return;
     known.texts[count] = category;
     known.texts[count + 1] = description ? description : "";
@@ -118,7 +118,7 @@ static bool send_bytes(struct trace_fd *fd, const void *bytes, size_t length, in
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = { .bytes = { 0 } };
-    struct iovec part = { (void *)(uintptr_t)bytes, length };
+    struct iovec part = { (void *)bytes, length };
     struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
     if (!trace_fd_is_open(fd))
@@ -571,7 +571,6 @@ static void in_child(void)
 
 static void set_name(const char *name)
 {
-    extern char *program_invocation_short_name;
     size_t length;
 
     if (!name)

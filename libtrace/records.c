@@ -233,8 +233,8 @@ static void write_large(trace_context_t *context, const struct large *large)
 
     if (large->has_metadata)
         words += 1 + thread_words(&large->thread) + trace_args_words(large->args, large->count);
-    words += large->blob_size <= 8 * TRACE_LARGE_WORDS ? trace_bytes_words(large->blob_size)
-                                                       : TRACE_LARGE_WORDS;
+    words += large->blob_size <= (size_t)8 * TRACE_LARGE_WORDS ? trace_bytes_words(large->blob_size)
+                                                               : TRACE_LARGE_WORDS;
     record = context ? trace_begin_large(trace_generation_of(context), words, &writer) : NULL;
     if (!record)
         return;
@@ -299,7 +299,7 @@ static void take_site(const trace_site_t *site, uint64_t state, trace_string_ref
 void trace_internal_blob_event(const trace_site_t *site, uint64_t state, const void *blob,
                                size_t blob_size, const trace_arg_value_t *values)
 {
-    trace_context_t *context = (trace_context_t *)(uintptr_t)(state >> 32);
+    trace_context_t *context = trace_context_of(state);
     trace_arg_t args[TRACE_MAX_ARGS];
     trace_string_ref_t category, name;
     trace_thread_ref_t thread;
@@ -319,8 +319,8 @@ void trace_internal_blob_attachment(const trace_site_t *site, uint64_t state, co
     trace_string_ref_t category, name;
 
     take_site(site, state, &category, &name);
-    trace_context_write_blob_attachment_record((trace_context_t *)(uintptr_t)(state >> 32),
-                                               &category, &name, blob, blob_size);
+    trace_context_write_blob_attachment_record(trace_context_of(state), &category, &name, blob,
+                                               blob_size);
 }
 
 /* ---- Tables that a caller keeps ---- */

@@ -9,6 +9,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* NOLINTBEGIN(performance-no-int-to-ptr): ptrace() and process_vm_readv() take the addresses of
+ * another process as pointers.  */
+
 /* ---- Names and maps ---- */
 
 static bool put_mapping(struct insn_recorder *recorder, struct process *process,
@@ -99,22 +102,20 @@ struct code_page *insn_recorder_find(const struct insn_recorder *recorder, uint6
 
 static bool grow(struct insn_recorder *recorder)
 {
-    struct insn_recorder larger = *recorder;
+    size_t old_capacity = recorder->page_capacity, capacity = old_capacity ? 2 * old_capacity : 256;
+    struct code_page **old = recorder->pages, **pages;
 
-    if (recorder->page_count < recorder->page_capacity / 2)
+    if (recorder->page_count < old_capacity / 2)
         return true;
-    larger.page_capacity = recorder->page_capacity ? 2 * recorder->page_capacity : 256;
-    larger.pages = calloc(larger.page_capacity, sizeof *larger.pages);
-    if (!larger.pages)
+    pages = calloc(capacity, sizeof(void *));
+    if (!pages)
         return false;
-    for (size_t i = 0; i < recorder->page_capacity; i++) {
-        struct code_page *page = recorder->pages[i];
-
-        if (page)
-            larger.pages[slot_of(&larger, page->process, page->address)] = page;
-    }
-    free(recorder->pages);
-    *recorder = larger;
+    recorder->pages = pages;
+    recorder->page_capacity = capacity;
+    for (size_t i = 0; i < old_capacity; i++)
+        if (old[i])
+            pages[slot_of(recorder, old[i]->process, old[i]->address)] = old[i];
+    free(old);
     return true;
 }
 
@@ -266,3 +267,5 @@ void insn_recorder_release(struct insn_recorder *recorder)
     free(recorder->pages);
     processes_release(&recorder->processes);
 }
+
+/* NOLINTEND(performance-no-int-to-ptr) */

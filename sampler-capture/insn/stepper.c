@@ -14,6 +14,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
+/* NOLINTBEGIN(performance-no-int-to-ptr): ptrace() and process_vm_readv() take the addresses of
+ * another process as pointers.  */
+
 #define QUANTUM     5000 /* instructions of one thread before another gets its turn */
 #define QUICK_LOOKS 64   /* how often a system call is looked after before others get their turn */
 #define TRAP_FLAG   0x100U
@@ -662,3 +665,5 @@ bool stepper_run(struct stepper *stepper)
     stepper->command->traced = false;
     return stepper->failed == 0;
 }
+
+/* NOLINTEND(performance-no-int-to-ptr) */

@@ -148,7 +148,7 @@ bool channel_send(int fd, const void *bytes, size_t size, const int *fds, size_t
         struct cmsghdr header;
         char bytes[CMSG_SPACE(CHANNEL_MOST_FDS * sizeof(int))];
     } control = { .bytes = { 0 } };
-    struct iovec part = { (void *)(uintptr_t)bytes, size };
+    struct iovec part = { (void *)bytes, size };
     struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
     if (fd_count > 0) {

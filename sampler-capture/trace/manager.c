@@ -432,7 +432,7 @@ static void accept_all(struct manager *manager)
         struct provider **more, *provider;
 
         more = manager->count < MOST_PROVIDERS
-                   ? reallocarray(manager->providers, manager->count + 1, sizeof *more)
+                   ? reallocarray(manager->providers, manager->count + 1, sizeof(void *))
                    : NULL;
         if (more)
             manager->providers = more;

@@ -179,8 +179,8 @@ static enum transfer_status put_region(struct transfer *transfer, uint64_t offse
     enum transfer_status status = window ? TRANSFER_OK : TRANSFER_NO_OUTPUT;
 
     while (status == TRANSFER_OK && (size > 0 || held > 0)) {
-        size_t more = size < WINDOW - held ? (size_t)size : WINDOW - held, used;
-        bool over;
+        size_t more = size < WINDOW - held ? (size_t)size : WINDOW - held, used = 0;
+        bool over = false;
 
         if (more > 0 && !read_at(transfer->fd, offset, window + held, more))
             break;

@@ -1,11 +1,10 @@
 /* processes - fork, posix_spawn, and an exec of itself.  */
+#define _GNU_SOURCE /* environ */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 __attribute__((noinline)) static int work(int n)
 {

@@ -44,14 +44,14 @@ int main(void)
 
     handle(SIGUSR1, count, 0);
     for (int i = 0; i < 5; i++)
-        raise(SIGUSR1);
+        (void)raise(SIGUSR1);
     /* What a stepper must not take for its own.  */
     handle(SIGTRAP, count, 0);
     __asm__ volatile("int3");
     if (seen != 6)
         return 4;
     handle(SIGUSR2, SIG_IGN, 0);
-    raise(SIGUSR2);
+    (void)raise(SIGUSR2);
     handle(SIGSEGV, jump, SA_NODEFER);
     for (int i = 0; i < 3; i++)
         if (sigsetjmp(place, 1) == 0)

@@ -117,8 +117,10 @@ static void forbid_sockets(void)
 static void close_everything(void)
 {
     char path[] = "own.XXXXXX";
-    int first = mkstemp(path), fds[64];
+    int first, fds[64];
 
+    if (mkstemp(path) < 0)
+        abort();
     for (int fd = 3; fd < 1100; fd++)
         (void)close(fd);
     first = open(path, O_RDWR);
@@ -145,6 +147,7 @@ static void many_threads(void)
         pthread_t ids[10];
 
         for (unsigned k = 0; k < 10; k++)
+            /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number */
             if (pthread_create(&ids[k], NULL, one_event, (void *)(uintptr_t)(i + k)) != 0)
                 abort();
         for (unsigned k = 0; k < 10; k++)

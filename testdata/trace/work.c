@@ -41,6 +41,7 @@ static void run(uint32_t threads)
     trace_provider_t *provider = trace_provider_create_with_name("work");
 
     for (uint32_t i = 0; i < threads; i++)
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number */
         if (pthread_create(&ids[i], NULL, work, (void *)(uintptr_t)i) != 0)
             abort();
     for (uint32_t i = 0; i < threads; i++)

@@ -50,8 +50,6 @@ static void check(int good)
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct insn_stream_options options = { .size = sizeof options, .threads = 1 };

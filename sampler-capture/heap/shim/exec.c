@@ -445,7 +445,7 @@ static size_t count_arguments(const char *first, va_list *list)
 static void take_arguments(char **argv, const char *first, va_list *list)
 {
     while (first) {
-        *argv++ = (char *)(uintptr_t)first; /* the exec family does not write there */
+        *argv++ = (char *)first; /* the exec family does not write there */
         first = va_arg(*list, const char *);
     }
     *argv = NULL;
