@@ -91,6 +91,7 @@ void trace_buffer_init(struct trace_buffer *buffer, void *memory, size_t size, e
 /* A chunk's place in the buffer; chunks of both halves are numbered together.  */
 static uint64_t chunk_word(const struct trace_buffer *buffer, uint64_t chunk)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a buffer has chunks */
     uint64_t half = chunk / buffer->chunks;
 
     return buffer->half_words[half] + chunk % buffer->chunks * buffer->chunk_words;

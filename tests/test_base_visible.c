@@ -6,6 +6,7 @@
 
 #include "base/visible.h"
 
+/* NOLINTBEGIN(misc-misleading-bidirectional): what is tested */
 static const struct {
     const char *bytes;
     size_t length;
@@ -34,6 +35,7 @@ static const struct {
     { "\xff\xc3", 2, "\\xff\\xc3" },          /* not UTF-8 */
     { "\xed\xa0\x80", 3, "\\xed\\xa0\\x80" }, /* a surrogate */
 };
+/* NOLINTEND(misc-misleading-bidirectional) */
 
 START_TEST(escapes_what_must_not_reach_a_person)
 {

@@ -52,6 +52,7 @@ static const struct {
     { "first and last of each length",
       "\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", 18,
       "\\u0080\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80\xf4\x8f\xbf\xbf" },
+    /* NOLINTNEXTLINE(misc-misleading-bidirectional): what is tested */
     { "controls of C1, reading order and lines", "\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8", 11,
       "\\u009b\\u202e\\u2066\\u2028" },
     { "on both sides of the surrogates", "\xed\x9f\xbf\xee\x80\x80", 6,

@@ -27,7 +27,7 @@ static void shared_announce(uint64_t *word, uint64_t value, bool has_membarrier)
 static void shared_barrier(bool has_membarrier);
 static bool shared_wait(const uint64_t *word, unsigned *rounds);
 
-#include "libtrace/buffer.c"
+#include "libtrace/buffer.c" /* NOLINT(bugprone-suspicious-include): its static functions */
 
 enum {
     MOST_THREADS = 3,

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         return 2;
     for (int i = 0; i < 3; i++) {
-        int status;
+        int status = 0;
         pid_t child = fork();
 
         if (child == 0)

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
         return 2;
     object.fd = open(argv[argc - 1], O_RDONLY | O_CLOEXEC);
     if (unwind_table_open(&object, &table, &error) != UNWIND_OK) {
-        fprintf(stderr, "unwind_rows: %s: %s\n", argv[argc - 1], error.message);
+        (void)fprintf(stderr, "unwind_rows: %s: %s\n", argv[argc - 1], error.message);
         return 4;
     }
     if (made)
