@@ -54,7 +54,7 @@ enum store_status store_enter_wal(struct store *store, struct store_error *error
  * are left to report it then.  */
 enum store_status store_reserve_file(struct store *store, struct store_error *error)
 {
-    int64_t pages, page_size;
+    int64_t pages = 0, page_size = 0;
     enum store_status status = store_number(store, "PRAGMA page_count", &pages, error);
     struct stat info;
 

@@ -109,7 +109,8 @@ static uint64_t combine(unsigned code, uint64_t a, uint64_t b, bool *bad)
     case 0x25:
         return b < 64 ? a >> b : 0;
     case 0x26:
-        return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
+        b = b < 64 ? b : 63;
+        return a >> 63 ? ~(~a >> b) : a >> b;
     case 0x27: /* xor */
         return a ^ b;
     case 0x29: /* eq, ge, gt, le, lt, ne: of signed numbers */

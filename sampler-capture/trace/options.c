@@ -144,7 +144,7 @@ static void add_trigger(struct recording_options *options, const char *text)
     if (!colon || strcmp(colon, ":stop") != 0 || colon == text || colon - text > 14)
         cli_usage_error("--trigger: '%s' is not ALERT:stop, with an ALERT of 1 to 14 bytes", text);
     name = cli_join(text, "");
-    name[colon - text] = '\0';
+    name[strlen(name) - strlen(":stop")] = '\0';
     cli_texts_add(&options->triggers, name);
 }
 
