@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/visible.h"
 #include "cmd/cli/cli.h"
 #include "cmd/cli/internal.h"
@@ -186,20 +187,10 @@ size_t cli_columns(FILE *stream)
 
 const char *cli_grouped(uint64_t number)
 {
-    static char buffers[8][32];
+    static char buffers[8][BASE_GROUPED_BYTES];
     static unsigned turn;
-    char *end = buffers[turn++ % 8] + sizeof buffers[0] - 1;
-    unsigned digits = 0;
 
-    *end = '\0';
-    do {
-        if (digits && digits % 3 == 0)
-            *--end = ',';
-        *--end = (char)('0' + number % 10);
-        number /= 10;
-        digits++;
-    } while (number);
-    return end;
+    return base_grouped(number, buffers[turn++ % 8]);
 }
 
 const char *cli_counted(uint64_t number, const char *one, const char *many)

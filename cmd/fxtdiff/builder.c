@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/compare_set.h>
 #include "base/visible.h"
-#include "cmd/fxtdiff/names.h"
 
 struct diff_builder *diff_builder_open(const struct diff_reading *reading)
 {
@@ -80,7 +80,7 @@ const char *diff_copy(struct diff_builder *builder, const char *bytes, size_t le
 uint32_t diff_find_function(struct diff_builder *builder, const char *name, size_t length)
 {
     char *key = scratch(builder, length);
-    size_t key_length = clean(key, diff_name_key(name, length, builder->ignore_templates, key));
+    size_t key_length = clean(key, compare_name_key(name, length, builder->ignore_templates, key));
     uint32_t id = diff_texts_add(&builder->keys, key, key_length);
     struct diff_set *set = &builder->set;
 

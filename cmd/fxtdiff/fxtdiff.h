@@ -30,7 +30,7 @@ struct diff_place {
 };
 
 /* A function as it is matched across builds: without clone suffixes, numbers of lambdas, hashes
- * (names.h).  Ids count from 0.  */
+ * (<fxt/compare_set.h>).  Ids count from 0.  */
 struct diff_function {
     const char *name; /* what it is shown as */
     struct diff_place places[DIFF_SIDES];
@@ -118,8 +118,8 @@ struct diff_run *diff_begin_run(struct diff_builder *builder, enum diff_side sid
                                 const char *label);
 
 /* The function with this name on that side, made when it is new.  What is known of its place widens
- * what was known; place->name is the spelling, which is matched as names.h says.  Strings are
- * copied when they are new.  */
+ * what was known; place->name is the spelling, which is matched by its key (<fxt/compare_set.h>).
+ * Strings are copied when they are new.  */
 uint32_t diff_add_function(struct diff_builder *builder, enum diff_side side,
                            const struct diff_place *place);
 

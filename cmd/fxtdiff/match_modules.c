@@ -4,8 +4,8 @@
  * as anybody can see.  There is no file and no line; who calls it has to do.  */
 #include <string.h>
 
+#include <fxt/compare_set.h>
 #include "cmd/fxtdiff/match.h"
-#include "cmd/fxtdiff/names.h"
 
 /* More modules of one side than that are matched with nothing.  */
 #define MAX_MODULES 64
@@ -27,7 +27,7 @@ static bool is_module(const char *name)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0)
             return false;
-    return diff_name_is_missing(name);
+    return compare_name_is_missing(name);
 }
 
 bool match_is_module(const struct diff_function *function)

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <fxt/compare_set.h>
 #include <fxt/profile_files.h>
 #include "cmd/fxtdiff/builder.h"
-#include "cmd/fxtdiff/names.h"
 #include "cmd/fxtdiff/readers.h"
 
 /* A profile being read.  */
@@ -407,12 +407,12 @@ static void take_count(struct job *job, const struct profile_folded_count *count
 static enum profile_status intern_frame(struct job *job, const struct profile_text *text,
                                         struct profile_line *out)
 {
-    struct diff_placed_name placed;
+    struct compare_placed_name placed;
     enum profile_status status;
     char *name;
 
     *out = (struct profile_line){ .function = 0 };
-    if (!diff_name_place(text->bytes, text->length, &placed))
+    if (!compare_name_place(text->bytes, text->length, &placed))
         return intern(job, text->bytes, text->length, &out->function);
     out->line = placed.line;
     name = cli_allocate(placed.length + 1, 1);

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/compare_set.h>
 #include "cmd/fxtdiff/arena.h"
 #include "cmd/fxtdiff/compare.h"
 #include "cmd/fxtdiff/format.h"
-#include "cmd/fxtdiff/names.h"
 #include "cmd/fxtdiff/policies.h"
 
 /* ---- Texts ---- */
@@ -494,7 +494,7 @@ static double unnamed_share(const struct diff_set *set, enum diff_side side, con
         all += run->side == side ? run->cost : 0;
     }
     for (size_t f = 0; f < set->function_count; f++) {
-        if (!diff_name_is_missing(set->functions[f].name))
+        if (!compare_name_is_missing(set->functions[f].name))
             continue;
         unnamed += costs[f];
         if (costs[f] > largest) {

@@ -1,5 +1,5 @@
 /* names.c - what a function is called in every build of it.  */
-#include "cmd/fxtdiff/names.h"
+#include <fxt/compare_set.h>
 
 #include <string.h>
 
@@ -234,7 +234,7 @@ static size_t arguments(const char *name, size_t length, size_t at, const char *
     return 0;
 }
 
-size_t diff_name_key(const char *name, size_t length, bool ignore_templates, char *out)
+size_t compare_name_key(const char *name, size_t length, bool ignore_templates, char *out)
 {
     size_t used = 0;
 
@@ -269,7 +269,7 @@ static size_t number_behind(const char *text, size_t length, unsigned *number)
     return digits > 0 && digits < length && text[length - 1 - digits] == ':' ? digits + 1 : 0;
 }
 
-bool diff_name_place(const char *name, size_t length, struct diff_placed_name *out)
+bool compare_name_place(const char *name, size_t length, struct compare_placed_name *out)
 {
     size_t end = length > 0 && name[length - 1] == ')' ? length - 1 : 0, open, size;
     unsigned line;
@@ -293,7 +293,7 @@ bool diff_name_place(const char *name, size_t length, struct diff_placed_name *o
     return memchr(out->file, '.', out->file_length) || memchr(out->file, '/', out->file_length);
 }
 
-bool diff_name_is_missing(const char *name)
+bool compare_name_is_missing(const char *name)
 {
     size_t length = strlen(name);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/fxtdiff/names.h"
+#include <fxt/compare_set.h>
 
 static const struct {
     const char *name;
@@ -81,7 +81,7 @@ static void expect_key(const char *name, bool ignore_templates, const char *key)
     ck_assert_ptr_nonnull(out);
     for (size_t i = 0; i < length; i++)
         exact[i] = name[i];
-    used = diff_name_key(exact, length, ignore_templates, out);
+    used = compare_name_key(exact, length, ignore_templates, out);
     ck_assert_msg(used == strlen(key) && memcmp(out, key, used) == 0, "%s: %.*s", name, (int)used,
                   out);
     free(exact);
@@ -107,7 +107,7 @@ START_TEST(reads_no_byte_too_many_of_any_part_of_a_name)
 
             memcpy(part, names[_i].name + start, end - start);
             part = realloc(part, end - start ? end - start : 1);
-            ck_assert_uint_le(diff_name_key(part, end - start, true, out), end - start);
+            ck_assert_uint_le(compare_name_key(part, end - start, true, out), end - start);
             free(part);
             free(out);
         }
@@ -123,7 +123,7 @@ START_TEST(a_hostile_name_costs_no_more_than_its_length)
 
     for (size_t i = 0; i < size; i++)
         name[i] = patterns[_i][i % strlen(patterns[_i])];
-    ck_assert_uint_le(diff_name_key(name, size, true, out), size);
+    ck_assert_uint_le(compare_name_key(name, size, true, out), size);
     free(name);
     free(out);
 }
@@ -159,12 +159,12 @@ START_TEST(finds_the_place_in_a_name)
 {
     size_t length = strlen(placed[_i].name);
     char *exact = malloc(length ? length : 1);
-    struct diff_placed_name place;
+    struct compare_placed_name place;
 
     ck_assert_ptr_nonnull(exact);
     for (size_t i = 0; i < length; i++)
         exact[i] = placed[_i].name[i];
-    ck_assert_msg(diff_name_place(exact, length, &place) == (placed[_i].before != NULL), "%s",
+    ck_assert_msg(compare_name_place(exact, length, &place) == (placed[_i].before != NULL), "%s",
                   placed[_i].name);
     if (placed[_i].before) {
         ck_assert_uint_eq(place.length, strlen(placed[_i].before));
@@ -178,7 +178,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("diff_names");
+    Suite *suite = suite_create("compare_names");
     TCase *tcase = tcase_create("names");
     SRunner *runner = srunner_create(suite);
     int failed;
