@@ -432,13 +432,8 @@ cp tables.fxt same.fxt
 fxtcat cut --type event -o same.fxt same.fxt 2>/dev/null
 fxtdump --verify same.fxt >/dev/null || fail 'a cut over its own input'
 # A terminal gets no trace.
-cat >terminal.py <<'EOF'
-import os, pty, sys
-status = pty.spawn(sys.argv[1:], lambda fd: os.read(fd, 4096))
-sys.exit(os.waitstatus_to_exitcode(status))
-EOF
 status=0
-python3 terminal.py fxtcat recover tables.fxt >out </dev/null || status=$?
+python3 "$ROOT/tests/tools/terminal.py" 80 fxtcat recover tables.fxt >out || status=$?
 [ $status -eq 2 ] || fail "a terminal: status $status"
 grep -q 'a trace is not for terminals: give -o FILE, or pipe it somewhere' out || fail "a terminal: $(cat out)"
 

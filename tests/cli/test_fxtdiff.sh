@@ -110,31 +110,18 @@ prints '6 + 4 runs'
 
 # ---- As wide as the terminal ----
 
-cat >terminal.py <<'END'
-import fcntl, os, pty, re, struct, sys, termios, unicodedata
-columns, command = int(sys.argv[1]), sys.argv[2:]
-pid, master = pty.fork()
-if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    os.environ.pop("NO_COLOR", None)
-    os.environ["TERM"] = "xterm"
-    os.execvp(command[0], command)
-text = b""
-while True:
-    try:
-        part = os.read(master, 65536)
-    except OSError:
-        break
-    if not part:
-        break
-    text += part
-os.waitpid(pid, 0)
-shown = text.decode().replace("\r\n", "\n")
+cat >rows.py <<'END'
+import os, re, sys
+sys.path.insert(0, sys.argv[1])
+import terminal
+columns, command = int(sys.argv[2]), sys.argv[3:]
+os.environ.pop("NO_COLOR", None)
+os.environ["TERM"] = "xterm"
+_, shown = terminal.on_terminal(columns, command)
 assert "\033[31m" in shown, "no colour"
 plain = re.sub("\033\\[[0-9;]*m", "", shown)
 for line in plain.splitlines():
-    width = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
-    assert width <= columns or " " not in line.strip(), (columns, line)  # one word may be longer
+    assert terminal.width(line) <= columns or " " not in line.strip(), (columns, line)  # one word may be longer
 print(plain, end="")
 END
 for i in 1 2 3 4 5 6; do
@@ -146,7 +133,7 @@ done
 printf 'function fresh until 2030-01-01: a reason that takes more than one line of a narrow terminal to give\n' >why
 printf 'function a_function_with_quite_a_long_name* self < 5%%\n' >limits
 for columns in 60 80 120 200; do
-    python3 terminal.py $columns fxtdiff --suppressions why --today 2029-01-01 --budget limits lbase? -- ldear? >out 2>err || fail "$columns columns: $(tail -n 1 err)"
+    python3 rows.py "$ROOT/tests/tools" $columns fxtdiff --suppressions why --today 2029-01-01 --budget limits lbase? -- ldear? >out 2>err || fail "$columns columns: $(tail -n 1 err)"
     grep -q 'regressed  *a_func[^ ]*self\( \|$\)' out || fail "$columns columns: neither beginning nor end of a name: $(cat out)"
     grep -q ' 読[^ ]*す$' out || fail "$columns columns: no wide name: $(cat out)"
 done

@@ -310,13 +310,9 @@ fxtdump --hex --type thread damaged.fxt >out 2>/dev/null || :
 # Escapes on a terminal, unless NO_COLOR; never in a file.
 escape=$(printf '\033')
 if grep -q "$escape" hex.txt; then fail 'colour in a file'; fi
-cat >"$WORK/terminal.py" <<'EOF'
-import os, pty, sys
-pty.spawn(sys.argv[1:], lambda fd: os.read(fd, 4096))
-EOF
-TERM=xterm python3 "$WORK/terminal.py" fxtdump good.fxt </dev/null >out
+TERM=xterm python3 "$ROOT/tests/tools/terminal.py" 80 fxtdump good.fxt >out
 grep -q "$escape\\[1mmagic" out || fail 'no colour on a terminal'
-NO_COLOR=1 TERM=xterm python3 "$WORK/terminal.py" fxtdump good.fxt </dev/null >out
+NO_COLOR=1 TERM=xterm python3 "$ROOT/tests/tools/terminal.py" 80 fxtdump good.fxt >out
 if grep -q "$escape" out; then fail 'NO_COLOR'; fi
 grep -q magic out || fail 'NO_COLOR: nothing shown'
 
