@@ -35,7 +35,8 @@ static enum sym_quality quality_of(const struct sym_object *object)
 }
 
 /* text, which is taken, starts with path and ": "; NULL: memory ran out.  */
-static enum sym_status refuse(struct search *search, const char *path, char *text, bool mismatch)
+static enum sym_status refuse(struct search *search, const char *path, char *text,
+                              enum sym_refusal kind)
 {
     size_t skip = strlen(path) + 2;
 
@@ -50,8 +51,18 @@ static enum sym_status refuse(struct search *search, const char *path, char *tex
         return status;
     }
     search->findings.refusal = search->refusal = text;
-    search->findings.mismatch = mismatch;
+    search->findings.refusal_kind = kind;
     return SYM_OK;
+}
+
+/* A file that could not be opened as what it has to be.  */
+static enum sym_status refuse_unreadable(struct search *search, const char *path,
+                                         const struct sym_error *error)
+{
+    bool denied = error->system_errno == EACCES || error->system_errno == EPERM;
+
+    return refuse(search, path, sym_format("%s", error->message),
+                  denied ? SYM_REFUSAL_ACCESS : SYM_REFUSAL_FORMAT);
 }
 
 static bool agrees(const struct search *search, const struct sym_object *object)
@@ -74,7 +85,7 @@ static enum sym_status refuse_other_build(struct search *search, const struct sy
     else
         text = sym_format("%s: the file has build ID %s, not %s", object->path, has.text,
                           wanted.text);
-    return refuse(search, object->path, text, true);
+    return refuse(search, object->path, text, SYM_REFUSAL_OTHER_BUILD);
 }
 
 /* Whether all that a module can have is found.  */
@@ -155,7 +166,8 @@ static enum sym_status judge(struct search *search, struct sym_object *object, e
         return accept(search, object);
     } else {
         status = refuse(search, object->path,
-                        sym_format("%s: the debug link has another checksum", object->path), true);
+                        sym_format("%s: the debug link has another checksum", object->path),
+                        SYM_REFUSAL_OTHER_BUILD);
     }
     sym_object_free(object);
     return status;
@@ -177,7 +189,7 @@ static enum sym_status consider(struct search *search, const char *path, enum pr
         return SYM_OK;
     search->seen++;
     if (!object)
-        return refuse(search, path, sym_format("%s", error.message), false);
+        return refuse_unreadable(search, path, &error);
     return judge(search, object, proof, checksum);
 }
 
@@ -230,7 +242,8 @@ static enum sym_status accept_kallsyms(struct search *search, struct sym_object 
     if (!status)
         status = refuse(
             search, object->path,
-            sym_format("%s: it has no symbols of %s", object->path, search->module->path), false);
+            sym_format("%s: it has no symbols of %s", object->path, search->module->path),
+            SYM_REFUSAL_FORMAT);
     sym_object_free(object);
     return status;
 }
@@ -264,7 +277,7 @@ static enum sym_status consider_named_file(struct search *search, const char *pa
         return status;
     search->seen++;
     if (!object)
-        return refuse(search, path, sym_format("%s", error.message), false);
+        return refuse_unreadable(search, path, &error);
     if (object->kallsyms && sym_path_kind(module_path) != SYM_PATH_FILE)
         return accept_kallsyms(search, object);
     if (sym_object_by_name(object, ".debug_info.dwo")) {
@@ -461,7 +474,7 @@ static enum sym_status consider_sections(struct search *search, const char *pref
         return SYM_OK;
     search->seen++;
     if (!object)
-        return refuse(search, prefix, sym_format("%s", error.message), false);
+        return refuse_unreadable(search, prefix, &error);
     if (agrees(search, object))
         return accept(search, object);
     status = refuse_other_build(search, object);

@@ -7,8 +7,10 @@
 #include "libsymbolize/internal.h"
 #include <string.h>
 
+#define MAGIC_1_18 UINT32_C(0xfffffff0)
+#define MAGIC_1_20 UINT32_C(0xfffffff1)
+
 enum {
-    MAGIC_1_20 = 0xf1,     /* the lowest byte; 0xf0: Go 1.18 */
     STEPS_MAX = 1 << 20,   /* of pc tables, for one look-up */
     DEPTH_MAX = 64,        /* of inlined frames */
     CANDIDATES_MAX = 16,   /* for the module data */
@@ -18,18 +20,6 @@ enum {
     FUNCTION_UNIT = 32,
 };
 
-bool sym_go_detect(const struct sym_object *object)
-{
-    const struct sym_elf_section *section = sym_go_section(object);
-    struct sym_bytes bytes = section ? sym_object_raw(object, section) : (struct sym_bytes){ 0 };
-
-    if (bytes.size < 8 + (object->is_64 ? 64 : 32))
-        return false;
-    uint64_t magic = sym_object_load(object, bytes.data, 4);
-    return (magic == 0xfffffff0 || magic == 0xfffffff1) && bytes.data[4] == 0 &&
-           bytes.data[5] == 0 && bytes.data[7] == (object->is_64 ? 8 : 4);
-}
-
 const struct sym_elf_section *sym_go_section(const struct sym_object *object)
 {
     const struct sym_elf_section *section = sym_object_by_name(object, ".gopclntab");
@@ -37,19 +27,77 @@ const struct sym_elf_section *sym_go_section(const struct sym_object *object)
     return section ? section : sym_object_by_name(object, ".data.rel.ro.gopclntab");
 }
 
+/* ---- The header ---- */
+
+/* Magic, two zeros, bytes of an instruction and of a pointer; then words: functions, files, start
+ * of the text, and offsets of names, units, files, pc tables, functions.  False: none, or damaged.  */
+static bool read_header(struct sym_go *go, const struct sym_object *object)
+{
+    const struct sym_elf_section *section = sym_go_section(object);
+    size_t size = object->is_64 ? 8 : 4;
+    uint64_t words[8], magic = 0;
+
+    *go = (struct sym_go){ .object = object };
+    if (section)
+        go->table = sym_object_raw(object, section);
+    if (go->table.size < 8 + 8 * size)
+        return false;
+    magic = sym_object_load(object, go->table.data, 4);
+    if ((magic != MAGIC_1_18 && magic != MAGIC_1_20) || go->table.data[4] || go->table.data[5] ||
+        go->table.data[7] != size)
+        return false;
+    go->is_newer = magic == MAGIC_1_20;
+    go->quantum = go->table.data[6];
+    for (size_t i = 0; i < 8; i++)
+        words[i] = sym_object_load(object, go->table.data + 8 + i * size, size);
+    go->function_count = words[0];
+    go->text_start = words[2];
+    go->names = words[3];
+    go->units = words[4];
+    go->files = words[5];
+    go->pcs = words[6];
+    go->functions = words[7];
+    return (go->quantum == 1 || go->quantum == 2 || go->quantum == 4) &&
+           go->names <= go->table.size && go->units <= go->table.size &&
+           go->files <= go->table.size && go->pcs <= go->table.size &&
+           go->functions <= go->table.size && go->function_count > 0 &&
+           go->function_count < (go->table.size - go->functions) / 8;
+}
+
+bool sym_go_detect(const struct sym_object *object)
+{
+    struct sym_go go;
+
+    return read_header(&go, object);
+}
+
 /* ---- Words of the program ---- */
+
+/* The bytes of a section that is searched, none when those before it had as many as the file:
+ * sections overlap then, and all of them together would take hours.  */
+static struct sym_bytes section_to_search(const struct sym_object *object, size_t section,
+                                          size_t *left)
+{
+    struct sym_bytes bytes = sym_object_raw(object, &object->sections[section]);
+
+    if (bytes.size > *left)
+        return (struct sym_bytes){ 0 };
+    *left -= bytes.size;
+    return bytes;
+}
 
 /* The word that the program finds at vaddr: a position-independent one has some of them in its
  * relocations alone.  */
 static bool word_at(const struct sym_object *object, uint64_t vaddr, uint64_t *value)
 {
     size_t size = object->is_64 ? 8 : 4, entry = sym_relocation_size(object, true);
+    size_t left = object->image.size;
     struct sym_bytes bytes;
 
     for (size_t i = 1; i < object->section_count; i++) {
         if (object->sections[i].type != SHT_RELA)
             continue;
-        struct sym_bytes table = sym_object_raw(object, &object->sections[i]);
+        struct sym_bytes table = section_to_search(object, i, &left);
         for (size_t k = 0; k < table.size / entry; k++) {
             struct sym_elf_relocation relocation = sym_object_relocation(
                 object, table.data + k * entry, true);
@@ -84,16 +132,16 @@ static bool take_module_data(struct sym_go *go, uint64_t vaddr)
 static void find_module_data(struct sym_go *go, uint64_t table_vaddr)
 {
     const struct sym_object *object = go->object;
-    size_t size = object->is_64 ? 8 : 4, entry = sym_relocation_size(object, true), left;
+    size_t size = object->is_64 ? 8 : 4, entry = sym_relocation_size(object, true);
+    size_t candidates = CANDIDATES_MAX, left = object->image.size;
 
-    left = CANDIDATES_MAX;
     for (size_t i = 1; i < object->section_count; i++) {
         const struct sym_elf_section *section = &object->sections[i];
-        struct sym_bytes bytes = sym_object_raw(object, section);
         bool relocations = section->type == SHT_RELA;
         if (!relocations && (section->type != SHT_PROGBITS || !(section->flags & SHF_WRITE)))
             continue;
-        for (size_t at = 0; bytes.size - at >= (relocations ? entry : size) && left;
+        struct sym_bytes bytes = section_to_search(object, i, &left);
+        for (size_t at = 0; bytes.size - at >= (relocations ? entry : size) && candidates;
              at += relocations ? entry : size) {
             uint64_t vaddr = section->vaddr + at, value;
             if (relocations) {
@@ -106,7 +154,7 @@ static void find_module_data(struct sym_go *go, uint64_t table_vaddr)
             }
             if (value != table_vaddr)
                 continue;
-            left--;
+            candidates--;
             if (take_module_data(go, vaddr))
                 return;
         }
@@ -123,37 +171,18 @@ bool sym_go_load(const struct sym_go *go, uint64_t offset, size_t size, uint64_t
     return true;
 }
 
-/* The header: magic, two zeros, bytes of an instruction and of a pointer; then words: functions,
- * files, start of the text, and offsets of names, units, files, pc tables, functions.  */
 void sym_go_open(struct sym_go *go, const struct sym_object *code)
 {
-    const struct sym_elf_section *section, *text = sym_object_by_name(code, ".text");
+    const struct sym_elf_section *text = sym_object_by_name(code, ".text");
     size_t size = code->is_64 ? 8 : 4;
-    uint64_t words[8] = { 0 };
 
-    *go = (struct sym_go){ .object = code };
-    if (!sym_go_detect(code))
+    if (!read_header(go, code))
         return;
-    section = sym_go_section(code);
-    go->table = sym_object_raw(code, section);
-    go->is_newer = go->table.data[code->big_endian ? 3 : 0] == MAGIC_1_20;
-    go->quantum = go->table.data[6];
-    for (size_t i = 0; i < 8; i++)
-        if (!sym_go_load(go, 8 + i * size, size, &words[i]))
-            return;
-    if (!word_at(code, section->vaddr + 8 + 2 * size, &go->text_start) || !go->text_start)
+    uint64_t vaddr = sym_go_section(code)->vaddr;
+    if (!word_at(code, vaddr + 8 + 2 * size, &go->text_start) || !go->text_start)
         go->text_start = text ? text->vaddr : 0;
-    go->names = words[3];
-    go->units = words[4];
-    go->files = words[5];
-    go->pcs = words[6];
-    go->functions = words[7];
-    go->function_count = words[0];
-    if (go->functions > go->table.size ||
-        go->function_count >= (go->table.size - go->functions) / 8 || go->function_count == 0)
-        return;
     go->ready = true;
-    find_module_data(go, section->vaddr);
+    find_module_data(go, vaddr);
 }
 
 /* A string of a table that begins at table; "": none.  */

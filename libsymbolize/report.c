@@ -208,10 +208,11 @@ static char *remedy_text(const struct sym_module *module, const struct sym_findi
         return bracketed_remedy(kind, findings);
     if (kind == SYM_PATH_KERNEL || kind == SYM_PATH_KERNEL_MODULE)
         start = "install the kernel's debug package (linux-image-...-dbg, kernel-debuginfo)";
-    if (findings->mismatch)
+    if (findings->refusal && findings->refusal_kind == SYM_REFUSAL_OTHER_BUILD)
         start = "that file was built anew: install the version that was recorded";
     else if (findings->refusal && findings->count == 0)
-        start = "make that file readable";
+        start = findings->refusal_kind == SYM_REFUSAL_ACCESS ? "make that file readable"
+                                                             : "name the program that was recorded";
     place = place_text(hex);
     const char *ask = may_ask(module, findings) ? "ask the servers of DEBUGINFOD_URLS "
                                                   "(--debuginfod), or "

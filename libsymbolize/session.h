@@ -185,6 +185,13 @@ enum sym_path_kind {
 };
 enum sym_path_kind sym_path_kind(const char *path);
 
+/* Why a file that was there is not used.  */
+enum sym_refusal {
+    SYM_REFUSAL_FORMAT, /* it is nothing that could be used */
+    SYM_REFUSAL_ACCESS, /* it may not be read */
+    SYM_REFUSAL_OTHER_BUILD,
+};
+
 /* What a search knows about its end.  */
 struct sym_findings {
     const uint8_t *build_id;
@@ -193,7 +200,7 @@ struct sym_findings {
     size_t count;
     bool unverified;
     const char *refusal; /* the first file that was there and is not used, and why; NULL: none */
-    bool mismatch;       /* that one belongs to another build */
+    enum sym_refusal refusal_kind;
     const char *servers; /* why debuginfod servers were of no use, where that is news; NULL: no */
 };
 

@@ -34,12 +34,14 @@ static enum cli_exit symbolize(struct store *store, const char *trace)
     return status;
 }
 
-/* Into the new store, with names.  A failed import leaves nothing.  */
-static enum cli_exit import(struct source *source, const char *trace)
+/* Into the new store, with names.  A failed import leaves nothing.  Whether the trace is damaged
+ * does not show in the status when symbolizing failed, which is worse.  */
+static enum cli_exit import(struct source *source, const char *trace, bool *is_damaged)
 {
     bool imported = false;
     enum cli_exit status = fxtq_import_into(source->store, trace, &imported);
 
+    *is_damaged = status == CLI_DAMAGED;
     if (imported)
         status = cli_worse(status, symbolize(source->store, trace));
     else
@@ -51,10 +53,11 @@ static enum cli_exit import_into_memory(struct source *source, const char *trace
 {
     struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
     struct store_error error;
+    bool is_damaged;
 
     if (store_create(NULL, &options, &source->store, &error) != STORE_OK)
         return fxtq_complain(trace, &error);
-    return import(source, trace);
+    return import(source, trace, &is_damaged);
 }
 
 /* ---- The cache ---- */
@@ -86,6 +89,7 @@ static enum cli_exit make_cache(struct source *source, const char *trace, const 
     struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
     enum cli_exit status, published;
     struct store_error error;
+    bool is_damaged;
 
     if (store_create(path, &options, &source->store, &error) != STORE_OK) {
         if (!can_do_without(&error))
@@ -93,10 +97,10 @@ static enum cli_exit make_cache(struct source *source, const char *trace, const 
         cli_note("%s: %s; this query does without the cache", path, error.message);
         return import_into_memory(source, trace);
     }
-    status = import(source, trace);
+    status = import(source, trace, &is_damaged);
     if (!source->store)
         return status;
-    published = publish(source, trace, path, state, status == CLI_DAMAGED);
+    published = publish(source, trace, path, state, is_damaged);
     if (published == CLI_OK)
         published = open_store(source, path, false);
     return cli_worse(status, published);

@@ -190,6 +190,13 @@ run 3 "$fxtq" --cache half.fxt "$query"
 says "half.fxt: damaged"
 cmp first out || fail "another answer from the cache of a damaged trace"
 
+# Also when names could not be looked up, which is worse, while the cache was made.
+rm half.fxt.fxtq
+FXT_SYMBOL_CACHE_BYTES=nonsense "$fxtq" --cache half.fxt "$query" >out 2>err && fail 'nonsense is a number'
+[ -e half.fxt.fxtq ] || fail 'no cache'
+run 3 "$fxtq" --cache half.fxt "$query"
+says "half.fxt: damaged"
+
 # Reports use the same cache.
 run 0 "$fxtq" report threads --cache t.fxt
 made=$(inode t.fxt.fxtq)
