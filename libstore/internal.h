@@ -3,6 +3,7 @@
 #define STORE_INTERNAL_H
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <fxt/store.h>
 
@@ -40,7 +41,10 @@ struct store {
     enum store_mode mode;
     bool is_new; /* made by store_create(): no journal, nothing to see for others */
     bool published;
-    bool broken; /* an import into a new store failed: there is nothing to publish */
+    bool replaces;        /* what is at path when it is published */
+    bool has_replaced;    /* there was a file at path when it was made: */
+    struct stat replaced; /* that one, which alone may be replaced */
+    bool broken;          /* a failed import could not be undone: there is nothing to publish */
     bool importing;
     bool in_wal;         /* what is added goes into the WAL, until store_merge() */
     bool keeps_wal;      /* it was in WAL mode before */
@@ -57,6 +61,9 @@ enum store_status store_run(struct store *store, const char *sql, struct store_e
 /* The first column of the first row as a number; 0 where there is none.  */
 enum store_status store_number(struct store *store, const char *sql, int64_t *out,
                                struct store_error *error);
+
+/* The tables of schemas/store.sql, in a file that nobody else knows and that is empty.  */
+enum store_status store_make_schema(struct store *store, struct store_error *error);
 
 /* A copy of a column's text, "" for what is none, for free(); NULL: out of memory.  */
 char *store_copy_column(sqlite3_stmt *row, int column);

@@ -104,6 +104,7 @@ static struct store *new_store(const char *path, const struct store_options *opt
     store->space_fd = -1;
     store->busy_ms = options && options->busy_ms ? options->busy_ms : DEFAULT_BUSY_MS;
     store->mode = options ? options->mode : STORE_READ;
+    store->replaces = options && options->replaces;
     store->path = path ? strdup(path) : NULL;
     store->temporary_dir = strdup(directory && *directory ? directory : "/tmp");
     if ((path && !store->path) || !store->temporary_dir) {
@@ -162,36 +163,51 @@ void store_close(struct store *store)
 
 /* ---- Making ---- */
 
+/* Whether the open file is PATH.part, ours and locked by us.  Its maker may have removed or renamed
+ * it between the open and the lock; a file that somebody else put there stays theirs.  */
+static enum store_status check_partial(const struct store *store, struct store_error *error)
+{
+    struct stat opened, named;
+
+    if (fstat(store->lock_fd, &opened) != 0)
+        return store_fail_errno(error, errno, "cannot make the store");
+    if (!S_ISREG(opened.st_mode))
+        return store_fail(error, STORE_INVALID, "its .part is not a regular file");
+    if (opened.st_uid != geteuid() || opened.st_nlink > 1)
+        return store_fail(error, STORE_IO, "its .part %s: remove it first",
+                          opened.st_nlink > 1 ? "has another name, too"
+                                              : "belongs to another user");
+    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0 || stat(store->partial, &named) != 0 ||
+        opened.st_ino != named.st_ino)
+        return store_fail(error, STORE_BUSY, "another program is making the store");
+    return STORE_OK;
+}
+
 /* PATH.part, locked and empty.  What a killed program left there is not locked, and reused.  */
 static enum store_status make_partial(struct store *store, struct store_error *error)
 {
-    struct stat opened, named;
-    bool is_ours;
+    enum store_status status;
 
     if (asprintf(&store->partial, "%s.part", store->path) < 0) {
         store->partial = NULL;
         return store_no_memory(error);
     }
-    store->lock_fd = open(store->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    store->lock_fd = open(store->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                          0666);
     if (store->lock_fd < 0)
         return store_fail_errno(error, errno, "cannot make the store");
-    /* Its maker may have removed or renamed it between the open and the lock.  */
-    is_ours = flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0 &&
-              fstat(store->lock_fd, &opened) == 0 && stat(store->partial, &named) == 0 &&
-              opened.st_ino == named.st_ino;
-    if (!is_ours || !S_ISREG(opened.st_mode)) {
+    status = check_partial(store, error);
+    if (status != STORE_OK) {
         (void)close(store->lock_fd);
         store->lock_fd = -1; /* store_close() removes what is ours */
-        return is_ours ? store_fail(error, STORE_INVALID, "its .part is not a regular file")
-                       : store_fail(error, STORE_BUSY, "another program is making the store");
-    }
-    if (ftruncate(store->lock_fd, 0) != 0)
+    } else if (ftruncate(store->lock_fd, 0) != 0) {
         return store_fail_errno(error, errno, "cannot make the store");
-    return STORE_OK;
+    }
+    return status;
 }
 
 /* A file nobody else knows needs neither journal nor locks; store_publish() makes it durable.  */
-static enum store_status make_schema(struct store *store, struct store_error *error)
+enum store_status store_make_schema(struct store *store, struct store_error *error)
 {
     enum store_status status = store_run(store,
                                          "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF;"
@@ -206,29 +222,39 @@ static enum store_status make_schema(struct store *store, struct store_error *er
     return status;
 }
 
+static enum store_status check_absent(const struct store *store, struct store_error *error)
+{
+    struct stat info;
+
+    return lstat(store->path, &info) != 0
+               ? STORE_OK
+               : store_fail(error, STORE_EXISTS, "there is a file of that name already");
+}
+
 enum store_status store_create(const char *path, const struct store_options *options,
                                struct store **out, struct store_error *error)
 {
     enum store_status status = STORE_OK;
     struct store *store;
-    struct stat info;
 
     if (!options_are_whole(options))
         return store_fail(error, STORE_INVALID, "options of %zu bytes", options->size);
-    if (path && lstat(path, &info) == 0)
-        return store_fail(error, STORE_EXISTS, "there is a file of that name already");
     store = new_store(path, options);
     if (!store)
         return store_no_memory(error);
     store->is_new = true;
     store->mode = STORE_APPEND;
-    if (path)
+    if (path && !store->replaces)
+        status = check_absent(store, error);
+    if (path && status == STORE_OK)
         status = make_partial(store, error);
+    if (path && status == STORE_OK)
+        store->has_replaced = lstat(path, &store->replaced) == 0;
     if (status == STORE_OK)
         status = open_connection(store, path ? store->partial : "" /* a file of SQLite's own */,
                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, options, error);
     if (status == STORE_OK)
-        status = make_schema(store, error);
+        status = store_make_schema(store, error);
     if (status != STORE_OK) {
         store_close(store);
         return status;
@@ -269,8 +295,78 @@ static int rename_new(const char *source, const char *target)
     return link(source, target) == 0 ? unlink(source) : -1;
 }
 
+/* Whether the open file is the one that may be replaced.  */
+static bool may_replace(const struct store *store, int fd)
+{
+    struct stat now;
+
+    return fd >= 0 && store->has_replaced && fstat(fd, &now) == 0 &&
+           now.st_dev == store->replaced.st_dev && now.st_ino == store->replaced.st_ino &&
+           now.st_size == store->replaced.st_size &&
+           now.st_mtim.tv_sec == store->replaced.st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == store->replaced.st_mtim.tv_nsec;
+}
+
+static bool is_named(const char *path, int fd)
+{
+    struct stat opened, named;
+
+    return fstat(fd, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+/* Journals of the former file: SQLite would apply them to the new one.  */
+static void remove_journals_of_replaced(const struct store *store)
+{
+    static const char *const suffixes[] = { "-journal", "-wal", "-shm" };
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *name;
+
+        if (asprintf(&name, "%s%s", store->path, suffixes[i]) < 0)
+            return;
+        (void)unlink(name);
+        free(name);
+    }
+}
+
+/* The former file and the new one exchange names, so that a file that somebody put there at the
+ * last moment can have its name back.  While it is called PATH.part it is locked, else another
+ * program would take it for what a killed one left.  Returns 0, or -1 with errno set.  */
+static int exchange(const struct store *store, int former)
+{
+    remove_journals_of_replaced(store);
+    if (renameat2(AT_FDCWD, store->partial, AT_FDCWD, store->path, RENAME_EXCHANGE) != 0)
+        return errno == EINVAL || errno == ENOSYS ? rename(store->partial, store->path) : -1;
+    if (is_named(store->partial, former))
+        return unlink(store->partial);
+    (void)renameat2(AT_FDCWD, store->partial, AT_FDCWD, store->path, RENAME_EXCHANGE);
+    errno = EEXIST;
+    return -1;
+}
+
+/* Returns 0, or -1 with errno set: EEXIST where another file is in the way.  */
+static int rename_over(const struct store *store)
+{
+    int fd = open(store->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), result = -1, why;
+
+    if (fd < 0 && errno == ENOENT)
+        return rename_new(store->partial, store->path);
+    if (may_replace(store, fd) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        result = exchange(store, fd);
+    else
+        errno = EEXIST;
+    why = errno;
+    if (fd >= 0)
+        (void)close(fd);
+    errno = why;
+    return result;
+}
+
 enum store_status store_publish(struct store *store, struct store_error *error)
 {
+    int failed;
+
     if (!store->is_new || !store->path || store->published)
         return STORE_OK;
     if (store->broken || store->importing)
@@ -278,7 +374,8 @@ enum store_status store_publish(struct store *store, struct store_error *error)
     if (fsync(store->lock_fd) != 0)
         return store_fail_errno(error, errno, "cannot write the store");
     remove_journal(store); /* while the name is ours */
-    if (rename_new(store->partial, store->path) != 0)
+    failed = store->replaces ? rename_over(store) : rename_new(store->partial, store->path);
+    if (failed)
         return errno == EEXIST
                    ? store_fail(error, STORE_EXISTS, "there is a file of that name already")
                    : store_fail_errno(error, errno, "cannot name the store");
@@ -312,8 +409,8 @@ static enum store_status check_version(struct store *store, struct store_error *
         return STORE_OK;
     if (store->mode == STORE_READ)
         return store_fail(error, STORE_TOO_OLD,
-                          "a store of version %lld; open it for writing once to upgrade it",
-                          (long long)version);
+                          "a store of version %lld; 'fxtq upgrade' makes it one of version %d",
+                          (long long)version, STORE_VERSION);
     return store_migrate(store, store_migrations, store_migration_count, error);
 }
 

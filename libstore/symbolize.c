@@ -413,16 +413,18 @@ enum store_status store_symbolize(struct store *store, struct sym_session *sessi
 
     if (store->mode != STORE_APPEND || store->importing)
         return store_fail(error, STORE_INVALID, "the store is not open for writing");
-    status = store_run(store, store->is_new ? "BEGIN" : "BEGIN IMMEDIATE", work.error);
+    /* A new store has no journal; from here on it needs one to go back by.  */
+    status = store->is_new ? store_run(store, "PRAGMA journal_mode = TRUNCATE", work.error)
+                           : STORE_OK;
+    if (status == STORE_OK)
+        status = store_run(store, store->is_new ? "BEGIN" : "BEGIN IMMEDIATE", work.error);
     if (status != STORE_OK)
         return status;
     (void)symbolize_all(&work, told, context);
     release(&work);
     if (work.status == STORE_OK)
         work.status = store_run(store, "COMMIT", work.error);
-    if (work.status != STORE_OK) {
+    if (work.status != STORE_OK)
         (void)store_run(store, "ROLLBACK", NULL);
-        store->broken |= store->is_new; /* it has no journal to go back by */
-    }
     return work.status;
 }

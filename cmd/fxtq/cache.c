@@ -40,6 +40,16 @@ static void format_state(const struct stat *info, struct cache_trace *out)
                    to_ns(&info->st_ctim));
 }
 
+bool cache_is_unchanged(const char *path, const struct cache_trace *trace)
+{
+    struct cache_trace now = { .text = "" };
+    struct stat info;
+
+    if (stat(path, &info) == 0)
+        format_state(&info, &now);
+    return trace->text[0] && strcmp(now.text, trace->text) == 0;
+}
+
 bool cache_describe(const char *path, struct cache_trace *out)
 {
     const struct timespec pause = { .tv_nsec = 1000000 };
@@ -90,24 +100,6 @@ static int64_t ask_number(sqlite3 *db, const char *sql)
     return number;
 }
 
-/* Tables, views, indexes and triggers of the schema.  */
-static int64_t count_objects(sqlite3 *db)
-{
-    return ask_number(db, "SELECT count(*) FROM main.sqlite_schema");
-}
-
-static int64_t count_own_objects(void)
-{
-    sqlite3 *db = NULL;
-    int64_t count = -1;
-
-    if (sqlite3_open(":memory:", &db) == SQLITE_OK &&
-        sqlite3_exec(db, store_schema(), NULL, NULL, NULL) == SQLITE_OK)
-        count = count_objects(db);
-    (void)sqlite3_close(db);
-    return count;
-}
-
 /* Whether the store holds the capture that cache_mark() found in it, and no other.  */
 static bool holds_only_the_trace(sqlite3 *db)
 {
@@ -116,12 +108,59 @@ static bool holds_only_the_trace(sqlite3 *db)
                           " FROM main.capture") == 1;
 }
 
+/* The names of what schemas/store.sql makes, in an empty store.  */
+static sqlite3 *open_own_schema(void)
+{
+    sqlite3 *db = NULL;
+
+    if (sqlite3_open(":memory:", &db) == SQLITE_OK &&
+        sqlite3_exec(db, store_schema(), NULL, NULL, NULL) == SQLITE_OK)
+        return db;
+    (void)sqlite3_close(db);
+    return NULL;
+}
+
+/* Whether a row (type, name) is one of the statement's.  */
+static bool is_listed(sqlite3_stmt *own, sqlite3_stmt *row)
+{
+    bool found = sqlite3_bind_value(own, 1, sqlite3_column_value(row, 0)) == SQLITE_OK &&
+                 sqlite3_bind_value(own, 2, sqlite3_column_value(row, 1)) == SQLITE_OK &&
+                 sqlite3_step(own) == SQLITE_ROW;
+
+    (void)sqlite3_reset(own);
+    return found;
+}
+
+/* Whether every table, view, index and trigger is one that stores have.  Those of former versions
+ * are among those of this one.  SQLite's own (sqlite_...) cannot be made by users.  */
+static bool has_only_own_objects(sqlite3 *db)
+{
+    sqlite3 *empty = open_own_schema();
+    sqlite3_stmt *own = NULL, *row = NULL;
+    int code = SQLITE_ERROR;
+    bool only = true;
+
+    if (empty &&
+        sqlite3_prepare_v2(empty, "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2", -1,
+                           &own, NULL) == SQLITE_OK &&
+        sqlite3_prepare_v2(db,
+                           "SELECT type, name FROM main.sqlite_schema"
+                           " WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+                           -1, &row, NULL) == SQLITE_OK)
+        while ((code = sqlite3_step(row)) == SQLITE_ROW && only)
+            only = is_listed(own, row);
+    (void)sqlite3_finalize(row);
+    (void)sqlite3_finalize(own);
+    (void)sqlite3_close(empty);
+    return only && code == SQLITE_DONE;
+}
+
 /* Whether the store has a table, view or index of the user, or a fact about the store.  */
 static bool has_things_of_user(sqlite3 *db)
 {
     return ask_number(db, "SELECT count(*) FROM main.meta WHERE capture_id = 0 AND"
                           " key NOT LIKE 'cache\\_%' ESCAPE '\\'") != 0 ||
-           count_objects(db) != count_own_objects();
+           !has_only_own_objects(db);
 }
 
 /* ---- Looking ---- */
@@ -196,22 +235,51 @@ static void examine(sqlite3 *db, const char *path, const struct cache_trace *tra
     }
 }
 
+/* A store of a former version: only whether it may be replaced.  Its owner is this user.  */
+static void examine_old(const char *path, const char *why, struct cache_look *out)
+{
+    char recorded[100];
+    sqlite3 *db = NULL;
+
+    refuse(out, why);
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+        sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) == SQLITE_OK &&
+        read_mark(db, "cache_trace", recorded, sizeof recorded)) {
+        if (holds_only_the_trace(db) && !has_things_of_user(db))
+            out->state = CACHE_STALE;
+        else
+            refuse(out, "it was changed since --cache made it");
+    }
+    (void)sqlite3_close(db);
+}
+
 void cache_look(const char *path, const struct cache_trace *trace, struct cache_look *out)
 {
     struct store_options options = { .size = sizeof options, .mode = STORE_READ };
     struct store_error error;
     struct store *store;
+    enum store_status status;
 
     *out = (struct cache_look){ .state = CACHE_ABSENT };
     if (!is_candidate(path, out))
         return;
     if (!store_is_database(path)) {
         refuse(out, "it is no store");
-    } else if (store_open(path, &options, &store, &error) != STORE_OK) {
-        refuse(out, error.message);
-    } else {
+        return;
+    }
+    status = store_open(path, &options, &store, &error);
+    if (status == STORE_OK) {
         examine(store_sqlite(store), path, trace, out);
-        store_close(store);
+        if (out->state == CACHE_FRESH)
+            out->store = store;
+        else
+            store_close(store);
+    } else if (status == STORE_TOO_OLD) {
+        examine_old(path, error.message, out);
+    } else if (status == STORE_NOT_THERE) { /* by now */
+        out->state = CACHE_ABSENT;
+    } else {
+        refuse(out, error.message);
     }
 }
 
@@ -232,40 +300,24 @@ static char *mark_sql(const char *partial, const struct cache_trace *trace, bool
                            is_damaged ? ", (0, 'cache_damaged', 'yes')" : "");
 }
 
-enum store_status cache_mark(struct store *store, const char *path, const char *trace_path,
-                             const struct cache_trace *trace, bool is_damaged,
-                             struct store_error *error)
+enum store_status cache_mark(struct store *store, const char *path, const struct cache_trace *trace,
+                             bool is_damaged, struct store_error *error)
 {
-    struct cache_trace now = { .text = "" }, unknown = { .text = "" };
-    char *partial = cli_join(path, ".part"), *sql;
+    char *partial = cli_join(path, ".part"), *sql = mark_sql(partial, trace, is_damaged);
     sqlite3 *db = store_sqlite(store);
     enum store_status status = STORE_OK;
-    struct stat info;
 
-    if (stat(trace_path, &info) == 0)
-        format_state(&info, &now);
-    sql = mark_sql(partial, strcmp(now.text, trace->text) == 0 ? trace : &unknown, is_damaged);
     if (!sql || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
         int code = sql ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM;
 
         status = STORE_IO;
         *error = (struct store_error){ .status = status };
         (void)snprintf(error->message, sizeof error->message, "cannot mark the cache: %s",
-                       code == SQLITE_FULL ? strerror(ENOSPC) : sqlite3_errstr(code));
+                       code == SQLITE_FULL    ? strerror(ENOSPC)
+                       : code == SQLITE_IOERR ? "disk full or broken"
+                                              : sqlite3_errstr(code));
     }
     sqlite3_free(sql);
     free(partial);
     return status;
-}
-
-void cache_remove(const char *path)
-{
-    static const char *const suffixes[] = { "-journal", "-wal", "-shm", "" };
-
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *name = cli_join(path, suffixes[i]);
-
-        (void)unlink(name);
-        free(name);
-    }
 }

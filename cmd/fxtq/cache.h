@@ -7,7 +7,10 @@
  *
  * The mark names inode numbers and the time of the trace's last change (ctime), which cannot be
  * set: a copy, a file put there by somebody else, or one from an archive does not pass for a cache
- * that was made here, and no change of the trace goes unnoticed, whatever happens to its mtime.  */
+ * that was made here, and no change of the trace goes unnoticed, whatever happens to its mtime.
+ *
+ * Several programs may use one cache.  The one that holds the lock of PATH.part makes it and
+ * replaces a stale one at once by store_publish(); the others do without.  */
 #ifndef FXTQ_CACHE_H
 #define FXTQ_CACHE_H
 
@@ -34,6 +37,9 @@ enum cache_state {
 
 struct cache_look {
     enum cache_state state;
+    /* Of CACHE_FRESH: the cache, open for reading, which the caller closes.  It must not be opened
+     * again by its name: another program may replace the file at any moment.  */
+    struct store *store;
     bool is_damaged; /* of CACHE_FRESH: importing the trace reported damage */
     char why[500];   /* of CACHE_NO_CACHE: a phrase that says why */
 };
@@ -41,13 +47,12 @@ struct cache_look {
 /* Examine the file at path.  */
 void cache_look(const char *path, const struct cache_trace *trace, struct cache_look *out);
 
-/* Mark the store, not published yet, as the cache at path.  trace is what cache_describe() gave
- * before the import; a trace that has changed since is recorded as unknown.  */
-enum store_status cache_mark(struct store *store, const char *path, const char *trace_path,
-                             const struct cache_trace *trace, bool is_damaged,
-                             struct store_error *error);
+/* Whether the file at path is still in the state that cache_describe() gave; false if that is
+ * unknown.  */
+bool cache_is_unchanged(const char *path, const struct cache_trace *trace);
 
-/* Remove a stale cache, with what SQLite may have left beside it.  */
-void cache_remove(const char *path);
+/* Mark the store, not published yet, as the cache at path of a trace in that state.  */
+enum store_status cache_mark(struct store *store, const char *path, const struct cache_trace *trace,
+                             bool is_damaged, struct store_error *error);
 
 #endif /* FXTQ_CACHE_H */

@@ -3,8 +3,8 @@
 #include "cmd/fxtq/query.h"
 
 static const struct cli_command *const commands[] = {
-    &fxtq_import, &fxtq_symbolize, &fxtq_coverage, &fxtq_flamegraph, &fxtq_report, &fxtq_export,
-    &fxtq_help,   &fxtq_schema,    NULL,
+    &fxtq_import, &fxtq_symbolize, &fxtq_coverage, &fxtq_flamegraph, &fxtq_report,
+    &fxtq_export, &fxtq_help,      &fxtq_schema,   &fxtq_upgrade,    NULL,
 };
 
 const struct cli_command fxtq_program = {

@@ -34,45 +34,63 @@ static enum cli_exit symbolize(struct store *store, const char *trace)
     return status;
 }
 
-/* Into the new store, with names.  A failed import leaves nothing.  Whether the trace is damaged
- * does not show in the status when symbolizing failed, which is worse.  */
-static enum cli_exit import(struct source *source, const char *trace, bool *is_damaged)
+struct imported {
+    bool is_damaged; /* of the trace: a part was not understood */
+    bool is_named;   /* the names that this machine has are there */
+};
+
+/* Into the new store, with names.  A failed import leaves nothing.  */
+static enum cli_exit import(struct source *source, const char *trace, struct imported *out)
 {
     bool imported = false;
-    enum cli_exit status = fxtq_import_into(source->store, trace, &imported);
+    enum cli_exit status = fxtq_import_into(source->store, trace, &imported), named;
 
-    *is_damaged = status == CLI_DAMAGED;
-    if (imported)
-        status = cli_worse(status, symbolize(source->store, trace));
-    else
+    *out = (struct imported){ .is_damaged = status == CLI_DAMAGED };
+    if (!imported) {
         source_close(source);
-    return status;
+        return status;
+    }
+    named = symbolize(source->store, trace);
+    out->is_named = named == CLI_OK;
+    return cli_worse(status, named);
 }
 
 static enum cli_exit import_into_memory(struct source *source, const char *trace)
 {
     struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
     struct store_error error;
-    bool is_damaged;
+    struct imported imported;
 
     if (store_create(NULL, &options, &source->store, &error) != STORE_OK)
         return fxtq_complain(trace, &error);
-    return import(source, trace, &is_damaged);
+    return import(source, trace, &imported);
 }
 
 /* ---- The cache ---- */
 
-static enum cli_exit publish(struct source *source, const char *trace, const char *path,
-                             const struct cache_trace *state, bool is_damaged)
-{
-    struct store_error error;
-    enum store_status status;
+struct caching {
+    struct source *source;
+    const char *trace;
+    char *path;
+    struct cache_trace state;
+    struct cache_look look;
+};
 
-    status = cache_mark(source->store, path, trace, state, is_damaged, &error);
-    if (status == STORE_OK)
-        status = store_publish(source->store, &error);
-    source_close(source); /* it was open for writing, and alone */
-    return status == STORE_OK ? CLI_OK : fxtq_complain(path, &error);
+/* Answer from the cache that was found.  */
+static enum cli_exit use(struct caching *caching)
+{
+    caching->source->store = caching->look.store;
+    if (!caching->look.is_damaged)
+        return CLI_OK;
+    cli_error("%s: damaged; details: fxtq report damage %s", caching->trace, caching->path);
+    return CLI_DAMAGED;
+}
+
+static enum cli_exit refuse(const struct caching *caching)
+{
+    cli_error("%s is in the way of the cache: %s; rename it, or leave out --cache", caching->path,
+              caching->look.why);
+    return CLI_ENVIRONMENT;
 }
 
 /* Where no file may be made, or while another program makes it, the answer does not need it.  */
@@ -83,67 +101,89 @@ static bool can_do_without(const struct store_error *error)
            error->system_errno == EPERM;
 }
 
-static enum cli_exit make_cache(struct source *source, const char *trace, const char *path,
-                                const struct cache_trace *state)
+static void note_without(const struct caching *caching, const struct store_error *error)
 {
-    struct store_options options = { .size = sizeof options, .mode = STORE_APPEND };
-    enum cli_exit status, published;
-    struct store_error error;
-    bool is_damaged;
-
-    if (store_create(path, &options, &source->store, &error) != STORE_OK) {
-        if (!can_do_without(&error))
-            return fxtq_complain(path, &error);
-        cli_note("%s: %s; this query does without the cache", path, error.message);
-        return import_into_memory(source, trace);
-    }
-    status = import(source, trace, &is_damaged);
-    if (!source->store)
-        return status;
-    published = publish(source, trace, path, state, is_damaged);
-    if (published == CLI_OK)
-        published = open_store(source, path, false);
-    return cli_worse(status, published);
+    cli_note("%s: %s; this query does without the cache", caching->path, error->message);
 }
 
-static enum cli_exit open_fresh(struct source *source, const char *trace, const char *path,
-                                bool is_damaged)
+/* Give the new store its name, and open it as everybody else: it was open for writing, and
+ * alone.  Another program may have replaced it since, if the trace changed again.  */
+static enum cli_exit publish(struct caching *caching, bool is_damaged)
 {
-    enum cli_exit status = open_store(source, path, false);
+    struct store *store = caching->source->store;
+    struct store_error error;
+    enum store_status status;
 
-    if (source->store && is_damaged) {
-        cli_error("%s: damaged; details: fxtq report damage %s", trace, path);
-        status = CLI_DAMAGED;
+    status = cache_mark(store, caching->path, &caching->state, is_damaged, &error);
+    if (status == STORE_OK)
+        status = store_publish(store, &error);
+    if (status == STORE_EXISTS) {
+        note_without(caching, &error);
+        return CLI_OK;
     }
-    return status;
+    source_close(caching->source);
+    if (status != STORE_OK)
+        return fxtq_complain(caching->path, &error);
+    cache_look(caching->path, &caching->state, &caching->look);
+    if (caching->look.state != CACHE_FRESH)
+        return import_into_memory(caching->source, caching->trace);
+    caching->source->store = caching->look.store;
+    return CLI_OK;
+}
+
+/* Import into the store, which holds the lock.  If names could not be looked up or the trace
+ * changed meanwhile, the store serves this query only.  */
+static enum cli_exit fill(struct caching *caching)
+{
+    struct imported imported;
+    enum cli_exit status = import(caching->source, caching->trace, &imported);
+
+    if (!caching->source->store || !imported.is_named ||
+        !cache_is_unchanged(caching->trace, &caching->state))
+        return status;
+    return cli_worse(status, publish(caching, imported.is_damaged));
+}
+
+static enum cli_exit make_cache(struct caching *caching)
+{
+    struct store_options options = { .size = sizeof options,
+                                     .mode = STORE_APPEND,
+                                     .replaces = true };
+    struct store_error error;
+
+    if (store_create(caching->path, &options, &caching->source->store, &error) != STORE_OK) {
+        if (!can_do_without(&error))
+            return fxtq_complain(caching->path, &error);
+        note_without(caching, &error);
+        return import_into_memory(caching->source, caching->trace);
+    }
+    /* Another program may have been faster.  Nobody is now.  */
+    cache_look(caching->path, &caching->state, &caching->look);
+    if (caching->look.state != CACHE_FRESH && caching->look.state != CACHE_NO_CACHE)
+        return fill(caching);
+    source_close(caching->source);
+    return caching->look.state == CACHE_FRESH ? use(caching) : refuse(caching);
 }
 
 /* PATH.fxtq, made if it is missing or out of date.  */
 static enum cli_exit open_cached(struct source *source, const char *trace)
 {
-    char *path = cli_join(trace, ".fxtq");
-    struct cache_trace state;
-    struct cache_look look;
+    struct caching caching = { .source = source, .trace = trace };
     enum cli_exit status;
 
-    if (!cache_describe(trace, &state)) {
+    if (!cache_describe(trace, &caching.state)) {
         cli_note("%s: not a regular file; this query does without a cache", trace);
-        free(path);
         return import_into_memory(source, trace);
     }
-    cache_look(path, &state, &look);
-    if (look.state == CACHE_NO_CACHE) {
-        cli_error("%s is in the way of the cache: %s; rename it, or leave out --cache", path,
-                  look.why);
-        status = CLI_ENVIRONMENT;
-    } else if (look.state == CACHE_FRESH) {
-        status = open_fresh(source, trace, path, look.is_damaged);
-    } else {
-        if (look.state == CACHE_STALE)
-            cache_remove(path);
-        status = make_cache(source, trace, path, &state);
-    }
-    free(path);
+    caching.path = cli_join(trace, ".fxtq");
+    cache_look(caching.path, &caching.state, &caching.look);
+    if (caching.look.state == CACHE_NO_CACHE)
+        status = refuse(&caching);
+    else if (caching.look.state == CACHE_FRESH)
+        status = use(&caching);
+    else
+        status = make_cache(&caching);
+    free(caching.path);
     return status;
 }
 

@@ -93,27 +93,36 @@ enum store_mode {
 };
 
 struct store_options {
-    size_t size;               /* sizeof(struct store_options) */
-    enum store_mode mode;      /* for store_open() */
-    unsigned busy_ms;          /* time limit for waiting for another writer; 0: 5000 */
-    size_t cache_bytes;        /* pages that SQLite caches; 0: 32 MiB to write a file, else 4 MiB */
+    size_t size;          /* sizeof(struct store_options) */
+    enum store_mode mode; /* for store_open() */
+    unsigned busy_ms;     /* time limit for waiting for another writer; 0: 5000 */
+    /* Bytes of pages that SQLite keeps in memory; 0: 32 MiB to write a file, 4 MiB to read one, 128
+     * MiB for a store without a name.  */
+    size_t cache_bytes;
     const char *temporary_dir; /* for sorting; NULL: $TMPDIR, else /tmp.  Borrowed */
+    /* For store_create(): a file at path is no obstacle.  store_publish() replaces it, in one step,
+     * if it is still the file that was there at store_create().  */
+    bool replaces;
 };
 
 /* The schema, schemas/store.sql.  */
 STORE_API const char *store_schema(void);
 
 /* Create a new store with the final name path.  Until store_publish() it is PATH.part.
- * store_close() removes that file; if its creator was killed, the next store_create() replaces it.
- * If path is NULL, the store has no name and is in memory; if it outgrows its cache (cache_bytes,
- * 128 MiB), it uses an unlinked file in $TMPDIR.  Returns STORE_OK, STORE_EXISTS, STORE_BUSY
- * (another program is creating it), STORE_IO, STORE_INVALID or STORE_NO_MEMORY.  */
+ * store_close() removes that file; if its creator was killed, the next store_create() of the same
+ * user replaces it.  If path is NULL, the store has no name and cannot be published: pages that
+ * exceed cache_bytes go to an unlinked file in the folder that SQLite uses for temporary files
+ * ($SQLITE_TMPDIR, $TMPDIR, /var/tmp, ...; not options->temporary_dir).  Returns STORE_OK,
+ * STORE_EXISTS, STORE_BUSY (another program is creating it), STORE_IO (also if PATH.part belongs to
+ * another user), STORE_INVALID or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_create(const char *path, const struct store_options *options,
                                          struct store **out, struct store_error *error);
 
 /* Write everything to disk and give the new store its name, even if nothing was imported.  Returns
- * STORE_OK, STORE_EXISTS (a file with that name appeared meanwhile), STORE_IO or STORE_NO_MEMORY.
- * A store in memory, or one that is published already, is left unchanged.  */
+ * STORE_OK, STORE_EXISTS (a file with that name appeared meanwhile, or the one to be replaced was
+ * changed), STORE_INVALID (an import failed and could not be undone), STORE_IO
+ * or STORE_NO_MEMORY.
+ * A store without a name, or one that is published already, is left unchanged.  */
 STORE_API enum store_status store_publish(struct store *store, struct store_error *error);
 
 /* Turn a store that was added to into one plain file again; until then, its captures are in the
@@ -189,8 +198,8 @@ STORE_API void store_import_skipped(void *import, const struct fxt_skipped *skip
 
 /* End the trace: write the remaining rows and commit.  damage is the reader's and may be NULL.
  * STORE_KNOWN: a capture of the same bytes is already in the store, which stays unchanged;
- * store_import_capture() returns its id.  If an import into a new store fails, nothing of it can be
- * published.  */
+ * store_import_capture() returns its id.  After any other failure the store has what it had
+ * before.  */
 STORE_API enum store_status store_import_finish(struct store_import *import,
                                                 const struct fxt_damage *damage,
                                                 struct store_error *error);

@@ -62,7 +62,7 @@ static enum store_status failure(struct store_import *import, const struct profi
 
 /* ---- The transaction ---- */
 
-/* A new store's first capture needs no way back: if it fails, there is no store.  Later ones
+/* A new store's first capture needs no way back: if it fails, the store begins anew.  Later ones
  * do.  */
 static enum store_status begin(struct store_import *import, struct store_error *error)
 {
@@ -84,14 +84,26 @@ static enum store_status begin(struct store_import *import, struct store_error *
     return status;
 }
 
+/* The first capture of a new store failed, which has no journal: begin it anew.  It stays broken
+ * only where even that fails, as on a full disk.  */
+static void begin_anew(struct store *store)
+{
+    store->broken = sqlite3_db_config(store->db, SQLITE_DBCONFIG_RESET_DATABASE, 1, NULL) !=
+                        SQLITE_OK ||
+                    store_run(store, "VACUUM", NULL) != STORE_OK ||
+                    sqlite3_db_config(store->db, SQLITE_DBCONFIG_RESET_DATABASE, 0, NULL) !=
+                        SQLITE_OK ||
+                    store_make_schema(store, NULL) != STORE_OK;
+}
+
 static void roll_back(struct store_import *import)
 {
     if (!import->in_transaction)
         return;
     import->in_transaction = false;
-    if (!import->can_roll_back && import->counts.records > 0)
-        import->store->broken = true;
     (void)store_run(import->store, "ROLLBACK", NULL);
+    if (!import->can_roll_back && import->counts.records > 0)
+        begin_anew(import->store);
 }
 
 /* ---- Opening and closing ---- */

@@ -92,7 +92,7 @@ struct store_import {
     struct store_timeline *timeline;
     struct store_error error; /* of the part that failed, where it is not the writer's */
     bool in_transaction;
-    bool can_roll_back; /* else a failure leaves the new store broken */
+    bool can_roll_back; /* else the new store begins anew after a failure */
     bool finished;
     char *name;
     const char *format; /* of capture.format */

@@ -190,12 +190,121 @@ run 3 "$fxtq" --cache half.fxt "$query"
 says "half.fxt: damaged"
 cmp first out || fail "another answer from the cache of a damaged trace"
 
-# Also when names could not be looked up, which is worse, while the cache was made.
+# Without the names that could not be looked up, an answer is not kept, nor is the damage forgotten.
 rm half.fxt.fxtq
 FXT_SYMBOL_CACHE_BYTES=nonsense "$fxtq" --cache half.fxt "$query" >out 2>err && fail 'nonsense is a number'
-[ -e half.fxt.fxtq ] || fail 'no cache'
+[ ! -e half.fxt.fxtq ] || fail 'a cache without the names'
 run 3 "$fxtq" --cache half.fxt "$query"
 says "half.fxt: damaged"
+# ---- Several at once ----
+
+# A stale cache is replaced in one step: everybody answers, and from the trace as it is.
+rm -rf t.fxt* side
+for round in 1 2 3 4 5 6; do
+    if [ $((round % 2)) = 1 ]; then cat kept/old.fxt >t.fxt; else cat kept/new.fxt >t.fxt; fi
+    pids=""
+    for i in 1 2 3 4 5 6 7 8; do
+        ask t.fxt >answer.$i 2>err.$i &
+        pids="$pids $!"
+    done
+    i=0
+    for pid in $pids; do
+        i=$((i + 1))
+        wait "$pid" || fail "round $round: query $i failed: $(cat err.$i)"
+        [ "$(cat answer.$i)" = "$(truth t.fxt)" ] || fail "round $round: query $i answered '$(cat answer.$i)'"
+    done
+    [ "$(echo t.fxt.fxtq*)" = t.fxt.fxtq ] || fail "round $round: left beside the trace: $(echo t.fxt.fxtq*)"
+done
+
+# What another program does at the moment before the cache gets its name: the first call of the function that $AT names runs $DO.
+cat >meanwhile.c <<'SOURCE'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static void meanwhile(const char *name)
+{
+    const char *at = getenv("AT"), *command = getenv("DO");
+    if (!at || !command || strcmp(at, name) != 0)
+        return;
+    unsetenv("AT");
+    unsetenv("LD_PRELOAD");
+    if (system(command) != 0)
+        _exit(99);
+}
+int fsync(int fd)
+{
+    meanwhile("fsync");
+    return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(fd);
+}
+int renameat2(int d, const char *a, int e, const char *b, unsigned flags)
+{
+    meanwhile("renameat2");
+    return ((int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2"))(d, a, e, b, flags);
+}
+int flock(int fd, int operation)
+{
+    meanwhile("flock");
+    return ((int (*)(int, int))dlsym(RTLD_NEXT, "flock"))(fd, operation);
+}
+SOURCE
+${CC:-cc} -shared -fPIC -o meanwhile.so meanwhile.c -ldl
+cp both.fxtq users.fxtq
+while IFS='|' read -r name stale at; do
+    rm -rf t.fxt* side
+    cp kept/old.fxt t.fxt
+    ask t.fxt >/dev/null
+    if [ "$stale" = stale ]; then touch t.fxt; else rm t.fxt.fxtq; fi
+    cp users.fxtq side
+    AT=$at DO="mv side t.fxt.fxtq" LD_PRELOAD=$PWD/meanwhile.so run 0 "$fxtq" --format csv --no-header --cache t.fxt "$query"
+    prints 1000
+    cmp -s users.fxtq t.fxt.fxtq || fail "$name: the store that came meanwhile is gone"
+    [ "$(echo t.fxt.fxtq*)" = t.fxt.fxtq ] || fail "$name: left beside the trace: $(echo t.fxt.fxtq*)"
+done <<'TABLE'
+a store in place of a stale cache|stale|fsync
+a store in place of a stale cache, at the last moment|stale|renameat2
+a store where there was no cache|none|fsync
+a store where there was no cache, at the last moment|none|renameat2
+TABLE
+
+# Another program makes the cache while this one gets ready to.
+rm -rf t.fxt* side
+cp kept/old.fxt t.fxt
+ask t.fxt >/dev/null
+touch t.fxt
+AT=flock DO="'$fxtq' --cache t.fxt 'SELECT 1' >side 2>&1; rm -f side" LD_PRELOAD=$PWD/meanwhile.so \
+    run 0 "$fxtq" --format csv --no-header --cache t.fxt "$query"
+prints 1000
+[ "$(ask t.fxt)" = 1000 ] || fail "no cache after two programs made it"
+[ "$(echo t.fxt.fxtq*)" = t.fxt.fxtq ] || fail "left beside the trace: $(echo t.fxt.fxtq*)"
+
+# A trace that changes while it is read has no cache, and the answer.
+AT=fsync DO=true LD_PRELOAD=$PWD/meanwhile.so run 0 "$fxtq" --cache t.fxt "$query"
+rm -rf t.fxt*
+cp kept/old.fxt t.fxt
+AT=flock DO="touch t.fxt" LD_PRELOAD=$PWD/meanwhile.so run 0 "$fxtq" --format csv --no-header --cache t.fxt "$query"
+prints 1000
+[ ! -e t.fxt.fxtq ] || fail "a cache of a trace that changed while it was imported"
+
+# PATH.part of somebody else is not taken over.
+if [ "$(id -u)" = 0 ]; then
+    : >new2.fxtq.part
+    chown 65534 new2.fxtq.part
+    run 4 "$fxtq" import -q kept/old.fxt -o new2.fxtq
+    says "its .part belongs to another user: remove it first"
+    [ "$(stat -c %u:%s new2.fxtq.part)" = 65534:0 ] || fail "the .part of another user was changed"
+    rm new2.fxtq.part
+fi
+: >side
+ln side new2.fxtq.part
+run 4 "$fxtq" import -q kept/old.fxt -o new2.fxtq
+says "its .part has another name, too: remove it first"
+[ ! -s side ] || fail "a file that is linked to .part was written to"
+rm new2.fxtq.part
+
+# ---- Reports ----
 
 # Reports use the same cache.
 run 0 "$fxtq" report threads --cache t.fxt

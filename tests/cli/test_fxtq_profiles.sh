@@ -274,4 +274,30 @@ says "bad.folded: 1 line without a count"
 run 3 fxtq bad.folded 'SELECT 1'
 run 3 fxtq import -q --force cpu.pb.gz -o forced.fxtq
 
+
+# ---- What cannot be read does not spoil what can ----
+
+# Given first, in the middle and last: nothing of a profile; strings that are none; two profiles in one file.
+printf '\012\004\010\001\020\002' >nothing.pb
+printf '\012\004\010\001\020\002\062\003abc' >strings.pb
+{ gzip -dc cpu.pb.gz && printf '\110\001\110\001'; } >twice.pb # time_nanos, two times
+for bad in nothing.pb strings.pb twice.pb; do
+    for order in "$bad cpu.pb.gz cpu.fxt" "cpu.pb.gz $bad cpu.fxt" "cpu.pb.gz cpu.fxt $bad"; do
+        rm -f mixed.fxtq
+        # shellcheck disable=SC2086 # words
+        run 3 fxtq import -q $order -o mixed.fxtq
+        [ "$(wc -l <err)" = 1 ] || fail "$order: more than a sentence: $(cat err)"
+        [ "$(sqlite3 mixed.fxtq 'PRAGMA integrity_check; SELECT count(*) FROM capture; SELECT count(*) FROM cpu_sample')" = "ok
+2
+3000" ] || fail "$order: $(sqlite3 mixed.fxtq 'PRAGMA integrity_check; SELECT id, name FROM capture')"
+        fxtq export pprof -q --capture 1 mixed.fxtq -o out.pb.gz || fail "$order: no export"
+    done
+    # shellcheck disable=SC2086
+    run 3 fxtq export folded -q --root none $bad cpu.pb.gz
+    same cpu.folded out "folded stacks of $bad and a profile"
+    rm -f alone.fxtq
+    run 3 fxtq import -q "$bad" -o alone.fxtq
+    [ ! -e alone.fxtq ] || fail "$bad alone made a store"
+done
+
 exit $failed

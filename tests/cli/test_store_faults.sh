@@ -1,8 +1,7 @@
 #!/bin/sh
-# fxtq import when things go wrong: killed at any moment, a full disk at any step, no right to write, a locked store, a broken one. What
+# fxtq import when things go wrong: killed at any step, a full disk at any step, no right to write, a locked store, a broken one. What
 # was there before is there afterwards, what is new is whole or absent, and one sentence says why.
 set -eu
-KILLS=${KILLS:-200} # of new stores, and as many of appends
 
 . "$ROOT/tests/cli/fail.sh"
 cd "$WORK"
@@ -14,93 +13,136 @@ fxtq=$O/bin/fxtq
 sqlite3 base.fxtq .dump >base.sql
 sqlite3 both.fxtq .dump >both.sql
 
-# ---- Killed ----
-
-# The sleeps cover the time a whole import takes, and some more.
-start=$(date +%s%N)
-"$fxtq" import -q two.fxt -o timed.fxtq
-whole_us=$(($(($(date +%s%N) - start)) / 1000))
-killed=0
-kill_after() { # kill_after MICROSECONDS COMMAND...
-    wait_us=$1
-    shift
-    "$@" 2>/dev/null &
-    pid=$!
-    sleep "$(awk "BEGIN { print $wait_us / 1e6 }")"
-    if kill -9 "$pid" 2>/dev/null; then killed=$((killed + 1)); fi
-    wait "$pid" 2>/dev/null || :
-}
-for i in $(seq "$KILLS"); do
-    rm -f new.fxtq
-    kill_after $((i * whole_us * 5 / 4 / KILLS)) "$fxtq" import -q two.fxt -o new.fxtq
-    [ ! -e new.fxtq ] || [ "$(sqlite3 new.fxtq 'PRAGMA integrity_check; SELECT count(*) FROM cpu_sample')" = "ok
-30000" ] || fail "kill $i: a new store that is not whole"
-done
-"$fxtq" import -q two.fxt -o new2.fxtq || fail "what a killed import left is in the way"
-cp base.fxtq grown.fxtq
-for i in $(seq "$KILLS"); do
-    kill_after $((i * whole_us * 5 / 4 / KILLS)) "$fxtq" import -q two.fxt -o grown.fxtq
-    captures=$(sqlite3 grown.fxtq 'SELECT count(*) FROM capture') || fail "kill $i: the store does not open"
-    case $captures in
-    1) sqlite3 grown.fxtq .dump | cmp -s - base.sql || fail "kill $i: half an append" ;;
-    2)
-        sqlite3 grown.fxtq .dump | cmp -s - both.sql || fail "kill $i: an append that is not whole"
-        rm -f grown.fxtq-wal grown.fxtq-shm
-        cp base.fxtq grown.fxtq
-        ;;
-    *) fail "kill $i: $captures captures" ;;
-    esac
-done
-[ "$(sqlite3 grown.fxtq 'PRAGMA integrity_check')" = ok ] || fail "the store is not sound after all kills"
-[ "$killed" -ge $((KILLS / 2)) ] || fail "only $killed of $((2 * KILLS)) imports were killed before their end"
-rm -f ./*.part grown.fxtq*
-
 # ---- No space ----
 
-# The n-th call that takes space fails, and all after it.
-cat >full.c <<'SOURCE'
+# The n-th call that takes space fails, and all after it; or the n-th call that changes a file is the last, in its middle.
+cat >faults.c <<'SOURCE'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
 static long calls;
-static int is_full(int fd)
+static int is_at(const char *variable)
 {
-    const char *at = getenv("FULL_AT");
-    return fd > 2 && at && __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) >= atol(at);
+    const char *at = getenv(variable);
+    return at && __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) >= atol(at);
 }
-#define WRAP(type, name, parameters, arguments)                     \
+static void die(void)
+{
+    (void)raise(SIGKILL);
+}
+#define WRAP(type, name, parameters, arguments, half)                \
     type name parameters                                            \
     {                                                               \
         static type (*real) parameters;                             \
         if (!real)                                                  \
             real = (type (*) parameters)dlsym(RTLD_NEXT, #name);    \
-        if (is_full(fd)) {                                          \
+        if (fd > 2 && is_at("FULL_AT")) {                           \
             errno = ENOSPC;                                         \
             return -1;                                              \
         }                                                           \
+        if (fd > 2 && is_at("KILL_AT")) {                           \
+            half;                                                   \
+            die();                                                  \
+        }                                                           \
         return real arguments;                                      \
     }
-WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n))
-WRAP(ssize_t, pwrite, (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
-WRAP(ssize_t, pwrite64, (int fd, const void *b, size_t n, off64_t o), (fd, b, n, o))
-WRAP(int, ftruncate, (int fd, off_t n), (fd, n))
-WRAP(int, ftruncate64, (int fd, off64_t n), (fd, n))
-WRAP(int, fallocate, (int fd, int m, off_t o, off_t n), (fd, m, o, n))
-WRAP(int, fsync, (int fd), (fd))
-WRAP(int, fdatasync, (int fd), (fd))
+WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n), (void)!real(fd, b, n / 2))
+WRAP(ssize_t, pwrite, (int fd, const void *b, size_t n, off_t o), (fd, b, n, o), (void)!real(fd, b, n / 2, o))
+WRAP(ssize_t, pwrite64, (int fd, const void *b, size_t n, off64_t o), (fd, b, n, o), (void)!real(fd, b, n / 2, o))
+WRAP(int, ftruncate, (int fd, off_t n), (fd, n), )
+WRAP(int, ftruncate64, (int fd, off64_t n), (fd, n), )
+WRAP(int, fallocate, (int fd, int m, off_t o, off_t n), (fd, m, o, n), )
+WRAP(int, fsync, (int fd), (fd), )
+WRAP(int, fdatasync, (int fd), (fd), )
+#define NAMED(name, parameters, arguments)                              \
+    int name parameters                                                 \
+    {                                                                   \
+        static int (*real) parameters;                                  \
+        if (!real)                                                      \
+            real = (int (*) parameters)dlsym(RTLD_NEXT, #name);         \
+        if (is_at("KILL_AT"))                                           \
+            die();                                                      \
+        return real arguments;                                          \
+    }
+NAMED(unlink, (const char *a), (a))
+NAMED(rename, (const char *a, const char *b), (a, b))
+NAMED(renameat2, (int d, const char *a, int e, const char *b, unsigned f), (d, a, e, b, f))
 SOURCE
-${CC:-cc} -shared -fPIC -o full.so full.c -ldl
+${CC:-cc} -shared -fPIC -o faults.so faults.c -ldl
 "$O/bench/fxtgen" --count 3000 --stacks 300 --processes 1 >small.fxt
 "$O/bench/fxtgen" --count 3000 --stacks 300 --processes 1 --seed 2 >small2.fxt
+"$fxtq" import -q small.fxt -o small.fxtq
+"$fxtq" import -q small.fxt small2.fxt -o grown.fxtq
+sqlite3 small.fxtq .dump >small.sql
+sqlite3 grown.fxtq .dump >grown.sql
+
+# ---- Killed ----
+
+kill_each() { # kill_each COMMAND...: run it, killed at one step after the other, with prepare before and check after each
+    step=1
+    while :; do
+        prepare
+        status=0
+        KILL_AT=$step LD_PRELOAD=$PWD/faults.so "$@" >out 2>message || status=$?
+        [ "$status" != 0 ] || break
+        [ "$status" = 137 ] || fail "killed at step $step: status $status, $(cat message)"
+        check
+        step=$((step + 1))
+    done
+    [ "$step" -gt 20 ] || fail "$*: only $step steps changed a file"
+}
+prepare() { rm -f new.fxtq; }
+check() {
+    [ ! -e new.fxtq ] || [ "$(sqlite3 new.fxtq 'PRAGMA integrity_check; SELECT count(*) FROM cpu_sample')" = "ok
+3000" ] || fail "killed at step $step: a new store that is not whole"
+}
+kill_each "$fxtq" import -q small2.fxt -o new.fxtq
+# What a killed import leaves is not in the way, nor does it stay.
+[ "$(echo new.fxtq*)" = new.fxtq ] || fail "left beside the store: $(echo new.fxtq*)"
+
+prepare() { rm -f grown.fxtq*; cp small.fxtq grown.fxtq; }
+whole_appends=0
+check() {
+    captures=$(sqlite3 grown.fxtq 'SELECT count(*) FROM capture') || fail "killed at step $step: the store does not open"
+    case $captures in
+    1) sqlite3 grown.fxtq .dump | cmp -s - small.sql || fail "killed at step $step: half an append" ;;
+    2)
+        sqlite3 grown.fxtq .dump | cmp -s - grown.sql || fail "killed at step $step: an append that is not whole"
+        whole_appends=$((whole_appends + 1))
+        ;;
+    *) fail "killed at step $step: $captures captures" ;;
+    esac
+    [ "$(sqlite3 grown.fxtq 'PRAGMA integrity_check')" = ok ] || fail "killed at step $step: the store is not sound"
+}
+kill_each "$fxtq" import -q small2.fxt -o grown.fxtq
+[ "$whole_appends" -ge 3 ] || fail "only $whole_appends kills came after the append was committed"
+
+# A new cache, and one that replaces another.
+prepare() { rm -f small2.fxt.fxtq; }
+check() {
+    [ ! -e small2.fxt.fxtq ] || [ "$(sqlite3 small2.fxt.fxtq 'PRAGMA integrity_check; SELECT count(*) FROM cpu_sample')" = "ok
+3000" ] || fail "killed at step $step: a cache that is not whole"
+}
+kill_each "$fxtq" --cache small2.fxt "SELECT count(*) FROM cpu_sample"
+prepare() { touch small2.fxt; }
+kill_each "$fxtq" --cache small2.fxt "SELECT count(*) FROM cpu_sample"
+[ "$(cat out)" = "count(*)
+3000" ] || fail "the cache that a killed query left is in the way: $(cat out)"
+rm -f small2.fxt.fxtq*
+
+# ---- No space ----
+
 fill() { # fill COMMAND...: run it with less and less room, with prepare before and check after each
     step=1
     while :; do
         prepare
         status=0
-        FULL_AT=$step LD_PRELOAD=$PWD/full.so "$@" >out 2>message || status=$?
+        FULL_AT=$step LD_PRELOAD=$PWD/faults.so "$@" >out 2>message || status=$?
         [ "$status" != 0 ] || break
         [ "$status" = 4 ] || fail "no space at step $step: status $status, $(cat message)"
         # SQLite does not always say which error it was.
@@ -118,11 +160,7 @@ whole() { [ ! -e "$1" ] || [ "$(sqlite3 "$1" 'PRAGMA integrity_check; SELECT cou
 3000" ] || fail "no space at step $step: half a store"; }
 check() { whole new.fxtq; }
 fill "$fxtq" import -q small2.fxt -o new.fxtq
-"$fxtq" import -q small.fxt -o small.fxtq
-sqlite3 small.fxtq .dump >small.sql
 prepare() { rm -f grown.fxtq*; cp small.fxtq grown.fxtq; }
-"$fxtq" import -q small.fxt small2.fxt -o grown.fxtq
-sqlite3 grown.fxtq .dump >grown.sql
 # The store is as it was; or, where the capture was committed and only the WAL could not be merged, it is whole with its WAL, and one file
 # again once there is room.
 unmerged=0
@@ -173,6 +211,25 @@ check() { whole small2.fxt.fxtq; }
 fill "$fxtq" --cache small2.fxt "SELECT count(*) FROM cpu_sample"
 [ "$(cat out)" = "count(*)
 3000" ] || fail "with space enough there is no answer: $(cat out)"
+
+# Damage is not forgotten when the rest fails: no cache of a damaged trace passes for one of a sound trace.
+head -c 30000 small.fxt >half.fxt
+prepare() { rm -f half.fxt.fxtq; }
+check() {
+    status=0
+    "$fxtq" --cache half.fxt "SELECT count(*) FROM cpu_sample" >out 2>message || status=$?
+    [ "$status" = 3 ] || fail "no space at step $step, then: status $status for a damaged trace, $(cat message)"
+}
+step=1
+while [ "$step" -le 60 ]; do
+    prepare
+    FULL_AT=$step LD_PRELOAD=$PWD/faults.so "$fxtq" --cache half.fxt "SELECT count(*) FROM cpu_sample" >out 2>message || status=$?
+    [ "$status" != 3 ] || break
+    check
+    step=$((step + 1))
+done
+[ "$step" -ge 10 ] || fail "a damaged trace: only $step steps took space"
+rm -f half.fxt*
 prepare() { rm -f page.html; }
 check() { [ ! -e page.html ] || fail "no space at step $step: half a page"; }
 least=1

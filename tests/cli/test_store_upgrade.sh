@@ -25,7 +25,30 @@ sqlite3 old.fxtq "
 status=0
 fxtq old.fxtq 'SELECT count(*) FROM slice' >out 2>err || status=$?
 [ $status -ne 0 ] || fail "a store of version 1 is read as if it were new"
-says 'a store of version 1'
+says "a store of version 1; 'fxtq upgrade' makes it one of version"
+
+# A cache of a former version is replaced, as any other that cannot be used; the user's tables are not.
+cp trace.fxt t.fxt
+fxtq --cache t.fxt 'SELECT count(*) FROM slice' >expected
+sqlite3 t.fxt.fxtq "DROP VIEW thread_state; CREATE VIEW thread_state AS SELECT 1 AS id; PRAGMA user_version = 1"
+fxtq --cache t.fxt 'SELECT count(*) FROM slice' >out 2>err || fail "a cache of version 1: $(cat err)"
+cmp expected out || fail "another answer after the cache was replaced"
+[ "$(sqlite3 t.fxt.fxtq 'PRAGMA user_version')" != 1 ] || fail "the cache is still one of version 1"
+sqlite3 t.fxt.fxtq "DROP VIEW thread_state; CREATE VIEW thread_state AS SELECT 1 AS id; CREATE TABLE mine (a); PRAGMA user_version = 1"
+cp t.fxt.fxtq before
+! fxtq --cache t.fxt 'SELECT count(*) FROM slice' >out 2>err || fail "a table of the user in a cache was passed over"
+says 'it was changed since --cache made it'
+cmp before t.fxt.fxtq || fail "a table of the user is gone"
+
+# The command that the message names.
+cp old.fxtq upgraded.fxtq
+fxtq upgrade upgraded.fxtq new.fxtq 2>err || fail "$(cat err)"
+says 'upgraded.fxtq: upgraded to version'
+says 'new.fxtq: has already version'
+fxtq upgraded.fxtq 'SELECT * FROM thread_state' >upgraded.states
+fxtq new.fxtq 'SELECT * FROM thread_state' >new.states
+cmp upgraded.states new.states || fail "other states after fxtq upgrade"
+! fxtq upgrade trace.fxt 2>err || fail "a trace was upgraded"
 
 "$O/bench/fxtgen" --count 10 >more.fxt
 fxtq import -q more.fxt -o old.fxtq 2>err || fail "cannot be added to: $(cat err)"

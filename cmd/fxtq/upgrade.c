@@ -1,0 +1,74 @@
+/* fxtq upgrade: stores of former versions become stores of this one.  */
+#include <stdlib.h>
+
+#include "cmd/fxtq/fxtq.h"
+
+static const char *const examples[] = {
+    "A store that an earlier fxtq made",
+    "fxtq upgrade run.fxtq",
+    NULL,
+};
+
+enum key { KEY_QUIET = 1 };
+
+static const struct cli_option options[] = {
+    { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
+    { 0 },
+};
+
+static int run(char **argv);
+
+const struct cli_command fxtq_upgrade = {
+    .name = "fxtq upgrade",
+    .usage = "STORE...",
+    .summary = "Bring stores that an earlier fxtq made to the version of this one, in place.\n"
+               "Adding to a store does the same.  Earlier programs cannot read it afterwards.",
+    .options = options,
+    .examples = examples,
+    .first = CLI_STORE,
+    .rest = CLI_STORE,
+    .run = run,
+    .brief = "bring stores of earlier versions up to date",
+};
+
+static enum cli_exit upgrade(const char *path, bool quiet)
+{
+    struct store_options store_options = { .size = sizeof store_options, .mode = STORE_READ };
+    struct store_error error;
+    struct store *store = NULL;
+    enum store_status status = store_open(path, &store_options, &store, &error);
+    bool is_old = status == STORE_TOO_OLD;
+
+    if (is_old) {
+        store_options.mode = STORE_APPEND;
+        status = store_open(path, &store_options, &store, &error);
+    }
+    if (status != STORE_OK)
+        return fxtq_complain(path, &error);
+    store_close(store);
+    if (!quiet)
+        cli_note("%s: %s version %d", path, is_old ? "upgraded to" : "has already", STORE_VERSION);
+    return CLI_OK;
+}
+
+static int run(char **argv)
+{
+    struct cli_texts paths = { .items = NULL };
+    enum cli_exit status = CLI_OK;
+    struct cli_parser parser;
+    bool quiet = false;
+    int key;
+
+    cli_start(&parser, &fxtq_upgrade, argv);
+    while ((key = cli_next(&parser)) != CLI_END)
+        if (key == KEY_QUIET)
+            quiet = true;
+        else
+            cli_texts_add(&paths, parser.value);
+    if (paths.count == 0)
+        cli_usage_error("no store given");
+    for (size_t i = 0; i < paths.count; i++)
+        status = cli_worse(status, upgrade(paths.items[i], quiet));
+    free(paths.items);
+    return (int)status;
+}
