@@ -9,9 +9,9 @@
 
 #include "base/number.h"
 #include "base/visible.h"
+#include "base/width.h"
 #include "cmd/cli/cli.h"
 #include "cmd/cli/internal.h"
-#include "cmd/cli/width.h"
 
 enum { MESSAGE_BYTES = 64 << 10 };
 
@@ -24,7 +24,7 @@ static size_t row_bytes(const char *line, size_t length, size_t columns)
     size_t used = 0, at = 0, blank = 0;
 
     while (at < length) {
-        size_t width, size = width_character(line + at, length - at, &width);
+        size_t width, size = base_width_character(line + at, length - at, &width);
 
         if (used + width > columns && blank > 0)
             return blank;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/width.h"
+#include "base/width.h"
 #include "cmd/fxtdiff/format.h"
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
@@ -56,7 +56,7 @@ static size_t word_width(const char *text, const char **end)
             text += *text != '\0';
             continue;
         }
-        text += width_character(text, strnlen(text, 4), &columns);
+        text += base_width_character(text, strnlen(text, 4), &columns);
         width += columns;
     }
     *end = text;
@@ -171,12 +171,15 @@ static void put_row(const struct page *page, const struct diff_row *row, const c
     double half = (interval[1] - interval[0]) / 2;
     char relative[32], q[32], spread[32] = "";
     char *place = diff_row_place(row);
-    size_t length = strlen(name), width = width_text(name, length), head = length, tail = 0;
+    size_t width = base_width_text(name, strlen(name));
+    char *fitted = page->columns && width > names ? profile_fit_name(name, strlen(name), names)
+                                                  : cli_join(name, "");
 
     if (half > 0 && isfinite(half))
         (void)snprintf(spread, sizeof spread, "\xc2\xb1%.2f", 100 * half);
-    if (page->columns)
-        width_cut(name, length, names, &head, &tail);
+    if (!fitted)
+        cli_out_of_memory();
+    width = base_width_text(fitted, strlen(fitted));
     if (layout->base)
         diff_print(page->output, "%7.2f%% ", 100 * change->base_share);
     diff_print(page->output, "%7.2f%%  %+7.2f ", 100 * change->new_share,
@@ -187,14 +190,14 @@ static void put_row(const struct page *page, const struct diff_row *row, const c
     if (layout->test)
         diff_print(page->output, "%6s  %-5s  ",
                    change->tested ? diff_probability(change->q, q) : "", family);
-    diff_print(page->output, "%s%-*s%s  %.*s%s%s", paint(page, paint_of(row)), (int)marks,
-               diff_row_mark(row), paint(page, PLAIN), (int)head, name,
-               head < length ? "\xe2\x80\xa6" : "", head < length ? name + length - tail : "");
-    if (*place &&
-        (!page->columns ||
-         layout->width + marks + names + 2 + width_text(place, strlen(place)) <= page->columns))
+    diff_print(page->output, "%s%-*s%s  %s", paint(page, paint_of(row)), (int)marks,
+               diff_row_mark(row), paint(page, PLAIN), fitted);
+    if (*place && (!page->columns ||
+                   layout->width + marks + names + 2 + base_width_text(place, strlen(place)) <=
+                       page->columns))
         diff_print(page->output, "%*s  %s", width < names ? (int)(names - width) : 0, "", place);
     diff_print(page->output, "\n");
+    free(fitted);
     free(place);
 }
 
@@ -216,7 +219,7 @@ static size_t names_width(struct page *page, char **names, size_t count, size_t 
     size_t numbers, room, widest = 0;
 
     for (size_t i = 0; i < count; i++) {
-        size_t width = width_text(names[i], strlen(names[i]));
+        size_t width = base_width_text(names[i], strlen(names[i]));
 
         /* Where nothing is cut, a longer name moves its own place only.  */
         if (width > widest && (page->columns || width <= 48))

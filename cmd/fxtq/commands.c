@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/width.h"
+#include "base/width.h"
 #include "cmd/fxtq/files.h"
 
 /* Files that read themselves must end.  */
@@ -80,13 +80,13 @@ static void add_names(struct base_text *text, const struct cli_texts *names, siz
     size_t widest = 1, across, down;
 
     for (size_t i = 0; i < names->count; i++)
-        if (width_text(names->items[i], strlen(names->items[i])) > widest)
-            widest = width_text(names->items[i], strlen(names->items[i]));
+        if (base_width_text(names->items[i], strlen(names->items[i])) > widest)
+            widest = base_width_text(names->items[i], strlen(names->items[i]));
     across = columns > widest ? (columns + 2) / (widest + 2) : 1;
     down = (names->count + across - 1) / across;
     for (size_t row = 0; row < down; row++) {
         for (size_t i = row; i < names->count; i += down) {
-            size_t width = width_text(names->items[i], strlen(names->items[i]));
+            size_t width = base_width_text(names->items[i], strlen(names->items[i]));
 
             text_addf(text, "%s%*s", names->items[i],
                       i + down < names->count ? (int)(widest - width + 2) : 0, "");

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/width.h"
 #include "cmd/cli/near.h"
-#include "cmd/cli/width.h"
 #include "cmd/fxtq/session.h"
 
 static int64_t now_ns(void)
@@ -37,7 +37,7 @@ static void show_place(const char *sql, size_t offset)
         end = from + room;
     while (end > offset && ((unsigned char)sql[end] & 0xc0) == 0x80)
         end--;
-    column = width_text(sql + from, offset - from);
+    column = base_width_text(sql + from, offset - from);
     cli_note("  %.*s", (int)(end - from), sql + from);
     cli_note("  %*s^", (int)column, "");
 }

@@ -868,6 +868,15 @@ PROFILE_API enum profile_status profile_write_top(const struct profile *profile,
  * demangler writes.  The result is from malloc(); NULL if there is no memory.  */
 PROFILE_API char *profile_short_name(const char *name, size_t length);
 
+/* Return a name that profile_short_name() returned in at most columns columns of a terminal.  The
+ * function's own name is the last to go: a name that is too wide loses its template arguments and
+ * the modules in the types of a Rust impl, then leading namespaces or packages
+ * ("…::vector<...>::push_back"), then its middle.  A whole name, which a table shows to keep two
+ * overloads apart, only loses its middle.  U+2026 marks what is missing; columns is at least 1.  A
+ * byte that is not UTF-8 counts as one column.  The result is from malloc(); NULL if there is no
+ * memory.  */
+PROFILE_API char *profile_fit_name(const char *name, size_t length, size_t columns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,4 +45,17 @@ bool codec_text_add_function(struct base_text *text, const struct profile *profi
  * (short_name.c).  */
 bool codec_text_add_short_name(struct base_text *text, const char *name, size_t length);
 
+/* Bytes of template arguments that a short name keeps.  */
+#define CODEC_ARGUMENTS_MAX 24
+/* The same with another limit in place of CODEC_ARGUMENTS_MAX; 0 leaves no arguments.  */
+bool codec_text_add_shorter_name(struct base_text *text, const char *name, size_t length,
+                                 size_t arguments_max);
+
+/* profile_fit_name(), added to text (fit_name.c).  */
+bool codec_text_add_fit_name(struct base_text *text, const char *name, size_t length,
+                             size_t columns);
+/* The beginning and the end of a text that is wider than columns, with "…" in place of the middle;
+ * else the whole text.  */
+bool codec_text_add_cut(struct base_text *text, const char *bytes, size_t length, size_t columns);
+
 #endif /* PROFILE_WRITE_OUTPUT_H */

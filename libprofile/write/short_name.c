@@ -9,9 +9,6 @@
 #include "libprofile/write/output.h"
 
 #define ANONYMOUS "(anonymous namespace)::"
-/* Bytes of template arguments that are shown.  Those of the standard library are longer.  */
-#define ARGUMENTS_MAX 24
-
 struct scan {
     const char *next;
     size_t left;
@@ -19,8 +16,9 @@ struct scan {
     size_t start;            /* of the name in out */
     unsigned angles, braces; /* open "<" and "{" */
     size_t arguments;        /* where in out those of the outermost "<" begin; 0: no template's */
+    size_t arguments_max;    /* longer ones become "..." */
     bool in_operator;        /* blanks belong to the name: "operator new", "operator T" */
-    bool had_parameters;
+    bool had_parameters, had_type;
     bool odd; /* not what a demangler writes */
     bool no_memory;
 };
@@ -121,6 +119,7 @@ static void take_blank(struct scan *scan)
     } else {
         scan->odd |= scan->had_parameters;
         scan->out->length = scan->start; /* it was the return type */
+        scan->had_type = true;
         skip(scan, 1);
     }
 }
@@ -128,7 +127,7 @@ static void take_blank(struct scan *scan)
 /* The outermost "<" is about to be closed.  Rust's "<T as Trait>::f" has no name before it.  */
 static void shorten_arguments(struct scan *scan)
 {
-    if (scan->arguments == 0 || scan->out->length - scan->arguments <= ARGUMENTS_MAX)
+    if (scan->arguments == 0 || scan->out->length - scan->arguments <= scan->arguments_max)
         return;
     scan->out->length = scan->arguments;
     if (!codec_text_add(scan->out, "...", 3))
@@ -180,9 +179,12 @@ static void keep_phrase(struct scan *scan)
     scan->start = scan->out->length;
 }
 
-bool codec_text_add_short_name(struct base_text *text, const char *name, size_t length)
+bool codec_text_add_shorter_name(struct base_text *text, const char *name, size_t length,
+                                 size_t arguments_max)
 {
-    struct scan scan = { .next = name, .left = length, .out = text };
+    struct scan scan = {
+        .next = name, .left = length, .out = text, .arguments_max = arguments_max
+    };
     size_t before = text->length;
 
     keep_phrase(&scan);
@@ -190,10 +192,17 @@ bool codec_text_add_short_name(struct base_text *text, const char *name, size_t 
         take_next(&scan);
     if (scan.no_memory)
         return false;
+    /* Only names with parameters have return types: "block in Parser::run" is Ruby.  */
+    scan.odd |= scan.had_type && !scan.had_parameters;
     if (!scan.odd && scan.angles + scan.braces == 0 && text->length > scan.start)
         return true;
     text->length = before;
     return codec_text_add(text, name, length);
+}
+
+bool codec_text_add_short_name(struct base_text *text, const char *name, size_t length)
+{
+    return codec_text_add_shorter_name(text, name, length, CODEC_ARGUMENTS_MAX);
 }
 
 char *profile_short_name(const char *name, size_t length)

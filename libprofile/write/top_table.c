@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/visible.h"
+#include "base/width.h"
 #include "libprofile/write/top.h"
 
 /* Where nothing is cut, a longer name moves its own position only, not everybody's.  */
@@ -28,32 +29,10 @@ struct table {
     size_t names, places;   /* widths of the columns */
     bool cut;               /* they are limits */
     struct base_text shown; /* scratch */
+    bool no_memory;         /* some text could not be made */
 };
 
 /* ---- Widths ---- */
-
-static size_t width_of(const char *bytes, size_t length)
-{
-    size_t width = 0;
-
-    for (size_t i = 0; i < length; i++)
-        width += ((unsigned char)bytes[i] & 0xc0) != 0x80;
-    return width;
-}
-
-/* Bytes of the first width characters.  */
-static size_t bytes_of(const char *bytes, size_t length, size_t width)
-{
-    size_t at = 0;
-
-    while (at < length && width > 0) {
-        at++;
-        while (at < length && ((unsigned char)bytes[at] & 0xc0) == 0x80)
-            at++;
-        width--;
-    }
-    return at;
-}
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -169,11 +148,11 @@ static void lay_out(struct table *table)
         const char *text = profile_stacks_text(table->texts, row->name, &length);
         const char *last;
 
-        names = larger(names, width_of(text, length) + strlen(mark));
+        names = larger(names, base_width_text(text, length) + strlen(mark));
         text = profile_stacks_text(table->texts, row->place, &length);
         last = last_parts(text, 2);
-        places = larger(places, width_of(text, length));
-        short_places = larger(short_places, width_of(last, strlen(last)));
+        places = larger(places, base_width_text(text, length));
+        short_places = larger(short_places, base_width_text(last, strlen(last)));
     }
     table->cut = columns > 0;
     table->names = table->cut ? names : smaller(names, NAMES_ALIGNED);
@@ -189,25 +168,6 @@ static void lay_out(struct table *table)
 static void put_text(struct codec_output *output, const char *text)
 {
     codec_put(output, text, strlen(text));
-}
-
-/* Text in at most width characters, the middle of a longer one left out: both ends of a name or a
- * path say more than its middle.  */
-static void put_cut(struct codec_output *output, const char *bytes, size_t length, size_t width)
-{
-    size_t whole = width_of(bytes, length);
-    size_t head, tail, rest;
-
-    if (whole <= width) {
-        codec_put(output, bytes, length);
-        return;
-    }
-    head = width > 3 ? (width - 3) / 2 : 0;
-    tail = width > 3 ? width - 3 - head : 0;
-    rest = bytes_of(bytes, length, whole - tail);
-    codec_put(output, bytes, bytes_of(bytes, length, head));
-    codec_put(output, "...", smaller(3, width));
-    codec_put(output, bytes + rest, length - rest);
 }
 
 /* Quantities go in the largest unit that leaves at least 1 before the point, as pprof names them;
@@ -270,41 +230,52 @@ static void put_numbers(const struct top *top, const struct top_row *row,
     put_text(output, *colour ? "\033[0m  " : "  ");
 }
 
-/* The position, behind a name of used characters.  */
-static void put_place(const struct table *table, const char *place, size_t used,
-                      struct codec_output *output)
+/* The scratch text, to which ok says whether all was added.  Returns its columns.  */
+static size_t put_shown(struct table *table, bool ok, struct codec_output *output)
 {
+    table->no_memory |= !ok;
+    codec_put(output, table->shown.bytes, ok ? table->shown.length : 0);
+    return ok ? base_width_text(table->shown.bytes, table->shown.length) : 0;
+}
+
+/* The position, behind a name of used columns.  */
+static void put_place(struct table *table, profile_id id, size_t used, struct codec_output *output)
+{
+    const char *place = profile_stacks_text(table->texts, id, NULL);
     bool dim = table->top->options.colour;
 
     for (; used < table->names; used++)
         put_text(output, " ");
-    for (unsigned parts = 2; parts > 0 && width_of(place, strlen(place)) > table->places; parts--)
+    for (unsigned parts = 2; parts > 0 && base_width_text(place, strlen(place)) > table->places;
+         parts--)
         place = last_parts(place, parts);
     put_text(output, dim ? "  \033[2m" : "  ");
-    put_cut(output, place, strlen(place), table->places);
+    base_text_clear(&table->shown);
+    (void)put_shown(table, codec_text_add_cut(&table->shown, place, strlen(place), table->places),
+                    output);
     put_text(output, dim ? "\033[0m" : "");
 }
 
-static void put_row(const struct table *table, const struct table_row *row,
-                    struct codec_output *output)
+static void put_row(struct table *table, const struct table_row *row, struct codec_output *output)
 {
     const struct top_row *sums = &table->top->rows[row->id - 1];
     const char *mark = mark_of(sums);
+    size_t columns = SIZE_MAX, used;
     size_t length;
     const char *name = profile_stacks_text(table->texts, row->name, &length);
-    size_t width = width_of(name, length);
 
-    if (table->cut && width + strlen(mark) > table->names) {
-        if (table->names < strlen(mark) + NAME_MIN)
+    if (table->cut) {
+        if (base_width_text(name, length) + strlen(mark) > table->names &&
+            table->names < strlen(mark) + NAME_MIN)
             mark = ""; /* what it marks matters more */
-        width = smaller(width, table->names - strlen(mark));
+        columns = table->names - strlen(mark);
     }
     put_numbers(table->top, sums, output);
-    put_cut(output, name, length, width);
+    base_text_clear(&table->shown);
+    used = put_shown(table, codec_text_add_fit_name(&table->shown, name, length, columns), output);
     put_text(output, mark);
     if (row->place)
-        put_place(table, profile_stacks_text(table->texts, row->place, NULL), width + strlen(mark),
-                  output);
+        put_place(table, row->place, used + strlen(mark), output);
     put_text(output, "\n");
 }
 
@@ -371,6 +342,8 @@ enum profile_status top_put_table(struct top *top, struct codec_output *output,
         put_heading(&table, output);
         for (size_t i = 0; i < table.count; i++)
             put_row(&table, &table.rows[i], output);
+        if (table.no_memory)
+            status = profile_no_memory(error);
     }
     free(table.rows);
     base_text_release(&table.shown);

@@ -272,7 +272,7 @@ run 1 fxtdiff hbase? -- hdear? --json
 python3 -c 'import json; json.loads(open("out", encoding="utf-8", errors="strict").read())' || fail "JSON of hard names"
 run 1 fxtdiff hbase? -- hdear? --markdown
 # shellcheck disable=SC2016 # backquotes of Markdown
-grep -qF '`http://x.y`' out || fail "a mention is no code: $(grep mention out)"
+grep -qF '`@mention #12 http://x.y`' out || fail "a mention is no code: $(grep mention out)"
 run 1 fxtdiff hbase? -- hdear? --folded=hard.folded --pprof=hard.pb.gz -q
 perl "$flamegraph" hard.folded >svg 2>err
 [ ! -s err ] || fail "flamegraph.pl: $(cat err)"

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/width.h"
+#include <fxt/profile.h>
+#include "base/width.h"
 #include "cmd/fxtq/format/internal.h"
 
 #define CUT        "\xe2\x80\xa6" /* U+2026, one column */
@@ -100,8 +101,27 @@ static void add_markdown(struct base_text *text, const char *bytes, size_t lengt
     }
 }
 
+/* A function's short name before its whole name, unless they are the same.  */
+static void add_function(struct format *format, struct format_place *place)
+{
+    struct base_text *text = &format->grid.text;
+    const char *whole = format->scratch.bytes;
+    size_t length = format->scratch.length;
+    char *name = profile_short_name(whole, length);
+
+    if (!name)
+        cli_out_of_memory();
+    text_adds(text, name);
+    if (strlen(name) != length) {
+        text_add(text, whole, length);
+        place->whole_length = length;
+    }
+    free(name);
+}
+
 /* Append the cell as it will stand there.  */
-static struct format_place add_place(struct format *format, const struct format_cell *cell)
+static struct format_place add_place(struct format *format, size_t column,
+                                     const struct format_cell *cell)
 {
     struct format_grid *grid = &format->grid;
     struct format_place place = { .start = grid->text.length, .indent = cell->indent };
@@ -115,10 +135,12 @@ static struct format_place add_place(struct format *format, const struct format_
         format_add_cell(format, &format->scratch, cell);
     if (format->options.kind == FORMAT_MARKDOWN)
         add_markdown(&grid->text, format->scratch.bytes, format->scratch.length);
+    else if (format->options.kind == FORMAT_PLAIN && format->columns[column].functions)
+        add_function(format, &place);
     else
         text_add(&grid->text, format->scratch.bytes, format->scratch.length);
-    place.length = grid->text.length - place.start;
-    place.width = width_text(grid->text.bytes + place.start, place.length);
+    place.length = grid->text.length - place.start - place.whole_length;
+    place.width = base_width_text(grid->text.bytes + place.start, place.length);
     return place;
 }
 
@@ -137,27 +159,39 @@ static size_t fit_indent(const struct format *format, const struct format_place 
     return indent < width - least ? indent : width - least;
 }
 
-/* Where a cell's text is cut: *head and *tail bytes of it stay behind *indent blanks.  Returns the
- * columns it takes.  */
-static size_t cut(const struct format *format, size_t column, const struct format_place *place,
-                  size_t *indent, size_t *head, size_t *tail)
+/* Leave in format->shown what of a cell's text fits behind *indent blanks, and return the columns
+ * that both take.  */
+static size_t fit(struct format *format, size_t column, const struct format_place *place,
+                  size_t *indent)
 {
     const char *bytes = format->grid.text.bytes + place->start;
-    size_t width = format->grid.widths[column];
+    size_t width = format->grid.widths[column], head = place->length, tail = 0;
+    bool is_wide = false;
 
     *indent = place->indent;
-    *head = place->length;
-    *tail = 0;
-    if (format->options.columns == 0 || format->columns[column].whole)
-        return place->indent + place->width;
-    if (place->indent > 0)
-        *indent = fit_indent(format, place, width);
-    width -= *indent;
-    if (place->width <= width)
-        return *indent + place->width;
-    width_cut(bytes, place->length, width, head, tail);
-    return *indent + width_text(bytes, *head) + 1 +
-           width_text(bytes + place->length - *tail, *tail);
+    format->shown.length = 0;
+    if (format->options.columns > 0 && !format->columns[column].whole) {
+        if (place->indent > 0)
+            *indent = fit_indent(format, place, width);
+        width -= *indent;
+        is_wide = place->width > width;
+    }
+    if (is_wide && format->columns[column].functions && format->options.kind == FORMAT_PLAIN) {
+        char *name = profile_fit_name(bytes, place->length, width);
+
+        if (!name)
+            cli_out_of_memory();
+        text_adds(&format->shown, name);
+        free(name);
+    } else {
+        if (is_wide)
+            base_width_cut(bytes, place->length, width, &head, &tail);
+        text_add(&format->shown, bytes, head);
+        text_adds(&format->shown, head < place->length ? CUT : "");
+        text_add(&format->shown, bytes + place->length - tail, tail);
+    }
+    return *indent +
+           (is_wide ? base_width_text(format->shown.bytes, format->shown.length) : place->width);
 }
 
 /* The last that is not left out.  */
@@ -186,19 +220,14 @@ static size_t end_of_row(const struct format *format, const struct format_place 
 static void put_place(struct format *format, size_t column, const struct format_place *place,
                       enum stand stand, bool pads)
 {
-    const char *bytes = format->grid.text.bytes + place->start;
     size_t width = format->grid.widths[column];
-    size_t indent, head, tail;
-    size_t shown = cut(format, column, place, &indent, &head, &tail);
+    size_t indent;
+    size_t shown = fit(format, column, place, &indent);
     size_t blanks = width > shown ? width - shown : 0;
     size_t before = stand == STAND_LEFT ? 0 : stand == STAND_RIGHT ? blanks : blanks / 2;
 
     put_repeated(format, BLANKS, 1, before + indent);
-    format_put(format, bytes, head);
-    if (head < place->length) {
-        format_puts(format, CUT);
-        format_put(format, bytes + place->length - tail, tail);
-    }
+    format_put(format, format->shown.bytes, format->shown.length);
     if (pads)
         put_repeated(format, BLANKS, 1, blanks - before);
 }
@@ -265,9 +294,9 @@ static size_t overhead(const struct format *format)
 
     for (size_t i = 0; i < format->count; i++)
         shown += !format->grid.hidden[i];
-    return width_text(frame->left, strlen(frame->left)) +
-           width_text(frame->right, strlen(frame->right)) +
-           (shown > 0 ? shown - 1 : 0) * width_text(frame->between, strlen(frame->between));
+    return base_width_text(frame->left, strlen(frame->left)) +
+           base_width_text(frame->right, strlen(frame->right)) +
+           (shown > 0 ? shown - 1 : 0) * base_width_text(frame->between, strlen(frame->between));
 }
 
 static bool is_cut(const struct format *format, size_t column)
@@ -373,11 +402,84 @@ static void measure(struct format *format)
     fit_terminal(format);
 }
 
+static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t common = a_length < b_length ? a_length : b_length;
+    int order = common ? memcmp(a, b, common) : 0;
+
+    return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static int compare_short(const struct format_grid *grid, size_t a, size_t b)
+{
+    const struct format_place *left = &grid->cells[a], *right = &grid->cells[b];
+    const char *text = grid->text.bytes;
+
+    return compare_bytes(text + left->start, left->length, text + right->start, right->length);
+}
+
+/* What is its own short name has no whole one beside it.  */
+static int compare_whole(const struct format_grid *grid, size_t a, size_t b)
+{
+    const struct format_place *left = &grid->cells[a], *right = &grid->cells[b];
+    const char *text = grid->text.bytes;
+    size_t left_skip = left->whole_length ? left->length : 0;
+    size_t right_skip = right->whole_length ? right->length : 0;
+
+    return compare_bytes(
+        text + left->start + left_skip, left_skip ? left->whole_length : left->length,
+        text + right->start + right_skip, right_skip ? right->whole_length : right->length);
+}
+
+static int compare_names(const void *a, const void *b, void *context)
+{
+    const struct format_grid *grid = context;
+    size_t left = *(const size_t *)a, right = *(const size_t *)b;
+    int order = compare_short(grid, left, right);
+
+    return order ? order : compare_whole(grid, left, right);
+}
+
+static void show_whole(struct format_grid *grid, struct format_place *place)
+{
+    if (place->whole_length == 0)
+        return;
+    place->start += place->length;
+    place->length = place->whole_length;
+    place->whole_length = 0;
+    place->width = base_width_text(grid->text.bytes + place->start, place->length);
+}
+
+/* Whole names of functions in a column where short ones are the same.  */
+static void tell_overloads_apart(struct format *format, size_t column)
+{
+    struct format_grid *grid = &format->grid;
+    size_t rows = grid->cell_count / format->count, limit;
+    size_t *sorted = cli_allocate(rows, sizeof *sorted);
+
+    for (size_t i = 0; i < rows; i++)
+        sorted[i] = i * format->count + column;
+    qsort_r(sorted, rows, sizeof *sorted, compare_names, grid);
+    for (size_t first = 0; first < rows; first = limit) {
+        bool differ = false;
+
+        for (limit = first + 1;
+             limit < rows && compare_short(grid, sorted[first], sorted[limit]) == 0; limit++)
+            differ |= compare_whole(grid, sorted[first], sorted[limit]) != 0;
+        for (size_t i = first; differ && i < limit; i++)
+            show_whole(grid, &grid->cells[sorted[i]]);
+    }
+    free(sorted);
+}
+
 /* Settle the widths and print what waited.  */
 static void settle(struct format *format)
 {
     struct format_grid *grid = &format->grid;
 
+    for (size_t i = 0; format->options.kind == FORMAT_PLAIN && i < format->count; i++)
+        if (format->columns[i].functions)
+            tell_overloads_apart(format, i);
     measure(format);
     grid->settled = true;
     put_line(format, frame_of(format)->top);
@@ -402,7 +504,8 @@ static void push(struct format *format, const struct format_cell *cell)
         grid->cell_capacity = 2 * grid->cell_capacity + 64;
         grid->cells = grown(grid->cells, grid->cell_capacity, sizeof *grid->cells);
     }
-    grid->cells[grid->cell_count++] = add_place(format, cell);
+    grid->cells[grid->cell_count] = add_place(format, grid->cell_count % format->count, cell);
+    grid->cell_count++;
 }
 
 void columns_begin(struct format *format)

@@ -63,6 +63,7 @@ void format_free(struct format *format)
         return;
     columns_free(format);
     free(format->scratch.bytes);
+    free(format->shown.bytes);
     free(format);
 }
 

@@ -62,6 +62,9 @@ struct format_column {
     const char *name; /* borrowed until format_end() */
     enum format_align align;
     bool whole; /* never cut, however narrow the terminal */
+    /* Names of functions: FORMAT_PLAIN shows their short names (profile_short_name()), but whole
+     * ones where two of the first rows would read the same.  */
+    bool functions;
     /* Where the terminal is too narrow for all columns, those with the highest rank are left out
      * first; 0: never.  FORMAT_PLAIN alone.  */
     unsigned rank;

@@ -10,6 +10,7 @@ struct format_grid {
     struct base_text text; /* of all cells */
     struct format_place {
         size_t start, length; /* in text */
+        size_t whole_length;  /* of a short name's whole name, which follows it; 0: none */
         size_t width;         /* columns of the terminal, without the indent */
         size_t indent;
     } * cells;
@@ -30,6 +31,7 @@ struct format {
     size_t count;
     uint64_t rows;
     struct base_text scratch;
+    struct base_text shown; /* of one cell: what fits */
     struct format_grid grid;
 };
 

@@ -353,13 +353,20 @@ function drawFrame(node, left, right, top, styles) {
     }
 }
 
+// A function without its namespaces: a closure keeps its function, an operator its class.
+function lastPart(name) {
+    const parts = name.split("::");
+    let last = parts.pop();
+    while (parts.length && /^$|^[{(']|^operator\b/.test(last)) last = `${parts.pop()}::${last}`;
+    return /[<>]/.test(last) ? name : last;
+}
+
 // The fullest form of a name that there is room for: whole, without arguments, its last part alone, and
 // the beginning of that, unless so little of it is left that it says nothing.
 function fit(node, room) {
     if (!node && !tree.of) return tree.title.length <= room ? tree.title : "all";
     const short = tree.strings[tree.shorts[tree.name[node]]];
-    const part = /[^:]*$/.exec(short)[0];
-    const last = part && !/[<>]/.test(part) ? part : short;
+    const last = lastPart(short);
     for (const name of [functionOf(node), short, last]) if (name.length <= room) return name;
     return room < 6 ? "" : `${last.slice(0, room - 1)}…`;
 }

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cmd/cli/width.h"
+#include "base/width.h"
 #include "cmd/fxtq/report/report.h"
 
 /* ---- slices ---- */
@@ -217,7 +217,7 @@ static void put_lane(struct cli_output *output, const char *lane, size_t width, 
     text_add_visible(&name, lane, strlen(lane));
     head = name.length;
     if (width > 0)
-        width_cut(name.bytes, name.length, width, &head, &tail);
+        base_width_cut(name.bytes, name.length, width, &head, &tail);
     text_add(&line, name.bytes, head);
     if (head < name.length)
         text_adds(&line, "…");

@@ -100,7 +100,7 @@ static const struct report_column *write_sites(const struct request *request, st
         { "in_use", REPORT_BYTES, 0 },    { "in_use_objects", REPORT_COUNT, 4 },
         { "allocated", REPORT_BYTES, 0 }, { "objects", REPORT_COUNT, 5 },
         { "at_peak", REPORT_BYTES, 2 },   { "temporary", REPORT_BYTES, 3 },
-        { "oldest", REPORT_NS, 1 },       { "name", REPORT_TEXT, 0 },
+        { "oldest", REPORT_NS, 1 },       { "name", REPORT_FUNCTION, 0 },
         { NULL, REPORT_TEXT, 0 }
     };
 

@@ -370,6 +370,19 @@ static const char *title_of(const char *name)
     return strcmp(name, "total_percent") == 0 ? "total%" : name;
 }
 
+static bool is_text(enum report_kind kind)
+{
+    return kind == REPORT_TEXT || kind == REPORT_FUNCTION;
+}
+
+/* The column of names may also hold files or modules.  */
+static bool is_by_function(const struct settings *settings)
+{
+    const char *by = settings->request.by;
+
+    return !by || strcmp(by, "function") == 0 || strcmp(by, "line") == 0;
+}
+
 static void choose_columns(struct printer *printer)
 {
     bool json = printer->settings->output == OUTPUT_JSON;
@@ -384,8 +397,9 @@ static void choose_columns(struct printer *printer)
         if (!json && (kind == REPORT_DEPTH || kind == REPORT_HIDDEN || kind == REPORT_HIDDEN_TS))
             continue;
         column->name = json ? printer->columns[i].name : title_of(printer->columns[i].name);
-        column->align = kind == REPORT_TEXT || kind == REPORT_LABEL ? FORMAT_LEFT : FORMAT_RIGHT;
-        column->whole = kind != REPORT_TEXT;
+        column->align = is_text(kind) || kind == REPORT_LABEL ? FORMAT_LEFT : FORMAT_RIGHT;
+        column->whole = !is_text(kind);
+        column->functions = kind == REPORT_FUNCTION && is_by_function(printer->settings);
         column->rank = printer->columns[i].rank;
         printer->sources[printer->count++] = i;
     }
@@ -405,7 +419,7 @@ static void print_row(struct printer *printer, sqlite3_stmt *row)
             continue;
         }
         humanize(&printer->settings->request, kind, &cells[i], &printer->scratch[i]);
-        if (printer->depth_column >= 0 && kind == REPORT_TEXT) {
+        if (printer->depth_column >= 0 && is_text(kind)) {
             int64_t depth = sqlite3_column_int64(row, printer->depth_column);
 
             cells[i].indent = 2 * (size_t)(depth < 0 ? 0 : depth > DEEPEST ? DEEPEST : depth);

@@ -18,6 +18,7 @@
 /* What a column holds, and so how it is printed.  */
 enum report_kind {
     REPORT_TEXT,      /* cut in the middle where the terminal is narrow */
+    REPORT_FUNCTION,  /* with --by function and line a short name (profile.h); else a text */
     REPORT_LABEL,     /* never cut */
     REPORT_COUNT,     /* 1,234 */
     REPORT_NS,        /* 1.50s */

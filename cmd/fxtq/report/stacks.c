@@ -28,23 +28,23 @@ static bool is_by(const struct request *request, const char *by)
 static const struct report_column *top_columns(const struct request *request)
 {
     static const struct report_column functions[] = {
-        { "self", REPORT_VALUE, 0 },  { "self_percent", REPORT_PERCENT, 0 },
-        { "total", REPORT_VALUE, 0 }, { "total_percent", REPORT_PERCENT, 0 },
-        { "name", REPORT_TEXT, 0 },   { "file", REPORT_TEXT, 1 },
-        { "line", REPORT_HIDDEN, 0 }, { "module", REPORT_TEXT, 2 },
+        { "self", REPORT_VALUE, 0 },    { "self_percent", REPORT_PERCENT, 0 },
+        { "total", REPORT_VALUE, 0 },   { "total_percent", REPORT_PERCENT, 0 },
+        { "name", REPORT_FUNCTION, 0 }, { "file", REPORT_TEXT, 1 },
+        { "line", REPORT_HIDDEN, 0 },   { "module", REPORT_TEXT, 2 },
         { NULL, REPORT_TEXT, 0 }
     };
     static const struct report_column lines[] = {
-        { "self", REPORT_VALUE, 0 },  { "self_percent", REPORT_PERCENT, 0 },
-        { "total", REPORT_VALUE, 0 }, { "total_percent", REPORT_PERCENT, 0 },
-        { "name", REPORT_TEXT, 0 },   { "file", REPORT_TEXT, 0 },
-        { "line", REPORT_NUMBER, 0 }, { "module", REPORT_TEXT, 2 },
+        { "self", REPORT_VALUE, 0 },    { "self_percent", REPORT_PERCENT, 0 },
+        { "total", REPORT_VALUE, 0 },   { "total_percent", REPORT_PERCENT, 0 },
+        { "name", REPORT_FUNCTION, 0 }, { "file", REPORT_TEXT, 0 },
+        { "line", REPORT_NUMBER, 0 },   { "module", REPORT_TEXT, 2 },
         { NULL, REPORT_TEXT, 0 }
     };
     static const struct report_column names[] = {
-        { "self", REPORT_VALUE, 0 },  { "self_percent", REPORT_PERCENT, 0 },
-        { "total", REPORT_VALUE, 0 }, { "total_percent", REPORT_PERCENT, 0 },
-        { "name", REPORT_TEXT, 0 },   { NULL, REPORT_TEXT, 0 }
+        { "self", REPORT_VALUE, 0 },    { "self_percent", REPORT_PERCENT, 0 },
+        { "total", REPORT_VALUE, 0 },   { "total_percent", REPORT_PERCENT, 0 },
+        { "name", REPORT_FUNCTION, 0 }, { NULL, REPORT_TEXT, 0 }
     };
     static const struct report_column threads[] = {
         { "self", REPORT_VALUE, 0 },   { "self_percent", REPORT_PERCENT, 1 },
@@ -262,7 +262,7 @@ static const char *const tree_by[] = { "function", "file", "line", "module", NUL
 static const struct report_column tree_columns[] = {
     { "total", REPORT_VALUE, 0 },      { "total_percent", REPORT_PERCENT, 0 },
     { "self", REPORT_VALUE, 1 },       { "depth", REPORT_DEPTH, 0 },
-    { "name", REPORT_TEXT, 0 },        { "id", REPORT_HIDDEN, 0 },
+    { "name", REPORT_FUNCTION, 0 },    { "id", REPORT_HIDDEN, 0 },
     { "parent_id", REPORT_HIDDEN, 0 }, { NULL, REPORT_TEXT, 0 }
 };
 

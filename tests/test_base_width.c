@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/width.h"
+#include "base/width.h"
 
 static const struct {
     const char *text;
@@ -21,7 +21,8 @@ static const struct {
 
 START_TEST(counts_columns)
 {
-    ck_assert_uint_eq(width_text(widths[_i].text, strlen(widths[_i].text)), widths[_i].columns);
+    ck_assert_uint_eq(base_width_text(widths[_i].text, strlen(widths[_i].text)),
+                      widths[_i].columns);
 }
 END_TEST
 
@@ -41,7 +42,7 @@ START_TEST(cuts_the_middle)
     size_t length = strlen(text);
     size_t head, tail;
 
-    width_cut(text, length, cuts[_i].columns, &head, &tail);
+    base_width_cut(text, length, cuts[_i].columns, &head, &tail);
     ck_assert_uint_eq(head, strlen(cuts[_i].head));
     ck_assert_uint_eq(tail, strlen(cuts[_i].tail));
     ck_assert_mem_eq(text, cuts[_i].head, head);

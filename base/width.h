@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 /* Bytes of the first character, and the columns it takes: 0, 1 or 2.  length is at least 1.  */
-size_t width_character(const char *bytes, size_t length, size_t *columns);
+size_t base_width_character(const char *bytes, size_t length, size_t *columns);
 
-size_t width_text(const char *bytes, size_t length);
+size_t base_width_text(const char *bytes, size_t length);
 
 /* Cut a text in its middle: print the first *head bytes, one character of one column that stands
  * for what is gone, and the last *tail bytes.  *head is length where the text fits: then nothing
  * is gone.  Beginning and ending are what tells long names apart.  */
-void width_cut(const char *bytes, size_t length, size_t columns, size_t *head, size_t *tail);
+void base_width_cut(const char *bytes, size_t length, size_t columns, size_t *head, size_t *tail);
 
 #endif /* CLI_WIDTH_H */

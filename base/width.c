@@ -1,4 +1,4 @@
-#include "cmd/cli/width.h"
+#include "base/width.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static uint32_t decode(const char *bytes, size_t size)
     return character;
 }
 
-size_t width_character(const char *bytes, size_t length, size_t *columns)
+size_t base_width_character(const char *bytes, size_t length, size_t *columns)
 {
     size_t size = base_utf8_character(bytes, length);
     uint32_t character;
@@ -164,12 +164,12 @@ size_t width_character(const char *bytes, size_t length, size_t *columns)
     return size;
 }
 
-size_t width_text(const char *bytes, size_t length)
+size_t base_width_text(const char *bytes, size_t length)
 {
     size_t total = 0;
 
     for (size_t i = 0, columns; i < length; total += columns)
-        i += width_character(bytes + i, length - i, &columns);
+        i += base_width_character(bytes + i, length - i, &columns);
     return total;
 }
 
@@ -180,7 +180,7 @@ static size_t take_columns(const char *bytes, size_t length, size_t columns)
 
     while (i < length) {
         size_t width;
-        size_t size = width_character(bytes + i, length - i, &width);
+        size_t size = base_width_character(bytes + i, length - i, &width);
 
         if (width > columns)
             break;
@@ -190,9 +190,9 @@ static size_t take_columns(const char *bytes, size_t length, size_t columns)
     return i;
 }
 
-void width_cut(const char *bytes, size_t length, size_t columns, size_t *head, size_t *tail)
+void base_width_cut(const char *bytes, size_t length, size_t columns, size_t *head, size_t *tail)
 {
-    size_t left = width_text(bytes, length);
+    size_t left = base_width_text(bytes, length);
     size_t room, next;
 
     *head = length;
@@ -202,13 +202,13 @@ void width_cut(const char *bytes, size_t length, size_t columns, size_t *head, s
     *head = take_columns(bytes, length, columns / 2);
     if (columns <= 1)
         return;
-    room = columns - 1 - width_text(bytes, *head);
-    left -= width_text(bytes, *head);
+    room = columns - 1 - base_width_text(bytes, *head);
+    left -= base_width_text(bytes, *head);
     /* A wide character may leave one column over: the ending is never wider than its room.  */
     for (next = *head; next < length && left > room;) {
         size_t width;
 
-        next += width_character(bytes + next, length - next, &width);
+        next += base_width_character(bytes + next, length - next, &width);
         left -= width;
     }
     *tail = length - next;
