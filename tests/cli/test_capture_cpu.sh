@@ -110,13 +110,14 @@ check "samples < 5 && damage == 0"
 # A file that was deleted while it ran keeps its build ID and its addresses.
 cp workload gone
 # shellcheck disable=SC2016 # the inner shell's
-removed='while [ "$(readlink /proc/$!/exe)" != "$PWD/gone" ]; do :; done; rm gone; wait'
+removed='i=0; while [ "$(readlink /proc/$!/exe)" != "$PWD/gone" ] && [ $((i += 1)) -lt 10000 ]; do :; done; rm gone; wait'
 capture gone.fxt -- sh -c "./gone 150 & $removed"
 fxtdump gone.fxt | grep -q "module .* build_id=$id name=.*/gone$" || fail "no deleted file"
 
 # So does one that was deleted soon after its process ended.
 cp workload gone
-capture gone.fxt -- sh -c './gone 100; until fxtdump gone.fxt 2>&1 | grep -q "module .*/gone$"; do sleep 0.1; done; rm gone; sleep 0.2'
+# shellcheck disable=SC2016 # the inner shell's
+capture gone.fxt -- sh -c './gone 100; i=0; until fxtdump gone.fxt 2>&1 | grep -q "module .*/gone$" || [ $((i += 1)) -ge 6000 ]; do sleep 0.1; done; rm gone; sleep 0.2'
 capture_check gone.fxt gone "$low" "$high" >facts
 . ./facts
 check "hits > 50"
@@ -142,8 +143,9 @@ check "damage == 0"
 # mappings of processes that begin meanwhile.
 # Linux 6.0 is the first to count them.
 major=$(uname -r | cut -d. -f1)
+# shellcheck disable=SC2016 # the inner shell's
 sampler-capture cpu -F 50000 --buffer-size 64k -o late.fxt -- \
-    sh -c ': >begun; ./workload 600; ./workload 50; ./workload 50; : >finished; while [ ! -e go ]; do sleep 0.1; done' >out 2>err &
+    sh -c ': >begun; ./workload 600; ./workload 50; ./workload 50; : >finished; i=0; while [ ! -e go ] && [ $((i += 1)) -lt 6000 ]; do sleep 0.1; done' >out 2>err &
 pid=$!
 wait_for test -e begun
 kill -STOP $pid

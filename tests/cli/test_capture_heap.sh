@@ -154,7 +154,8 @@ int main(void)
 }
 EOF2
 "${CC:-cc}" -O1 -o slowly slowly.c
-expect 0 sampler-capture heap --interval 1 -o background.fxt -- sh -c './slowly & until [ -e begun ]; do sleep 0.1; done'
+# shellcheck disable=SC2016 # the inner shell's
+expect 0 sampler-capture heap --interval 1 -o background.fxt -- sh -c './slowly & i=0; until [ -e begun ] || [ $((i += 1)) -ge 6000 ]; do sleep 0.1; done'
 says "still running: not captured from here on"
 : >stop
 ! grep "^lost: " err || fail "ended: $(cat err)"

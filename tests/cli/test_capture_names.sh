@@ -46,7 +46,7 @@ share 'work;other_work' 23 43
 # A program that was deleted while it ran.  Its file is gone, so names come from a copy.
 cp names gone
 # shellcheck disable=SC2016 # the inner shell's
-removed='while [ "$(readlink /proc/$!/exe)" != "$PWD/gone" ]; do :; done; rm gone; wait'
+removed='i=0; while [ "$(readlink /proc/$!/exe)" != "$PWD/gone" ] && [ $((i += 1)) -lt 10000 ]; do :; done; rm gone; wait'
 capture gone.fxt -F 5000 -- sh -c "./gone tasks & $removed"
 mkdir symbols
 cp names symbols/
@@ -67,7 +67,8 @@ grep -q ' samples of 1 process, [12] thread' err || fail "renames: $(cat err)"
 cat >stopped.sh <<'EOF2'
 kill -STOP $PPID
 ./names mappings 20000 ./libfirst.so ready &
-while [ ! -e ready ]; do sleep 0.05; done
+i=0
+while [ ! -e ready ] && [ $((i += 1)) -lt 12000 ]; do sleep 0.05; done
 kill -CONT $PPID
 # It has read them again when it writes samples of others.
 ./names tasks

@@ -116,7 +116,9 @@ import os, signal, subprocess, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.unlink("spinning")
 p = subprocess.Popen(["sampler-capture", "cpu", "-o", "int.fxt", "--", "sh", "spin", "exit 7"], stderr=subprocess.PIPE)
-while not os.path.exists("spinning"):
+for _ in range(6000):
+    if os.path.exists("spinning"):
+        break
     time.sleep(0.1)
 p.send_signal(signal.SIGINT)
 status = p.wait()
@@ -127,7 +129,8 @@ capture_check int.fxt >facts || fail "damaged after SIGINT"
 grep -q '^samples=[1-9][0-9]' facts || fail "no samples before SIGINT: $(cat facts)"
 
 # Under nohup(1) a hangup is no end.
-nohup sampler-capture cpu -o hangup.fxt -- sh -c ': >begun; while [ ! -e go ]; do sleep 0.1; done; exit 5' >out 2>err &
+# shellcheck disable=SC2016 # the inner shell's
+nohup sampler-capture cpu -o hangup.fxt -- sh -c ': >begun; i=0; while [ ! -e go ] && [ $((i += 1)) -lt 6000 ]; do sleep 0.1; done; exit 5' >out 2>err &
 pid=$!
 wait_for test -e begun
 kill -HUP $pid
@@ -150,7 +153,9 @@ def work(seconds):
 signal.signal(signal.SIGINT, on_int)
 work(0.3)
 open("interruptible", "w").close()
-while not count:
+for _ in range(6000):
+    if count:
+        break
     work(0.01)
 work(0.5) # in which a second one would come
 sys.exit(10 + count)
@@ -160,7 +165,9 @@ import os, pty, sys, time
 pid, terminal = pty.fork()
 if pid == 0:
     os.execvp("sampler-capture", ["sampler-capture", "cpu", "-o", "tty.fxt", "--", "python3", "count_int.py"])
-while not os.path.exists("interruptible"):
+for _ in range(6000):
+    if os.path.exists("interruptible"):
+        break
     time.sleep(0.1)
 os.write(terminal, b"\x03")
 try:
@@ -218,7 +225,7 @@ capture_check limited.fxt >/dev/null || fail "cut in a record"
 
 # A reader of the pipe that goes away is a failed write too.
 status=0
-sh -c 'sampler-capture cpu -F 20000 -o - -- sh -c "while [ ! -e gone ]; do sleep 0.1; done" 2>err; echo $? >status' | {
+sh -c 'sampler-capture cpu -F 20000 -o - -- sh -c "i=0; while [ ! -e gone ] && [ \$((i += 1)) -lt 6000 ]; do sleep 0.1; done" 2>err; echo $? >status' | {
     head -c 8 >/dev/null
     exec <&-
     : >gone

@@ -57,7 +57,7 @@ capturing=$!
 wait_for has_perf_events $capturing
 works $pid 200
 kill -TERM $capturing
-wait $capturing || fail "system-wide: $(cat err)"
+ends $capturing || fail "system-wide: $(cat err)"
 fxtdump --verify all.fxt >damage || fail "all.fxt: $(cat damage)"
 fxt2pprof all.fxt --pid $pid --format folded -o folded 2>err || fail "$(cat err)"
 grep -q hot_function folded || fail "system-wide: $(head -n 5 folded)"
@@ -98,7 +98,8 @@ fi
 
 # A capture of what ends, ends.
 start 300
-capture 0 -p $pid -o ends.fxt
+sampler-capture cpu -p $pid -o ends.fxt 2>err &
+ends $! || fail "$(cat err)"
 hot ends.fxt
 wait
 
@@ -107,7 +108,7 @@ sampler-capture cpu --comm $name -o waits.fxt 2>err &
 waiting=$!
 wait_for runs $waiting "$O/bin/sampler-capture"
 start 1000
-wait $waiting || fail "$(cat err)"
+ends $waiting || fail "$(cat err)"
 hot waits.fxt
 wait
 
@@ -128,7 +129,7 @@ for signal in $signals; do
     capturing=$!
     wait_for has_samples signal.fxt
     kill -s "$signal" $capturing
-    wait $capturing || fail "status $? after SIG$signal: $(cat err)"
+    ends $capturing || fail "status $? after SIG$signal: $(cat err)"
     hot signal.fxt
 done
 
@@ -160,7 +161,7 @@ for trace in flight.1.fxt flight.2.fxt; do
 done
 works $pid 100
 kill $capturing
-wait $capturing || fail "status $?: $(cat err)"
+ends $capturing || fail "status $?: $(cat err)"
 for trace in flight.1.fxt flight.2.fxt flight.fxt; do hot $trace; done
 
 # ---- Forms ----
@@ -277,7 +278,7 @@ wait $first 2>/dev/null || true
 third=$!
 works $third 1000
 kill -TERM $capturing
-wait $capturing || fail "late: status $?: $(cat err)"
+ends $capturing || fail "late: status $?: $(cat err)"
 kill $second $third
 wait $second $third 2>/dev/null || true
 says 'samples of 3 processes'

@@ -4,6 +4,7 @@
 set -eu
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 
 # A folder that others can enter, as the tests' own cannot.
 mine=$(mktemp -d)
@@ -157,17 +158,19 @@ for end in ended killed; do
 echo "$FXT_HEAP_FOLDER" >folder.part
 mv folder.part folder
 (
-    while [ ! -e go ]; do sleep 0.02; done
+    i=0
+    while [ ! -e go ] && [ $((i += 1)) -lt 30000 ]; do sleep 0.02; done
     ./workers none
     ./workers user
     env | grep -c FXT_HEAP >environment || :
     touch finished
 ) </dev/null >/dev/null 2>&1 &
-while [ ! -e stop ]; do sleep 0.02; done
+i=0
+while [ ! -e stop ] && [ $((i += 1)) -lt 30000 ]; do sleep 0.02; done
 EOF2
     "$capture" heap --interval 1 -o daemon.fxt -- sh daemon.sh >out 2>err &
     capturing=$!
-    while [ ! -e folder ]; do sleep 0.02; done
+    wait_for test -e folder
     folder=$(cat folder)
     if [ $end = killed ]; then
         kill -9 $capturing
@@ -184,12 +187,12 @@ EOF2
     rm -f "$folder.end" "$folder.log"
     python3 "$mine/listen.py" "$folder" $nobody &
     listening=$!
-    while [ ! -e "$folder/ready" ]; do sleep 0.02; done
+    wait_for test -e "$folder/ready"
     losses "$folder/losses"
     touch "$folder/names"
     chown $nobody "$folder/losses" "$folder/names"
     touch go
-    while [ ! -e finished ]; do sleep 0.02; done
+    wait_for test -e finished
     touch "$folder.end"
     wait $listening || fail "$end: the listener"
     [ "$(cat "$folder.log")" = 0 ] || fail "$end: $(cat "$folder.log") connections to a stranger"

@@ -14,6 +14,22 @@ wait_for() { # wait_for COMMAND...: until it succeeds; what does not come about 
         sleep 0.1
     done
 }
+has_ended() { # has_ended PID: it is no more, or its parent has not asked for its status
+    [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
+}
+ends() { # ends PID: the status of a child of this shell; one that does not end in ten minutes is ended
+    tries=0
+    until has_ended "$1"; do
+        tries=$((tries + 1))
+        [ $tries -lt 6000 ] || {
+            kill -9 "$1"
+            fail "process $1 does not end"
+            exit 1
+        }
+        sleep 0.1
+    done
+    wait "$1"
+}
 runs() { # runs PID FILE: that process is this program by now
     [ "$(readlink "/proc/$1/exe")" = "$(realpath "$2")" ]
 }
