@@ -45,9 +45,10 @@ static int fail(const char *what)
 
 static int prepare_target(struct run *run)
 {
-    char gate[SERVER_GATE_SIZE], key[SERVER_KEY_SIZE];
+    char gate[SERVER_PEER_SIZE], losses[SERVER_PEER_SIZE], key[SERVER_KEY_SIZE];
     const struct target_settings settings = { .folder = run->server.folder,
                                               .gate = gate,
+                                              .losses = losses,
                                               .key = key,
                                               .interval_bytes = run->options.interval_bytes,
                                               .frame_pointers = run->options.frame_pointers };
@@ -57,7 +58,8 @@ static int prepare_target(struct run *run)
         cli_error("%s", message);
         return COMMAND_NOT_STARTED;
     }
-    server_gate(&run->server, gate);
+    server_peer(run->server.gate_peer_fd, gate);
+    server_peer(run->server.losses_peer_fd, losses);
     server_key(&run->server, key);
     return target_prepare(shim, &settings) ? 0 : fail("cannot set the environment");
 }
@@ -117,6 +119,11 @@ static bool work(struct run *run)
         { .fd = run->command.signal_fd, .events = POLLIN },
         { .fd = server_fd(&run->server), .events = POLLIN },
     };
+    /* The end of the command, and processes that wait for an answer.  */
+    struct pollfd urgent[] = {
+        { .fd = run->command.signal_fd, .events = POLLIN },
+        { .fd = server_doors_fd(&run->server), .events = POLLIN },
+    };
     uint64_t flushed_ns = run->about.monotonic_ns;
 
     for (;;) {
@@ -137,7 +144,7 @@ static bool work(struct run *run)
                 return false;
         }
         if (polled[1].revents && run->server.packets - before < FEW)
-            (void)poll(polled, 1, PAUSE_MS); /* but not when the command ends */
+            (void)poll(urgent, 2, PAUSE_MS);
     }
 }
 
@@ -313,6 +320,9 @@ int heap_main(char **argv)
                     .listen_fd = -1,
                     .gate_fd = -1,
                     .gate_peer_fd = -1,
+                    .losses_listen_fd = -1,
+                    .losses_peer_fd = -1,
+                    .doors_fd = -1,
                     .epoll_fd = -1,
                     .names_fd = -1,
                     .losses_fd = -1 }

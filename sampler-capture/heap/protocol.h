@@ -2,16 +2,19 @@
  *
  * The messages themselves are those of fuchsia.memory.sampler (docs/formats/memory-sampler.md), one
  * a packet of a SOCK_SEQPACKET socket, one connection a process.  They have no field for what a
- * process could not send, so that is counted in a file which both sides map; and they know modules
- * by build ID alone, so a second file takes their names: a line for each,
+ * process could not send, so that is counted in a file in memory which all map.  Its size is sealed
+ * (memfd_create(2)): no process can cut it under the others.  The messages know modules by build ID
+ * alone, so a second file takes their names: a line for each,
  *
  *   BUILD-ID PATH
  *
  * in hexadecimal, appended by whoever loads it.
  *
  * A process connects through the gate, a SOCK_SEQPACKET socket that it inherits: it makes a pair
- * of sockets and sends one of them.  That works for any user and root folder.  Programs that have
- * closed the gate connect to the socket in the folder, which only the capture's user can enter.
+ * of sockets and sends one of them.  That works for any user and root folder.  The file of losses
+ * is inherited, too; names that a process cannot append to their file go through the gate.
+ * Programs that have closed these descriptors connect to the sockets in the folder, which only the
+ * capture's user can enter.
  *
  * Processes may outlive the capture, and anyone may make a folder of its name after it.  So a
  * process trusts only a folder, and files in it, that belong to its own user or root and to which
@@ -33,6 +36,7 @@
 #define HEAP_ENV_FILTERS  "FXT_HEAP_FILTERS" /* decimal: seccomp filters that the capture has */
 #define HEAP_ENV_KEY      "FXT_HEAP_KEY"     /* 32 hexadecimal digits, in the file of losses */
 #define HEAP_ENV_GATE     "FXT_HEAP_GATE"    /* DESCRIPTOR:INODE in decimal */
+#define HEAP_ENV_LOSSES   "FXT_HEAP_LOSSES"  /* likewise, of the file of losses */
 #define HEAP_ENV_PREFIX   "FXT_HEAP_"        /* of all that the capture sets */
 /* Where the library is; for a capture tool that is not beside it.  */
 #define HEAP_ENV_SHIM "FXT_HEAP_SHIM"
@@ -41,12 +45,14 @@
 #define HEAP_MAX_FOLDER 84
 
 #define HEAP_SOCKET_NAME "socket"
-#define HEAP_LOSSES_NAME "losses"
+#define HEAP_LOSSES_NAME "losses" /* a socket: whoever connects is sent the file, with one byte */
 #define HEAP_NAMES_NAME  "names"
 
-/* What is sent through the gate: one byte, with one end of a pair of sockets.  */
-#define HEAP_GATE_CONNECTION 'c' /* it is a connection */
-#define HEAP_GATE_LOSSES     'l' /* the file of losses is wanted, and sent there with one byte */
+/* What is sent through the gate: one of these bytes, and what it is about.  */
+#define HEAP_GATE_CONNECTION 'c'   /* with one end of a pair of sockets, which is a connection */
+#define HEAP_GATE_LOSSES     'l'   /* likewise; the file of losses is sent there with one byte */
+#define HEAP_GATE_NAMES      'n'   /* and lines for the file of names */
+#define HEAP_GATE_MAX_NAMES  16384 /* bytes of them in one packet */
 
 #define HEAP_DEFAULT_INTERVAL 131072 /* as Fuchsia's */
 #define HEAP_MIN_INTERVAL     1
@@ -75,7 +81,7 @@ struct heap_losses {
  * namespace a process knows itself by another number than the server does.  */
 #define HEAP_NAME_DIGITS 16
 
-/* The file HEAP_LOSSES_NAME.  */
+/* The file of losses.  */
 struct heap_loss_file {
     uint64_t key[2];        /* as in the environment, the first 16 digits first */
     _Atomic uint32_t taken; /* how often one of slots was; where to look for the next free one */

@@ -122,6 +122,8 @@ static bool read_names(struct recorder *recorder, uint32_t pid)
 
     if (recorder->names_fd < 0)
         return true;
+    if (recorder->fetch_names && !recorder->fetch_names(recorder->fetch_context))
+        return false;
     while ((size = pread(recorder->names_fd, text, LINE_SIZE, recorder->names_read)) > 0) {
         char *line = text, *end;
 

@@ -22,7 +22,11 @@ struct recorder {
     struct stream *stream;       /* borrowed */
     struct module_table modules; /* files seen in any process */
     int names_fd;                /* of the file of names (protocol.h), borrowed; -1: none */
-    off_t names_read;            /* of its bytes */
+    /* Called before that is read: what is on its way there has to arrive.  False when the trace
+     * cannot go on.  */
+    bool (*fetch_names)(void *context);
+    void *fetch_context;
+    off_t names_read; /* of its bytes */
     uint64_t interval_bytes;
     uint64_t processes;
     uint64_t allocations; /* messages written */

@@ -2,12 +2,12 @@
 
 #include "cmd/cli/cli.h"
 #include "sampler-capture/heap/message.h"
+#include "sampler-capture/heap/passing.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +25,13 @@
 #define EVENTS     64
 #define MAX_PACKET (FIDL_MAX_MESSAGE + 1) /* one more byte shows that a packet is longer */
 #define BURST      256 /* packets of one connection before the others get their turn */
+/* Packets in the gate, and connections in the queues, when the capture ends: more do not fit.  */
+#define MAX_WAITING 4096
+#define MAX_NAMES   ((off_t)64 << 20) /* bytes of the file; the rest is dropped */
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x8U
+#endif
 
 struct connection {
     struct connection *next;
@@ -36,25 +43,40 @@ struct connection {
     uint64_t ticks; /* of the last message */
 };
 
+static bool fetch_names(void *context);
+
 /* ---- Opening ---- */
 
-static bool map_losses(struct server *server)
+/* A file in memory that nobody can cut, as anyone who has its descriptor could one in the
+ * folder.  Kernels before 6.3 know nothing of the third flag, some later ones insist on it.  */
+static int make_memory(size_t size)
 {
-    char path[sizeof server->folder + 16];
-    void *memory = MAP_FAILED;
-    int fd, cause;
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = memfd_create("fxt-heap-losses", flags | MFD_NOEXEC_SEAL), cause;
 
-    (void)snprintf(path, sizeof path, "%s/" HEAP_LOSSES_NAME, server->folder);
-    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create("fxt-heap-losses", flags);
     if (fd < 0)
-        return false;
-    /* All of it, now: a disk that is full later would end who writes there.  */
-    errno = posix_fallocate(fd, 0, sizeof *server->losses);
-    if (errno == 0)
-        memory = mmap(NULL, sizeof *server->losses, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        return -1;
+    /* All of it, now: memory that is short later would end who writes there.  */
+    errno = posix_fallocate(fd, 0, (off_t)size);
+    if (errno == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        return fd;
     cause = errno;
-    server->losses_fd = fd;
+    (void)close(fd);
     errno = cause;
+    return -1;
+}
+
+static bool make_losses(struct server *server)
+{
+    void *memory;
+
+    server->losses_fd = make_memory(sizeof *server->losses);
+    if (server->losses_fd < 0)
+        return false;
+    memory = mmap(NULL, sizeof *server->losses, PROT_READ | PROT_WRITE, MAP_SHARED,
+                  server->losses_fd, 0);
     if (memory == MAP_FAILED)
         return false;
     server->losses = memory;
@@ -67,8 +89,10 @@ static bool make_names(struct server *server)
     char path[sizeof server->folder + 16];
 
     (void)snprintf(path, sizeof path, "%s/" HEAP_NAMES_NAME, server->folder);
-    server->names_fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    server->names_fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     server->recorder->names_fd = server->names_fd;
+    server->recorder->fetch_names = fetch_names;
+    server->recorder->fetch_context = server;
     return server->names_fd >= 0;
 }
 
@@ -166,14 +190,44 @@ static bool make_gate(struct server *server)
         return false;
     server->gate_fd = pair[0];
     server->gate_peer_fd = move_up(pair[1]);
+    server->losses_peer_fd = move_up(fcntl(server->losses_fd, F_DUPFD_CLOEXEC, 0));
     return true;
 }
 
-static bool watch(struct server *server, int fd, void *what)
+/* A socket in the folder; -1 with errno.  */
+static int listen_at(const struct server *server, const char *name)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), cause;
+
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", server->folder, name);
+    if (fd < 0 ||
+        (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, BACKLOG) == 0))
+        return fd;
+    cause = errno;
+    (void)close(fd);
+    errno = cause;
+    return -1;
+}
+
+static bool watch(int epoll_fd, int fd, void *what)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
 
-    return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool open_doors(struct server *server)
+{
+    server->listen_fd = listen_at(server, HEAP_SOCKET_NAME);
+    server->losses_listen_fd = listen_at(server, HEAP_LOSSES_NAME);
+    server->doors_fd = epoll_create1(EPOLL_CLOEXEC);
+    server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    return server->listen_fd >= 0 && server->losses_listen_fd >= 0 && server->doors_fd >= 0 &&
+           server->epoll_fd >= 0 && watch(server->doors_fd, server->listen_fd, NULL) &&
+           watch(server->doors_fd, server->losses_listen_fd, NULL) &&
+           watch(server->doors_fd, server->gate_fd, NULL) &&
+           watch(server->epoll_fd, server->doors_fd, NULL);
 }
 
 static void measure_clocks(struct server *server)
@@ -184,41 +238,32 @@ static void measure_clocks(struct server *server)
 
 bool server_open(struct server *server, struct recorder *recorder)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-
     *server = (struct server){
         .folder_fd = -1,
         .listen_fd = -1,
+        .losses_listen_fd = -1,
         .gate_fd = -1,
         .gate_peer_fd = -1,
+        .losses_peer_fd = -1,
         .epoll_fd = -1,
+        .doors_fd = -1,
         .names_fd = -1,
         .losses_fd = -1,
         .recorder = recorder,
     };
     measure_clocks(server);
     server->packet = malloc(MAX_PACKET);
-    if (!server->packet || !make_folder(server) || !map_losses(server) || !make_names(server) ||
-        !make_gate(server))
-        return false;
-    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/" HEAP_SOCKET_NAME,
-                   server->folder);
-    server->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    return server->listen_fd >= 0 && server->epoll_fd >= 0 &&
-           bind(server->listen_fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-           listen(server->listen_fd, BACKLOG) == 0 && watch(server, server->listen_fd, NULL) &&
-           watch(server, server->gate_fd, NULL);
+    return server->packet && make_folder(server) && make_losses(server) && make_names(server) &&
+           make_gate(server) && open_doors(server);
 }
 
-void server_gate(const struct server *server, char text[SERVER_GATE_SIZE])
+void server_peer(int peer_fd, char text[SERVER_PEER_SIZE])
 {
     struct stat status;
 
     text[0] = '\0';
-    if (server->gate_peer_fd >= 0 && fstat(server->gate_peer_fd, &status) == 0)
-        (void)snprintf(text, SERVER_GATE_SIZE, "%d:%" PRIu64, server->gate_peer_fd,
-                       (uint64_t)status.st_ino);
+    if (peer_fd >= 0 && fstat(peer_fd, &status) == 0)
+        (void)snprintf(text, SERVER_PEER_SIZE, "%d:%" PRIu64, peer_fd, (uint64_t)status.st_ino);
 }
 
 void server_key(const struct server *server, char text[SERVER_KEY_SIZE])
@@ -237,11 +282,17 @@ static void close_fd(int *fd)
 void server_let_go(struct server *server)
 {
     close_fd(&server->gate_peer_fd);
+    close_fd(&server->losses_peer_fd);
 }
 
 int server_fd(const struct server *server)
 {
     return server->epoll_fd;
+}
+
+int server_doors_fd(const struct server *server)
+{
+    return server->doors_fd;
 }
 
 /* ---- Losses ---- */
@@ -357,7 +408,7 @@ static bool begin_connection(struct server *server, int fd)
                         &connection->process.koid))
         return false;
     connection->losses = find_losses(server, fd);
-    return watch(server, fd, connection) &&
+    return watch(server->epoll_fd, fd, connection) &&
            recorder_process(server->recorder, &connection->process);
 }
 
@@ -380,9 +431,9 @@ static bool end_connection(struct server *server, struct connection *connection)
     return fine;
 }
 
-static bool accept_all(struct server *server)
+static bool accept_some(struct server *server, unsigned most)
 {
-    for (;;) {
+    for (unsigned count = 0; count < most; count++) {
         int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd < 0)
@@ -390,17 +441,29 @@ static bool accept_all(struct server *server)
         if (!begin_connection(server, fd))
             return false;
     }
+    return true;
+}
+
+/* ---- Those who have only the folder: the file of losses ---- */
+
+static void send_losses(struct server *server, int fd)
+{
+    server->refused += !passing_send(fd, HEAP_GATE_LOSSES, server->losses_fd);
+}
+
+static void serve_losses(struct server *server, unsigned most)
+{
+    for (unsigned count = 0; count < most; count++) {
+        int fd = accept4(server->losses_listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0)
+            return;
+        send_losses(server, fd);
+        (void)close(fd);
+    }
 }
 
 /* ---- The gate ---- */
-
-/* Whether nobody can send there any more.  */
-static bool is_at_end(int fd)
-{
-    struct pollfd asked = { .fd = fd };
-
-    return poll(&asked, 1, 0) == 1 && (asked.revents & POLLHUP);
-}
 
 static bool is_of_ours(int fd)
 {
@@ -411,49 +474,17 @@ static bool is_of_ours(int fd)
            getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-/* False if whoever asked has not waited.  */
-static bool send_losses(const struct server *server, int fd)
+/* Whole lines, which the file has room for.  */
+static void take_names(const struct server *server, const char *lines, size_t length)
 {
-    union {
-        struct cmsghdr aligned;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } passed = { .bytes = { 0 } };
-    char byte = HEAP_GATE_LOSSES;
-    struct iovec what = { .iov_base = &byte, .iov_len = 1 };
-    struct msghdr header = {
-        .msg_iov = &what, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed
-    };
-    struct cmsghdr *part = CMSG_FIRSTHDR(&header);
+    struct stat status;
 
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(sizeof server->losses_fd);
-    memcpy(CMSG_DATA(part), &server->losses_fd, sizeof server->losses_fd);
-    return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+    if (length > 0 && lines[length - 1] == '\n' && fstat(server->names_fd, &status) == 0 &&
+        status.st_size <= MAX_NAMES - HEAP_GATE_MAX_NAMES)
+        (void)!write(server->names_fd, lines, length);
 }
 
-/* The first descriptor that came along, -1 if none did; others are closed.  */
-static int take_passed(struct msghdr *header)
-{
-    int taken = -1;
-
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
-            int fd;
-
-            memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
-            if (taken < 0)
-                taken = fd;
-            else
-                (void)close(fd);
-        }
-    }
-    return taken;
-}
-
-/* What came through the gate, with a descriptor or not.  False when the trace cannot go on.  */
+/* A process wants something, and has sent where.  False when the trace cannot go on.  */
 static bool admit(struct server *server, char kind, int fd)
 {
     if (fd < 0) { /* we have none left for it */
@@ -462,38 +493,45 @@ static bool admit(struct server *server, char kind, int fd)
     }
     if (kind == HEAP_GATE_CONNECTION && is_of_ours(fd))
         return begin_connection(server, fd);
-    if (kind == HEAP_GATE_LOSSES && is_of_ours(fd) && !send_losses(server, fd))
-        server->refused++;
+    if (kind == HEAP_GATE_LOSSES && is_of_ours(fd))
+        send_losses(server, fd);
     (void)close(fd);
     return true;
 }
 
-static bool admit_all(struct server *server)
+static bool admit_some(struct server *server, unsigned most)
 {
-    for (;;) {
-        union {
-            struct cmsghdr aligned;
-            char bytes[512];
-        } control;
-        char kind[2];
-        struct iovec where = { .iov_base = kind, .iov_len = sizeof kind };
-        struct msghdr header = { .msg_iov = &where,
-                                 .msg_iovlen = 1,
-                                 .msg_control = &control,
-                                 .msg_controllen = sizeof control };
-        ssize_t size = recvmsg(server->gate_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    static char packet[1 + HEAP_GATE_MAX_NAMES + 1]; /* one more byte shows that it is longer */
+
+    for (unsigned count = 0; count < most; count++) {
+        int fd;
+        ssize_t size = passing_receive(server->gate_fd, packet, sizeof packet, &fd);
 
         if (size < 0 && errno != EINTR)
             return true;
-        if (size == 0 && is_at_end(server->gate_fd)) {
+        if (size == 0 && passing_is_at_end(server->gate_fd)) {
             /* Nobody has it any more, and it would be ready for ever.  */
-            (void)epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, server->gate_fd, NULL);
+            (void)epoll_ctl(server->doors_fd, EPOLL_CTL_DEL, server->gate_fd, NULL);
             return true;
         }
-        if (size >= 0 && !admit(server, size == 1 ? kind[0] : '\0', take_passed(&header)))
+        if (size > 1 && size < (ssize_t)sizeof packet && packet[0] == HEAP_GATE_NAMES) {
+            take_names(server, packet + 1, (size_t)size - 1);
+            close_fd(&fd);
+        } else if (size >= 0 && !admit(server, size == 1 ? packet[0] : '\0', fd)) {
             return false;
+        }
     }
+    return true;
 }
+
+/* A message may arrive before the names that were sent earlier, if the gate was looked at in
+ * between.  */
+static bool fetch_names(void *context)
+{
+    return admit_some(context, SERVER_BURST);
+}
+
+/* ---- Packets ---- */
 
 /* When the packet was sent, by the kernel; those sent before the connection was accepted have no
  * time and get the present one.  */
@@ -519,10 +557,7 @@ enum received {
 
 static enum received receive(struct server *server, struct connection *connection, size_t *length)
 {
-    union {
-        struct cmsghdr aligned;
-        char bytes[512];
-    } control;
+    union passing_room control;
     struct iovec where = { .iov_base = server->packet, .iov_len = MAX_PACKET };
     struct msghdr header = { .msg_iov = &where,
                              .msg_iovlen = 1,
@@ -537,7 +572,7 @@ static enum received receive(struct server *server, struct connection *connectio
     while (size < 0 && errno == EINTR);
     if (size < 0)
         return errno == EAGAIN ? RECEIVED_NOTHING : RECEIVED_END;
-    fd = take_passed(&header); /* of no use */
+    fd = passing_take(&header); /* of no use */
     close_fd(&fd);
     if (size == 0) /* an empty packet is no message either, and cannot be told from the end */
         return RECEIVED_END;
@@ -597,9 +632,11 @@ bool server_round(struct server *server, bool last)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
+    unsigned most = last ? MAX_WAITING : SERVER_BURST;
 
     measure_clocks(server);
-    if (!accept_all(server) || !admit_all(server))
+    serve_losses(server, most);
+    if (!accept_some(server, most) || !admit_some(server, most))
         return false;
     for (int i = 0; i < count; i++)
         if (events[i].data.ptr && !drain(server, events[i].data.ptr, false))
@@ -608,7 +645,7 @@ bool server_round(struct server *server, bool last)
         return write_all_losses(server);
     for (struct connection *each = server->connections, *next; each; each = next) {
         next = each->next;
-        server->running += !is_at_end(each->fd);
+        server->running += !passing_is_at_end(each->fd);
         (void)shutdown(each->fd, SHUT_RD); /* what has been sent is still there */
         if (!drain(server, each, true))
             return false;
@@ -648,10 +685,12 @@ void server_release(struct server *server)
         (void)munmap(server->losses, sizeof *server->losses);
     }
     close_fd(&server->listen_fd);
+    close_fd(&server->losses_listen_fd);
     close_fd(&server->gate_fd);
-    close_fd(&server->gate_peer_fd);
+    server_let_go(server);
     close_fd(&server->losses_fd);
     close_fd(&server->epoll_fd);
+    close_fd(&server->doors_fd);
     close_fd(&server->names_fd);
     close_fd(&server->folder_fd);
     id_table_release(&server->incarnations);

@@ -20,9 +20,12 @@ struct server {
     char folder[HEAP_MAX_FOLDER + 1]; /* "": none */
     int folder_fd;                    /* of it, locked */
     int listen_fd;
-    int gate_fd;      /* our end */
-    int gate_peer_fd; /* what processes inherit: see server_let_go() */
-    int epoll_fd;
+    int losses_listen_fd;
+    int gate_fd;        /* our end */
+    int gate_peer_fd;   /* what processes inherit: see server_let_go() */
+    int losses_peer_fd; /* likewise */
+    int epoll_fd;       /* of doors_fd and all connections */
+    int doors_fd;       /* of those where processes come in */
     int names_fd;
     int losses_fd;
     struct recorder *recorder;        /* borrowed */
@@ -49,22 +52,30 @@ struct server {
  * killed.  False with errno.  server_release() frees what there is.  */
 bool server_open(struct server *server, struct recorder *recorder);
 
-/* The gate of protocol.h as text, for the environment; "" if there is none.  */
-#define SERVER_GATE_SIZE 40
-void server_gate(const struct server *server, char text[SERVER_GATE_SIZE]);
+/* What processes inherit, gate_peer_fd or losses_peer_fd, as text for the environment (protocol.h);
+ * "" if there is none.  */
+#define SERVER_PEER_SIZE 40
+void server_peer(int peer_fd, char text[SERVER_PEER_SIZE]);
 
 /* Its key, likewise.  */
 #define SERVER_KEY_SIZE 33
 void server_key(const struct server *server, char text[SERVER_KEY_SIZE]);
 
-/* The first process has inherited the gate: close what is its own of that.  */
+/* The first process has inherited the gate and the losses: close what is its own of that.  */
 void server_let_go(struct server *server);
 
 /* Poll it for input.  */
 int server_fd(const struct server *server);
 
-/* Take what is there from all connections.  With last: until nothing is left, then close them.
- * False when the trace cannot go on; see recorder.  */
+/* Poll it for processes that want to connect, or want something to begin with: they wait.  */
+int server_doors_fd(const struct server *server);
+
+/* As many packets, of one connection or those who come in, before the others get their turn.  */
+#define SERVER_BURST 64
+
+/* Take what is there from all connections, but no more than a burst of each.  With last: until
+ * nothing is left of what has been sent by now, then close them.  False when the trace cannot go
+ * on; see recorder.  */
 bool server_round(struct server *server, bool last);
 
 /* Removes the folder.  */

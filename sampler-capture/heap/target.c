@@ -144,6 +144,11 @@ static bool set_number(const char *name, uint64_t value)
     return setenv(name, text, 1) == 0;
 }
 
+static bool set_or_unset(const char *name, const char *value)
+{
+    return (value[0] ? setenv(name, value, 1) : unsetenv(name)) == 0;
+}
+
 /* What a container has confined us with, which all that we start inherits.  */
 static uint64_t own_filters(void)
 {
@@ -170,8 +175,8 @@ bool target_prepare(const char *shim, const struct target_settings *settings)
         return false;
     fine = setenv("LD_PRELOAD", list, 1) == 0 &&
            setenv(HEAP_ENV_FOLDER, settings->folder, 1) == 0 &&
-           (settings->gate[0] ? setenv(HEAP_ENV_GATE, settings->gate, 1)
-                              : unsetenv(HEAP_ENV_GATE)) == 0 &&
+           set_or_unset(HEAP_ENV_GATE, settings->gate) &&
+           set_or_unset(HEAP_ENV_LOSSES, settings->losses) &&
            setenv(HEAP_ENV_KEY, settings->key, 1) == 0 &&
            set_number(HEAP_ENV_INTERVAL, settings->interval_bytes) &&
            set_number(HEAP_ENV_FILTERS, own_filters()) &&

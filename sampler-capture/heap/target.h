@@ -9,7 +9,8 @@
 
 struct target_settings {
     const char *folder; /* where the socket is */
-    const char *gate;   /* as server_gate() and server_key() tell */
+    const char *gate;   /* as server_peer() and server_key() tell */
+    const char *losses; /* likewise */
     const char *key;
     uint64_t interval_bytes;
     bool frame_pointers;

@@ -10,6 +10,7 @@ TMPDIR=$PWD/tmp
 export TMPDIR
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 . "$ROOT/tests/cli/killed.sh"
 number() { # number NAME: of the last heap_check
     sed -n "s/^$1=//p" checked
@@ -200,6 +201,7 @@ heap_check foreign.fxt >checked
 # ---- kill -9 at random moments ----
 
 kills=${FXT_KILLS:-100}
+mkfifo alive
 seed=1
 i=0
 while [ $i -lt "$kills" ]; do
@@ -207,8 +209,12 @@ while [ $i -lt "$kills" ]; do
     delay=$(awk -v r=$seed 'BEGIN { printf "%.3f", 0.002 + r / 2147483648 * 0.06 }')
     set -- --interval 2000
     [ $((i % 2)) -eq 1 ] && set -- --interval 2000 --compress
-    rm -f status
-    sampler-capture heap "$@" -o killed.fxt -- sh -c './heapwork leak 20000; echo $? >status' >/dev/null 2>&1 &
+    rm -f begun status
+    # Ends when all have ended that have it as their output.
+    cat alive >/dev/null &
+    watching=$!
+    # shellcheck disable=SC2016 # the inner shell's
+    sampler-capture heap "$@" -o killed.fxt -- sh -c ': >begun; ./heapwork leak 20000; echo $? >status' >alive 2>&1 &
     capturing=$!
     sleep "$delay"
     kill -9 $capturing 2>/dev/null || true
@@ -223,13 +229,9 @@ while [ $i -lt "$kills" ]; do
         >/dev/null 2>err || status=$?
     case $status in 0 | 137) ;; *) fail "status $status of a target that was killed: $(cat err)" ;; esac
     fxtdump --verify target.fxt >damage || fail "target killed after $delay s: $(cat damage)"
-    # What the capture left behind went on, to the end.
-    k=0
-    while [ -s killed.fxt ] && [ ! -e status ] && [ $k -lt 6000 ]; do
-        sleep 0.05
-        k=$((k + 1))
-    done
-    if [ -s killed.fxt ] && [ "$(cat status)" != 0 ]; then
+    # What the capture left behind went on, to the end, if it had begun.
+    ends $watching
+    if [ -e begun ] && [ "$(cat status)" != 0 ]; then
         fail "a target whose capture was killed after $delay s"
     fi
     rm -rf killed.fxt target.fxt tmp/*

@@ -62,19 +62,48 @@ closed 1500 0
 closed-user 0 3
 EOF2
 
+# What they load has its name, though its file of names is in a folder that they cannot enter, and though they have ended.
+cat >plugin.c <<'EOF2'
+#include <stdlib.h>
+void plug(void) { for (int i = 0; i < 100; i++) free(malloc(100)); }
+EOF2
+cat >plugged.c <<'EOF2'
+#include <dlfcn.h>
+#include <grp.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    if (argc < 2 || setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)
+        return 2;
+    void *plugin = dlopen(argv[1], RTLD_NOW);
+    void (*plug)(void) = plugin ? (void (*)(void))dlsym(plugin, "plug") : NULL;
+    if (!plug)
+        return 3;
+    plug();
+    return 0;
+}
+EOF2
+"${CC:-cc}" -O0 -shared -fPIC -Wl,--build-id -o plugin.so plugin.c
+"${CC:-cc}" -O0 -o plugged plugged.c
+# shellcheck disable=SC2016 # what is expanded is the inner shell's
+"$capture" heap --interval 1 -o plugged.fxt -- sh -c 'kill -STOP $PPID; ./plugged "$0"; status=$?; kill -CONT $PPID; exit $status' "$mine/plugin.so" \
+    >out 2>err || fail "plugged: status $?: $(cat err)"
+fxtdump plugged.fxt | grep -q "module .* name=$mine/plugin.so" || fail "plugged: no name: $(fxtdump plugged.fxt | grep 'module ')"
+
 # Nor does it open what others can enter.
 # shellcheck disable=SC2016 # what is expanded is the inner shell's
-"$capture" heap -o modes.fxt -- sh -c 'stat -c %a "$FXT_HEAP_FOLDER" "$FXT_HEAP_FOLDER"/losses "$FXT_HEAP_FOLDER"/names; basename "$FXT_HEAP_FOLDER"' \
+"$capture" heap -o modes.fxt -- sh -c 'stat -c %a "$FXT_HEAP_FOLDER" "$FXT_HEAP_FOLDER"/names; basename "$FXT_HEAP_FOLDER"' \
     >out 2>err || fail "modes: $(cat err)"
 grep -q '^fxt-heap\.[0-9a-f]\{24\}$' out || fail "modes: $(cat out)"
-[ "$(head -n 3 out | tr '\n' ' ')" = "700 600 600 " ] || fail "modes: $(cat out)"
+[ "$(head -n 2 out | tr '\n' ' ')" = "700 600 " ] || fail "modes: $(cat out)"
 
 # ---- Strangers ----
 
-# listen FOLDER USER: takes connections to FOLDER/socket, and writes how many sent something to FOLDER.log when FOLDER.end appears.
+# listen FOLDER USER KEY: takes connections to FOLDER/socket, and writes how many sent something to FOLDER.log when FOLDER.end appears.
+# Connections to FOLDER/losses get a file of losses with the key 00...01 00...02, sealed if KEY is "sealed".
 cat >listen.py <<'EOF2'
-import os, socket, sys, time
-folder, user = sys.argv[1], int(sys.argv[2])
+import fcntl, os, socket, sys, threading
+folder, user, sealed = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "sealed"
 log = os.open(folder + ".log", os.O_WRONLY | os.O_CREAT, 0o666)
 os.setgid(user)
 os.setuid(user)
@@ -82,7 +111,21 @@ s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.bind(folder + "/socket")
 s.listen(100)
 s.settimeout(0.05)
+l = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+l.bind(folder + "/losses")
+l.listen(100)
+def serve():
+    while True:
+        to = l.accept()[0]
+        socket.send_fds(to, [b"l"], [losses])
+        to.close()
+threading.Thread(target=serve, daemon=True).start()
 open(folder + "/ready", "w").close()
+losses = os.memfd_create("losses", os.MFD_ALLOW_SEALING)
+os.write(losses, bytes([1] + 7 * [0] + [2] + 7 * [0]))
+os.ftruncate(losses, 1 << 20)
+if sealed:
+    fcntl.fcntl(losses, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
 count = 0
 while True:
     done = os.path.exists(folder + ".end")
@@ -95,30 +138,23 @@ while True:
             break
 os.write(log, b"%d\n" % count)
 EOF2
-# A file of losses with the key 00...01 00...02, large enough.
-losses() { # losses FILE
-    printf '\001\000\000\000\000\000\000\000\002\000\000\000\000\000\000\000' >"$1"
-    truncate -s 1M "$1"
-    chmod 600 "$1"
-}
 key=00000000000000010000000000000002
 
-# stranger NAME OWNER MODE LISTENER LOSSES KEY EXPECTED: how many connect to a folder like that.
+# stranger NAME OWNER MODE LISTENER SEALS KEY EXPECTED: how many connect to a folder like that.
 stranger() {
-    name=$1 owner=$2 mode=$3 listener=$4 whose=$5 given=$6 expected=$7
+    name=$1 owner=$2 mode=$3 listener=$4 seals=$5 given=$6 expected=$7
     folder=$mine/tmp/$name
     mkdir "$folder"
     chown "$listener" "$folder"
-    python3 "$mine/listen.py" "$folder" "$listener" &
+    python3 "$mine/listen.py" "$folder" "$listener" "$seals" &
     listening=$!
     while [ ! -e "$folder/ready" ]; do
         kill -0 $listening || fail "$name: nobody listens"
         sleep 0.01
     done
-    losses "$folder/losses"
     touch "$folder/names"
     chmod 600 "$folder/names"
-    chown "$whose" "$folder/losses" "$folder/names"
+    chown "$listener" "$folder/names"
     chmod "$mode" "$folder"
     chown "$owner" "$folder"
     used=$folder
@@ -140,15 +176,15 @@ stranger() {
         [ "$count" -ge "$expected" ] || fail "$name: nobody connected"
     fi
 }
-stranger own 0 700 0 0 $key 1
-stranger owner $nobody 700 $nobody $nobody $key 0
-stranger owner-open $nobody 777 $nobody 0 $key 0
-stranger open 0 755 0 0 $key 0
-stranger losses 0 700 0 $nobody $key 0
-stranger key 0 700 0 0 00000000000000010000000000000003 0
-stranger no-key 0 700 0 0 "" 0
-stranger listener 0 700 $nobody 0 $key 0
-stranger link 0 700 0 0 $key 0
+stranger own 0 700 0 sealed $key 1
+stranger owner $nobody 700 $nobody sealed $key 0
+stranger owner-open $nobody 777 $nobody sealed $key 0
+stranger open 0 755 0 sealed $key 0
+stranger unsealed 0 700 0 open $key 0
+stranger key 0 700 0 sealed 00000000000000010000000000000003 0
+stranger no-key 0 700 0 sealed "" 0
+stranger listener 0 700 $nobody sealed $key 0
+stranger link 0 700 0 sealed $key 0
 
 # A daemon that outlives its capture starts programs while somebody else has made the folder anew: by the end of the capture, and
 # where it was killed.
@@ -185,12 +221,11 @@ EOF2
     mkdir "$folder"
     chown $nobody "$folder"
     rm -f "$folder.end" "$folder.log"
-    python3 "$mine/listen.py" "$folder" $nobody &
+    python3 "$mine/listen.py" "$folder" $nobody sealed &
     listening=$!
     wait_for test -e "$folder/ready"
-    losses "$folder/losses"
     touch "$folder/names"
-    chown $nobody "$folder/losses" "$folder/names"
+    chown $nobody "$folder/names"
     touch go
     wait_for test -e finished
     touch "$folder.end"

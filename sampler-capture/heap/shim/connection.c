@@ -196,19 +196,6 @@ int shim_open_in_folder(const char *name, int flags)
     return fd;
 }
 
-/* The same, by its path, of a file that tells by itself whether it is the right one.  */
-static int open_by_path(const char *name, int flags)
-{
-    char path[HEAP_MAX_FOLDER + 16];
-    size_t length = strlen(shim_settings.folder);
-
-    memcpy(path, shim_settings.folder, length);
-    path[length] = '/';
-    memcpy(path + length + 1, name, strlen(name) + 1);
-    return keep_trusted(
-        syscall(SYS_openat, AT_FDCWD, path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK), S_IFREG);
-}
-
 /* Who listens on the other side.  */
 static bool is_trusted_server(int fd)
 {
@@ -220,14 +207,24 @@ static bool is_trusted_server(int fd)
 
 /* ---- The gate ---- */
 
-int shim_gate(void)
+static int still(const struct shim_inherited *inherited, mode_t kind)
 {
     struct stat status;
 
-    if (shim_settings.gate_fd <= 0 || fstat(shim_settings.gate_fd, &status) != 0 ||
-        !S_ISSOCK(status.st_mode) || status.st_ino != shim_settings.gate_inode)
+    if (inherited->fd <= 0 || fstat(inherited->fd, &status) != 0 ||
+        (status.st_mode & S_IFMT) != kind || status.st_ino != inherited->inode)
         return -1;
-    return shim_settings.gate_fd;
+    return inherited->fd;
+}
+
+int shim_gate(void)
+{
+    return still(&shim_settings.gate, S_IFSOCK);
+}
+
+int shim_inherited_losses(void)
+{
+    return still(&shim_settings.inherited_losses, S_IFREG);
 }
 
 static void wait_a_moment(void)
@@ -243,6 +240,18 @@ union passed {
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
+static bool send_patiently(int gate, const struct msghdr *header)
+{
+    for (int waited_ms = 0; waited_ms < SHIM_PATIENCE_MS; waited_ms++) {
+        if (syscall(SYS_sendmsg, gate, header, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+            return true;
+        if (errno != EAGAIN && errno != EINTR)
+            return false;
+        wait_a_moment();
+    }
+    return false;
+}
+
 static bool send_through_gate(int gate, char kind, int fd)
 {
     union passed passed = { .bytes = { 0 } };
@@ -256,14 +265,27 @@ static bool send_through_gate(int gate, char kind, int fd)
     part->cmsg_type = SCM_RIGHTS;
     part->cmsg_len = CMSG_LEN(sizeof fd);
     memcpy(CMSG_DATA(part), &fd, sizeof fd);
-    for (int waited_ms = 0; waited_ms < SHIM_PATIENCE_MS; waited_ms++) {
-        if (syscall(SYS_sendmsg, gate, &header, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
-            return true;
-        if (errno != EAGAIN && errno != EINTR)
-            return false;
-        wait_a_moment();
+    return send_patiently(gate, &header);
+}
+
+/* The folder is not for those who have given up their user or root folder.  */
+void shim_send_names(const struct shim_names *names)
+{
+    int fd = shim_open_in_folder(HEAP_NAMES_NAME, O_WRONLY | O_APPEND), gate;
+    struct iovec packet[] = {
+        { .iov_base = (void *)&names->kind, .iov_len = 1 },
+        { .iov_base = (void *)names->bytes, .iov_len = names->used },
+    };
+    const struct msghdr header = { .msg_iov = packet, .msg_iovlen = 2 };
+
+    if (fd >= 0) {
+        (void)syscall(SYS_write, fd, names->bytes, names->used);
+        (void)syscall(SYS_close, fd);
+        return;
     }
-    return false;
+    gate = shim_gate();
+    if (gate >= 0)
+        (void)send_patiently(gate, &header);
 }
 
 /* The descriptor that comes with one byte; -1: none does in time.  */
@@ -291,7 +313,7 @@ static int receive_descriptor(int from)
     return fd;
 }
 
-static int fetch_losses(void)
+static int fetch_losses_through_gate(void)
 {
     int gate = shim_gate(), pair[2], fd = -1;
 
@@ -308,32 +330,7 @@ static int fetch_losses(void)
     return fd;
 }
 
-/* ---- The file of losses ---- */
-
-struct heap_loss_file *shim_map_losses(void)
-{
-    struct heap_loss_file *file = MAP_FAILED;
-    struct stat status;
-    int fd = shim_open_in_folder(HEAP_LOSSES_NAME, O_RDWR);
-
-    if (fd < 0 && errno == EMFILE) /* there is one left, perhaps */
-        fd = open_by_path(HEAP_LOSSES_NAME, O_RDWR);
-    if (fd < 0)
-        fd = fetch_losses();
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= (off_t)sizeof *file)
-        file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    (void)syscall(SYS_close, fd);
-    if (file == MAP_FAILED)
-        return NULL;
-    if (memcmp(file->key, shim_settings.key, sizeof file->key) == 0)
-        return file;
-    (void)munmap(file, sizeof *file);
-    return NULL;
-}
-
-/* ---- Connecting ---- */
+/* ---- The sockets in the folder ---- */
 
 /* Where many start at once the queue of the server may be full for a moment.  */
 static bool connect_patiently(int fd, const struct sockaddr_un *address)
@@ -347,6 +344,83 @@ static bool connect_patiently(int fd, const struct sockaddr_un *address)
     }
     return false;
 }
+
+static bool is_folder_trusted(void)
+{
+    int folder = open_folder(), error = errno;
+
+    if (folder >= 0)
+        (void)syscall(SYS_close, folder);
+    return folder >= 0 || error == EMFILE; /* then the last descriptor is for the socket */
+}
+
+/* Connect to a socket of the folder.  */
+static bool connect_in_folder(int fd, const char *name)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    size_t length = strlen(shim_settings.folder);
+
+    memcpy(address.sun_path, shim_settings.folder, length);
+    address.sun_path[length] = '/';
+    memcpy(address.sun_path + length + 1, name, strlen(name) + 1);
+    return connect_patiently(fd, &address) && is_trusted_server(fd);
+}
+
+static int new_socket(void)
+{
+    return is_folder_trusted()
+               ? (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)
+               : -1;
+}
+
+static int fetch_losses_in_folder(void)
+{
+    int from = new_socket(), fd;
+
+    if (from < 0)
+        return -1;
+    fd = connect_in_folder(from, HEAP_LOSSES_NAME) ? receive_descriptor(from) : -1;
+    (void)syscall(SYS_close, from);
+    return fd;
+}
+
+/* ---- The file of losses ---- */
+
+/* NULL if it is none, or of another capture, or anyone could cut it.  */
+static struct heap_loss_file *map_losses(int fd)
+{
+    struct heap_loss_file *file = MAP_FAILED;
+    struct stat status;
+
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size >= (off_t)sizeof *file && (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK))
+        file = mmap(NULL, sizeof *file, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (file == MAP_FAILED)
+        return NULL;
+    if (memcmp(file->key, shim_settings.key, sizeof file->key) == 0)
+        return file;
+    (void)munmap(file, sizeof *file);
+    return NULL;
+}
+
+struct heap_loss_file *shim_map_losses(void)
+{
+    int fd = shim_inherited_losses();
+    struct heap_loss_file *file = fd >= 0 ? map_losses(fd) : NULL;
+
+    if (file)
+        return file;
+    fd = fetch_losses_through_gate();
+    if (fd < 0)
+        fd = fetch_losses_in_folder();
+    if (fd < 0)
+        return NULL;
+    file = map_losses(fd);
+    (void)syscall(SYS_close, fd);
+    return file;
+}
+
+/* ---- Connecting ---- */
 
 static void prepare(int fd)
 {
@@ -377,22 +451,14 @@ static int connect_through_gate(void)
     return is_sent ? pair[0] : give_up(pair[0]);
 }
 
-static int connect_in_folder(void)
+static int connect_by_folder(void)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    size_t length = strlen(shim_settings.folder);
-    int folder = open_folder(), fd;
+    int fd = new_socket();
 
-    if (folder < 0)
-        return -1;
-    (void)syscall(SYS_close, folder);
-    fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
-    memcpy(address.sun_path, shim_settings.folder, length);
-    memcpy(address.sun_path + length, "/" HEAP_SOCKET_NAME, sizeof "/" HEAP_SOCKET_NAME);
     prepare(fd);
-    return connect_patiently(fd, &address) && is_trusted_server(fd) ? fd : give_up(fd);
+    return connect_in_folder(fd, HEAP_SOCKET_NAME) ? fd : give_up(fd);
 }
 
 bool shim_connect(void)
@@ -403,7 +469,7 @@ bool shim_connect(void)
     if (limit && !shim_is_over()) {
         fd = connect_through_gate();
         if (fd < 0)
-            fd = connect_in_folder();
+            fd = connect_by_folder();
     }
     if (fd < 0)
         return false;

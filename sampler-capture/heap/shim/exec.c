@@ -162,7 +162,8 @@ static bool is_ours(const char *variable)
 {
     static const char *const names[] = { HEAP_ENV_FOLDER "=", HEAP_ENV_INTERVAL "=",
                                          HEAP_ENV_UNWIND "=", HEAP_ENV_FILTERS "=",
-                                         HEAP_ENV_KEY "=",    HEAP_ENV_GATE "=" };
+                                         HEAP_ENV_KEY "=",    HEAP_ENV_GATE "=",
+                                         HEAP_ENV_LOSSES "=" };
 
     if (strncmp(variable, HEAP_ENV_PREFIX, sizeof HEAP_ENV_PREFIX - 1) != 0)
         return false;
@@ -312,14 +313,15 @@ static void count(enum program_kind kind, unsigned change)
         (void)atomic_fetch_add(&shim_settings.losses->started[kind], change);
 }
 
-/* The gate is not for programs that are not captured.  What another thread starts just then goes
- * without it, and takes the folder.  */
-static void set_gate_flag(int flag)
+/* What is inherited is not for programs that are not captured.  What another thread starts just
+ * then goes without it, and takes the folder.  */
+static void set_inherited_flag(int flag)
 {
-    int gate = shim_gate();
+    const int inherited[] = { shim_gate(), shim_inherited_losses() };
 
-    if (gate >= 0)
-        (void)fcntl(gate, F_SETFD, flag);
+    for (size_t i = 0; i < sizeof inherited / sizeof *inherited; i++)
+        if (inherited[i] >= 0)
+            (void)fcntl(inherited[i], F_SETFD, flag);
 }
 
 static int start(const struct launch *launch, char *const *envp)
@@ -335,7 +337,7 @@ static int start(const struct launch *launch, char *const *envp)
     preload = read_preload(find_preload(envp));
     /* One that has confined itself is not to do system calls of ours.  */
     if (!atomic_load(&shim_confined) && shim_is_over())
-        set_gate_flag(FD_CLOEXEC);
+        set_inherited_flag(FD_CLOEXEC);
     errno = error;
     if (atomic_load(&shim_confined) || shim_is_over())
         return preload.has_own ? launch_clean(launch, envp, &preload) : call_real(launch, envp);
@@ -343,12 +345,12 @@ static int start(const struct launch *launch, char *const *envp)
     errno = error;
     count(kind, 1); /* before, as there is no after if all goes well */
     if (kind != PROGRAM_FINE)
-        set_gate_flag(FD_CLOEXEC);
+        set_inherited_flag(FD_CLOEXEC);
     status = preload.has_own && must_be_clean(kind) ? launch_clean(launch, envp, &preload)
                                                     : call_real(launch, envp);
     error = errno;
     if (kind != PROGRAM_FINE)
-        set_gate_flag(0);
+        set_inherited_flag(0);
     if (status != 0)
         count(kind, (unsigned)-1);
     errno = error;

@@ -46,22 +46,12 @@ static _Atomic uint64_t changes_read;
 /* ---- Names ---- */
 
 /* Lines for the file of names, until they are written; under module_lock or at the start.  */
-static struct {
-    char bytes[16384];
-    size_t used;
-} names;
+static struct shim_names names = { .kind = HEAP_GATE_NAMES };
 
 static void write_names(void)
 {
-    int fd;
-
-    if (names.used == 0)
-        return;
-    fd = shim_open_in_folder(HEAP_NAMES_NAME, O_WRONLY | O_APPEND);
-    if (fd >= 0) {
-        (void)syscall(SYS_write, fd, names.bytes, names.used);
-        (void)syscall(SYS_close, fd);
-    }
+    if (names.used > 0)
+        shim_send_names(&names);
     names.used = 0;
 }
 

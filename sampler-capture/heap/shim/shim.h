@@ -116,6 +116,12 @@ struct shim_process {
     uint8_t info[HEAP_MAX_PACKET]; /* a SetProcessInfo being made; under module_lock */
 };
 
+/* A descriptor that the program was started with; it may have closed it since.  */
+struct shim_inherited {
+    int fd; /* 0: there is none */
+    uint64_t inode;
+};
+
 struct shim_settings {
     bool idle;    /* nobody captures this program */
     bool foreign; /* its C library is not the one that the shim was built for */
@@ -126,8 +132,7 @@ struct shim_settings {
     uint64_t own_filters; /* of seccomp(2), that the capture has itself */
     char folder[HEAP_MAX_FOLDER + 1];
     uint64_t key[2];
-    int gate_fd; /* where it was at the start; 0: there is none */
-    uint64_t gate_inode;
+    struct shim_inherited gate, inherited_losses;
     struct heap_loss_file *losses; /* NULL: no capture */
 };
 
@@ -175,6 +180,17 @@ bool shim_is_over(void);
 
 /* The gate, if the program has not closed it; -1.  */
 int shim_gate(void);
+
+/* The descriptor of the file of losses, likewise.  */
+int shim_inherited_losses(void);
+
+/* Append lines to the file of names.  */
+struct shim_names {
+    char kind; /* HEAP_GATE_NAMES */
+    char bytes[HEAP_GATE_MAX_NAMES];
+    size_t used;
+};
+void shim_send_names(const struct shim_names *names);
 
 /* In a forked child: close the connection of the parent, which ends with the parent.  */
 void shim_leave_parent(void);

@@ -53,17 +53,17 @@ static bool read_key(struct shim_settings *settings)
     return true;
 }
 
-/* One that does not hold, or is of another capture, is no gate.  */
-static void read_gate(struct shim_settings *settings)
+/* One that does not hold, or is of another capture, is none.  */
+static void read_inherited(struct shim_inherited *inherited, const char *name)
 {
-    const char *gate = getenv(HEAP_ENV_GATE);
+    const char *text = getenv(name);
     char *end;
-    unsigned long fd = gate ? strtoul(gate, &end, 10) : 0;
+    unsigned long fd = text ? strtoul(text, &end, 10) : 0;
 
     if (fd == 0 || fd > INT_MAX || *end != ':')
         return;
-    settings->gate_fd = (int)fd;
-    settings->gate_inode = strtoull(end + 1, NULL, 10);
+    inherited->fd = (int)fd;
+    inherited->inode = strtoull(end + 1, NULL, 10);
 }
 
 /* Which malloc the loader has found for calls shows when one is counted.  Its address does not
@@ -95,10 +95,13 @@ __attribute__((constructor)) static void start(void)
     settings->idle = true;
     if (!read_folder(settings) || !read_key(settings))
         return;
-    read_gate(settings);
+    read_inherited(&settings->gate, HEAP_ENV_GATE);
+    read_inherited(&settings->inherited_losses, HEAP_ENV_LOSSES);
     settings->own_filters = number(HEAP_ENV_FILTERS, 0);
-    if (shim_is_confined())
+    if (shim_is_confined()) {
+        atomic_store(&shim_confined, true); /* nor do system calls of ours in what it starts */
         return;
+    }
     settings->losses = shim_map_losses();
     if (!settings->losses)
         return;
