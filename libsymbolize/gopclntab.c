@@ -30,7 +30,8 @@ const struct sym_elf_section *sym_go_section(const struct sym_object *object)
 /* ---- The header ---- */
 
 /* Magic, two zeros, bytes of an instruction and of a pointer; then words: functions, files, start
- * of the text, and offsets of names, units, files, pc tables, functions.  False: none, or damaged.  */
+ * of the text, and offsets of names, units, files, pc tables, functions.  False: none, or
+ * damaged.  */
 static bool read_header(struct sym_go *go, const struct sym_object *object)
 {
     const struct sym_elf_section *section = sym_go_section(object);

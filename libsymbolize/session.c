@@ -118,6 +118,8 @@ static void module_free(struct sym_module *module)
         sym_object_free(module->symbols);
     sym_object_free(module->code);
     sym_symbols_release(&module->data);
+    free(module->by_name);
+    free(module->by_vaddr);
     sym_strings_release(&module->strings);
     free(module->steps);
     free(module->build_id);

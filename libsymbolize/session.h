@@ -42,6 +42,8 @@ struct sym_module {
     size_t step_count, step_capacity;
     struct sym_symbols data; /* names interned: they do not need the file any more */
     bool data_read;
+    struct sym_named *by_name, *by_vaddr; /* owned; the same symbols, for symbols.c alone */
+    size_t named_count;
     struct sym_seat *seat;   /* where it is read; the session's but in sym_session_resolve() */
     struct sym_cache *cache; /* answers instead of loaded, or NULL; see cache.h */
     bool cache_tried;        /* no file of it is to be made (again) in this session */

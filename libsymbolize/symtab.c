@@ -18,9 +18,13 @@ static uint8_t preference_of(uint8_t binding)
     }
 }
 
-/* ARM marks code, data and Thumb stretches with $a, $d, $t, $x symbols: no functions.  */
+/* ARM marks code, data and Thumb stretches with $a, $d, $t, $x symbols: no functions.  Nor are the
+ * labels that RISC-V and LoongArch need for relocations.  */
 static bool is_mapping_symbol(const struct sym_object *object, const char *name)
 {
+    if ((object->machine == EM_RISCV || object->machine == EM_LOONGARCH) &&
+        strncmp(name, ".L", 2) == 0)
+        return true;
     return name[0] == '$' && (object->machine == EM_ARM || object->machine == EM_AARCH64 ||
                               object->machine == EM_RISCV);
 }
@@ -352,6 +356,51 @@ enum sym_status sym_data_read(struct sym_symbols *symbols, const struct sym_obje
     free(entries.items);
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
+
+/* ---- By name ---- */
+
+static bool entry_from_any(const struct sym_object *object, const struct sym_elf_symbol *symbol,
+                           struct sym_entry *out)
+{
+    uint64_t start = symbol->value;
+    bool is_place = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
+                    symbol->type == STT_OBJECT || symbol->type == STT_NOTYPE;
+
+    if (!is_place || symbol->section == SHN_UNDEF || symbol->section == SHN_COMMON)
+        return false;
+    if (object->relocatable && symbol->section < object->section_count)
+        start += object->sections[symbol->section].vaddr;
+    *out = (struct sym_entry){ .start = start, .size = symbol->size };
+    return true;
+}
+
+enum sym_status sym_named_read(const struct sym_object *object, struct sym_strings *strings,
+                               struct sym_named **out, size_t *count)
+{
+    struct sym_entries entries = { 0 };
+    enum sym_status status = SYM_OK;
+    struct table table;
+
+    if (object->kallsyms)
+        status = sym_kallsyms_read(object->image, object->kallsyms_module, &entries);
+    else if (find_table(object, SHT_SYMTAB, &table) || find_table(object, SHT_DYNSYM, &table))
+        status = read_entries(object, &table, entry_from_any, SYM_QUALITY_SYMTAB, &entries);
+    *count = 0;
+    *out = calloc(entries.count + 1, sizeof **out);
+    for (size_t i = 0; *out && !status && i < entries.count; i++) {
+        const struct sym_entry *entry = &entries.items[i];
+        struct sym_symbol symbol = { .name = entry->name, .length = entry->length };
+        const char *name = sym_strings_intern(strings, entry->name, sym_symbol_length(&symbol));
+        if (!name)
+            status = SYM_NO_MEMORY;
+        else if (name[0])
+            (*out)[(*count)++] = (struct sym_named){ name, entry->start, entry->size };
+    }
+    free(entries.items);
+    return *out && status != SYM_NO_MEMORY ? SYM_OK : SYM_NO_MEMORY;
+}
+
+/* ---- The end ---- */
 
 void sym_symbols_release(struct sym_symbols *symbols)
 {

@@ -31,6 +31,18 @@ enum sym_status sym_symbols_read(struct sym_symbols *symbols, struct sym_object 
  * SYM_OK, also without any, or SYM_NO_MEMORY.  */
 enum sym_status sym_data_read(struct sym_symbols *symbols, const struct sym_object *object);
 
+/* A symbol as a place.  */
+struct sym_named {
+    const char *name; /* borrowed from the strings given to sym_named_read() */
+    uint64_t start, size;
+};
+
+/* All functions, data and labels that object, open, defines, in any order; the caller frees *out.
+ *   .symtab counts, or .dynsym where there is no other.  SYM_OK, also without
+ * any, or SYM_NO_MEMORY.  */
+enum sym_status sym_named_read(const struct sym_object *object, struct sym_strings *strings,
+                               struct sym_named **out, size_t *count);
+
 void sym_symbols_release(struct sym_symbols *symbols); /* accepts a half-built one, or all zero */
 
 /* The function of a segment, as sym_segments_search() gives them, or NULL: a gap.  */

@@ -111,7 +111,7 @@ static int long_option(struct cli_parser *parser, const char *text)
     refuse_name(parser, text, length);
 }
 
-/* -o VALUE, -oVALUE, or the next letter of a group.  */
+/* -o VALUE, -oVALUE, -o=VALUE if it is optional, or the next letter of a group.  */
 static int short_option(struct cli_parser *parser)
 {
     char letter = *parser->letters++;
@@ -120,8 +120,9 @@ static int short_option(struct cli_parser *parser)
     for (size_t i = 0; (option = cli_command_option(parser->command, i)) != NULL; i++) {
         if (option->letter != letter)
             continue;
-        if (!option->argument)
+        if (!option->argument || (option->optional && *parser->letters != '='))
             return option->key;
+        parser->letters += option->optional; /* the '=' */
         parser->value = *parser->letters ? parser->letters : *parser->argv;
         if (!parser->value)
             cli_usage_error("-%c needs a value: -%c %s", letter, letter, option->argument);
@@ -131,8 +132,10 @@ static int short_option(struct cli_parser *parser)
         check_choice(parser, option);
         return option->key;
     }
-    if (letter == 'h')
+    if (letter == 'h' || letter == 'H')
         cli_answer(parser, "help");
+    if (letter == 'v' || letter == 'V')
+        cli_answer(parser, "version");
     cli_usage_error("unknown option -%c", letter);
 }
 

@@ -1,8 +1,9 @@
 /* fxtsym.h - what the parts of fxtsym share.
  *
- * Addresses come in lines (lines.c), are collected into a batch (batch.c) that looks each object up
- * once, and leave in the order they came in (text.c, json.c).  Logs with symbolizer markup take the
- * same batches (filter.c).  explain.c tells where an object was looked for.  */
+ * options.c reads the command line.  Addresses come in lines (lines.c), are read (requests.c) and
+ * collected into a batch (batch.c) that looks each object up once, and leave in the order they came
+ * in (text.c, json.c).  Logs with symbolizer markup take the same batches (filter.c).  explain.c
+ * tells where an object was looked for.  */
 #ifndef FXTSYM_H
 #define FXTSYM_H
 
@@ -16,14 +17,53 @@ enum style {
     STYLE_LLVM,
 };
 
+/* Which names are made readable.  */
+enum demangler {
+    DEMANGLE_ALL,
+    DEMANGLE_CPP,
+    DEMANGLE_RUST,
+};
+
 struct settings {
-    enum style style;
+    enum style style;      /* of the output */
+    bool llvm_requests;    /* requests as llvm-symbolizer takes them */
+    bool hexadecimal;      /* addresses in them have no need of 0x: llvm-addr2line */
+    bool linked;           /* in the place of another program, whose exit statuses it has */
+    const char *link_name; /* of that program */
     bool json;
     bool functions, inlines, demangle; /* as addr2line -f, -i, -C; llvm-symbolizer has them all */
-    bool no_inlines, no_demangle;
+    bool no_functions, no_inlines, no_demangle;
+    bool short_names; /* without scopes and parameters */
     bool addresses, pretty, basenames;
+    enum demangler demangler;
+    uint64_t context_lines;
+    uint64_t bias; /* from the addresses of requests to those of the object */
     struct cli_texts strip_prefixes;
 };
+
+/* What the command line asks for besides how it is to look.  */
+struct task {
+    const char *object, *build_id;
+    const char *section;             /* that addresses count from, or NULL */
+    const char *const *output_style; /* a name of the style, or NULL */
+    bool markup;
+    struct cli_symbols symbols;
+    struct cli_texts explain;
+    struct cli_texts addresses;
+};
+
+extern const struct cli_command fxtsym_command;
+int fxtsym_run(char **argv);
+
+/* Sets what the name tells that the program was started by.  */
+void fxtsym_take_place(struct settings *settings, const char *path);
+
+/* argv with the words of files (@FILE) and of the environment, the caller's.  */
+char **fxtsym_arguments(const struct settings *settings, char **argv);
+void fxtsym_free_arguments(char **argv);
+
+/* Reads the command line; a wrong one ends the program.  Both point into argv then.  */
+void fxtsym_parse(struct settings *settings, struct task *task, char **argv);
 
 /* ---- Lines ---- */
 
@@ -81,6 +121,8 @@ struct objects {
     struct object **items;
     size_t count;
     struct object *last;  /* the one asked for last: often the next one too */
+    bool llvm_messages;   /* "error: 'NAME': ...": scripts look for them */
+    bool lacks_file;      /* one that was named does not exist */
     enum cli_exit status; /* the worst that was said about any */
 };
 
@@ -247,6 +289,12 @@ static inline const char *batch_answer(struct batch *batch, size_t request, size
 
 /* Look up what was added, print it, and start again.  */
 void batch_run(struct batch *batch);
+
+/* ---- Requests ---- */
+
+/* Answers what the task asks for, or else the lines of standard input.  */
+void answer_requests(const struct settings *settings, const struct task *task,
+                     struct objects *objects, struct cli_output *output);
 
 /* ---- Formats ---- */
 

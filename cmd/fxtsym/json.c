@@ -68,7 +68,7 @@ static void print_answer(struct cli_output *output, struct batch *batch, size_t 
         json_string(&json, "input", answer, length);
         length = 0;
     } else {
-        json_address(&json, "address", batch->vaddrs[request]);
+        json_address(&json, "address", batch->vaddrs[request] - batch->settings->bias);
         json_text(&json, "object", batch->objects->items[batch->objects_of[request]]->name);
     }
     json_open(&json, "frames", '[');

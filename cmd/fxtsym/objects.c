@@ -99,6 +99,17 @@ static bool is_narrow(const char *path)
     return got == sizeof ident && ident[EI_CLASS] == ELFCLASS32;
 }
 
+/* Whether there is something at path that is no folder; errno tells why not.  */
+static bool is_file(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0)
+        return false;
+    errno = EISDIR;
+    return !S_ISDIR(info.st_mode);
+}
+
 /* A path in brackets ("[kernel]") is no file's: kallsyms may name it.  */
 static void find_module(struct objects *objects, struct object *object, const char *path,
                         const char *build_id)
@@ -109,13 +120,18 @@ static void find_module(struct objects *objects, struct object *object, const ch
 
     if (build_id &&
         !parse_build_id(build_id, strlen(build_id), id, sizeof id, &key.build_id_length)) {
-        cli_error("'%s' is not a build ID: an even number of hex digits, at most %d", build_id,
-                  2 * BUILD_ID_MAX);
+        if (objects->llvm_messages)
+            cli_error("--build-id=: expected a build ID, but got '%s'", build_id);
+        else
+            cli_error("'%s' is not a build ID: an even number of hex digits, at most %d", build_id,
+                      2 * BUILD_ID_MAX);
+        objects->lacks_file = true;
         objects->status = cli_worse(objects->status, CLI_USAGE);
         return;
     }
-    if (path && path[0] != '[' && !build_id && access(path, F_OK) != 0) {
-        cli_error("%s: %s", path, strerror(errno));
+    if (path && path[0] != '[' && !build_id && !is_file(path)) {
+        cli_error(objects->llvm_messages ? "error: '%s': %s" : "%s: %s", path, strerror(errno));
+        objects->lacks_file = true;
         objects->status = cli_worse(objects->status, CLI_ENVIRONMENT);
         return;
     }

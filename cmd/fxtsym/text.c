@@ -1,11 +1,16 @@
 /* Answers as addr2line and llvm-symbolizer print them.  A million of them have to cost little, so
  * nothing here goes through printf().  */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/fxtsym/fxtsym.h"
 
 enum {
-    SOON = 8, /* answers */
+    SOON = 8,                    /* answers */
+    SOURCE_BYTES_MAX = 64 << 20, /* of a file with source */
 };
 
 /* ---- Pieces ---- */
@@ -15,18 +20,80 @@ static bool is_mangled(const char *name)
     return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
 
+/* Rust's older names look like those of C++ but for a hash of 16 digits in front of their E.  */
+static bool is_rust(const char *name)
+{
+    size_t length = strlen(name);
+
+    if (name[1] == 'R')
+        return true;
+    return length > 24 && name[length - 1] == 'E' && strncmp(name + length - 20, "17h", 3) == 0 &&
+           strspn(name + length - 17, "0123456789abcdef") == 16;
+}
+
+static bool is_wanted(enum demangler demangler, const char *name)
+{
+    return demangler == DEMANGLE_ALL || !is_mangled(name) ||
+           is_rust(name) == (demangler == DEMANGLE_RUST);
+}
+
 /* What is not mangled may be "f.part.0", a part of the function "f".  llvm-symbolizer prints the
  * first; addr2line the second where debug information has it, else the first, too.  */
 const char *frame_name(const struct settings *settings, const struct sym_frame *frame)
 {
     bool mangled = is_mangled(frame->linkage_name);
+    bool demangle = settings->demangle && is_wanted(settings->demangler, frame->linkage_name);
     const char *name = frame->function;
 
     bool as_linked = settings->style == STYLE_LLVM || frame->source != SYM_QUALITY_DWARF;
 
-    if (mangled ? !settings->demangle : as_linked && frame->linkage_name[0])
+    if (mangled ? !demangle : as_linked && frame->linkage_name[0])
         name = frame->linkage_name;
     return name[0] ? name : "??";
+}
+
+/* The part of a readable name that its declaration has: "f" of "a::(anonymous namespace)::f(int)",
+ * "f<int>" of "void f<int>(int)".  */
+static const char *short_name(const char *name, size_t *length)
+{
+    const char *start = name, *end = NULL;
+    unsigned depth = 0;
+
+    for (const char *at = name; *at && !end; at++) {
+        if (depth == 0 && strncmp(at, "operator", 8) == 0 && (at == start || at[-1] == ' ')) {
+            start = at;
+            at += 8;
+            at += strspn(at, "<>=!+-*/%^&|~,");
+            at += strncmp(at, "()", 2) == 0 || strncmp(at, "[]", 2) == 0 ? 2 : 0;
+            end = strchr(at, '(');
+            break;
+        }
+        if (depth == 0 && *at == '(' && at > start)
+            end = at;
+        else if (*at == '<' || *at == '(' || *at == '{')
+            depth++;
+        else if (*at == '>' || *at == ')' || *at == '}')
+            depth -= depth > 0;
+        else if (depth == 0 && at[0] == ':' && at[1] == ':')
+            start = at + 2;
+        else if (depth == 0 && *at == ' ')
+            start = at + 1;
+    }
+    *length = end ? (size_t)(end - start) : strlen(start);
+    return start;
+}
+
+static void add_name(const struct settings *settings, struct buffer *out,
+                     const struct sym_frame *frame)
+{
+    const char *name = frame_name(settings, frame);
+    size_t length;
+
+    if (settings->short_names && frame->function[0])
+        name = short_name(frame->function, &length);
+    else
+        length = strlen(name);
+    buffer_add(out, name, length);
 }
 
 static const char *without_prefix(const struct settings *settings, const char *file)
@@ -75,6 +142,56 @@ static void add_number(struct buffer *out, uint32_t number)
     buffer_add(out, digits + start, sizeof digits - start);
 }
 
+/* ---- Source ---- */
+
+static void add_source_line(struct buffer *out, size_t width, uint64_t number, bool is_it,
+                            const char *line, size_t length)
+{
+    char digits[10];
+    size_t start = sizeof digits;
+    uint64_t rest = number;
+
+    do {
+        digits[--start] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    for (size_t i = sizeof digits - start; i < width; i++)
+        add_text(out, " ");
+    buffer_add(out, digits + start, sizeof digits - start);
+    add_text(out, is_it ? " >: " : "  : ");
+    buffer_add(out, line, length);
+    add_text(out, "\n");
+}
+
+/* The lines of the source around the frame's, if the file is here.  */
+static void add_context(const struct settings *settings, struct buffer *out,
+                        const struct sym_frame *frame)
+{
+    uint64_t half = settings->context_lines / 2, number = 0;
+    uint64_t first = frame->line > half ? frame->line - half : 1;
+    uint64_t limit = first + settings->context_lines;
+    char *line = NULL, digits[24];
+    size_t capacity = 0;
+    ssize_t length;
+    struct stat info;
+
+    if (!settings->context_lines || !frame->line || !frame->file[0])
+        return;
+    if (stat(frame->file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > SOURCE_BYTES_MAX)
+        return;
+    FILE *file = fopen(frame->file, "re");
+    if (!file)
+        return;
+    size_t width = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, limit - 1);
+    while (++number < limit && (length = getline(&line, &capacity, file)) > 0) {
+        length -= line[length - 1] == '\n';
+        if (number >= first)
+            add_source_line(out, width, number, number == frame->line, line, (size_t)length);
+    }
+    free(line);
+    (void)fclose(file);
+}
+
 /* ---- addr2line ---- */
 
 /* "??:0" where nothing is known, "FILE:?" and "??:?" where only the line is not.  */
@@ -101,29 +218,33 @@ static void add_addr2line(const struct settings *settings, struct buffer *out,
         add_text(out, "??:0\n");
     }
     for (size_t i = 0; i < count && (i == 0 || settings->inlines); i++) {
-        if (i && settings->pretty)
+        if (i && settings->pretty && (settings->functions || !settings->llvm_requests))
             add_text(out, " (inlined by) ");
         if (settings->functions) {
-            add_text(out, frame_name(settings, &frames[i]));
+            add_name(settings, out, &frames[i]);
             add_text(out, between);
         }
         add_addr2line_position(settings, out, &frames[i]);
+        add_context(settings, out, &frames[i]);
     }
 }
 
 /* ---- llvm-symbolizer ---- */
 
-static void add_llvm_frame(const struct settings *settings, struct buffer *out, const char *name,
-                           const struct sym_frame *position)
+static void add_llvm_frame(const struct settings *settings, struct buffer *out,
+                           const struct sym_frame *named, const struct sym_frame *position)
 {
-    add_text(out, name);
-    add_text(out, settings->pretty ? " at " : "\n");
+    if (settings->functions) {
+        add_name(settings, out, named);
+        add_text(out, settings->pretty ? " at " : "\n");
+    }
     add_text(out, frame_file(settings, position));
     add_text(out, ":");
     add_number(out, position->line);
     add_text(out, ":");
     add_number(out, position->column);
     add_text(out, "\n");
+    add_context(settings, out, position);
 }
 
 static void add_llvm(const struct settings *settings, struct buffer *out,
@@ -135,13 +256,13 @@ static void add_llvm(const struct settings *settings, struct buffer *out,
         frames = &unknown;
         count = 1;
     }
-    if (settings->no_inlines) { /* the real function, and where in it or what it inlined */
-        add_llvm_frame(settings, out, frame_name(settings, &frames[count - 1]), &frames[0]);
+    if (!settings->inlines) { /* the real function, and where in it or what it inlined */
+        add_llvm_frame(settings, out, &frames[count - 1], &frames[0]);
     } else {
         for (size_t i = 0; i < count; i++) {
             if (i && settings->pretty)
                 add_text(out, " (inlined by) ");
-            add_llvm_frame(settings, out, frame_name(settings, &frames[i]), &frames[i]);
+            add_llvm_frame(settings, out, &frames[i], &frames[i]);
         }
     }
     add_text(out, "\n");
@@ -184,9 +305,10 @@ static void print_request_address(struct cli_output *output, const struct batch 
     uint32_t object = batch->objects_of[request];
     size_t width = 1;
 
-    if (settings->style == STYLE_ADDR2LINE)
+    if (settings->style == STYLE_ADDR2LINE && !settings->llvm_requests)
         width = object < batch->objects->count && batch->objects->items[object]->narrow ? 8 : 16;
-    print_address(output, batch->vaddrs[request], width, settings->pretty ? ": " : "\n");
+    print_address(output, batch->vaddrs[request] - settings->bias, width,
+                  settings->pretty ? ": " : "\n");
 }
 
 /* The answers of random addresses are spread over all memory.  */

@@ -351,6 +351,33 @@ struct sym_datum {
 SYM_API enum sym_status sym_module_data(struct sym_module *module, uint64_t vaddr,
                                         struct sym_datum *out, struct sym_error *error);
 
+/* ---- Places by name ---- */
+
+/* A function, variable or label of the symbol table.  Strings as in struct sym_frame.  */
+struct sym_symbol_place {
+    const char *name;         /* demangled, or as in the file */
+    const char *linkage_name; /* as in the symbol table, without "@VERSION" */
+    uint64_t vaddr;
+    uint64_t size; /* 0: unknown */
+};
+
+/* Return the index-th symbol (from 0, in the order of addresses) whose linkage name is name.
+ * Returns SYM_OK, SYM_NOT_FOUND (so many do not exist; *out is unchanged) or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_symbol(struct sym_module *module, const char *name, size_t index,
+                                          struct sym_symbol_place *out, struct sym_error *error);
+
+/* Return the symbol of any kind that begins at vaddr, or last before it, if vaddr is within its
+ * size, or its size is unknown.  Returns as sym_module_symbol().  */
+SYM_API enum sym_status sym_module_symbol_at(struct sym_module *module, uint64_t vaddr,
+                                             struct sym_symbol_place *out, struct sym_error *error);
+
+/* Return where the section of that name is in memory: its vaddr and its size in bytes.  Returns
+ * SYM_OK, or SYM_NOT_FOUND (no such section, or one that is not loaded; the outputs are unchanged)
+ * or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_section(struct sym_module *module, const char *name,
+                                           uint64_t *vaddr, uint64_t *size,
+                                           struct sym_error *error);
+
 /* ---- Functions for use elsewhere ---- */
 
 /* The optional libraries that are available here, for people: "liblzma; libdebuginfod".  */

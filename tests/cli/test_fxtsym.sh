@@ -121,7 +121,7 @@ CODE program.c 0x$main
 CODE "program.c" $((0x$main))
 'program.c' 0$(printf %o $((0x$main)))
 BUILDID:$id 0x$main
-not a request
+program.c 9request
 END
 run 3 fxtsym --symbols tree --style llvm -s <requests
 one="main
@@ -132,8 +132,10 @@ $one
 $one
 $one
 $one
-not a request"
-says "'not a request' is not an address"
+??
+??:0:0
+"
+says "'program.c 9request': expected a number as module offset"
 
 # ---- JSON ----
 
@@ -164,7 +166,7 @@ prints_all "??
 ??:0
 main
 $position"
-says "'zz' is not an address"
+says "'zz': neither an address nor a symbol of the object"
 says "2 lines are not addresses"
 run 3 fxtsym --json -e program.c zz
 prints_all '{"address":null,"input":"zz","frames":[]}'
@@ -217,7 +219,7 @@ cmp out expected || fail 'lines that are no addresses disturb others'
 # Objects that take turns, and requests that are none.
 sed 's/^/0x/' many | fxtsym --style llvm --no-inlines -pe program.c | sed -n 'p;n' >first
 sed 's/^/0x/' many | fxtsym --style llvm --no-inlines -pe program.cc | sed -n 'p;n' >second
-paste -d '\n' first second | awk 'NR % 2 == int((NR - 1) / 2) % 3 % 2 { print; print "" } NR % 14 == 0 { print "" }' >expected
+paste -d '\n' first second | awk 'NR % 2 == int((NR - 1) / 2) % 3 % 2 { print; print "" } NR % 14 == 0 { print "?? at ??:0:0\n" }' >expected
 awk '{ printf "program.c%s 0x%s\n", (NR - 1) % 3 == 1 ? "" : "c", $0 } NR % 7 == 0 { print "" }' many >turns
 run 3 fxtsym --style llvm --no-inlines -p <turns
 cmp out expected || fail 'objects that take turns are not answered as each is'
