@@ -66,8 +66,8 @@ judge() { # judge mean|upper TEXT BOUND MEAN UPPER: which of the two the bound h
 # At 10 kHz: the rate that was asked for, or the kernel is said to hold back.  And the memory that takes.
 fixedwork $((ROUNDS * 7)) >cpu_ns
 /usr/bin/time -f %M -o memory sampler-capture cpu -F 10000 --stats-json stats.json -o fast.fxt -- fixedwork $((ROUNDS * 7)) >cpu_ns 2>>messages
-samples=$(sed -n 's/.*"samples_collected":"\([0-9]*\)".*/\1/p' stats.json)
-throttled=$(sed -n 's/.*"throttled":"\([0-9]*\)".*/\1/p' stats.json)
+samples=$(sed -n 's/.*"samples_collected":\([0-9]*\).*/\1/p' stats.json)
+throttled=$(sed -n 's/.*"throttled":\([0-9]*\).*/\1/p' stats.json)
 awk -v samples="$samples" -v throttled="$throttled" -v cpu_ns="$(cat cpu_ns)" -v memory="$(cat memory)" 'BEGIN {
     rate = samples / (cpu_ns / 1e9)
     fine = rate >= 9500 || throttled > 0

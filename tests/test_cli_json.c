@@ -110,6 +110,8 @@ static const struct {
     { 1.0 / 3, "0.3333333333333333" },
     { 123456789012345678.0, "1.2345678901234568e+17" },
     { 9007199254740993.0, "9007199254740992" },
+    { 9007199254740994.0, "9007199254740994.0" },
+    { -9007199254740994.0, "-9007199254740994.0" },
     { 1.7976931348623157e308, "1.7976931348623157e+308" },
     { 2.2250738585072014e-308, "2.2250738585072014e-308" },
     { 5e-324, "5e-324" },
@@ -132,19 +134,28 @@ START_TEST(writes_doubles_that_read_back_equal)
 }
 END_TEST
 
+/* Numbers as long as a double holds every one of them, then strings.  */
 START_TEST(writes_integers_to_their_limits)
 {
     json_open(&json, NULL, '[');
+    json_number(&json, NULL, 0);
+    json_number(&json, NULL, -1);
+    json_number(&json, NULL, INT64_C(9007199254740992));
+    json_number(&json, NULL, INT64_C(9007199254740993));
+    json_number(&json, NULL, INT64_C(-9007199254740992));
+    json_number(&json, NULL, INT64_C(-9007199254740993));
     json_number(&json, NULL, INT64_MIN);
+    json_number(&json, NULL, INT64_MAX);
+    json_unsigned(&json, NULL, UINT64_C(9007199254740992));
+    json_unsigned(&json, NULL, UINT64_C(9007199254740993));
     json_unsigned(&json, NULL, UINT64_MAX);
-    json_i64(&json, NULL, INT64_MIN);
-    json_u64(&json, NULL, UINT64_MAX);
     json_address(&json, NULL, UINT64_MAX);
     json_address(&json, NULL, 0);
     json_close(&json, ']');
-    assert_written("integers", "[-9223372036854775808,18446744073709551615,"
-                               "\"-9223372036854775808\",\"18446744073709551615\","
-                               "\"0xffffffffffffffff\",\"0x0\"]");
+    assert_written("integers", "[0,-1,9007199254740992,\"9007199254740993\",-9007199254740992,"
+                               "\"-9007199254740993\",\"-9223372036854775808\","
+                               "\"9223372036854775807\",9007199254740992,\"9007199254740993\","
+                               "\"18446744073709551615\",\"0xffffffffffffffff\",\"0x0\"]");
 }
 END_TEST
 

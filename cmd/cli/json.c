@@ -109,22 +109,14 @@ static void put_format(struct json *json, const char *key, const char *format, .
 
 void json_number(struct json *json, const char *key, int64_t number)
 {
-    put_format(json, key, "%" PRId64, number);
+    bool exact = number <= JSON_NUMBER_MAX && number >= -JSON_NUMBER_MAX;
+
+    put_format(json, key, exact ? "%" PRId64 : "\"%" PRId64 "\"", number);
 }
 
 void json_unsigned(struct json *json, const char *key, uint64_t number)
 {
-    put_format(json, key, "%" PRIu64, number);
-}
-
-void json_u64(struct json *json, const char *key, uint64_t number)
-{
-    put_format(json, key, "\"%" PRIu64 "\"", number);
-}
-
-void json_i64(struct json *json, const char *key, int64_t number)
-{
-    put_format(json, key, "\"%" PRId64 "\"", number);
+    put_format(json, key, number <= JSON_NUMBER_MAX ? "%" PRIu64 : "\"%" PRIu64 "\"", number);
 }
 
 void json_address(struct json *json, const char *key, uint64_t address)
@@ -141,7 +133,9 @@ void json_double(struct json *json, const char *key, double number)
         return;
     }
     cli_shortest_double(text, number);
-    put_format(json, key, "%s", text);
+    /* A large double with a point, since it is no integer to the last digit.  */
+    put_format(json, key, "%s%s", text,
+               fabs(number) > (double)JSON_NUMBER_MAX && !strpbrk(text, ".e") ? ".0" : "");
 }
 
 void json_bool(struct json *json, const char *key, bool value)

@@ -2,12 +2,19 @@
  * (docs/architecture.md, conventions).
  *
  * The writer puts commas where they are due; what is opened must be closed.  Strings are bytes:
- * what is not UTF-8 becomes U+FFFD.  64-bit values are decimal strings, because many readers
- * keep numbers as doubles.  */
+ * what is not UTF-8 becomes U+FFFD.
+ *
+ * One rule for integers holds in all programs: up to JSON_NUMBER_MAX and down to its negative they
+ * are numbers, beyond it strings of decimal digits, because many readers keep numbers as doubles.
+ * Addresses are strings, "0x1f".  Doubles are numbers; those that are not finite are "NaN",
+ * "Infinity" and "-Infinity".  */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
 #include "cmd/cli/cli.h"
+
+/* 2^53: every integer up to it is a double, too.  */
+#define JSON_NUMBER_MAX (INT64_C(1) << 53)
 
 struct json {
     struct cli_output *output;
@@ -21,10 +28,8 @@ void json_end_line(struct json *json);                            /* behind the 
 
 void json_string(struct json *json, const char *key, const char *bytes, size_t length);
 void json_text(struct json *json, const char *key, const char *text); /* NUL-terminated */
-void json_number(struct json *json, const char *key, int64_t number); /* small counts, offsets */
+void json_number(struct json *json, const char *key, int64_t number);
 void json_unsigned(struct json *json, const char *key, uint64_t number);
-void json_u64(struct json *json, const char *key, uint64_t number);      /* "123" */
-void json_i64(struct json *json, const char *key, int64_t number);       /* "-123" */
 void json_address(struct json *json, const char *key, uint64_t address); /* "0x1f" */
 void json_double(struct json *json, const char *key,
                  double number); /* shortest form that reads back equal */

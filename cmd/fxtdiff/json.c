@@ -62,7 +62,7 @@ static void put_run(struct json *json, const struct diff_run *run)
     put_text_or_null(json, "compiler", environment->compiler);
     put_text_or_null(json, "command", environment->command);
     if (environment->period_ns > 0)
-        json_u64(json, "period_ns", environment->period_ns);
+        json_unsigned(json, "period_ns", environment->period_ns);
     else
         json_null(json, "period_ns");
     put_texts(json, "builds", environment->builds, environment->build_count);

@@ -48,11 +48,11 @@ static void put_value(struct json *json, const struct fxt_arg *arg)
         json_number(json, "value", arg->value.uint32);
         break;
     case FXT_ARG_INT64:
-        json_i64(json, "value", arg->value.int64);
+        json_number(json, "value", arg->value.int64);
         break;
     case FXT_ARG_UINT64:
     case FXT_ARG_KOID:
-        json_u64(json, "value", arg->value.uint64);
+        json_unsigned(json, "value", arg->value.uint64);
         break;
     case FXT_ARG_POINTER:
         json_address(json, "value", arg->value.uint64);
@@ -95,11 +95,11 @@ static void put_event(struct json *json, const struct fxt_record *record)
 
     json_text(json, "event", fxt_event_type_name(type));
     if (type == FXT_EVENT_DURATION_COMPLETE) {
-        json_u64(json, "end", record->value.event.end_ticks);
-        json_i64(json, "end_ns", record->value.event.end_ns);
+        json_unsigned(json, "end", record->value.event.end_ticks);
+        json_number(json, "end_ns", record->value.event.end_ns);
     } else if (type == FXT_EVENT_COUNTER ||
                (type >= FXT_EVENT_ASYNC_BEGIN && type <= FXT_EVENT_FLOW_END)) {
-        json_u64(json, "id", record->value.event.id);
+        json_unsigned(json, "id", record->value.event.id);
     } else if (type == FXT_EVENT_INSTANT && record->value.event.has_scope) {
         const char *name = dump_scope_name(record->value.event.scope);
 
@@ -116,8 +116,8 @@ static void put_event(struct json *json, const struct fxt_record *record)
 /* The older form names processes and priorities too.  */
 static void put_legacy(struct json *json, const struct fxt_record *record)
 {
-    json_u64(json, "outgoing_pid", record->value.sched.outgoing.process);
-    json_u64(json, "incoming_pid", record->value.sched.incoming.process);
+    json_unsigned(json, "outgoing_pid", record->value.sched.outgoing.process);
+    json_unsigned(json, "incoming_pid", record->value.sched.incoming.process);
     json_number(json, "outgoing_priority", record->value.sched.outgoing_priority);
     json_number(json, "incoming_priority", record->value.sched.incoming_priority);
 }
@@ -128,15 +128,15 @@ static void put_sched(struct json *json, const struct fxt_record *record)
 
     json_number(json, "cpu", record->value.sched.cpu);
     if (record->kind == FXT_RECORD_THREAD_WAKEUP) {
-        json_u64(json, "tid", record->value.sched.incoming_tid);
+        json_unsigned(json, "tid", record->value.sched.incoming_tid);
         return;
     }
     if (state)
         json_text(json, "state", state);
     else
         json_number(json, "state", record->value.sched.outgoing_state);
-    json_u64(json, "outgoing_tid", record->value.sched.outgoing_tid);
-    json_u64(json, "incoming_tid", record->value.sched.incoming_tid);
+    json_unsigned(json, "outgoing_tid", record->value.sched.outgoing_tid);
+    json_unsigned(json, "incoming_tid", record->value.sched.incoming_tid);
     if (record->kind == FXT_RECORD_LEGACY_CONTEXT_SWITCH)
         put_legacy(json, record);
 }
@@ -153,10 +153,10 @@ static void put_large_blob(struct json *json, const struct fxt_record *record)
 
 static void put_init(struct json *json, const struct fxt_record *record)
 {
-    json_u64(json, "ticks_per_second", record->value.init.ticks_per_second);
+    json_unsigned(json, "ticks_per_second", record->value.init.ticks_per_second);
     if (record->value.init.extended) {
-        json_u64(json, "base_ticks", record->value.init.base_ticks);
-        json_i64(json, "base_time_ns", record->value.init.base_time_ns);
+        json_unsigned(json, "base_ticks", record->value.init.base_ticks);
+        json_number(json, "base_time_ns", record->value.init.base_time_ns);
     }
 }
 
@@ -171,7 +171,7 @@ static void put_mapping(struct json *json, const struct fxt_record *record)
 {
     json_number(json, "module_id", record->value.mapping.module_id);
     json_address(json, "start", record->value.mapping.start);
-    json_u64(json, "length", record->value.mapping.length);
+    json_unsigned(json, "length", record->value.mapping.length);
     json_address(json, "vaddr", record->value.mapping.vaddr);
     json_number(json, "flags", record->value.mapping.flags);
 }
@@ -215,7 +215,7 @@ static void put_body(struct json *json, const struct fxt_record *record)
         break;
     case FXT_RECORD_KERNEL_OBJECT:
         json_number(json, "object_type", record->value.object.type);
-        json_u64(json, "koid", record->value.object.koid);
+        json_unsigned(json, "koid", record->value.object.koid);
         break;
     case FXT_RECORD_CONTEXT_SWITCH:
     case FXT_RECORD_LEGACY_CONTEXT_SWITCH:
@@ -298,13 +298,13 @@ void dump_json(struct cli_output *output, const struct fxt_record *record,
     json_text(&json, "type", fxt_record_kind_name(record->kind));
     json_number(&json, "provider", provider);
     if (record->has_time) {
-        json_u64(&json, "ts", record->ticks);
-        json_i64(&json, "ts_ns", record->ts_ns);
+        json_unsigned(&json, "ts", record->ticks);
+        json_number(&json, "ts_ns", record->ts_ns);
     }
     if (record->has_thread)
-        json_u64(&json, "pid", record->thread.process);
+        json_unsigned(&json, "pid", record->thread.process);
     if (record->has_thread && has_tid(record->kind))
-        json_u64(&json, "tid", record->thread.thread);
+        json_unsigned(&json, "tid", record->thread.thread);
     if (record->kind == FXT_RECORD_EVENT || record->kind == FXT_RECORD_LARGE_BLOB)
         put_string(&json, "category", &record->category);
     if (has_name(record->kind))
@@ -368,8 +368,8 @@ void dump_stats_json(struct cli_output *output, const char *path, const struct d
         json_unsigned(&json, NULL, stats->providers.items[i]);
     json_close(&json, ']');
     if (stats->has_time) {
-        json_i64(&json, "first_ns", stats->first_ns);
-        json_i64(&json, "last_ns", stats->last_ns);
+        json_number(&json, "first_ns", stats->first_ns);
+        json_number(&json, "last_ns", stats->last_ns);
     } else {
         json_null(&json, "first_ns");
         json_null(&json, "last_ns");

@@ -160,9 +160,9 @@ static void print_json(const struct store_coverage *row, struct json *json)
     json_text(json, "module", row->name);
     if (*row->build_id)
         json_text(json, "build_id", row->build_id);
-    json_u64(json, "frames", row->frames);
-    json_u64(json, "named", row->named);
-    json_u64(json, "lined", row->lined);
+    json_unsigned(json, "frames", row->frames);
+    json_unsigned(json, "named", row->named);
+    json_unsigned(json, "lined", row->lined);
     json_close(json, '}');
     json_end_line(json);
 }

@@ -51,7 +51,7 @@ void stats_print(const struct session_result *result)
 static void json_loss(struct json *json, const struct loss *loss)
 {
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
-        json_u64(json, causes[i].key, of_cause(loss, i));
+        json_unsigned(json, causes[i].key, of_cause(loss, i));
 }
 
 /* Of stacks by unwind tables; nothing where they were found by frame pointers.  */
@@ -67,14 +67,14 @@ static void json_stacks(struct json *json, const struct session_result *result)
         return;
     json_unsigned(json, "stack_bytes", result->stack_size);
     json_open(json, "stacks", '{');
-    json_u64(json, "all", result->unwound.stacks);
-    json_u64(json, "whole", result->unwound.whole);
-    json_u64(json, "continued", result->unwound.continued);
+    json_unsigned(json, "all", result->unwound.stacks);
+    json_unsigned(json, "whole", result->unwound.whole);
+    json_unsigned(json, "continued", result->unwound.continued);
     for (int end = 0; end < UNWIND_END_COUNT; end++)
         if (keys[end])
-            json_u64(json, keys[end], result->unwound.ended[end]);
-    json_u64(json, "other_stack", result->unwound.other_stack);
-    json_u64(json, "without_registers", result->unwound.without_registers);
+            json_unsigned(json, keys[end], result->unwound.ended[end]);
+    json_unsigned(json, "other_stack", result->unwound.other_stack);
+    json_unsigned(json, "without_registers", result->unwound.without_registers);
     json_close(json, '}');
 }
 
@@ -87,10 +87,10 @@ enum cli_exit stats_write_json(const struct session_result *result, const char *
     if (status != CLI_OK)
         return status;
     json_open(&json, NULL, '{');
-    json_u64(&json, "samples_collected", result->samples_collected);
+    json_unsigned(&json, "samples_collected", result->samples_collected);
     json_open(&json, "missing_process_mappings", '[');
     for (size_t i = 0; i < result->missing_count; i++)
-        json_u64(&json, NULL, result->missing_process_mappings[i]);
+        json_unsigned(&json, NULL, result->missing_process_mappings[i]);
     json_close(&json, ']');
     json_open(&json, "lost", '{');
     json_loss(&json, &result->loss);
@@ -103,11 +103,11 @@ enum cli_exit stats_write_json(const struct session_result *result, const char *
         json_close(&json, '}');
     }
     json_close(&json, ']');
-    json_u64(&json, "processes", result->totals.processes);
-    json_u64(&json, "threads", result->totals.threads);
-    json_u64(&json, "bytes", result->totals.bytes);
-    json_u64(&json, "period_ns", result->period_ns);
-    json_u64(&json, "buffer_bytes", result->region_size);
+    json_unsigned(&json, "processes", result->totals.processes);
+    json_unsigned(&json, "threads", result->totals.threads);
+    json_unsigned(&json, "bytes", result->totals.bytes);
+    json_unsigned(&json, "period_ns", result->period_ns);
+    json_unsigned(&json, "buffer_bytes", result->region_size);
     json_unsigned(&json, "max_frames", result->max_frames);
     json_stacks(&json, result);
     json_close(&json, '}');

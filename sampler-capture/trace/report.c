@@ -78,16 +78,16 @@ static void put_provider(struct json *json, const struct manager *manager,
 {
     json_open(json, NULL, '{');
     json_text(json, "name", provider->name);
-    json_u64(json, "pid", provider->pid);
+    json_unsigned(json, "pid", provider->pid);
     json_text(json, "mode", modes[manager->options->mode]);
     json_bool(json, "recorded", provider->was_started);
-    json_u64(json, "buffer_bytes", provider->buffer_bytes);
+    json_unsigned(json, "buffer_bytes", provider->buffer_bytes);
     json_unsigned(json, "wrapped_count", provider->header.wrapped_count);
-    json_u64(json, "records_dropped", provider->header.dropped);
+    json_unsigned(json, "records_dropped", provider->header.dropped);
     json_double(json, "durable_used_percent", durable_percent(provider));
-    json_u64(json, "rolling_bytes", provider->transfer.bytes);
-    json_u64(json, "damaged_bytes", provider->transfer.broken);
-    json_u64(json, "alerts", provider->alerts);
+    json_unsigned(json, "rolling_bytes", provider->transfer.bytes);
+    json_unsigned(json, "damaged_bytes", provider->transfer.broken);
+    json_unsigned(json, "alerts", provider->alerts);
     if (provider->refused)
         json_text(json, "ended", provider->refused);
     json_close(json, '}');
@@ -107,7 +107,7 @@ enum cli_exit report_json(const struct manager *manager, const char *path)
         if (is_registered(manager->providers[i]))
             put_provider(&json, manager, manager->providers[i]);
     json_close(&json, ']');
-    json_u64(&json, "bytes", stream_bytes(manager->stream));
+    json_unsigned(&json, "bytes", stream_bytes(manager->stream));
     json_close(&json, '}');
     json_end_line(&json);
     return cli_output_commit(&output);

@@ -87,7 +87,7 @@ grep -q 'lost: [0-9,]* names and mappings, the kernel.s buffers overran' err || 
 # 300 threads that live for 3 ms each.
 capture threads.fxt -F 5000 -- ./names threads 300
 share 'run_short;short_lived' 90 100
-threads=$(fxtdump --json --type large_blob threads.fxt | grep -o '"tid":"[0-9]*"' | sort -u | wc -l)
+threads=$(fxtdump --json --type large_blob threads.fxt | grep -o '"tid":[0-9]*' | sort -u | wc -l)
 [ "$threads" -ge 290 ] || fail "$threads of 300 threads have samples"
 
 # A process that has ended long before the capture does.

@@ -106,7 +106,7 @@ path, kind, low, high, pid = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys
 def is_wanted(r):
     if r['type'] == 'provider_event' or (r['type'] == 'kernel_object' and r['object_type'] in (1, 2)) or r.get('category') == 'fxt.capture':
         return True # no record of the traces here has another process in these
-    return (kind == 'all' or r['type'] == kind) and ('ts_ns' not in r or low <= int(r['ts_ns']) < high) and (pid == 'all' or r.get('pid') == pid)
+    return (kind == 'all' or r['type'] == kind) and ('ts_ns' not in r or low <= int(r['ts_ns']) < high) and (pid == 'all' or str(r.get('pid')) == pid)
 same([meaning(r, True) for r in records(path) if r['type'] not in TABLES and is_wanted(r)], meanings('cut.fxt', True), 'cut ' + ' '.join(sys.argv[1:]))
 EOF
 good_cut() { # good_cut TRACE TYPE FROM TO PID ARGUMENT...: the cut by the arguments is what the first ones say
@@ -226,7 +226,7 @@ fxtdump --verify recovered.fxt >verify || fail "recovered: $(cat verify)"
 python3 - <<'EOF'
 from meaning import *
 damaged = meanings('damaged.fxt')
-assert damaged[0]['end'] == '99'
+assert damaged[0]['end'] == 99
 damaged[0]['end'] = damaged[0]['ts'] # what readers take it for
 same(damaged, meanings('recovered.fxt'), 'recover')
 EOF
@@ -307,7 +307,7 @@ import json, sys
 records = [json.loads(line) for line in sys.stdin]
 types = [r["type"] for r in records]
 assert types[:2] == ["magic", "init"] and not {"magic", "init"} & set(types[2:]), types[:9]
-assert records[1]["ticks_per_second"] == "1000000000" and "base_ticks" not in records[1]
+assert records[1]["ticks_per_second"] == 1000000000 and "base_ticks" not in records[1]
 assert set(types[2:]) <= {"kernel_object", "backtrace", "module", "mapping"}, set(types)
 assert all(r["provider"] == 0 for r in records)
 modules = {}

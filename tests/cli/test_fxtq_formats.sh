@@ -26,7 +26,8 @@ for format in csv table box markdown; do
     [ $format = markdown ] || cmp -s got want || fail "numbers as $format: $(diff got want)"
 done
 for query in "$texts" "$numbers" "$controls"; do
-    sqlite3 -json empty.fxtq "$query" >want
+    # Integers beyond 2^53 are strings here.
+    sqlite3 -json empty.fxtq "$query" | sed 's/:\(-\{0,1\}[0-9]\{17,\}\)/:"\1"/g' >want
     fxtq --format json empty.fxtq "$query" >got
     python3 -c 'import json; assert json.load(open("got")) == json.load(open("want"))' || fail "json of $query: $(cat got)"
     fxtq --format jsonl empty.fxtq "$query" >got
@@ -96,7 +97,7 @@ expect table "SELECT 'a' || char(10) || char(27) || '[31m' AS c, x'00ff' AS b" "
 expect tsv "SELECT 'a' || char(9) || 'b\\c' || char(10) AS c" "c
 a\\tb\\\\c\\n"
 expect json "SELECT x'00ff' AS b, 9e999 AS i, 2.0 AS r, CAST(x'ff41' AS TEXT) AS t, 9007199254740993 AS n" \
-    '[{"b":"00ff","i":1e999,"r":2.0,"t":"�A","n":9007199254740993}]'
+    '[{"b":"00ff","i":"Infinity","r":2.0,"t":"�A","n":"9007199254740993"}]'
 expect json "SELECT 1 AS a WHERE 0" "[]"
 expect jsonl "SELECT 1 AS \"a\"\"b\" UNION ALL SELECT 2" '{"a\"b":1}
 {"a\"b":2}'

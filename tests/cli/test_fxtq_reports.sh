@@ -104,8 +104,8 @@ fxtq report threads --json --focus main --capture 1 drawn.fxtq >out
 [ -s out ] || fail "threads --focus"
 ! grep -v '"running":null,"runnable":null,"blocked":null,"switches":null' out || fail "threads --focus: $(cat out)"
 fxtq report threads --json --cpu 1 --capture 1 drawn.fxtq >out
-grep -q '"running":"[1-9]' out || fail "threads --cpu: $(cat out)"
-grep -q '"runnable":"[1-9][0-9]*","blocked":"[1-9]' out || fail "threads --cpu: $(cat out)"
+grep -q '"running":[1-9]' out || fail "threads --cpu: $(cat out)"
+grep -q '"runnable":[1-9][0-9]*,"blocked":[1-9]' out || fail "threads --cpu: $(cat out)"
 # Slices of asynchronous operations have a process and no thread, and belong to a capture.
 "$O/bench/fxtgen" --kind spans --count 500 --seed 2 >spans.fxt
 fxtq import -q spans.fxt heap.fxt -o spans.fxtq

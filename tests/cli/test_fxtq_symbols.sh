@@ -60,7 +60,7 @@ cmp -s run.fxtq before.fxtq || [ "$(sqlite3 run.fxtq .dump)" = "$(sqlite3 before
 run 0 fxtq coverage run.fxtq
 prints " 100.00 %   100.00 %   100.00 %  program  $id"
 run 0 fxtq coverage --json run.fxtq
-[ "$(cat out)" = '{"module":"/nowhere/program","build_id":"'"$id"'","frames":"1","named":"1","lined":"1"}' ] || fail "json: $(cat out)"
+[ "$(cat out)" = '{"module":"/nowhere/program","build_id":"'"$id"'","frames":1,"named":1,"lined":1}' ] || fail "json: $(cat out)"
 
 # The same texts are written once.
 [ "$(sqlite3 run.fxtq 'SELECT count(*) - count(DISTINCT text) FROM string')" = 0 ] || fail 'texts are there twice'

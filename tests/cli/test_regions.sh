@@ -174,7 +174,7 @@ says 'fxt2pprof: nothing: is a directory without files'
 
 # ---- Trace-engine buffers ----
 
-ticks() { fxtdump --json "$@" 2>stderr | sed -n 's/.*"ts":"\([0-9]*\)".*/\1/p' | tr '\n' ' '; }
+ticks() { fxtdump --json "$@" 2>stderr | sed -n 's/.*"ts":\([0-9]*\).*/\1/p' | tr '\n' ' '; }
 [ "$(ticks circular.buf)" = '50 100 101 ' ] || fail "order: $(ticks circular.buf)"
 [ ! -s stderr ] || fail "$(cat stderr)"
 [ "$(ticks - <circular.buf)" = '50 100 101 ' ] || fail "order from standard input"
@@ -203,6 +203,6 @@ MARKUP
 fxtcat cut --pid 77 -o cut.fxt later 2>stderr || fail "$(cat stderr)"
 for trace in later cut.fxt; do
     fxtdump --stats --json $trace 2>stderr >stdout || fail "$(cat stderr)"
-    grep -q '"module":1,"mapping":1,.*"first_ns":"7000"' stdout || fail "times of $trace: $(cat stdout)"
+    grep -q '"module":1,"mapping":1,.*"first_ns":7000' stdout || fail "times of $trace: $(cat stdout)"
     [ "$(fxtdump --type large_blob --time +0s,+1s $trace | wc -l)" -eq 8 ] || fail "--time from the first sample of $trace"
 done

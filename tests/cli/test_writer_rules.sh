@@ -112,7 +112,7 @@ fxtcat merge -o merged.fxt events.fxt spans.fxt sampler.fxt 2>err || fail "$(cat
 python3 "$rules" merged.fxt || fail 'fxtcat merge'
 fxtcat recover --force region.fxt 2>err | fxtcat merge -o region.merged.fxt - 2>>err || fail "$(cat err)"
 python3 "$rules" --allow rust,1 region.merged.fxt || fail 'a region' # it has no clock
-first=$(fxtdump --stats --json spans.fxt | sed 's/.*"first_ns":"\([0-9]*\)".*/\1/')
+first=$(fxtdump --stats --json spans.fxt | sed 's/.*"first_ns":\([0-9]*\).*/\1/')
 for arguments in "--time $((first + 1000)),+100ms" '--type event' '--pid 1'; do
     # shellcheck disable=SC2086 # words
     fxtcat cut $arguments -o cut.fxt merged.fxt 2>err || fail "$(cat err)"

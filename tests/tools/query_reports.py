@@ -102,11 +102,11 @@ for i, stop, began, before in rows("SELECT c.id, end_ts, start_ts, s.ts - s.weig
 
 got = {(r["pid"], r["tid"]): r for r in report("threads", "-n", "0")}
 for utid, (upid, tid, name) in threads.items():
-    r = got[str(processes[upid][0]), str(tid)]
+    r = got[processes[upid][0], tid]
     mine = [s for s in samples if s[2] == utid]
     waits = rows("SELECT state, dur FROM thread_wait WHERE utid = %d" % utid)
-    known = lambda n: str(n) if capture_of(utid) in scheduled else None
-    want = [name, len(mine), str(sum(s[3] for s in mine)), known(sum(r[1] for r in runs if r[2] == utid)),
+    known = lambda n: n if capture_of(utid) in scheduled else None
+    want = [name, len(mine), sum(s[3] for s in mine), known(sum(r[1] for r in runs if r[2] == utid)),
             known(sum(d for s, d in waits if s in ("R", "W"))), known(sum(d for s, d in waits if s not in ("R", "W")))]
     check("threads", [r["thread"], r["samples"], r["cpu_ns"], r["running"], r["runnable"], r["blocked"]], want)
 
@@ -121,7 +121,7 @@ def running(on, sampled, among):
     for dur, utid in [(r[1], r[2]) for r in on] + [(s[3], s[2]) for s in alone]:
         held[capture_of(utid)] += dur
     percent = 100.0 * sum(min(held[i], spans[i]) for i in among) / sum(spans[i] for i in among)
-    return [str(ns), round(percent, 2), switches, len(sampled), source]
+    return [ns, round(percent, 2), switches, len(sampled), source]
 
 
 got = report("cpu", "-n", "0")
@@ -132,14 +132,14 @@ for r in got:
           running(on, sampled, spans) + [len({x[2] for x in on} | {s[2] for s in sampled})])
 got = {(r["pid"], r["tid"]): r for r in report("cpu", "--by", "thread", "-n", "0")}
 for utid, (upid, tid, name) in threads.items():
-    r = got[str(processes[upid][0]), str(tid)]
+    r = got[processes[upid][0], tid]
     on, sampled = [x for x in runs if x[2] == utid], [s for s in samples if s[2] == utid]
     check("cpu --by thread", [r["running"], r["utilisation"], r["switches"], r["samples"], r["source"], r["cpus"]],
           running(on, sampled, [capture_of(utid)]) + [len({x[0] for x in on} | {s[1] for s in sampled if s[1] is not None})])
 # Half of an interval counts where the time that is looked at ends in it.
 ts, dur, cpu = rows("SELECT ts, dur, cpu FROM sched_slice WHERE dur > 1000 ORDER BY id LIMIT 1")[0]
 got = report("cpu", "--time", "%d,%d" % (ts + dur // 2, ts + dur), "-n", "0", "--capture", "1")
-check("cpu, cut", [(r["running"], r["utilisation"]) for r in got if r["cpu"] == cpu], [(str(dur - dur // 2), 100.0)])
+check("cpu, cut", [(r["running"], r["utilisation"]) for r in got if r["cpu"] == cpu], [(dur - dur // 2, 100.0)])
 
 slices = defaultdict(list)
 for category, name, dur in rows("SELECT category, name, dur FROM slice_data AS s JOIN event_name AS n ON n.id = s.name_id"):
@@ -151,7 +151,7 @@ for r in got:
     closed = sorted(d for d in all_ if d >= 0)
     part = lambda p: closed[int(p)] + (closed[min(int(p) + 1, len(closed) - 1)] - closed[int(p)]) * (p - int(p))
     check("slices", [r["count"], r["total"], r["min"], r["max"], r["open"], round(r["p50"], 3), round(r["p99"], 3)],
-          [len(all_), str(sum(closed)), str(closed[0]), str(closed[-1]), len(all_) - len(closed), round(part((len(closed) - 1) * .5), 3),
+          [len(all_), sum(closed), closed[0], closed[-1], len(all_) - len(closed), round(part((len(closed) - 1) * .5), 3),
            round(part((len(closed) - 1) * .99), 3)])
 
 heap = rows("SELECT ts, freed, free_ts, objects, bytes FROM heap_event")

@@ -14,8 +14,9 @@
  *
  * The same as the sqlite3 shell prints, but for: numbers stand on the right; a blob is X'...' (in
  * JSON a string of hexadecimal digits), never raw bytes; control characters print as "\n", "\x1b"
- * where columns stand under each other; tsv escapes tabs, newlines and backslashes; doubles in JSON
- * are the shortest that read back equal; JSON of no rows is []; html is a whole table.  */
+ * where columns stand under each other; tsv escapes tabs, newlines and backslashes; numbers in
+ * JSON are as in all programs (cmd/cli/json.h), and doubles the shortest that read back equal, with
+ * a point or an exponent; JSON of no rows is []; html is a whole table.  */
 #ifndef FXTQ_FORMAT_H
 #define FXTQ_FORMAT_H
 

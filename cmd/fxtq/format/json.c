@@ -6,14 +6,13 @@
 #include "cmd/cli/json.h"
 #include "cmd/fxtq/format/internal.h"
 
-/* Always with a point or an exponent, as SQLite prints: a reader keeps it apart from an integer.
- * JSON has no infinity, but what is too large for a double reads as one.  */
-static void put_real(struct format *format, double real)
+/* Always with a point or an exponent, as SQLite prints: a reader keeps it apart from an integer. */
+static void put_real(struct format *format, struct json *json, double real)
 {
     char text[40];
 
-    if (isinf(real)) {
-        format_puts(format, real > 0 ? "1e999" : "-1e999");
+    if (!isfinite(real)) {
+        json_double(json, NULL, real);
         return;
     }
     cli_shortest_double(text, real);
@@ -32,7 +31,7 @@ static void put_value(struct format *format, struct json *json, const struct for
         json_number(json, NULL, cell->integer);
         break;
     case FORMAT_REAL:
-        put_real(format, cell->real);
+        put_real(format, json, cell->real);
         break;
     case FORMAT_TEXT:
         json_string(json, NULL, cell->bytes, cell->length);

@@ -47,7 +47,7 @@ static const struct report_column *write_kinds(const struct request *request, st
     static const struct report_column columns[] = {
         { "what", REPORT_LABEL, 0 },    { "bytes", REPORT_BYTES, 0 },
         { "objects", REPORT_COUNT, 0 }, { "sampled", REPORT_COUNT, 2 },
-        { "after", REPORT_NS, 1 },      { "ts", REPORT_HIDDEN_TS, 0 },
+        { "after", REPORT_NS, 1 },      { "ts", REPORT_HIDDEN, 0 },
         { NULL, REPORT_TEXT, 0 }
     };
     static const struct {

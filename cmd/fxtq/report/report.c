@@ -316,20 +316,6 @@ static void humanize(const struct request *request, enum report_kind kind, struc
         (struct format_cell){ .type = FORMAT_TEXT, .bytes = text->bytes, .length = text->length };
 }
 
-/* JSON has times, ids and values that may need 64 bits as strings (docs/architecture.md).  */
-static void stringify(enum report_kind kind, struct format_cell *cell, struct base_text *text)
-{
-    bool wide = kind == REPORT_NS || kind == REPORT_BYTES || kind == REPORT_VALUE ||
-                kind == REPORT_TIME || kind == REPORT_HIDDEN_TS || kind == REPORT_ID;
-
-    if (cell->type != FORMAT_INTEGER || !wide)
-        return;
-    text->length = 0;
-    text_addf(text, "%" PRId64, cell->integer);
-    *cell =
-        (struct format_cell){ .type = FORMAT_TEXT, .bytes = text->bytes, .length = text->length };
-}
-
 static void fetch(sqlite3_stmt *row, int column, struct format_cell *cell)
 {
     int type = sqlite3_column_type(row, column);
@@ -394,7 +380,7 @@ static void choose_columns(struct printer *printer)
 
         if (kind == REPORT_DEPTH)
             printer->depth_column = i;
-        if (!json && (kind == REPORT_DEPTH || kind == REPORT_HIDDEN || kind == REPORT_HIDDEN_TS))
+        if (!json && (kind == REPORT_DEPTH || kind == REPORT_HIDDEN))
             continue;
         column->name = json ? printer->columns[i].name : title_of(printer->columns[i].name);
         column->align = is_text(kind) || kind == REPORT_LABEL ? FORMAT_LEFT : FORMAT_RIGHT;
@@ -414,10 +400,8 @@ static void print_row(struct printer *printer, sqlite3_stmt *row)
         enum report_kind kind = printer->columns[printer->sources[i]].kind;
 
         fetch(row, printer->sources[i], &cells[i]);
-        if (json) {
-            stringify(kind, &cells[i], &printer->scratch[i]);
+        if (json)
             continue;
-        }
         humanize(&printer->settings->request, kind, &cells[i], &printer->scratch[i]);
         if (printer->depth_column >= 0 && is_text(kind)) {
             int64_t depth = sqlite3_column_int64(row, printer->depth_column);

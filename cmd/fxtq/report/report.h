@@ -17,20 +17,18 @@
 
 /* What a column holds, and so how it is printed.  */
 enum report_kind {
-    REPORT_TEXT,      /* cut in the middle where the terminal is narrow */
-    REPORT_FUNCTION,  /* with --by function and line a short name (profile.h); else a text */
-    REPORT_LABEL,     /* never cut */
-    REPORT_COUNT,     /* 1,234 */
-    REPORT_NS,        /* 1.50s */
-    REPORT_BYTES,     /* 4.00 MiB */
-    REPORT_VALUE,     /* of the sample type: one of the three above */
-    REPORT_PERCENT,   /* 12.50% */
-    REPORT_TIME,      /* +1.500s since the capture's start */
-    REPORT_ID,        /* a pid: no commas; in JSON a string */
-    REPORT_NUMBER,    /* a line, a CPU, an offset: likewise, and a number in JSON too */
-    REPORT_DEPTH,     /* not printed: indents the next text.  In JSON a number */
-    REPORT_HIDDEN,    /* in JSON only; a number */
-    REPORT_HIDDEN_TS, /* in JSON only: a time */
+    REPORT_TEXT,     /* cut in the middle where the terminal is narrow */
+    REPORT_FUNCTION, /* with --by function and line a short name (profile.h); else a text */
+    REPORT_LABEL,    /* never cut */
+    REPORT_COUNT,    /* 1,234 */
+    REPORT_NS,       /* 1.50s */
+    REPORT_BYTES,    /* 4.00 MiB */
+    REPORT_VALUE,    /* of the sample type: one of the three above */
+    REPORT_PERCENT,  /* 12.50% */
+    REPORT_TIME,     /* +1.500s since the capture's start */
+    REPORT_NUMBER,   /* a pid, a line, a CPU, an offset: no commas */
+    REPORT_DEPTH,    /* in JSON only, else it indents the next text */
+    REPORT_HIDDEN,   /* in JSON only */
 };
 
 struct report_column {

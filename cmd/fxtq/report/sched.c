@@ -116,8 +116,8 @@ static const struct report_column *write_threads(const struct request *request,
                                                  struct base_text *sql)
 {
     static const struct report_column columns[] = {
-        { "pid", REPORT_ID, 1 },        { "process", REPORT_TEXT, 2 },
-        { "tid", REPORT_ID, 0 },        { "thread", REPORT_TEXT, 0 },
+        { "pid", REPORT_NUMBER, 1 },    { "process", REPORT_TEXT, 2 },
+        { "tid", REPORT_NUMBER, 0 },    { "thread", REPORT_TEXT, 0 },
         { "samples", REPORT_COUNT, 0 }, { "cpu_ns", REPORT_NS, 0 },
         { "running", REPORT_NS, 3 },    { "runnable", REPORT_NS, 4 },
         { "blocked", REPORT_NS, 0 },    { "switches", REPORT_COUNT, 5 },
@@ -302,8 +302,8 @@ static const struct report_column *write_by_thread(const struct request *request
         { "running", REPORT_NS, 0 },     { "utilisation", REPORT_PERCENT, 0 },
         { "switches", REPORT_COUNT, 5 }, { "samples", REPORT_COUNT, 4 },
         { "cpus", REPORT_COUNT, 6 },     { "source", REPORT_LABEL, 2 },
-        { "pid", REPORT_ID, 1 },         { "process", REPORT_TEXT, 3 },
-        { "tid", REPORT_ID, 0 },         { "thread", REPORT_TEXT, 0 },
+        { "pid", REPORT_NUMBER, 1 },     { "process", REPORT_TEXT, 3 },
+        { "tid", REPORT_NUMBER, 0 },     { "thread", REPORT_TEXT, 0 },
         { NULL, REPORT_TEXT, 0 }
     };
 
@@ -325,8 +325,8 @@ static const struct report_column *write_by_wait(const struct request *request,
 {
     static const struct report_column columns[] = {
         { "waited", REPORT_NS, 0 },    { "times", REPORT_COUNT, 0 }, { "longest", REPORT_NS, 2 },
-        { "state", REPORT_LABEL, 0 },  { "waker", REPORT_TEXT, 0 },  { "pid", REPORT_ID, 1 },
-        { "process", REPORT_TEXT, 3 }, { "tid", REPORT_ID, 0 },      { "thread", REPORT_TEXT, 0 },
+        { "state", REPORT_LABEL, 0 },  { "waker", REPORT_TEXT, 0 },  { "pid", REPORT_NUMBER, 1 },
+        { "process", REPORT_TEXT, 3 }, { "tid", REPORT_NUMBER, 0 },  { "thread", REPORT_TEXT, 0 },
         { NULL, REPORT_TEXT, 0 }
     };
 

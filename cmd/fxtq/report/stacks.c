@@ -48,13 +48,13 @@ static const struct report_column *top_columns(const struct request *request)
     };
     static const struct report_column threads[] = {
         { "self", REPORT_VALUE, 0 },   { "self_percent", REPORT_PERCENT, 1 },
-        { "count", REPORT_COUNT, 2 },  { "pid", REPORT_ID, 0 },
-        { "process", REPORT_TEXT, 3 }, { "tid", REPORT_ID, 0 },
+        { "count", REPORT_COUNT, 2 },  { "pid", REPORT_NUMBER, 0 },
+        { "process", REPORT_TEXT, 3 }, { "tid", REPORT_NUMBER, 0 },
         { "thread", REPORT_TEXT, 0 },  { NULL, REPORT_TEXT, 0 }
     };
     static const struct report_column processes[] = {
         { "self", REPORT_VALUE, 0 },   { "self_percent", REPORT_PERCENT, 0 },
-        { "count", REPORT_COUNT, 0 },  { "pid", REPORT_ID, 0 },
+        { "count", REPORT_COUNT, 0 },  { "pid", REPORT_NUMBER, 0 },
         { "process", REPORT_TEXT, 0 }, { NULL, REPORT_TEXT, 0 }
     };
 
