@@ -225,6 +225,7 @@ $(O)/lib/$(call library_name,$(1)).so.$(SOVERSION): $(call objects,$(1)) $(if $(
 	$$(Q)ln -sf $(call library_name,$(1)).so.$(SOVERSION) $(O)/lib/$(call library_name,$(1)).so
 endef
 needs_profile := symbolize fxt
+needs_compare := profile symbolize fxt
 needs_store := profile symbolize fxt
 $(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(l))))
 
@@ -291,7 +292,6 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/write/folded_name.o $(call ob
 
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
 TEST_OBJECTS := $(foreach l,base $(filter-out trace,$(LIBRARIES)),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
-TEST_OBJECTS += $(filter-out %/main.o,$(call objects,fxtdiff))
 # Of the preloaded library, what replaces nothing.
 TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi cfi_full object stack)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))

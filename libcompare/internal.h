@@ -1,6 +1,8 @@
-/* internal.h - what all files of libcompare share: errors.  */
+/* internal.h - what all files of libcompare share: errors, and arrays that may fail to grow.  */
 #ifndef COMPARE_INTERNAL_H
 #define COMPARE_INTERNAL_H
+
+#include <stdlib.h>
 
 #include <fxt/compare.h>
 
@@ -12,6 +14,28 @@ static inline enum compare_status compare_no_memory(struct compare_error *error)
 {
     (void)compare_fail(error, COMPARE_NO_MEMORY, "out of memory");
     return COMPARE_NO_MEMORY; /* static analyzers see one file at a time */
+}
+
+/* Zeroed room for count items of size bytes, to be released with free().  NULL: no memory.  */
+static inline void *compare_array(size_t count, size_t size)
+{
+    return calloc(count ? count : 1, size);
+}
+
+/* Make room for count items of size bytes in the array that *array, a pointer to the items, points
+ * to.  Returns false when memory is short; the array is then untouched.
+ *
+ *     if (!compare_make_room(&items, &capacity, count + 1, sizeof *items))
+ *         return false;
+ *     items[count++] = ...;  */
+bool compare_make_room(void *array, size_t *capacity, size_t count, size_t size);
+
+/* qsort() of any number of items, also of none at NULL.  */
+static inline void compare_sort(void *items, size_t count, size_t size,
+                                int (*order)(const void *, const void *))
+{
+    if (count > 1)
+        qsort(items, count, size, order);
 }
 
 #endif /* COMPARE_INTERNAL_H */

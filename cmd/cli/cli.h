@@ -177,6 +177,8 @@ int cli_flush_stdout(void);
 
 /* Memory or the end of the program: "out of memory", CLI_ENVIRONMENT.  */
 void *cli_allocate(size_t count, size_t size);
+/* Likewise base_grow(): room for count items, made from items, whose place may change.  */
+void *cli_grow(void *items, size_t *capacity, size_t count, size_t size);
 _Noreturn void cli_out_of_memory(void);
 
 /* a and b as one text from malloc().  */

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/number.h"
 #include "base/visible.h"
 #include "base/width.h"
@@ -156,6 +157,15 @@ void *cli_allocate(size_t count, size_t size)
     if (!bytes)
         cli_out_of_memory();
     return bytes;
+}
+
+void *cli_grow(void *items, size_t *capacity, size_t count, size_t size)
+{
+    void *bigger = base_grow(items, capacity, count, size);
+
+    if (!bigger)
+        cli_out_of_memory();
+    return bigger;
 }
 
 char *cli_join(const char *a, const char *b)

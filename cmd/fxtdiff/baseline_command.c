@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/fxtdiff/baseline.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/print.h"
@@ -71,14 +70,14 @@ struct work {
 /* ---- Reading ---- */
 
 /* Runs of a set that were not measured alike make a baseline that means nothing.  */
-static void warn_of_mixture(const struct diff_set *set)
+static void warn_of_mixture(const struct compare_set *set)
 {
-    const struct diff_environment *first = NULL;
+    const struct compare_environment *first = NULL;
 
     for (size_t i = 0; i < set->run_count; i++) {
-        const struct diff_environment *environment = &set->runs[i].environment;
+        const struct compare_environment *environment = &set->runs[i].environment;
 
-        if (set->runs[i].side != DIFF_NEW)
+        if (set->runs[i].side != COMPARE_NEW)
             continue;
         if (!first)
             first = environment;
@@ -91,21 +90,21 @@ static void warn_of_mixture(const struct diff_set *set)
 }
 
 /* The runs of both sides; NULL after a message, with the status.  */
-static struct diff_set *read_set(const struct work *work, struct diff_builder *builder,
-                                 bool old_too, enum cli_exit *status)
+static const struct compare_set *read_set(const struct work *work, struct diff_runs *runs,
+                                          bool old_too, enum cli_exit *status)
 {
     struct cli_texts file = { &(const char *){ work->file }, 1 };
-    struct diff_set *set = NULL;
+    const struct compare_set *set = NULL;
 
-    *status = old_too ? diff_read(builder, DIFF_BASE, &file) : CLI_OK;
+    *status = old_too ? diff_read(runs, COMPARE_BASE, &file) : CLI_OK;
     if (*status == CLI_OK && work->runs.count > 0)
-        *status = diff_read(builder, DIFF_NEW, &work->runs);
+        *status = diff_read(runs, COMPARE_NEW, &work->runs);
     if (*status != CLI_OK && *status != CLI_DAMAGED)
         return NULL;
-    set = diff_builder_finish(builder);
+    set = diff_runs_finish(runs);
     if (!set) {
         *status = CLI_ENVIRONMENT;
-    } else if (set->run_count == 0 || (work->runs.count > 0 && set->side_runs[DIFF_NEW] == 0)) {
+    } else if (set->run_count == 0 || (work->runs.count > 0 && set->side_runs[COMPARE_NEW] == 0)) {
         cli_error("no runs");
         *status = *status == CLI_OK ? CLI_USAGE : *status;
         set = NULL;
@@ -114,7 +113,7 @@ static struct diff_set *read_set(const struct work *work, struct diff_builder *b
 }
 
 /* Every run has something in it.  */
-static bool has_costs(const struct diff_set *set)
+static bool has_costs(const struct compare_set *set)
 {
     for (size_t i = 0; i < set->run_count; i++)
         if (!(set->runs[i].cost > 0) || !(set->runs[i].samples > 0)) {
@@ -126,66 +125,80 @@ static bool has_costs(const struct diff_set *set)
 
 /* ---- create, accept ---- */
 
-static void say_change(const struct diff_set *set, const char *path)
+static void say_change(const struct compare_set *set, const char *path)
 {
-    double base = diff_mean_cost(set, DIFF_BASE), now = diff_mean_cost(set, DIFF_NEW);
+    double base = compare_mean_cost(set, COMPARE_BASE), now = compare_mean_cost(set, COMPARE_NEW);
     char from[32], to[32];
 
     cli_note("%s: %zu run%s of %s on average, were %zu of %s (%+.1f%%)", path,
-             set->side_runs[DIFF_NEW], set->side_runs[DIFF_NEW] == 1 ? "" : "s",
-             diff_amount(set, now, to), set->side_runs[DIFF_BASE], diff_amount(set, base, from),
-             base > 0 ? 100 * (now - base) / base : 0);
+             set->side_runs[COMPARE_NEW], set->side_runs[COMPARE_NEW] == 1 ? "" : "s",
+             compare_amount(set->type.unit, now, to), set->side_runs[COMPARE_BASE],
+             compare_amount(set->type.unit, base, from), base > 0 ? 100 * (now - base) / base : 0);
 }
 
-/* The lines of the file that are comments, from malloc(); NULL after a message.  */
-static char *read_comments(const char *path)
+/* The runs as a baseline, with the comments of old, if it is not NULL.  */
+static enum cli_exit write_baseline(const struct compare_set *set, const struct diff_text_file *old,
+                                    const char *path)
 {
-    struct diff_text_file file;
-    char *comments, *line;
-    size_t length = 0;
+    struct cli_output output;
+    struct compare_error error;
+    enum cli_exit status;
+    char *text;
+    size_t length;
 
-    if (diff_text_open(&file, path, DIFF_BASELINE_BYTES) != CLI_OK)
-        return NULL;
-    comments = cli_allocate(file.length + 2, 1);
-    while ((line = diff_text_line(&file)) != NULL)
-        if (*line == '#') {
-            char *end = stpcpy(comments + length, line);
-
-            *end++ = '\n';
-            length = (size_t)(end - comments);
-        }
-    comments[length] = '\0';
-    diff_text_close(&file);
-    return comments;
+    if (compare_write_baseline(set, COMPARE_NEW, old ? old->bytes : NULL, old ? old->length : 0,
+                               &text, &length, &error) != COMPARE_OK) {
+        cli_error("%s: %s", path, error.message);
+        return diff_exit_of(error.status);
+    }
+    status = cli_output_open(&output, path);
+    if (status == CLI_OK) {
+        (void)cli_output_write(&output, text, length);
+        status = cli_output_commit(&output);
+    }
+    free(text);
+    return status;
 }
 
-static enum cli_exit write_runs(const struct work *work, struct diff_builder *builder, bool old_too)
+static enum cli_exit replace_runs(const struct work *work, const struct compare_set *set,
+                                  bool old_too)
+{
+    struct diff_text_file old;
+    enum cli_exit status;
+
+    if (!old_too)
+        return write_baseline(set, NULL, work->file);
+    status = diff_text_open(&old, work->file, COMPARE_BASELINE_BYTES);
+    if (status != CLI_OK)
+        return status;
+    status = write_baseline(set, &old, work->file);
+    diff_text_close(&old);
+    if (status == CLI_OK)
+        say_change(set, work->file);
+    return status;
+}
+
+static enum cli_exit write_runs(const struct work *work, struct diff_runs *runs, bool old_too)
 {
     enum cli_exit status, written;
-    struct diff_set *set = read_set(work, builder, old_too, &status);
-    char *comments;
+    const struct compare_set *set = read_set(work, runs, old_too, &status);
 
     if (!set)
         return status;
     if (!has_costs(set))
         return CLI_INCONCLUSIVE;
     warn_of_mixture(set);
-    comments = old_too ? read_comments(work->file) : NULL;
-    if (old_too && !comments)
-        return CLI_ENVIRONMENT;
-    written = diff_write_baseline(set, DIFF_NEW, comments ? comments : "", work->file);
-    free(comments);
-    if (written == CLI_OK && old_too)
-        say_change(set, work->file);
-    if (written == CLI_OK && set->side_runs[DIFF_NEW] < COMPARE_MIN_RUNS)
+    written = replace_runs(work, set, old_too);
+    if (written == CLI_OK && set->side_runs[COMPARE_NEW] < COMPARE_MIN_RUNS)
         cli_warning("%s: a gate needs at least %d runs, here %s %zu", work->file, COMPARE_MIN_RUNS,
-                    set->side_runs[DIFF_NEW] == 1 ? "is" : "are", set->side_runs[DIFF_NEW]);
+                    set->side_runs[COMPARE_NEW] == 1 ? "is" : "are", set->side_runs[COMPARE_NEW]);
     return cli_worse(written, status);
 }
 
 /* ---- show ---- */
 
-static void show_environment(struct cli_output *output, const struct diff_environment *environment)
+static void show_environment(struct cli_output *output,
+                             const struct compare_environment *environment)
 {
     const struct {
         const char *what, *value;
@@ -205,7 +218,7 @@ static void show_environment(struct cli_output *output, const struct diff_enviro
 }
 
 /* Mean and standard deviation of the runs, relative to the mean.  */
-static double spread_of(const struct diff_set *set, double mean)
+static double spread_of(const struct compare_set *set, double mean)
 {
     double sum = 0;
 
@@ -230,7 +243,7 @@ static int by_self(const void *a, const void *b)
     return (left->function > right->function) - (left->function < right->function);
 }
 
-static void show_functions(struct cli_output *output, const struct diff_set *set, size_t rows)
+static void show_functions(struct cli_output *output, const struct compare_set *set, size_t rows)
 {
     struct shown *shown = cli_allocate(set->function_count + 1, sizeof *shown);
 
@@ -238,7 +251,7 @@ static void show_functions(struct cli_output *output, const struct diff_set *set
         shown[f].function = (uint32_t)f;
     for (size_t i = 0; i < set->run_count; i++)
         for (size_t k = 0; k < set->runs[i].cost_count; k++) {
-            const struct diff_cost *cost = &set->runs[i].costs[k];
+            const struct compare_cost *cost = &set->runs[i].costs[k];
 
             shown[cost->function].self += cost->self / set->runs[i].cost / (double)set->run_count;
             shown[cost->function].total += cost->total / set->runs[i].cost / (double)set->run_count;
@@ -252,10 +265,10 @@ static void show_functions(struct cli_output *output, const struct diff_set *set
     free(shown);
 }
 
-static enum cli_exit show(const struct work *work, struct diff_builder *builder)
+static enum cli_exit show(const struct work *work, struct diff_runs *runs)
 {
     enum cli_exit status;
-    struct diff_set *set = read_set(work, builder, true, &status);
+    const struct compare_set *set = read_set(work, runs, true, &status);
     struct cli_output output;
     double mean;
     char amount[32];
@@ -265,10 +278,10 @@ static enum cli_exit show(const struct work *work, struct diff_builder *builder)
     status = cli_output_open(&output, NULL);
     if (status != CLI_OK)
         return status;
-    mean = diff_mean_cost(set, DIFF_BASE);
+    mean = compare_mean_cost(set, COMPARE_BASE);
     diff_print(&output, "%-12s  %s in %s\n", "type", set->type.type, set->type.unit);
     diff_print(&output, "%-12s  %zu, %s on average, which vary by %.1f%%\n", "runs", set->run_count,
-               diff_amount(set, mean, amount), 100 * spread_of(set, mean));
+               compare_amount(set->type.unit, mean, amount), 100 * spread_of(set, mean));
     show_environment(&output, &set->runs[0].environment);
     show_functions(&output, set, work->rows);
     return cli_output_commit(&output);
@@ -312,7 +325,7 @@ static enum cli_exit check_file(const char *path)
         (void)close(fd);
     if (length < 0)
         return CLI_ENVIRONMENT;
-    if (diff_is_baseline(start, (size_t)length))
+    if (compare_is_baseline(start, (size_t)length))
         return CLI_OK;
     cli_error("%s: not a baseline", path);
     return CLI_USAGE;
@@ -321,7 +334,7 @@ static enum cli_exit check_file(const char *path)
 static enum cli_exit work_on(const struct work *work)
 {
     size_t verb = cli_choice("what to do", work->verb, verbs);
-    struct diff_builder *builder;
+    struct diff_runs runs;
     enum cli_exit status;
 
     if (verb != SHOW && work->runs.count == 0)
@@ -337,9 +350,9 @@ static enum cli_exit work_on(const struct work *work)
         status = cli_symbols_check(&work->reading.profiles.symbols);
     if (status != CLI_OK)
         return status;
-    builder = diff_builder_open(&work->reading);
-    status = verb == SHOW ? show(work, builder) : write_runs(work, builder, verb == ACCEPT);
-    diff_builder_close(builder);
+    diff_runs_open(&runs, &work->reading);
+    status = verb == SHOW ? show(work, &runs) : write_runs(work, &runs, verb == ACCEPT);
+    diff_runs_close(&runs);
     return status;
 }
 

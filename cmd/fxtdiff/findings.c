@@ -2,6 +2,7 @@
 #include "cmd/fxtdiff/findings.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,15 +50,40 @@ const char *diff_finding_help(enum diff_finding_kind kind)
     return helps[kind];
 }
 
+/* ---- Texts ---- */
+
+static const char *say(struct diff_findings *findings, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *say(struct diff_findings *findings, const char *format, ...)
+{
+    char *text = NULL;
+    const char *copy = NULL;
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length >= 0) {
+        copy = base_arena_text(&findings->arena, text, (size_t)length);
+        free(text);
+    }
+    if (!copy)
+        cli_out_of_memory();
+    return copy;
+}
+
 /* ---- Functions ---- */
 
 /* The family that carries the flag; the function's own cost when both do.  */
-static bool own_cost_says_it(const struct diff_row *row)
+static bool own_cost_says_it(const struct compare_row *row)
 {
     return row->self.flag == row->flag || row->total.flag != row->flag;
 }
 
-const char *diff_describe_row(struct diff_report *report, const struct diff_row *row)
+/* How a function's cost changed: "own cost +15.2% (4.00% to 4.55% of the total, q 0.003)".  */
+static const char *describe_row(struct diff_findings *findings, const struct compare_row *row)
 {
     bool own = own_cost_says_it(row);
     const struct compare_change *change = own ? &row->self : &row->total;
@@ -65,17 +91,16 @@ const char *diff_describe_row(struct diff_report *report, const struct diff_row 
     char relative[32], q[32];
 
     if (isinf(change->relative))
-        return diff_report_text(report, "%s %.2f%% of the total, none before (q %s)",
-                                own ? "own cost" : "cost with callees", 100 * change->new_share,
-                                diff_probability(change->q, q));
-    if (row->state == DIFF_RENAMED)
-        from = row->names->places[DIFF_BASE].name;
-    return diff_report_text(report, "%s %s (%.2f%% to %.2f%% of the total, q %s)%s%s%s%s",
-                            own ? "own cost" : "cost with callees",
-                            diff_relative(change->relative, relative), 100 * change->base_share,
-                            100 * change->new_share, diff_probability(change->q, q),
-                            row->state != DIFF_BOTH ? ", " : "", diff_state_name(row->state),
-                            *from ? " from " : "", from);
+        return say(findings, "%s %.2f%% of the total, none before (q %s)",
+                   own ? "own cost" : "cost with callees", 100 * change->new_share,
+                   compare_probability(change->q, q));
+    if (row->state == COMPARE_STATE_RENAMED)
+        from = row->names->places[COMPARE_BASE].name;
+    return say(findings, "%s %s (%.2f%% to %.2f%% of the total, q %s)%s%s%s%s",
+               own ? "own cost" : "cost with callees", diff_relative(change->relative, relative),
+               100 * change->base_share, 100 * change->new_share, compare_probability(change->q, q),
+               row->state != COMPARE_STATE_BOTH ? ", " : "", compare_state_name(row->state),
+               *from ? " from " : "", from);
 }
 
 static struct diff_finding *add(struct diff_findings *findings, enum diff_finding_kind kind,
@@ -88,9 +113,10 @@ static struct diff_finding *add(struct diff_findings *findings, enum diff_findin
     return finding;
 }
 
-static void add_row(struct diff_findings *findings, struct diff_report *report, uint32_t index)
+static void add_row(struct diff_findings *findings, const struct compare_report *report,
+                    uint32_t index)
 {
-    const struct diff_row *row = &report->rows[index];
+    const struct compare_row *row = &report->rows[index];
     bool moved = row->flag == COMPARE_MOVED;
     /* With too few runs a change is worth a look, and no more.  */
     enum diff_finding_level level = row->suppressed || moved          ? DIFF_NOTE
@@ -104,23 +130,23 @@ static void add_row(struct diff_findings *findings, struct diff_report *report, 
                   row->names->name);
     finding->row = index;
     finding->suppressed = row->suppressed;
-    finding->file = diff_source_path(diff_file_of(row->names, &finding->line));
-    finding->message = diff_report_text(
-        report, "%s %s: %s%s%s%s", row->names->name, moved ? "moved, not slower" : "regressed",
-        diff_describe_row(report, row), row->suppressed ? " (suppressed: " : "",
-        row->suppressed ? row->suppressed : "", row->suppressed ? ")" : "");
+    finding->file = diff_source_path(compare_file_of(row->names, &finding->line));
+    finding->message = say(findings, "%s %s: %s%s%s%s", row->names->name,
+                           moved ? "moved, not slower" : "regressed", describe_row(findings, row),
+                           row->suppressed ? " (suppressed: " : "",
+                           row->suppressed ? row->suppressed : "", row->suppressed ? ")" : "");
 }
 
 /* ---- The others ---- */
 
-static void add_total(struct diff_findings *findings, struct diff_report *report)
+static void add_total(struct diff_findings *findings, const struct compare_report *report)
 {
     const struct compare_total_change *total = &report->comparison->total;
     bool fails = report->verdict == COMPARE_FAIL && !report->total_suppressed;
     struct diff_finding *finding;
     char relative[32], p[32], base[32], now[32];
 
-    if (!diff_total_regressed(report))
+    if (!compare_total_regressed(report))
         return;
     finding = add(findings, DIFF_FINDING_TOTAL,
                   fails                      ? DIFF_ERROR
@@ -128,17 +154,19 @@ static void add_total(struct diff_findings *findings, struct diff_report *report
                                              : DIFF_WARNING,
                   "total");
     finding->suppressed = report->total_suppressed;
-    finding->message = diff_report_text(
-        report, "the total regressed: %s (95%% interval %+.1f%% to %+.1f%%, %s to %s, p %s)%s%s%s",
+    finding->message = say(
+        findings,
+        "the total regressed: %s (95%% interval %+.1f%% to %+.1f%%, %s to %s, p %s)%s%s%s",
         diff_relative(total->relative, relative), 100 * total->low, 100 * total->high,
-        diff_amount(report->set, total->base, base), diff_amount(report->set, total->new_cost, now),
-        diff_probability(total->p, p), report->total_suppressed ? " (suppressed: " : "",
+        compare_amount(report->set->type.unit, total->base, base),
+        compare_amount(report->set->type.unit, total->new_cost, now),
+        compare_probability(total->p, p), report->total_suppressed ? " (suppressed: " : "",
         report->total_suppressed ? report->total_suppressed : "",
         report->total_suppressed ? ")" : "");
 }
 
 /* "budgets.txt:3" as a file and a line.  */
-static void place_rule(struct diff_report *report, const struct diff_rule *rule,
+static void place_rule(struct diff_findings *findings, const struct compare_rule *rule,
                        struct diff_finding *finding)
 {
     const char *colon = strrchr(rule->place, ':');
@@ -146,38 +174,39 @@ static void place_rule(struct diff_report *report, const struct diff_rule *rule,
     if (!colon)
         return;
     finding->file = diff_source_path(
-        diff_report_text(report, "%.*s", (int)(colon - rule->place), rule->place));
+        say(findings, "%.*s", (int)(colon - rule->place), rule->place));
     finding->line = (uint32_t)strtoul(colon + 1, NULL, 10);
 }
 
-static void add_rule(struct diff_findings *findings, struct diff_report *report, uint32_t index)
+static void add_rule(struct diff_findings *findings, const struct compare_report *report,
+                     uint32_t index)
 {
-    const struct diff_rule *rule = &report->rules[index];
+    const struct compare_rule *rule = &report->rules[index];
     struct diff_finding *finding;
 
-    if (rule->outcome == DIFF_RULE_KEPT)
+    if (rule->outcome == COMPARE_RULE_KEPT)
         return;
     finding = add(findings, DIFF_FINDING_BUDGET,
-                  rule->outcome == DIFF_RULE_BROKEN ? DIFF_ERROR : DIFF_WARNING, rule->text);
+                  rule->outcome == COMPARE_RULE_BROKEN ? DIFF_ERROR : DIFF_WARNING, rule->text);
     finding->row = index;
-    finding->message = diff_report_text(
-        report, "budget %s: %s (%s)",
-        rule->outcome == DIFF_RULE_BROKEN ? "exceeded" : "not checked", rule->text, rule->result);
+    finding->message = say(findings, "budget %s: %s (%s)",
+                           rule->outcome == COMPARE_RULE_BROKEN ? "exceeded" : "not checked",
+                           rule->text, rule->result);
     if (*rule->file) {
         finding->file = diff_source_path(rule->file);
         finding->line = rule->line;
     } else {
-        place_rule(report, rule, finding);
+        place_rule(findings, rule, finding);
     }
 }
 
-static void add_inconclusive(struct diff_findings *findings, struct diff_report *report)
+static void add_inconclusive(struct diff_findings *findings, const struct compare_report *report)
 {
     struct diff_finding *finding = add(findings, DIFF_FINDING_INCONCLUSIVE, DIFF_WARNING,
                                        "conclusive");
 
-    finding->message = diff_report_text(report, "inconclusive: %s",
-                                        report->reason_count > 0 ? report->reasons[0] : "");
+    finding->message = say(findings, "inconclusive: %s",
+                           report->reason_count > 0 ? report->reasons[0] : "");
 }
 
 static int worst_first(const void *a, const void *b)
@@ -191,9 +220,8 @@ static int worst_first(const void *a, const void *b)
     return (left->row > right->row) - (left->row < right->row);
 }
 
-struct diff_findings diff_find(const struct diff_report *constant)
+struct diff_findings diff_find(const struct compare_report *report)
 {
-    struct diff_report *report = (struct diff_report *)constant; /* for its texts */
     struct diff_findings findings = { .count = 0 };
 
     findings.items = cli_allocate(report->row_count + report->rule_count + 2,
@@ -209,4 +237,10 @@ struct diff_findings diff_find(const struct diff_report *constant)
     if (findings.count > 1)
         qsort(findings.items, findings.count, sizeof *findings.items, worst_first);
     return findings;
+}
+
+void diff_findings_release(struct diff_findings *findings)
+{
+    free(findings->items);
+    base_arena_release(&findings->arena);
 }

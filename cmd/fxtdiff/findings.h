@@ -3,6 +3,7 @@
 #ifndef FXTDIFF_FINDINGS_H
 #define FXTDIFF_FINDINGS_H
 
+#include "base/arena.h"
 #include "cmd/fxtdiff/fxtdiff.h"
 
 enum diff_finding_kind {
@@ -28,20 +29,19 @@ struct diff_finding {
 };
 
 struct diff_findings {
-    struct diff_finding *items; /* the worst first, as in the report; free() */
+    struct diff_finding *items; /* the worst first, as in the report */
     size_t count;
     size_t errors;
+    struct base_arena arena; /* of texts that the report does not have */
 };
 
-/* Texts belong to the report.  */
-struct diff_findings diff_find(const struct diff_report *report);
+/* The report must live longer.  */
+struct diff_findings diff_find(const struct compare_report *report);
+void diff_findings_release(struct diff_findings *findings);
 
 /* What each kind is called: "function-regressed"; and what it means, a sentence.  */
 const char *diff_finding_id(enum diff_finding_kind kind);
 const char *diff_finding_help(enum diff_finding_kind kind);
-
-/* How a function's cost changed: "own cost +15.2% (4.00% to 4.55% of the total, q 0.003)".  */
-const char *diff_describe_row(struct diff_report *report, const struct diff_row *row);
 
 /* A path of the debug information as CI systems want it: relative to the checkout, which is
  * $GITHUB_WORKSPACE or $CI_PROJECT_DIR, if it lies below.  */

@@ -1,4 +1,4 @@
-/* format.h - numbers as all outputs print them.  text has room for 32 bytes and is returned.  */
+/* format.h - numbers as all outputs print them, beside those of <fxt/compare_report.h>.  */
 #ifndef FXTDIFF_FORMAT_H
 #define FXTDIFF_FORMAT_H
 
@@ -6,7 +6,5 @@
 
 /* "+12.3%"; "new" where there was nothing before.  */
 const char *diff_relative(double value, char text[32]);
-/* "<0.001", "0.042".  */
-const char *diff_probability(double value, char text[32]);
 
 #endif /* FXTDIFF_FORMAT_H */

@@ -1,11 +1,12 @@
 /* gate.c - read both sides, compare, write: what every command ends in.  */
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <fxt/profile_files.h>
-#include "cmd/fxtdiff/baseline.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/outputs.h"
@@ -25,18 +26,18 @@ enum cli_exit diff_check_policies(const struct diff_settings *settings)
 
     for (size_t i = 0; diff_policies[i] && status == CLI_OK; i++)
         if (settings->policies[i] && !is_read_once(settings->policies[i]))
-            status = diff_policies[i](NULL, settings->policies[i]);
+            status = diff_policies[i](NULL, settings, settings->policies[i]);
     return status;
 }
 
 static enum cli_exit apply_policies(const struct diff_settings *settings,
-                                    struct diff_report *report)
+                                    struct compare_report *report)
 {
     enum cli_exit status = CLI_OK;
 
     for (size_t i = 0; diff_policies[i] && status == CLI_OK; i++)
         if (settings->policies[i])
-            status = diff_policies[i](report, settings->policies[i]);
+            status = diff_policies[i](report, settings, settings->policies[i]);
     return status;
 }
 
@@ -66,7 +67,7 @@ static bool is_kept(const char *path, bool profiles_too)
     if (fd >= 0)
         (void)close(fd);
     return is_trace(start, length) || diff_is_store(start, length) ||
-           diff_is_baseline(start, length) ||
+           compare_is_baseline(start, length) ||
            (profiles_too && length > 0 &&
             (profile_is_pprof(start, length) || profile_is_folded(start, length)));
 }
@@ -107,7 +108,7 @@ static bool replaces_text(const struct diff_settings *settings, size_t output)
 }
 
 static enum cli_exit write_outputs(const struct diff_settings *settings,
-                                   const struct diff_report *report)
+                                   const struct compare_report *report)
 {
     enum cli_exit status = CLI_OK;
     bool text = !settings->quiet;
@@ -116,47 +117,81 @@ static enum cli_exit write_outputs(const struct diff_settings *settings,
         if (!settings->outputs[i])
             continue;
         text &= !replaces_text(settings, i);
-        status = cli_worse(status, diff_outputs[i].write(report, settings->outputs[i]));
+        status = cli_worse(status, diff_outputs[i].write(report, settings, settings->outputs[i]));
     }
-    return text ? cli_worse(status, diff_write_text(report, "-")) : status;
+    return text ? cli_worse(status, diff_write_text(report, settings, "-")) : status;
 }
 
-static enum cli_exit report_on(const struct diff_settings *settings, const struct diff_set *set,
-                               enum cli_exit input)
+/* So much code without names is said: a change in it is nobody's.  */
+#define UNNAMED_SHARE 0.05
+
+static void note_unnamed(struct compare_report *report)
 {
-    struct diff_report *report = diff_report_open(set, settings);
+    static const char *const sides[] = { "the base", "the new runs" };
+
+    for (int side = 0; side < COMPARE_SIDES; side++) {
+        const char *most;
+        double share = compare_unnamed_share(report->set, (enum compare_side)side, &most);
+        char *note = NULL;
+
+        if (share < UNNAMED_SHARE)
+            continue;
+        if (asprintf(&note,
+                     "%.1f %% of the cost of %s is in code without names, most in %s (--symbols)",
+                     100 * share, sides[side], most) < 0)
+            cli_out_of_memory();
+        compare_report_add_note(report, note);
+        free(note);
+    }
+}
+
+static enum cli_exit judge(const struct diff_settings *settings, struct compare_report *report)
+{
+    struct compare_error error;
     enum cli_exit status;
 
-    if (!report)
-        return CLI_USAGE;
-    report->input_status = input;
+    note_unnamed(report);
     status = apply_policies(settings, report);
-    if (status == CLI_OK) {
-        diff_report_judge(report);
-        status = cli_worse(diff_report_exit(report), write_outputs(settings, report));
-    }
-    diff_report_close(report);
-    return cli_worse(status, input);
+    if (status != CLI_OK)
+        return status;
+    if (compare_report_judge(report, &error) != COMPARE_OK)
+        return diff_fail(&error);
+    return cli_worse(diff_verdict_exit(report->verdict), write_outputs(settings, report));
+}
+
+static enum cli_exit report_on(const struct diff_settings *settings, const struct compare_set *set)
+{
+    struct compare_report *report;
+    struct compare_error error;
+    enum cli_exit status;
+
+    if (compare_report_open(set, &settings->compare, &report, &error) != COMPARE_OK)
+        return diff_fail(&error);
+    status = judge(settings, report);
+    compare_report_close(report);
+    return status;
 }
 
 enum cli_exit diff_main(const struct diff_settings *settings)
 {
-    struct diff_builder *builder;
-    struct diff_set *set;
+    const struct compare_set *set;
+    struct diff_runs runs;
     enum cli_exit status = cli_symbols_check(&settings->reading.profiles.symbols);
 
     if (status == CLI_OK)
         status = diff_check_policies(settings);
     if (status != CLI_OK)
         return status;
-    builder = diff_builder_open(&settings->reading);
-    for (int side = 0; side < DIFF_SIDES; side++)
+    diff_runs_open(&runs, &settings->reading);
+    for (int side = 0; side < COMPARE_SIDES; side++)
         status = cli_worse(status,
-                           diff_read(builder, (enum diff_side)side, &settings->inputs[side]));
+                           diff_read(&runs, (enum compare_side)side, &settings->inputs[side]));
+    if (status == CLI_DAMAGED)
+        compare_builder_set_damaged(runs.builder);
     if (status == CLI_OK || status == CLI_DAMAGED) {
-        set = diff_builder_finish(builder);
-        status = set ? report_on(settings, set, status) : CLI_ENVIRONMENT;
+        set = diff_runs_finish(&runs);
+        status = set ? cli_worse(report_on(settings, set), status) : CLI_ENVIRONMENT;
     }
-    diff_builder_close(builder);
+    diff_runs_close(&runs);
     return status;
 }

@@ -40,7 +40,7 @@ static void put_annotation(struct cli_output *output, const struct diff_finding 
     diff_print(output, "\n");
 }
 
-static void put_annotations(const struct diff_report *report, struct cli_output *output)
+static void put_annotations(const struct compare_report *report, struct cli_output *output)
 {
     struct diff_findings findings = diff_find(report);
     size_t shown[DIFF_ERROR + 1] = { 0 };
@@ -53,10 +53,11 @@ static void put_annotations(const struct diff_report *report, struct cli_output 
         put_escaped(output, report->comparison ? report->power : "all budgets are kept", false);
         diff_print(output, "\n");
     }
-    free(findings.items);
+    diff_findings_release(&findings);
 }
 
-static enum cli_exit append_summary(const struct diff_report *report)
+static enum cli_exit append_summary(const struct compare_report *report,
+                                    const struct diff_settings *settings)
 {
     const char *path = getenv("GITHUB_STEP_SUMMARY");
     struct cli_output output;
@@ -67,11 +68,12 @@ static enum cli_exit append_summary(const struct diff_report *report)
     status = cli_output_append(&output, path);
     if (status != CLI_OK)
         return status;
-    diff_print_markdown(report, &output);
+    diff_print_markdown(report, settings, &output);
     return cli_output_commit(&output);
 }
 
-enum cli_exit diff_write_github(const struct diff_report *report, const char *nothing)
+enum cli_exit diff_write_github(const struct compare_report *report,
+                                const struct diff_settings *settings, const char *nothing)
 {
     struct cli_output output;
     enum cli_exit status = cli_output_open(&output, NULL);
@@ -81,5 +83,5 @@ enum cli_exit diff_write_github(const struct diff_report *report, const char *no
         return status;
     put_annotations(report, &output);
     status = cli_output_commit(&output);
-    return cli_worse(status, append_summary(report));
+    return cli_worse(status, append_summary(report, settings));
 }

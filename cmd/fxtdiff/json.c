@@ -46,13 +46,13 @@ static const char *lower_verdict(enum compare_verdict verdict)
 
 /* ---- What was compared ---- */
 
-static void put_run(struct json *json, const struct diff_run *run)
+static void put_run(struct json *json, const struct compare_run *run)
 {
-    const struct diff_environment *environment = &run->environment;
+    const struct compare_environment *environment = &run->environment;
 
     json_open(json, NULL, '{');
     json_text(json, "label", run->label);
-    json_text(json, "side", run->side == DIFF_BASE ? "base" : "new");
+    json_text(json, "side", run->side == COMPARE_BASE ? "base" : "new");
     put_number(json, "cost", run->cost);
     put_number(json, "samples", run->samples);
     json_open(json, "environment", '{');
@@ -70,17 +70,17 @@ static void put_run(struct json *json, const struct diff_run *run)
     json_close(json, '}');
 }
 
-static void put_options(struct json *json, const struct diff_settings *settings)
+static void put_options(struct json *json, const struct compare_options *options)
 {
     static const char *const metrics[] = { "both", "self", "total" };
 
     json_open(json, "options", '{');
-    json_double(json, "q", settings->compare.q);
-    json_double(json, "floor", settings->compare.floor);
-    json_double(json, "min_share", settings->compare.min_share);
-    json_double(json, "min_rel", settings->compare.min_rel);
-    json_double(json, "min_total", settings->compare.min_total);
-    json_text(json, "metric", metrics[settings->metric]);
+    json_double(json, "q", options->q);
+    json_double(json, "floor", options->floor);
+    json_double(json, "min_share", options->min_share);
+    json_double(json, "min_rel", options->min_rel);
+    json_double(json, "min_total", options->min_total);
+    json_text(json, "metric", metrics[options->metric]);
     json_close(json, '}');
 }
 
@@ -123,11 +123,11 @@ static void put_change(struct json *json, const char *key, const struct compare_
     json_double(json, "dispersion", change->dispersion);
     json_double(json, "p", change->p);
     json_double(json, "q", change->q);
-    put_text_or_null(json, "flag", diff_flag_name(change->flag));
+    put_text_or_null(json, "flag", compare_flag_name(change->flag));
     json_close(json, '}');
 }
 
-static void put_place(struct json *json, const char *key, const struct diff_place *place)
+static void put_place(struct json *json, const char *key, const struct compare_place *place)
 {
     if (!place->name) {
         json_null(json, key);
@@ -143,23 +143,23 @@ static void put_place(struct json *json, const char *key, const struct diff_plac
     json_close(json, '}');
 }
 
-static void put_row(struct json *json, const struct diff_row *row)
+static void put_row(struct json *json, const struct compare_row *row)
 {
     static const char *const states[] = { "both", "new", "gone", "renamed" };
 
     json_open(json, NULL, '{');
     json_text(json, "name", row->names->name);
     json_text(json, "state", states[row->state]);
-    put_text_or_null(json, "flag", diff_flag_name(row->flag));
+    put_text_or_null(json, "flag", compare_flag_name(row->flag));
     put_text_or_null(json, "suppressed", row->suppressed);
     put_change(json, "self", &row->self, row->self_interval);
     put_change(json, "total", &row->total, row->total_interval);
-    put_place(json, "base", &row->names->places[DIFF_BASE]);
-    put_place(json, "new", &row->names->places[DIFF_NEW]);
+    put_place(json, "base", &row->names->places[COMPARE_BASE]);
+    put_place(json, "new", &row->names->places[COMPARE_NEW]);
     json_close(json, '}');
 }
 
-static void put_rule(struct json *json, const struct diff_rule *rule)
+static void put_rule(struct json *json, const struct compare_rule *rule)
 {
     static const char *const outcomes[] = { "kept", "exceeded", "unknown" };
 
@@ -171,7 +171,7 @@ static void put_rule(struct json *json, const struct diff_rule *rule)
     json_close(json, '}');
 }
 
-static void put_comparison(struct json *json, const struct diff_report *report)
+static void put_comparison(struct json *json, const struct compare_report *report)
 {
     if (!report->comparison) {
         json_null(json, "total");
@@ -190,10 +190,12 @@ static void put_comparison(struct json *json, const struct diff_report *report)
     json_close(json, ']');
 }
 
-static void put_report(const struct diff_report *report, struct cli_output *output)
+static void put_report(const struct compare_report *report, const struct diff_settings *settings,
+                       struct cli_output *output)
 {
     struct json json = { .output = output };
 
+    (void)settings;
     json_open(&json, NULL, '{');
     json_text(&json, "schema", "fxtdiff");
     json_unsigned(&json, "version", SCHEMA_VERSION);
@@ -203,8 +205,8 @@ static void put_report(const struct diff_report *report, struct cli_output *outp
     put_text_or_null(&json, "power", report->power);
     json_text(&json, "sample_type", report->set->type.type);
     json_text(&json, "unit", report->set->type.unit);
-    json_bool(&json, "damaged", report->input_status == CLI_DAMAGED);
-    put_options(&json, report->settings);
+    json_bool(&json, "damaged", report->set->damaged);
+    put_options(&json, &report->options);
     json_open(&json, "runs", '[');
     for (size_t i = 0; i < report->set->run_count; i++)
         put_run(&json, &report->set->runs[i]);
@@ -214,7 +216,8 @@ static void put_report(const struct diff_report *report, struct cli_output *outp
     json_end_line(&json);
 }
 
-enum cli_exit diff_write_json(const struct diff_report *report, const char *path)
+enum cli_exit diff_write_json(const struct compare_report *report,
+                              const struct diff_settings *settings, const char *path)
 {
-    return diff_write_whole(report, path, put_report);
+    return diff_write_whole(report, settings, path, put_report);
 }

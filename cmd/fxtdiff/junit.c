@@ -15,7 +15,7 @@ struct junit_place {
 };
 
 struct junit {
-    const struct diff_report *report;
+    const struct compare_report *report;
     struct diff_findings findings;
     struct cli_output output;
     /* Finding of each row and rule; NULL: none.  */
@@ -112,14 +112,14 @@ static void put_case(struct junit *junit, const char *class, const char *name, c
 
 static bool has_case(const struct junit *junit, size_t row)
 {
-    const struct diff_row *it = &junit->report->rows[row];
+    const struct compare_row *it = &junit->report->rows[row];
 
     return it->self.tested || it->total.tested || junit->of_row[row].finding;
 }
 
 static void put_cases(struct junit *junit)
 {
-    const struct diff_report *report = junit->report;
+    const struct compare_report *report = junit->report;
 
     put_case(junit, "fxtdiff", "conclusive", "", 0, junit->inconclusive);
     if (report->comparison)
@@ -128,7 +128,7 @@ static void put_cases(struct junit *junit)
         put_case(junit, "fxtdiff.budget", report->rules[i].text, "", 0, junit->of_rule[i].finding);
     for (size_t i = 0; i < report->row_count; i++) {
         uint32_t line = 0;
-        const char *file = diff_source_path(diff_file_of(report->rows[i].names, &line));
+        const char *file = diff_source_path(compare_file_of(report->rows[i].names, &line));
 
         if (has_case(junit, i))
             put_case(junit, "fxtdiff.function", report->rows[i].names->name, file, line,
@@ -140,7 +140,7 @@ static void put_cases(struct junit *junit)
 
 static void index_findings(struct junit *junit)
 {
-    const struct diff_report *report = junit->report;
+    const struct compare_report *report = junit->report;
 
     junit->of_row = cli_allocate(report->row_count + 1, sizeof *junit->of_row);
     junit->of_rule = cli_allocate(report->rule_count + 1, sizeof *junit->of_rule);
@@ -179,7 +179,7 @@ static size_t count_elements(const struct junit *junit, const char *element)
 
 static void put_suite(struct junit *junit)
 {
-    const struct diff_report *report = junit->report;
+    const struct compare_report *report = junit->report;
     struct cli_output *output = &junit->output;
     size_t cases = (report->comparison ? 2 : 1) + report->rule_count;
     char counts[200];
@@ -195,7 +195,7 @@ static void put_suite(struct junit *junit)
                "  <testsuite name=\"fxtdiff\" %s>\n    <properties>\n",
                counts, counts);
     diff_print(output, "      <property name=\"verdict\" value=\"%s\"/>\n",
-               diff_verdict_name(report->verdict));
+               compare_verdict_name(report->verdict));
     diff_print(output, "      <property name=\"power\"");
     put_attribute(output, "value", report->power);
     diff_print(output, "/>\n    </properties>\n");
@@ -203,17 +203,19 @@ static void put_suite(struct junit *junit)
     diff_print(output, "  </testsuite>\n</testsuites>\n");
 }
 
-enum cli_exit diff_write_junit(const struct diff_report *report, const char *path)
+enum cli_exit diff_write_junit(const struct compare_report *report,
+                               const struct diff_settings *settings, const char *path)
 {
     struct junit junit = { .report = report };
     enum cli_exit status = cli_output_open(&junit.output, path);
 
+    (void)settings;
     if (status != CLI_OK)
         return status;
     junit.findings = diff_find(report);
     index_findings(&junit);
     put_suite(&junit);
-    free(junit.findings.items);
+    diff_findings_release(&junit.findings);
     free(junit.of_row);
     free(junit.of_rule);
     return cli_output_commit(&junit.output);

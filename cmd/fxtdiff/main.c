@@ -54,11 +54,11 @@ static bool has_budgets(const struct diff_settings *settings)
 /* Two operands are base and new; else "--" stands between them.  */
 static void split_pair(struct diff_settings *settings)
 {
-    struct cli_texts *base = &settings->inputs[DIFF_BASE];
+    struct cli_texts *base = &settings->inputs[COMPARE_BASE];
 
-    if (settings->inputs[DIFF_NEW].count > 0 || base->count != 2)
+    if (settings->inputs[COMPARE_NEW].count > 0 || base->count != 2)
         return;
-    cli_texts_add(&settings->inputs[DIFF_NEW], base->items[1]);
+    cli_texts_add(&settings->inputs[COMPARE_NEW], base->items[1]);
     base->count = 1;
 }
 
@@ -72,7 +72,7 @@ static void parse(struct diff_settings *settings, char **argv)
         split++;
     divided = *split != NULL;
     *split = NULL;
-    for (int side = 0; side < (divided ? DIFF_SIDES : 1); side++) {
+    for (int side = 0; side < (divided ? COMPARE_SIDES : 1); side++) {
         struct cli_parser parser;
         int key;
 
@@ -85,15 +85,15 @@ static void parse(struct diff_settings *settings, char **argv)
     }
     if (!divided)
         split_pair(settings);
-    if (settings->inputs[DIFF_BASE].count == 0 && settings->inputs[DIFF_NEW].count == 0)
+    if (settings->inputs[COMPARE_BASE].count == 0 && settings->inputs[COMPARE_NEW].count == 0)
         cli_usage_error("no runs given");
-    if (settings->inputs[DIFF_NEW].count == 0 && has_budgets(settings)) {
-        settings->inputs[DIFF_NEW] = settings->inputs[DIFF_BASE];
-        settings->inputs[DIFF_BASE] = (struct cli_texts){ .count = 0 };
+    if (settings->inputs[COMPARE_NEW].count == 0 && has_budgets(settings)) {
+        settings->inputs[COMPARE_NEW] = settings->inputs[COMPARE_BASE];
+        settings->inputs[COMPARE_BASE] = (struct cli_texts){ .count = 0 };
     }
-    if (settings->inputs[DIFF_NEW].count == 0)
+    if (settings->inputs[COMPARE_NEW].count == 0)
         cli_usage_error("no new runs: put them behind --, BASE... -- NEW...");
-    if (settings->inputs[DIFF_BASE].count == 0 && !has_budgets(settings))
+    if (settings->inputs[COMPARE_BASE].count == 0 && !has_budgets(settings))
         cli_usage_error("no base runs before --");
     diff_check_outputs(settings);
 }

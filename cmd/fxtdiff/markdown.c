@@ -91,7 +91,7 @@ static void put_line(struct cli_output *output, const char *before, const char *
     free(clean);
 }
 
-static void put_total(const struct diff_report *report, struct cli_output *output)
+static void put_total(const struct compare_report *report, struct cli_output *output)
 {
     const struct compare_total_change *total = &report->comparison->total;
     char base[32], new_cost[32], change[32], low[32], high[32], p[32];
@@ -101,15 +101,15 @@ static void put_total(const struct diff_report *report, struct cli_output *outpu
                "\n| %s per run | base | new | change | 95 %% interval | p | runs |\n"
                "| --- | ---: | ---: | ---: | :---: | ---: | :---: |\n"
                "| total | %s | %s | **%s** | %s ... %s | %s | %zu + %zu |\n",
-               type, diff_amount(report->set, total->base, base),
-               diff_amount(report->set, total->new_cost, new_cost),
+               type, compare_amount(report->set->type.unit, total->base, base),
+               compare_amount(report->set->type.unit, total->new_cost, new_cost),
                diff_relative(total->relative, change), diff_relative(total->low, low),
-               diff_relative(total->high, high), diff_probability(total->p, p),
+               diff_relative(total->high, high), compare_probability(total->p, p),
                report->comparison->runs[0], report->comparison->runs[1]);
     free(type);
 }
 
-static char *row_text(const struct diff_row *row, const char *name)
+static char *row_text(const struct compare_row *row, const char *name)
 {
     const char *family;
     const double *interval;
@@ -127,7 +127,7 @@ static char *row_text(const struct diff_row *row, const char *name)
                  family, 100 * change->base_share, 100 * change->new_share,
                  100 * (change->new_share - change->base_share), isfinite(half) ? 100 * half : 0,
                  diff_relative(change->relative, relative),
-                 change->tested ? diff_probability(change->q, q) : "", clean_place) < 0)
+                 change->tested ? compare_probability(change->q, q) : "", clean_place) < 0)
         text = NULL;
     free(place);
     free(clean_name);
@@ -136,9 +136,10 @@ static char *row_text(const struct diff_row *row, const char *name)
     return text ? text : cli_join("", "");
 }
 
-static void put_rows(const struct diff_report *report, struct cli_output *output)
+static void put_rows(const struct compare_report *report, const struct diff_settings *settings,
+                     struct cli_output *output)
 {
-    size_t count = diff_shown_rows(report), used = 0, i = 0;
+    size_t count = diff_shown_rows(report, settings), used = 0, i = 0;
     char **names = diff_row_names(report, count);
 
     if (count > 0)
@@ -163,7 +164,7 @@ static void put_rows(const struct diff_report *report, struct cli_output *output
                    cli_grouped(report->gone_count), cli_grouped(report->renamed_count));
 }
 
-static void put_rules(const struct diff_report *report, struct cli_output *output)
+static void put_rules(const struct compare_report *report, struct cli_output *output)
 {
     static const char *const outcomes[] = { "kept", "**exceeded**", "unknown" };
     size_t shown = report->rule_count < NOTES ? report->rule_count : NOTES;
@@ -171,7 +172,7 @@ static void put_rules(const struct diff_report *report, struct cli_output *outpu
     if (shown > 0)
         diff_print(output, "\n| budget | | |\n| --- | --- | --- |\n");
     for (size_t i = 0; i < shown; i++) {
-        const struct diff_rule *rule = &report->rules[i];
+        const struct compare_rule *rule = &report->rules[i];
         char *text = escaped(rule->text, NAME_LIMIT), *result = escaped(rule->result, NAME_LIMIT);
 
         diff_print(output, "| %s | %s | %s |\n", text, outcomes[rule->outcome], result);
@@ -182,14 +183,15 @@ static void put_rules(const struct diff_report *report, struct cli_output *outpu
         diff_print(output, "\n%zu more budgets.\n", report->rule_count - shown);
 }
 
-void diff_print_markdown(const struct diff_report *report, struct cli_output *output)
+void diff_print_markdown(const struct compare_report *report, const struct diff_settings *settings,
+                         struct cli_output *output)
 {
-    diff_print(output, "### fxtdiff: %s\n\n", diff_verdict_name(report->verdict));
+    diff_print(output, "### fxtdiff: %s\n\n", compare_verdict_name(report->verdict));
     for (size_t i = 0; i < report->reason_count && i < NOTES; i++)
         put_line(output, "- ", report->reasons[i]);
     if (report->comparison) {
         put_total(report, output);
-        put_rows(report, output);
+        put_rows(report, settings, output);
     }
     put_rules(report, output);
     if (report->note_count > 0)
@@ -200,7 +202,8 @@ void diff_print_markdown(const struct diff_report *report, struct cli_output *ou
         put_line(output, "\nPower: ", report->power);
 }
 
-enum cli_exit diff_write_markdown(const struct diff_report *report, const char *path)
+enum cli_exit diff_write_markdown(const struct compare_report *report,
+                                  const struct diff_settings *settings, const char *path)
 {
-    return diff_write_whole(report, path, diff_print_markdown);
+    return diff_write_whole(report, settings, path, diff_print_markdown);
 }

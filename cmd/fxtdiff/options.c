@@ -32,7 +32,7 @@ static const struct cli_option reading_options[] = {
     { 0 },
 };
 
-static const char *const metrics[] = { "both", "self", "total", NULL }; /* as enum diff_metric */
+static const char *const metrics[] = { "both", "self", "total", NULL }; /* as enum compare_metric */
 
 static const struct cli_option compare_options[] = {
     { OPTION_Q, 0, "q", "Q", "false discovery rate over functions (default 0.05)" },
@@ -115,7 +115,7 @@ static bool compare_option(struct diff_settings *settings, int key, const struct
         settings->compare.min_total = diff_part("--min-total", value, 100);
         return true;
     case OPTION_METRIC:
-        settings->metric = (enum diff_metric)parser->choice;
+        settings->compare.metric = (enum compare_metric)parser->choice;
         return true;
     case OPTION_ROWS:
         settings->rows = (size_t)cli_number("--rows", value, 0, UINT32_MAX);
@@ -161,7 +161,7 @@ void diff_settings_init(struct diff_settings *settings)
 
 void diff_settings_release(struct diff_settings *settings)
 {
-    for (int side = 0; side < DIFF_SIDES; side++)
+    for (int side = 0; side < COMPARE_SIDES; side++)
         free(settings->inputs[side].items);
     cli_profiles_release(&settings->reading.profiles);
     free(settings->outputs);

@@ -24,19 +24,19 @@ void diff_print(struct cli_output *output, const char *format, ...)
     free(text);
 }
 
-enum cli_exit diff_write_whole(const struct diff_report *report, const char *path,
-                               void (*print)(const struct diff_report *report,
-                                             struct cli_output *output))
+enum cli_exit diff_write_whole(const struct compare_report *report,
+                               const struct diff_settings *settings, const char *path,
+                               diff_print_fn print)
 {
     struct cli_output output;
 
     if (cli_output_open(&output, *path ? path : "-") != CLI_OK)
         return CLI_ENVIRONMENT;
-    print(report, &output);
+    print(report, settings, &output);
     return cli_output_commit(&output);
 }
 
-const struct compare_change *diff_row_family(const struct diff_row *row, const char **name,
+const struct compare_change *diff_row_family(const struct compare_row *row, const char **name,
                                              const double **interval)
 {
     double own = fabs(row->self.new_share - row->self.base_share);
@@ -52,7 +52,7 @@ const struct compare_change *diff_row_family(const struct diff_row *row, const c
 
 /* ---- Names ---- */
 
-static char *name_of_row(const struct diff_row *row, bool whole)
+static char *name_of_row(const struct compare_row *row, bool whole)
 {
     const char *name = row->names->name;
     char *text = whole ? cli_join(name, "") : profile_short_name(name, strlen(name));
@@ -60,9 +60,9 @@ static char *name_of_row(const struct diff_row *row, bool whole)
 
     if (!text)
         text = cli_join(name, "");
-    if (row->state != DIFF_RENAMED)
+    if (row->state != COMPARE_STATE_RENAMED)
         return text;
-    name = row->names->places[DIFF_BASE].name;
+    name = row->names->places[COMPARE_BASE].name;
     was = whole ? cli_join(name, "") : profile_short_name(name, strlen(name));
     if (asprintf(&both, "%s (was %s)", text, was ? was : name) < 0)
         both = NULL;
@@ -83,7 +83,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
-char **diff_row_names(const struct diff_report *report, size_t count)
+char **diff_row_names(const struct compare_report *report, size_t count)
 {
     char **names = cli_allocate(count, sizeof *names);
     struct named *sorted = cli_allocate(count, sizeof *sorted);
@@ -116,10 +116,10 @@ void diff_row_names_free(char **names, size_t count)
     free(names);
 }
 
-char *diff_row_place(const struct diff_row *row)
+char *diff_row_place(const struct compare_row *row)
 {
     uint32_t line;
-    const char *file = diff_file_of(row->names, &line);
+    const char *file = compare_file_of(row->names, &line);
     const char *start = file + strlen(file);
     unsigned slashes = 0;
     char *text = NULL;
@@ -132,7 +132,16 @@ char *diff_row_place(const struct diff_row *row)
     return cli_join(start, "");
 }
 
-const char *diff_row_mark(const struct diff_row *row)
+double *diff_mean_stacks(const struct compare_set *set)
+{
+    double *means = compare_mean_stacks(set);
+
+    if (!means)
+        cli_out_of_memory();
+    return means;
+}
+
+const char *diff_row_mark(const struct compare_row *row)
 {
     static const char *const marks[4][4] = {
         { "", "NEW", "GONE", "RENAMED" },
@@ -145,16 +154,16 @@ const char *diff_row_mark(const struct diff_row *row)
 
     if (row->suppressed)
         return "suppressed";
-    if (row->flag != COMPARE_UNCHANGED || row->state != DIFF_BOTH)
+    if (row->flag != COMPARE_UNCHANGED || row->state != COMPARE_STATE_BOTH)
         return marks[row->flag][row->state];
     return diff_row_family(row, &family, &interval)->tested ? "~" : "";
 }
 
-size_t diff_shown_rows(const struct diff_report *report)
+size_t diff_shown_rows(const struct compare_report *report, const struct diff_settings *settings)
 {
     size_t findings = report->regressed_count + report->moved_count + report->improved_count +
                       report->suppressed_count;
-    size_t rows = report->settings->rows;
+    size_t rows = settings->rows;
 
     if (rows == 0 || rows > report->row_count)
         rows = report->row_count;

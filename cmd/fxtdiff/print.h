@@ -9,28 +9,33 @@ void diff_print(struct cli_output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Open path, let print write to it, commit.  */
-enum cli_exit diff_write_whole(const struct diff_report *report, const char *path,
-                               void (*print)(const struct diff_report *report,
-                                             struct cli_output *output));
+typedef void (*diff_print_fn)(const struct compare_report *report,
+                              const struct diff_settings *settings, struct cli_output *output);
+enum cli_exit diff_write_whole(const struct compare_report *report,
+                               const struct diff_settings *settings, const char *path,
+                               diff_print_fn print);
 
 /* What a row shows of its function: the family that the flag is of, or that changed most.  */
-const struct compare_change *diff_row_family(const struct diff_row *row, const char **name,
+const struct compare_change *diff_row_family(const struct compare_row *row, const char **name,
                                              const double **interval);
 
 /* Names of the first count rows without what makes them long - parameters, return types - but whole
  * where two of them would read the same; with "(was NAME)" where they were renamed.  The array and
  * its texts come from malloc().  */
-char **diff_row_names(const struct diff_report *report, size_t count);
+char **diff_row_names(const struct compare_report *report, size_t count);
 void diff_row_names_free(char **names, size_t count);
 
 /* "folder/file.c:12", from malloc(); "" unknown.  */
-char *diff_row_place(const struct diff_row *row);
+char *diff_row_place(const struct compare_row *row);
+
+/* compare_mean_stacks(), or the end of the program.  */
+double *diff_mean_stacks(const struct compare_set *set);
 
 /* What marks a row, most telling first: suppressed, the flag, the state; "~" nothing found, "" not
  * tested.  */
-const char *diff_row_mark(const struct diff_row *row);
+const char *diff_row_mark(const struct compare_row *row);
 
 /* How many rows a table shows: all findings, and more up to the number asked for.  */
-size_t diff_shown_rows(const struct diff_report *report);
+size_t diff_shown_rows(const struct compare_report *report, const struct diff_settings *settings);
 
 #endif /* FXTDIFF_PRINT_H */

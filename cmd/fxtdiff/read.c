@@ -8,7 +8,6 @@
 
 #include <fxt/profile_files.h>
 #include "cmd/cli/trace.h"
-#include "cmd/fxtdiff/builder.h"
 #include "cmd/fxtdiff/readers.h"
 #include "cmd/fxtdiff/traces.h"
 
@@ -130,26 +129,26 @@ static const struct diff_reader *reader_of(const char *path)
 
 /* One trace, or a file of another kind, which waits for the traces before it: runs keep their
  * order.  */
-static enum cli_exit read_files(struct diff_builder *builder, struct diff_traces *traces,
-                                enum diff_side side, const struct cli_trace_files *files,
+static enum cli_exit read_files(struct diff_runs *runs, struct diff_traces *traces,
+                                enum compare_side side, const struct cli_trace_files *files,
                                 const char *label)
 {
     const struct diff_reader *reader = NULL;
     enum cli_exit status;
 
-    if (files->count == 1 && !files->regions && !builder->reading->profiles.reading.force)
+    if (files->count == 1 && !files->regions && !runs->reading->profiles.reading.force)
         reader = reader_of(files->paths[0]);
     if (!reader)
         return diff_traces_add(traces, side, files, label);
     status = diff_traces_drain(traces);
-    return cli_worse(status, reader->read(builder, side, files->paths[0], label));
+    return cli_worse(status, reader->read(runs, side, files->paths[0], label));
 }
 
 /* Operands that stand beside each other, so that the regions of a session are found together.  */
-static enum cli_exit read_group(struct diff_builder *builder, enum diff_side side,
+static enum cli_exit read_group(struct diff_runs *runs, enum compare_side side,
                                 const struct cli_texts *paths, const char *label)
 {
-    const struct diff_reading *reading = builder->reading;
+    const struct diff_reading *reading = runs->reading;
     struct fxt_reader_options reader = { .size = sizeof reader,
                                          .trust_start = reading->profiles.reading.force };
     struct cli_trace_options options = { .reader = &reader,
@@ -159,9 +158,9 @@ static enum cli_exit read_group(struct diff_builder *builder, enum diff_side sid
     struct cli_traces traces;
 
     cli_traces_find(&traces, paths, &options);
-    jobs = diff_traces_open(builder, &options, traces.count);
+    jobs = diff_traces_open(runs, &options, traces.count);
     for (size_t i = 0; i < traces.count; i++)
-        status = cli_worse(status, read_files(builder, jobs, side, &traces.items[i],
+        status = cli_worse(status, read_files(runs, jobs, side, &traces.items[i],
                                               label ? label : traces.items[i].label));
     status = cli_worse(status, diff_traces_drain(jobs));
     diff_traces_close(jobs);
@@ -169,8 +168,7 @@ static enum cli_exit read_group(struct diff_builder *builder, enum diff_side sid
     return status;
 }
 
-static enum cli_exit read_once(struct diff_builder *builder, enum diff_side side,
-                               const char *operand)
+static enum cli_exit read_once(struct diff_runs *runs, enum compare_side side, const char *operand)
 {
     struct source source = { .operand = operand, .fd = -1 };
     struct cli_texts paths = { .items = NULL };
@@ -178,7 +176,7 @@ static enum cli_exit read_once(struct diff_builder *builder, enum diff_side side
 
     if (status == CLI_OK) {
         cli_texts_add(&paths, source.path);
-        status = read_group(builder, side, &paths,
+        status = read_group(runs, side, &paths,
                             strcmp(operand, "-") == 0 ? "standard input" : operand);
     }
     if (source.fd >= 0)
@@ -188,24 +186,12 @@ static enum cli_exit read_once(struct diff_builder *builder, enum diff_side side
     return status;
 }
 
-static bool open_profile(struct diff_builder *builder)
-{
-    struct profile_error error;
-
-    if (builder->profile || profile_open(&builder->profile, &error) == PROFILE_OK)
-        return true;
-    cli_error("%s", error.message);
-    return false;
-}
-
-enum cli_exit diff_read(struct diff_builder *builder, enum diff_side side,
+enum cli_exit diff_read(struct diff_runs *runs, enum compare_side side,
                         const struct cli_texts *paths)
 {
     struct cli_texts group = { .items = NULL };
     enum cli_exit status = CLI_OK;
 
-    if (!open_profile(builder))
-        return CLI_ENVIRONMENT;
     for (size_t i = 0; i < paths->count; i++) {
         bool capture = diff_is_capture(paths->items[i]);
         bool once = !capture && is_once(paths->items[i]);
@@ -213,13 +199,13 @@ enum cli_exit diff_read(struct diff_builder *builder, enum diff_side side,
         if (!once && !capture)
             cli_texts_add(&group, paths->items[i]);
         if (group.count > 0 && (once || capture || i + 1 == paths->count)) {
-            status = cli_worse(status, read_group(builder, side, &group, NULL));
+            status = cli_worse(status, read_group(runs, side, &group, NULL));
             group.count = 0;
         }
         if (once)
-            status = cli_worse(status, read_once(builder, side, paths->items[i]));
+            status = cli_worse(status, read_once(runs, side, paths->items[i]));
         if (capture)
-            status = cli_worse(status, diff_read_capture(builder, side, paths->items[i]));
+            status = cli_worse(status, diff_read_capture(runs, side, paths->items[i]));
     }
     free(group.items);
     return status;

@@ -1,6 +1,6 @@
 /* read_profile.c - pprof profiles and folded stacks as runs.
  *
- * Their frames go into the builder's stacks by name: what has names needs no addresses, and
+ * Their frames go into the stacks of all runs by name: what has names needs no addresses, and
  * addresses of two runs say nothing about each other.  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +10,13 @@
 
 #include <fxt/compare_set.h>
 #include <fxt/profile_files.h>
-#include "cmd/fxtdiff/builder.h"
+#include "base/numbering.h"
 #include "cmd/fxtdiff/readers.h"
 
 /* A profile being read.  */
 struct job {
-    struct diff_builder *builder;
+    struct diff_runs *runs;
+    struct compare_run *run;
     struct profile_stacks *stacks;
     const char *label;
     struct profile_error error;
@@ -33,8 +34,7 @@ struct job {
     size_t line_capacity;
     /* Stacks as they stand in samples, which repeat them (other labels, other threads), and the
      * call site of each: one look-up, and not one for each of its frames.  */
-    struct diff_arena *arena;
-    struct diff_texts stacks_seen;
+    struct base_texts stacks_seen;
     profile_id *callsites;
     size_t callsite_count, callsite_capacity;
 
@@ -78,7 +78,7 @@ static enum cli_exit finish(struct job *job, enum profile_status status,
     if (status == PROFILE_OK)
         return damaged ? CLI_DAMAGED : CLI_OK;
     cli_error("%s: %s", job->label, job->error.message);
-    job->builder->set.unreadable_count++;
+    compare_builder_add_unreadable(job->runs->builder);
     return status == PROFILE_MALFORMED ? CLI_DAMAGED : CLI_ENVIRONMENT;
 }
 
@@ -130,8 +130,8 @@ static void list_types(const struct job *job, const struct profile_pprof_header 
 /* The type asked for, or that of the runs before, or the profile's default, or the last.  */
 static bool choose_value(struct job *job, const struct profile_pprof_header *header)
 {
-    const char *wanted = job->builder->reading->sample_type;
-    const char *known = job->builder->set.type.type;
+    const char *wanted = job->runs->reading->sample_type;
+    const char *known = compare_builder_type(job->runs->builder).type;
     const char *by_default = text_at(job, header->default_sample_type);
     const char *names[] = { wanted, known, *by_default ? by_default : NULL };
     char list[200];
@@ -159,7 +159,6 @@ static bool choose_value(struct job *job, const struct profile_pprof_header *hea
 static enum profile_status take_header(void *context, const struct profile_pprof_header *header)
 {
     struct job *job = context;
-    struct diff_run *run = &job->builder->set.runs[job->builder->set.run_count - 1];
     const char *unit;
 
     if (header->type_count == 0) {
@@ -172,7 +171,7 @@ static enum profile_status take_header(void *context, const struct profile_pprof
         return PROFILE_STOPPED;
     }
     unit = text_at(job, header->types[job->value].unit);
-    if (!diff_set_type(job->builder, text_at(job, header->types[job->value].type), unit)) {
+    if (!diff_set_type(job->runs, text_at(job, header->types[job->value].type), unit)) {
         job->refused = true;
         return PROFILE_STOPPED;
     }
@@ -180,7 +179,7 @@ static enum profile_status take_header(void *context, const struct profile_pprof
         strcmp(text_at(job, header->period_type.unit), unit) == 0)
         job->period = header->period;
     if (job->period > 0 && strcmp(unit, "nanoseconds") == 0)
-        run->environment.period_ns = (uint64_t)job->period;
+        job->run->environment.period_ns = (uint64_t)job->period;
     return PROFILE_OK;
 }
 
@@ -190,8 +189,8 @@ static enum profile_status take_mapping(void *context, const struct profile_ppro
     struct profile_module module = { .name = 0 };
     enum profile_status status = intern_at(job, mapping->filename, &module.name);
 
-    job->mappings = diff_grow(job->mappings, &job->mapping_capacity, job->mapping_count + 1,
-                              sizeof *job->mappings);
+    job->mappings = cli_grow(job->mappings, &job->mapping_capacity, job->mapping_count + 1,
+                             sizeof *job->mappings);
     if (status == PROFILE_OK)
         status = profile_stacks_module(job->stacks, &module, &job->mappings[job->mapping_count],
                                        &job->error);
@@ -214,8 +213,8 @@ static enum profile_status take_function(void *context,
 
     if (status == PROFILE_OK)
         status = intern_at(job, function->filename, &line.file);
-    job->functions = diff_grow(job->functions, &job->function_capacity, job->function_count + 1,
-                               sizeof *job->functions);
+    job->functions = cli_grow(job->functions, &job->function_capacity, job->function_count + 1,
+                              sizeof *job->functions);
     job->functions[job->function_count++] = line;
     return status;
 }
@@ -243,9 +242,9 @@ static enum profile_status take_location(void *context,
     size_t count = location->line_count;
     enum profile_status status = PROFILE_OK;
 
-    job->locations = diff_grow(job->locations, &job->location_capacity, job->location_count + 1,
-                               sizeof *job->locations);
-    job->lines = diff_grow(job->lines, &job->line_capacity, count + 1, sizeof *job->lines);
+    job->locations = cli_grow(job->locations, &job->location_capacity, job->location_count + 1,
+                              sizeof *job->locations);
+    job->lines = cli_grow(job->lines, &job->line_capacity, count + 1, sizeof *job->lines);
     for (size_t i = 0; i < count; i++) {
         uint32_t number = location->lines[i].function;
 
@@ -279,13 +278,15 @@ static enum profile_status refuse_negative(struct job *job)
 static enum profile_status find_callsite(struct job *job, const struct profile_pprof_sample *sample,
                                          profile_id *out)
 {
-    uint32_t seen = diff_texts_add(&job->stacks_seen, (const char *)sample->locations,
-                                   sample->location_count * sizeof *sample->locations);
+    uint32_t seen = base_texts_add(&job->stacks_seen, (const char *)sample->locations,
+                                   sample->location_count * sizeof *sample->locations, NULL);
     enum profile_status status = PROFILE_OK;
 
+    if (seen == 0)
+        cli_out_of_memory();
     *out = 0;
-    if (seen < job->callsite_count) {
-        *out = job->callsites[seen];
+    if (seen <= job->callsite_count) {
+        *out = job->callsites[seen - 1];
         return PROFILE_OK;
     }
     for (size_t i = sample->location_count; i-- > 0 && status == PROFILE_OK;) {
@@ -295,8 +296,8 @@ static enum profile_status find_callsite(struct job *job, const struct profile_p
             status = profile_stacks_callsite(job->stacks, *out, job->locations[number - 1], out,
                                              &job->error);
     }
-    job->callsites = diff_grow(job->callsites, &job->callsite_capacity, job->callsite_count + 1,
-                               sizeof *job->callsites);
+    job->callsites = cli_grow(job->callsites, &job->callsite_capacity, job->callsite_count + 1,
+                              sizeof *job->callsites);
     job->callsites[job->callsite_count++] = *out;
     return status;
 }
@@ -318,7 +319,7 @@ static enum profile_status take_sample(void *context, const struct profile_pprof
     job->cost += (double)value;
     if (job->count_value != SIZE_MAX && sample->values[job->count_value] > 0)
         job->samples += (double)sample->values[job->count_value];
-    diff_add_stack(job->builder, callsite, (double)value);
+    compare_builder_add_stack(job->runs->builder, callsite, (double)value);
     return PROFILE_OK;
 }
 
@@ -329,8 +330,7 @@ static void release(struct job *job)
     free(job->locations);
     free(job->lines);
     free(job->callsites);
-    diff_texts_release(&job->stacks_seen);
-    diff_arena_close(job->arena);
+    base_texts_release(&job->stacks_seen);
 }
 
 /* From how many samples the cost was estimated: as the profile says, or by its period - bytes
@@ -343,13 +343,13 @@ static double count_samples(const struct job *job)
     return job->period > 0 ? job->cost / (double)job->period : job->cost;
 }
 
-enum cli_exit diff_read_pprof(struct diff_builder *builder, enum diff_side side, const char *path,
+enum cli_exit diff_read_pprof(struct diff_runs *runs, enum compare_side side, const char *path,
                               const char *label)
 {
-    struct job job = { .builder = builder,
-                       .stacks = profile_stacks_of(builder->profile),
-                       .label = label,
-                       .arena = diff_arena_open() };
+    struct job job = { .runs = runs,
+                       .run = diff_begin_run(runs, side, label),
+                       .stacks = profile_stacks_of(runs->profile),
+                       .label = label };
     struct profile_pprof_sink sink = { .size = sizeof sink,
                                        .context = &job,
                                        .strings = take_strings,
@@ -363,16 +363,11 @@ enum cli_exit diff_read_pprof(struct diff_builder *builder, enum diff_side side,
     int fd;
     enum cli_exit status = open_input(path, label, &fd, &input);
 
-    job.stacks_seen.arena = job.arena;
-    (void)diff_begin_run(builder, side, label);
     if (status == CLI_OK) {
-        struct diff_run *run;
-
         status = finish(&job, profile_read_pprof(input, &sink, NULL, &notices, &job.error),
                         &notices);
-        run = &builder->set.runs[builder->set.run_count - 1];
-        run->cost = job.cost;
-        run->samples = count_samples(&job);
+        job.run->cost = job.cost;
+        job.run->samples = count_samples(&job);
     }
     release(&job);
     fxt_input_close(input);
@@ -450,16 +445,17 @@ static enum profile_status take_line(void *context, const struct profile_folded_
     if (status == PROFILE_OK && line->counts[0].number > 0) {
         job->cost += line->counts[0].number;
         take_count(job, &line->counts[0]);
-        diff_add_stack(job->builder, callsite, line->counts[0].number);
+        compare_builder_add_stack(job->runs->builder, callsite, line->counts[0].number);
     }
     return status;
 }
 
-enum cli_exit diff_read_folded(struct diff_builder *builder, enum diff_side side, const char *path,
+enum cli_exit diff_read_folded(struct diff_runs *runs, enum compare_side side, const char *path,
                                const char *label)
 {
-    struct job job = { .builder = builder,
-                       .stacks = profile_stacks_of(builder->profile),
+    struct job job = { .runs = runs,
+                       .run = diff_begin_run(runs, side, label),
+                       .stacks = profile_stacks_of(runs->profile),
                        .label = label };
     struct profile_folded_sink sink = { .size = sizeof sink, .context = &job, .line = take_line };
     struct profile_read_notices notices;
@@ -467,16 +463,12 @@ enum cli_exit diff_read_folded(struct diff_builder *builder, enum diff_side side
     int fd;
     enum cli_exit status = open_input(path, label, &fd, &input);
 
-    (void)diff_begin_run(builder, side, label);
-    diff_assume_type(builder);
+    job.run->type_assumed = true;
     if (status == CLI_OK) {
-        struct diff_run *run;
-
         status = finish(&job, profile_read_folded(input, &sink, NULL, &notices, &job.error),
                         &notices);
-        run = &builder->set.runs[builder->set.run_count - 1];
-        run->cost = job.cost;
-        run->samples = job.divisor >= LEAST_PERIOD ? job.cost / (double)job.divisor : job.cost;
+        job.run->cost = job.cost;
+        job.run->samples = job.divisor >= LEAST_PERIOD ? job.cost / (double)job.divisor : job.cost;
     }
     fxt_input_close(input);
     if (fd >= 0)

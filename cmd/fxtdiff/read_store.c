@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include <fxt/store.h>
-#include "cmd/fxtdiff/builder.h"
 #include "cmd/fxtdiff/readers.h"
 
 /* A store being read; arrays by the store's ids.  */
 struct job {
-    struct diff_builder *builder;
+    struct diff_runs *runs;
     struct profile_stacks *stacks;
     sqlite3 *db;
     const char *label;
@@ -112,8 +111,8 @@ static bool take_module(struct job *job, sqlite3_stmt *row)
         return false;
     module.build_id_length = (uint8_t)store_parse_build_id(
         (const char *)sqlite3_column_text(row, 2), module.build_id, sizeof module.build_id);
-    job->modules = diff_grow(job->modules, &job->module_capacity, job->module_count + 1,
-                             sizeof *job->modules);
+    job->modules = cli_grow(job->modules, &job->module_capacity, job->module_count + 1,
+                            sizeof *job->modules);
     to = &job->modules[job->module_count++];
     return check(job, profile_stacks_module(job->stacks, &module, to, &error), &error);
 }
@@ -146,8 +145,8 @@ static bool add_frame(struct job *job, sqlite3_stmt *row, const struct profile_l
     struct profile_error error;
     profile_id module, *frame;
 
-    job->frames = diff_grow(job->frames, &job->frame_capacity, job->frame_count + 1,
-                            sizeof *job->frames);
+    job->frames = cli_grow(job->frames, &job->frame_capacity, job->frame_count + 1,
+                           sizeof *job->frames);
     frame = &job->frames[job->frame_count++];
     if (!find(job, row, 1, job->modules, job->module_count, &module))
         return false;
@@ -204,8 +203,8 @@ static bool take_callsite(struct job *job, sqlite3_stmt *row)
         return false;
     if (!frame)
         return fail(job, CLI_DAMAGED, "the store is corrupt: a call site without a frame");
-    job->callsites = diff_grow(job->callsites, &job->callsite_capacity, job->callsite_count + 1,
-                               sizeof *job->callsites);
+    job->callsites = cli_grow(job->callsites, &job->callsite_capacity, job->callsite_count + 1,
+                              sizeof *job->callsites);
     callsite = &job->callsites[job->callsite_count++];
     return check(job, profile_stacks_callsite(job->stacks, parent, frame, callsite, &error),
                  &error);
@@ -217,14 +216,14 @@ static const char *copy_or_null(struct job *job, sqlite3_stmt *row, int column)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
 
-    return text && *text ? diff_copy(job->builder, text, strlen(text)) : NULL;
+    return text && *text ? compare_builder_text(job->runs->builder, text, strlen(text)) : NULL;
 }
 
 /* The type asked for, or that of the runs before, or the first of those people look at first.  */
 static bool choose_type(struct job *job, sqlite3_int64 capture, sqlite3_int64 *type, bool *counts)
 {
-    const char *known = job->builder->set.type.type;
-    const char *wanted = job->builder->reading->sample_type;
+    const char *known = compare_builder_type(job->runs->builder).type;
+    const char *wanted = job->runs->reading->sample_type;
     sqlite3_stmt *row = NULL;
     bool ok = false;
 
@@ -248,11 +247,11 @@ static bool choose_type(struct job *job, sqlite3_int64 capture, sqlite3_int64 *t
 
         *type = sqlite3_column_int64(row, 0);
         *counts = !sqlite3_column_int(row, 3) || (wanted && strcmp(wanted, "samples") == 0);
-        ok = diff_set_type(job->builder, *counts ? "samples" : name, *counts ? "count" : unit);
+        ok = diff_set_type(job->runs, *counts ? "samples" : name, *counts ? "count" : unit);
         job->failed |= !ok;
         job->status = ok ? job->status : CLI_USAGE;
-        job->builder->kind = strcmp(name, "cpu") == 0 ? PROFILE_CPU : PROFILE_HEAP;
-    } else if (wanted && job->builder->reading->sample_type) {
+        job->runs->kind = strcmp(name, "cpu") == 0 ? PROFILE_CPU : PROFILE_HEAP;
+    } else if (wanted && job->runs->reading->sample_type) {
         (void)fail(job, CLI_USAGE, "has no such sample type");
     } else {
         ok = true;
@@ -261,7 +260,7 @@ static bool choose_type(struct job *job, sqlite3_int64 capture, sqlite3_int64 *t
     return ok;
 }
 
-static bool add_costs(struct job *job, struct diff_run *run, sqlite3_int64 capture,
+static bool add_costs(struct job *job, struct compare_run *run, sqlite3_int64 capture,
                       sqlite3_int64 type, bool counts)
 {
     sqlite3_stmt *row = NULL;
@@ -282,25 +281,25 @@ static bool add_costs(struct job *job, struct diff_run *run, sqlite3_int64 captu
             run->samples += sqlite3_column_double(row, 1);
             run->cost += cost;
             if (cost > 0)
-                diff_add_stack(job->builder, callsite, cost);
+                compare_builder_add_stack(job->runs->builder, callsite, cost);
         }
     }
     (void)sqlite3_finalize(row);
     return !job->failed && (code == SQLITE_DONE || fail_sqlite(job));
 }
 
-static bool take_capture(struct job *job, sqlite3_stmt *row, enum diff_side side,
+static bool take_capture(struct job *job, sqlite3_stmt *row, enum compare_side side,
                          const char *store_label)
 {
     sqlite3_int64 id = sqlite3_column_int64(row, 0), type;
-    struct diff_run *run;
+    struct compare_run *run;
     char number[32];
     char *label;
     bool counts;
 
     (void)snprintf(number, sizeof number, "#%lld", (long long)id);
     label = cli_join(store_label, number);
-    run = diff_begin_run(job->builder, side, label);
+    run = diff_begin_run(job->runs, side, label);
     free(label);
     run->environment.command = copy_or_null(job, row, 1);
     run->environment.arch = copy_or_null(job, row, 2);
@@ -312,7 +311,7 @@ static bool take_capture(struct job *job, sqlite3_stmt *row, enum diff_side side
     return type == 0 || add_costs(job, run, id, type, counts);
 }
 
-static bool take_captures(struct job *job, enum diff_side side, const char *store_label,
+static bool take_captures(struct job *job, enum compare_side side, const char *store_label,
                           int64_t capture)
 {
     sqlite3_stmt *row = NULL;
@@ -345,20 +344,19 @@ static void release(struct job *job)
     free(job->callsites);
 }
 
-static enum cli_exit read_captures(struct diff_builder *builder, enum diff_side side,
-                                   const char *path, const char *label, int64_t capture)
+static enum cli_exit read_captures(struct diff_runs *runs, enum compare_side side, const char *path,
+                                   const char *label, int64_t capture)
 {
     struct store_options options = { .size = sizeof options, .mode = STORE_READ };
-    struct job job = { .builder = builder,
-                       .stacks = profile_stacks_of(builder->profile),
-                       .label = label,
-                       .status = CLI_OK };
+    struct job job = {
+        .runs = runs, .stacks = profile_stacks_of(runs->profile), .label = label, .status = CLI_OK
+    };
     struct store_error error;
     struct store *store = NULL;
 
     if (store_open(path, &options, &store, &error) != STORE_OK) {
         cli_error("%s: %s", label, error.message);
-        builder->set.unreadable_count++;
+        compare_builder_add_unreadable(runs->builder);
         return error.status == STORE_CORRUPT || error.status == STORE_NOT_STORE ? CLI_DAMAGED
                                                                                 : CLI_ENVIRONMENT;
     }
@@ -370,16 +368,16 @@ static enum cli_exit read_captures(struct diff_builder *builder, enum diff_side 
              take_callsite))
         (void)take_captures(&job, side, label, capture);
     if (job.status == CLI_DAMAGED)
-        builder->set.unreadable_count++;
+        compare_builder_add_unreadable(runs->builder);
     release(&job);
     store_close(store);
     return job.status;
 }
 
-enum cli_exit diff_read_store(struct diff_builder *builder, enum diff_side side, const char *path,
+enum cli_exit diff_read_store(struct diff_runs *runs, enum compare_side side, const char *path,
                               const char *label)
 {
-    return read_captures(builder, side, path, label, 0);
+    return read_captures(runs, side, path, label, 0);
 }
 
 bool diff_is_capture(const char *operand)
@@ -396,15 +394,14 @@ bool diff_is_capture(const char *operand)
     return is_store;
 }
 
-enum cli_exit diff_read_capture(struct diff_builder *builder, enum diff_side side,
-                                const char *operand)
+enum cli_exit diff_read_capture(struct diff_runs *runs, enum compare_side side, const char *operand)
 {
     const char *mark = strrchr(operand, '#');
     char *path = strndup(operand, (size_t)(mark - operand));
     enum cli_exit status = CLI_ENVIRONMENT;
 
     if (path)
-        status = read_captures(builder, side, path, path,
+        status = read_captures(runs, side, path, path,
                                (int64_t)cli_number(operand, mark + 1, 1, INT64_MAX));
     free(path);
     return status;

@@ -4,12 +4,16 @@
 #include <string.h>
 
 #include <fxt/profile_files.h>
-#include "cmd/fxtdiff/baseline.h"
-#include "cmd/fxtdiff/builder.h"
+#include "cmd/fxtdiff/text_file.h"
 
 static bool is_pprof(const unsigned char *start, size_t length)
 {
     return profile_is_pprof(start, length);
+}
+
+static bool is_baseline(const unsigned char *start, size_t length)
+{
+    return compare_is_baseline(start, length);
 }
 
 static bool is_folded(const unsigned char *start, size_t length)
@@ -22,6 +26,22 @@ bool diff_is_store(const unsigned char *start, size_t length)
     static const char magic[16] = "SQLite format 3";
 
     return length >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
+}
+
+enum cli_exit diff_read_baseline(struct diff_runs *runs, enum compare_side side, const char *path,
+                                 const char *label)
+{
+    struct diff_text_file file;
+    struct compare_error error;
+    enum cli_exit status = diff_text_open(&file, path, COMPARE_BASELINE_BYTES);
+
+    if (status != CLI_OK)
+        return status;
+    if (compare_read_baseline(runs->builder, side, label, file.bytes, file.length, &error) !=
+        COMPARE_OK)
+        status = diff_fail_type(&error);
+    diff_text_close(&file);
+    return status;
 }
 
 /* Printable ASCII.  Symbolizer markup, which begins with "{{{", is told by who reads traces.  */
@@ -38,19 +58,19 @@ static bool is_other_text(const unsigned char *start, size_t length)
     return true;
 }
 
-static enum cli_exit refuse_text(struct diff_builder *builder, enum diff_side side,
-                                 const char *path, const char *label)
+static enum cli_exit refuse_text(struct diff_runs *runs, enum compare_side side, const char *path,
+                                 const char *label)
 {
     (void)side;
     (void)path;
     cli_error("%s: text, but its first line is no stack with a count behind it", label);
-    builder->set.unreadable_count++;
+    compare_builder_add_unreadable(runs->builder);
     return CLI_DAMAGED;
 }
 
 const struct diff_reader diff_readers[] = {
     { diff_is_store, diff_read_store }, /* Before folded stacks: its first line would do as one.  */
-    { diff_is_baseline, diff_read_baseline },
+    { is_baseline, diff_read_baseline },
     { is_pprof, diff_read_pprof },
     { is_folded, diff_read_folded },
     { is_other_text, refuse_text },

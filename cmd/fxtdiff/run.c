@@ -56,7 +56,7 @@ const struct cli_command diff_run_command = {
 
 struct job {
     struct diff_settings settings;
-    const char *commands[DIFF_SIDES];
+    const char *commands[COMPARE_SIDES];
     unsigned runs, warm_up;
     const char *keep;
     const char *frequency;
@@ -67,7 +67,7 @@ struct job {
     int log;         /* what a command and its capture said; an unlinked file */
 };
 
-static const char *const side_names[DIFF_SIDES] = { "base", "new" };
+static const char *const side_names[COMPARE_SIDES] = { "base", "new" };
 
 /* ---- Children ---- */
 
@@ -133,7 +133,7 @@ static int run_child(const struct job *job, const char *const *argv)
 
 /* ---- One run ---- */
 
-static enum cli_exit complain(const struct job *job, enum diff_side side, int status)
+static enum cli_exit complain(const struct job *job, enum compare_side side, int status)
 {
     if (interrupted) {
         cli_error("interrupted");
@@ -145,7 +145,7 @@ static enum cli_exit complain(const struct job *job, enum diff_side side, int st
     return CLI_ENVIRONMENT;
 }
 
-static enum cli_exit warm_up(const struct job *job, enum diff_side side)
+static enum cli_exit warm_up(const struct job *job, enum compare_side side)
 {
     const char *const argv[] = { "sh", "-c", job->commands[side], NULL };
 
@@ -158,7 +158,7 @@ static enum cli_exit warm_up(const struct job *job, enum diff_side side)
     return CLI_OK;
 }
 
-static enum cli_exit capture(const struct job *job, enum diff_side side, unsigned number)
+static enum cli_exit capture(const struct job *job, enum compare_side side, unsigned number)
 {
     const char *argv[16];
     size_t count = 0;
@@ -186,14 +186,14 @@ static enum cli_exit capture_all(const struct job *job)
     struct cli_progress progress;
     enum cli_exit status = CLI_OK;
 
-    for (int side = 0; side < DIFF_SIDES && status == CLI_OK; side++)
-        status = warm_up(job, (enum diff_side)side);
+    for (int side = 0; side < COMPARE_SIDES && status == CLI_OK; side++)
+        status = warm_up(job, (enum compare_side)side);
     cli_progress_start(&progress, "capturing", 2 * (uint64_t)job->runs);
     for (unsigned i = 0; i < 2 * job->runs && status == CLI_OK; i++) {
         unsigned number = i / 2;
         unsigned side = (i + number) % 2; /* base new, new base, base new, ... */
 
-        status = capture(job, (enum diff_side)side, number);
+        status = capture(job, (enum compare_side)side, number);
         cli_progress_show(&progress, i + 1);
     }
     cli_progress_end(&progress);
@@ -248,8 +248,8 @@ static enum cli_exit make_folder(struct job *job)
 
 static void name_captures(struct job *job)
 {
-    job->captures = cli_allocate((size_t)job->runs * DIFF_SIDES, sizeof *job->captures);
-    for (unsigned side = 0; side < DIFF_SIDES; side++)
+    job->captures = cli_allocate((size_t)job->runs * COMPARE_SIDES, sizeof *job->captures);
+    for (unsigned side = 0; side < COMPARE_SIDES; side++)
         for (unsigned i = 0; i < job->runs; i++) {
             char **path = &job->captures[side * job->runs + i];
 
@@ -261,7 +261,7 @@ static void name_captures(struct job *job)
 
 static void release(struct job *job)
 {
-    for (size_t i = 0; job->captures && i < (size_t)job->runs * DIFF_SIDES; i++) {
+    for (size_t i = 0; job->captures && i < (size_t)job->runs * COMPARE_SIDES; i++) {
         if (job->made)
             (void)unlink(job->captures[i]);
         free(job->captures[i]);
@@ -285,10 +285,10 @@ static void take(struct job *job, int key, const struct cli_parser *parser)
         job->runs = (unsigned)cli_number("--runs", value, 1, MAX_RUNS);
         break;
     case KEY_BASE:
-        job->commands[DIFF_BASE] = value;
+        job->commands[COMPARE_BASE] = value;
         break;
     case KEY_NEW:
-        job->commands[DIFF_NEW] = value;
+        job->commands[COMPARE_NEW] = value;
         break;
     case KEY_FREQUENCY:
         (void)cli_number("-F", value, 1, 100000);
@@ -317,7 +317,7 @@ static void parse(struct job *job, char **argv)
             cli_usage_error("what is '%s'? Commands are one word each: --base 'CMD'", parser.value);
         take(job, key, &parser);
     }
-    for (int side = 0; side < DIFF_SIDES; side++)
+    for (int side = 0; side < COMPARE_SIDES; side++)
         if (!job->commands[side])
             cli_usage_error("no --%s CMD", side_names[side]);
     diff_check_outputs(&job->settings);

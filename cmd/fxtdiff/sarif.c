@@ -74,17 +74,17 @@ static char *uri_of(const char *path)
 }
 
 /* Code scanning refuses results without a place: what has none is at the first new run.  */
-static const char *place_of(const struct diff_report *report, const struct diff_finding *finding)
+static const char *place_of(const struct compare_report *report, const struct diff_finding *finding)
 {
     if (*finding->file)
         return finding->file;
     for (size_t i = 0; i < report->set->run_count; i++)
-        if (report->set->runs[i].side == DIFF_NEW)
+        if (report->set->runs[i].side == COMPARE_NEW)
             return report->set->runs[i].label;
     return "fxtdiff";
 }
 
-static void put_location(struct json *json, const struct diff_report *report,
+static void put_location(struct json *json, const struct compare_report *report,
                          const struct diff_finding *finding)
 {
     char *uri = uri_of(place_of(report, finding));
@@ -112,7 +112,7 @@ static void put_location(struct json *json, const struct diff_report *report,
     free(uri);
 }
 
-static void put_result(struct json *json, const struct diff_report *report,
+static void put_result(struct json *json, const struct compare_report *report,
                        const struct diff_finding *finding)
 {
     static const char *const levels[] = {
@@ -141,7 +141,7 @@ static void put_result(struct json *json, const struct diff_report *report,
 
 /* ---- The log (section 3.13) ---- */
 
-static void put_run(struct json *json, const struct diff_report *report)
+static void put_run(struct json *json, const struct compare_report *report)
 {
     struct diff_findings findings = diff_find(report);
 
@@ -150,7 +150,7 @@ static void put_run(struct json *json, const struct diff_report *report)
     json_open(json, "invocations", '[');
     json_open(json, NULL, '{');
     json_bool(json, "executionSuccessful", true);
-    json_unsigned(json, "exitCode", diff_report_exit(report));
+    json_unsigned(json, "exitCode", diff_verdict_exit(report->verdict));
     json_close(json, '}');
     json_close(json, ']');
     json_open(json, "results", '[');
@@ -158,19 +158,21 @@ static void put_run(struct json *json, const struct diff_report *report)
         put_result(json, report, &findings.items[i]);
     json_close(json, ']');
     json_open(json, "properties", '{');
-    json_text(json, "verdict", diff_verdict_name(report->verdict));
+    json_text(json, "verdict", compare_verdict_name(report->verdict));
     json_text(json, "power", report->power);
     json_close(json, '}');
     json_close(json, '}');
-    free(findings.items);
+    diff_findings_release(&findings);
 }
 
-enum cli_exit diff_write_sarif(const struct diff_report *report, const char *path)
+enum cli_exit diff_write_sarif(const struct compare_report *report,
+                               const struct diff_settings *settings, const char *path)
 {
     struct cli_output output;
     struct json json = { .output = &output };
     enum cli_exit status = cli_output_open(&output, path);
 
+    (void)settings;
     if (status != CLI_OK)
         return status;
     json_open(&json, NULL, '{');

@@ -27,7 +27,8 @@ static const struct layout {
 enum paint { PLAIN, BOLD, RED, GREEN, YELLOW };
 
 struct page {
-    const struct diff_report *report;
+    const struct compare_report *report;
+    const struct diff_settings *settings;
     struct cli_output *output;
     size_t columns; /* 0: as wide as it takes */
     bool colour;
@@ -106,7 +107,7 @@ static void put_verdict(const struct page *page)
     static const enum paint paints[] = {
         [COMPARE_PASS] = GREEN, [COMPARE_FAIL] = RED, [COMPARE_INCONCLUSIVE] = YELLOW
     };
-    const struct diff_report *report = page->report;
+    const struct compare_report *report = page->report;
     char *reasons = cli_join("", "");
 
     for (size_t i = 0; i < report->reason_count; i++) {
@@ -117,13 +118,13 @@ static void put_verdict(const struct page *page)
         free(before);
     }
     put_line(page, "%s%s%s%s%s", paint(page, BOLD), paint(page, paints[report->verdict]),
-             diff_verdict_name(report->verdict), paint(page, PLAIN), reasons);
+             compare_verdict_name(report->verdict), paint(page, PLAIN), reasons);
     free(reasons);
 }
 
 static void put_total(const struct page *page)
 {
-    const struct diff_set *set = page->report->set;
+    const struct compare_set *set = page->report->set;
     const struct compare_result *comparison = page->report->comparison;
     const struct compare_total_change *total = &comparison->total;
     char base[32], new_cost[32], change[32], low[32], high[32], p[32], noise[48] = "";
@@ -136,15 +137,16 @@ static void put_total(const struct page *page)
                        diff_relative(total->high, high));
     diff_print(page->output, "\n");
     put_line(page, "%s per run: %s -> %s  %s%s%s%s  p %s%s  (%zu + %zu runs%s)", set->type.type,
-             diff_amount(set, total->base, base), diff_amount(set, total->new_cost, new_cost),
-             paint(page, BOLD), diff_relative(total->relative, change), paint(page, PLAIN),
-             interval, total->p < 0.001 ? "" : "= ", diff_probability(total->p, p),
-             comparison->runs[0], comparison->runs[1], noise);
+             compare_amount(set->type.unit, total->base, base),
+             compare_amount(set->type.unit, total->new_cost, new_cost), paint(page, BOLD),
+             diff_relative(total->relative, change), paint(page, PLAIN), interval,
+             total->p < 0.001 ? "" : "= ", compare_probability(total->p, p), comparison->runs[0],
+             comparison->runs[1], noise);
 }
 
 /* ---- Functions ---- */
 
-static enum paint paint_of(const struct diff_row *row)
+static enum paint paint_of(const struct compare_row *row)
 {
     if (row->suppressed)
         return YELLOW;
@@ -161,7 +163,7 @@ static enum paint paint_of(const struct diff_row *row)
     return PLAIN;
 }
 
-static void put_row(const struct page *page, const struct diff_row *row, const char *name,
+static void put_row(const struct page *page, const struct compare_row *row, const char *name,
                     size_t names, size_t marks)
 {
     const char *family;
@@ -189,7 +191,7 @@ static void put_row(const struct page *page, const struct diff_row *row, const c
     diff_print(page->output, "%8s  ", diff_relative(change->relative, relative));
     if (layout->test)
         diff_print(page->output, "%6s  %-5s  ",
-                   change->tested ? diff_probability(change->q, q) : "", family);
+                   change->tested ? compare_probability(change->q, q) : "", family);
     diff_print(page->output, "%s%-*s%s  %s", paint(page, paint_of(row)), (int)marks,
                diff_row_mark(row), paint(page, PLAIN), fitted);
     if (*place && (!page->columns ||
@@ -249,8 +251,8 @@ static void put_heading(const struct page *page, size_t marks)
 
 static void put_rows(struct page *page)
 {
-    const struct diff_report *report = page->report;
-    size_t count = diff_shown_rows(report);
+    const struct compare_report *report = page->report;
+    size_t count = diff_shown_rows(report, page->settings);
     char **names = diff_row_names(report, count);
     size_t marks = 0, width;
 
@@ -274,7 +276,7 @@ static void put_rows(struct page *page)
 
 static void put_counts(const struct page *page)
 {
-    const struct diff_report *report = page->report;
+    const struct compare_report *report = page->report;
     const struct {
         size_t count;
         const char *what;
@@ -302,21 +304,22 @@ static void put_rules(const struct page *page)
 {
     static const char *const outcomes[] = { "kept", "EXCEEDED", "unknown" };
     static const enum paint paints[] = { GREEN, RED, YELLOW };
-    const struct diff_report *report = page->report;
+    const struct compare_report *report = page->report;
 
     if (report->rule_count > 0)
         diff_print(page->output, "\n%sbudgets%s\n", paint(page, BOLD), paint(page, PLAIN));
     for (size_t i = 0; i < report->rule_count; i++) {
-        const struct diff_rule *rule = &report->rules[i];
+        const struct compare_rule *rule = &report->rules[i];
 
         put_line(page, "  %s%-8s%s  %s: %s", paint(page, paints[rule->outcome]),
                  outcomes[rule->outcome], paint(page, PLAIN), rule->text, rule->result);
     }
 }
 
-static void put_report(const struct diff_report *report, struct cli_output *output)
+static void put_report(const struct compare_report *report, const struct diff_settings *settings,
+                       struct cli_output *output)
 {
-    struct page page = { .report = report, .output = output };
+    struct page page = { .report = report, .settings = settings, .output = output };
 
     if (output->fd == STDOUT_FILENO) {
         page.columns = cli_columns(stdout);
@@ -334,7 +337,8 @@ static void put_report(const struct diff_report *report, struct cli_output *outp
     put_line(&page, "power: %s", report->power);
 }
 
-enum cli_exit diff_write_text(const struct diff_report *report, const char *path)
+enum cli_exit diff_write_text(const struct compare_report *report,
+                              const struct diff_settings *settings, const char *path)
 {
-    return diff_write_whole(report, path, put_report);
+    return diff_write_whole(report, settings, path, put_report);
 }

@@ -12,7 +12,7 @@
  * are read by its own.  */
 struct job {
     const struct diff_reading *reading;
-    enum diff_side side;
+    enum compare_side side;
     const char *label;
     int kind; /* of profile, enum profile_kind; -1: the first that there is */
     struct cli_trace trace;
@@ -25,7 +25,7 @@ struct job {
 };
 
 struct diff_traces {
-    struct diff_builder *builder;
+    struct diff_runs *runs;
     const struct cli_trace_options *options;
     struct job *jobs; /* a ring */
     size_t room, first, count;
@@ -40,14 +40,14 @@ static unsigned default_jobs(void)
     return cpus < 1 ? 1 : cpus > MAX_DEFAULT_JOBS ? MAX_DEFAULT_JOBS : (unsigned)cpus;
 }
 
-struct diff_traces *diff_traces_open(struct diff_builder *builder,
+struct diff_traces *diff_traces_open(struct diff_runs *runs,
                                      const struct cli_trace_options *options, size_t count)
 {
     struct diff_traces *traces = cli_allocate(1, sizeof *traces);
 
-    traces->builder = builder;
+    traces->runs = runs;
     traces->options = options;
-    traces->room = builder->reading->jobs ? builder->reading->jobs : default_jobs();
+    traces->room = runs->reading->jobs ? runs->reading->jobs : default_jobs();
     if (traces->room > count)
         traces->room = count ? count : 1;
     traces->jobs = cli_allocate(traces->room, sizeof *traces->jobs);
@@ -107,9 +107,9 @@ static void *read_trace(void *context)
     return NULL;
 }
 
-/* ---- Into the builder ---- */
+/* ---- Into the set ---- */
 
-/* Ids of the trace's profile become ids of the builder's; 0: not met yet.  */
+/* Ids of the trace's profile become ids of that of all runs; 0: not met yet.  */
 struct move {
     struct profile_stacks *from, *to;
     profile_id *modules, *frames, *callsites;
@@ -146,8 +146,8 @@ static enum profile_status move_named(struct move *move, const struct profile_fr
 {
     enum profile_status status = PROFILE_OK;
 
-    move->lines = diff_grow(move->lines, &move->line_capacity, frame->line_count + (size_t)1,
-                            sizeof *move->lines);
+    move->lines = cli_grow(move->lines, &move->line_capacity, frame->line_count + (size_t)1,
+                           sizeof *move->lines);
     for (uint32_t i = 0; i < frame->line_count && status == PROFILE_OK; i++) {
         struct profile_line *line = &move->lines[i];
 
@@ -208,12 +208,12 @@ static enum profile_status move_callsites(struct move *move)
     return status;
 }
 
-/* Values of a kind and a type become stacks of the builder's current run.  */
-static enum profile_status move_values(struct diff_builder *builder, struct job *job, int kind,
-                                       size_t type, struct diff_run *run)
+/* Values of a kind and a type become stacks of the current run.  */
+static enum profile_status move_values(struct diff_runs *runs, struct job *job, int kind,
+                                       size_t type, struct compare_run *run)
 {
     struct move move = { .from = profile_stacks_of(job->profile),
-                         .to = profile_stacks_of(builder->profile),
+                         .to = profile_stacks_of(runs->profile),
                          .error = &job->error };
     size_t count = profile_value_count(job->profile, (enum profile_kind)kind);
     enum profile_status status;
@@ -233,7 +233,7 @@ static enum profile_status move_values(struct diff_builder *builder, struct job 
         double cost = (double)value.values[type];
 
         if (cost > 0)
-            diff_add_stack(builder, move.callsites[value.callsite], cost);
+            compare_builder_add_stack(runs->builder, move.callsites[value.callsite], cost);
         run->cost += cost;
     }
     free(move.modules);
@@ -244,15 +244,15 @@ static enum profile_status move_values(struct diff_builder *builder, struct job 
 }
 
 /* The kind asked for, or that of the traces before; -1: neither.  */
-static int known_kind(const struct diff_builder *builder)
+static int known_kind(const struct diff_runs *runs)
 {
-    return builder->reading->profiles.kind >= 0 ? builder->reading->profiles.kind : builder->kind;
+    return runs->reading->profiles.kind >= 0 ? runs->reading->profiles.kind : runs->kind;
 }
 
 /* The kind that is known, or the first that the trace has; -1: none.  */
-static int choose_kind(const struct diff_builder *builder, const struct profile *profile)
+static int choose_kind(const struct diff_runs *runs, const struct profile *profile)
 {
-    int kind = known_kind(builder);
+    int kind = known_kind(runs);
 
     for (int k = 0; kind < 0 && k < PROFILE_KINDS; k++)
         if (profile_sample_count(profile, (enum profile_kind)k) > 0)
@@ -261,11 +261,11 @@ static int choose_kind(const struct diff_builder *builder, const struct profile 
 }
 
 /* The type asked for, or the last that there is.  Its index, or -1 after a message.  */
-static int choose_type(const struct diff_builder *builder, const struct job *job, int kind,
+static int choose_type(const struct diff_runs *runs, const struct job *job, int kind,
                        struct profile_sample_type *out)
 {
     struct profile_sample_type types[PROFILE_MAX_TYPES];
-    const char *wanted = builder->reading->sample_type;
+    const char *wanted = runs->reading->sample_type;
     size_t count = profile_sample_types(job->profile, (enum profile_kind)kind, types);
     char names[200] = "";
 
@@ -282,35 +282,34 @@ static int choose_type(const struct diff_builder *builder, const struct job *job
     return -1;
 }
 
-static const char *text_or_null(struct diff_builder *builder, const struct job *job, profile_id id)
+static const char *text_or_null(struct diff_runs *runs, const struct job *job, profile_id id)
 {
     size_t length;
     const char *text = profile_stacks_text(profile_stacks_of(job->profile), id, &length);
 
-    return length > 0 ? diff_copy(builder, text, length) : NULL;
+    return length > 0 ? compare_builder_text(runs->builder, text, length) : NULL;
 }
 
-static void take_origin(struct diff_builder *builder, const struct job *job, struct diff_run *run)
+static void take_origin(struct diff_runs *runs, const struct job *job, struct compare_run *run)
 {
     struct profile_origin origin = profile_origin_of(job->profile);
     size_t size;
     const char *symbols = profile_kernel_symbols_of(job->profile, &size);
 
-    run->environment.cpu_model = text_or_null(builder, job, origin.cpu_model);
-    run->environment.kernel = text_or_null(builder, job, origin.kernel);
-    run->environment.arch = text_or_null(builder, job, origin.arch);
-    run->environment.command = text_or_null(builder, job, origin.command);
+    run->environment.cpu_model = text_or_null(runs, job, origin.cpu_model);
+    run->environment.kernel = text_or_null(runs, job, origin.kernel);
+    run->environment.arch = text_or_null(runs, job, origin.arch);
+    run->environment.command = text_or_null(runs, job, origin.command);
     run->environment.period_ns = origin.period_ns;
-    if (size > 0 && !builder->kernel_symbols) {
-        builder->kernel_symbols = cli_allocate(size, 1);
-        memcpy(builder->kernel_symbols, symbols, size);
-        builder->kernel_symbols_size = size;
+    if (size > 0 && !runs->kernel_symbols) {
+        runs->kernel_symbols = cli_allocate(size, 1);
+        memcpy(runs->kernel_symbols, symbols, size);
+        runs->kernel_symbols_size = size;
     }
 }
 
 /* A CPU capture beside heap profiles is not empty.  */
-static const char *other_samples(struct diff_builder *builder, const struct profile *profile,
-                                 int kind)
+static const char *other_samples(struct diff_runs *runs, const struct profile *profile, int kind)
 {
     char text[80];
     int length;
@@ -321,29 +320,29 @@ static const char *other_samples(struct diff_builder *builder, const struct prof
         length = snprintf(text, sizeof text, "%s samples, only %s",
                           profile_kind_name((enum profile_kind)kind),
                           profile_kind_name((enum profile_kind)k));
-        return diff_copy(builder, text, length < 0 ? 0 : (size_t)length);
+        return compare_builder_text(runs->builder, text, length < 0 ? 0 : (size_t)length);
     }
     return NULL;
 }
 
-static enum cli_exit add_run(struct diff_builder *builder, struct job *job)
+static enum cli_exit add_run(struct diff_runs *runs, struct job *job)
 {
-    struct diff_run *run = diff_begin_run(builder, job->side, job->label);
-    int kind = choose_kind(builder, job->profile);
+    struct compare_run *run = diff_begin_run(runs, job->side, job->label);
+    int kind = choose_kind(runs, job->profile);
     struct profile_sample_type name;
     int type;
 
-    take_origin(builder, job, run);
+    take_origin(runs, job, run);
     if (kind < 0 || profile_sample_count(job->profile, (enum profile_kind)kind) == 0) {
-        run->lacks = other_samples(builder, job->profile, kind);
+        run->lacks = other_samples(runs, job->profile, kind);
         return CLI_OK; /* without samples: the report says so */
     }
-    builder->kind = kind;
-    type = choose_type(builder, job, kind, &name);
-    if (type < 0 || !diff_set_type(builder, name.type, name.unit))
+    runs->kind = kind;
+    type = choose_type(runs, job, kind, &name);
+    if (type < 0 || !diff_set_type(runs, name.type, name.unit))
         return CLI_USAGE;
     run->samples = (double)profile_sample_count(job->profile, (enum profile_kind)kind);
-    if (move_values(builder, job, kind, (size_t)type, run) == PROFILE_OK)
+    if (move_values(runs, job, kind, (size_t)type, run) == PROFILE_OK)
         return CLI_OK;
     cli_error("%s: %s", job->label, job->error.message);
     return CLI_ENVIRONMENT;
@@ -366,11 +365,11 @@ static enum cli_exit finish_first(struct diff_traces *traces)
     }
     readable = job->trace.records > 0;
     status = cli_worse(
-        status, cli_trace_close(&job->trace, traces->builder->reading->profiles.reading.strict));
+        status, cli_trace_close(&job->trace, traces->runs->reading->profiles.reading.strict));
     if (job->profile && (status == CLI_OK || (status == CLI_DAMAGED && readable)))
-        status = cli_worse(status, add_run(traces->builder, job));
+        status = cli_worse(status, add_run(traces->runs, job));
     else
-        traces->builder->set.unreadable_count++;
+        compare_builder_add_unreadable(traces->runs->builder);
     profile_close(job->profile);
     traces->first = (traces->first + 1) % traces->room;
     traces->count--;
@@ -378,16 +377,16 @@ static enum cli_exit finish_first(struct diff_traces *traces)
     return status;
 }
 
-enum cli_exit diff_traces_add(struct diff_traces *traces, enum diff_side side,
+enum cli_exit diff_traces_add(struct diff_traces *traces, enum compare_side side,
                               const struct cli_trace_files *files, const char *label)
 {
     enum cli_exit status = traces->count == traces->room ? finish_first(traces) : CLI_OK;
     struct job *job = &traces->jobs[(traces->first + traces->count) % traces->room];
 
-    *job = (struct job){ .reading = traces->builder->reading,
+    *job = (struct job){ .reading = traces->runs->reading,
                          .side = side,
                          .label = label,
-                         .kind = known_kind(traces->builder) };
+                         .kind = known_kind(traces->runs) };
     traces->count++;
     job->status = cli_trace_open_files(&job->trace, files, traces->options);
     job->trace.path = label;

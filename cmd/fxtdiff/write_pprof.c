@@ -13,7 +13,7 @@
 #include "cmd/fxtdiff/print.h"
 
 struct diff_pprof {
-    const struct diff_report *report;
+    const struct compare_report *report;
     struct profile_pprof_writer *writer;
     struct profile_pprof_sink sink;
     struct profile_error error;
@@ -31,12 +31,12 @@ static enum profile_status add_text(struct diff_pprof *pprof, const char *text, 
 
 /* ---- Functions ---- */
 
-static const char *module_of(const struct diff_function *function)
+static const char *module_of(const struct compare_function *function)
 {
-    const struct diff_place *place = &function->places[DIFF_NEW];
+    const struct compare_place *place = &function->places[COMPARE_NEW];
 
     if (!place->name || !place->module || !*place->module)
-        place = &function->places[DIFF_BASE];
+        place = &function->places[COMPARE_BASE];
     return place->name && place->module ? place->module : "";
 }
 
@@ -71,17 +71,17 @@ static enum profile_status add_module(struct diff_pprof *pprof, const char *modu
 /* One function, and one location in it: its number is the same as the function's.  */
 static enum profile_status add_function(struct diff_pprof *pprof, size_t index, uint32_t number)
 {
-    const struct diff_function *from = &pprof->report->set->functions[index];
+    const struct compare_function *from = &pprof->report->set->functions[index];
     struct profile_pprof_function function = { .id = number };
     struct profile_pprof_line line = { .function = number };
     struct profile_pprof_location location = { .id = number, .lines = &line, .line_count = 1 };
     uint32_t at = 0;
-    const char *file = diff_file_of(from, &at);
+    const char *file = compare_file_of(from, &at);
     enum profile_status status = add_text(pprof, from->name, &function.name);
 
     line.line = at;
     function.start_line =
-        from->places[from->places[DIFF_NEW].name ? DIFF_NEW : DIFF_BASE].start_line;
+        from->places[from->places[COMPARE_NEW].name ? COMPARE_NEW : COMPARE_BASE].start_line;
     if (status == PROFILE_OK)
         status = add_text(pprof, file, &function.filename);
     if (status == PROFILE_OK)
@@ -97,7 +97,7 @@ static enum profile_status add_function(struct diff_pprof *pprof, size_t index, 
 
 static enum profile_status add_functions(struct diff_pprof *pprof)
 {
-    const struct diff_set *set = pprof->report->set;
+    const struct compare_set *set = pprof->report->set;
     bool *used = cli_allocate(set->function_count + 1, sizeof *used);
     enum profile_status status = PROFILE_OK;
     uint32_t number = 0, none;
@@ -118,18 +118,11 @@ static enum profile_status add_functions(struct diff_pprof *pprof)
 /* The stack of a node, leaf first.  */
 static size_t stack_of(struct diff_pprof *pprof, uint32_t node)
 {
-    const struct diff_set *set = pprof->report->set;
+    const struct compare_set *set = pprof->report->set;
     size_t count = 0;
 
     for (uint32_t n = node; n; n = set->nodes[n].parent) {
-        if (count == pprof->capacity) {
-            pprof->capacity = 2 * pprof->capacity + 64;
-            pprof->stack = realloc(pprof->stack, pprof->capacity * sizeof *pprof->stack);
-            if (!pprof->stack) {
-                cli_error("out of memory");
-                exit(CLI_ENVIRONMENT);
-            }
-        }
+        pprof->stack = cli_grow(pprof->stack, &pprof->capacity, count + 1, sizeof *pprof->stack);
         pprof->stack[count++] = pprof->locations[set->nodes[n].function];
     }
     return count;
@@ -140,12 +133,12 @@ static int64_t whole(double value)
     return value < 9e18 ? (int64_t)llround(value) : INT64_MAX;
 }
 
-static enum profile_status add_sample(struct diff_pprof *pprof, size_t depth, int64_t value,
+static enum profile_status add_sample(struct diff_pprof *pprof, size_t count, int64_t value,
                                       const struct profile_pprof_label *label)
 {
     const struct profile_pprof_sample sample = {
         .locations = pprof->stack,
-        .location_count = depth,
+        .location_count = count,
         .values = &value,
         .value_count = 1,
         .labels = label,
@@ -157,7 +150,7 @@ static enum profile_status add_sample(struct diff_pprof *pprof, size_t depth, in
 
 static enum profile_status add_samples(struct diff_pprof *pprof)
 {
-    const struct diff_set *set = pprof->report->set;
+    const struct compare_set *set = pprof->report->set;
     double *means = diff_mean_stacks(set);
     struct profile_pprof_label base = { .num = 0 };
     enum profile_status status = add_text(pprof, "pprof::base", &base.key);
@@ -166,14 +159,14 @@ static enum profile_status add_samples(struct diff_pprof *pprof)
         status = add_text(pprof, "true", &base.str);
     for (uint32_t n = 1; n < set->node_count && status == PROFILE_OK; n++) {
         const double *mean = &means[2 * (size_t)n];
-        size_t depth;
+        size_t count;
 
-        if (mean[DIFF_BASE] <= 0 && mean[DIFF_NEW] <= 0)
+        if (mean[COMPARE_BASE] <= 0 && mean[COMPARE_NEW] <= 0)
             continue;
-        depth = stack_of(pprof, n);
-        status = add_sample(pprof, depth, -whole(mean[DIFF_BASE]), &base);
+        count = stack_of(pprof, n);
+        status = add_sample(pprof, count, -whole(mean[COMPARE_BASE]), &base);
         if (status == PROFILE_OK)
-            status = add_sample(pprof, depth, whole(mean[DIFF_NEW]), NULL);
+            status = add_sample(pprof, count, whole(mean[COMPARE_NEW]), NULL);
     }
     free(means);
     return status;
@@ -183,7 +176,7 @@ static enum profile_status add_samples(struct diff_pprof *pprof)
 
 static enum profile_status add_header(struct diff_pprof *pprof)
 {
-    const struct diff_set *set = pprof->report->set;
+    const struct compare_set *set = pprof->report->set;
     struct profile_pprof_type type;
     uint32_t comment;
     struct profile_pprof_header header = {
@@ -194,7 +187,7 @@ static enum profile_status add_header(struct diff_pprof *pprof)
 
     (void)snprintf(text, sizeof text,
                    "fxtdiff: an average run of %zu new less an average run of %zu base runs",
-                   set->side_runs[DIFF_NEW], set->side_runs[DIFF_BASE]);
+                   set->side_runs[COMPARE_NEW], set->side_runs[COMPARE_BASE]);
     if (status == PROFILE_OK)
         status = add_text(pprof, set->type.unit, &type.unit);
     if (status == PROFILE_OK)
@@ -222,13 +215,15 @@ static enum profile_status put_profile(struct diff_pprof *pprof, struct cli_outp
     return status;
 }
 
-enum cli_exit diff_write_pprof(const struct diff_report *report, const char *path)
+enum cli_exit diff_write_pprof(const struct compare_report *report,
+                               const struct diff_settings *settings, const char *path)
 {
     struct diff_pprof pprof = { .report = report };
     struct cli_output output;
     enum cli_exit status = diff_has_stacks(report, "--pprof") ? CLI_OK : CLI_USAGE;
     enum profile_status written;
 
+    (void)settings;
     if (status == CLI_OK)
         status = cli_output_open(&output, path);
     if (status != CLI_OK)

@@ -1,5 +1,11 @@
 /* compare.h - detect regressions: statistics over the runs of two builds, numbers only.
  *
+ * libcompare has three headers, each based on the one before:
+ *
+ *   <fxt/compare.h>         statistics: rows of numbers in, which of them changed out
+ *   <fxt/compare_set.h>     what is compared: functions and stacks with their costs in each run
+ *   <fxt/compare_report.h>  a comparison in words: verdict, budgets, suppressions, environments
+ *
  * docs/comparison.md explains the method with its formulas and sources; "section N" refers to a
  * section of that document.
  *
@@ -37,13 +43,16 @@ enum compare_status {
     COMPARE_OK = 0,
     COMPARE_NO_MEMORY = 1, /* an allocation failed */
     COMPARE_INVALID = 2,   /* an argument violates the contract; the message names it */
+    COMPARE_UNLIKE = 3,    /* the runs measure different things, so they cannot be compared */
+    COMPARE_MALFORMED = 4, /* a baseline, budget or suppression file has a wrong line */
+    COMPARE_LIMIT = 5,     /* more than a file or an id can hold */
 };
 
 /* The caller owns the struct; a function that takes one accepts NULL.  It is written on every
  * status but COMPARE_OK.  */
 struct compare_error {
     enum compare_status status;
-    char message[400]; /* a phrase: no newline, no final dot */
+    char message[1000]; /* a phrase: no newline, no final dot */
 };
 
 /* ---- Input ---- */
@@ -82,15 +91,23 @@ struct compare_input {
 
 #define COMPARE_NO_GROUP UINT32_MAX
 
+/* Which costs of a function count in a report.  */
+enum compare_metric {
+    COMPARE_METRIC_BOTH = 0,
+    COMPARE_METRIC_SELF = 1,  /* the cost of the function alone */
+    COMPARE_METRIC_TOTAL = 2, /* with its callees */
+};
+
 struct compare_options {
     size_t size; /* sizeof(struct compare_options) */
     double q;    /* false discovery rate over functions, and level of the total's test: 0.05 */
     /* Functions whose share is smaller, both of all samples and in the mean of both sides, are not
      * tested: 0.005.  */
     double floor;
-    double min_share; /* a smaller change of share is ignored: 0.003 (0.3 points) */
-    double min_rel;   /* a smaller relative change of cost is ignored: 0.05 */
-    double min_total; /* the same for the total: 0.05 */
+    double min_share;           /* a smaller change of share is ignored: 0.003 (0.3 points) */
+    double min_rel;             /* a smaller relative change of cost is ignored: 0.05 */
+    double min_total;           /* the same for the total: 0.05 */
+    enum compare_metric metric; /* of reports; compare_runs() ignores it */
 };
 
 /* Set the defaults, which are the values above.  */

@@ -1,13 +1,270 @@
-/* compare_set.h - what is compared: functions, stacks, and what they cost in the runs of two
- * builds.  */
+/* compare_set.h - what is compared: functions and stacks, and what they cost in the runs of two
+ * builds.
+ *
+ * A builder takes runs one after another and makes a set of them.  A run comes as stacks, whose
+ * frames go into the builder's profile, or as costs of functions:
+ *
+ *     compare_builder_open(NULL, &builder, &error);
+ *     for each run:
+ *         run = compare_builder_begin_run(builder, COMPARE_BASE, "base-1.fxt");
+ *         run->samples = ...;
+ *         compare_builder_set_type(builder, "cpu", "nanoseconds", &error);
+ *         for each stack:
+ *             compare_builder_add_stack(builder, callsite, value);
+ *     profile_symbolize(compare_builder_profile(builder), session, &error);
+ *     status = compare_builder_finish(builder, &set, &error);
+ *     ...
+ *     compare_builder_close(builder);
+ *
+ * Functions that add something return no status: the first failure is kept, what is added later is
+ * ignored, and compare_builder_finish() returns that status.
+ *
+ * All texts are NUL-terminated UTF-8.  Texts from outside are cleaned when they are copied:
+ * characters that may not be shown as they are (control characters, bidirectional controls, bytes
+ * that are not UTF-8), U+FFFE and U+FFFF become '?'.
+ *
+ * The library neither prints nor exits, and reads no files.  A handle must be used by one thread at
+ * a time.  The result depends only on what was added, and in which order.  */
 #ifndef FXT_COMPARE_SET_H
 #define FXT_COMPARE_SET_H
 
 #include <fxt/compare.h>
+#include <fxt/profile.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+enum compare_side { COMPARE_BASE = 0, COMPARE_NEW = 1, COMPARE_SIDES = 2 };
+
+/* ---- The set ---- */
+
+/* Where one side has a function.  If it does not have it, name is NULL.  */
+struct compare_place {
+    const char *name;    /* as that build spells it; one of the spellings if there are several */
+    const char *file;    /* as in the debug information; "" unknown */
+    const char *module;  /* file name without folders; "" unknown */
+    uint32_t start_line; /* of the declaration; 0 unknown */
+    uint32_t first_line; /* the lines that were sampled are [first_line, last_line]; 0 unknown */
+    uint32_t last_line;
+};
+
+/* A function as it is matched across builds: by the key of its name (below), and by its place if it
+ * was renamed.  Ids count from 0.  */
+struct compare_function {
+    const char *name;                           /* to show */
+    struct compare_place places[COMPARE_SIDES]; /* neither has a name: it is part of another one */
+    bool renamed;                               /* matched by place: the names differ */
+};
+
+/* What a function cost in a run, in the set's unit.  */
+struct compare_cost {
+    uint32_t function;
+    double self;
+    double total; /* with its callees, each stack counted once */
+};
+
+/* What a stack cost in a run.  */
+struct compare_stack_cost {
+    uint32_t node; /* of the leaf */
+    double value;
+};
+
+/* Where a run was made, as far as it says so.  NULL: unknown.  */
+struct compare_environment {
+    const char *cpu_model;
+    const char *kernel;
+    const char *arch;
+    const char *compiler; /* of the module with most of the cost */
+    const char *command;
+    uint64_t period_ns;  /* between samples; 0 unknown */
+    const char **builds; /* "BUILDID name" of the modules that have samples, sorted; may be NULL */
+    size_t build_count;
+};
+
+struct compare_run {
+    const char *label; /* as given */
+    enum compare_side side;
+    double cost;       /* the total of the sample type */
+    double samples;    /* the number of samples from which the cost was estimated */
+    bool type_assumed; /* the run does not say which type its values have */
+    const char *lacks; /* what it has no samples of, and which it has instead; NULL: unknown */
+    double left_out;   /* functions up to this share, with callees, may be missing; 0: none */
+    struct compare_cost *costs; /* sorted by function, none twice */
+    size_t cost_count;
+    /* sorted by node, none twice; none if only costs are known */
+    struct compare_stack_cost *stacks;
+    size_t stack_count;
+    struct compare_environment environment;
+};
+
+/* A node of the tree of stacks: a stack is the node of its leaf.  Inlined functions have nodes of
+ * their own.  Node 0 is the parent of roots, and no function.  Parents have smaller ids than their
+ * children.  */
+struct compare_node {
+    uint32_t parent;
+    uint32_t function; /* UINT32_MAX for node 0 */
+};
+
+/* What the values mean.  */
+struct compare_type {
+    const char *type; /* "cpu", "samples", "alloc_space", ... */
+    const char *unit; /* "nanoseconds", "count", "bytes", ... */
+};
+
+struct compare_set {
+    struct compare_type type;
+    struct compare_function *functions;
+    size_t function_count;
+    struct compare_node *nodes;
+    size_t node_count;        /* with node 0, which is always there */
+    struct compare_run *runs; /* those of the base first; each side in the order of adding */
+    size_t run_count;
+    size_t side_runs[COMPARE_SIDES]; /* how many runs each side has */
+    size_t unreadable_count;         /* inputs without a run: nothing of them could be read */
+    bool damaged;                    /* some input was read in part */
+};
+
+/* The mean cost of the runs of a side; 0 if it has none.  */
+COMPARE_API double compare_mean_cost(const struct compare_set *set, enum compare_side side);
+
+/* What each stack costs in an average run of each side: 2 * node_count numbers, base and new of one
+ * node next to each other.  Release them with free().  NULL: no memory.  */
+COMPARE_API double *compare_mean_stacks(const struct compare_set *set);
+
+/* The share of a side's cost, 0 to 1, that is in code without names.  *name becomes the name of the
+ * function with most of it, "[kernel]"; NULL if the share is 0.  Negative: no memory.  */
+COMPARE_API double compare_unnamed_share(const struct compare_set *set, enum compare_side side,
+                                         const char **name);
+
+/* The file of a function in the new build, else in the base, and the line of its declaration, else
+ * the first one sampled.  "" and 0 if unknown.  line may be NULL.  */
+COMPARE_API const char *compare_file_of(const struct compare_function *function, uint32_t *line);
+
+/* ---- Building a set ---- */
+
+struct compare_builder;
+
+struct compare_builder_options {
+    size_t size;           /* sizeof(struct compare_builder_options) */
+    bool ignore_templates; /* sort<int> and sort<long> are one function */
+};
+
+/* options may be NULL.  Returns COMPARE_OK, COMPARE_INVALID or COMPARE_NO_MEMORY.  */
+COMPARE_API enum compare_status compare_builder_open(const struct compare_builder_options *options,
+                                                     struct compare_builder **out,
+                                                     struct compare_error *error);
+COMPARE_API void compare_builder_close(struct compare_builder *builder); /* accepts NULL */
+
+/* The profile whose stacks (profile_stacks_of()) hold the call sites of all runs, so that equal
+ * stacks are stored, symbolized and named once.  It belongs to the builder until
+ * compare_builder_finish(), which closes it.  */
+COMPARE_API struct profile *compare_builder_profile(struct compare_builder *builder);
+
+/* Begin a run: what is added belongs to it until the next one begins.  label is copied.
+ *
+ * Fill in samples, environment, type_assumed, lacks and left_out, with texts from
+ * compare_builder_text() or of static storage, and cost if the run has no stacks: that of a run
+ * with stacks is their sum.  The pointer is valid until the next run begins, and never NULL.  */
+COMPARE_API struct compare_run *compare_builder_begin_run(struct compare_builder *builder,
+                                                          enum compare_side side,
+                                                          const char *label);
+
+/* Runs so far, in the order of adding: to complete their environments.  */
+COMPARE_API size_t compare_builder_run_count(const struct compare_builder *builder);
+COMPARE_API struct compare_run *compare_builder_run(struct compare_builder *builder, size_t index);
+
+/* A clean copy that lives as long as the builder.  Never NULL.  */
+COMPARE_API const char *compare_builder_text(struct compare_builder *builder, const char *bytes,
+                                             size_t length);
+
+/* Add value, which must be finite and not negative, to a stack of the current run: a call site of
+ * the builder's profile, or 0 for the empty stack.  */
+COMPARE_API void compare_builder_add_stack(struct compare_builder *builder, profile_id callsite,
+                                           double value);
+
+/* Return the function with place->name on that side; a function that is new is added.  What place
+ * says widens what was known of the function.  NULL texts are unknown.  Texts are copied.  */
+COMPARE_API uint32_t compare_builder_add_function(struct compare_builder *builder,
+                                                  enum compare_side side,
+                                                  const struct compare_place *place);
+
+/* Add costs, finite and not negative, to a function of the current run, if runs have no stacks.  */
+COMPARE_API void compare_builder_add_cost(struct compare_builder *builder, uint32_t function,
+                                          double self, double total);
+
+/* The values of the current run are of this type.  Returns COMPARE_OK, or COMPARE_UNLIKE if an
+ * earlier run has another type; then nothing is changed.  If no run has a type, the set's is
+ * samples/count.  */
+COMPARE_API enum compare_status compare_builder_set_type(struct compare_builder *builder,
+                                                         const char *type, const char *unit,
+                                                         struct compare_error *error);
+
+/* The type of the runs so far; members are NULL if none was set.  */
+COMPARE_API struct compare_type compare_builder_type(const struct compare_builder *builder);
+
+/* Nothing of an input could be read: no verdict is possible.  */
+COMPARE_API void compare_builder_add_unreadable(struct compare_builder *builder);
+
+/* A part of an input could not be read: no verdict is PASS.  */
+COMPARE_API void compare_builder_set_damaged(struct compare_builder *builder);
+
+/* The module of the builder's profile in whose code most of a run's cost is; 0: none.  */
+COMPARE_API profile_id compare_builder_heaviest_module(const struct compare_builder *builder,
+                                                       size_t run);
+
+/* Make the set: name the functions of all frames, match what was renamed, add up what each function
+ * and each stack costs in each run.  *out belongs to the builder.
+ *
+ * Returns COMPARE_OK, the status of what failed before, COMPARE_NO_MEMORY, COMPARE_LIMIT (more than
+ * 2^32 - 2 different stacks) or COMPARE_INVALID (called before).  On failure the builder can only
+ * be closed.  */
+COMPARE_API enum compare_status compare_builder_finish(struct compare_builder *builder,
+                                                       const struct compare_set **out,
+                                                       struct compare_error *error);
+
+/* ---- Baselines: runs as a text file that is kept in a repository ---- */
+
+/*     fxt-baseline 1
+ *     # comments of people stay
+ *     type cpu nanoseconds
+ *     cpu_model AMD EPYC 7B13
+ *     build 1f3a... app
+ *     left_out 0.00012
+ *     cost 2400000000 2412000000
+ *     samples 2400 2412
+ *     function main<TAB>src/main.c 10 12 40<TAB>app<TAB>1200 1180<TAB>998000 997500
+ *
+ * One run is one column: of cost, of samples, and of the two vectors of each function, which are
+ * its own cost and its cost with callees in millionths of the run's cost.  Functions are sorted by
+ * name; a place is "FILE START FIRST LAST" (lines; 0 unknown).  docs/comparison.md, section 7, has
+ * the details.  */
+
+enum { COMPARE_BASELINE_BYTES = 100000 }; /* larger files are neither read nor written */
+
+/* Whether these are the first bytes of a baseline.  16 bytes are enough.  */
+COMPARE_API bool compare_is_baseline(const void *start, size_t length);
+
+/* Add the runs of a baseline, whose labels are "NAME run 1", "NAME run 2", ...  name is also for
+ * messages.  Returns COMPARE_OK, COMPARE_MALFORMED ("NAME:LINE: ..."; nothing was added),
+ * COMPARE_UNLIKE (earlier runs have another type) or COMPARE_NO_MEMORY.  */
+COMPARE_API enum compare_status compare_read_baseline(struct compare_builder *builder,
+                                                      enum compare_side side, const char *name,
+                                                      const void *bytes, size_t length,
+                                                      struct compare_error *error);
+
+/* Write the runs of one side as a baseline.  The comments of old (length bytes; may be NULL), an
+ * earlier baseline, are kept.  Every run must have a cost and samples above 0.
+ *
+ * *out is a text of *out_length bytes, followed by a NUL, to be released with free().  The largest
+ * functions are kept if not all fit.  Returns COMPARE_OK, COMPARE_INVALID (the side has no runs, or
+ * an empty one), COMPARE_LIMIT (functions of more than 0.2 % of the cost would be left out: there
+ * are too many runs) or COMPARE_NO_MEMORY.  */
+COMPARE_API enum compare_status compare_write_baseline(const struct compare_set *set,
+                                                       enum compare_side side, const void *old,
+                                                       size_t length, char **out,
+                                                       size_t *out_length,
+                                                       struct compare_error *error);
 
 /* ---- Names: what a function is called in every build of it ---- */
 

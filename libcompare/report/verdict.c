@@ -1,0 +1,298 @@
+/* verdict.c - from a comparison to a verdict with its reasons.  */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "libcompare/report/report.h"
+
+/* ---- Order ---- */
+
+int report_severity(enum compare_flag flag)
+{
+    static const int of[] = { [COMPARE_UNCHANGED] = 0,
+                              [COMPARE_IMPROVED] = 1,
+                              [COMPARE_MOVED] = 2,
+                              [COMPARE_REGRESSED] = 3 };
+
+    return of[flag];
+}
+
+static int rank_of(const struct compare_row *row)
+{
+    return row->suppressed ? 0 : report_severity(row->flag);
+}
+
+static double change_of(const struct compare_row *row)
+{
+    double self = fabs(row->self.new_share - row->self.base_share);
+    double total = fabs(row->total.new_share - row->total.base_share);
+
+    return self > total ? self : total;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct compare_row *left = a, *right = b;
+    double x = change_of(left), y = change_of(right);
+    /* Where the change is a function's own it says more than where it is its callees'.  */
+    bool left_self = left->self.flag == left->flag, right_self = right->self.flag == right->flag;
+
+    if (rank_of(left) != rank_of(right))
+        return rank_of(right) - rank_of(left);
+    if (rank_of(left) > 0 && left_self != right_self)
+        return right_self - left_self;
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (left->total.base_share != right->total.base_share) /* nothing changed: the larger */
+        return left->total.base_share > right->total.base_share ? -1 : 1;
+    return (left->function > right->function) - (left->function < right->function);
+}
+
+static void count_rows(struct compare_report *report)
+{
+    report->regressed_count = report->moved_count = report->improved_count = 0;
+    report->suppressed_count = report->new_count = report->gone_count = report->renamed_count = 0;
+    for (size_t i = 0; i < report->row_count; i++) {
+        const struct compare_row *row = &report->rows[i];
+
+        report->new_count += row->state == COMPARE_STATE_NEW;
+        report->gone_count += row->state == COMPARE_STATE_GONE;
+        report->renamed_count += row->state == COMPARE_STATE_RENAMED;
+        if (row->suppressed)
+            report->suppressed_count++;
+        else if (row->flag == COMPARE_REGRESSED)
+            report->regressed_count++;
+        else if (row->flag == COMPARE_MOVED)
+            report->moved_count++;
+        else if (row->flag == COMPARE_IMPROVED)
+            report->improved_count++;
+    }
+}
+
+/* ---- What these runs could have found ---- */
+
+static void say_percent(char *text, size_t size, double value)
+{
+    (void)snprintf(text, size, value < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * value);
+}
+
+/* With the least effect that is asked for on top of what noise hides.  */
+static double findable(const struct compare_report *report, double share)
+{
+    const struct compare_options *options = &report->options;
+    double change = compare_result_detectable(report->comparison, share);
+
+    if (change < options->min_rel)
+        change = options->min_rel;
+    return change < options->min_share / share ? options->min_share / share : change;
+}
+
+/* "; NAME (12 %) 5.0 %"; name NULL: any function of that share.  */
+static size_t add_function_power(const struct compare_report *report, const char *name,
+                                 double share, char *text, size_t size)
+{
+    char percent[16], of[16];
+    double change = findable(report, share);
+    int length;
+
+    say_percent(of, sizeof of, share);
+    if (isinf(change) || change > 100)
+        (void)snprintf(percent, sizeof percent, "nothing");
+    else
+        say_percent(percent, sizeof percent, change);
+    if (name)
+        length = snprintf(text, size, "; %s (%s) %s", name, of, percent);
+    else
+        length = snprintf(text, size, "; any function of %s by %s", of, percent);
+    return length < 0 || (size_t)length >= size ? 0 : (size_t)length;
+}
+
+/* Functions with the largest own share of the base, for the power line: at most count.  */
+static size_t find_hottest(const struct compare_report *report, const struct compare_row **rows,
+                           size_t count)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < report->row_count; i++) {
+        const struct compare_row *row = &report->rows[i];
+        size_t at = found;
+
+        if (!row->self.tested || row->self.base_share < report->options.floor)
+            continue;
+        while (at > 0 && rows[at - 1]->self.base_share < row->self.base_share)
+            at--;
+        if (at == count)
+            continue;
+        found += found < count;
+        for (size_t k = found - 1; k > at; k--)
+            rows[k] = rows[k - 1];
+        rows[at] = row;
+    }
+    return found;
+}
+
+#define POWER_NAMES 3
+
+/* "; parse (12 %) 5.0 %" of the hottest functions, and of any function of 1 %.  */
+static void add_functions_power(struct compare_report *report, char *text, size_t size)
+{
+    const struct compare_row *hottest[POWER_NAMES];
+    size_t count = find_hottest(report, hottest, POWER_NAMES), used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *whole = hottest[i]->names->name;
+        char *name = profile_short_name(whole, strlen(whole));
+
+        report->memory->failed |= !name;
+        if (name)
+            used += add_function_power(report, name, hottest[i]->self.base_share, text + used,
+                                       size - used);
+        free(name);
+    }
+    used += add_function_power(report, NULL, 0.01, text + used, size - used);
+    text[used] = '\0'; /* without a part that did not fit */
+}
+
+static const char *make_power(struct compare_report *report)
+{
+    const struct compare_result *comparison = report->comparison;
+    double total = comparison->total.detectable;
+    char text[600] = "", percent[16];
+
+    if (isinf(total))
+        return "One run a side tells nothing of the noise between runs: no change is large enough "
+               "to be told from it.";
+    if (total < report->options.min_total)
+        total = report->options.min_total;
+    say_percent(percent, sizeof percent, total);
+    add_functions_power(report, text, sizeof text);
+    return report_text(report,
+                       "%zu + %zu runs find with 80 %% probability a regression of: total %s%s",
+                       comparison->runs[0], comparison->runs[1], percent, text);
+}
+
+/* ---- Verdict ---- */
+
+bool compare_total_regressed(const struct compare_report *report)
+{
+    const struct compare_total_change *total = &report->comparison->total;
+
+    return total->p <= report->options.q && total->relative >= report->options.min_total;
+}
+
+static bool has_runs_to_fail(const struct compare_report *report)
+{
+    return report->comparison->runs[0] >= COMPARE_MIN_RUNS &&
+           report->comparison->runs[1] >= COMPARE_MIN_RUNS;
+}
+
+/* "; 7 + 7 runs would find +5 %".  */
+static const char *wanted_runs(struct compare_report *report)
+{
+    size_t wanted = report->comparison->total.runs_wanted;
+    double least = 100 * report->options.min_total;
+
+    if (wanted == 0)
+        return "";
+    if (wanted < COMPARE_MIN_RUNS)
+        wanted = COMPARE_MIN_RUNS;
+    return report_text(report, "; %zu + %zu would do to find %+.3g %% in total", wanted, wanted,
+                       least);
+}
+
+static enum compare_verdict judge_comparison(struct compare_report *report)
+{
+    const struct compare_result *comparison = report->comparison;
+    const struct compare_total_change *total = &comparison->total;
+    double least = 100 * report->options.min_total;
+    char p[COMPARE_NUMBER_BYTES], number[BASE_GROUPED_BYTES];
+
+    if (!has_runs_to_fail(report)) {
+        report_reason(report, "%zu + %zu runs: a gate needs at least %d + %d%s",
+                      comparison->runs[0], comparison->runs[1], COMPARE_MIN_RUNS, COMPARE_MIN_RUNS,
+                      wanted_runs(report));
+        return COMPARE_INCONCLUSIVE;
+    }
+    if (compare_total_regressed(report) && report->total_suppressed)
+        report_note(report, "the total regressed by %.1f %%, suppressed: %s", 100 * total->relative,
+                    report->total_suppressed);
+    else if (compare_total_regressed(report))
+        report_reason(report, "the total regressed by %.1f %% (p %s%s)", 100 * total->relative,
+                      total->p < 0.001 ? "" : "= ", compare_probability(total->p, p));
+    if (report->regressed_count > 0)
+        report_reason(report, "%s function%s regressed",
+                      base_grouped(report->regressed_count, number),
+                      report->regressed_count == 1 ? "" : "s");
+    if ((compare_total_regressed(report) && !report->total_suppressed) ||
+        report->regressed_count > 0)
+        return COMPARE_FAIL;
+    if (total->detectable > report->options.min_total) {
+        report_reason(report,
+                      "too noisy: runs vary by %.1f %%, so that %+.3g %% in total would go "
+                      "unseen%s",
+                      100 * total->noise, least, wanted_runs(report));
+        return COMPARE_INCONCLUSIVE;
+    }
+    if (comparison->test_count == 0) {
+        report_reason(report,
+                      "no function has a share from %.3g %% to below 100 %%: nothing was tested",
+                      100 * report->options.floor);
+        return COMPARE_INCONCLUSIVE;
+    }
+    return COMPARE_PASS;
+}
+
+static size_t count_rules(const struct compare_report *report, enum compare_outcome outcome)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < report->rule_count; i++)
+        count += report->rules[i].outcome == outcome;
+    return count;
+}
+
+/* What the comparison says, and what it could have found.  */
+static void judge_runs(struct compare_report *report)
+{
+    report->verdict = COMPARE_PASS;
+    if (report->problem) {
+        report_reason(report, "%s", report->problem);
+        report->verdict = COMPARE_INCONCLUSIVE;
+        report->power = "nothing could be found: these runs cannot be compared";
+    } else if (report->comparison) {
+        report->verdict = judge_comparison(report);
+        report->power = make_power(report);
+    } else {
+        report->power = "budgets alone find no change, only what exceeds them";
+    }
+    if (report->set->damaged && !report->problem) {
+        report_reason(report, "the input is damaged");
+        if (report->verdict == COMPARE_PASS)
+            report->verdict = COMPARE_INCONCLUSIVE;
+    }
+}
+
+static void judge_rules(struct compare_report *report)
+{
+    size_t broken = count_rules(report, COMPARE_RULE_BROKEN);
+    size_t unknown = count_rules(report, COMPARE_RULE_UNKNOWN);
+
+    if (broken > 0) {
+        report_reason(report, "%zu budget%s exceeded", broken, broken == 1 ? " is" : "s are");
+        report->verdict = COMPARE_FAIL;
+    } else if (unknown > 0 && report->verdict == COMPARE_PASS) {
+        report_reason(report, "%zu budget%s not be checked", unknown,
+                      unknown == 1 ? " could" : "s could");
+        report->verdict = COMPARE_INCONCLUSIVE;
+    }
+}
+
+enum compare_status compare_report_judge(struct compare_report *report, struct compare_error *error)
+{
+    count_rows(report);
+    compare_sort(report->rows, report->row_count, sizeof *report->rows, by_weight);
+    judge_runs(report);
+    judge_rules(report);
+    return report_status(report, error);
+}

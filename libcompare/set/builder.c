@@ -1,0 +1,436 @@
+/* builder.c - runs in, a set out.  */
+#include "libcompare/set/builder.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/visible.h"
+
+/* ---- Failures ---- */
+
+bool builder_fail(struct compare_builder *builder, enum compare_status status, const char *format,
+                  ...)
+{
+    struct compare_error *error = &builder->error;
+    va_list arguments;
+
+    if (!builder_is_ok(builder))
+        return false;
+    error->status = status;
+    va_start(arguments, format);
+    if (vsnprintf(error->message, sizeof error->message, format, arguments) < 0)
+        error->message[0] = '\0';
+    va_end(arguments);
+    return false;
+}
+
+bool builder_no_memory(struct compare_builder *builder)
+{
+    return builder_fail(builder, COMPARE_NO_MEMORY, "out of memory");
+}
+
+/* ---- Opening and closing ---- */
+
+enum compare_status compare_builder_open(const struct compare_builder_options *options,
+                                         struct compare_builder **out, struct compare_error *error)
+{
+    struct compare_builder *builder;
+
+    if (options && options->size != sizeof *options)
+        return compare_fail(error, COMPARE_INVALID, "options of another size");
+    builder = calloc(1, sizeof *builder);
+    if (!builder)
+        return compare_no_memory(error);
+    builder->ignore_templates = options && options->ignore_templates;
+    if (profile_open(&builder->profile, NULL) != PROFILE_OK) {
+        free(builder);
+        return compare_no_memory(error);
+    }
+    *out = builder;
+    return COMPARE_OK;
+}
+
+static void forget_raws(struct compare_builder *builder)
+{
+    for (size_t i = 0; i < builder->set.run_count; i++) {
+        free(builder->raws[i].items);
+        builder->raws[i] = (struct raw_stacks){ .count = 0 };
+    }
+    profile_close(builder->profile);
+    builder->profile = NULL;
+}
+
+void compare_builder_close(struct compare_builder *builder)
+{
+    if (!builder)
+        return;
+    forget_raws(builder);
+    for (size_t i = 0; i < builder->set.run_count; i++) {
+        free(builder->set.runs[i].costs);
+        free(builder->set.runs[i].stacks);
+    }
+    free(builder->raws);
+    free(builder->set.runs);
+    free(builder->set.functions);
+    free(builder->set.nodes);
+    free(builder->scratch);
+    base_texts_release(&builder->keys);
+    base_texts_release(&builder->strings);
+    base_arena_release(&builder->arena);
+    free(builder);
+}
+
+struct profile *compare_builder_profile(struct compare_builder *builder)
+{
+    return builder->profile;
+}
+
+/* ---- Texts ---- */
+
+/* What must not be shown as it is (base/visible.h), and U+FFFE and U+FFFF, which are in no XML,
+ * become '?'.  */
+static void clean(char *text, size_t length)
+{
+    size_t size;
+
+    for (size_t i = 0; i < length; i += size)
+        if (!base_shown_as_is(text + i, length - i, &size) ||
+            (base_code_point(text + i, size) & ~1u) == 0xfffe)
+            memset(text + i, '?', size);
+}
+
+/* Room for a text of that length.  */
+static char *scratch_of(struct compare_builder *builder, size_t length)
+{
+    if (compare_make_room(&builder->scratch, &builder->scratch_capacity, length + 1, 1))
+        return builder->scratch;
+    (void)builder_no_memory(builder);
+    return NULL;
+}
+
+const char *compare_builder_text(struct compare_builder *builder, const char *bytes, size_t length)
+{
+    char *text = scratch_of(builder, length);
+    uint32_t number;
+
+    if (!text)
+        return "";
+    if (length > 0)
+        memcpy(text, bytes, length);
+    clean(text, length);
+    number = base_texts_add(&builder->strings, text, length, NULL);
+    if (number > 0)
+        return base_texts_get(&builder->strings, number, &length);
+    (void)builder_no_memory(builder);
+    return "";
+}
+
+/* ---- Functions ---- */
+
+static bool add_function(struct compare_builder *builder, uint32_t key)
+{
+    struct compare_set *set = &builder->set;
+    size_t length;
+
+    if (!compare_make_room(&set->functions, &builder->function_capacity, key,
+                           sizeof *set->functions))
+        return builder_no_memory(builder);
+    set->functions[key - 1] = (struct compare_function){ .name = base_texts_get(&builder->keys, key,
+                                                                                &length) };
+    set->function_count = key;
+    return true;
+}
+
+uint32_t builder_find_function(struct compare_builder *builder, const char *name, size_t length)
+{
+    char *key = builder_is_ok(builder) ? scratch_of(builder, length) : NULL;
+    uint32_t number;
+
+    if (!key)
+        return NO_FUNCTION;
+    length = compare_name_key(name, length, builder->ignore_templates, key);
+    clean(key, length);
+    number = base_texts_add(&builder->keys, key, length, NULL);
+    if (number == 0)
+        (void)builder_no_memory(builder);
+    else if (number <= builder->set.function_count || add_function(builder, number))
+        return number - 1;
+    return NO_FUNCTION;
+}
+
+static const char *copy_text(struct compare_builder *builder, const char *text)
+{
+    return text && *text ? compare_builder_text(builder, text, strlen(text)) : "";
+}
+
+static void widen_lines(struct compare_place *to, const struct compare_place *from)
+{
+    if (from->start_line > 0 && (to->start_line == 0 || from->start_line < to->start_line))
+        to->start_line = from->start_line;
+    if (from->first_line > 0 && (to->first_line == 0 || from->first_line < to->first_line))
+        to->first_line = from->first_line;
+    if (from->last_line > to->last_line)
+        to->last_line = from->last_line;
+}
+
+void builder_widen_place(struct compare_builder *builder, uint32_t function, enum compare_side side,
+                         const struct compare_place *place)
+{
+    struct compare_place *to;
+
+    if (function == NO_FUNCTION)
+        return;
+    to = &builder->set.functions[function].places[side];
+    if (!to->name) {
+        to->name = copy_text(builder, place->name);
+        to->file = copy_text(builder, place->file);
+        to->module = copy_text(builder, place->module);
+    } else if (!*to->file && place->file && *place->file) {
+        to->file = copy_text(builder, place->file);
+    }
+    /* Lines of another file are those of another function of that name.  */
+    if (place->file && strcmp(to->file, place->file) == 0)
+        widen_lines(to, place);
+}
+
+uint32_t compare_builder_add_function(struct compare_builder *builder, enum compare_side side,
+                                      const struct compare_place *place)
+{
+    uint32_t function = builder_find_function(builder, place->name, strlen(place->name));
+
+    builder_widen_place(builder, function, side, place);
+    return function;
+}
+
+/* ---- Runs ---- */
+
+struct compare_run *compare_builder_begin_run(struct compare_builder *builder,
+                                              enum compare_side side, const char *label)
+{
+    struct compare_set *set = &builder->set;
+    size_t count = set->run_count + 1;
+    const char *copy = compare_builder_text(builder, label, strlen(label));
+
+    if (builder->is_finished || (side != COMPARE_BASE && side != COMPARE_NEW))
+        (void)builder_fail(builder, COMPARE_INVALID, "%s: not a run of a side", copy);
+    if (!compare_make_room(&set->runs, &builder->run_capacity, count, sizeof *set->runs) ||
+        !compare_make_room(&builder->raws, &builder->raw_capacity, count, sizeof *builder->raws))
+        (void)builder_no_memory(builder);
+    if (!builder_is_ok(builder))
+        return &builder->no_run;
+    builder->raws[set->run_count] = (struct raw_stacks){ .count = 0 };
+    set->runs[set->run_count] = (struct compare_run){ .label = copy, .side = side };
+    builder->cost_capacity = 0;
+    set->side_runs[side]++;
+    return &set->runs[set->run_count++];
+}
+
+size_t compare_builder_run_count(const struct compare_builder *builder)
+{
+    return builder->set.run_count;
+}
+
+struct compare_run *compare_builder_run(struct compare_builder *builder, size_t index)
+{
+    return index < builder->set.run_count ? &builder->set.runs[index] : &builder->no_run;
+}
+
+/* The run that is added to; NULL after a failure, and if a number is no cost.  */
+static struct compare_run *current_run(struct compare_builder *builder, double cost)
+{
+    struct compare_set *set = &builder->set;
+
+    if (set->run_count == 0 || builder->is_finished)
+        (void)builder_fail(builder, COMPARE_INVALID, "a cost outside of a run");
+    else if (!isfinite(cost) || cost < 0)
+        (void)builder_fail(builder, COMPARE_INVALID, "%s: %g is not a cost",
+                           set->runs[set->run_count - 1].label, cost);
+    return builder_is_ok(builder) ? &set->runs[set->run_count - 1] : NULL;
+}
+
+void compare_builder_add_cost(struct compare_builder *builder, uint32_t function, double self,
+                              double total)
+{
+    struct compare_run *run = current_run(builder, self);
+
+    if (!run || !current_run(builder, total))
+        return;
+    if (function >= builder->set.function_count)
+        (void)builder_fail(builder, COMPARE_INVALID, "%s: a cost of no function", run->label);
+    else if (!compare_make_room(&run->costs, &builder->cost_capacity, run->cost_count + 1,
+                                sizeof *run->costs))
+        (void)builder_no_memory(builder);
+    else
+        run->costs[run->cost_count++] = (struct compare_cost){ function, self, total };
+}
+
+void compare_builder_add_stack(struct compare_builder *builder, profile_id callsite, double value)
+{
+    struct compare_run *run = current_run(builder, value);
+    struct raw_stacks *raw;
+
+    if (!run)
+        return;
+    raw = &builder->raws[builder->set.run_count - 1];
+    if (callsite > profile_stacks_callsite_count(profile_stacks_of(builder->profile)))
+        (void)builder_fail(builder, COMPARE_INVALID, "%s: a value of no stack", run->label);
+    else if (!compare_make_room(&raw->items, &raw->capacity, raw->count + 1, sizeof *raw->items))
+        (void)builder_no_memory(builder);
+    else
+        raw->items[raw->count++] = (struct raw_value){ callsite, value };
+}
+
+enum compare_status compare_builder_set_type(struct compare_builder *builder, const char *type,
+                                             const char *unit, struct compare_error *error)
+{
+    struct compare_type *known = &builder->set.type;
+    struct compare_run *run = current_run(builder, 0);
+
+    if (!run)
+        return COMPARE_OK; /* compare_builder_finish() says why */
+    if (!known->type) {
+        known->type = copy_text(builder, type);
+        known->unit = copy_text(builder, unit);
+        builder->type_label = run->label;
+        return COMPARE_OK;
+    }
+    if (strcmp(known->type, type) == 0 && strcmp(known->unit, unit) == 0)
+        return COMPARE_OK;
+    return compare_fail(error, COMPARE_UNLIKE,
+                        "%s has %s/%s, %s has %s/%s: what is compared must be the same",
+                        builder->type_label, known->type, known->unit, run->label, type, unit);
+}
+
+struct compare_type compare_builder_type(const struct compare_builder *builder)
+{
+    return builder->set.type;
+}
+
+void compare_builder_add_unreadable(struct compare_builder *builder)
+{
+    builder->set.unreadable_count++;
+}
+
+void compare_builder_set_damaged(struct compare_builder *builder)
+{
+    builder->set.damaged = true;
+}
+
+profile_id compare_builder_heaviest_module(const struct compare_builder *builder, size_t run)
+{
+    const struct profile_stacks *stacks;
+    profile_id best = 0;
+    double *costs;
+
+    if (run >= builder->set.run_count || !builder->profile)
+        return 0;
+    stacks = profile_stacks_of(builder->profile);
+    costs = compare_array((size_t)profile_stacks_module_count(stacks) + 1, sizeof *costs);
+    for (size_t i = 0; costs && i < builder->raws[run].count; i++) {
+        const struct raw_value *raw = &builder->raws[run].items[i];
+        profile_id frame = profile_stacks_get_callsite(stacks, raw->callsite).frame;
+        profile_id module = profile_stacks_get_frame(stacks, frame).module;
+
+        costs[module] += raw->value;
+        if (module && costs[module] > (best ? costs[best] : 0))
+            best = module;
+    }
+    free(costs);
+    return best;
+}
+
+/* ---- The set ---- */
+
+static int by_function(const void *a, const void *b)
+{
+    const struct compare_cost *left = a, *right = b;
+
+    return (left->function > right->function) - (left->function < right->function);
+}
+
+/* Costs that were given as such: what was renamed is one function now.  */
+static void settle_costs(struct compare_run *run, const uint32_t *to)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < run->cost_count; i++)
+        run->costs[i].function = to[run->costs[i].function];
+    compare_sort(run->costs, run->cost_count, sizeof *run->costs, by_function);
+    for (size_t i = 0; i < run->cost_count; i++) {
+        struct compare_cost *last = count > 0 ? &run->costs[count - 1] : NULL;
+
+        if (last && last->function == run->costs[i].function) {
+            last->self += run->costs[i].self;
+            last->total += run->costs[i].total;
+        } else {
+            run->costs[count++] = run->costs[i];
+        }
+    }
+    run->cost_count = count;
+}
+
+/* The runs of the base first.  */
+static bool order_runs(struct compare_builder *builder)
+{
+    struct compare_set *set = &builder->set;
+    struct compare_run *ordered = compare_array(set->run_count, sizeof *ordered);
+    size_t count = 0;
+
+    if (!ordered)
+        return builder_no_memory(builder);
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        for (size_t i = 0; i < set->run_count; i++)
+            if (set->runs[i].side == (enum compare_side)side)
+                ordered[count++] = set->runs[i];
+    free(set->runs);
+    set->runs = ordered;
+    return true;
+}
+
+/* to: room for a number for each function.  */
+static bool match_and_sum(struct compare_builder *builder, const struct frame_functions *frames,
+                          uint32_t *to)
+{
+    struct compare_set *set = &builder->set;
+
+    if (!match_renamed(builder, frames, to))
+        return false;
+    for (size_t i = 0; i < set->run_count; i++)
+        settle_costs(&set->runs[i], to);
+    return stacks_add_up(builder, frames, to) && order_runs(builder);
+}
+
+static bool make_set(struct compare_builder *builder)
+{
+    struct compare_set *set = &builder->set;
+    struct frame_functions frames = { .used = NULL };
+    bool ok = false;
+
+    if (!set->type.type)
+        set->type = (struct compare_type){ "samples", "count" };
+    if (frame_functions_find(builder, &frames)) { /* which adds functions */
+        uint32_t *to = compare_array(set->function_count, sizeof *to);
+
+        ok = to ? match_and_sum(builder, &frames, to) : builder_no_memory(builder);
+        free(to);
+    }
+    frame_functions_release(&frames);
+    forget_raws(builder);
+    return ok;
+}
+
+enum compare_status compare_builder_finish(struct compare_builder *builder,
+                                           const struct compare_set **out,
+                                           struct compare_error *error)
+{
+    if (builder->is_finished)
+        (void)builder_fail(builder, COMPARE_INVALID, "the set was made before");
+    builder->is_finished = true;
+    if (builder_is_ok(builder) && make_set(builder))
+        *out = &builder->set;
+    if (!builder_is_ok(builder) && error)
+        *error = builder->error;
+    return builder->error.status;
+}
