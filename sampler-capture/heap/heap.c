@@ -159,6 +159,7 @@ static void summarize_started(const struct server *server)
         [PROGRAM_SANITIZED] = "with AddressSanitizer",
         [PROGRAM_BARE] = "with an environment that does not name the capture's library",
         [PROGRAM_APART] = "where the capture's library cannot be read",
+        [PROGRAM_HIDDEN] = "in a folder that only their start opens",
     };
     char list[512] = "";
     uint64_t all = 0;

@@ -76,15 +76,16 @@ static bool check_preloaded(char message[TARGET_MESSAGE_SIZE])
 bool target_check(const char *name, char message[TARGET_MESSAGE_SIZE])
 {
     struct program_loader own;
+    const struct program_start start = { .folder_fd = AT_FDCWD, .own = &own };
     struct program program;
     char path[PATH_MAX];
 
     if (!check_preloaded(message))
         return false;
-    if (!program_find(name, path, sizeof path))
+    if (!program_find(AT_FDCWD, name, path, sizeof path))
         return true;
     program_own_loader(&own);
-    program_read_at(&program, AT_FDCWD, path, &own);
+    program_read_at(&program, AT_FDCWD, path, &start);
     if (program.kind == PROGRAM_FINE)
         return true;
     say_kind(message, program.interpreter[0] ? program.interpreter : path, &program);

@@ -14,9 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const ways[] = { "execve", "execv",       "execvp",       "execvpe",
-                                    "execl",  "execlp",      "execle",       "fexecve",
-                                    "vfork",  "posix_spawn", "posix_spawnp", "system" };
+static const char *const ways[] = {
+    "execve",       "execv",        "execvp",       "execvpe",         "execl",
+    "execlp",       "execle",       "fexecve",      "fexecve-by-path", "vfork",
+    "posix_spawn",  "posix_spawnp", "spawn-chdir",  "spawn-chdir2",    "spawn-fchdir",
+    "spawn-search", "spawn-opened", "spawn-closes", "system",
+};
 
 static int end_as(pid_t child)
 {
@@ -46,6 +49,44 @@ static int spawn(char **argv, int by_search)
                   : posix_spawn(&child, argv[0], NULL, NULL, argv, environ))
         return 96;
     return end_as(child);
+}
+
+/* The program in its folder, where the child goes first.  */
+static int spawn_in_folder(const char *way, char **argv)
+{
+    char *slash = strrchr(argv[0], '/'), name[256], folder[256];
+    posix_spawn_file_actions_t actions;
+    int status, by_search = strcmp(way, "spawn-search") == 0;
+    pid_t child;
+
+    if (!slash)
+        return 94;
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - argv[0]), argv[0]);
+    (void)snprintf(name, sizeof name, "%s%s", by_search ? "" : "./", slash + 1);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addclose(&actions, 77);
+    if (strcmp(way, "spawn-fchdir") == 0) {
+        posix_spawn_file_actions_addfchdir_np(&actions, open(folder, O_RDONLY | O_CLOEXEC));
+    } else if (strcmp(way, "spawn-opened") == 0) {
+        posix_spawn_file_actions_addopen(&actions, 50, folder, O_RDONLY, 0);
+        posix_spawn_file_actions_addfchdir_np(&actions, 50);
+        posix_spawn_file_actions_addclose(&actions, 50);
+    } else if (strcmp(way, "spawn-chdir2") == 0) {
+        posix_spawn_file_actions_addchdir_np(&actions, "/");
+        posix_spawn_file_actions_addfchdir_np(&actions, open(".", O_RDONLY | O_CLOEXEC));
+        posix_spawn_file_actions_addchdir_np(&actions, folder);
+    } else if (strcmp(way, "spawn-closes") == 0) {
+        (void)snprintf(name, sizeof name, "%s", argv[0]);
+    } else {
+        posix_spawn_file_actions_addchdir_np(&actions, folder);
+    }
+    if (by_search)
+        (void)setenv("PATH", ".", 1);
+    argv[0] = name;
+    status = by_search ? posix_spawnp(&child, name, &actions, NULL, argv, environ)
+                       : posix_spawn(&child, name, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return status ? 96 : end_as(child);
 }
 
 static int run_shell(char **argv)
@@ -78,6 +119,10 @@ static int launch(const char *way, char **argv)
         execle(argv[0], argv[0], argv[1], (char *)NULL, environ);
     else if (strcmp(way, "fexecve") == 0)
         fexecve(open(argv[0], O_RDONLY), argv, environ); /* not O_CLOEXEC, for scripts */
+    else if (strcmp(way, "fexecve-by-path") == 0)
+        fexecve(open(argv[0], O_PATH), argv, environ);
+    else if (strncmp(way, "spawn-", 6) == 0)
+        return spawn_in_folder(way, argv);
     else if (strcmp(way, "vfork") == 0)
         return vfork_and_wait(argv);
     else if (strcmp(way, "system") == 0)

@@ -8,6 +8,7 @@
  * All of this may run in a child of vfork(2), on any stack, and in a handler of signals.  */
 #include "sampler-capture/heap/shim/program.h"
 #include "sampler-capture/heap/shim/shim.h"
+#include "sampler-capture/heap/shim/spawn.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -61,6 +62,7 @@ static __attribute__((constructor(101))) void find_real(void)
     if (dladdr(&real, &info) && info.dli_fname)
         own_path = info.dli_fname;
     program_own_loader(&own_loader);
+    spawn_learn();
     shim_thread.inside = false;
 }
 
@@ -258,29 +260,62 @@ static bool is_readable(void)
     return fd >= 0 || errno == EMFILE || errno == ENFILE;
 }
 
+static void read_by_search(struct program *program, const struct launch *launch,
+                           const struct program_start *how)
+{
+    char path[1024];
+
+    if (program_find(how->folder_fd, launch->name, path, sizeof path))
+        program_read_at(program, how->folder_fd, path, how);
+}
+
+/* Relative names are those of the folder in which the child will be.  */
+static enum program_kind kind_of_spawned(const struct launch *launch)
+{
+    struct program program = { .kind = PROGRAM_FINE };
+    struct program_start how = { .own = &own_loader };
+    short flags = 0;
+
+    if (launch->attributes)
+        (void)posix_spawnattr_getflags(launch->attributes, &flags);
+    how.resets_ids = (flags & POSIX_SPAWN_RESETIDS) != 0;
+    if (!spawn_find_folder(launch->actions, &how.folder_fd)) {
+        if (launch->name[0] != '/')
+            return PROGRAM_HIDDEN;
+        how.folder_fd = AT_FDCWD;
+    }
+    if (launch->how == SPAWN_BY_SEARCH)
+        read_by_search(&program, launch, &how);
+    else
+        program_read_at(&program, how.folder_fd, launch->name, &how);
+    if (how.folder_fd != AT_FDCWD)
+        (void)syscall(SYS_close, how.folder_fd);
+    return program.kind;
+}
+
 static enum program_kind kind_of_file(const struct launch *launch)
 {
     struct program program = { .kind = PROGRAM_FINE };
-    char path[1024];
+    const struct program_start how = { .folder_fd = AT_FDCWD, .own = &own_loader };
 
     switch (launch->how) {
     case BY_PATH:
-    case SPAWN:
-        program_read_at(&program, AT_FDCWD, launch->name, &own_loader);
+        program_read_at(&program, AT_FDCWD, launch->name, &how);
         break;
-    case BY_SEARCH:
+    case SPAWN:
     case SPAWN_BY_SEARCH:
-        if (program_find(launch->name, path, sizeof path))
-            program_read_at(&program, AT_FDCWD, path, &own_loader);
+        return kind_of_spawned(launch);
+    case BY_SEARCH:
+        read_by_search(&program, launch, &how);
         break;
     case BY_FOLDER:
         if (launch->name[0]) {
-            program_read_at(&program, launch->fd, launch->name, &own_loader);
+            program_read_at(&program, launch->fd, launch->name, &how);
             break;
         }
         __attribute__((fallthrough));
     case BY_DESCRIPTOR:
-        program_read(&program, launch->fd, &own_loader);
+        program_read(&program, launch->fd, &how);
         break;
     }
     return program.kind;
@@ -304,7 +339,7 @@ static enum program_kind kind_of(const struct launch *launch, const struct prelo
 static bool must_be_clean(enum program_kind kind)
 {
     return kind == PROGRAM_LOADER || kind == PROGRAM_MACHINE || kind == PROGRAM_SANITIZED ||
-           kind == PROGRAM_APART;
+           kind == PROGRAM_APART || kind == PROGRAM_HIDDEN;
 }
 
 static void count(enum program_kind kind, unsigned change)

@@ -1,15 +1,20 @@
 #include "sampler-capture/heap/shim/program.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/capability.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #define MAX_HEADERS 256
@@ -29,18 +34,81 @@ static void read_text(int fd, char *text, size_t size, uint64_t offset)
     text[length > 0 ? length : 0] = '\0';
 }
 
-/* ---- Rights ---- */
-
-/* The loader ignores LD_PRELOAD in programs that get rights at their start.  */
-static bool gains_rights(const struct stat *status)
+/* A path by which a descriptor of O_PATH can be used.  */
+#define LINK_SIZE 32
+static void name_descriptor(char link[LINK_SIZE], int fd)
 {
-    return ((status->st_mode & S_ISUID) && status->st_uid != geteuid()) ||
-           ((status->st_mode & S_ISGID) && status->st_gid != getegid());
+    static const char folder[] = "/proc/self/fd/";
+    size_t at = LINK_SIZE - 1;
+
+    link[at] = '\0';
+    do
+        link[--at] = (char)('0' + fd % 10);
+    while ((fd /= 10) > 0);
+    memmove(link + sizeof folder - 1, link + at, LINK_SIZE - at);
+    memcpy(link, folder, sizeof folder - 1);
 }
 
-static bool gains_capabilities(int fd)
+/* ---- Rights: the loader ignores LD_PRELOAD where the kernel sets AT_SECURE ---- */
+
+struct capabilities { /* little-endian; the first version ends before permitted_high */
+    uint32_t flags;
+    uint32_t permitted, inheritable, permitted_high, inheritable_high;
+    uint32_t root;
+};
+
+/* Of the file's, those that the process has already.  */
+static void keep_permitted(struct capabilities *caps)
 {
-    return geteuid() != 0 && syscall(SYS_fgetxattr, fd, "security.capability", NULL, 0) > 0;
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct own[2] = { { .permitted = 0 } };
+
+    (void)syscall(SYS_capget, &header, own);
+    caps->permitted &= own[0].permitted;
+    caps->permitted_high &= own[1].permitted;
+}
+
+/* Capabilities of the file that count (capabilities(7)).  The kernel tells those of another user
+ * namespace by a longer structure.  */
+static bool gains_capabilities(int fd, bool keeps_privileges)
+{
+    struct capabilities caps = { .flags = 0 };
+    long size = syscall(SYS_fgetxattr, fd, "security.capability", &caps, sizeof caps);
+    char link[LINK_SIZE];
+
+    if (size < 0 && errno == EBADF) {
+        name_descriptor(link, fd);
+        size = syscall(SYS_getxattr, link, "security.capability", &caps, sizeof caps);
+    }
+    if (size < (long)offsetof(struct capabilities, permitted_high) || size == (long)sizeof caps)
+        return false;
+    if (size == (long)offsetof(struct capabilities, permitted_high))
+        caps.permitted_high = 0;
+    if (keeps_privileges)
+        keep_permitted(&caps);
+    return (caps.flags & 1) || caps.permitted || caps.permitted_high;
+}
+
+/* As the kernel does: a user or group is another one after the exec than the real one now, however
+ * that came, or (since Linux 6.16, and here always) than the effective one; or capabilities come
+ * with the file, and the user is not root.  */
+static bool gains_rights(int fd, const struct stat *status, const struct program_start *start)
+{
+    uid_t user = start->resets_ids ? getuid() : geteuid();
+    gid_t group = start->resets_ids ? getgid() : getegid();
+    bool keeps_privileges = syscall(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) > 0;
+    struct statfs mount = { .f_flags = 0 };
+    bool is_ignored = syscall(SYS_fstatfs, fd, &mount) == 0 && (mount.f_flags & ST_NOSUID);
+
+    if (!is_ignored && !keeps_privileges) {
+        if (status->st_mode & S_ISUID)
+            user = status->st_uid;
+        if ((status->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP))
+            group = status->st_gid;
+    }
+    if (user != getuid() || group != getgid() || (!start->resets_ids && user != geteuid()))
+        return true;
+    return !is_ignored && getuid() != 0 && gains_capabilities(fd, keeps_privileges);
 }
 
 /* ---- The loader ---- */
@@ -233,7 +301,7 @@ static void take_interpreter(struct program *program, const char *line)
 }
 
 /* Returns whether it is a script, with an interpreter to look at.  */
-static bool read_file(struct program *program, int fd, const struct program_loader *own)
+static bool read_file(struct program *program, int fd, const struct program_start *how)
 {
     union {
         ElfW(Ehdr) header;
@@ -245,10 +313,10 @@ static bool read_file(struct program *program, int fd, const struct program_load
 
     if (size >= (long)sizeof start.header && memcmp(start.header.e_ident, ELFMAG, SELFMAG) == 0) {
         object.header = start.header;
-        if ((fstat(fd, &status) == 0 && gains_rights(&status)) || gains_capabilities(fd))
+        if (fstat(fd, &status) == 0 && gains_rights(fd, &status, how))
             program->kind = PROGRAM_PRIVILEGED;
         else
-            program->kind = kind_of_elf(program, &object, own);
+            program->kind = kind_of_elf(program, &object, how->own);
         return false;
     }
     if (size <= 2 || start.text[0] != '#' || start.text[1] != '!')
@@ -257,50 +325,89 @@ static bool read_file(struct program *program, int fd, const struct program_load
     return program->interpreter[0] != '\0';
 }
 
-void program_read(struct program *program, int fd, const struct program_loader *own)
+static void begin(struct program *program)
 {
-    bool is_script;
-
     program->kind = PROGRAM_FINE;
     program->detail[0] = program->interpreter[0] = '\0';
-    is_script = read_file(program, fd, own);
+}
+
+/* A file that can be read, and the interpreters that it leads to.  */
+static void follow(struct program *program, int fd, const struct program_start *start)
+{
+    bool is_script = read_file(program, fd, start);
+
     for (int i = 1; i < MAX_SCRIPTS && is_script; i++) {
-        long next = syscall(SYS_openat, AT_FDCWD, program->interpreter, O_RDONLY | O_CLOEXEC);
+        long next = syscall(SYS_openat, start->folder_fd, program->interpreter,
+                            O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
         if (next < 0)
             break;
-        is_script = read_file(program, (int)next, own);
+        is_script = read_file(program, (int)next, start);
         (void)syscall(SYS_close, next);
     }
 }
 
-void program_read_at(struct program *program, int folder_fd, const char *path,
-                     const struct program_loader *own)
+/* One that cannot be read, but perhaps be executed.  */
+static void judge_rights(struct program *program, int fd, const struct program_start *start)
 {
-    /* Not a device or FIFO that would do something, or wait.  */
-    long fd = syscall(SYS_openat, folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
 
-    program->kind = PROGRAM_FINE;
-    program->detail[0] = program->interpreter[0] = '\0';
-    if (fd < 0) { /* it may be one that can be executed but not read */
-        if (fstatat(folder_fd, path, &status, 0) == 0 && gains_rights(&status))
-            program->kind = PROGRAM_PRIVILEGED;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && gains_rights(fd, &status, start))
+        program->kind = PROGRAM_PRIVILEGED;
+}
+
+void program_read(struct program *program, int fd, const struct program_start *start)
+{
+    char link[LINK_SIZE], byte;
+    long again;
+
+    begin(program);
+    if (syscall(SYS_pread64, fd, &byte, 1, 0) >= 0 || errno != EBADF || fd < 0) {
+        follow(program, fd, start);
         return;
     }
-    if (fstat((int)fd, &status) == 0 && S_ISREG(status.st_mode))
-        program_read(program, (int)fd, own);
+    name_descriptor(link, fd);
+    again = syscall(SYS_openat, AT_FDCWD, link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (again < 0) {
+        judge_rights(program, fd, start);
+        return;
+    }
+    follow(program, (int)again, start);
+    (void)syscall(SYS_close, again);
+}
+
+void program_read_at(struct program *program, int name_fd, const char *path,
+                     const struct program_start *start)
+{
+    /* Not opened before its kind is known: a device or FIFO would do something, or wait.  */
+    long fd = syscall(SYS_openat, name_fd, path, O_PATH | O_CLOEXEC);
+    struct stat status;
+
+    begin(program);
+    if (fd < 0)
+        return;
+    if (fstat((int)fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        long readable = syscall(SYS_openat, name_fd, path,
+                                O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+        if (readable < 0)
+            judge_rights(program, (int)fd, start);
+        else
+            follow(program, (int)readable, start);
+        if (readable >= 0)
+            (void)syscall(SYS_close, readable);
+    }
     (void)syscall(SYS_close, fd);
 }
 
 /* ---- Finding ---- */
 
-static bool is_program(const char *path)
+static bool is_program(int folder_fd, const char *path)
 {
     struct stat status;
 
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-           syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0;
+    return fstatat(folder_fd, path, &status, 0) == 0 && S_ISREG(status.st_mode) &&
+           syscall(SYS_faccessat, folder_fd, path, X_OK) == 0;
 }
 
 /* folder/name, or name alone where folder is empty; false if it does not fit.  */
@@ -317,18 +424,18 @@ static bool join(char *path, size_t size, const char *folder, size_t length, con
     return true;
 }
 
-bool program_find(const char *name, char *path, size_t size)
+bool program_find(int folder_fd, const char *name, char *path, size_t size)
 {
     const char *folder = getenv("PATH");
 
     if (strchr(name, '/'))
-        return join(path, size, "", 0, name) && is_program(path);
+        return join(path, size, "", 0, name) && is_program(folder_fd, path);
     if (!folder)
         folder = "/bin:/usr/bin";
     for (;;) {
         size_t length = strcspn(folder, ":");
 
-        if (join(path, size, folder, length, name) && is_program(path))
+        if (join(path, size, folder, length, name) && is_program(folder_fd, path))
             return true;
         if (folder[length] == '\0')
             return false;
