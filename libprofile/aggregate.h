@@ -74,6 +74,47 @@ struct profile_place {
     uint64_t process; /* koid; who mapped it first */
 };
 
+/* ---- Times (times.c) ---- */
+
+/* A CPU sample, as it is kept.  */
+struct profile_kept {
+    int64_t ts_ns;
+    uint64_t weight_ns;
+    uint32_t callsite; /* provisional in the file */
+    uint32_t thread;   /* struct profile_owner: id */
+    int32_t cpu;       /* -1 unknown */
+    uint32_t unused;   /* 0 */
+};
+
+#define PROFILE_KEPT_BUFFER 1024
+
+/* CPU samples in a temporary file, trace by trace.  */
+struct profile_times {
+    int fd;
+    uint64_t count; /* in the file */
+    size_t used;    /* in the buffer, which goes to the file next */
+    struct profile_kept buffer[PROFILE_KEPT_BUFFER];
+    struct profile_times_trace {
+        uint64_t limit;    /* number of the first sample after it */
+        profile_id *final; /* of its provisional call sites; owned */
+    } * traces;
+    size_t trace_count, trace_capacity;
+};
+
+enum profile_status profile_times_add(struct profile_times *times, const struct profile_kept *kept);
+/* The trace is over: final call sites.  */
+enum profile_status profile_times_settle(struct profile_times *times, const profile_id *final,
+                                         uint32_t count);
+/* Forget the samples of a trace that was given up.  */
+void profile_times_forget(struct profile_times *times);
+void profile_times_close(struct profile_times *times); /* accepts NULL */
+
+/* Call each for all samples, with final call sites.  Returns PROFILE_OK, what each returned, or
+ * PROFILE_IO.  */
+typedef enum profile_status (*profile_kept_fn)(void *context, const struct profile_kept *kept);
+enum profile_status profile_times_each(const struct profile_times *times, profile_kept_fn each,
+                                       void *context, struct profile_error *error);
+
 /* ---- Heap (heap.c) ---- */
 
 /* What is in use in one place - a process, or all of them - and the most there ever was.  */
@@ -148,6 +189,7 @@ struct profile {
     bool omits_threads;             /* of CPU samples: then these instead */
     struct profile_stack_sum *sums; /* of call site id at [id - 1] */
     size_t sum_count, sum_capacity;
+    struct profile_times *times; /* NULL: not kept */
     struct profile_heap heap;
     struct profile_loss loss;
 

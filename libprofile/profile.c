@@ -50,6 +50,7 @@ void profile_close(struct profile *profile)
         profile_values_clear(&profile->values[kind]);
     profile_values_clear(&profile->pending);
     free(profile->sums);
+    profile_times_close(profile->times);
     profile_heap_release(profile);
     base_index_release(&profile->process_index);
     base_index_release(&profile->thread_index);
@@ -379,6 +380,17 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
     profile_values_note_times(&profile->pending, sample->ts_ns, sample->ts_ns);
     profile->pending.samples++;
     profile->pending.unweighed += sample->weight_ns == 0;
+    if (profile->times) {
+        const struct profile_kept kept = { .ts_ns = sample->ts_ns,
+                                           .weight_ns = sample->weight_ns,
+                                           .callsite = sample->callsite,
+                                           .thread = thread,
+                                           .cpu = sample->cpu };
+
+        status = profile_times_add(profile->times, &kept);
+    }
+    if (status != PROFILE_OK)
+        return status;
     return profile_values_add(&profile->pending, sample->callsite, thread,
                               (const uint64_t[]){ 1, sample->weight_ns }, NULL);
 }
@@ -484,6 +496,8 @@ static enum profile_status take_callsites(void *context, const profile_id *final
     if (pending->has_first)
         profile_values_note_times(values, pending->first_ns, pending->last_ns);
     profile_values_clear(pending);
+    if (status == PROFILE_OK && profile->times)
+        status = profile_times_settle(profile->times, final, count);
     return status == PROFILE_OK ? profile_heap_take_callsites(profile, final, count) : status;
 }
 
@@ -539,6 +553,8 @@ static enum profile_status take_loss(void *context, const struct profile_loss *l
 static void forget_unfinished(struct profile *profile)
 {
     profile_values_clear(&profile->pending);
+    if (profile->times)
+        profile_times_forget(profile->times);
     profile->sum_count = 0;
     for (int kind = 0; kind < PROFILE_KINDS; kind++)
         profile->values[kind].has_first = false;

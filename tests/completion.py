@@ -214,7 +214,7 @@ def cases():
     yield "fxtq --format=", formats
     yield "fxtq --format=j", {"json", "jsonl"}
     yield "fxtq --format j", {"json", "jsonl"}
-    yield "fxt2pprof --format ", {"pprof", "folded", "top"}
+    yield "fxt2pprof --format ", {"pprof", "speedscope", "firefox", "perfetto", "folded", "top"}
     yield "fxt2pprof -q --profile=heap", {"heap", "heap-free"}
     yield "fxt2pprof --at pro", {"process-peak"}
     yield "fxt2pprof --arch ", {"x86_64", "arm64"}

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/visible.h"
+#include "base/json.h"
 
 static void put(struct json *json, const char *bytes, size_t length)
 {
@@ -47,42 +47,15 @@ void json_end_line(struct json *json)
     json->comma = false;
 }
 
-/* A character that JSON, or base/visible.h, wants escaped.  */
-static void put_escaped(struct json *json, const char *bytes, size_t size)
+static void put_bytes(void *context, const char *bytes, size_t length)
 {
-    static const char plain[] = "\"\\\b\f\n\r\t";
-    static const char letters[] = "\"\\bfnrt";
-    const char *place = size == 1 && *bytes ? strchr(plain, *bytes) : NULL;
-    uint32_t point = base_code_point(bytes, size);
-    char text[8];
-
-    if (place) {
-        text[0] = '\\';
-        text[1] = letters[place - plain];
-        put(json, text, 2);
-    } else if (point == UINT32_MAX) {
-        put(json, "\xef\xbf\xbd", 3); /* U+FFFD */
-    } else {
-        (void)snprintf(text, sizeof text, "\\u%04x", (unsigned)(point & 0xffff));
-        put(json, text, 6);
-    }
+    put(context, bytes, length);
 }
 
 void json_string(struct json *json, const char *key, const char *bytes, size_t length)
 {
-    size_t start = 0, size;
-
     put_key(json, key);
-    put(json, "\"", 1);
-    for (size_t i = 0; i < length; i += size) {
-        if (base_shown_as_is(bytes + i, length - i, &size) && bytes[i] != '"' && bytes[i] != '\\')
-            continue;
-        put(json, bytes + start, i - start);
-        put_escaped(json, bytes + i, size);
-        start = i + size;
-    }
-    put(json, bytes + start, length - start);
-    put(json, "\"", 1);
+    base_json_string(bytes, length, put_bytes, json);
 }
 
 void json_text(struct json *json, const char *key, const char *text)

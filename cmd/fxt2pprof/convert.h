@@ -2,18 +2,20 @@
 #ifndef CONVERT_H
 #define CONVERT_H
 
-#include <fxt/profile.h>
+#include <fxt/profile_formats.h>
 #include "cmd/cli/cli.h"
 #include "cmd/cli/profiles.h"
 #include "cmd/cli/select.h"
 
-enum format { FORMAT_PPROF = 0, FORMAT_FOLDED = 1, FORMAT_TOP = 2 };
+/* Formats for people; all others are those of <fxt/profile_formats.h>.  */
+enum report { REPORT_NONE = 0, REPORT_FOLDED, REPORT_TOP };
 
 struct settings {
     struct cli_texts inputs;
-    const char *output; /* NULL: not said */
-    char *beside_input; /* the name that output has by default at a terminal */
-    enum format format;
+    const char *output;                  /* NULL: not said */
+    char *beside_input;                  /* the name that output has by default at a terminal */
+    const struct profile_format *format; /* NULL: report */
+    enum report report;
     struct cli_profiles profiles;
     enum profile_root root;
     const char *sample_type; /* NULL: the kind's main one */
@@ -24,7 +26,7 @@ struct settings {
     const char *at_option;   /* --at or --every as it was given, which need times; or NULL */
     bool ages;
     uint64_t every_ns; /* 0: one profile */
-    size_t rows;       /* of FORMAT_TOP */
+    size_t rows;       /* of REPORT_TOP */
     bool quiet;
 };
 
@@ -50,8 +52,8 @@ void check_heap_options(const struct settings *settings);
 /* Tell the profile.  CLI_OK, or a message.  */
 enum cli_exit configure_heap(const struct settings *settings, struct profile *profile);
 /* The path of partial profile index of count: "heap.partial-0001.pb.gz" beside "heap.pb.gz", which
- * is the last one's.  The caller frees it.  */
-char *partial_path(const char *path, size_t index, size_t count);
+ * is the last one's.  suffix is that of the format.  The caller frees it.  */
+char *partial_path(const char *path, const char *suffix, size_t index, size_t count);
 /* What there is to say of a heap profile, for the summary.  */
 void print_heap(const struct settings *settings, const struct profile *profile,
                 const struct totals *totals);

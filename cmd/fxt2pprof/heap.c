@@ -42,7 +42,7 @@ void check_heap_options(const struct settings *settings)
     if (settings->heap_types == PROFILE_HEAP_TYPES_FUCHSIA &&
         settings->profiles.kind == PROFILE_HEAP_FREE)
         cli_usage_error("with --heap-types fuchsia releases are in the heap profile");
-    if (settings->ages && settings->format != FORMAT_PPROF)
+    if (settings->ages && (!settings->format || settings->format->timed))
         cli_usage_error("--ages are labels of a pprof profile");
     if (settings->ages && (settings->every_ns || settings->at > PROFILE_HEAP_AT_TIME))
         cli_usage_error("--ages are known at the end, or at a time");
@@ -76,23 +76,22 @@ enum cli_exit configure_heap(const struct settings *settings, struct profile *pr
 
 /* ---- Partial profiles ---- */
 
-/* Where the name ends and its extensions begin, of which ".pb.gz" has two.  */
-static size_t stem_length(const char *path)
+/* Where the name ends and its extension begins: the format's, or any other.  */
+static size_t stem_length(const char *path, const char *suffix)
 {
-    static const char both[] = ".pb.gz";
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
     size_t length = strlen(path);
 
-    if (length > strlen(both) && strcmp(path + length - strlen(both), both) == 0)
-        return length - strlen(both);
+    if (*suffix && length > strlen(suffix) && strcmp(path + length - strlen(suffix), suffix) == 0)
+        return length - strlen(suffix);
     return dot && dot != name ? (size_t)(dot - path) : length;
 }
 
-char *partial_path(const char *path, size_t index, size_t count)
+char *partial_path(const char *path, const char *suffix, size_t index, size_t count)
 {
-    size_t stem = stem_length(path);
+    size_t stem = stem_length(path, suffix);
     size_t room = strlen(path) + 32;
     char *out = cli_allocate(room, 1);
 

@@ -20,19 +20,25 @@ enum {
     OPTION_QUIET,
 };
 
+/* Those of <fxt/profile_formats.h>, then those for people: fill_formats().  */
+#define FORMATS_MAX 16
+static const char *formats[FORMATS_MAX + 1];
+static const char *const reports[] = { "folded", "top" }; /* from REPORT_FOLDED on */
+
 /* In the order of their enums.  */
-static const char *const formats[] = { "pprof", "folded", "top", NULL };
 static const char *const heap_types[] = { "pprof", "fuchsia", NULL };
 static const char *const roots[] = { "process", "thread", "none", NULL };
 
 static const char *const times[] = { "end", "peak", "process-peak", NULL };
 static const struct cli_option option_table[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE",
-      "where to write; - is standard output.  Default for pprof: INPUT.pb.gz when standard output "
-      "is a terminal",
+      "where to write; - is standard output.  Default for formats that only programs read, when "
+      "standard output is a terminal: INPUT with the format's suffix, INPUT.pb.gz for pprof",
       CLI_FILE },
     { OPTION_FORMAT, 'f', "format", "FORMAT",
-      "pprof (default), folded (for flamegraph.pl), or top (a table)", .choices = formats },
+      "pprof (default), folded (for flamegraph.pl), top (a table), or what a viewer opens: "
+      "speedscope, firefox (profiler.firefox.com) or perfetto (ui.perfetto.dev)",
+      .choices = formats },
     { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
       "what folded and top show, and pprof at first: alloc_space, ...", CLI_HINT,
       cli_sample_types },
@@ -61,6 +67,8 @@ static const char *const examples[] = {
     "fxt2pprof --format folded trace.fxt | flamegraph.pl > trace.svg",
     "The hottest functions, here and now",
     "fxt2pprof --format top trace.fxt",
+    "Threads and times, in a browser",
+    "fxt2pprof --format firefox trace.fxt -o trace.json",
     "What was in use when the heap was largest",
     "fxt2pprof --profile heap --at peak --format top trace.fxt",
     NULL,
@@ -82,6 +90,30 @@ static const struct cli_command command = {
     .run = run,
 };
 
+/* The table of options is complete when there are names in it.  */
+static void fill_formats(void)
+{
+    const struct profile_format *format;
+    size_t count = 0;
+
+    for (; count < FORMATS_MAX && (format = profile_format_at(count)); count++)
+        formats[count] = format->name;
+    for (size_t i = 0; i < sizeof reports / sizeof *reports && count < FORMATS_MAX; i++)
+        formats[count++] = reports[i];
+}
+
+static void take_format(struct settings *settings, size_t choice)
+{
+    size_t count = 0;
+
+    settings->format = profile_format_at(choice);
+    if (settings->format)
+        return;
+    while (profile_format_at(count))
+        count++;
+    settings->report = (enum report)(REPORT_FOLDED + (choice - count));
+}
+
 static void apply(struct settings *settings, int key, const struct cli_parser *parser)
 {
     const char *value = parser->value;
@@ -91,7 +123,7 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
         settings->output = value;
         break;
     case OPTION_FORMAT:
-        settings->format = (enum format)parser->choice;
+        take_format(settings, (size_t)parser->choice);
         break;
     case OPTION_SAMPLE_TYPE:
         settings->sample_type = value;
@@ -139,10 +171,11 @@ static void parse(struct settings *settings, char **argv)
         apply(settings, key, &parser);
     if (settings->inputs.count == 0)
         cli_usage_error("no trace given");
-    if (!settings->output && settings->format == FORMAT_PPROF && isatty(STDOUT_FILENO)) {
+    if (!settings->output && settings->format && isatty(STDOUT_FILENO)) {
         if (strcmp(settings->inputs.items[0], "-") == 0)
-            cli_usage_error("a pprof profile is nothing for a terminal: give -o FILE");
-        settings->beside_input = cli_join(settings->inputs.items[0], ".pb.gz");
+            cli_usage_error("a %s profile is nothing for a terminal: give -o FILE",
+                            settings->format->name);
+        settings->beside_input = cli_join(settings->inputs.items[0], settings->format->suffix);
         settings->output = settings->beside_input;
     }
     cli_output_check(settings->output, &settings->inputs);
@@ -217,24 +250,20 @@ static enum profile_status write_format(const struct settings *settings,
                                              .value = sample_type };
     struct profile_top_options top = { .size = sizeof top,
                                        .rows = settings->rows,
-                                       .sample_type = (size_t)(sample_type + 1) };
-    struct profile_pprof_options pprof = { .size = sizeof pprof,
-                                           .sample_type = (size_t)(sample_type + 1) };
+                                       .sample_type = (size_t)sample_type + 1 };
 
-    switch (settings->format) {
-    case FORMAT_FOLDED:
+    if (settings->format)
+        return profile_write_format(profile, kind, (size_t)sample_type + 1, settings->format, NULL,
+                                    cli_output_write, output, error);
+    if (settings->report == REPORT_FOLDED) {
         cli_output_visible(output);
         return profile_write_folded(profile, kind, &folded, cli_output_write, output, error);
-    case FORMAT_TOP:
-        if (output->fd == STDOUT_FILENO) {
-            top.columns = cli_columns(stdout);
-            top.colour = cli_colour(stdout);
-        }
-        return profile_write_top(profile, kind, &top, cli_output_write, output, error);
-    case FORMAT_PPROF:
-        break;
     }
-    return profile_write_pprof(profile, kind, &pprof, cli_output_write, output, error);
+    if (output->fd == STDOUT_FILENO) {
+        top.columns = cli_columns(stdout);
+        top.colour = cli_colour(stdout);
+    }
+    return profile_write_top(profile, kind, &top, cli_output_write, output, error);
 }
 
 static enum cli_exit write_file(const struct settings *settings, const struct profile *profile,
@@ -242,15 +271,22 @@ static enum cli_exit write_file(const struct settings *settings, const struct pr
 {
     struct profile_error error;
     struct cli_output output;
+    enum profile_status status;
 
     if (cli_output_open(&output, path) != CLI_OK)
         return CLI_ENVIRONMENT;
-    if (write_format(settings, profile, kind, sample_type, &output, &error) != PROFILE_OK) {
+    status = write_format(settings, profile, kind, sample_type, &output, &error);
+    if (status != PROFILE_OK) {
         cli_error("%s: %s", output.path, error.message);
         cli_output_abort(&output);
-        return CLI_ENVIRONMENT;
+        return status == PROFILE_INVALID ? CLI_USAGE : CLI_ENVIRONMENT;
     }
     return cli_output_commit(&output);
+}
+
+static const char *suffix_of(const struct settings *settings)
+{
+    return settings->format ? settings->format->suffix : "";
 }
 
 static enum cli_exit write_partials(const struct settings *settings, struct profile *profile,
@@ -260,7 +296,7 @@ static enum cli_exit write_partials(const struct settings *settings, struct prof
     enum cli_exit status = CLI_OK;
 
     for (size_t i = 0; i < count && status == CLI_OK; i++) {
-        char *path = partial_path(settings->output, i, count);
+        char *path = partial_path(settings->output, suffix_of(settings), i, count);
         struct profile_error error;
 
         if (profile_heap_show_partial(profile, i, &error) != PROFILE_OK) {
@@ -308,7 +344,7 @@ static void print_written(const struct settings *settings, const struct profile 
     cli_note("  wrote %s", settings->output);
     if (count < 2)
         return;
-    first = partial_path(settings->output, 0, count);
+    first = partial_path(settings->output, suffix_of(settings), 0, count);
     cli_note("  and %zu partial profile%s before it: %s%s", count - 1, count > 2 ? "s" : "", first,
              count > 2 ? ", ..." : "");
     free(first);
@@ -342,18 +378,25 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
 
 static int run(char **argv)
 {
-    struct settings settings = { .profiles = { .kind = -1 }, .rows = 20 };
+    struct settings settings = { .format = profile_format_named("pprof"),
+                                 .profiles = { .kind = -1 },
+                                 .rows = 20 };
     struct profile *profile;
     struct profile_error error;
-    enum cli_exit status;
+    enum cli_exit status = CLI_OK;
 
     parse(&settings, argv);
     if (profile_open(&profile, &error) != PROFILE_OK) {
         cli_error("%s", error.message);
         return CLI_ENVIRONMENT;
     }
-    status = cli_worse(cli_symbols_check(&settings.profiles.symbols),
-                       configure_heap(&settings, profile));
+    if (settings.format && settings.format->timed &&
+        profile_keep_times(profile, NULL, &error) != PROFILE_OK) {
+        cli_error("%s", error.message);
+        status = CLI_ENVIRONMENT;
+    }
+    status = cli_worse(status, cli_symbols_check(&settings.profiles.symbols));
+    status = cli_worse(status, configure_heap(&settings, profile));
     if (status == CLI_OK)
         status = convert(&settings, profile);
     profile_close(profile);
@@ -366,5 +409,6 @@ static int run(char **argv)
 int main(int argc, char **argv)
 {
     (void)argc;
+    fill_formats();
     return cli_main(&command, argv);
 }

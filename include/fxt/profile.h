@@ -645,6 +645,17 @@ PROFILE_API void profile_sink_of(struct profile *profile, struct profile_sink *o
  * profile_sink_of().  */
 PROFILE_API void profile_omit_threads(struct profile *profile);
 
+/* Keep each CPU sample with its time, in a temporary file, for formats that show times
+ * (<fxt/profile_formats.h>).  Must be called before profile_sink_of(), and not together with
+ * profile_omit_threads().  temporary_dir is copied; NULL: $TMPDIR, else /tmp.  Returns PROFILE_OK,
+ * PROFILE_NO_MEMORY, or PROFILE_IO if no file can be made there.  */
+PROFILE_API enum profile_status profile_keep_times(struct profile *profile,
+                                                   const char *temporary_dir,
+                                                   struct profile_error *error);
+
+/* Whether the samples of a kind have kept their times.  */
+PROFILE_API bool profile_has_times(const struct profile *profile, enum profile_kind kind);
+
 /* The number of samples added (of slices for PROFILE_SPAN; of sampled allocations and releases for
  * the heap), and the number of their distinct stacks.  */
 PROFILE_API uint64_t profile_sample_count(const struct profile *profile, enum profile_kind kind);

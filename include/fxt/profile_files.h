@@ -98,12 +98,8 @@ struct profile_read_options {
 };
 
 /* Strings are indexes into the string table; 0 is "".  Mappings, functions and locations are
- * numbered from 1 in the order of the file, in which they are also reported.  Other entries refer
- * to them by that number, whatever their id is.  0 is none.  */
-
-/* Strings are indexes into the string table, 0 is "".  Mappings, functions and locations are
- * numbered from 1 in the order of the file, which is that of telling; that number is how others
- * refer to them, whatever their id.  0 is none.  */
+ * numbered from 1 in the order of the file, in which they are also reported; so are threads.  Other
+ * entries refer to them by that number, whatever their id is.  0 is none.  */
 
 struct profile_pprof_type {
     uint32_t type;
@@ -173,6 +169,15 @@ struct profile_pprof_label {
     uint32_t num_unit;
 };
 
+/* A thread that samples belong to, or a process if nothing is known of the thread.  A pprof message
+ * has labels instead, so its reader reports no threads; other producers report both.  */
+struct profile_pprof_thread {
+    uint32_t process_name; /* strings */
+    uint32_t name;
+    bool has_pid, has_tid;
+    uint32_t pid, tid;
+};
+
 struct profile_pprof_sample {
     const uint32_t *locations; /* numbers, leaf first */
     size_t location_count;
@@ -180,10 +185,20 @@ struct profile_pprof_sample {
     size_t value_count;
     const struct profile_pprof_label *labels;
     size_t label_count;
+    uint32_t thread; /* number; 0: not known */
+    /* A number of the locations: samples with the same one have the same locations, so a receiver
+     * need not compare them.  0: no such number.  */
+    uint32_t stack;
+    /* When it was taken.  In one profile either all samples have a time, and then they come one by
+     * one and in any order, or none has one, and then samples of a stack may be added up.  */
+    bool has_time;
+    int64_t ts_ns; /* time of the trace, not Unix time */
+    bool has_cpu;
+    uint32_t cpu; /* on which it was taken */
 };
 
-/* Calls come in the order of the members: all strings in one call, the header once, then each
- * mapping, function, location and sample.  Strings are valid until profile_read_pprof()
+/* Calls come in this order: all strings in one call, the header once, then each mapping, function,
+ * location, thread and sample.  Strings are valid until profile_read_pprof()
  * returns.  */
 struct profile_pprof_sink {
     size_t size; /* sizeof(struct profile_pprof_sink) */
@@ -194,10 +209,13 @@ struct profile_pprof_sink {
     enum profile_status (*function)(void *context, const struct profile_pprof_function *function);
     enum profile_status (*location)(void *context, const struct profile_pprof_location *location);
     enum profile_status (*sample)(void *context, const struct profile_pprof_sample *sample);
+    enum profile_status (*thread)(void *context, const struct profile_pprof_thread *thread);
 };
 
 /* Pass a profile to a sink, in the order above: the same contents that profile_write_pprof()
- * writes.  sample_type is the index + 1 of the type that viewers show first; 0: the main one.
+ * writes.  sample_type is the index + 1 of the type that viewers show first; 0: the main one.  If
+ * the profile has kept the times of these samples (profile_keep_times()), they are passed one by
+ * one, in the order of the traces.
  *
  * Returns PROFILE_OK, a status of the sink, PROFILE_NO_MEMORY, PROFILE_LIMIT, or PROFILE_INVALID if
  * there is no such kind or sample type.  error may be NULL; a sink that fails should fill in an

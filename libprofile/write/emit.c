@@ -168,6 +168,29 @@ static enum profile_status emit_locations(struct emission *emission)
     return status;
 }
 
+/* ---- Threads ---- */
+
+/* Those of one label set are one thread.  */
+static enum profile_status emit_threads(const struct emission *emission)
+{
+    const struct pprof_plan *plan = emission->plan;
+    enum profile_status status = PROFILE_OK;
+
+    for (size_t i = 0; emission->sink->thread && i < plan->label_count && status == PROFILE_OK;
+         i++) {
+        const struct pprof_labels *from = &plan->labels[i];
+        const struct profile_pprof_thread thread = { .process_name = from->process,
+                                                     .name = from->thread,
+                                                     .has_pid = true,
+                                                     .pid = from->pid,
+                                                     .has_tid = from->has_tid,
+                                                     .tid = from->tid };
+
+        status = emission->sink->thread(emission->sink->context, &thread);
+    }
+    return status;
+}
+
 /* ---- Samples ---- */
 
 static size_t fill_labels(const struct pprof_plan *plan, const struct pprof_labels *from,
@@ -216,31 +239,56 @@ static bool fill_stack(struct emission *emission, profile_id callsite, size_t *c
     return true;
 }
 
-static enum profile_status emit_sample(struct emission *emission, const struct pprof_sample *from)
+/* Emit a sample, of which the caller has filled in what is its own.  */
+static enum profile_status emit_one(struct emission *emission, const struct pprof_sample *from,
+                                    struct profile_pprof_sample *sample)
 {
     const struct pprof_plan *plan = emission->plan;
     struct profile_pprof_label labels[LABELS_MAX];
     int64_t values[PROFILE_MAX_TYPES];
-    struct profile_pprof_sample sample = { .values = values,
-                                           .value_count = plan->type_count,
-                                           .labels = labels };
 
-    if (!fill_stack(emission, from->callsite, &sample.location_count))
+    if (!fill_stack(emission, from->callsite, &sample->location_count))
         return profile_no_memory(emission->error);
-    sample.locations = emission->stack;
+    sample->locations = emission->stack;
     for (size_t i = 0; i < plan->type_count; i++)
         values[i] = to_int64(profile_rounded(&plan->own_types[i], from->values[i]));
-    sample.label_count = fill_labels(plan, &plan->labels[from->labels - 1], labels);
-    return emission->sink->sample(emission->sink->context, &sample);
+    sample->values = values;
+    sample->value_count = plan->type_count;
+    sample->label_count = fill_labels(plan, &plan->labels[from->labels - 1], labels);
+    sample->labels = labels;
+    sample->thread = from->labels;
+    sample->stack = from->callsite;
+    return emission->sink->sample(emission->sink->context, sample);
+}
+
+static enum profile_status emit_kept(void *context, const struct profile_kept *kept)
+{
+    struct emission *emission = context;
+    struct pprof_sample from = { .callsite = kept->callsite,
+                                 .labels = emission->plan->thread_labels[kept->thread - 1],
+                                 .values = { 1, kept->weight_ns } };
+    struct profile_pprof_sample sample = { .has_time = true,
+                                           .ts_ns = kept->ts_ns,
+                                           .has_cpu = kept->cpu >= 0,
+                                           .cpu = kept->cpu >= 0 ? (uint32_t)kept->cpu : 0 };
+
+    return emit_one(emission, &from, &sample);
 }
 
 static enum profile_status emit_samples(struct emission *emission)
 {
+    const struct pprof_plan *plan = emission->plan;
     enum profile_status status = PROFILE_OK;
 
-    for (size_t i = 0;
-         emission->sink->sample && i < emission->plan->sample_count && status == PROFILE_OK; i++)
-        status = emit_sample(emission, &emission->plan->samples[i]);
+    if (!emission->sink->sample)
+        return PROFILE_OK;
+    if (profile_has_times(plan->profile, plan->kind))
+        return profile_times_each(plan->profile->times, emit_kept, emission, emission->error);
+    for (size_t i = 0; i < plan->sample_count && status == PROFILE_OK; i++) {
+        struct profile_pprof_sample sample = { .has_time = false };
+
+        status = emit_one(emission, &plan->samples[i], &sample);
+    }
     return status;
 }
 
@@ -258,6 +306,8 @@ static enum profile_status emit_plan(struct emission *emission)
         status = emit_functions(emission);
     if (status == PROFILE_OK)
         status = emit_locations(emission);
+    if (status == PROFILE_OK)
+        status = emit_threads(emission);
     if (status == PROFILE_OK)
         status = emit_samples(emission);
     free(emission->stack);

@@ -7,6 +7,7 @@
 
 #include <fxt/profile_files.h>
 #include "libprofile/write/gzip.h"
+#include "libprofile/write/writers.h"
 #include "schemas/profile.pb.h"
 
 /* Ids of what was written, by number - 1.  */
@@ -491,3 +492,48 @@ enum profile_status profile_write_pprof(const struct profile *profile, enum prof
     profile_pprof_writer_close(writer);
     return status;
 }
+
+/* ---- The format ---- */
+
+static enum profile_status format_open(const struct profile_writer_options *options,
+                                       profile_write_fn write, void *context, void **out,
+                                       struct profile_error *error)
+{
+    const struct profile_pprof_options chosen = { .size = sizeof chosen, .raw = options->raw };
+    struct profile_pprof_writer *writer;
+    enum profile_status status = profile_pprof_writer_open(&chosen, write, context, &writer, error);
+
+    if (status == PROFILE_OK)
+        *out = writer;
+    return status;
+}
+
+static void format_sink(void *writer, struct profile_pprof_sink *out)
+{
+    profile_pprof_writer_sink(writer, out);
+}
+
+static void format_errors_to(void *context, struct profile_error *error)
+{
+    struct profile_pprof_writer *writer = context;
+
+    writer->error = error;
+}
+
+static enum profile_status format_finish(void *writer, struct profile_error *error)
+{
+    return profile_pprof_writer_finish(writer, error);
+}
+
+static void format_close(void *writer)
+{
+    profile_pprof_writer_close(writer);
+}
+
+const struct writer_functions pprof_functions = {
+    .open = format_open,
+    .sink = format_sink,
+    .errors_to = format_errors_to,
+    .finish = format_finish,
+    .close = format_close,
+};

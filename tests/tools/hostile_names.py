@@ -150,6 +150,10 @@ for program in ("fxtdump", "fxt2pprof", "fxtq", "fxtdiff", "fxtsym", "fxtcat"): 
 
 # ---- JSON ----
 expect(set(NAMES) <= data("fxtdump", "--json", "names.fxt"), "fxtdump --json lost names")
+for viewer in ("speedscope", "firefox"):  # one JSON of several lines
+    written = run("fxt2pprof", "-q", "--profile", "span", "--format", viewer, "names.fxt").stdout.decode()
+    shown(viewer, written)
+    expect(set(NAMES) <= strings_of(json.loads(written)), f"{viewer} lost names")
 expect(set(NAMES) <= data("fxtq", "--format", "jsonl", "names.fxt.fxtq", everything), "fxtq jsonl lost names")
 rows = data("fxtq", "report", "top", "-n", "0", "--json", "base.pb.fxtq")
 expect(set(NAMES) <= rows, f"report top --json lost names: {rows}")
