@@ -106,6 +106,7 @@ flags_libtrace := -ftls-model=initial-exec
 flags_sampler-capture := $(if $(HAVE_IPT),-DFXT_HAVE_INSN)
 flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT)
 links_fxtq := $(if $(HAVE_EDIT),-ledit)
+links_sampler-capture := -lpthread
 
 libs_fxtdump := symbolize fxt
 libs_fxtcat := symbolize fxt

@@ -117,14 +117,20 @@ static int open_image_of_process(const struct module *module, uint32_t pid, uint
     return fd < 0 ? open_image(module->name, module, image) : fd;
 }
 
-static void read_image_of_process(struct module *module, const struct perf_map *map, uint32_t pid)
+static void read_image_of_process(struct module *module, const struct perf_map *map, uint32_t pid,
+                                  struct keeper *keeper)
 {
     struct elf_image image;
     int fd = open_image_of_process(module, pid, map->start, map->start + map->length, &image);
 
-    if (fd < 0)
+    if (fd < 0) {
+        if (keeper)
+            keeper_miss(keeper);
         return;
+    }
     module->image = image;
+    if (keeper)
+        keeper_take(keeper, fd, &image);
     close(fd);
 }
 
@@ -158,7 +164,7 @@ static void read_vdso(struct module *module, const struct perf_map *map)
         memset(&module->image, 0, sizeof module->image);
 }
 
-static struct module *make_module(const struct perf_map *map, uint32_t pid)
+static struct module *make_module(const struct perf_map *map, uint32_t pid, struct keeper *keeper)
 {
     struct module *module = calloc(1, sizeof *module);
 
@@ -175,7 +181,7 @@ static struct module *make_module(const struct perf_map *map, uint32_t pid)
     module->inode = map->inode;
     module->inode_generation = map->inode_generation;
     if (module->name[0] == '/')
-        read_image_of_process(module, map, pid);
+        read_image_of_process(module, map, pid, keeper);
     else if (strcmp(module->name, VDSO) == 0)
         read_vdso(module, map);
     if (module->kernel_build_id_size != 0) { /* also when the file is gone */
@@ -218,7 +224,7 @@ struct module *modules_find(struct module_table *table, const struct perf_map *m
     for (module = *bucket; module; module = module->next_in_bucket)
         if (module->hash == hash && is_module_of(module, map))
             return module;
-    module = make_module(map, pid);
+    module = make_module(map, pid, table->keeper);
     if (!module)
         return NULL;
     module->hash = hash;

@@ -3,6 +3,7 @@
 #define CAPTURE_MODULES_H
 
 #include "sampler-capture/elf_image.h"
+#include "sampler-capture/keep.h"
 #include "sampler-capture/perf_record.h"
 
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct module_table {
     size_t bucket_count;     /* 0 or a power of two */
     uint32_t count;          /* of modules made */
     uint64_t unplaced;       /* mappings whose file does not give their vaddr: modules_vaddr() */
+    struct keeper *keeper;   /* takes each file; borrowed; NULL: none does */
 };
 
 /* Whether a mapping belongs to no file: code made at run time.  */

@@ -39,7 +39,8 @@ struct run {
     struct pollfd *polled; /* owned; the signals, then the rings */
     size_t polled_count;
     uint64_t started_ns;
-    struct named named; /* with --comm */
+    struct named named;    /* with --comm */
+    struct keeper *keeper; /* with --keep-modules */
     uint64_t looked_ns;
     unsigned dumps; /* snapshots of a flight recorder */
 };
@@ -76,6 +77,10 @@ static int open_regions(struct run *run)
 
 static int open_output(struct run *run)
 {
+    if (run->options.kept && !(run->keeper = keeper_open(run->options.kept))) {
+        cli_error("%s: %s", run->options.kept, strerror(errno));
+        return own_failure(run);
+    }
     if (run->options.regions)
         return open_regions(run);
     if (output_open(&run->output, run->options.output))
@@ -187,6 +192,7 @@ static int start_session(struct run *run)
                    .compress = options->compress,
                    .regions_fd = run->regions_fd },
         .about = &run->about,
+        .keeper = run->keeper,
     };
     enum session_error error;
 
@@ -389,6 +395,7 @@ static void summarize(const struct run *run, const struct session_result *result
         .output = output_name(run),
         .fine = fine,
         .quiet = run->options.quiet,
+        .kept = run->options.kept,
         .kernel = run->options.kernel,
         .regions = run->options.regions != NULL,
         .seconds = (double)(host_clock_ns(CLOCK_MONOTONIC) - run->started_ns) / 1e9,
@@ -425,6 +432,12 @@ static int finish(struct run *run)
         fine = false;
     }
     summarize(run, &result, fine);
+    if (run->keeper) {
+        const struct keep_result kept = keeper_finish(run->keeper);
+
+        keep_summarize(&kept, run->options.kept, run->options.quiet);
+        fine &= kept.failed == 0;
+    }
     fine &= tell_stats(run, &result) == CLI_OK;
     command_wait(&run->command);
     if (run->command.abort && run->options.output && !run->output.is_stdout)
@@ -438,6 +451,7 @@ static void release(struct run *run)
 {
     command_close(&run->command);
     session_close(run->session);
+    keeper_close(run->keeper);
     output_abandon(&run->output);
     if (run->regions_fd >= 0)
         (void)close(run->regions_fd);

@@ -28,6 +28,7 @@ enum key {
     KEY_LAYOUT,
     KEY_COMPRESS,
     KEY_REGIONS,
+    KEY_KEEP_MODULES,
     KEY_PRINT_STATS,
     KEY_STATS_JSON,
     KEY_QUIET,
@@ -81,6 +82,7 @@ static const struct cli_option option_table[] = {
       "raw regions of the CPUs, and symbolizer markup for each process, into a folder, instead of "
       "a trace",
       CLI_FOLDER },
+    KEEP_OPTION(KEY_KEEP_MODULES),
     { KEY_PRINT_STATS, 0, "print-stats", NULL, "what was collected and lost, as text on stderr" },
     { KEY_STATS_JSON, 0, "stats-json", "FILE", "the same as one JSON object; - is standard output",
       CLI_FILE },
@@ -298,6 +300,9 @@ static void take(struct cpu_options *options, enum key key, const struct cli_par
         break;
     case KEY_REGIONS:
         options->regions = value;
+        break;
+    case KEY_KEEP_MODULES:
+        options->kept = value;
         break;
     case KEY_PRINT_STATS:
         options->print_stats = true;

@@ -43,6 +43,7 @@ struct cpu_options {
     bool background;
     bool print_stats;
     const char *stats_json; /* "-" is standard output; NULL: none */
+    const char *kept;       /* folder for copies of the modules; NULL: none */
     char *const *command;   /* at least one word, NULL at the end; or none */
 };
 

@@ -448,6 +448,7 @@ static enum session_error open_trace(struct session *session)
     if (!session->trace)
         return no_memory(session);
     capture_init(&session->capture, sampler_drain_of(session->sampler), session->trace);
+    session->capture.processes.modules.keeper = session->config.keeper;
     session->cpu_losses = calloc(events->count, sizeof *session->cpu_losses);
     return session->cpu_losses ? SESSION_OK : no_memory(session);
 }

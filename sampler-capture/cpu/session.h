@@ -98,6 +98,7 @@ struct session_config {
     uint32_t stack_size;               /* bytes of stack for SESSION_STRATEGY_DWARF; 0: 32 KiB */
     struct trace_options trace;        /* layout and so on */
     const struct trace_session *about; /* period, frames and clock are filled in; borrowed */
+    struct keeper *keeper;             /* of the modules' files; borrowed; NULL: none */
 };
 
 enum session_state {

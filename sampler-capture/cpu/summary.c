@@ -159,5 +159,6 @@ void summary_print(const struct summary *summary)
     if (summary->fine)
         print_doubts(summary);
     if (summary->result->totals.samples > 0 && strcmp(summary->output, "standard output") != 0)
-        cli_note("next: fxt2pprof %s -o profile.pb.gz", summary->output);
+        cli_note("next: fxt2pprof %s%s%s -o profile.pb.gz", summary->output,
+                 summary->kept ? " --symbols " : "", summary->kept ? summary->kept : "");
 }

@@ -10,6 +10,7 @@
 
 struct summary {
     const char *output; /* name of the file or folder */
+    const char *kept;   /* folder of the modules' copies; NULL: none */
     bool fine;          /* nothing went wrong; otherwise the trace is not all there was */
     bool quiet;         /* only what is not in it is told */
     bool kernel;        /* the kernel was sampled too */

@@ -33,6 +33,7 @@ struct run {
     struct stream *stream;
     struct recorder recorder;
     struct server server;
+    struct keeper *keeper; /* with --keep-modules */
 };
 
 /* ---- Starting ---- */
@@ -95,6 +96,9 @@ static int start(struct run *run)
         return fail("cannot watch signals");
     if (!output_open(&run->output, run->options.output))
         return fail(run->options.output);
+    if (run->options.kept && !(run->keeper = keeper_open(run->options.kept)))
+        return fail(run->options.kept);
+    run->recorder.modules.keeper = run->keeper;
     if (!server_open(&run->server, &run->recorder))
         return fail("cannot listen in $TMPDIR, or /tmp");
     status = prepare_target(run);
@@ -256,7 +260,8 @@ static void summarize_next(const struct run *run)
                  "malloc(3) and its like; a smaller --interval samples more",
                  cli_grouped(run->options.interval_bytes));
     else if (!run->output.is_stdout)
-        cli_note("next: fxt2pprof --profile heap %s -o heap.pb.gz", run->output.name);
+        cli_note("next: fxt2pprof --profile heap %s%s%s -o heap.pb.gz", run->output.name,
+                 run->keeper ? " --symbols " : "", run->keeper ? run->options.kept : "");
 }
 
 static void summarize(const struct run *run, bool fine)
@@ -306,6 +311,12 @@ static int finish(struct run *run)
         fine = false;
     }
     summarize(run, fine);
+    if (run->keeper) {
+        const struct keep_result kept = keeper_finish(run->keeper);
+
+        keep_summarize(&kept, run->options.kept, run->options.quiet);
+        fine &= kept.failed == 0;
+    }
     command_wait(&run->command);
     if (run->command.abort && !run->output.is_stdout)
         (void)unlink(run->options.output);
@@ -339,6 +350,7 @@ int heap_main(char **argv)
     command_close(&run.command);
     stream_close(run.stream);
     recorder_release(&run.recorder);
+    keeper_close(run.keeper);
     output_abandon(&run.output);
     return status;
 }

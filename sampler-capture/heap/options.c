@@ -3,6 +3,7 @@
 #include "cmd/cli/cli.h"
 #include "sampler-capture/heap/heap.h"
 #include "sampler-capture/heap/protocol.h"
+#include "sampler-capture/keep.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@ enum key {
     KEY_INTERVAL,
     KEY_UNWIND,
     KEY_COMPRESS,
+    KEY_KEEP_MODULES,
     KEY_QUIET,
 };
 
@@ -27,6 +29,7 @@ static const struct cli_option option_table[] = {
       "that keeps them",
       .choices = unwinders },
     { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames" },
+    KEEP_OPTION(KEY_KEEP_MODULES),
     { KEY_QUIET, 'q', "quiet", NULL, "no summary, only what was lost" },
     { 0, 0, NULL, NULL, NULL },
 };
@@ -91,6 +94,9 @@ void heap_options_parse(struct heap_options *options, char **argv)
             break;
         case KEY_COMPRESS:
             options->compress = true;
+            break;
+        case KEY_KEEP_MODULES:
+            options->kept = parser.value;
             break;
         case KEY_QUIET:
             options->quiet = true;

@@ -13,6 +13,7 @@ struct heap_options {
     bool frame_pointers;
     bool compress;
     bool quiet;           /* only what is not in the trace is told */
+    const char *kept;     /* folder for copies of the modules; NULL: none */
     char *const *command; /* at least one word, NULL at the end */
 };
 
