@@ -92,6 +92,8 @@ enum store_status store_verify_schema(struct store *store, struct store_error *e
 /* What makes a store of version from + index one of the next.  */
 struct store_migration {
     const char *sql;
+    /* Runs before sql.  NULL: nothing.  */
+    enum store_status (*run)(struct store *store, struct store_error *error);
 };
 
 /* Bring a store up to date: migrations[i] leads from version i + 1 to i + 2.  In one transaction.

@@ -76,7 +76,7 @@ static enum store_status configure(struct store *store, const struct store_optio
     (void)sqlite3_busy_timeout(store->db, (int)store->busy_ms);
     (void)snprintf(pragma, sizeof pragma,
                    "PRAGMA mmap_size = 0; PRAGMA cell_size_check = 1; PRAGMA cache_size = -%zu;"
-                   "PRAGMA temp_store = FILE",
+                   "PRAGMA temp_store = FILE; PRAGMA foreign_keys = OFF",
                    cache / 1024);
     return store_run(store, pragma, error);
 }
@@ -219,6 +219,8 @@ enum store_status store_make_schema(struct store *store, struct store_error *err
         status = store_run(store, store_schema(), error);
     if (status == STORE_OK)
         status = store_run(store, "COMMIT", error);
+    if (status == STORE_OK)
+        (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
     return status;
 }
 
@@ -385,6 +387,19 @@ enum store_status store_publish(struct store *store, struct store_error *error)
 
 /* ---- Opening ---- */
 
+/* Where capture_deleted, which was verified, is the only trigger, it may fire.  Those of others
+ * never do.  */
+static enum store_status allow_own_trigger(struct store *store, struct store_error *error)
+{
+    int64_t triggers = 0;
+    enum store_status status = store_number(
+        store, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'trigger'", &triggers, error);
+
+    if (status == STORE_OK && triggers == 1)
+        (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
+    return status;
+}
+
 static enum store_status check_version(struct store *store, struct store_error *error)
 {
     int64_t application, version, pages;
@@ -437,6 +452,8 @@ enum store_status store_open(const char *path, const struct store_options *optio
         status = check_version(store, error);
     if (status == STORE_OK)
         status = store_verify_schema(store, error);
+    if (status == STORE_OK && store->mode == STORE_APPEND)
+        status = allow_own_trigger(store, error);
     if (status != STORE_OK) {
         store_close(store);
         return status;

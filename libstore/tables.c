@@ -6,8 +6,8 @@ const struct store_table_info store_tables[STORE_TABLES] = {
                         "id, hash, name, format, size_bytes, record_count, start_ts, end_ts, "
                         "period_ns, max_frames, realtime_ns, monotonic_ns, command, arch, "
                         "first_sample_id, sample_count, samples_ordered, first_slice_id, "
-                        "slice_count",
-                        19, true },
+                        "slice_count, first_sched_id, sched_count",
+                        21, true },
     [STORE_PROVIDER] = { "provider", "id, capture_id, provider_id, name, lost", 5, true },
     [STORE_LOSS] = { "loss", "capture_id, name, count", 3, false },
     [STORE_DAMAGE] = { "damage",

@@ -4,7 +4,7 @@
 
 #include "libstore/writer.h"
 
-#define STORE_MOST_COLUMNS 20
+#define STORE_MOST_COLUMNS 21
 
 struct store_table_info {
     const char *name;

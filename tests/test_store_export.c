@@ -35,7 +35,7 @@ static const struct {
 /* A capture with a row of every kind, and samples of a profile beside them.  */
 static const char contents[] =
     "INSERT INTO capture VALUES (1, x'01', 'a.fxt', 'fxt', 8, 1, 10, 900, 1000, 3, 5, 6, 'a b', "
-    "'x86_64', 1, 3, 1, 1, 4);"
+    "'x86_64', 1, 3, 1, 1, 4, 1, 9);"
     "INSERT INTO meta VALUES (1, 'kernel', '6.1'), (1, 'cpu_model', 'c');"
     "INSERT INTO provider VALUES (1, 1, 7, 'p', 2), (2, 1, 3, 'cpu-2', 0);"
     "INSERT INTO loss VALUES (1, 'ring', 4), (1, 'heap_frees', 1), (1, 'provider_events', 2);"

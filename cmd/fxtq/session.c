@@ -219,14 +219,17 @@ static void set_limits(sqlite3 *db)
         (void)sqlite3_limit(db, limits[i].limit, limits[i].value);
 }
 
+/* Triggers are libstore's matter.  */
 static int harden(sqlite3 *db)
 {
     static const struct {
         int option, value;
     } options[] = {
-        { SQLITE_DBCONFIG_DEFENSIVE, 1 },       { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
-        { SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },  { SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
-        { SQLITE_DBCONFIG_DQS_DML, 0 },         { SQLITE_DBCONFIG_DQS_DDL, 0 },
+        { SQLITE_DBCONFIG_DEFENSIVE, 1 },
+        { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+        { SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
+        { SQLITE_DBCONFIG_DQS_DML, 0 },
+        { SQLITE_DBCONFIG_DQS_DDL, 0 },
         { SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0 },
     };
 
@@ -242,8 +245,14 @@ static int harden(sqlite3 *db)
 
 enum cli_exit session_start(struct session *session)
 {
-    int code = harden(session->db);
+    int code = harden(session->db), has_trigger = 0;
 
+    /* Triggers are off where there are others than the one that goes with the deletion of a
+     * capture.  Foreign keys do what it does, slowly.  */
+    if (code == SQLITE_OK && session->write)
+        code = sqlite3_db_config(session->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &has_trigger);
+    if (code == SQLITE_OK && session->write && !has_trigger)
+        code = sqlite3_exec(session->db, "PRAGMA foreign_keys = ON", NULL, NULL, NULL);
     if (code != SQLITE_OK)
         return session_fail(session, code);
     session->parameters_used = cli_allocate(session->parameters.count, sizeof(bool));

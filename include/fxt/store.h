@@ -85,7 +85,7 @@ struct sqlite3;
 
 /* The value of SQLite's application_id ("FXTQ"), and the version of the schema in user_version.  */
 #define STORE_APPLICATION_ID 0x46585451
-#define STORE_VERSION        2
+#define STORE_VERSION        3
 
 enum store_mode {
     STORE_READ = 0,   /* never written, whatever the SQL */
@@ -133,10 +133,12 @@ STORE_API enum store_status store_publish(struct store *store, struct store_erro
  * copied without PATH-wal.  */
 STORE_API enum store_status store_merge(struct store *store, struct store_error *error);
 
-/* Open an existing store.  Its schema is not trusted: its views and triggers can only read, and a
- * file whose tables and views differ from schemas/store.sql is STORE_CORRUPT.  Additional tables
- * and views are ignored.  Returns STORE_OK, STORE_NOT_THERE, STORE_NOT_STORE, STORE_TOO_NEW,
- * STORE_TOO_OLD, STORE_BUSY, STORE_CORRUPT, STORE_IO, STORE_INVALID or STORE_NO_MEMORY.  */
+/* Open an existing store.  Its schema is not trusted: its views can only read, and a file whose
+ * tables, views and trigger differ from schemas/store.sql is STORE_CORRUPT.  Additional tables and
+ * views are ignored; additional triggers never fire.  With STORE_APPEND and without additional
+ * triggers, deleting a row of capture also deletes its rows in other tables.  Returns STORE_OK,
+ * STORE_NOT_THERE, STORE_NOT_STORE, STORE_TOO_NEW, STORE_TOO_OLD, STORE_BUSY, STORE_CORRUPT,
+ * STORE_IO, STORE_INVALID or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_open(const char *path, const struct store_options *options,
                                        struct store **out, struct store_error *error);
 

@@ -6,6 +6,7 @@
 
 /* More rows than any store holds would only cost memory.  */
 #define OWNERS_MAX     (1u << 28)
+#define OWNER_GAPS_MAX (1 << 22) /* ids that are made up must not cost memory */
 #define PROGRESS_EVERY 4096u
 
 enum store_status export_corrupt(struct export *export, const char *what)
@@ -121,14 +122,18 @@ static enum store_status parse_cpus(struct export *export)
 
 /* ---- Owners ---- */
 
-/* Room for an id that must be the next one.  */
-static enum store_status next_owner(struct export *export, int64_t id, void **items,
-                                    size_t *capacity, size_t count, size_t size)
+/* Room for an id after *count, which becomes it; row is the number of the row.  Ids in between are
+ * those of captures that were deleted: nobody's.  */
+static enum store_status next_owner(struct export *export, int64_t id, int64_t row, void **items,
+                                    size_t *capacity, size_t *count, size_t size)
 {
-    if (id != (int64_t)count + 1 || id > OWNERS_MAX)
-        return export_corrupt(export, "its processes or threads have gaps");
-    return stacks_grow(items, capacity, (size_t)id + 1, size) ? STORE_OK
-                                                              : store_no_memory(export->error);
+    if (id <= (int64_t)*count || id - row > OWNER_GAPS_MAX || id > OWNERS_MAX)
+        return export_corrupt(export, "the ids of its processes or threads make no sense");
+    if (!stacks_grow(items, capacity, (size_t)id + 1, size))
+        return store_no_memory(export->error);
+    memset((char *)*items + (*count + 1) * size, 0, ((size_t)id - *count) * size);
+    *count = (size_t)id;
+    return STORE_OK;
 }
 
 enum store_status export_copy_text(struct export *export, sqlite3_stmt *row, int column,
@@ -187,6 +192,7 @@ static enum store_status load_processes(struct export *export)
         export, "SELECT id, capture_id, koid, name FROM main.process ORDER BY id", &status);
     void *items = NULL;
     size_t capacity = 0;
+    int64_t rows = 0;
 
     if (status == STORE_OK && !stacks_grow(&items, &capacity, 1, sizeof *export->processes))
         status = store_no_memory(export->error);
@@ -194,12 +200,12 @@ static enum store_status load_processes(struct export *export)
     if (items)
         export->processes[0] = (struct export_process){ .kept = false };
     while (export_step(export, row, &status)) {
-        status = next_owner(export, sqlite3_column_int64(row, 0), &items, &capacity,
-                            export->process_count, sizeof *export->processes);
+        status = next_owner(export, sqlite3_column_int64(row, 0), ++rows, &items, &capacity,
+                            &export->process_count, sizeof *export->processes);
         if (status != STORE_OK || !items)
             break;
         export->processes = items;
-        struct export_process *process = &export->processes[++export->process_count];
+        struct export_process *process = &export->processes[export->process_count];
         *process = (struct export_process){ .capture = sqlite3_column_int64(row, 1),
                                             .koid = (uint64_t)sqlite3_column_int64(row, 2) };
         status = export_copy_text(export, row, 3, &process->name);
@@ -216,6 +222,7 @@ static enum store_status load_threads(struct export *export)
         export, "SELECT id, upid, koid, name FROM main.thread ORDER BY id", &status);
     void *items = NULL;
     size_t capacity = 0;
+    int64_t rows = 0;
 
     if (status == STORE_OK && !stacks_grow(&items, &capacity, 1, sizeof *export->threads))
         status = store_no_memory(export->error);
@@ -225,14 +232,14 @@ static enum store_status load_threads(struct export *export)
     while (export_step(export, row, &status)) {
         int64_t process = sqlite3_column_int64(row, 1);
 
-        status = next_owner(export, sqlite3_column_int64(row, 0), &items, &capacity,
-                            export->thread_count, sizeof *export->threads);
+        status = next_owner(export, sqlite3_column_int64(row, 0), ++rows, &items, &capacity,
+                            &export->thread_count, sizeof *export->threads);
         if (status == STORE_OK && (process < 0 || process > (int64_t) export->process_count))
             status = export_corrupt(export, "a thread's process is not there");
         if (status != STORE_OK || !items)
             break;
         export->threads = items;
-        struct export_thread *thread = &export->threads[++export->thread_count];
+        struct export_thread *thread = &export->threads[export->thread_count];
         *thread = (struct export_thread){ .process = (uint32_t)process,
                                           .koid = (uint64_t)sqlite3_column_int64(row, 2) };
         status = export_copy_text(export, row, 3, &thread->name);

@@ -8,6 +8,8 @@
 
 /* More rows than any store holds would only cost memory.  */
 #define OWNERS_MAX (1u << 28)
+/* Ids of captures that were deleted.  Ids that are made up must not cost memory.  */
+#define OWNER_GAPS_MAX (1 << 22)
 
 void amount_add(struct amount *to, const struct amount *more)
 {
@@ -281,6 +283,7 @@ static int load_owners(struct job *job, bool threads, uint8_t **kept, uint32_t *
     };
     sqlite3_stmt *statement;
     size_t capacity = 0, process_capacity = 0;
+    sqlite3_int64 rows = 0;
     int code = sqlite3_prepare_v2(job->db, sql[threads], -1, &statement, NULL);
 
     *count = 0;
@@ -294,14 +297,17 @@ static int load_owners(struct job *job, bool threads, uint8_t **kept, uint32_t *
         sqlite3_int64 upid = threads ? sqlite3_column_int64(statement, 6) : id;
 
         code = SQLITE_OK;
-        if (id != (sqlite3_int64)*count + 1 || id > OWNERS_MAX || upid < 0 || upid > OWNERS_MAX) {
+        if (id <= (sqlite3_int64)*count || id - ++rows > OWNER_GAPS_MAX || id > OWNERS_MAX ||
+            upid < 0 || upid > OWNERS_MAX) {
             code = SQLITE_CORRUPT;
-            *job->error = sqlite3_mprintf("the store is damaged: its %s have gaps",
+            *job->error = sqlite3_mprintf("the store is damaged: the ids of its %s make no sense",
                                           threads ? "threads" : "processes");
         } else if (!stacks_grow(kept, &capacity, (size_t)id + 1, 1) ||
                    !stacks_grow(processes, &process_capacity, (size_t)id + 1, sizeof(uint32_t))) {
             code = SQLITE_NOMEM;
         } else {
+            memset(*kept + *count + 1, 0, (size_t)id - *count); /* captures that were deleted */
+            memset(*processes + *count + 1, 0, ((size_t)id - *count) * sizeof(uint32_t));
             (*kept)[id] = owner_counts(job->selection, statement, threads);
             (*processes)[id] = (uint32_t)upid;
             *count = (uint32_t)id;
@@ -581,8 +587,8 @@ static int allocate_sums(struct job *job, struct sums *sums, enum sums_by by)
                    0, 0, 0, &rows);
     if (code != SQLITE_OK)
         return code;
-    if (by != SUMS_BY_CALLSITE && (count != rows || count > OWNERS_MAX))
-        return fail(job, "the store is damaged: %s", "its ids have gaps");
+    if (by != SUMS_BY_CALLSITE && (count - rows > OWNER_GAPS_MAX || count > OWNERS_MAX))
+        return fail(job, "the store is damaged: %s", "ids of threads or processes make no sense");
     sums->count = (uint32_t)count;
     sums->n = sqlite3_malloc64(((size_t)count + 1) * sizeof *sums->n);
     sums->values = sqlite3_malloc64(((size_t)count + 1) * sizeof *sums->values);

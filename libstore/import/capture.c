@@ -105,6 +105,7 @@ bool store_import_write_capture_row(struct store_import *import,
 {
     struct store_writer *writer = import->writer;
     int64_t slice_end = store_writer_next_id(writer, STORE_SLICE);
+    int64_t sched_end = store_writer_next_id(writer, STORE_SCHED_SLICE);
     struct store_cell *cells = store_writer_row(writer, STORE_CAPTURE, NULL);
 
     if (!cells ||
@@ -133,6 +134,8 @@ bool store_import_write_capture_row(struct store_import *import,
     store_int(&cells[16], import->samples_ordered);
     store_int(&cells[17], import->first_slice_id);
     store_int(&cells[18], slice_end - import->first_slice_id);
+    store_int(&cells[19], import->first_sched_id);
+    store_int(&cells[20], sched_end - import->first_sched_id);
     return true;
 }
 

@@ -157,6 +157,7 @@ static void note_ids(struct store_import *import)
     import->first_string = store_writer_next_id(import->writer, STORE_STRING);
     import->first_sample_id = store_writer_next_id(import->writer, STORE_CPU_SAMPLE);
     import->first_slice_id = store_writer_next_id(import->writer, STORE_SLICE);
+    import->first_sched_id = store_writer_next_id(import->writer, STORE_SCHED_SLICE);
 }
 
 static enum store_status start(struct store_import *import, bool arm64, struct store_error *error)

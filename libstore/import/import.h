@@ -136,6 +136,7 @@ struct store_import {
     struct base_sorter *heap;
     uint64_t heap_interval_bytes; /* the largest that allocations were sampled by */
     int64_t first_slice_id;
+    int64_t first_sched_id;
 };
 
 /* For members of the sink: PROFILE_OK if ok, else PROFILE_STOPPED.  */
