@@ -68,6 +68,7 @@ enum {
     CLI_SELECT_KEYS = 10100,   /* select.h */
     CLI_SYMBOLS_KEYS = 10200,  /* symbols.h */
     CLI_PROFILES_KEYS = 10300, /* profiles.h */
+    CLI_BOUNDS_KEYS = 10400,   /* bounds.h */
 };
 
 struct cli_command {
@@ -213,7 +214,8 @@ struct cli_output {
     char *target;          /* the file that path stands for, symbolic links resolved */
     unsigned char *buffer; /* CLI_OUTPUT_BYTES; who has much to write may put it there itself */
     size_t used;
-    int failed;           /* errno of the first failure */
+    int failed;           /* errno of the first failure; EFBIG: bounds.h */
+    uint64_t written;     /* bytes that left the buffer */
     bool visible;         /* cli_output_visible() */
     char partial[4];      /* the first bytes of a character whose rest is still to come */
     size_t partial_count; /* of them */

@@ -7,6 +7,11 @@
 /* The program's name in messages; set by cli_start().  */
 extern const char *cli_name;
 
+/* Whether an output of so many bytes is over the bound of bounds.h.  */
+bool cli_bounds_exceeded(uint64_t written);
+/* Where a message says that memory or room in a file is short, say so if it is by a bound.  */
+void cli_bounds_explain(const char *message);
+
 /* Answer the option of that name, with "=VALUE" or without, if every command has it, and end the
  * program (help.c).  */
 void cli_answer(struct cli_parser *parser, const char *option);

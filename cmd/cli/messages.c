@@ -67,6 +67,7 @@ static void print_visible(size_t taken, const char *format, va_list arguments)
     struct base_text text = { .limit = MESSAGE_BYTES };
     struct base_text shown = { .bytes = NULL };
     size_t columns = cli_columns(stderr);
+    bool is_problem = taken > 0;
     const char *line;
 
     base_text_addv(&text, format, arguments);
@@ -83,6 +84,8 @@ static void print_visible(size_t taken, const char *format, va_list arguments)
         line += length + more;
         taken = 0;
     }
+    if (is_problem)
+        cli_bounds_explain(text.failed ? "" : text.bytes);
     base_text_release(&shown);
     base_text_release(&text);
 }

@@ -91,6 +91,9 @@ enum cli_exit cli_output_append(struct cli_output *output, const char *path)
 
 static void write_bytes(struct cli_output *output, const void *bytes, size_t size)
 {
+    output->written += size;
+    if (!output->failed && cli_bounds_exceeded(output->written))
+        output->failed = EFBIG;
     if (!output->failed)
         output->failed = base_write_all(output->fd, bytes, size);
 }

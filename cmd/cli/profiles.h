@@ -3,6 +3,7 @@
 #ifndef CLI_PROFILES_H
 #define CLI_PROFILES_H
 
+#include "cmd/cli/bounds.h"
 #include "cmd/cli/symbols.h"
 #include "cmd/cli/trace.h"
 
@@ -24,7 +25,7 @@ extern const char *const cli_sample_types[];
 extern const struct cli_option cli_profiles_options[];
 #define CLI_PROFILES_GROUPS                                                             \
     cli_profiles_options, cli_symbols_options, cli_naming_options, cli_modules_options, \
-        cli_arch_options, cli_strict_options
+        cli_arch_options, cli_strict_options, cli_bounds_options
 
 /* Take the option that the parser stands at.  False: key is none of them.  */
 bool cli_profiles_take(struct cli_profiles *profiles, int key, const struct cli_parser *parser);

@@ -1,4 +1,5 @@
 /* reading.c - the options of programs that read traces.  */
+#include "cmd/cli/bounds.h"
 #include "cmd/cli/trace.h"
 
 enum { KEY_MODULES = CLI_READING_KEYS, KEY_ARCH, KEY_STRICT, KEY_FORCE };
@@ -43,6 +44,6 @@ bool cli_reading_take(struct cli_reading *reading, int key, const struct cli_par
         reading->force = true;
         return true;
     default:
-        return false;
+        return cli_bounds_take(key);
     }
 }

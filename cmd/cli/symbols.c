@@ -1,6 +1,8 @@
 /* Sessions of symbols as the programs' options ask for.  */
 #include "cmd/cli/symbols.h"
 
+#include "cmd/cli/bounds.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +99,7 @@ enum cli_exit cli_symbols_open(struct cli_symbols *symbols, struct sym_session *
                                    .no_cache = symbols->no_cache };
     struct sym_error error;
 
+    cli_bounds_lift_memory();
     /* libdebuginfod tries thrice, and a server that hangs takes DEBUGINFOD_TIMEOUT each time.  */
     if (symbols->debuginfod)
         (void)setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);

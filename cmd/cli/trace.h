@@ -35,7 +35,8 @@ extern const struct cli_option cli_modules_options[]; /* --modules */
 extern const struct cli_option cli_arch_options[];    /* --arch */
 extern const struct cli_option cli_strict_options[];  /* --strict, --force */
 
-/* Take the option that the parser stands at.  False: key is none of them.  */
+/* Take the option that the parser stands at, one of these or --no-limit (bounds.h).  False: key is
+ * none of them.  */
 bool cli_reading_take(struct cli_reading *reading, int key, const struct cli_parser *parser);
 
 /* ---- What the reading functions are told ---- */

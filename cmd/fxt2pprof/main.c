@@ -354,9 +354,10 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
 {
     struct totals totals;
     enum profile_kind kind;
-    enum cli_exit status = read_inputs(settings, profile, &totals);
-    enum cli_exit written;
+    enum cli_exit status, written;
 
+    cli_bounds_begin(&settings->inputs);
+    status = read_inputs(settings, profile, &totals);
     if (totals.records == 0 && status != CLI_OK)
         return status; /* nothing was readable, and a message has said why */
     kind = choose_kind(settings, profile);

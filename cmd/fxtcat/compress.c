@@ -27,7 +27,8 @@ static const struct cli_option option_table[] = {
     { 0 },
 };
 
-static const struct cli_option *const output_groups[] = { job_output_options, NULL };
+static const struct cli_option *const output_groups[] = { job_output_options, cli_bounds_options,
+                                                          NULL };
 
 static const char *const examples[] = {
     "A trace on a diet; all programs here read it as it is",

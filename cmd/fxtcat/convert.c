@@ -27,7 +27,7 @@ static const struct cli_option option_table[] = {
 };
 
 static const struct cli_option *const groups[] = { job_output_options, cli_arch_options,
-                                                   cli_strict_options, NULL };
+                                                   cli_strict_options, cli_bounds_options, NULL };
 
 static const char *const examples[] = {
     "A capture as Fuchsia's own host tool takes it",

@@ -6,7 +6,7 @@
 #include "cmd/fxtcat/emit.h"
 
 static const struct cli_option *const groups[] = { cli_select_options, job_output_options,
-                                                   cli_strict_options, NULL };
+                                                   cli_strict_options, cli_bounds_options, NULL };
 
 static const char *const examples[] = {
     "The second second of a trace",

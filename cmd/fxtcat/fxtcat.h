@@ -3,6 +3,7 @@
 #define FXTCAT_H
 
 #include <fxt/fxt.h>
+#include "cmd/cli/bounds.h"
 #include "cmd/cli/cli.h"
 #include "cmd/cli/trace.h"
 

@@ -15,7 +15,8 @@ const struct cli_option job_output_options[] = {
     { 0 },
 };
 
-const struct cli_option *const job_groups[] = { job_output_options, cli_strict_options, NULL };
+const struct cli_option *const job_groups[] = { job_output_options, cli_strict_options,
+                                                cli_bounds_options, NULL };
 
 void job_take(struct job *job, int key, const struct cli_parser *parser)
 {
@@ -50,6 +51,7 @@ bool job_open(struct job *job)
 
     if (to_stdout && isatty(STDOUT_FILENO))
         cli_usage_error("a trace is not for terminals: give -o FILE, or pipe it somewhere");
+    cli_bounds_begin(&job->inputs);
     job->status = cli_output_open(&job->output, job->output_path);
     return job->status == CLI_OK;
 }

@@ -192,6 +192,7 @@ enum cli_exit diff_read(struct diff_runs *runs, enum compare_side side,
     struct cli_texts group = { .items = NULL };
     enum cli_exit status = CLI_OK;
 
+    cli_bounds_begin(paths);
     for (size_t i = 0; i < paths->count; i++) {
         bool capture = diff_is_capture(paths->items[i]);
         bool once = !capture && is_once(paths->items[i]);

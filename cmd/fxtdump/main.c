@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/bounds.h"
 #include "cmd/cli/cli.h"
 #include "cmd/cli/select.h"
 #include "cmd/cli/trace.h"
@@ -29,7 +30,7 @@ static const struct cli_option option_table[] = {
 };
 
 static const struct cli_option *const groups[] = { cli_select_options, cli_modules_options,
-                                                   cli_strict_options, NULL };
+                                                   cli_strict_options, cli_bounds_options, NULL };
 
 static const char *const examples[] = {
     "All records, for reading",
@@ -311,6 +312,8 @@ static enum cli_exit dump_traces(const struct settings *settings, struct cli_out
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
 
+    if (!settings->follow) /* what grows has no size */
+        cli_bounds_begin(&settings->files);
     cli_traces_find(&traces, &settings->files, &options);
     for (size_t i = 0; i < traces.count && output->failed == 0; i++)
         status = cli_worse(status,

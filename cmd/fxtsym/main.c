@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cmd/cli/bounds.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 static struct settings settings; /* begun by the name that the program was started by */
@@ -18,6 +19,21 @@ static int exit_status(const struct task *task, const struct objects *objects)
     return objects->status == CLI_ENVIRONMENT;
 }
 
+/* What is written follows the objects and the requests.  */
+static void hold_bounds(const struct task *task)
+{
+    struct cli_texts inputs = { .items = NULL };
+
+    if (task->object)
+        cli_texts_add(&inputs, task->object);
+    for (size_t i = 0; i < task->explain.count; i++)
+        cli_texts_add(&inputs, task->explain.items[i]);
+    if (task->markup || task->addresses.count == 0)
+        cli_texts_add(&inputs, "-");
+    cli_bounds_begin(&inputs);
+    free(inputs.items);
+}
+
 int fxtsym_run(char **argv)
 {
     char **arguments = fxtsym_arguments(&settings, argv);
@@ -26,6 +42,7 @@ int fxtsym_run(char **argv)
     struct objects objects;
 
     fxtsym_parse(&settings, &task, arguments);
+    hold_bounds(&task);
     if (cli_output_open(&output, "-") != CLI_OK)
         return CLI_ENVIRONMENT;
     if (!task.markup) /* a log may have colours of its own */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cmd/cli/bounds.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 enum {
@@ -103,7 +104,7 @@ static const struct cli_option option_table[] = {
     { 0 },
 };
 
-static const struct cli_option *const groups[] = { cli_symbols_options, NULL };
+static const struct cli_option *const groups[] = { cli_symbols_options, cli_bounds_options, NULL };
 
 static const char *const examples[] = {
     "What addr2line would say, only sooner",
@@ -263,7 +264,7 @@ static void set_option(struct settings *settings, struct task *task, int key,
         cli_texts_add(&task->explain, value);
         break;
     default:
-        if (!cli_symbols_take(&task->symbols, key, parser))
+        if (!cli_symbols_take(&task->symbols, key, parser) && !cli_bounds_take(key))
             set_flag(settings, task, key);
         break;
     }

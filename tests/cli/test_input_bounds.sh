@@ -1,0 +1,81 @@
+#!/bin/sh
+# Small files that stand for any amount of data: every program ends with status 4 and names --no-limit, within its bounds of memory and
+# of what it writes (cmd/cli/bounds.h).  fxtq import has its own bounds (tests/test_store_bounds.c).
+set -u
+. "$ROOT/tests/cli/common.sh"
+cd "$WORK" || exit 1
+
+# ---- Hostile inputs ----
+
+python3 - <<'END' || fail "the inputs"
+import gzip, struct, subprocess, zlib
+def words(*numbers): return struct.pack("<%dQ" % len(numbers), *(n & (1 << 64) - 1 for n in numbers))
+def stream(text): return text + bytes(-len(text) % 8)
+MAGIC = b"\x10\x00\x04FxT\x16\x00" + words(1 | 2 << 4, 10**9)
+def packed(path, data): subprocess.run(["zstd", "-q", "-f", "-o", path, "-"], input=data, check=True)
+# Instants that name one string of 32,000 bytes: 288 MB of text; records of 288 MB in some kilobytes.
+string = words(2 | 4001 << 4 | 1 << 16 | 32000 << 32) + b"n" * 32000
+instant = words(4 | 4 << 4 | 1 << 32 | 1 << 48, 7, 1, 2)
+packed("names.fxt.zst", MAGIC + string + instant * 9000)
+packed("records.fxt.zst", MAGIC + instant * 12000000)
+# Durations in each other: what they are in is 640 MB of folded stacks.
+def duration(type, ticks): return words(4 | 4 << 4 | type << 16 | 1 << 32 | 1 << 48, ticks, 1, 2)
+nest = b"".join(duration(2, i) for i in range(200)) + b"".join(duration(3, 1000 + i) for i in range(200))
+open("nest.fxt", "wb").write(MAGIC + string + nest)
+# Stacks of which no two share a call site: 15 million of them.
+def folded(path, lines, frames):
+    out = zlib.compressobj(1, zlib.DEFLATED, 31)
+    with open(path, "wb") as file:
+        for line in range(lines):
+            file.write(out.compress(b"l%d" % line + b";f" * frames + b" 1\n"))
+        file.write(out.flush())
+folded("stacks.folded.gz", 1500, 10000)
+END
+
+bounded() { # bounded COMMAND...: ends with status 4 and a message that names --no-limit; 3 GiB would end it otherwise
+    status=0
+    prlimit --data=3221225472 "$@" >/dev/null 2>err || status=$?
+    [ $status -eq 4 ] || fail "$*: status $status, not 4: $(cat err)"
+    grep -q 'is the limit for such an input: .*--no-limit takes it' err || fail "$*: the message names no option: $(cat err)"
+}
+
+# ---- What is written ----
+
+printf 'main;run 1000\n' >small.folded
+
+bounded fxtdump names.fxt.zst
+grep -q 'standard output: File too large' err || fail "fxtdump: $(cat err)"
+bounded fxt2pprof -q -f folded nest.fxt
+bounded fxtcat cut --type event -o cut.fxt records.fxt.zst
+[ ! -e cut.fxt ] || fail "fxtcat left an output"
+fxtcat cut --type event records.fxt.zst 2>err | cat >/dev/null
+grep -q -- '--no-limit' err || fail "fxtcat to a pipe: $(cat err)"
+# Lifted: all of it.
+fxtdump --no-limit names.fxt.zst 2>err | wc -c >size
+[ "$(cat size)" -gt 280000000 ] || fail "fxtdump --no-limit: $(cat size) bytes: $(cat err)"
+
+# ---- Memory ----
+
+if ! ldd "$(command -v fxtdiff)" 2>/dev/null | grep -q 'lib[atm]san'; then # whose address space counts as data
+    bounded fxtdiff stacks.folded.gz -- small.folded
+    grep -q 'MiB of memory' err || fail "fxtdiff: $(cat err)"
+fi
+
+# ---- Real inputs are far below ----
+
+"$O/bench/fxtgen" --count 2000 --stacks 50 --seed 4 >small.fxt
+for command in 'fxtdump small.fxt' 'fxtcat cut --type large_blob small.fxt' 'fxtcat merge small.fxt small.fxt' 'fxt2pprof -f top small.fxt' \
+    'fxt2pprof -f folded small.fxt' 'fxtsym -e /proc/self/exe 0x10'; do
+    # shellcheck disable=SC2086 # words
+    $command 2>err | cat >/dev/null
+    ! grep -q -- --no-limit err || fail "$command: $(cat err)"
+done
+fxtdump - <small.fxt >/dev/null 2>err || fail "a pipe: $(cat err)"
+# Output that is appended to a large file counts what is added.
+truncate -s 400M appended
+fxtdump small.fxt >>appended 2>err || fail "appended: $(cat err)"
+for program in fxt2pprof fxtdump 'fxtcat cut' 'fxtcat merge' 'fxtcat recover' 'fxtcat compress' 'fxtcat convert' fxtsym fxtdiff 'fxtq import'; do
+    # shellcheck disable=SC2086 # words
+    $program --help | grep -q -- '--no-limit' || fail "$program has no --no-limit"
+done
+finish
