@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ static void from_socket(struct trace_address *address, const char *socket_path)
         return;
     }
     address->folder[slash == socket_path ? 1 : slash - socket_path] = '\0';
+    (void)snprintf(address->bell, sizeof address->bell, "%s.bell", address->socket);
 }
 
 void trace_address_find(struct trace_address *address)
@@ -49,6 +51,7 @@ void trace_address_find(struct trace_address *address)
 
     memset(address, 0, sizeof *address);
     if (socket_path) {
+        address->trusted = true;
         from_socket(address, socket_path);
         return;
     }
@@ -62,16 +65,44 @@ void trace_address_find(struct trace_address *address)
 /* A path that the environment names is trusted as the environment is; others are not.  */
 static bool is_trusted(const struct trace_address *address)
 {
-    return secure_getenv("FXT_TRACE_SOCKET") || is_private(address->folder);
+    return address->trusted || is_private(address->folder);
 }
 
-int trace_address_connect(const struct trace_address *address)
+void trace_address_look(const struct trace_address *address, struct trace_manager *manager)
+{
+    struct stat status;
+
+    memset(manager, 0, sizeof *manager);
+    if (stat(address->socket, &status) != 0)
+        return;
+    manager->device = status.st_dev;
+    manager->inode = status.st_ino;
+    manager->made = status.st_ctim;
+}
+
+int trace_address_listen(const struct trace_address *address)
+{
+    struct stat status;
+    int fd = -1;
+
+    if (is_trusted(address))
+        fd = open(address->bell, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) && status.st_uid == geteuid())
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+int trace_address_connect(const struct trace_address *address, bool *busy)
 {
     struct sockaddr_un name = { .sun_family = AF_UNIX };
     struct ucred peer = { .uid = (uid_t)-1 };
     socklen_t size = sizeof peer;
     int fd;
 
+    *busy = false;
     if (!is_trusted(address))
         return -1;
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -82,6 +113,7 @@ int trace_address_connect(const struct trace_address *address)
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
         (peer.uid == geteuid() || peer.uid == 0))
         return fd;
+    *busy = peer.uid == (uid_t)-1 && errno == EAGAIN;
     (void)close(fd);
     return -1;
 }

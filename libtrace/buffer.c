@@ -114,13 +114,21 @@ static struct trace_writer *owner_of(const struct trace_buffer *buffer, uint64_t
     return writer_of(buffer, owner & TRACE_STOPPED);
 }
 
+/* Whether it may be writing: it is, or membarrier(2) has failed since it said that it is not.  */
+static bool may_be_busy(const struct trace_buffer *buffer, const struct trace_writer *writer)
+{
+    bool has_membarrier = __atomic_load_n(&buffer->has_membarrier, __ATOMIC_RELAXED);
+
+    return (!has_membarrier && !shared_load(&writer->fenced)) || shared_load(&writer->busy);
+}
+
 /* Whether the owner, of which self is none, is still writing to the chunk.  */
 static bool is_pinned(const struct trace_buffer *buffer, uint64_t chunk, uint64_t owner,
                       const struct trace_writer *self)
 {
     const struct trace_writer *writer = owner_of(buffer, owner);
 
-    return writer && writer != self && shared_load(&writer->busy) &&
+    return writer && writer != self && may_be_busy(buffer, writer) &&
            chunk >= shared_load(&writer->first) && chunk < shared_load(&writer->limit);
 }
 
@@ -135,14 +143,15 @@ static void lay_pinned(struct trace_buffer *buffer, uint64_t chunk, uint64_t own
         shared_store(&buffer->words[start], trace_filler(next - start));
 }
 
-/* Make every chunk one placeholder.  Nobody claims chunks of this half.  */
+/* Make every chunk one placeholder, the last one first: what a row covers stays covered until its
+ * own header goes.  Nobody claims chunks of this half.  */
 static void lay_half(struct trace_buffer *buffer, uint64_t half)
 {
     uint64_t rest = half_words(buffer->size, buffer->mode) -
                     (uint64_t)buffer->chunks * buffer->chunk_words;
     uint64_t first = half * buffer->chunks;
 
-    for (uint64_t i = first; i < first + buffer->chunks; i++) {
+    for (uint64_t i = first + buffer->chunks; i-- > first;) {
         uint64_t owner = shared_load(&buffer->table[i].owner);
 
         if (is_pinned(buffer, i, owner, NULL)) {
@@ -166,7 +175,7 @@ static void lay_durable(struct trace_buffer *buffer)
         shared_store(&buffer->words[buffer->durable_first + i],
                      trace_filler(left < TRACE_CELL_WORDS ? left : TRACE_CELL_WORDS));
     }
-    buffer->durable_used = 0;
+    shared_store(&buffer->durable_used, 0);
 }
 
 static void set_wrapped(struct trace_buffer *buffer, uint64_t wrap)
@@ -226,7 +235,7 @@ static void close_through(struct trace_buffer *buffer, uint64_t wrap)
 
     while (closed < wrap && !shared_swap(&buffer->closed, &closed, wrap))
         continue;
-    shared_barrier(buffer->has_membarrier);
+    shared_barrier(&buffer->has_membarrier);
 }
 
 /* Wait for writers that are busy where they no longer should be.  */
@@ -235,6 +244,8 @@ static bool wait_for_writers(struct trace_buffer *buffer, uint64_t wrap)
     uint64_t count = shared_load(&buffer->writer_count);
     unsigned rounds = 0;
 
+    if (!buffer->has_membarrier) /* time for what was announced before membarrier(2) failed */
+        (void)shared_wait(NULL, &rounds);
     for (uint64_t i = 1; i <= count; i++) {
         const struct trace_writer *writer = writer_of(buffer, i);
 
@@ -268,14 +279,13 @@ static void write_ends(struct trace_buffer *buffer, uint64_t state)
             &header->rolling_end[1 - half],
             end_bytes(buffer, trace_state_chunk(shared_load(&buffer->filled_end[1 - half]))));
     if (buffer->mode != TRACE_ONESHOT)
-        shared_store(&header->durable_end, 8 * buffer->durable_used);
+        shared_store(&header->durable_end, 8 * shared_load(&buffer->durable_used));
     set_wrapped(buffer, wrap);
 }
 
-bool trace_buffer_stop(struct trace_buffer *buffer)
+void trace_buffer_close(struct trace_buffer *buffer)
 {
     uint64_t state = shared_load(&buffer->state);
-    bool left;
 
     while (trace_state_chunk(state) != TRACE_STOPPED &&
            !shared_swap(
@@ -285,9 +295,16 @@ bool trace_buffer_stop(struct trace_buffer *buffer)
     if (trace_state_chunk(state) != TRACE_STOPPED)
         buffer->resume = state;
     close_through(buffer, trace_state_wrap(state));
-    left = wait_for_writers(buffer, trace_state_wrap(state));
+}
+
+bool trace_buffer_wait(struct trace_buffer *buffer)
+{
+    return wait_for_writers(buffer, trace_state_wrap(buffer->resume));
+}
+
+void trace_buffer_finish(struct trace_buffer *buffer)
+{
     write_ends(buffer, buffer->resume);
-    return left;
 }
 
 /* ---- Claiming chunks ---- */
@@ -301,7 +318,8 @@ static uint64_t *drop(struct trace_buffer *buffer, struct trace_writer *writer)
     return NULL;
 }
 
-/* The header is to say in which half the newest records are, also when the program is killed.  */
+/* The header is to say in which half the newest records are, also when the program is killed:
+ * before the first of them is there.  */
 static void raise_wrapped(struct trace_buffer *buffer, uint64_t wrap)
 {
     uint64_t count = (wrap - buffer->first_wrap) & 0xffffffff;
@@ -318,10 +336,8 @@ static void switch_circular(struct trace_buffer *buffer, uint64_t *state)
     uint64_t wrap = trace_state_wrap(*state);
 
     close_through(buffer, wrap - 1);
-    if (!shared_swap(&buffer->state, state, trace_state_word(wrap + 1, 0, 0)))
-        return;
-    *state = trace_state_word(wrap + 1, 0, 0);
-    raise_wrapped(buffer, wrap + 1);
+    if (shared_swap(&buffer->state, state, trace_state_word(wrap + 1, 0, 0)))
+        *state = trace_state_word(wrap + 1, 0, 0);
 }
 
 /* Streaming: false when the other half has not been saved.  */
@@ -336,7 +352,6 @@ static bool switch_streaming(struct trace_buffer *buffer, uint64_t *state)
     if (!shared_swap(&buffer->state, state, next))
         return true;
     *state = next;
-    raise_wrapped(buffer, wrap + 1);
     shared_store(&buffer->filled_end[half], trace_state_word(wrap, chunk, 0));
     if (buffer->wake)
         buffer->wake(buffer->wake_own);
@@ -375,26 +390,39 @@ static bool own_chunks(struct trace_buffer *buffer, struct trace_writer *writer,
     return true;
 }
 
-/* One placeholder over more than a small record can be: an attachment without a name.  */
-static void lay_large(uint64_t *words, uint64_t count)
-{
-    shared_store(&words[1], 0);
-    shared_store(&words[2], (count - 3) * 8);
-    shared_store(&words[0], 15 | count << 4 | UINT64_C(1) << 40);
-}
-
-/* Chunks after the claimed ones whose row began in them stand for themselves from now on.  */
-static uint64_t cut_row(struct trace_buffer *buffer, uint64_t first, uint64_t limit)
+/* The chunk after the last one of the row that begins there.  */
+static uint64_t row_limit(const struct trace_buffer *buffer, uint64_t first)
 {
     uint64_t half_limit = (first / buffer->chunks + 1) * buffer->chunks;
-    uint64_t end = limit;
+    uint64_t limit = first + 1;
 
-    while (end < half_limit && shared_load(&buffer->table[end].first) >= first &&
-           shared_load(&buffer->table[end].first) < limit) {
-        shared_store(&buffer->words[chunk_word(buffer, end)], trace_filler(buffer->chunk_words));
-        end++;
+    while (limit < half_limit && shared_load(&buffer->table[limit].first) == first)
+        limit++;
+    return limit;
+}
+
+/* One word says it all: what it covers may be half of a record.  */
+static uint64_t placeholder(uint64_t words)
+{
+    return words <= TRACE_WORDS ? trace_filler(words) : trace_large_filler(words);
+}
+
+/* Nothing of what rows that begin in [first, limit) hold can be seen any more, and what of them
+ * reaches behind the limit stands for itself.  The first chunk after them.  */
+static uint64_t hide_rows(struct trace_buffer *buffer, uint64_t first, uint64_t limit)
+{
+    uint64_t next = first;
+
+    while (next < limit) {
+        uint64_t end = row_limit(buffer, next);
+
+        shared_store(&buffer->words[chunk_word(buffer, next)],
+                     placeholder((end - next) * buffer->chunk_words));
+        next = end;
     }
-    return end;
+    for (uint64_t i = limit; i < next; i++)
+        shared_store(&buffer->words[chunk_word(buffer, i)], trace_filler(buffer->chunk_words));
+    return next;
 }
 
 /* The claimed chunks become one empty row of the writer's.  */
@@ -402,15 +430,13 @@ static void take_chunks(struct trace_buffer *buffer, struct trace_writer *writer
                         uint64_t first, uint64_t count)
 {
     uint64_t start = chunk_word(buffer, first), words = count * buffer->chunk_words;
-    uint64_t end = cut_row(buffer, first, first + count);
+    uint64_t end = hide_rows(buffer, first, first + count);
 
+    raise_wrapped(buffer, wrap);
     shared_store(&writer->wrap, wrap);
     writer->words = buffer->words + start;
     writer->left = words;
-    if (words <= TRACE_WORDS)
-        shared_store(&buffer->words[start], trace_filler(words));
-    else
-        lay_large(&buffer->words[start], words);
+    shared_store(&buffer->words[start], placeholder(words));
     for (uint64_t i = first; i < first + count; i++)
         shared_store(&buffer->table[i].first, first);
     for (uint64_t i = first + count; i < end; i++)
@@ -480,12 +506,12 @@ bool trace_buffer_put_durable(struct trace_buffer *buffer, const uint64_t *recor
     place = buffer->words + buffer->durable_first + at;
     if (limit - at > words)
         shared_store(&place[words], trace_filler(limit - at - words));
-    if (words > TRACE_CELL_WORDS) /* one placeholder over the cells that are overwritten */
+    if (words > TRACE_CELL_WORDS) /* one placeholder over the cells that are overwritten; it fits */
         shared_store(&place[0], trace_filler(words));
     for (uint64_t i = 1; i < words; i++)
         place[i] = record[i];
     shared_store(&place[0], record[0]);
-    buffer->durable_used = at + words;
+    shared_store(&buffer->durable_used, at + words);
     return true;
 }
 
@@ -504,7 +530,7 @@ bool trace_buffer_take_filled(struct trace_buffer *buffer, struct trace_filled *
     (void)wait_for_writers(buffer, wrap);
     shared_store(&header->rolling_end[half], end_bytes(buffer, trace_state_chunk(end)));
     filled->wrapped_count = (uint32_t)(wrap - buffer->first_wrap);
-    filled->durable_end = 8 * buffer->durable_used;
+    filled->durable_end = 8 * shared_load(&buffer->durable_used);
     return true;
 }
 

@@ -36,6 +36,7 @@ struct trace_writer {
     uint64_t *words; /* the same as next, in memory */
     uint64_t left;   /* words from there to the end of the chunk */
     uint64_t taken;  /* shared: somebody has it; for the pool */
+    uint64_t fenced; /* shared: its announcements are barriers themselves */
     uint32_t number; /* from 1 */
 } __attribute__((aligned(128)));
 
@@ -52,13 +53,13 @@ struct trace_buffer {
     uint64_t *words; /* the buffer; not ours */
     size_t size;
     enum trace_mode mode;
-    bool has_membarrier;
+    bool has_membarrier; /* until it fails: then announcements are barriers */
     uint32_t chunk_words;
     uint32_t chunks;           /* in a half */
     uint64_t half_words[2];    /* where the halves begin */
     uint64_t durable_first;    /* words: where durable records begin, ... */
     uint64_t durable_words;    /* how many there are, ... */
-    uint64_t durable_used;     /* and how many are used; the caller locks */
+    uint64_t durable_used;     /* shared: and how many are used; the caller locks */
     struct trace_chunk *table; /* owned by the caller; 2 * chunks */
     uint64_t first_wrap;       /* of this recording; even */
     uint64_t resume;           /* the state before it was stopped */
@@ -119,9 +120,11 @@ void trace_buffer_clear(struct trace_buffer *buffer, bool durable);
 /* Let writers in.  */
 void trace_buffer_start(struct trace_buffer *buffer);
 
-/* Keep writers out and wait for those that are inside; then all ends are in the header.  False when
- * one did not finish in time: the memory is still being written to.  */
-bool trace_buffer_stop(struct trace_buffer *buffer);
+/* Keep writers out; wait for those that are inside; then write all ends into the header.  The
+ * second is false when one did not finish in time: the memory is still being written to.  */
+void trace_buffer_close(struct trace_buffer *buffer);
+bool trace_buffer_wait(struct trace_buffer *buffer);
+void trace_buffer_finish(struct trace_buffer *buffer);
 
 /* ---- Writing ---- */
 
@@ -133,7 +136,11 @@ uint64_t *trace_buffer_claim(struct trace_buffer *buffer, struct trace_writer *w
 static inline uint64_t *trace_writer_begin(struct trace_buffer *buffer, struct trace_writer *writer,
                                            uint64_t words)
 {
-    shared_announce(&writer->busy, 1, buffer->has_membarrier);
+    bool has_membarrier = __atomic_load_n(&buffer->has_membarrier, __ATOMIC_RELAXED);
+
+    if (__builtin_expect(!has_membarrier, 0))
+        shared_store(&writer->fenced, 1);
+    shared_announce(&writer->busy, 1, has_membarrier);
     if (__builtin_expect(writer->wrap > shared_load(&buffer->closed) && words <= writer->left, 1))
         return writer->words;
     return trace_buffer_claim(buffer, writer, words);

@@ -238,15 +238,18 @@ bool trace_engine_stop(void)
     if (engine.recording) {
         shared_store(&engine.stopping, 1);
         __atomic_store_n(&trace_internal_generation[0], 0, __ATOMIC_SEQ_CST);
-        engine.stuck = !trace_buffer_stop(&trace_buffer);
-        engine.recording = false;
-        shared_store(&engine.stopping, 0);
+        trace_buffer_close(&trace_buffer);
         done = true;
     }
     trace_unlock();
-    if (done)
-        tell_observers();
-    return done;
+    if (!done)
+        return false;
+    engine.stuck = !trace_buffer_wait(&trace_buffer);
+    trace_buffer_finish(&trace_buffer);
+    engine.recording = false;
+    shared_store(&engine.stopping, 0);
+    tell_observers();
+    return true;
 }
 
 bool trace_engine_terminate(void)
@@ -254,10 +257,10 @@ bool trace_engine_terminate(void)
     bool left;
 
     (void)trace_engine_stop();
+    if (engine.has_buffer && engine.stuck)
+        engine.stuck = !trace_buffer_wait(&trace_buffer);
     if (!trace_lock())
         return false;
-    if (engine.has_buffer && engine.stuck)
-        engine.stuck = !trace_buffer_stop(&trace_buffer);
     left = !engine.stuck;
     if (engine.has_buffer && left)
         (void)munmap(engine.table, engine.table_bytes);
@@ -269,40 +272,42 @@ bool trace_engine_terminate(void)
 
 bool trace_engine_take_filled(struct trace_filled *filled)
 {
-    bool found = false;
-
-    if (!trace_lock())
-        return false;
-    if (engine.has_buffer && trace_buffer.mode == TRACE_STREAMING)
-        found = trace_buffer_take_filled(&trace_buffer, filled);
-    trace_unlock();
-    return found;
+    return engine.recording && trace_buffer.mode == TRACE_STREAMING &&
+           trace_buffer_take_filled(&trace_buffer, filled);
 }
 
 bool trace_engine_saved(uint32_t wrapped_count)
 {
-    bool known = false;
-
-    if (!trace_lock())
-        return false;
-    if (engine.has_buffer && trace_buffer.mode == TRACE_STREAMING)
-        known = trace_buffer_saved(&trace_buffer, wrapped_count);
-    trace_unlock();
-    return known;
+    return engine.has_buffer && trace_buffer.mode == TRACE_STREAMING &&
+           trace_buffer_saved(&trace_buffer, wrapped_count);
 }
 
+bool trace_engine_is_inside(void)
+{
+    const struct trace_self *self = &trace_self;
+
+    return self->locked || self->blob || (self->writer && shared_load(&self->writer->busy));
+}
+
+/* What a record in flight is written to is not freed: that record comes to nothing.  */
 void trace_engine_forget(bool pending)
 {
+    bool inside = trace_engine_is_inside();
+    uint64_t wrap = trace_state_wrap(trace_buffer.state);
+
     __atomic_store_n(&trace_internal_generation[0], 0, __ATOMIC_SEQ_CST);
     (void)pthread_mutex_init(&mutex, NULL);
     trace_self.locked = false;
     trace_self.generation = 0;
-    if (engine.has_buffer)
+    if (engine.has_buffer && !inside)
         (void)munmap(engine.table, engine.table_bytes);
+    shared_store(&trace_buffer.state, trace_state_word(wrap, TRACE_STOPPED, 0));
+    shared_store(&trace_buffer.closed, wrap);
     engine.has_buffer = engine.recording = engine.stuck = false;
     engine.stopping = 0;
     observer_count = 0;
     trace_pool_forget();
+    trace_clock_forget();
     if (engine.is_set_up)
         trace_buffer.has_membarrier = register_membarrier();
     if (pending)
@@ -432,17 +437,18 @@ uint64_t trace_generate_nonce(void)
 
 trace_context_t *trace_acquire_context(void)
 {
-    return (trace_context_t *)(uintptr_t)present(); /* NOLINT(performance-no-int-to-ptr) */
+    uint32_t generation = present();
+
+    return generation != 0 ? trace_context_number(generation, ++trace_self.contexts) : NULL;
 }
 
-/* In the middle of a record that a caller writes itself: that ends now.  */
+/* A record that the caller writes itself into this context ends now.  */
 void trace_release_context(trace_context_t *context)
 {
     struct trace_self *self = &trace_self;
     struct trace_writer *blob = self->blob;
 
-    (void)context;
-    if (!blob)
+    if (!blob || self->blob_context != context)
         return;
     self->blob = NULL;
     trace_writer_commit(blob, self->blob_words, self->blob_header);
@@ -520,7 +526,7 @@ trace_context_t *trace_acquire_context_for_category_cached(const char *category_
         return NULL;
     category->encoded_value = encoded;
     category->inline_string = category_literal;
-    return trace_context_of(state);
+    return trace_context_number((uint32_t)(state >> 32), ++trace_self.contexts);
 }
 
 trace_context_t *trace_acquire_context_for_category(const char *category_literal,

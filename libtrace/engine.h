@@ -49,14 +49,20 @@ struct trace_self {
     uint32_t pid, tid;
     bool locked;                 /* inside the engine's lock: events of signal handlers wait not */
     struct trace_writer *writer; /* NULL: none yet */
+    uint32_t contexts;           /* that it acquired */
     struct trace_writer *blob;   /* of trace_context_begin_write_blob_record(); NULL: none */
+    const trace_context_t *blob_context;
     uint64_t blob_words, blob_header;
 };
 extern __thread struct trace_self trace_self;
 
 extern struct trace_buffer trace_buffer;
 
-/* ---- Life (provider.c, recorder.c call these, one at a time) ---- */
+/* ---- Life ----
+ *
+ * provider.c and recorder.c call these, one at a time.  The engine's lock is held while tables
+ * change, and never while a writer is waited for: who takes it for the first event of a site or of
+ * a thread is not held up.  */
 
 /* Once a process, before anything else.  */
 void trace_engine_setup(void);
@@ -76,9 +82,13 @@ bool trace_engine_stop(void);
 /* Forget the buffer.  True: nobody writes to its memory any more.  */
 bool trace_engine_terminate(void);
 
-/* Halves to be handed over, and those that were; under the engine's lock.  */
+/* Halves to be handed over while recording (a stop leaves the rest to the receiver), and those
+ * that were.  Nobody is held up meanwhile.  */
 bool trace_engine_take_filled(struct trace_filled *filled);
 bool trace_engine_saved(uint32_t wrapped_count);
+
+/* Whether the calling thread, in a signal handler, is in the midst of a record or of tables.  */
+bool trace_engine_is_inside(void);
 
 /* In the child of a fork: no recording, no other thread.  pending: as TRACE_PENDING says.  */
 void trace_engine_forget(bool pending);
@@ -136,12 +146,20 @@ static inline uint64_t *trace_begin(uint32_t generation, uint64_t words,
 
 void trace_commit(struct trace_writer *writer, uint64_t words, uint64_t header);
 
+/* Contexts are numbers behind an opaque pointer.  The lower half is the generation, which is all
+ * that a site's context has; the upper half tells apart those that a thread acquires, since an open
+ * blob ends with its own.  */
 static inline uint32_t trace_generation_of(const trace_context_t *context)
 {
     return (uint32_t)(uintptr_t)context;
 }
 
-/* Contexts are numbers behind an opaque pointer: the upper half of a site's state.  */
+static inline trace_context_t *trace_context_number(uint32_t generation, uint32_t number)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+    return (trace_context_t *)(uintptr_t)((uint64_t)number << 32 | generation);
+}
+
 static inline trace_context_t *trace_context_of(uint64_t state)
 {
     return (trace_context_t *)(uintptr_t)(state >> 32); /* NOLINT(performance-no-int-to-ptr) */

@@ -115,6 +115,9 @@ void trace_internal_duration(const trace_site_t *site, uint64_t state, trace_tic
         .payload = trace_clock_now(),
     };
 
+    if (event.payload < start_time) /* on another processor, by a few nanoseconds */
+        event.payload = start_time;
+
     /* Where recording stopped meanwhile, what the site remembers is of no use.  */
     if (__atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) ==
             (uint32_t)(state >> 32) &&

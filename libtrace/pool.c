@@ -93,7 +93,8 @@ struct trace_writer *trace_pool_join(void)
     return trace_self.writer;
 }
 
-/* In a child there is one thread, and nobody is in the midst of a record.  */
+/* In a child there is one thread.  Where it is in the midst of a record it keeps that writer up to
+ * the record's end, as a signal handler would.  */
 void trace_pool_forget(void)
 {
     uint64_t count = shared_load(&trace_buffer.writer_count);
@@ -102,6 +103,9 @@ void trace_pool_forget(void)
         struct trace_writer *writer = at(i);
         uint32_t number = writer->number;
 
+        if (shared_load(&writer->busy) &&
+            (writer == trace_self.writer || writer == trace_self.blob))
+            continue;
         *writer = (struct trace_writer){ .number = number };
     }
     trace_self.writer = NULL;

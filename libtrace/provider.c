@@ -1,14 +1,15 @@
 /* The provider: a thread that finds a manager, registers, and does what the manager says.  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -25,7 +26,9 @@
 #define MOST_NAME   100
 #define MOST_ALERTS 16
 #define MOST_KNOWN  1000
-#define RETRY_MS    1000
+#define RETRY_MS    1000  /* where nobody tells that a manager came */
+#define LISTEN_MS   30000 /* where a manager tells: the bell may have been removed */
+#define BUSY_MS     20    /* where a manager has not got around to all who connect */
 #define ANSWER_MS   5000
 
 /* An alert on its way to the thread.  */
@@ -37,10 +40,13 @@ struct alert {
 struct trace_provider {
     char name[MOST_NAME + 1];
     bool exists, runs, recorder, synchronous;
+    bool pending; /* in a child of fork(): its first event makes it a provider */
+    bool broken;  /* the manager takes no packets */
     pthread_t thread;
     uint64_t ending; /* shared */
     struct trace_address address;
-    struct trace_fd wake, watch, registry, channel, fifo;
+    struct trace_manager served; /* the manager that was registered with last */
+    struct trace_fd wake, bell, registry, channel, fifo;
     void *memory; /* NULL: not initialized */
     size_t size;
     uint32_t announced; /* the wrapped count of the last SAVE_BUFFER, plus 1 */
@@ -53,7 +59,7 @@ struct trace_provider {
 
 static struct trace_provider provider = {
     .wake = TRACE_NO_FD,
-    .watch = TRACE_NO_FD,
+    .bell = TRACE_NO_FD,
     .registry = TRACE_NO_FD,
     .channel = TRACE_NO_FD,
     .fifo = TRACE_NO_FD,
@@ -137,15 +143,16 @@ static bool send_bytes(struct trace_fd *fd, const void *bytes, size_t length, in
 /* A manager that does not read its packets for that long is treated as gone.  */
 static bool send_packet(const struct trace_packet *packet)
 {
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 100 && !provider.broken; i++) {
         struct pollfd room = { .fd = provider.fifo.fd, .events = POLLOUT };
 
         if (send_bytes(&provider.fifo, packet, sizeof *packet, -1))
             return true;
         if (errno != EAGAIN || !trace_fd_is_open(&provider.fifo))
-            return false;
+            break;
         (void)poll(&room, 1, 100);
     }
+    provider.broken = true; /* serve() ends */
     return false;
 }
 
@@ -255,10 +262,11 @@ static void on_start(const struct fidl_provider_message *message)
 
     if (!provider.memory)
         return;
-    if (message->disposition != TRACE_RETAIN)
-        provider.announced = 0;
-    if (trace_engine_start((enum trace_disposition)message->disposition, &additional))
+    if (trace_engine_start((enum trace_disposition)message->disposition, &additional)) {
+        if (message->disposition != TRACE_RETAIN)
+            provider.announced = 0;
         (void)send_packet(&started);
+    }
     answer(true);
 }
 
@@ -345,10 +353,10 @@ static void send_filled(void)
     if (!provider.memory || !trace_engine_take_filled(&filled) ||
         filled.wrapped_count + 1 == provider.announced)
         return;
-    provider.announced = filled.wrapped_count + 1;
-    (void)send_packet(&(struct trace_packet){ .request = TRACE_PACKET_SAVE_BUFFER,
-                                              .data32 = filled.wrapped_count,
-                                              .data64 = filled.durable_end });
+    if (send_packet(&(struct trace_packet){ .request = TRACE_PACKET_SAVE_BUFFER,
+                                            .data32 = filled.wrapped_count,
+                                            .data64 = filled.durable_end }))
+        provider.announced = filled.wrapped_count + 1;
 }
 
 static void send_alerts(void)
@@ -428,7 +436,8 @@ static void serve(void)
 {
     bool fine = true;
 
-    while (fine && !is_ending()) {
+    provider.broken = false;
+    while (fine && !provider.broken && !is_ending()) {
         struct pollfd polled[] = {
             { .fd = provider.wake.fd, .events = POLLIN },
             { .fd = provider.channel.fd, .events = POLLIN },
@@ -453,38 +462,34 @@ static void serve(void)
     trace_fd_close(&provider.registry);
 }
 
-/* Something happens in the folder, or to us.  */
-static void wait_for_manager(void)
+/* A manager comes, or there is something to do for us.  */
+static void wait_for_manager(int timeout_ms)
 {
     struct pollfd polled[] = {
         { .fd = provider.wake.fd, .events = POLLIN },
-        { .fd = provider.watch.fd, .events = POLLIN },
+        { .fd = provider.bell.fd, .events = 0 },
     };
-    char events[4096];
 
-    (void)poll(polled, 2, provider.watch.fd >= 0 ? -1 : RETRY_MS);
-    if (polled[1].revents && trace_fd_is_open(&provider.watch))
-        (void)!read(provider.watch.fd, events, sizeof events);
-    if (polled[1].revents & ~POLLIN)
-        trace_fd_close(&provider.watch);
+    (void)poll(polled, 2, timeout_ms);
     if (polled[0].revents & POLLIN)
         read_wake();
 }
 
-/* A folder that comes and goes is watched again.  */
-static void watch_folder(void)
+/* One that has had us, and has let us go, is not bothered again.  */
+static int connect_to_other(struct trace_manager *manager, bool *busy)
 {
-    int fd;
+    *busy = false;
+    trace_address_look(&provider.address, manager);
+    if (manager->inode == 0 || memcmp(manager, &provider.served, sizeof *manager) == 0)
+        return -1;
+    return trace_address_connect(&provider.address, busy);
+}
 
-    trace_fd_close(&provider.watch);
-    fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (fd < 0)
-        return;
-    if (inotify_add_watch(fd, provider.address.folder,
-                          IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB) < 0)
-        (void)close(fd);
-    else
-        trace_fd_take(&provider.watch, fd);
+static int time_to_wait(bool failed, bool busy)
+{
+    if (busy)
+        return BUSY_MS;
+    return failed || provider.bell.fd < 0 ? RETRY_MS : LISTEN_MS;
 }
 
 static void *run(void *none)
@@ -492,22 +497,60 @@ static void *run(void *none)
     (void)none;
     (void)prctl(PR_SET_NAME, "fxt-trace", 0, 0, 0);
     while (!is_ending() && trace_fd_is_open(&provider.wake)) {
+        struct trace_manager manager;
+        bool busy;
         int fd;
 
-        watch_folder(); /* before, so that nothing is missed between */
-        fd = trace_address_connect(&provider.address);
+        trace_fd_close(&provider.bell);
+        trace_fd_take(&provider.bell, trace_address_listen(&provider.address));
+        fd = connect_to_other(&manager, &busy); /* after, so that nothing is missed between */
         if (fd >= 0 && register_at(fd)) {
-            trace_fd_close(&provider.watch);
+            provider.served = manager;
+            trace_fd_close(&provider.bell);
             serve();
             continue;
         }
         trace_fd_close(&provider.registry);
         trace_fd_close(&provider.channel);
-        answer(false);
-        wait_for_manager();
+        if (!busy)
+            answer(false);
+        wait_for_manager(time_to_wait(fd >= 0, busy));
     }
-    trace_fd_close(&provider.watch);
+    trace_fd_close(&provider.bell);
     return NULL;
+}
+
+/* Bytes of thread-local storage of an object, which every stack has at its end.  */
+static int add_storage(struct dl_phdr_info *object, size_t size, void *sum)
+{
+    (void)size;
+    for (size_t i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_TLS)
+            *(size_t *)sum += object->dlpi_phdr[i].p_memsz + object->dlpi_phdr[i].p_align;
+    return 0;
+}
+
+static size_t stack_bytes(void)
+{
+    size_t storage = 0;
+
+    (void)dl_iterate_phdr(add_storage, &storage);
+    return ((size_t)PTHREAD_STACK_MIN + STACK_BYTES + storage + 4095) / 4096 * 4096;
+}
+
+/* The thread, and the destructors of threads, outlive the plugin that brought this code: it stays.
+ * The shared library says so itself; it may also be linked into a plugin.  A static program has
+ * no dlopen(), and nothing to unload.  */
+#pragma weak dlopen
+#pragma weak dladdr1
+static void stay_loaded(void)
+{
+    struct link_map *map = NULL;
+    Dl_info object;
+
+    if (dlopen && dladdr1 && dladdr1(&provider, &object, (void **)&map, RTLD_DL_LINKMAP) != 0 &&
+        map && map->l_name && map->l_name[0] != '\0') /* not the program itself */
+        (void)dlopen(map->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static bool start_thread(void)
@@ -519,7 +562,7 @@ static bool start_thread(void)
     trace_fd_take(&provider.wake, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (provider.wake.fd < 0 || pthread_attr_init(&attributes) != 0)
         return false;
-    (void)pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN + STACK_BYTES);
+    (void)pthread_attr_setstacksize(&attributes, stack_bytes());
     (void)sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) == 0) {
         done = pthread_create(&provider.thread, &attributes, run, NULL) == 0;
@@ -542,25 +585,34 @@ static void begin_pending(void)
     if (!__atomic_compare_exchange_n(&trace_internal_generation[0], &pending, 0, false,
                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return;
+    provider.pending = false;
     if (provider.recorder)
         (void)trace_recorder_begin();
     else
         (void)start_thread();
 }
 
+static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
+
 static void in_child(void)
 {
+    bool inside = trace_engine_is_inside();
+
+    (void)pthread_mutex_init(&creating, NULL);
     if (!provider.exists)
         return;
     trace_fd_close(&provider.wake);
-    trace_fd_close(&provider.watch);
+    trace_fd_close(&provider.bell);
     trace_fd_close(&provider.registry);
     trace_fd_close(&provider.channel);
     trace_fd_close(&provider.fifo);
-    trace_recorder_forget();
+    trace_recorder_forget(inside);
     if (provider.memory)
-        (void)munmap(provider.memory, provider.size);
+        trace_memory_forget(provider.memory, provider.size, inside);
     provider.memory = NULL;
+    memset(provider.alerts, 0, sizeof provider.alerts);
+    memset(&provider.served, 0, sizeof provider.served);
+    provider.pending = true;
     provider.runs = provider.synchronous = false;
     (void)pthread_mutex_init(&provider.answer_lock, NULL);
     (void)pthread_cond_init(&provider.answer_came, NULL);
@@ -586,6 +638,7 @@ static bool begin(void)
 {
     static bool has_handlers;
 
+    stay_loaded();
     trace_engine_setup();
     trace_host.wake = wake_thread;
     trace_host.alert = send_alert;
@@ -593,6 +646,7 @@ static bool begin(void)
     if (!has_handlers)
         has_handlers = pthread_atfork(NULL, NULL, in_child) == 0;
     provider.ending = 0;
+    memset(&provider.served, 0, sizeof provider.served);
     provider.recorder = trace_recorder_is_wanted();
     if (provider.recorder)
         return trace_recorder_begin();
@@ -600,14 +654,26 @@ static bool begin(void)
     return provider.address.socket[0] != '\0' && start_thread();
 }
 
+/* A child that asks for a provider of its own gets it, and is none from its first event on.  */
+static void end_pending(void)
+{
+    uint32_t pending = TRACE_PENDING;
+
+    if (!provider.pending)
+        return;
+    (void)__atomic_compare_exchange_n(&trace_internal_generation[0], &pending, 0, false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    provider.pending = provider.exists = false;
+}
+
 static trace_provider_t *create(const char *name, bool synchronous)
 {
-    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     trace_provider_t *result = NULL;
     pthread_condattr_t attributes;
     int error = errno;
 
-    (void)pthread_mutex_lock(&one);
+    (void)pthread_mutex_lock(&creating);
+    end_pending();
     if (!provider.exists) {
         (void)pthread_condattr_init(&attributes);
         (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -619,7 +685,7 @@ static trace_provider_t *create(const char *name, bool synchronous)
         provider.exists = begin();
         result = provider.exists ? &provider : NULL;
     }
-    (void)pthread_mutex_unlock(&one);
+    (void)pthread_mutex_unlock(&creating);
     errno = error;
     return result;
 }
@@ -667,6 +733,7 @@ void trace_provider_destroy(trace_provider_t *which)
 
     if (!which || !provider.exists)
         return;
+    end_pending();
     if (provider.recorder)
         trace_recorder_end();
     if (provider.runs) {

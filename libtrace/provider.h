@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "libfxt/trace_format.h"
 
@@ -35,20 +36,40 @@ void trace_fd_close(struct trace_fd *fd);
 struct trace_address {
     char folder[108];
     char socket[108]; /* a path that a sockaddr_un holds; "": tracing is switched off */
+    char bell[120];   /* a FIFO that each manager opens and closes when it can be connected to */
+    bool trusted;     /* named by the environment */
 };
 
-/* From the environment (trace_engine.h).  */
+/* From the environment (trace_engine.h), which the program may change later.  */
 void trace_address_find(struct trace_address *address);
 
-/* Connected, to a process of this user or of root; -1 otherwise.  */
-int trace_address_connect(const struct trace_address *address);
+/* Which manager listens there: its socket.  */
+struct trace_manager {
+    dev_t device;
+    ino_t inode; /* 0: none */
+    struct timespec made;
+};
+void trace_address_look(const struct trace_address *address, struct trace_manager *manager);
+
+/* Connected, to a process of this user or of root; -1 otherwise.  *busy: there is one, to be tried
+ * again: too many are waiting for it.  */
+int trace_address_connect(const struct trace_address *address, bool *busy);
+
+/* The bell, to be polled for POLLHUP: a manager came since.  -1: no manager has ever made one.  */
+int trace_address_listen(const struct trace_address *address);
 
 /* ---- Without a manager (recorder.c) ---- */
 
-/* Record into the file that $FXT_TRACE_FILE names.  False: there is none, or it cannot be made.  */
-bool trace_recorder_begin(void);
+/* Read the environment, once: the program may change it later.  Whether $FXT_TRACE_FILE names a
+ * file to record into.  */
 bool trace_recorder_is_wanted(void);
+/* Record into it.  False: it cannot be made.  */
+bool trace_recorder_begin(void);
 void trace_recorder_end(void);
-void trace_recorder_forget(void);
+/* In the child of a fork; inside: its thread is in the midst of a record.  */
+void trace_recorder_forget(bool inside);
+
+/* Let go of memory that was written to: unmapped, or, inside, replaced by memory of our own.  */
+void trace_memory_forget(void *memory, size_t size, bool inside);
 
 #endif /* TRACE_PROVIDER_H */

@@ -191,7 +191,8 @@ void *trace_context_begin_write_blob_record(trace_context_t *context, trace_blob
     struct trace_writer *writer;
 
     trace_release_context(context); /* of another such record */
-    if (!context || blob_size > TRACE_MAX_STRING || !trace_self_enter(trace_generation_of(context)))
+    if (trace_self.blob || !context || blob_size > TRACE_MAX_STRING ||
+        !trace_self_enter(trace_generation_of(context)))
         return NULL;
     writer = trace_pool_take();
     if (!writer)
@@ -206,6 +207,7 @@ void *trace_context_begin_write_blob_record(trace_context_t *context, trace_blob
     }
     bytes = trace_put_text(record + 1, name->encoded_value, name->inline_string);
     memset(bytes, 0, trace_bytes_words(blob_size) * 8);
+    trace_self.blob_context = context;
     trace_self.blob = writer;
     trace_self.blob_words = words;
     trace_self.blob_header = blob_header(words, type, name->encoded_value, blob_size);

@@ -11,6 +11,7 @@
 
 #ifndef TRACE_SHARED_MODEL
 
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -62,13 +63,18 @@ static inline void shared_announce(uint64_t *word, uint64_t value, bool has_memb
 }
 
 /* After it each thread either has made its announcement visible, or sees what this thread stored
- * before.  */
-static inline void shared_barrier(bool has_membarrier)
+ * before.  Where membarrier(2) has become forbidden, *has_membarrier becomes false, and that holds
+ * only of threads whose announcements are barriers from then on.  */
+static inline void shared_barrier(bool *has_membarrier)
 {
-    if (has_membarrier)
-        (void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    else
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    int error = errno;
+
+    if (__atomic_load_n(has_membarrier, __ATOMIC_RELAXED) &&
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+        __atomic_store_n(has_membarrier, false, __ATOMIC_SEQ_CST);
+        errno = error;
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 /* Give others time to change *word.  False once that took too long.  */

@@ -27,7 +27,7 @@
  * value.  In C a value is one of TA_NULL(), TA_BOOL(), TA_INT32(), TA_UINT32(), TA_INT64(),
  * TA_UINT64(), TA_DOUBLE(), TA_STRING(text), TA_CHAR_ARRAY(bytes, length), TA_POINTER(),
  * TA_KOID(), TA_BLOB(bytes, length).  In C++ these, and plain values: nullptr, bool, integers,
- * enumerators, floating point, const char *, std::string, std::string_view, pointers.
+ * enumerators, floating point, strings and arrays of char, std::string, std::string_view, pointers.
  *
  * | macro | records |
  * | --- | --- |
@@ -236,6 +236,10 @@ inline trace_arg_value_t any(std::nullptr_t)
     return TA_NULL();
 }
 inline trace_arg_value_t any(const char *value)
+{
+    return TA_STRING(value);
+}
+inline trace_arg_value_t any(char *value) /* and arrays */
 {
     return TA_STRING(value);
 }

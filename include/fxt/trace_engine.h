@@ -21,8 +21,8 @@
  * written is dropped and counted; a function that writes one reports nothing.
  *
  * A context is a number in the shape of a pointer: it names one run between a start and a stop.
- * It needs no memory, so releasing it does nothing, and a record that is written to a context
- * whose run is over is dropped.
+ * It needs no memory, so releasing it ends what trace_context_begin_write_blob_record() began with
+ * it and does nothing else, and a record that is written to a context whose run is over is dropped.
  *
  * Strings are at most 32,000 bytes; longer ones are cut.  A record is at most 32,760 bytes, large
  * blobs 256 KiB.  Up to 15 arguments an event; more are left out.
@@ -234,9 +234,12 @@ static inline trace_arg_t trace_make_arg(trace_string_ref_t name_ref, trace_arg_
  * Without a manager: FXT_TRACE_FILE=app.%p.fxtb makes a flight recorder.  All events of the
  * categories in $FXT_TRACE_CATEGORIES (with commas between; unset: all) go to a circular buffer in
  * that file, of $FXT_TRACE_BUFFER_SIZE bytes (default 4M), which fxtdump reads, also after the
- * program was killed.  %p stands for the process id.
+ * program was killed.  %p stands for the process id; without it, a file into which a process that
+ * runs records is left alone, and the name gets the process id at its end.
  *
- * fork(): a child is a new provider once it has written its first event.  */
+ * The environment is read here and not again.
+ *
+ * fork(): a child is a new provider once it has written its first event, or has called this.  */
 FXT_TRACE_API trace_provider_t *trace_provider_create_with_name(const char *name);
 
 /* The same, and wait until the manager, if one is there, has answered.  *already_started (may be
@@ -406,8 +409,10 @@ FXT_TRACE_API void trace_context_write_log_record(trace_context_t *context,
 FXT_TRACE_API void trace_context_write_blob_record(trace_context_t *context, trace_blob_type_t type,
                                                    const trace_string_ref_t *name, const void *blob,
                                                    size_t blob_size);
-/* Room for such a blob, zeros at first, to be filled before trace_release_context(), which this
- * thread has to call: until then a stop waits, at most half a second.  NULL when it is dropped.  */
+/* Room for such a blob, zeros at first, to be filled before trace_release_context() of this
+ * context, which this thread has to call: until then a stop waits, at most half a second.  Another
+ * one of the same context ends it, too.  NULL when it is dropped, and while the thread writes one
+ * to another context.  */
 FXT_TRACE_API void *trace_context_begin_write_blob_record(trace_context_t *context,
                                                           trace_blob_type_t type,
                                                           const trace_string_ref_t *name,

@@ -140,6 +140,12 @@ static uint64_t size_of(uint64_t header)
     return 8 * ((header & 15) == 15 ? header >> 4 & 0xffffffff : header >> 4 & 0xfff);
 }
 
+static bool give(struct transfer *transfer, const uint8_t *records, size_t size)
+{
+    transfer->given += size;
+    return size == 0 || transfer->put(transfer->context, records, size);
+}
+
 /* The records that the window begins with.  *used: bytes that need not be looked at again; *over:
  * no more can be found.  */
 static bool put_records(struct transfer *transfer, const uint8_t *window, size_t size, size_t *used,
@@ -157,7 +163,7 @@ static bool put_records(struct transfer *transfer, const uint8_t *window, size_t
             break;
         if (skip) {
             transfer->refused += (header & 15) == 0;
-            if (at > begin && !transfer->put(transfer->context, window + begin, at - begin))
+            if (!give(transfer, window + begin, at - begin))
                 return false;
             begin = at + bytes;
         } else {
@@ -166,7 +172,7 @@ static bool put_records(struct transfer *transfer, const uint8_t *window, size_t
         at += bytes;
     }
     *used = at;
-    return at == begin || transfer->put(transfer->context, window + begin, at - begin);
+    return give(transfer, window + begin, at - begin);
 }
 
 /* Where records are walked, a zero word is the end of what was written; where an end is known,
@@ -224,12 +230,13 @@ static enum transfer_status put_durable(struct transfer *transfer, uint64_t end,
 static enum transfer_status put_half(struct transfer *transfer,
                                      const struct transfer_header *header, unsigned half)
 {
-    uint64_t end = header->rolling_end[half];
+    uint64_t end = header->rolling_end[half], before = transfer->given;
+    enum transfer_status status = put_region(
+        transfer, TRACE_HEADER_BYTES + header->durable_size + half * header->rolling_size,
+        end ? end : header->rolling_size, end == 0 || transfer->mode == 0);
 
-    transfer->bytes += end;
-    return put_region(transfer,
-                      TRACE_HEADER_BYTES + header->durable_size + half * header->rolling_size,
-                      end ? end : header->rolling_size, end == 0 || transfer->mode == 0);
+    transfer->bytes += transfer->given - before;
+    return status;
 }
 
 enum transfer_status transfer_half(struct transfer *transfer, uint32_t wrapped_count,
@@ -261,7 +268,7 @@ enum transfer_status transfer_rest(struct transfer *transfer)
     struct transfer_header header;
     enum transfer_status status = transfer_read_header(transfer, &header);
     unsigned newer;
-    bool gone, older_is_saved;
+    bool gone, older_is_saved, newer_is_saved;
 
     if (status != TRANSFER_OK)
         return status;
@@ -272,10 +279,12 @@ enum transfer_status transfer_rest(struct transfer *transfer)
     newer = header.wrapped_count & 1;
     gone = header.durable_end == 0;
     older_is_saved = transfer->any_saved && transfer->saved + 1 == header.wrapped_count;
+    /* It was killed before it wrote to the next half.  */
+    newer_is_saved = transfer->any_saved && transfer->saved == header.wrapped_count;
     status = put_durable(transfer, gone ? header.durable_size : header.durable_end, gone);
-    if (status == TRANSFER_OK && header.wrapped_count > 0 && !older_is_saved)
+    if (status == TRANSFER_OK && header.wrapped_count > 0 && !older_is_saved && !newer_is_saved)
         status = put_half(transfer, &header, 1 - newer);
-    if (status == TRANSFER_OK && (gone || header.rolling_end[newer] > 0))
+    if (status == TRANSFER_OK && !newer_is_saved && (gone || header.rolling_end[newer] > 0))
         status = put_half(transfer, &header, newer);
     return status;
 }

@@ -36,6 +36,7 @@ struct transfer {
     uint32_t saved; /* wrapped count of the half that was saved last */
     /* Of all transfers.  */
     uint64_t bytes;   /* of rolling buffers that went to the archive */
+    uint64_t given;   /* of all that did */
     uint64_t broken;  /* bytes in which no record could be found */
     uint64_t refused; /* metadata records */
 };

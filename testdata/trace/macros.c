@@ -68,6 +68,7 @@ static void plain_values(void)
 {
     std::string text = "a std::string";
     const char *pointer = "a literal";
+    char array[] = "an array", *writable = array;
     double ratio = 0.25;
 
     TRACE_DURATION("macros", "kept", "text", text, "pointer", pointer);
@@ -75,6 +76,8 @@ static void plain_values(void)
                   "int", -1, "unsigned", 1u, "long", -1L, "size", sizeof text, "enum", colour::red,
                   "double", ratio, "float", 0.5f, "text", text, "temporary", text + "!", "view",
                   std::string_view("view"), "pointer", &ratio);
+    TRACE_INSTANT("macros", "arrays", TRACE_SCOPE_THREAD, "array", array, "writable", writable,
+                  "literal", "a literal", "void", static_cast<void *>(array));
 }
 #endif
 

@@ -43,7 +43,7 @@ for kind in 'instant 4' 'counter 1' 'duration_begin 2' 'duration_end 2' 'duratio
     'async_instant 1' 'async_end 1' 'flow_begin 2' 'flow_step 2' 'flow_end 2'; do
     grep -qx "$kind" c_gcc.events || fail "not recorded in C: $kind"
 done
-grep -qx 'instant 5' cxx_gcc.events || fail "not recorded in C++: the instant with plain values"
+grep -qx 'instant 6' cxx_gcc.events || fail "not recorded in C++: the instant with plain values"
 
 # Without a recorder and without a manager nothing is made and nothing is said.
 run 0 env FXT_TRACE_SOCKET= ./c_gcc
@@ -52,7 +52,7 @@ prints 'touched 0 times'
 # Values as they were given.
 fxtdump cxx_gcc.fxtb >dump
 for text in 'null: null, bool: true, int32: -32, uint32: 32, int64: -64, uint64: 64, double: 0.5, string: "text", array: "twenty"' \
-    'enum: 1, double: 0.25, float: 0.5, text: "a std::string", temporary: "a std::string!", view: "view"' \
+    'name=arrays scope=thread {array: "an array", writable: "an array", literal: "a literal", void: 0x' 'enum: 1, double: 0.25, float: 0.5, text: "a std::string", temporary: "a std::string!", view: "view"' \
     'name=kept' 'name=by hand scope=thread {first: 1, second: "two"}' 'name=vthread'; do
     grep -qF "$text" dump || fail "not in the dump: $text"
 done
