@@ -10,10 +10,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#define QUEUE 128
+#define QUEUE 4096 /* as far as the kernel allows; programs beyond it try again */
 
 static bool find_path(char path[108])
 {
@@ -68,13 +69,28 @@ static bool listen_at(struct registry *registry)
            listen(registry->fd, QUEUE) == 0 && rename(address.sun_path, registry->path) == 0;
 }
 
+/* Programs that wait have the other end open: they notice that somebody came and went.  */
+static void ring(struct registry *registry)
+{
+    char bell[128];
+    int fd;
+
+    (void)snprintf(bell, sizeof bell, "%s.bell", registry->path);
+    registry->is_first = mkfifo(bell, 0600) == 0;
+    fd = open(bell, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
 bool registry_open(struct registry *registry)
 {
     *registry = (struct registry){ .fd = -1, .lock_fd = -1 };
     if (!find_path(registry->path) || !lock(registry))
         return false;
-    if (listen_at(registry))
+    if (listen_at(registry)) {
+        ring(registry);
         return true;
+    }
     cli_error("%s: %s", registry->path, strerror(errno));
     return false;
 }

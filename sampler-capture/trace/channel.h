@@ -13,13 +13,14 @@ struct registry {
     int fd;      /* listening; -1: none */
     int lock_fd; /* one manager at a time */
     char path[108];
+    bool is_first; /* nobody listened for the bell: programs take a second to notice */
 };
 
 /* Listen at $FXT_TRACE_SOCKET, or in the folder of this user's sessions.  False after a message:
  * another manager is there, or the folder is not ours.  */
 bool registry_open(struct registry *registry);
 
-/* The next connection, or -1: there is none.  */
+/* The next connection, or -1: there is none, or (errno) there is no room for it now.  */
 int registry_accept(const struct registry *registry);
 
 /* Accepts a closed one.  */

@@ -15,9 +15,11 @@
 
 #include <fxt/fidl_provider.h>
 
-#define MOST_PROVIDERS 4096
-#define START_NS       UINT64_C(5000000000)
-#define MOST_PACKETS   64 /* of one provider in a round */
+#define MOST_PROVIDERS  4096
+#define MOST_REGISTERED 100000
+#define START_NS        UINT64_C(5000000000)
+#define ACCEPT_NS       UINT64_C(100000000) /* until connections are looked at again */
+#define MOST_PACKETS    64                  /* of one provider in a round */
 
 static uint64_t now_ns(void)
 {
@@ -87,9 +89,10 @@ static void write_rest(struct manager *manager, struct provider *provider)
         status = transfer_rest(&provider->transfer);
     if (status == TRANSFER_OK && provider->header.dropped > 0 && !put_loss(manager, provider))
         status = TRANSFER_NO_OUTPUT;
+    provider->unreadable = status == TRANSFER_BAD_BUFFER;
     if (status == TRANSFER_BAD_BUFFER)
-        cli_warning("%s (%" PRIu64 "): the header of its buffer is damaged: nothing of it could "
-                    "be written",
+        cli_warning("%s (%" PRIu64 "): the header of its buffer is damaged: what was in it could "
+                    "not be written",
                     provider->name, provider->pid);
     if (status == TRANSFER_NO_OUTPUT)
         fail(manager);
@@ -178,7 +181,18 @@ static bool make_buffer(struct provider *provider)
            fcntl(provider->buffer_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
-static bool initialize(struct manager *manager, struct provider *provider)
+/* Why what just failed for the provider did.  */
+static const char *cause(const char *otherwise)
+{
+    if (errno == EMFILE || errno == ENFILE)
+        return "because there are no more descriptors";
+    if (errno == ENOMEM || errno == ENOSPC || errno == EFBIG)
+        return "because there is no memory for its buffer";
+    return otherwise;
+}
+
+/* NULL, or why it cannot be.  */
+static const char *initialize(struct manager *manager, struct provider *provider)
 {
     const struct trace_spec *spec = spec_of(manager, provider);
     const struct cli_texts *lists[2] = { &manager->options->categories,
@@ -195,12 +209,12 @@ static bool initialize(struct manager *manager, struct provider *provider)
     provider->buffer_bytes = (bytes + 4095) / 4096 * 4096;
     if (!make_buffer(provider) ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
-        return false;
+        return cause("because its buffer could not be made");
     provider->fifo_fd = ends[0];
     fds[0] = provider->buffer_fd;
     fds[1] = ends[1];
     sent = send_message(provider, &message, lists, fds, 2);
-    (void)close(ends[1]);
+    (void)close(ends[1]); /* errno stays: it is open */
     provider->transfer = (struct transfer){ .fd = provider->buffer_fd,
                                             .size = provider->buffer_bytes,
                                             .mode = manager->options->mode,
@@ -208,16 +222,21 @@ static bool initialize(struct manager *manager, struct provider *provider)
                                             .context = manager,
                                             .wanted = &manager->wanted };
     enter(provider, PROVIDER_INITIALIZED);
-    return sent;
+    return sent ? NULL : "because it does not take messages";
 }
 
 static void begin(struct manager *manager, struct provider *provider)
 {
-    if (!initialize(manager, provider) || !send_plain(provider, FIDL_PROVIDER_START)) {
-        refuse(manager, provider, "because it does not take messages, or there is no memory");
-        return;
-    }
-    enter(provider, PROVIDER_STARTING);
+    const char *wrong = initialize(manager, provider);
+
+    if (!wrong && !send_plain(provider, FIDL_PROVIDER_START))
+        wrong = "because it does not take messages";
+    if (!wrong)
+        enter(provider, PROVIDER_STARTING);
+    else if (errno == EPIPE || errno == ECONNRESET)
+        end(manager, provider); /* it has ended meanwhile */
+    else
+        refuse(manager, provider, wrong);
 }
 
 /* ---- What providers say ---- */
@@ -424,28 +443,82 @@ static void read_fifo(struct manager *manager, struct provider *provider)
 
 /* ---- Rounds ---- */
 
+static struct provider *add_provider(struct manager *manager, int fd)
+{
+    struct provider **more = manager->count < MOST_PROVIDERS && manager->next_id < MOST_REGISTERED
+                                 ? reallocarray(manager->providers, manager->count + 1,
+                                                sizeof(void *))
+                                 : NULL;
+    struct provider *provider = more ? calloc(1, sizeof *provider) : NULL;
+
+    if (more)
+        manager->providers = more;
+    if (!provider)
+        return NULL;
+    provider->registry_fd = fd;
+    provider->channel_fd = provider->fifo_fd = provider->buffer_fd = -1;
+    enter(provider, PROVIDER_CONNECTED);
+    manager->providers[manager->count++] = provider;
+    return provider;
+}
+
+/* Where there are no descriptors, connections wait until others have ended.  */
 static void accept_all(struct manager *manager)
 {
     int fd;
 
     while ((fd = registry_accept(&manager->registry)) >= 0) {
-        struct provider **more, *provider;
+        if (add_provider(manager, fd))
+            continue;
+        if (manager->rejected++ == 0)
+            cli_warning("more than %d programs at once, or %d in all: others are not recorded",
+                        MOST_PROVIDERS, MOST_REGISTERED);
+        (void)close(fd);
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        if (manager->accept_after_ns == 0)
+            cli_warning("%s: programs that come now are recorded when others have ended",
+                        strerror(errno));
+        manager->accept_after_ns = now_ns() + ACCEPT_NS;
+    }
+}
 
-        more = manager->count < MOST_PROVIDERS
-                   ? reallocarray(manager->providers, manager->count + 1, sizeof(void *))
-                   : NULL;
-        if (more)
-            manager->providers = more;
-        provider = more ? calloc(1, sizeof *provider) : NULL;
-        if (!provider) {
-            (void)close(fd);
+/* Keep of those that are terminated what the report says.  */
+static void put_away(struct manager *manager)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < manager->count; i++) {
+        struct provider *provider = manager->providers[i];
+
+        if (provider->state != PROVIDER_TERMINATED) {
+            manager->providers[kept++] = provider;
             continue;
         }
-        provider->registry_fd = fd;
-        provider->channel_fd = provider->fifo_fd = provider->buffer_fd = -1;
-        enter(provider, PROVIDER_CONNECTED);
-        manager->providers[manager->count++] = provider;
+        if (provider->id != 0 && manager->over_count == manager->over_capacity) {
+            size_t capacity = manager->over_capacity ? 2 * manager->over_capacity : 64;
+            struct provider **more = reallocarray(manager->over, capacity, sizeof(void *));
+
+            if (!more) { /* it stays where it is for now */
+                manager->providers[kept++] = provider;
+                continue;
+            }
+            manager->over = more;
+            manager->over_capacity = capacity;
+        }
+        if (provider->id != 0)
+            manager->over[manager->over_count++] = provider;
+        else
+            free(provider);
     }
+    manager->count = kept;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct provider *const *x = a, *const *y = b;
+
+    return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
 }
 
 static void tell_slow(struct provider *provider)
@@ -472,9 +545,12 @@ static void check_times(struct manager *manager)
         if (manager->phase < PHASE_STOPPING || waited_ns <= manager->options->wait_ns)
             continue;
         if (provider->state == PROVIDER_STARTING || provider->state == PROVIDER_STOPPING) {
-            cli_warning("%s (%" PRIu64 "): did not stop in time; what it wrote so far is written",
-                        provider->name, provider->pid);
             write_rest(manager, provider);
+            if (!provider->unreadable)
+                cli_warning("%s (%" PRIu64 "): %s", provider->name, provider->pid,
+                            provider->was_started
+                                ? "did not stop in time; what it wrote until now is in the trace"
+                                : "has not begun to record; there is nothing of it in the trace");
             terminate(manager, provider);
         } else if (provider->state == PROVIDER_TERMINATING) {
             end(manager, provider);
@@ -497,7 +573,10 @@ static bool fill_polled(struct manager *manager, int extra_fd)
     }
     manager->polled_count = needed;
     manager->polled[0] = (struct pollfd){ .fd = extra_fd, .events = POLLIN };
-    manager->polled[1] = (struct pollfd){ .fd = manager->registry.fd, .events = POLLIN };
+    manager->polled[1] = (struct pollfd){
+        .fd = now_ns() < manager->accept_after_ns ? -1 : manager->registry.fd,
+        .events = POLLIN,
+    };
     for (size_t i = 0; i < manager->count; i++) {
         const struct provider *provider = manager->providers[i];
         const int fds[3] = { provider->registry_fd, provider->fifo_fd, provider->channel_fd };
@@ -544,6 +623,7 @@ void manager_round(struct manager *manager, int extra_fd, int timeout_ms)
     check_times(manager);
     if (manager->phase == PHASE_STOPPING)
         go_on_stopping(manager);
+    put_away(manager);
 }
 
 /* ---- Life ---- */
@@ -572,6 +652,21 @@ void manager_stop(struct manager *manager)
             end(manager, provider);
     }
     go_on_stopping(manager);
+    put_away(manager);
+}
+
+const struct provider *manager_provider(const struct manager *manager, size_t index)
+{
+    if (index < manager->over_count)
+        return manager->over[index];
+    index -= manager->over_count;
+    return index < manager->count ? manager->providers[index] : NULL;
+}
+
+void manager_sort(struct manager *manager)
+{
+    if (manager->over_count > 1)
+        qsort(manager->over, manager->over_count, sizeof(void *), compare_ids);
 }
 
 bool manager_is_over(const struct manager *manager)
@@ -600,8 +695,13 @@ void manager_close(struct manager *manager)
         end(manager, manager->providers[i]);
         free(manager->providers[i]);
     }
+    for (size_t i = 0; i < manager->over_count; i++)
+        free(manager->over[i]);
+    free(manager->over);
     free(manager->providers);
     free(manager->polled);
+    manager->over = NULL;
+    manager->over_count = 0;
     manager->providers = NULL;
     manager->polled = NULL;
     manager->count = 0;

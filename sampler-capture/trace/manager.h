@@ -43,6 +43,7 @@ struct provider {
     struct transfer transfer;
     uint64_t since_ns; /* of the state */
     bool introduced, was_started, written, told_slow, answered;
+    bool unreadable; /* the header of its buffer was damaged at the end */
     uint64_t alerts;
     struct transfer_header header; /* as it was at the end */
     const char *refused;           /* why we ended it; NULL: we did not */
@@ -52,9 +53,13 @@ struct manager {
     const struct recording_options *options;
     struct registry registry;
     struct stream *stream;       /* owned by the caller; NULL while listing */
-    struct provider **providers; /* owned */
+    struct provider **providers; /* owned; that are connected */
     size_t count, next_id;
-    struct pollfd *polled; /* owned */
+    struct provider **over; /* owned; that registered and are terminated */
+    size_t over_count, over_capacity;
+    uint64_t rejected;        /* connections, for want of room */
+    uint64_t accept_after_ns; /* no descriptors before */
+    struct pollfd *polled;    /* owned */
     size_t polled_count, polled_capacity;
     struct transfer_wanted wanted;
     enum session_phase phase;
@@ -75,6 +80,12 @@ void manager_round(struct manager *manager, int extra_fd, int timeout_ms);
 /* Stop all, write what they wrote, end them.  manager_is_over() tells when that is done.  */
 void manager_stop(struct manager *manager);
 bool manager_is_over(const struct manager *manager);
+
+/* Those that are over first, then others: index from 0, NULL after the last.  */
+const struct provider *manager_provider(const struct manager *manager, size_t index);
+
+/* Those that are over in the order in which they registered.  */
+void manager_sort(struct manager *manager);
 
 /* Whether all that registered have answered; while listing.  */
 bool manager_has_answers(const struct manager *manager);

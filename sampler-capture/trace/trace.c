@@ -20,6 +20,7 @@
 
 #define ROUND_MS 100
 #define LIST_NS  UINT64_C(1000000000) /* for programs that run to notice us */
+#define FIRST_NS UINT64_C(1500000000) /* the same where they look once a second */
 
 struct run {
     struct recording_options options;
@@ -64,7 +65,9 @@ static int list(struct run *run)
 
     host_describe(&run->host, run->options.command, &run->about);
     if (manager_open(manager, &run->options)) {
-        uint64_t wait_ns = run->options.duration_ns ? run->options.duration_ns : LIST_NS;
+        uint64_t wait_ns = run->options.duration_ns     ? run->options.duration_ns
+                           : manager->registry.is_first ? FIRST_NS
+                                                        : LIST_NS;
 
         if (run->options.action == TRACE_LIST_CATEGORIES)
             manager->on_category = print_category;
@@ -209,6 +212,7 @@ static int finish(struct run *run)
         cli_error("%s: %s", run->output.name, strerror(errno));
         fine = false;
     }
+    manager_sort(&run->manager);
     report_summary(&run->manager, run->output.name, (double)passed_ns(run) / 1e9,
                    run->options.quiet);
     report_missing(&run->manager);

@@ -1,6 +1,8 @@
 /* Programs that do what makes tracing hard; each prints "done" and nothing else.
  *
- *   odd fork | exec | signals | blocked | seccomp | close | threads | dlclose PLUGIN  */
+ *   odd fork | exec | signals | blocked | seccomp | close | threads | dlclose PLUGIN
+ *
+ * ODD_STORAGE is the size of its thread-local storage.  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +22,15 @@
 
 #include <fxt/trace.h>
 
+#ifdef ODD_STORAGE
+static __thread volatile char storage[ODD_STORAGE];
+#endif
+
 static void step(unsigned seq)
 {
+#ifdef ODD_STORAGE
+    storage[seq] = 1;
+#endif
     TRACE_INSTANT("odd", "step", TRACE_SCOPE_THREAD, "seq", TA_UINT32(seq));
 }
 
@@ -84,6 +93,10 @@ static void in_handlers(void)
     (void)sigaction(SIGALRM, &action, NULL);
     (void)setitimer(ITIMER_REAL, &often, NULL);
     for (unsigned i = 0; handled < 200; i++) {
+        if (i >= 50000) { /* as many as a buffer has room for */
+            (void)usleep(100);
+            continue;
+        }
         TRACE_DURATION("odd", "interrupted", "seq", TA_UINT32(i), "text", TA_STRING("a text"));
     }
     (void)setitimer(ITIMER_REAL, &never, NULL);

@@ -29,7 +29,7 @@ capture latest -m circular -b 4096 -o out.fxt -- ./work log 1 5000
 
 # Of a oneshot buffer that is full the first ones are there, and the rest is counted.
 run 0 sampler-capture trace -m oneshot -b 64k --stats-json stats -o out.fxt -- ./work log 1 20000
-says 'since buffers were full'
+says 'for which buffers had no room'
 run 0 fxtdump --verify out.fxt
 dropped=$(sed 's/.*"records_dropped":\([0-9]*\).*/\1/' stats)
 kept=$(fxtdump out.fxt | grep -c 'category=work')
@@ -84,7 +84,7 @@ prints '10000 of 10000 events'
 
 # A category that nobody writes is named.
 run 0 sampler-capture trace -c work,wrok -o out.fxt -- ./work log 1 10
-says 'no event has the category wrok'
+says 'no event in the trace has the category wrok'
 grep -q 'category work:' err && fail "a category that there is is named, too"
 
 # Another size for one provider, and a status that is passed on.

@@ -67,13 +67,26 @@ run 0 sampler-capture trace --background -o aborted.fxt
 run 0 sampler-capture abort
 [ ! -e aborted.fxt ] || fail "abort leaves the output"
 
-# A provider that does not answer is named, and what it wrote is written.
-kill -STOP $watch
-run 0 sampler-capture trace -q -d 0.2 --stop-timeout 0.2 -o stopped.fxt
-run 0 fxtdump --verify stopped.fxt
-kill -CONT $watch
 exec 3>&-
 wait $watch || fail "the program did not end as it should"
+
+# A provider that does not answer is named, and what it wrote is written.
+./watch slow >watched <control &
+watch=$!
+exec 3>control
+sampler-capture trace -q -m streaming --stop-timeout 0.2 -o stopped.fxt 2>err &
+manager=$!
+wait_for lines on 1
+kill -STOP $watch
+kill -INT $manager
+wait $manager
+says 'did not stop in time; what it wrote until now is in the trace'
+run 0 fxtdump --verify stopped.fxt
+fxtdump stopped.fxt | grep -q 'category=watch' || fail "nothing is there of a program that does not answer"
+kill -CONT $watch
+wait_for lines off 1
+exec 3>&-
+wait $watch || fail "the program did not end as it should after it was stopped"
 
 # Whatever programs do: they do it as without us, and the trace is sound.
 for what in fork exec signals blocked seccomp close threads dlclose; do
@@ -86,6 +99,59 @@ for what in fork exec signals blocked seccomp close threads dlclose; do
     run 0 env FXT_TRACE_FILE=$what.fxtb ./odd $what "$WORK/plugin.so"
     [ "$(cat out err)" = "done" ] || fail "$what: its output is not its own with a recorder"
 done
+
+# Thread-local storage, which every stack has at its end, and more than the stack of our thread is otherwise.
+build storage -DODD_STORAGE=4194304 "$ROOT/testdata/trace/odd.c" "$O/lib/libfxttrace.a" -lpthread -ldl
+run 0 sampler-capture trace -q -o storage.fxt -- ./storage blocked
+[ "$(fxtdump storage.fxt | grep -c 'category=odd')" -eq 100 ] || fail "events are missing of a program with large thread-local storage"
+
+# A plugin with a copy of the library of its own stays loaded, since our thread runs in it.
+build static.so -shared -fPIC -DPLUGIN_PROVIDER -Wl,--exclude-libs,ALL "$ROOT/testdata/trace/plugin.c" "$O/lib/libfxttrace.a" -lpthread
+run 0 sampler-capture trace -q -o static.fxt -- python3 -c '
+import ctypes, _ctypes
+plugin = ctypes.CDLL("./static.so")
+plugin.plugin_work(7)
+_ctypes.dlclose(plugin._handle)
+assert "static.so" in open("/proc/self/maps").read()
+'
+fxtdump static.fxt | grep -q 'category=plugin name=work .*seq: 7' || fail "nothing of a plugin with a library of its own"
+
+# Recorders without the process id in their names: a file into which somebody records is left alone.
+run 0 env FXT_TRACE_FILE=same.fxtb ./odd fork
+for file in same.fxtb same.fxtb.*; do
+    [ "$(fxtdump "$file" | grep -c 'category=odd')" -eq 100 ] || fail "$file: not the events of one process"
+done
+rm same.fxtb.*
+build steps "$ROOT/testdata/trace/steps.c" "$O/lib/libfxttrace.a" -lpthread
+FXT_TRACE_FILE=same.fxtb ./steps >wrote <control &
+steps=$!
+exec 3>control
+echo 'write 5' >&3
+wait_for grep -q 'wrote 5' wrote
+run 0 env FXT_TRACE_FILE=same.fxtb ./odd blocked
+[ "$(fxtdump same.fxtb.* | grep -c 'category=odd')" -eq 100 ] || fail "no file of its own beside a program that runs"
+exec 3>&-
+wait $steps
+[ "$(fxtdump same.fxtb | grep -c 'category=steps')" -eq 5 ] || fail "another program has replaced the file of one that runs"
+run 0 env FXT_TRACE_FILE=same.fxtb ./odd blocked
+[ "$(fxtdump same.fxtb | grep -c 'category=odd')" -eq 100 ] || fail "the file of a program that has ended is not replaced"
+# Sizes, in either case; what is no size is the default.
+while read -r text bytes; do
+    run 0 env FXT_TRACE_FILE=size.fxtb FXT_TRACE_BUFFER_SIZE="$text" ./odd blocked
+    [ "$(wc -c <size.fxtb)" -eq "$bytes" ] || fail "$text: $(wc -c <size.fxtb) bytes"
+    rm size.fxtb
+done <<'END'
+2m 2097152
+2M 2097152
+128k 131072
+128K 131072
+70000 73728
+1 65536
+8x 4194304
+8Mi 4194304
+-1 4194304
+END
+
 processes() { awk '$4 == "event" && /category=odd/ { split($3, id, "/"); seen[id[1]] = 1 } END { n = 0; for (i in seen) n++; print n }' "$1"; }
 [ "$(processes fork.dump)" -eq 2 ] || fail "parent and child are not both recorded"
 [ "$(processes exec.dump)" -eq 2 ] || fail "a program and what it executes are not both recorded"
