@@ -48,6 +48,13 @@ static const struct {
       .kernel = true },
     { "no frame pointers", { BASE, .broken = 501 }, "most stacks end after one or two functions" },
     { "half have them", { BASE, .broken = 500 }, NULL },
+    { "code without frame pointers",
+      { BASE, .frameless = { .samples = 120,
+                             .most = { { "/lib/libc.so.6", 100 }, { "/bin/x", 20 } },
+                             .count = 2 } },
+      "12.0 % of samples are in functions without a frame pointer, whose direct callers are "
+      "therefore missing; --unwind dwarf finds them: /lib/libc.so.6 (10.0 %), /bin/x (2.0 %)" },
+    { "too few to matter", { BASE, .frameless = { .samples = 9, .count = 1 } }, NULL },
     { "mappings of no code",
       { BASE, .unplaced = 2 },
       "2 mappings are of no code of an ELF file that could be read: addresses in them are file "

@@ -74,6 +74,7 @@ void capture_init(struct capture *capture, struct drain *drain, struct trace *tr
 void capture_release(struct capture *capture)
 {
     processes_release(&capture->processes);
+    leaves_release(&capture->leaves);
     free(capture->missing);
     free(capture->queue);
     free(capture->order);
@@ -211,6 +212,7 @@ static bool write_entry(struct capture *capture, const struct capture_entry *ent
     if (!thread)
         return false;
     capture->broken += is_broken(thread->process, &sample);
+    leaves_count(&capture->leaves, thread->process, &sample);
     if (!thread->process->sampled && thread->process->map.count == 0 &&
         !add_missing(capture, thread->process->koid))
         return false;

@@ -11,6 +11,7 @@
 #define CPU_CAPTURE_H
 
 #include "sampler-capture/cpu/drain.h"
+#include "sampler-capture/cpu/leaves.h"
 #include "sampler-capture/cpu/trace.h"
 #include "sampler-capture/processes.h"
 
@@ -44,7 +45,8 @@ struct capture {
     unsigned looks_due;     /* rounds that are still to look */
     uint64_t look_after_ns; /* not before: looking takes at most a tenth of the time */
     uint64_t looks;
-    uint64_t broken;   /* samples whose stack ends early: code without frame pointers */
+    uint64_t broken; /* samples whose stack ends early: code without frame pointers */
+    struct leaves leaves;
     uint64_t *missing; /* owned; koids of processes sampled without any mapping */
     size_t missing_count;
     size_t missing_capacity;

@@ -576,8 +576,10 @@ static void fill_unwound(struct session *session, struct session_result *result)
 {
     const struct unwinding *unwinding = sampler_unwinding(session->sampler);
 
-    if (!unwinding)
+    if (!unwinding) {
+        result->frameless = leaves_judge(&session->capture.leaves);
         return;
+    }
     result->unwound = *unwinding_counts(unwinding);
     result->cuts = session->cuts;
     result->cut_count = unwinding_cuts(unwinding, session->cuts, MAX_CUTS);

@@ -18,6 +18,7 @@
 #ifndef CPU_SESSION_H
 #define CPU_SESSION_H
 
+#include "sampler-capture/cpu/leaves.h"
 #include "sampler-capture/cpu/sampler.h"
 #include "sampler-capture/cpu/trace.h"
 #include "sampler-capture/host.h"
@@ -125,6 +126,8 @@ struct session_result {
     struct trace_totals totals;
     uint64_t looks;  /* times that mappings were read again after a loss */
     uint64_t broken; /* samples whose stack ends early */
+    /* With SESSION_STRATEGY_FRAME_POINTER: samples in modules that keep none.  */
+    struct leaf_result frameless;
     /* With SESSION_STRATEGY_DWARF; else no stacks are counted.  */
     struct unwinding_counts unwound;
     const struct unwinding_cut *cuts; /* what cut most stacks; borrowed */

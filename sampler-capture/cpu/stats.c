@@ -54,7 +54,7 @@ static void json_loss(struct json *json, const struct loss *loss)
         json_unsigned(json, causes[i].key, of_cause(loss, i));
 }
 
-/* Of stacks by unwind tables; nothing where they were found by frame pointers.  */
+/* Of stacks by unwind tables, or by frame pointers.  */
 static void json_stacks(struct json *json, const struct session_result *result)
 {
     static const char *const keys[UNWIND_END_COUNT] = {
@@ -63,8 +63,10 @@ static void json_stacks(struct json *json, const struct session_result *result)
         [UNWIND_END_NOT_CODE] = "not_code", [UNWIND_END_NO_ROOM] = "no_room",
     };
 
-    if (result->stack_size == 0)
+    if (result->stack_size == 0) {
+        json_unsigned(json, "samples_without_frame_pointer", result->frameless.samples);
         return;
+    }
     json_unsigned(json, "stack_bytes", result->stack_size);
     json_open(json, "stacks", '{');
     json_unsigned(json, "all", result->unwound.stacks);

@@ -114,6 +114,26 @@ static void print_missed(const struct summary *summary)
             sampled, summary->user_seconds);
 }
 
+/* Nothing in a stack shows that a function in its middle is missing.  */
+static void print_frameless(const struct session_result *result)
+{
+    const struct leaf_result *frameless = &result->frameless;
+    char list[1024] = "";
+    size_t used = 0;
+
+    if (frameless->samples == 0 || frameless->samples < result->totals.samples / 100)
+        return;
+    for (size_t i = 0; i < frameless->count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s (%.1f %%)", i ? ", " : "",
+                                 frameless->most[i].module,
+                                 100 * (double)frameless->most[i].samples /
+                                     (double)result->totals.samples);
+    cli_note(
+        "%.1f %% of samples are in functions without a frame pointer, whose direct callers are "
+        "therefore missing; --unwind dwarf finds them: %s",
+        100 * (double)frameless->samples / (double)result->totals.samples, list);
+}
+
 static void print_doubts(const struct summary *summary)
 {
     const struct trace_totals *totals = &summary->result->totals;
@@ -127,6 +147,7 @@ static void print_doubts(const struct summary *summary)
         cli_note("most stacks end after one or two functions, where code was compiled without "
                  "frame pointers: to see callers take --unwind dwarf, or compile it with "
                  "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer");
+    print_frameless(summary->result);
     if (summary->result->kernel_hidden)
         cli_note(
             "kernel functions have no names, since kernel.kptr_restrict hides their addresses; "

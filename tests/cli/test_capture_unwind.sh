@@ -171,3 +171,35 @@ refused "--stack-size is for --unwind dwarf" --stack-size 8k
 refused "--stack-size" --unwind dwarf --stack-size 100
 refused "--stack-size" --unwind dwarf --stack-size 1M
 refused "--unwind" --unwind tables
+
+# ---- By frame pointers: what they miss is said ----
+
+# Half of it in a function of the C library that has no frame pointer, though the program has them; half in main().
+cat >strings.c <<'CODE'
+#include <string.h>
+#include <time.h>
+static char text[1 << 16];
+static volatile size_t sum;
+int main(int argc, char **argv)
+{
+    (void)argv;
+    memset(text, 'x', sizeof text - 1);
+    while (clock() < CLOCKS_PER_SEC / 3) {
+        for (volatile int i = 0; i < 100000; i++)
+            sum += (size_t)i;
+        for (int i = 0; argc > 1 && i < 300; i++)
+            sum += strlen(text);
+    }
+    return 0;
+}
+CODE
+"${CC:-cc}" -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-builtin -o strings strings.c
+if [ "$(uname -m)" = x86_64 ]; then
+    sampler-capture cpu --unwind fp --stats-json fp.json -o strings.fxt -- ./strings library 2>err || fail "strings: $(cat err)"
+    grep -q ' % of samples are in functions without a frame pointer, .*--unwind dwarf finds them: [^ ]*libc' err || fail "strings: $(cat err)"
+    grep -q '"samples_without_frame_pointer":[1-9][0-9]' fp.json || fail "strings: $(cat fp.json)"
+    sampler-capture cpu --unwind fp -o strings.fxt -- ./strings 2>err || fail "strings: $(cat err)"
+    if grep -q 'without a frame pointer.*/strings ([1-9][0-9]' err; then fail "main() has one: $(cat err)"; fi
+    sampler-capture cpu --unwind dwarf -o strings.fxt -- ./strings library 2>err || fail "strings: $(cat err)"
+    if grep -q 'without a frame pointer' err; then fail "tables need none: $(cat err)"; fi
+fi
