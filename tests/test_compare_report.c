@@ -97,6 +97,426 @@ START_TEST(damaged_input_never_passes)
 }
 END_TEST
 
+/* ---- Why there is no verdict ---- */
+
+/* A run of one function, "f" of its side or "common", without stacks.  */
+static struct compare_run *add_run(enum compare_side side, const char *label, const char *function,
+                                   double cost)
+{
+    const struct compare_place place = { .name = function };
+    uint32_t id = compare_builder_add_function(run_builder, side, &place);
+    struct compare_run *run = compare_builder_begin_run(run_builder, side, label);
+
+    run->cost = run->samples = cost;
+    compare_builder_add_cost(run_builder, id, cost / 2, cost / 2);
+    return run;
+}
+
+/* count runs a side, whose costs vary by that part.  */
+static void add_runs(int count, double spread)
+{
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        for (int i = 0; i < count; i++) {
+            const char label[] = { side ? 'n' : 'b', (char)('0' + i), '\0' };
+
+            (void)add_run((enum compare_side)side, label, "common",
+                          100000 * (1 + spread * (i % 3 - 1)) + i + 10 * side);
+        }
+}
+
+static void one_run(void)
+{
+    add_runs(1, 0);
+}
+
+static void three_runs(void)
+{
+    add_runs(3, 0.01);
+}
+
+static void noisy_runs(void)
+{
+    add_runs(5, 0.3);
+}
+
+static void unreadable_inputs(void)
+{
+    add_runs(5, 0.01);
+    compare_builder_add_unreadable(run_builder);
+    compare_builder_add_unreadable(run_builder);
+}
+
+static void an_unreadable_input(void)
+{
+    add_runs(5, 0.01);
+    compare_builder_add_unreadable(run_builder);
+    compare_builder_set_damaged(run_builder);
+}
+
+static void an_empty_run(void)
+{
+    add_runs(5, 0.01);
+    add_run(COMPARE_NEW, "n9", "common", 0)->lacks = "cpu samples, only heap";
+}
+
+static void an_empty_base(void)
+{
+    add_runs(5, 0.01);
+    (void)add_run(COMPARE_BASE, "b9", "common", 0);
+}
+
+static void nothing_in_common(void)
+{
+    (void)add_run(COMPARE_BASE, "b0", "old", 1000);
+    (void)add_run(COMPARE_NEW, "n0", "young", 1000);
+}
+
+static void all_of_one_function(void)
+{
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        for (int i = 0; i < 5; i++) {
+            const char label[] = { side ? 'n' : 'b', (char)('0' + i), '\0' };
+            struct compare_run *run = compare_builder_begin_run(run_builder,
+                                                                (enum compare_side)side, label);
+
+            run->samples = 10000;
+            run_builder_stack("main", 10000 + i + 10 * side);
+        }
+}
+
+static const struct {
+    void (*add)(void);
+    const char *reason, *power;
+} undecided[] = {
+    { one_run, "1 + 1 runs: a gate needs at least 4 + 4", "One run a side tells nothing" },
+    { three_runs, "3 + 3 runs: a gate needs at least 4 + 4; 4 + 4 would do to find +5 % in total",
+      "3 + 3 runs find with 80 % probability a regression of: total" },
+    { noisy_runs, "too noisy: runs vary by 25.", "5 + 5 runs find" },
+    { unreadable_inputs, "2 inputs could not be read", "nothing could be found" },
+    { an_unreadable_input, "1 input could not be read", "nothing could be found" },
+    { an_empty_run, "the new run n9 has no cpu samples, only heap", "nothing could be found" },
+    { an_empty_base, "the base run b9 has no samples", "nothing could be found" },
+    { nothing_in_common, "no function is in both: these are not builds of one program",
+      "nothing could be found" },
+    { all_of_one_function, "no function has a share from 0.5 % to below 100 %: nothing was tested",
+      "5 + 5 runs find" },
+};
+
+START_TEST(says_why_there_is_no_verdict)
+{
+    struct compare_report *report;
+
+    undecided[_i].add();
+    report = open_report(run_builder_finish(), NULL);
+    judge(report);
+    ck_assert_int_eq(report->verdict, COMPARE_INCONCLUSIVE);
+    ck_assert_uint_eq(report->reason_count, 1);
+    ck_assert_msg(strncmp(report->reasons[0], undecided[_i].reason, strlen(undecided[_i].reason)) ==
+                      0,
+                  "%s", report->reasons[0]);
+    ck_assert_msg(strncmp(report->power, undecided[_i].power, strlen(undecided[_i].power)) == 0,
+                  "%s", report->power);
+    compare_report_close(report);
+}
+END_TEST
+
+/* ---- What cannot be compared ---- */
+
+static void two_periods(void)
+{
+    add_run(COMPARE_BASE, "b", "common", 100)->environment.period_ns = 1000000;
+    add_run(COMPARE_BASE, "none", "common", 110);
+    add_run(COMPARE_NEW, "n", "common", 120)->environment.period_ns = 2000000;
+}
+
+static void counts_beside_times(void)
+{
+    (void)add_run(COMPARE_BASE, "b", "common", 5e9);
+    add_run(COMPARE_NEW, "n", "common", 1000)->type_assumed = true;
+}
+
+static void times_beside_counts(void)
+{
+    (void)add_run(COMPARE_BASE, "b", "common", 1000);
+    add_run(COMPARE_NEW, "n", "common", 5e9)->type_assumed = true;
+}
+
+static void the_same_label(void)
+{
+    (void)add_run(COMPARE_BASE, "b", "common", 100);
+    (void)add_run(COMPARE_BASE, "b", "common", 101);
+    (void)add_run(COMPARE_NEW, "b", "common", 100);
+}
+
+/* Two runs that are equal in every stack.  */
+static void add_copies(const char *unit)
+{
+    for (int i = 0; i < 3; i++) {
+        struct compare_run *run = compare_builder_begin_run(run_builder,
+                                                            i < 2 ? COMPARE_BASE : COMPARE_NEW,
+                                                            i == 0   ? "a"
+                                                            : i == 1 ? "b"
+                                                                     : "n");
+
+        run->samples = 5000;
+        ck_assert_int_eq(compare_builder_set_type(run_builder, "type", unit, NULL), COMPARE_OK);
+        for (int f = 0; f < 10; f++) {
+            char stack[] = { 'm', ';', (char)('a' + f), '\0' };
+
+            run_builder_stack(stack, 100 + f);
+        }
+    }
+}
+
+static void copies(void)
+{
+    add_copies("nanoseconds");
+}
+
+static void copies_of_microseconds(void)
+{
+    add_copies("microseconds");
+}
+
+static void many_runs(void)
+{
+    for (int i = 0; i < COMPARE_MAX_RUNS + 1; i++) {
+        char label[] = { 'r',
+                         (char)('0' + i / 1000),
+                         (char)('0' + i / 100 % 10),
+                         (char)('0' + i / 10 % 10),
+                         (char)('0' + i % 10),
+                         '\0' };
+
+        (void)add_run(i % 2 ? COMPARE_NEW : COMPARE_BASE, label, "common", 100 + i);
+    }
+}
+
+static const struct {
+    void (*add)(void);
+    enum compare_status status;
+    const char *message;
+} unlike[] = {
+    { two_periods, COMPARE_UNLIKE,
+      "b was sampled every 1,000,000 ns, n every 2,000,000 ns: capture both with the same period" },
+    { counts_beside_times, COMPARE_UNLIKE,
+      "b has 5,000,000,000 in all, n 1,000: they cannot be of one sample type" },
+    { times_beside_counts, COMPARE_UNLIKE,
+      "b has 1,000 in all, n 5,000,000,000: they cannot be of one sample type" },
+    { the_same_label, COMPARE_UNLIKE,
+      "b is given twice: a copy of a run says nothing of how runs vary" },
+    { copies, COMPARE_UNLIKE, "a and b are one run: a copy says nothing of how runs vary" },
+    { copies_of_microseconds, COMPARE_UNLIKE,
+      "a and b are one run: a copy says nothing of how runs vary" },
+    { many_runs, COMPARE_LIMIT, "1,001 runs; at most 1000 can be compared" },
+};
+
+START_TEST(says_what_cannot_be_compared)
+{
+    struct compare_report *report = NULL;
+    struct compare_error error;
+
+    unlike[_i].add();
+    ck_assert_int_eq(compare_report_open(run_builder_finish(), NULL, &report, &error),
+                     unlike[_i].status);
+    ck_assert_str_eq(error.message, unlike[_i].message);
+    ck_assert_ptr_null(report);
+}
+END_TEST
+
+/* Counts may be equal by what a program does; times never are.  */
+START_TEST(equal_counts_are_noted)
+{
+    struct compare_report *report;
+
+    add_copies("bytes");
+    report = open_report(run_builder_finish(), NULL);
+    ck_assert_str_eq(report->notes[0], "a and b are equal in every stack: a copy of a run says "
+                                       "nothing of how runs vary");
+    compare_report_close(report);
+}
+END_TEST
+
+START_TEST(options_that_mean_nothing_are_refused)
+{
+    struct compare_options options;
+    struct compare_report *report = NULL;
+    struct compare_error error;
+
+    compare_options_init(&options);
+    options.q = -1;
+    ck_assert_int_eq(compare_report_open(runs_of(0), &options, &report, &error), COMPARE_INVALID);
+    ck_assert_ptr_null(report);
+    compare_report_close(NULL);
+}
+END_TEST
+
+/* ---- Notes and states ---- */
+
+START_TEST(what_is_odd_is_noted)
+{
+    struct compare_report *report;
+
+    (void)add_run(COMPARE_BASE, "b0", "common", 100000);
+    add_run(COMPARE_BASE, "b1", "common", 100001)->type_assumed = true;
+    (void)add_run(COMPARE_NEW, "n0", "common", 1000);
+    report = open_report(run_builder_finish(), NULL);
+    compare_report_add_note(report, "and this");
+    ck_assert_uint_eq(report->note_count, 3);
+    ck_assert_str_eq(report->notes[0], "1 run says no sample type: taken for samples in count");
+    ck_assert_str_eq(report->notes[1], "the new runs cost 1 % of what those of the base did: was "
+                                       "it the same work?");
+    ck_assert_str_eq(report->notes[2], "and this");
+    compare_report_close(report);
+}
+END_TEST
+
+static const struct compare_row *row_of(const struct compare_report *report, const char *name)
+{
+    for (size_t i = 0; i < report->row_count; i++)
+        if (strcmp(report->rows[i].names->name, name) == 0)
+            return &report->rows[i];
+    ck_abort_msg("no row of %s", name);
+}
+
+/* Five runs a side: old was renamed, gone and fresh are on one side, rare is by chance.  */
+static const struct compare_set *states(double left_out)
+{
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        for (int i = 0; i < 5; i++) {
+            const char label[] = { side ? 'n' : 'b', (char)('0' + i), '\0' };
+            const struct compare_place places[] = {
+                { .name = "main", .file = "src/m.c", .start_line = 1 },
+                { .name = side ? "young" : "old", .file = "src/m.c", .start_line = 50 },
+                { .name = side ? "fresh" : "gone" },
+                { .name = side ? "main" : "rare", .file = "src/m.c" },
+            };
+            static const double costs[] = { 60000, 20000, 20000, 0.5 };
+            struct compare_run *run = compare_builder_begin_run(run_builder,
+                                                                (enum compare_side)side, label);
+
+            run->cost = run->samples = 100000 + i;
+            run->left_out = left_out;
+            for (size_t p = 0; p < 4; p++)
+                compare_builder_add_cost(
+                    run_builder,
+                    compare_builder_add_function(run_builder, (enum compare_side)side, &places[p]),
+                    costs[p], costs[p]);
+        }
+    return run_builder_finish();
+}
+
+START_TEST(rows_say_which_build_has_a_function)
+{
+    struct compare_report *report = open_report(states(0), NULL);
+
+    judge(report);
+    ck_assert_uint_eq(report->row_count, 5); /* old is young */
+    ck_assert_int_eq(row_of(report, "young")->state, COMPARE_STATE_RENAMED);
+    ck_assert_int_eq(row_of(report, "fresh")->state, COMPARE_STATE_NEW);
+    ck_assert_int_eq(row_of(report, "gone")->state, COMPARE_STATE_GONE);
+    ck_assert_int_eq(row_of(report, "main")->state, COMPARE_STATE_BOTH);
+    ck_assert_int_eq(row_of(report, "rare")->state, COMPARE_STATE_BOTH);
+    ck_assert_uint_eq(report->new_count + report->gone_count + report->renamed_count, 3);
+    ck_assert_str_eq(report->rows[0].names->name, "fresh"); /* what regressed is first */
+    ck_assert_str_eq(report->rows[1].names->name, "gone");
+    ck_assert_uint_eq(report->improved_count, 1);
+    compare_report_close(report);
+}
+END_TEST
+
+/* A baseline lacks what is small: that proves nothing.  */
+START_TEST(what_may_be_left_out_is_neither_new_nor_gone)
+{
+    struct compare_report *report = open_report(states(0.3), NULL);
+
+    judge(report);
+    ck_assert_int_eq(row_of(report, "fresh")->state, COMPARE_STATE_BOTH);
+    ck_assert_int_eq(row_of(report, "gone")->state, COMPARE_STATE_BOTH);
+    compare_report_close(report);
+}
+END_TEST
+
+/* f's callees cost more, and f itself does not.  */
+static const struct {
+    enum compare_metric metric;
+    enum compare_flag flag;
+} metrics[] = {
+    { COMPARE_METRIC_BOTH, COMPARE_REGRESSED },
+    { COMPARE_METRIC_SELF, COMPARE_UNCHANGED },
+    { COMPARE_METRIC_TOTAL, COMPARE_REGRESSED },
+};
+
+START_TEST(the_metric_says_which_costs_count)
+{
+    struct compare_options options;
+    struct compare_report *report;
+
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        for (int i = 0; i < 5; i++) {
+            const char label[] = { side ? 'n' : 'b', (char)('0' + i), '\0' };
+
+            compare_builder_begin_run(run_builder, (enum compare_side)side, label)->samples = 1e5;
+            run_builder_stack("main", 700000 + i);
+            run_builder_stack("main;f", 100000 + i);
+            run_builder_stack("main;f;g", (side ? 400000 : 200000) + i);
+        }
+    compare_options_init(&options);
+    options.metric = metrics[_i].metric;
+    report = open_report(run_builder_finish(), &options);
+    judge(report);
+    ck_assert_int_eq(row_of(report, "f")->flag, metrics[_i].flag);
+    ck_assert(compare_total_regressed(report));
+    ck_assert_int_eq(report->verdict, COMPARE_FAIL);
+    ck_assert_msg(strncmp(report->reasons[0], "the total regressed by 20.0 % (p = 0.00", 39) == 0,
+                  "%s", report->reasons[0]);
+    compare_report_close(report);
+}
+END_TEST
+
+/* ---- Words ---- */
+
+static const struct {
+    const char *unit;
+    double value;
+    const char *text;
+} amounts[] = {
+    { "nanoseconds", 999, "999.0 ns" },
+    { "nanoseconds", 1.25e9, "1.250 s" },
+    { "nanoseconds", 12345, "12.35 us" },
+    { "microseconds", 1500, "1.500 ms" },
+    { "milliseconds", 1500, "1.500 s" },
+    { "seconds", 4000, "4000 s" },
+    { "bytes", 12.0 * 1048576, "12.00 MiB" },
+    { "bytes", 5, "5.000 B" },
+    { "bytes", 1099511627776.0, "1.000 TiB" },
+    { "count", 3400.4, "3,400" },
+    { "count", -3, "-3" },
+    { "count", 1e20, "1e+20" },
+};
+
+START_TEST(amounts_have_units)
+{
+    char text[COMPARE_NUMBER_BYTES];
+
+    ck_assert_str_eq(compare_amount(amounts[_i].unit, amounts[_i].value, text), amounts[_i].text);
+}
+END_TEST
+
+START_TEST(results_have_words)
+{
+    char text[COMPARE_NUMBER_BYTES];
+
+    ck_assert_str_eq(compare_probability(0.0004, text), "<0.001");
+    ck_assert_str_eq(compare_probability(0.0424, text), "0.042");
+    ck_assert_str_eq(compare_verdict_name(COMPARE_PASS), "PASS");
+    ck_assert_str_eq(compare_verdict_name(COMPARE_FAIL), "FAIL");
+    ck_assert_str_eq(compare_verdict_name(COMPARE_INCONCLUSIVE), "INCONCLUSIVE");
+    ck_assert_str_eq(compare_state_name(COMPARE_STATE_GONE), "GONE");
+    ck_assert_str_eq(compare_flag_name(COMPARE_MOVED), "moved");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("compare_report");
@@ -109,6 +529,19 @@ int main(void)
     tcase_add_test(tcase, what_is_suppressed_does_not_fail);
     tcase_add_test(tcase, a_broken_budget_fails_whatever_the_comparison_says);
     tcase_add_test(tcase, damaged_input_never_passes);
+    tcase_add_loop_test(tcase, says_why_there_is_no_verdict, 0,
+                        (int)(sizeof undecided / sizeof *undecided));
+    tcase_add_loop_test(tcase, says_what_cannot_be_compared, 0,
+                        (int)(sizeof unlike / sizeof *unlike));
+    tcase_add_test(tcase, equal_counts_are_noted);
+    tcase_add_test(tcase, options_that_mean_nothing_are_refused);
+    tcase_add_test(tcase, what_is_odd_is_noted);
+    tcase_add_test(tcase, rows_say_which_build_has_a_function);
+    tcase_add_test(tcase, what_may_be_left_out_is_neither_new_nor_gone);
+    tcase_add_loop_test(tcase, the_metric_says_which_costs_count, 0,
+                        (int)(sizeof metrics / sizeof *metrics));
+    tcase_add_loop_test(tcase, amounts_have_units, 0, (int)(sizeof amounts / sizeof *amounts));
+    tcase_add_test(tcase, results_have_words);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

@@ -2,21 +2,18 @@
 #include "libcompare/report/report.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- Texts ---- */
 
 static const char *format_text(struct compare_report *report, const char *format, va_list arguments)
 {
-    char *text = NULL;
+    struct base_text *text = &report->memory->scratch;
     const char *copy = NULL;
-    int length = vasprintf(&text, format, arguments);
 
-    if (length >= 0) {
-        copy = base_arena_text(&report->memory->arena, text, (size_t)length);
-        free(text);
-    }
+    base_text_clear(text);
+    base_text_addv(text, format, arguments);
+    if (!text->failed)
+        copy = base_arena_text(&report->memory->arena, text->bytes, text->length);
     report->memory->failed |= !copy;
     return copy ? copy : "";
 }
@@ -235,8 +232,10 @@ void compare_report_close(struct compare_report *report)
     if (!report)
         return;
     compare_result_free(report->comparison);
-    if (report->memory)
+    if (report->memory) {
         base_arena_release(&report->memory->arena);
+        base_text_release(&report->memory->scratch);
+    }
     free(report->memory);
     free(report->reasons);
     free(report->notes);

@@ -9,10 +9,12 @@
 #include <fxt/compare_report.h>
 
 #include "base/arena.h"
+#include "base/text.h"
 #include "libcompare/internal.h"
 
 struct compare_report_memory {
-    struct base_arena arena; /* of the texts */
+    struct base_arena arena;  /* of the texts */
+    struct base_text scratch; /* where they are made */
     size_t reason_capacity, note_capacity, rule_capacity;
     bool failed; /* memory was short */
 };

@@ -163,7 +163,7 @@ static enum compare_status parse_type(struct baseline *baseline, char *text)
 
     if (baseline->type)
         return statements_wrong(&baseline->file, "a second \"type\"");
-    if (!*type || !*text || strchr(text, ' '))
+    if (!*type || !*text || strpbrk(text, " \t"))
         return statements_wrong(&baseline->file, "a type has a name and a unit");
     baseline->type = type;
     baseline->unit = text;

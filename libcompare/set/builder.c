@@ -290,9 +290,10 @@ enum compare_status compare_builder_set_type(struct compare_builder *builder, co
 
     if (!run)
         return COMPARE_OK; /* compare_builder_finish() says why */
+    type = copy_text(builder, type);
+    unit = copy_text(builder, unit);
     if (!known->type) {
-        known->type = copy_text(builder, type);
-        known->unit = copy_text(builder, unit);
+        *known = (struct compare_type){ type, unit };
         builder->type_label = run->label;
         return COMPARE_OK;
     }
