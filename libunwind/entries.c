@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ENTRIES  UINT64_C(4000000)
+#define MAX_ENTRIES  UINT64_C(1000000)   /* libdwarf and we take some 400 bytes of each */
 #define MAX_SEARCHES UINT64_C(400000000) /* CIEs times FDEs */
 
 struct input {

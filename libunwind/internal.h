@@ -15,7 +15,7 @@ enum unwind_status unwind_fail(struct unwind_error *error, enum unwind_status st
 
 /* ---- Byte strings, each once (pool.c) ---- */
 
-#define POOL_LIMIT ((size_t)128 << 20)
+#define POOL_LIMIT ((size_t)64 << 20) /* bytes, with its hash table */
 
 /* All zero is empty.  */
 struct pool {
@@ -80,14 +80,22 @@ struct object {
     size_t header_offset;                  /* of .eh_frame_hdr in frames; only if has_header */
     size_t eh_frame_offset, eh_frame_size; /* in frames */
     bool has_header;
+    bool is_damaged; /* there is an .eh_frame that is not in the file */
     struct section debug_frame;
     struct plt plts[MAX_PLTS];
     size_t plt_count;
     uint64_t entry; /* vaddr; 0: none */
 };
 
-/* Read what is needed; of a debug file that is .debug_frame alone.  */
-enum unwind_status object_read(const struct unwind_object *from, bool is_debug_file,
+/* A section is read only when it is needed, so that damage costs nothing but its own section.  */
+enum object_part {
+    OBJECT_FRAMES,      /* all but .debug_frame */
+    OBJECT_DEBUG_FRAME, /* that of the object */
+    OBJECT_DEBUG_FILE,  /* that of the separate debug file */
+};
+
+/* Read a part.  An .eh_frame that cannot be read is left out.  */
+enum unwind_status object_read(const struct unwind_object *from, enum object_part part,
                                struct object *out, struct unwind_error *error);
 void object_release(struct object *object);
 
@@ -116,7 +124,8 @@ struct unwind_table {
     struct object object;
     struct cfi_section section; /* when report.is_searched */
     struct made_rows rows;
-    bool is_made; /* rows are there */
+    bool is_made;                /* rows are there */
+    uint64_t executed, searches; /* bytes of instructions, and how often, to find rows */
     struct pool rules, expressions;
     enum unwind_frame_pointers frame_pointers;
     bool is_judged; /* frame_pointers is valid */
@@ -132,7 +141,7 @@ struct machine {
     /* From the frame pointer: where the caller's and the return address are, and the caller's stack
      * pointer.  */
     int64_t saved_pointer, saved_return, caller_stack;
-    bool knows_stack; /* that one is exact */
+    bool knows_stack; /* that one is exact, else it lies there or above */
     bool has_link;    /* calls leave the return address in a register */
 };
 

@@ -254,12 +254,13 @@ static enum unwind_status read_frames(const struct source *source, const struct 
     out->eh_frame_size = frame->sh_size;
     status = read_bytes(source, frame->sh_offset, out->frames.bytes + out->eh_frame_offset,
                         frame->sh_size);
-    if (status == UNWIND_OK && out->has_header) {
-        out->header_offset = header->sh_addr - start;
-        status = read_bytes(source, header->sh_offset, out->frames.bytes + out->header_offset,
-                            header->sh_size);
-    }
-    return status;
+    if (status != UNWIND_OK || !out->has_header)
+        return status;
+    out->header_offset = header->sh_addr - start;
+    status = read_bytes(source, header->sh_offset, out->frames.bytes + out->header_offset,
+                        header->sh_size);
+    out->has_header = status == UNWIND_OK;
+    return status == UNWIND_MALFORMED ? UNWIND_OK : status;
 }
 
 /* Compressed sections are unpacked by libelf, which says beforehand how much that is.  */
@@ -359,7 +360,7 @@ static void read_build_id(const struct source *source, struct object *out)
 
 /* ---- All of it ---- */
 
-static enum unwind_status read_source(const struct source *source, bool is_debug_file,
+static enum unwind_status read_source(const struct source *source, enum object_part part,
                                       struct object *out)
 {
     struct found found = { .has_eh_frame = false };
@@ -367,22 +368,27 @@ static enum unwind_status read_source(const struct source *source, bool is_debug
 
     if (status != UNWIND_OK)
         return status;
-    read_build_id(source, out);
     find_sections(source, out, &found);
-    if (!found.has_eh_frame && !is_debug_file)
+    if (part != OBJECT_FRAMES)
+        return found.has_debug_frame ? read_debug_frame(source, &found, out) : UNWIND_OK;
+    read_build_id(source, out);
+    if (!found.has_eh_frame)
         find_by_segments(source, &found);
-    if (found.has_eh_frame && !is_debug_file)
+    if (found.has_eh_frame)
         status = read_frames(source, &found, out);
-    if (status == UNWIND_OK && found.has_debug_frame)
-        status = read_debug_frame(source, &found, out);
-    return status;
+    if (status != UNWIND_MALFORMED)
+        return status;
+    free(out->frames.bytes);
+    out->frames = (struct section){ .bytes = NULL };
+    out->is_damaged = true;
+    return UNWIND_OK;
 }
 
-enum unwind_status object_read(const struct unwind_object *from, bool is_debug_file,
+enum unwind_status object_read(const struct unwind_object *from, enum object_part part,
                                struct object *out, struct unwind_error *error)
 {
     struct source source = { .from = from,
-                             .fd = is_debug_file ? from->debug_fd : from->fd,
+                             .fd = part == OBJECT_DEBUG_FILE ? from->debug_fd : from->fd,
                              .error = error };
     enum unwind_status status;
 
@@ -391,7 +397,7 @@ enum unwind_status object_read(const struct unwind_object *from, bool is_debug_f
         return unwind_fail(error, UNWIND_INVALID, "neither a file nor bytes");
     status = open_source(&source);
     if (status == UNWIND_OK)
-        status = read_source(&source, is_debug_file, out);
+        status = read_source(&source, part, out);
     (void)elf_end(source.elf);
     if (status != UNWIND_OK)
         object_release(out);

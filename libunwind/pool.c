@@ -38,6 +38,8 @@ static bool grow_slots(struct pool *pool)
     uint32_t *before = pool->slots;
 
     larger.slot_count = pool->slot_count ? 2 * pool->slot_count : 64;
+    if (larger.slot_count * sizeof *larger.slots > POOL_LIMIT - pool->capacity)
+        return false;
     larger.slots = calloc(larger.slot_count, sizeof *larger.slots);
     pool->failed |= !larger.slots;
     if (!larger.slots)
@@ -59,12 +61,12 @@ static bool grow_bytes(struct pool *pool, size_t size)
     size_t capacity = pool->capacity ? pool->capacity : 1024;
     uint8_t *bytes;
 
-    if (size > POOL_LIMIT - pool->used)
-        return false;
     while (capacity - pool->used < size)
         capacity *= 2;
     if (capacity == pool->capacity)
         return true;
+    if (capacity > POOL_LIMIT - pool->slot_count * sizeof *pool->slots)
+        return false;
     bytes = realloc(pool->bytes, capacity);
     pool->failed |= !bytes;
     if (!bytes)

@@ -82,7 +82,8 @@ struct judgement {
 #define LEAST_FUNCTION 32 /* bytes: smaller ones may need no frame */
 
 /* Whether a function makes itself a frame pointer; x86-64.  Entries of a procedure linkage table,
- * whose frame addresses are expressions, are no functions.  */
+ * whose frame addresses are expressions, are no functions, and the outermost one is written by
+ * hand.  */
 static void judge(struct judgement *judgement, const struct cfi_program *program)
 {
     struct cfi_machine machine;
@@ -94,7 +95,7 @@ static void judge(struct judgement *judgement, const struct cfi_program *program
     while (!with && cfi_next(&machine)) {
         const struct cfi_row *row = &machine.now;
 
-        if (row->cfa_expression)
+        if (row->cfa_expression || row->kinds[row->return_column] == CFI_UNDEFINED)
             return;
         with = row->cfa_register == CFI_X86_RBP && row->cfa_offset == 16;
     }
@@ -141,6 +142,7 @@ struct making {
     struct unwind_table *table;
     struct cfi_program *programs;
     size_t count, capacity;
+    uint64_t executed; /* bytes of instructions */
     struct judgement judgement;
 };
 
@@ -209,6 +211,25 @@ static int compare_programs(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
+/* What is executed and made at most of a section: damaged and hostile ones cost no more than the
+ * largest that are none.  */
+#define MAX_EXECUTED (UINT64_C(256) << 20) /* bytes of instructions */
+#define MAX_ROWS     ((size_t)1 << 25)     /* a power of two */
+
+/* Whether an entry can be executed; each byte of it makes at most one row.  */
+static bool is_affordable(struct making *making, const struct cfi_program *program)
+{
+    uint64_t size = (uint64_t)program->initial_size + program->instructions_size;
+
+    if (program->initial_size > CFI_MAX_INITIAL ||
+        program->instructions_size > CFI_MAX_INSTRUCTIONS ||
+        size > MAX_EXECUTED - making->executed ||
+        making->table->rows.count + program->instructions_size + 3 > MAX_ROWS)
+        return false;
+    making->executed += size;
+    return true;
+}
+
 /* Where entries overlap the first one counts.  */
 static bool add_programs(struct making *making)
 {
@@ -223,7 +244,7 @@ static bool add_programs(struct making *making)
         uint64_t base = table->rows.count > 0 ? table->rows.base : program->start;
 
         if (program->start < limit || program->limit < program->start ||
-            program->limit - base > UINT32_MAX) {
+            program->limit - base > UINT32_MAX || !is_affordable(making, program)) {
             table->report.refused++;
             continue;
         }
@@ -286,7 +307,8 @@ static bool start_search(struct unwind_table *table)
         .limit = object->frames.bytes + object->frames.size,
         .header = object->frames.bytes + object->header_offset,
     };
-    if (!cfi_has_table(&table->section, &count) || count == 0)
+    if (!cfi_has_table(&table->section, &count) || count == 0 ||
+        !cfi_is_sorted(&table->section, count))
         return false;
     table->report.is_searched = true;
     table->report.entries = count;
@@ -299,28 +321,23 @@ static enum unwind_status forgive(enum unwind_status status)
     return status == UNWIND_MALFORMED ? UNWIND_OK : status;
 }
 
-static enum unwind_status use_debug_frame(struct unwind_table *table, const struct object *object,
-                                          enum unwind_source source)
+/* Of the object or its debug file, where there is one that can be read.  */
+static enum unwind_status use_debug_frame(struct unwind_table *table,
+                                          const struct unwind_object *from, enum object_part part)
 {
-    if (!object->debug_frame.bytes)
-        return UNWIND_OK;
-    table->report.source = source;
-    return forgive(make_rows(table, object->debug_frame.bytes, object->debug_frame.size,
-                             object->debug_frame.vaddr, false));
-}
+    struct object object;
+    enum unwind_status status = object_read(from, part, &object, NULL);
 
-static enum unwind_status use_debug_file(struct unwind_table *table,
-                                         const struct unwind_object *from)
-{
-    struct object file;
-    enum unwind_status status = object_read(from, true, &file, NULL);
-
-    if (status == UNWIND_NO_MEMORY)
-        return status;
-    if (status == UNWIND_OK && file.machine == table->report.machine)
-        status = use_debug_frame(table, &file, UNWIND_SOURCE_DEBUG_FILE);
-    object_release(&file);
-    return status == UNWIND_NO_MEMORY ? status : UNWIND_OK;
+    if (status != UNWIND_OK)
+        return status == UNWIND_NO_MEMORY ? status : UNWIND_OK;
+    if (object.debug_frame.bytes && object.machine == table->report.machine) {
+        table->report.source = part == OBJECT_DEBUG_FILE ? UNWIND_SOURCE_DEBUG_FILE
+                                                         : UNWIND_SOURCE_DEBUG_FRAME;
+        status = forgive(make_rows(table, object.debug_frame.bytes, object.debug_frame.size,
+                                   object.debug_frame.vaddr, false));
+    }
+    object_release(&object);
+    return status;
 }
 
 static enum unwind_status use_object(struct unwind_table *table, const struct unwind_object *from)
@@ -336,12 +353,12 @@ static enum unwind_status use_object(struct unwind_table *table, const struct un
         drop_section(&object->frames);
     }
     if (status == UNWIND_OK && table->rows.count == 0)
-        status = use_debug_frame(table, object, UNWIND_SOURCE_DEBUG_FRAME);
-    drop_section(&object->debug_frame);
+        status = use_debug_frame(table, from, OBJECT_DEBUG_FRAME);
     if (status == UNWIND_OK && table->rows.count == 0 && from->debug_fd >= 0)
-        status = use_debug_file(table, from);
+        status = use_debug_frame(table, from, OBJECT_DEBUG_FILE);
     if (status == UNWIND_OK && table->report.source == UNWIND_SOURCE_NONE)
-        table->report.problem = "it has no unwind tables";
+        table->report.problem = object->is_damaged ? "its .eh_frame is not in the file"
+                                                   : "it has no unwind tables";
     return status;
 }
 
@@ -354,7 +371,7 @@ enum unwind_status unwind_table_open(const struct unwind_object *object, struct 
     if (!table)
         return unwind_fail(error, UNWIND_NO_MEMORY, "out of memory");
     table->report.problem = "";
-    status = object_read(object, false, &table->object, error);
+    status = object_read(object, OBJECT_FRAMES, &table->object, error);
     if (status == UNWIND_OK) {
         table->report.machine = table->object.machine;
         memcpy(table->report.build_id, table->object.build_id, sizeof table->report.build_id);
@@ -462,15 +479,47 @@ static bool ask_made(struct unwind_table *table, uint64_t vaddr, uint32_t *rule)
     return true;
 }
 
+/* A table whose rows cost more to find than so many executed bytes each, once so many have been
+ * executed at all, has all its rows made instead.  */
+#define SEARCH_BYTES 4096U
+#define SEARCH_FREE  (UINT64_C(16) << 20)
+
+/* False: no memory.  */
+static bool stop_searching(struct unwind_table *table)
+{
+    if (!table->report.is_searched ||
+        table->executed <= SEARCH_FREE + SEARCH_BYTES * table->searches)
+        return true;
+    if (!table->is_made && make_from_frames(table) == UNWIND_NO_MEMORY)
+        return false;
+    table->report.is_searched = false;
+    drop_section(&table->object.frames);
+    return true;
+}
+
+/* Find the row in the section.  */
+static enum cfi_found search_row(struct unwind_table *table, uint64_t vaddr, struct cfi_row *row)
+{
+    struct cfi_program program;
+    enum cfi_found found = cfi_search(&table->section, in_memory(table, vaddr), &program);
+    if (found != CFI_FOUND)
+        return found;
+    table->searches++;
+    table->executed += (uint64_t)program.initial_size + program.instructions_size;
+    return cfi_row_at(&program, in_memory(table, vaddr), row) ? CFI_FOUND : CFI_ODD;
+}
+
 bool table_rule(struct unwind_table *table, uint64_t vaddr, uint32_t *rule)
 {
     struct cfi_row row;
     size_t index;
 
+    if (!stop_searching(table))
+        return false;
     if (!table->report.is_searched) {
         *rule = find_made(&table->rows, vaddr, &index);
     } else {
-        enum cfi_found found = cfi_find(&table->section, in_memory(table, vaddr), &row);
+        enum cfi_found found = search_row(table, vaddr, &row);
 
         if (found == CFI_ODD)
             return ask_made(table, vaddr, rule);
@@ -485,6 +534,20 @@ bool table_rule(struct unwind_table *table, uint64_t vaddr, uint32_t *rule)
     if (*rule == RULE_NONE)
         *rule = uncovered_rule(table, vaddr);
     return true;
+}
+
+bool unwind_table_is_outermost(struct unwind_table *table, uint64_t vaddr)
+{
+    const uint32_t *words;
+    uint32_t rule = RULE_NONE;
+
+    if (!table_rule(table, vaddr, &rule) || rule < RULE_FIRST)
+        return rule == RULE_ENTRY;
+    words = (const uint32_t *)(const void *)(table->rules.bytes + rule);
+    for (uint32_t i = 0; i < RULE_COUNT(words[0]); i++)
+        if (RULE_COLUMN(words[2 + 2 * i]) == RULE_RETURN(words[0]))
+            return RULE_KIND(words[2 + 2 * i]) == CFI_UNDEFINED;
+    return false;
 }
 
 /* ---- For people ---- */
@@ -524,8 +587,7 @@ enum unwind_status unwind_table_row(struct unwind_table *table, uint64_t vaddr,
     if (rule < RULE_FIRST)
         return UNWIND_NOT_FOUND;
     describe_rule(table, rule, &answer);
-    if (table->report.is_searched &&
-        cfi_find(&table->section, in_memory(table, vaddr), &row) == CFI_FOUND) {
+    if (table->report.is_searched && search_row(table, vaddr, &row) == CFI_FOUND) {
         answer.start = from_memory(table, row.start);
         answer.limit = from_memory(table, row.limit);
     } else {

@@ -127,6 +127,7 @@ enum step {
     STEP_SHORT,     /* of memory */
     STEP_REFUSED,
     STEP_NO_TABLE,
+    STEP_NO_REGISTER,
 };
 
 static enum step failed(const struct walk *walk)
@@ -144,14 +145,36 @@ static bool evaluate(struct walk *walk, uint32_t expression, const uint64_t *fir
     return cfi_evaluate(walk->place.table->expressions.bytes + expression, &frame, first, result);
 }
 
-static bool find_cfa(struct walk *walk, const uint32_t *rule, uint64_t *cfa)
+/* The frame address by the frame pointer, which leads to where the caller's is saved, where the
+ * stack pointer is not known: behind a step by frame pointer on arm64.  */
+static bool find_cfa_by_record(const struct walk *walk, const uint32_t *rule, uint64_t *cfa)
+{
+    unsigned pointer = walk->machine->frame_pointer;
+
+    if (walk->machine->knows_stack || !is_known(walk, pointer))
+        return false;
+    for (unsigned i = 0; i < RULE_COUNT(rule[0]); i++) {
+        const uint32_t *item = rule + 2 + (size_t)2 * i;
+
+        if (RULE_COLUMN(item[0]) != pointer || RULE_KIND(item[0]) != CFI_SAVED)
+            continue;
+        *cfa = walk->registers[pointer] - (uint64_t)(int64_t)(int32_t)item[1];
+        return true;
+    }
+    return false;
+}
+
+static enum step find_cfa(struct walk *walk, const uint32_t *rule, uint64_t *cfa)
 {
     unsigned number = RULE_CFA(rule[0]);
 
     if (rule[0] & RULE_EXPRESSION)
-        return evaluate(walk, rule[1], NULL, cfa);
+        return evaluate(walk, rule[1], NULL, cfa) ? STEP_DONE : failed(walk);
     *cfa = walk->registers[number] + (uint64_t)(int64_t)(int32_t)rule[1];
-    return is_known(walk, number);
+    return is_known(walk, number) ||
+                   (number == walk->machine->stack_pointer && find_cfa_by_record(walk, rule, cfa))
+               ? STEP_DONE
+               : STEP_NO_REGISTER;
 }
 
 /* What a register had in the caller.  False: that is not known.
@@ -258,9 +281,10 @@ static enum step step_by_rule(struct walk *walk, uint32_t place)
     uint64_t cfa, before = stack_pointer(walk);
     bool is_signal = rule[0] & RULE_SIGNAL, was_exact = walk->is_exact, in_register;
     struct changes changes;
+    enum step step = find_cfa(walk, rule, &cfa);
 
-    if (!find_cfa(walk, rule, &cfa))
-        return failed(walk);
+    if (step != STEP_DONE)
+        return step;
     find_changes(walk, rule, cfa, &changes);
     if (changes.is_first)
         return STEP_OUTERMOST;
@@ -328,7 +352,8 @@ static enum step step_by_pointer(struct walk *walk)
         !read_word(walk, frame + (uint64_t)machine->saved_return, &pc))
         return STEP_SHORT;
     walk->registers[machine->frame_pointer] = pointer;
-    walk->registers[machine->stack_pointer] = frame + (uint64_t)machine->caller_stack;
+    set_register(walk, machine->stack_pointer, machine->knows_stack,
+                 frame + (uint64_t)machine->caller_stack);
     walk->pc = strip(walk, pc);
     walk->is_exact = false;
     walk->found = UNWIND_FOUND_FRAME_POINTER;
@@ -425,6 +450,8 @@ static enum unwind_end end_of(enum step step)
         return UNWIND_END_NO_STACK;
     case STEP_NO_TABLE:
         return UNWIND_END_NO_TABLE;
+    case STEP_NO_REGISTER:
+        return UNWIND_END_NO_REGISTER;
     default:
         return UNWIND_END_REFUSED;
     }

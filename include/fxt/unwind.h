@@ -121,7 +121,11 @@ struct unwind_object {
  * says so.
  *
  * Memory: the bytes of .eh_frame and its header, or 8 bytes a row, and 16 to 100 bytes for each
- * rule that differs from all others; at most UNWIND_TABLE_MAX_BYTES in all.
+ * rule that differs from all others; at most UNWIND_TABLE_MAX_BYTES in all.  Rows beyond 2^25 are
+ * left out, and so are entries of more than 1 MiB, tables of more than a million entries that
+ * cannot be searched, and what comes after 256 MiB of instructions; the report counts entries.
+ *
+ * A section that is damaged costs its own rows: the next one is tried.
  *
  * Returns UNWIND_OK, UNWIND_NO_MEMORY, UNWIND_IO, UNWIND_MALFORMED, UNWIND_UNSUPPORTED or
  * UNWIND_INVALID.  */
@@ -191,6 +195,10 @@ struct unwind_row {
     } rules[UNWIND_REGISTER_COUNT + 1]; /* by register; x86-64's return address is 16 */
 };
 
+/* Whether the code at a vaddr is an outermost function, which has no caller: the table says that
+ * its return address is undefined, or it is the entry point of the object and has no row.  */
+UNWIND_API bool unwind_table_is_outermost(struct unwind_table *table, uint64_t vaddr);
+
 /* The row of a vaddr.  UNWIND_OK, UNWIND_NOT_FOUND (nothing covers it), UNWIND_MALFORMED (what
  * covers it could not be read) or UNWIND_NO_MEMORY.  */
 UNWIND_API enum unwind_status unwind_table_row(struct unwind_table *table, uint64_t vaddr,
@@ -242,14 +250,16 @@ enum unwind_found {
 };
 
 enum unwind_end {
-    UNWIND_END_COMPLETE = 0, /* the outermost function: it has no caller */
-    UNWIND_END_NO_STACK = 1, /* the next address lies outside of the pieces of memory */
-    UNWIND_END_NO_TABLE = 2, /* no table covers the code, and no frame pointer leads on */
-    UNWIND_END_REFUSED = 3,  /* a table says something unknown or impossible */
-    UNWIND_END_LOOP = 4,     /* the next frame would not lie above */
-    UNWIND_END_NOT_CODE = 5, /* the return address lies in no executable mapping */
-    UNWIND_END_NO_ROOM = 6,  /* capacity frames were found */
-    UNWIND_END_COUNT = 7,
+    UNWIND_END_COMPLETE = 0,    /* the outermost function: it has no caller */
+    UNWIND_END_NO_STACK = 1,    /* the next address lies outside of the pieces of memory */
+    UNWIND_END_NO_TABLE = 2,    /* no table covers the code, and no frame pointer leads on */
+    UNWIND_END_REFUSED = 3,     /* a table says something unknown or impossible, such as a caller
+                              * whose frame does not lie above */
+    UNWIND_END_LOOP = 4,        /* neither program counter nor stack pointer would be another one */
+    UNWIND_END_NOT_CODE = 5,    /* the return address lies in no executable mapping */
+    UNWIND_END_NO_ROOM = 6,     /* capacity frames were found */
+    UNWIND_END_NO_REGISTER = 7, /* a register that the table needs is not known */
+    UNWIND_END_COUNT = 8,
 };
 
 /* A phrase for people: "complete", "the copy of the stack ended", ...  */

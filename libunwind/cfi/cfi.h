@@ -17,6 +17,11 @@
 #define CFI_COLUMNS 33
 #endif
 
+/* Bytes of instructions that are executed at most: of a CIE, and of an FDE.  Compilers need some
+ * ten, and a hundred KiB for the largest functions.  */
+#define CFI_MAX_INITIAL      4096
+#define CFI_MAX_INSTRUCTIONS (1U << 20)
+
 /* How deep remember_state nests.  Compilers need one.  */
 #ifndef CFI_MAX_REMEMBERED
 #define CFI_MAX_REMEMBERED 8
@@ -78,7 +83,7 @@ struct cfi_machine {
     bool odd; /* an instruction that we do not know, or bytes that end early */
 };
 
-/* Execute the CIE.  False: machine->odd.  */
+/* Execute the CIE.  False: machine->odd, also if there are too many instructions.  */
 bool cfi_begin(struct cfi_machine *machine, const struct cfi_program *program);
 
 /* The next row is in machine->now.  False after the last, or when machine->odd.  */
@@ -101,6 +106,16 @@ enum cfi_found {
 /* Find the row of pc, an address that is to section->start as the program counter is to where the
  * section is loaded; addresses in *row are likewise.  */
 enum cfi_found cfi_find(const struct cfi_section *section, uint64_t pc, struct cfi_row *row);
+
+/* The program of the entry that covers pc, likewise.  */
+enum cfi_found cfi_search(const struct cfi_section *section, uint64_t pc,
+                          struct cfi_program *program);
+
+/* The row of pc, which the program covers.  False: odd.  */
+bool cfi_row_at(const struct cfi_program *program, uint64_t pc, struct cfi_row *row);
+
+/* Whether the entries of a table that cfi_has_table() are in order, so that it can be searched.  */
+bool cfi_is_sorted(const struct cfi_section *section, uint32_t count);
 
 /* Whether the table is of the form that linkers make; *count is the number of its entries.  */
 bool cfi_has_table(const struct cfi_section *section, uint32_t *count);

@@ -128,12 +128,31 @@ static bool read_entry(const struct cfi_section *section, uint64_t address,
     return !bytes.bad;
 }
 
+/* Where an entry begins is in the table and in the entry.  If they differ, the table is not that of
+ * this section.  */
 bool cfi_entry(const struct cfi_section *section, uint32_t index, struct cfi_program *out)
 {
+    uint64_t header = number_of(section->header);
     int32_t row[2];
 
     read_table(section, index, row);
-    return read_entry(section, number_of(section->header) + (uint64_t)(int64_t)row[1], out);
+    return read_entry(section, header + (uint64_t)(int64_t)row[1], out) &&
+           out->start == header + (uint64_t)(int64_t)row[0];
+}
+
+bool cfi_is_sorted(const struct cfi_section *section, uint32_t count)
+{
+    int32_t before[2], row[2];
+
+    if (count > 0)
+        read_table(section, 0, before);
+    for (uint32_t i = 1; i < count; i++) {
+        read_table(section, i, row);
+        if (row[0] < before[0])
+            return false;
+        before[0] = row[0];
+    }
+    return true;
 }
 
 /* ---- Looking up ---- */
@@ -156,10 +175,9 @@ static uint32_t count_before(const struct cfi_section *section, uint32_t count, 
     return low;
 }
 
-enum cfi_found cfi_find(const struct cfi_section *section, uint64_t pc, struct cfi_row *row)
+enum cfi_found cfi_search(const struct cfi_section *section, uint64_t pc,
+                          struct cfi_program *program)
 {
-    struct cfi_machine machine;
-    struct cfi_program program;
     uint32_t count;
 
     if (!cfi_has_table(section, &count))
@@ -167,16 +185,29 @@ enum cfi_found cfi_find(const struct cfi_section *section, uint64_t pc, struct c
     count = count_before(section, count, (int64_t)(pc - number_of(section->header)));
     if (count == 0)
         return CFI_NOTHING;
-    if (!cfi_entry(section, count - 1, &program))
+    if (!cfi_entry(section, count - 1, program))
         return CFI_ODD;
-    if (pc - program.start >= program.limit - program.start)
-        return CFI_NOTHING;
-    (void)cfi_begin(&machine, &program);
+    return pc - program->start < program->limit - program->start ? CFI_FOUND : CFI_NOTHING;
+}
+
+bool cfi_row_at(const struct cfi_program *program, uint64_t pc, struct cfi_row *row)
+{
+    struct cfi_machine machine;
+
+    (void)cfi_begin(&machine, program);
     while (cfi_next(&machine)) {
         if (pc < machine.now.limit) {
             *row = machine.now;
-            return CFI_FOUND;
+            return true;
         }
     }
-    return CFI_ODD;
+    return false;
+}
+
+enum cfi_found cfi_find(const struct cfi_section *section, uint64_t pc, struct cfi_row *row)
+{
+    struct cfi_program program;
+    enum cfi_found found = cfi_search(section, pc, &program);
+
+    return found == CFI_FOUND && !cfi_row_at(&program, pc, row) ? CFI_ODD : found;
 }

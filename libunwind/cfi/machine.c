@@ -223,7 +223,9 @@ bool cfi_begin(struct cfi_machine *machine, const struct cfi_program *program)
     machine->is_arm64 = program->is_arm64;
     machine->location = program->start;
     machine->limit = program->limit;
-    machine->odd = program->return_column >= CFI_COLUMNS || program->start > program->limit;
+    machine->odd = program->return_column >= CFI_COLUMNS || program->start > program->limit ||
+                   program->initial_size > CFI_MAX_INITIAL ||
+                   program->instructions_size > CFI_MAX_INSTRUCTIONS;
     machine->rest = (struct cfi_bytes){ .next = program->initial,
                                         .end = program->initial + program->initial_size };
     while (!machine->odd && machine->rest.next < machine->rest.end)
