@@ -10,6 +10,7 @@ struct trace_session {
     uint64_t period_ns;
     uint32_t max_frames;
     uint32_t stack_size;   /* bytes copied of each stack; 0: callers are found by frame pointers */
+    uint32_t small_size;   /* or so many, where that is enough; 0: always stack_size */
     uint64_t realtime_ns;  /* CLOCK_REALTIME and */
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC of the same moment */
     const char *clock;
@@ -32,5 +33,9 @@ void host_describe(struct host *host, char *const argv[], struct trace_session *
 
 /* Nanoseconds on a clock such as CLOCK_MONOTONIC.  */
 uint64_t host_clock_ns(int clock);
+
+/* Have this process run soon after it wakes up, as far as it is allowed to: rings of the kernel
+ * wait for it.  Its children have none of that.  */
+void host_hurry(void);
 
 #endif /* CAPTURE_HOST_H */

@@ -68,10 +68,15 @@ static bool is_module_of(const struct module *module, const struct perf_map *map
            module->inode_generation == map->inode_generation;
 }
 
+/* Whose idea of a path is followed.  */
+enum view { VIEW_OF_PROCESS, VIEW_OF_OURS };
+
 /* Whether an open file is the one that was mapped.  The build ID decides where there is one.
- * Otherwise only another inode of the same device is surely another file: on overlay file systems
- * device and inode of the mapping are those of the layer below.  */
-static bool is_same_file(int fd, const struct module *module, const struct elf_image *image)
+ * Otherwise, as the process sees it, only another inode of the same device is surely another file:
+ * on overlay file systems device and inode of the mapping are those of the layer below.  What we
+ * see under the name that a process in a container gave is most likely another file.  */
+static bool is_same_file(int fd, const struct module *module, const struct elf_image *image,
+                         enum view view)
 {
     struct stat status;
 
@@ -81,12 +86,13 @@ static bool is_same_file(int fd, const struct module *module, const struct elf_i
     if (fstat(fd, &status) != 0)
         return false;
     uint64_t device = (uint64_t)major(status.st_dev) << 32 | minor(status.st_dev);
-    return device != module->device || status.st_ino == module->inode;
+    return device == module->device ? status.st_ino == module->inode : view == VIEW_OF_PROCESS;
 }
 
 /* The file at path, if it is the module's, or -1.  Only regular files are opened: opening a device
  * can have effects.  */
-static int open_image(const char *path, const struct module *module, struct elf_image *image)
+static int open_image(const char *path, const struct module *module, enum view view,
+                      struct elf_image *image)
 {
     struct stat status;
     int fd;
@@ -94,7 +100,7 @@ static int open_image(const char *path, const struct module *module, struct elf_
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
         return -1;
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || (elf_image_read_fd(fd, image) && is_same_file(fd, module, image)))
+    if (fd < 0 || (elf_image_read_fd(fd, image) && is_same_file(fd, module, image, view)))
         return fd;
     close(fd);
     return -1;
@@ -110,11 +116,11 @@ static int open_image_of_process(const struct module *module, uint32_t pid, uint
 
     if (snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%s", pid, module->name) <
         (int)sizeof path)
-        fd = open_image(path, module, image);
+        fd = open_image(path, module, VIEW_OF_PROCESS, image);
     if (fd < 0 && snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
                            pid, start, limit) < (int)sizeof path)
-        fd = open_image(path, module, image);
-    return fd < 0 ? open_image(module->name, module, image) : fd;
+        fd = open_image(path, module, VIEW_OF_PROCESS, image);
+    return fd < 0 ? open_image(module->name, module, VIEW_OF_OURS, image) : fd;
 }
 
 static void read_image_of_process(struct module *module, const struct perf_map *map, uint32_t pid,

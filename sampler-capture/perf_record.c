@@ -82,6 +82,7 @@ static void parse_registers(struct cursor *cursor, struct perf_record *out)
     filled = take_u64(cursor);
     cursor->failed |= !out->value.sample.stack || filled > room;
     out->value.sample.stack_size = (size_t)filled;
+    out->value.sample.stack_room = (size_t)room;
 }
 
 static void parse_sample(struct cursor *cursor, struct perf_record *out)

@@ -65,6 +65,7 @@ struct perf_record {
             const uint8_t *registers; /* PERF_USER_REGISTERS, as words in native byte order */
             const uint8_t *stack;     /* from the stack pointer on */
             size_t stack_size;        /* bytes that could be read */
+            size_t stack_room;        /* that were asked for */
         } sample;
         struct perf_map map;
         struct {

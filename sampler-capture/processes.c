@@ -209,12 +209,14 @@ static unsigned elf_flags(uint32_t protection)
            (protection & PROT_READ ? 4U : 0);
 }
 
+/* Whether a file is mapped there already.  /proc tells no build IDs, so it may be another module by
+ * that, and neighbours may be one mapping.  */
 static bool is_known(const struct address_map *map, const struct mapping *mapping)
 {
     const struct mapping *there = address_map_find(map, mapping->start);
 
-    return there && there->start == mapping->start && there->limit == mapping->limit &&
-           there->module == mapping->module;
+    return there && there->start == mapping->start && there->module &&
+           strcmp(there->module->name, mapping->module->name) == 0;
 }
 
 static bool apply_map(struct process_table *table, const struct perf_record *record)

@@ -293,6 +293,42 @@ START_TEST(a_file_with_another_build_id_is_not_believed)
 }
 END_TEST
 
+/* After a loss mappings are read again from /proc, which has no build IDs, and where two that
+ * follow each other are one.  */
+START_TEST(a_mapping_that_is_read_again_is_counted_once)
+{
+    const struct perf_bytes_map again = { .pid = 100,
+                                          .tid = 100,
+                                          .start = 0x10000,
+                                          .length = 0x20000,
+                                          .file_offset = 0x5000,
+                                          .name = "/nowhere/lib.so",
+                                          .inode = 7 };
+
+    exec(100, "a");
+    map_file(100, 0x10000, "/nowhere/lib.so");
+    perf_bytes_map(&bytes, again);
+    ck_assert(apply());
+    ck_assert_uint_eq(table.modules.unplaced, 1);
+}
+END_TEST
+
+/* What we see under a path is not what a process in a container, which has ended, had there.  */
+START_TEST(our_file_is_not_that_of_a_container)
+{
+    const struct perf_bytes_map map = { .pid = 4194304, /* no process can have it */
+                                        .tid = 4194304,
+                                        .start = 0x10000,
+                                        .length = 0x1000,
+                                        .name = "/proc/self/exe",
+                                        .inode = 7 };
+
+    perf_bytes_map(&bytes, map);
+    ck_assert(apply());
+    ck_assert_uint_eq(table.modules.unplaced, 1);
+}
+END_TEST
+
 START_TEST(the_vdso_is_our_own)
 {
     perf_bytes_map(
@@ -413,6 +449,8 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, one_file_is_one_module_in_all_processes);
     tcase_add_test(tcase, a_file_that_is_gone_leaves_file_offsets_and_a_count);
     tcase_add_test(tcase, a_file_with_another_build_id_is_not_believed);
+    tcase_add_test(tcase, a_mapping_that_is_read_again_is_counted_once);
+    tcase_add_test(tcase, our_file_is_not_that_of_a_container);
     tcase_add_test(tcase, the_vdso_is_our_own);
     tcase_add_test(tcase, the_vdso_of_a_32_bit_process_is_not_ours);
     tcase_add_test(tcase, thousands_of_files_stay_apart);

@@ -316,7 +316,7 @@ START_TEST(counts_what_is_lost_behind_the_last_record)
     ck_assert_int_eq(pipe(ends), 0); /* for the event's descriptor */
     ck_assert_int_eq(write(ends[1], value_and_lost, sizeof value_and_lost), sizeof value_and_lost);
     ck_assert_int_eq(close(ends[1]), 0);
-    cpus[0].attached = &(struct attached){ .sideband = -1, .samples = ends[0] };
+    cpus[0].attached = &(struct attached){ .sideband = -1, .samples = { ends[0], -1, -1, -1 } };
     cpus[0].attached_count = 1;
     perf_bytes_lost(&bytes, 7, 5);
     kernel_writes(0);

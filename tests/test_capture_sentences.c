@@ -16,6 +16,7 @@ static const struct {
     const char *says; /* a part of the one line that is there beside the first and last */
     bool kernel;
     double user_seconds, kernel_seconds;
+    unsigned more; /* lines */
 } sentences[] = {
     { "nothing is wrong", { BASE }, NULL },
     { "samples", { BASE, .loss.ring = 1 }, "lost: 1 sample, since the kernel's buffers were full" },
@@ -46,6 +47,20 @@ static const struct {
       { .period_ns = 1000000 },
       "no samples: no thread used a CPU for 1,000,000 ns; -F",
       .kernel = true },
+    { "all were lost", { .period_ns = 1000000, .loss.ring = 7 }, "lost: 7 samples" },
+    { "copies smaller than wanted",
+      { BASE, .stack_size = 4096, .wanted_stack_size = 32768,
+        .unwound = { .stacks = 9, .ended[UNWIND_END_NO_STACK] = 9 } },
+      "the copy of the stack ended, since the kernel's buffers hold no larger one",
+      .more = 1 },
+    { "copies as wanted",
+      { BASE, .stack_size = 32768, .wanted_stack_size = 32768,
+        .unwound = { .stacks = 9, .ended[UNWIND_END_NO_STACK] = 9 } },
+      "the copy of the stack ended; raise --stack-size",
+      .more = 1 },
+    { "stacks that others complete",
+      { BASE, .unwound = { .stacks = 9, .whole = 3, .continued = 3, .joined = 3 } },
+      "100.0 % of 9 stacks reach the thread's start" },
     { "no frame pointers", { BASE, .broken = 501 }, "most stacks end after one or two functions" },
     { "half have them", { BASE, .broken = 500 }, NULL },
     { "code without frame pointers",
@@ -53,7 +68,7 @@ static const struct {
                              .most = { { "/lib/libc.so.6", 100 }, { "/bin/x", 20 } },
                              .count = 2 } },
       "12.0 % of samples are in functions without a frame pointer, whose direct callers are "
-      "therefore missing; --unwind dwarf finds them: /lib/libc.so.6 (10.0 %), /bin/x (2.0 %)" },
+      "therefore missing; --unwind auto finds them: /lib/libc.so.6 (10.0 %), /bin/x (2.0 %)" },
     { "too few to matter", { BASE, .frameless = { .samples = 9, .count = 1 } }, NULL },
     { "mappings of no code",
       { BASE, .unplaced = 2 },
@@ -137,8 +152,9 @@ START_TEST(sentence_is_true)
     ck_assert_msg(!sentences[_i].says || strstr(text, sentences[_i].says), "%s: %s",
                   sentences[_i].name, text);
     /* The contents, the sentence, and what to do next if there are samples.  */
-    ck_assert_msg(count_lines(text) == 1U + (sentences[_i].says != NULL) + has_samples, "%s: %s",
-                  sentences[_i].name, text);
+    ck_assert_msg(count_lines(text) ==
+                      1U + (sentences[_i].says != NULL) + has_samples + sentences[_i].more,
+                  "%s: %s", sentences[_i].name, text);
 }
 END_TEST
 

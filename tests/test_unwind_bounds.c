@@ -10,7 +10,7 @@
 #define TABLE_AT 0x100000
 #define CODE_AT  0x1000
 
-/* CFA = rsp + 8, the return address at CFA - 8; then nothing, or one more byte of location each.  */
+/* CFA = rsp + 8, the return address at CFA - 8.  */
 static const uint8_t begin_x86[] = { 0x0c, 7, 8, 0x90, 1 };
 #define ADVANCE 0x41
 

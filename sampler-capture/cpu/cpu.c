@@ -422,6 +422,7 @@ static int finish(struct run *run)
     bool fine;
 
     background_ready(false);
+    host_hurry(); /* the command is another process already */
     fine = session_flush(run->session) == SESSION_OK && work(run);
     if (session_stop(run->session, &result) != SESSION_OK || !fine) {
         report_failure(run);

@@ -238,7 +238,7 @@ static bool keep_in_order(struct drain *drain)
  * made code executable is known before any sample of that code is looked at.  */
 static bool drain_unwinding(struct drain *drain)
 {
-    uint64_t start_ns = host_clock_ns(CLOCK_MONOTONIC);
+    uint64_t start_ns = host_clock_ns(CLOCK_MONOTONIC), lost = drain_loss(drain).ring;
     bool fine = true;
 
     for (size_t i = 0; i < drain->events->count; i++)
@@ -253,6 +253,9 @@ static bool drain_unwinding(struct drain *drain)
             ring_end(&drain->events->cpus[i].samples.ring);
     }
     fine = fine && unwinding_advance(drain->unwinding, drain->previous_ns);
+    if (drain_loss(drain).ring > lost)
+        unwinding_lost(drain->unwinding);
+    events_choose(drain->events, unwinding_copies(drain->unwinding));
     drain->previous_ns = start_ns;
     return fine;
 }

@@ -23,9 +23,18 @@
 
 #define FORMAT_LOST (1U << 4) /* PERF_FORMAT_LOST, of Linux 6.0 */
 
-/* Some thousand mappings: with this and NORMAL_RING_SIZE (capture.c) two rings fit into the 516 KiB
+/* Some thousand mappings: two rings of these sizes fit into the 516 KiB
  * that perf_event_mlock_kb allows users for each CPU.  */
 #define SIDEBAND_RING_SIZE (128U << 10)
+#define COMMON_RING_SIZE   (256U << 10)
+
+#define LEAST_COPY   512U                /* bytes */
+#define GOOD_COPY    (16U << 10)         /* as long as a ring holds 16 of them */
+#define MOST_COPY    (60U << 10)         /* a sample has at most 64 KiB */
+#define ENOUGH_NS    UINT64_C(100000000) /* of samples in a ring */
+#define ALL_RINGS    (256U << 20)        /* bytes of those of all CPUs */
+#define MANY_CPUS    16U
+#define OTHER_FIELDS 1280U /* bytes of a sample that are not its copy: its chain, registers */
 
 static bool read_text(const char *path, char *text, size_t size)
 {
@@ -147,21 +156,21 @@ static int open_sideband(const struct events_config *config, const struct events
 /* The kernel gives side-band records only to events that are enabled, and those of an exec must not
  * be missed; hence two events, of which this one may still be off.  */
 static int open_sampling(const struct events_config *config, const struct events_target *target,
-                         unsigned cpu)
+                         unsigned cpu, uint32_t stack_size, bool is_on)
 {
     struct perf_event_attr attr = target_attr(
         config, target,
         target->reach == EVENTS_ALL ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK);
 
     attr.sample_period = config->period_ns;
-    if (config->stack_size) {
+    if (stack_size) {
         attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attr.sample_regs_user = PERF_USER_REGISTERS;
-        attr.sample_stack_user = config->stack_size;
+        attr.sample_stack_user = stack_size;
     }
     attr.exclude_idle = target->reach == EVENTS_ALL;
-    attr.disabled = !target->running;
-    attr.enable_on_exec = target->on_exec;
+    attr.disabled = !is_on || !target->running;
+    attr.enable_on_exec = is_on && target->on_exec;
     return perf_event_open(&attr, target->tid, cpu);
 }
 
@@ -221,7 +230,8 @@ static void close_fd(int *fd)
 static void close_attached(struct attached *attached)
 {
     close_fd(&attached->sideband);
-    close_fd(&attached->samples);
+    for (int i = 0; i < COPIES_COUNT; i++)
+        close_fd(&attached->samples[i]);
 }
 
 static void close_cpu(struct cpu_events *cpu)
@@ -315,9 +325,10 @@ static bool explain_target(struct events_error *error, const struct events_targe
     return false;
 }
 
-static void explain(struct events_error *error, int cause, bool kernel,
+static void explain(struct events_error *error, int cause, const struct events_config *config,
                     const struct events_target *target)
 {
+    bool kernel = config->kernel, has_copies = config->copies.bytes[COPIES_SMALL] > 0;
     long paranoid = read_number(PARANOID, -1);
 
     error->cause = cause;
@@ -345,12 +356,42 @@ static void explain(struct events_error *error, int cause, bool kernel,
         (void)snprintf(error->message, sizeof error->message,
                        "this kernel is built without perf events");
     else if (cause == EMFILE)
-        (void)snprintf(error->message, sizeof error->message,
-                       "perf_event_open: %s; each thread needs two for each CPU: raise 'ulimit -n'",
-                       strerror(cause));
+        (void)snprintf(
+            error->message, sizeof error->message,
+            "perf_event_open: %s; each thread needs some for each CPU: raise 'ulimit -n'%s",
+            strerror(cause), has_copies ? " or take --unwind fp" : "");
     else
         (void)snprintf(error->message, sizeof error->message, "perf_event_open: %s",
                        strerror(cause));
+}
+
+/* A ring should hold the samples of a tenth of a second, and must hold some, or all are lost.  */
+static uint32_t largest_copy(const struct events_config *config)
+{
+    uint64_t ring = config->ring_size;
+    uint64_t most = config->period_ns < ENOUGH_NS ? ring * config->period_ns / ENOUGH_NS : ring;
+    uint64_t least = ring / 16 < GOOD_COPY ? ring / 16 : GOOD_COPY;
+
+    most = most > least ? most : least;
+    if (most > MOST_COPY)
+        return MOST_COPY;
+    return most > LEAST_COPY + OTHER_FIELDS ? (uint32_t)(most - OTHER_FIELDS) & ~7U : LEAST_COPY;
+}
+
+/* On large machines events, of which each task has some for each CPU, are dear.  */
+static void fit_copies(struct events *events)
+{
+    uint32_t most = largest_copy(&events->config), *bytes = events->config.copies.bytes;
+
+    if (bytes[COPIES_LARGE] > most)
+        bytes[COPIES_LARGE] = most;
+    if (bytes[COPIES_SMALL] >= bytes[COPIES_LARGE])
+        bytes[COPIES_SMALL] = 0;
+    if (bytes[COPIES_MEDIUM] >= bytes[COPIES_LARGE] || events->count > MANY_CPUS)
+        bytes[COPIES_MEDIUM] = 0;
+    if (bytes[COPIES_LARGEST] > most || bytes[COPIES_LARGEST] <= bytes[COPIES_LARGE] ||
+        events->count > MANY_CPUS)
+        bytes[COPIES_LARGEST] = 0;
 }
 
 bool events_open(struct events *events, const struct events_config *config,
@@ -361,29 +402,34 @@ bool events_open(struct events *events, const struct events_config *config,
     long deepest = read_number(MAX_STACK, config->max_frames);
     bool opened;
 
-    *events = (struct events){ .config = *config };
+    *events = (struct events){ .config = *config, .size = COPIES_LARGE };
     if (deepest > 0 && deepest < (long)config->max_frames)
         events->config.max_frames = (uint32_t)deepest;
     if (!add_online_cpus(events)) {
         events_close(events);
-        explain(error, ENOMEM, config->kernel, NULL);
+        explain(error, ENOMEM, config, NULL);
         return false;
     }
     raise_descriptor_limit();
+    while (events->config.ring_size * events->count > ALL_RINGS &&
+           events->config.ring_size > COMMON_RING_SIZE)
+        events->config.ring_size /= 2;
     /* mmap() says EPERM when a ring exceeds perf_event_mlock_kb and RLIMIT_MEMLOCK.  It says so for
      * the sum over all rings of the user, hence only trying tells what is possible.  */
     while (!(opened = open_rings(events, sideband_size)) && (errno == EPERM || errno == ENOMEM) &&
            events->config.ring_size > page) {
-        events->config.ring_size /= 2;
-        if (sideband_size > page)
+        if (events->config.ring_size <= COMMON_RING_SIZE && sideband_size > page)
             sideband_size /= 2;
+        events->config.ring_size /= 2;
     }
     if (!opened) {
         int cause = errno;
         events_close(events);
-        explain(error, cause, config->kernel, NULL);
+        explain(error, cause, config, NULL);
+        return false;
     }
-    return opened;
+    fit_copies(events);
+    return true;
 }
 
 /* ---- Attaching ---- */
@@ -408,6 +454,23 @@ static struct attached *room_for_one(struct cpu_events *cpu)
     return &cpu->attached[cpu->attached_count];
 }
 
+/* What is of no size is sampled without a copy.  */
+static bool has_size(const struct events_config *config, enum copies_size size)
+{
+    return size == COPIES_LARGE || config->copies.bytes[size] > 0;
+}
+
+static bool attach_sampling(const struct events *events, const struct cpu_events *cpu,
+                            const struct events_target *target, struct attached *attached,
+                            enum copies_size size)
+{
+    const struct events_config *config = &events->config;
+    int *fd = &attached->samples[size];
+
+    *fd = open_sampling(config, target, cpu->cpu, config->copies.bytes[size], size == events->size);
+    return redirect(*fd, &cpu->samples);
+}
+
 /* Side-band first: what begins in between is told of and not sampled, rather than sampled and never
  * told of.  */
 static bool attach_on(const struct events *events, struct cpu_events *cpu,
@@ -418,14 +481,18 @@ static bool attach_on(const struct events *events, struct cpu_events *cpu,
 
     if (!attached)
         return false;
-    *attached = (struct attached){ .sideband = -1, .samples = -1, .waits = target->on_exec };
+    *attached = (struct attached){ .sideband = -1,
+                                   .samples = { -1, -1, -1, -1 },
+                                   .waits = target->on_exec };
     if (config->sideband) {
         attached->sideband = open_sideband(config, target, cpu->cpu);
         if (!redirect(attached->sideband, &cpu->sideband))
             return false;
     }
-    attached->samples = open_sampling(config, target, cpu->cpu);
-    return redirect(attached->samples, &cpu->samples);
+    for (int size = 0; size < COPIES_COUNT; size++)
+        if (has_size(config, size) && !attach_sampling(events, cpu, target, attached, size))
+            return false;
+    return true;
 }
 
 /* Take the last one off again, on the first count CPUs.  */
@@ -457,34 +524,63 @@ bool events_attach(struct events *events, const struct events_target *target,
         if (cpu->attached_count < cpu->attached_capacity)
             close_attached(&cpu->attached[cpu->attached_count]);
         detach(events, i);
-        explain(error, cause, events->config.kernel, target);
+        explain(error, cause, &events->config, target);
         return false;
     }
     return true;
 }
 
 /* Switching an event also reaches those that others inherited from it.  */
-void events_start(const struct events *events)
+static void switch_samples(const struct attached *attached, enum copies_size copies, bool on)
+{
+    if (attached->samples[copies] >= 0)
+        (void)ioctl(attached->samples[copies], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
+                    0);
+}
+
+void events_start(struct events *events)
 {
     for (size_t i = 0; i < events->count; i++) {
-        const struct cpu_events *cpu = &events->cpus[i];
+        struct cpu_events *cpu = &events->cpus[i];
+
+        cpu->stopped = false;
         for (size_t k = 0; k < cpu->attached_count; k++)
             if (!cpu->attached[k].waits)
-                (void)ioctl(cpu->attached[k].samples, PERF_EVENT_IOC_ENABLE, 0);
+                switch_samples(&cpu->attached[k], events->size, true);
     }
 }
 
-void events_stop(const struct events *events)
+void events_stop(struct events *events)
 {
     for (size_t i = 0; i < events->count; i++)
         events_stop_cpu(&events->cpus[i]);
 }
 
-void events_stop_cpu(const struct cpu_events *cpu)
+void events_stop_cpu(struct cpu_events *cpu)
 {
+    cpu->stopped = true;
     for (size_t i = 0; i < cpu->attached_count; i++) {
-        (void)ioctl(cpu->attached[i].samples, PERF_EVENT_IOC_DISABLE, 0);
+        for (int size = 0; size < COPIES_COUNT; size++)
+            switch_samples(&cpu->attached[i], size, false);
         cpu->attached[i].waits = false;
+    }
+}
+
+/* What waits for an exec has not been sampled, so nothing is chosen before it.  */
+void events_choose(struct events *events, enum copies_size size)
+{
+    enum copies_size before = events->size;
+
+    if (size == before || !has_size(&events->config, size))
+        return;
+    events->size = size;
+    for (size_t i = 0; i < events->count; i++) {
+        const struct cpu_events *cpu = &events->cpus[i];
+
+        for (size_t k = 0; k < cpu->attached_count && !cpu->stopped; k++) {
+            switch_samples(&cpu->attached[k], before, false);
+            switch_samples(&cpu->attached[k], size, true);
+        }
     }
 }
 
@@ -494,7 +590,7 @@ static uint64_t lost_of(int fd)
 {
     uint64_t numbers[2];
 
-    return read(fd, numbers, sizeof numbers) == (ssize_t)sizeof numbers ? numbers[1] : 0;
+    return fd >= 0 && read(fd, numbers, sizeof numbers) == (ssize_t)sizeof numbers ? numbers[1] : 0;
 }
 
 uint64_t events_lost(const struct cpu_events *cpu)
@@ -502,7 +598,8 @@ uint64_t events_lost(const struct cpu_events *cpu)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < cpu->attached_count; i++)
-        sum += lost_of(cpu->attached[i].samples);
+        for (int size = 0; size < COPIES_COUNT; size++)
+            sum += lost_of(cpu->attached[i].samples[size]);
     return sum;
 }
 

@@ -11,6 +11,7 @@
 #ifndef CPU_EVENTS_H
 #define CPU_EVENTS_H
 
+#include "sampler-capture/cpu/copies.h"
 #include "sampler-capture/cpu/ring.h"
 
 #include <stdbool.h>
@@ -26,10 +27,10 @@ struct event {
     struct ring ring;
 };
 
-/* Both events of one target on one CPU; -1: none.  */
+/* The events of one target on one CPU; -1: none.  Of those that sample one is on at a time.  */
 struct attached {
     int sideband;
-    int samples;
+    int samples[COPIES_COUNT];
     bool waits; /* for the exec that switches it on */
 };
 
@@ -41,6 +42,7 @@ struct cpu_events {
     struct attached *attached; /* owned */
     size_t attached_count;
     size_t attached_capacity;
+    bool stopped; /* events_stop_cpu() */
 };
 
 struct events_config {
@@ -49,14 +51,16 @@ struct events_config {
      * are smaller.  */
     size_t ring_size;
     uint32_t max_frames; /* how deep the kernel is to walk stacks */
-    uint32_t stack_size; /* so many bytes of the program's stack, and its registers, are copied into
-                          * each sample; 0: neither */
-    bool kernel;         /* kernel frames too, and samples while the CPU is in the kernel */
-    bool sideband;       /* wanted at all */
+    /* So many bytes of the program's stack, and its registers, are copied into each sample;
+     * events_choose() says which of the sizes.  Less where rings are small.  */
+    struct copies_sizes copies;
+    bool kernel;   /* kernel frames too, and samples while the CPU is in the kernel */
+    bool sideband; /* wanted at all */
 };
 
 struct events {
     struct events_config config; /* as it could be had */
+    enum copies_size size;       /* copies of this one are taken */
     struct cpu_events *cpus;     /* owned */
     size_t count;
     unsigned cpu_limit; /* the highest CPU number + 1 */
@@ -93,9 +97,12 @@ bool events_attach(struct events *events, const struct events_target *target,
 
 /* Sample what is attached and does not wait for an exec; or take no more samples: what is in the
  * rings stays, and nothing waits any more.  */
-void events_start(const struct events *events);
-void events_stop(const struct events *events);
-void events_stop_cpu(const struct cpu_events *cpu);
+void events_start(struct events *events);
+void events_stop(struct events *events);
+void events_stop_cpu(struct cpu_events *cpu);
+
+/* Take copies of another size from now on, where sampling is not stopped.  */
+void events_choose(struct events *events, enum copies_size size);
 
 /* How many records did not fit into a ring of a CPU so far, by the kernel's own count.  A ring
  * tells as well (PERF_RECORD_LOST), but only when the next record fits: what is lost last never

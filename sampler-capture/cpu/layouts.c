@@ -78,7 +78,9 @@ static bool sampler_session(struct trace *trace, const struct trace_session *ses
         stream_text("clock", session->clock),
         stream_number("max_frames", session->max_frames),
         stream_text("layout", "sampler"),
-        stream_text("unwind", session->stack_size ? "dwarf" : "fp"),
+        stream_text("unwind", session->small_size   ? "auto"
+                              : session->stack_size ? "dwarf"
+                                                    : "fp"),
         stream_number("stack_size", session->stack_size),
     };
 
@@ -195,6 +197,8 @@ static bool sampler_stacks(struct trace *trace, uint64_t ticks,
         stream_number("stacks", counts->stacks),
         stream_number("whole", counts->whole),
         stream_number("continued", counts->continued),
+        stream_number("joined", counts->joined),
+        stream_number("small", counts->small),
         stream_number("no_stack", counts->ended[UNWIND_END_NO_STACK]),
         stream_number("other_stack", counts->other_stack),
         stream_number("no_table", counts->ended[UNWIND_END_NO_TABLE]),
@@ -202,6 +206,7 @@ static bool sampler_stacks(struct trace *trace, uint64_t ticks,
         stream_number("loop", counts->ended[UNWIND_END_LOOP]),
         stream_number("not_code", counts->ended[UNWIND_END_NOT_CODE]),
         stream_number("no_room", counts->ended[UNWIND_END_NO_ROOM]),
+        stream_number("no_register", counts->ended[UNWIND_END_NO_REGISTER]),
         stream_number("without_registers", counts->without_registers),
     };
 

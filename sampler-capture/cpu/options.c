@@ -36,7 +36,10 @@ enum key {
 
 /* In the order of enum drain_mode; profiler is the second layout.  */
 static const char *const modes[] = { "streaming", "oneshot", "circular", NULL };
-static const char *const unwinds[] = { "fp", "dwarf", NULL };
+static const char *const unwinds[] = { "auto", "fp", "dwarf", NULL };
+static const enum session_strategy strategies[] = { SESSION_STRATEGY_AUTO,
+                                                    SESSION_STRATEGY_FRAME_POINTER,
+                                                    SESSION_STRATEGY_DWARF };
 static const char *const layouts[] = { "sampler", "profiler", NULL };
 
 static const struct cli_option option_table[] = {
@@ -62,11 +65,12 @@ static const struct cli_option option_table[] = {
       "the same as a period in nanoseconds of CPU time, from 10000 on" },
     { KEY_KERNEL, 0, "kernel", NULL, "kernel functions too, and time spent in the kernel" },
     { KEY_UNWIND, 0, "unwind", "HOW",
-      "find callers by frame pointers (fp, the default), or by unwind tables (dwarf), in code that "
-      "keeps no frame pointers, too",
+      "find callers by unwind tables, with copies of stacks that are large only for programs "
+      "without "
+      "frame pointers (auto, the default) or always (dwarf); or by frame pointers alone (fp)",
       .choices = unwinds },
     { KEY_STACK_SIZE, 0, "stack-size", "SIZE",
-      "how much of each stack to copy for --unwind dwarf, from 1k to 60k; the default is 32k" },
+      "how much of each stack to copy at most, from 1k to 60k; the default is 32k" },
     { KEY_MODE, 0, "mode", "MODE",
       "streaming (the default): write all the time; oneshot: a CPU whose buffer is full samples no "
       "more; circular: keep the latest, written at the end and, as OUT.N.fxt, on SIGUSR2",
@@ -203,8 +207,8 @@ static void check_output(const struct cpu_options *options)
 
 static void check_unwind(const struct cpu_options *options)
 {
-    if (options->stack_size && options->strategy != SESSION_STRATEGY_DWARF)
-        cli_usage_error("--stack-size is for --unwind dwarf");
+    if (options->stack_size && options->strategy == SESSION_STRATEGY_FRAME_POINTER)
+        cli_usage_error("--stack-size is for --unwind auto and dwarf");
     if (options->strategy == SESSION_STRATEGY_DWARF && !unwinding_is_possible())
         cli_usage_error("--unwind dwarf: not on this machine");
 }
@@ -277,8 +281,7 @@ static void take(struct cpu_options *options, enum key key, const struct cli_par
         options->kernel = true;
         break;
     case KEY_UNWIND:
-        options->strategy = parser->choice == 1 ? SESSION_STRATEGY_DWARF
-                                                : SESSION_STRATEGY_FRAME_POINTER;
+        options->strategy = strategies[parser->choice];
         break;
     case KEY_STACK_SIZE:
         options->stack_size = (uint32_t)cli_size("--stack-size", value, MIN_STACK, MAX_STACK) & ~7U;
@@ -319,7 +322,7 @@ void cpu_options_parse(struct cpu_options *options, char **argv)
     int key;
 
     *options = (struct cpu_options){ .region_size = DEFAULT_REGION_SIZE,
-                                     .strategy = SESSION_STRATEGY_FRAME_POINTER };
+                                     .strategy = SESSION_STRATEGY_AUTO };
     cli_start(&parser, &cpu_command, argv);
     while ((key = cli_next(&parser)) > CLI_END)
         take(options, (enum key)key, &parser);

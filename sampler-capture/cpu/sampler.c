@@ -86,7 +86,7 @@ size_t sampler_ring_size(uint64_t period_ns, size_t region_size, uint32_t max_fr
     return size;
 }
 
-#define MAX_STACK_RING_SIZE (8U << 20)
+#define MAX_STACK_RING_SIZE (16U << 20)
 
 size_t sampler_stack_ring_size(uint64_t period_ns, uint32_t stack_size)
 {
@@ -114,13 +114,14 @@ static enum sampler_status open_all(struct sampler *sampler, const struct sample
         .ring_size = sampler_ring_size((uint64_t)config->period, (size_t)config->buffer_size,
                                        extras->max_frames),
         .max_frames = extras->max_frames,
-        .stack_size = extras->stack_size,
+        .copies = extras->copies,
         .kernel = extras->kernel,
         .sideband = extras->sideband,
     };
 
-    if (extras->stack_size) {
-        wanted.ring_size = sampler_stack_ring_size(wanted.period_ns, wanted.stack_size);
+    if (extras->copies.bytes[COPIES_LARGE] > 0) {
+        wanted.ring_size = sampler_stack_ring_size(wanted.period_ns,
+                                                   extras->copies.bytes[COPIES_LARGE]);
         sampler->unwinding = unwinding_open();
         if (!sampler->unwinding)
             return SAMPLER_NO_MEMORY;
@@ -130,8 +131,10 @@ static enum sampler_status open_all(struct sampler *sampler, const struct sample
         return status_of(sampler->error.cause);
     if (!drain_init(&sampler->drain, &sampler->events, extras->mode, (size_t)config->buffer_size))
         return SAMPLER_NO_MEMORY;
-    if (sampler->unwinding)
+    if (sampler->unwinding) {
+        unwinding_adapt(sampler->unwinding, &sampler->events.config.copies);
         drain_unwind(&sampler->drain, sampler->unwinding, extras->max_unwound);
+    }
     return SAMPLER_OK;
 }
 

@@ -123,9 +123,9 @@ const char *sampler_message(const struct sampler *sampler);
 struct sampler_extras {
     enum drain_mode mode;
     uint32_t max_frames; /* of the kernel's walk by frame pointers */
-    /* Bytes of each stack that are copied, so that callers are found by unwind tables, then at most
-     * max_unwound of them; 0: by frame pointers.  */
-    uint32_t stack_size;
+    /* How much of each stack is copied, so that callers are found by unwind tables, then at most
+     * max_unwound of them; nothing: by frame pointers.  */
+    struct copies_sizes copies;
     uint32_t max_unwound;
     bool kernel;   /* kernel frames too */
     bool sideband; /* tell of mappings, names, forks and exits: to the listener of the drain */

@@ -11,7 +11,8 @@
 #define DEFAULT_PERIOD_NS   10000000
 #define DEFAULT_BUFFER_SIZE (8U << 20)
 #define DEFAULT_STACK_SIZE  (32U << 10)
-#define MAX_CUTS            3
+
+#define MAX_CUTS 3
 
 struct session {
     enum session_state state;
@@ -369,7 +370,8 @@ static enum session_error check_sampling(struct session *session)
     if (session->sampling.timebase != SESSION_NANOSECONDS)
         return fail(session, SESSION_INVALID_ARGS, "the timebase can only be nanoseconds");
     if (session->sampling.strategy != SESSION_STRATEGY_FRAME_POINTER &&
-        session->sampling.strategy != SESSION_STRATEGY_DWARF)
+        session->sampling.strategy != SESSION_STRATEGY_DWARF &&
+        session->sampling.strategy != SESSION_STRATEGY_AUTO)
         return fail(session, SESSION_INVALID_ARGS,
                     "stacks can only be walked by frame pointers or unwind tables");
     if (session->sampling.strategy == SESSION_STRATEGY_DWARF && !unwinding_is_possible())
@@ -378,12 +380,25 @@ static enum session_error check_sampling(struct session *session)
     return SESSION_OK;
 }
 
-/* 0: by frame pointers.  */
+/* That is wanted; 0: by frame pointers.  */
 static uint32_t stack_size(const struct session *session)
 {
-    if (session->sampling.strategy != SESSION_STRATEGY_DWARF)
+    if (session->sampling.strategy == SESSION_STRATEGY_FRAME_POINTER || !unwinding_is_possible())
         return 0;
     return session->config.stack_size ? session->config.stack_size : DEFAULT_STACK_SIZE;
+}
+
+/* How much of stacks is copied.  A size that was asked for is the largest.  */
+static struct copies_sizes sizes_of(const struct session *session)
+{
+    struct copies_sizes sizes = { .bytes = { [COPIES_LARGE] = stack_size(session) } };
+
+    if (sizes.bytes[COPIES_LARGE] == 0 || session->sampling.strategy != SESSION_STRATEGY_AUTO)
+        return sizes;
+    sizes.bytes[COPIES_SMALL] = 1U << 10;
+    sizes.bytes[COPIES_MEDIUM] = 8U << 10;
+    sizes.bytes[COPIES_LARGEST] = session->config.stack_size ? 0 : 60U << 10;
+    return sizes;
 }
 
 /* A backtrace record of Fuchsia's profiler counts its frames in a byte.  */
@@ -398,8 +413,9 @@ static enum session_error open_sampler(struct session *session)
                                            .buffer_size = session->buffer_size };
     const struct sampler_extras extras = {
         .mode = session->config.mode,
-        .max_frames = session->config.kernel ? REGION_KERNEL_FRAMES : REGION_MAX_FRAMES,
-        .stack_size = stack_size(session),
+        .max_frames = session->config.kernel || stack_size(session) ? REGION_KERNEL_FRAMES
+                                                                    : REGION_MAX_FRAMES,
+        .copies = sizes_of(session),
         .max_unwound = max_unwound(session),
         .kernel = session->config.kernel,
         .sideband = true,
@@ -442,7 +458,8 @@ static enum session_error open_trace(struct session *session)
     session->about.period_ns = session->sampling.period_ns;
     session->about.max_frames = stack_size(session) ? max_unwound(session)
                                                     : events->config.max_frames;
-    session->about.stack_size = stack_size(session);
+    session->about.stack_size = events->config.copies.bytes[COPIES_LARGE];
+    session->about.small_size = events->config.copies.bytes[COPIES_SMALL];
     session->about.clock = is_system_wide(session) ? "cpu-clock" : "task-clock";
     session->trace = trace_open(session->config.output, events->cpu_limit, &session->config.trace);
     if (!session->trace)
@@ -583,7 +600,8 @@ static void fill_unwound(struct session *session, struct session_result *result)
     result->unwound = *unwinding_counts(unwinding);
     result->cuts = session->cuts;
     result->cut_count = unwinding_cuts(unwinding, session->cuts, MAX_CUTS);
-    result->stack_size = stack_size(session);
+    result->stack_size = session->about.stack_size;
+    result->wanted_stack_size = stack_size(session);
 }
 
 static void fill_result(struct session *session, struct session_result *result)

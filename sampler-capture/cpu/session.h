@@ -38,7 +38,7 @@ enum session_error {
     SESSION_MISSING_TARGET_CONFIGS = 5, /* no target */
     SESSION_MISSING_COMPONENT_URL = 6,  /* a launch of nothing */
     /* What ends the channel instead of being answered; session_message() says why.  */
-    SESSION_INVALID_ARGS = 7, /* Start: not exactly one spec by time, by frame pointer or DWARF */
+    SESSION_INVALID_ARGS = 7, /* Start: not exactly one spec by time, by a strategy we have */
     SESSION_REFUSED = 8,      /* the sampler refused: session_sampler_status() */
     SESSION_WRITE_FAILED = 9, /* the output: session_errno() */
     SESSION_NO_MEMORY = 10,
@@ -65,6 +65,10 @@ enum session_strategy { /* CallgraphStrategy */
                         SESSION_STRATEGY_LAST_BRANCH_RECORD = 2,
                         SESSION_STRATEGY_SHADOW_CALL_STACK = 3,
                         SESSION_STRATEGY_FRAME_POINTER = 4,
+                        /* Beyond Fuchsia's: by tables, with large copies of stacks only where
+                         * programs keep no frame pointers; by frame pointers on machines whose
+                         * tables are not read.  */
+                        SESSION_STRATEGY_AUTO = 100,
 };
 
 struct session_sampling { /* SamplingConfig */
@@ -95,9 +99,9 @@ struct session_config {
 
     /* Beyond Fuchsia's.  */
     enum drain_mode mode;
-    bool kernel;                       /* kernel frames too */
-    uint32_t stack_size;               /* bytes of stack for SESSION_STRATEGY_DWARF; 0: 32 KiB */
-    struct trace_options trace;        /* layout and so on */
+    bool kernel;                /* kernel frames too */
+    uint32_t stack_size;        /* bytes of stack for SESSION_STRATEGY_DWARF and AUTO; 0: 32 KiB */
+    struct trace_options trace; /* layout and so on */
     const struct trace_session *about; /* period, frames and clock are filled in; borrowed */
     struct keeper *keeper;             /* of the modules' files; borrowed; NULL: none */
 };
@@ -128,13 +132,13 @@ struct session_result {
     uint64_t broken; /* samples whose stack ends early */
     /* With SESSION_STRATEGY_FRAME_POINTER: samples in modules that keep none.  */
     struct leaf_result frameless;
-    /* With SESSION_STRATEGY_DWARF; else no stacks are counted.  */
+    /* By unwind tables; else no stacks are counted.  */
     struct unwinding_counts unwound;
     const struct unwinding_cut *cuts; /* what cut most stacks; borrowed */
     size_t cut_count;
-    uint32_t stack_size;
-    uint64_t unplaced;         /* mappings whose file could not tell their vaddr */
-    uint64_t mappings_dropped; /* for want of room */
+    uint32_t stack_size, wanted_stack_size; /* as memory that may be locked allowed, and not */
+    uint64_t unplaced;                      /* mappings whose file could not tell their vaddr */
+    uint64_t mappings_dropped;              /* for want of room */
     size_t region_size;
     uint64_t period_ns;
     uint32_t max_frames;

@@ -58,9 +58,10 @@ static void json_loss(struct json *json, const struct loss *loss)
 static void json_stacks(struct json *json, const struct session_result *result)
 {
     static const char *const keys[UNWIND_END_COUNT] = {
-        [UNWIND_END_NO_STACK] = "no_stack", [UNWIND_END_NO_TABLE] = "no_table",
-        [UNWIND_END_REFUSED] = "refused",   [UNWIND_END_LOOP] = "loop",
-        [UNWIND_END_NOT_CODE] = "not_code", [UNWIND_END_NO_ROOM] = "no_room",
+        [UNWIND_END_NO_STACK] = "no_stack",       [UNWIND_END_NO_TABLE] = "no_table",
+        [UNWIND_END_REFUSED] = "refused",         [UNWIND_END_LOOP] = "loop",
+        [UNWIND_END_NOT_CODE] = "not_code",       [UNWIND_END_NO_ROOM] = "no_room",
+        [UNWIND_END_NO_REGISTER] = "no_register",
     };
 
     if (result->stack_size == 0) {
@@ -72,6 +73,8 @@ static void json_stacks(struct json *json, const struct session_result *result)
     json_unsigned(json, "all", result->unwound.stacks);
     json_unsigned(json, "whole", result->unwound.whole);
     json_unsigned(json, "continued", result->unwound.continued);
+    json_unsigned(json, "joined", result->unwound.joined);
+    json_unsigned(json, "small", result->unwound.small);
     for (int end = 0; end < UNWIND_END_COUNT; end++)
         if (keys[end])
             json_unsigned(json, keys[end], result->unwound.ended[end]);

@@ -69,7 +69,10 @@ static void print_cut(const struct session_result *result)
     if (deep > 0)
         cli_note("  cut: %s: %s%s", cli_counted(deep, "stack", "stacks"),
                  unwind_end_name(UNWIND_END_NO_STACK),
-                 result->stack_size < MAX_STACK ? "; raise --stack-size" : "");
+                 result->stack_size < result->wanted_stack_size
+                     ? ", since the kernel's buffers hold no larger one; raise 'ulimit -l'"
+                 : result->stack_size < MAX_STACK ? "; raise --stack-size"
+                                                  : "");
     if (counts->other_stack > 0)
         cli_note("  cut: %s: the callers are on another stack, such as the one that a signal "
                  "handler interrupted, and only the running one is copied",
@@ -89,7 +92,7 @@ static void print_cut(const struct session_result *result)
 static void print_stacks(const struct summary *summary)
 {
     const struct unwinding_counts *counts = &summary->result->unwound;
-    uint64_t whole = counts->whole + counts->continued;
+    uint64_t whole = unwinding_complete(counts);
 
     if (counts->stacks == 0)
         return;
@@ -130,7 +133,7 @@ static void print_frameless(const struct session_result *result)
                                      (double)result->totals.samples);
     cli_note(
         "%.1f %% of samples are in functions without a frame pointer, whose direct callers are "
-        "therefore missing; --unwind dwarf finds them: %s",
+        "therefore missing; --unwind auto finds them: %s",
         100 * (double)frameless->samples / (double)result->totals.samples, list);
 }
 
@@ -138,14 +141,14 @@ static void print_doubts(const struct summary *summary)
 {
     const struct trace_totals *totals = &summary->result->totals;
 
-    if (totals->samples == 0)
+    if (totals->samples == 0 && loss_total(&summary->result->loss) == 0)
         cli_note("no samples: no thread used a CPU for %s ns%s; -F takes more samples",
                  cli_grouped(summary->result->period_ns),
                  summary->kernel ? "" : " outside the kernel");
     if (totals->samples >= 20 && summary->result->broken > totals->samples / 2 &&
         summary->result->unwound.stacks == 0)
         cli_note("most stacks end after one or two functions, where code was compiled without "
-                 "frame pointers: to see callers take --unwind dwarf, or compile it with "
+                 "frame pointers: to see callers take --unwind auto, or compile it with "
                  "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer");
     print_frameless(summary->result);
     if (summary->result->kernel_hidden)

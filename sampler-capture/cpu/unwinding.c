@@ -1,7 +1,9 @@
 #include "sampler-capture/cpu/unwinding.h"
 
 #include "base/grow.h"
+#include "sampler-capture/cpu/chain.h"
 #include "sampler-capture/cpu/region.h"
+#include "sampler-capture/cpu/unwound.h"
 #include "sampler-capture/processes.h"
 
 #include <endian.h>
@@ -28,11 +30,11 @@ struct told {
     size_t size;
 };
 
-/* What is known of a module.  */
-struct unwound_module {
-    const struct module *module; /* NULL: not met yet */
-    struct unwind_table *table;  /* owned; NULL: none could be had */
-    uint64_t cuts;
+/* What a walk finds.  */
+struct walked {
+    uint64_t addresses[REGION_FRAMES_LIMIT];
+    uint8_t found[REGION_FRAMES_LIMIT];
+    uint64_t pointers[REGION_FRAMES_LIMIT];
 };
 
 struct unwinding {
@@ -42,16 +44,16 @@ struct unwinding {
     size_t told_count, told_capacity;
     uint64_t told_number;
     bool is_sorted;
-    struct unwound_module *modules; /* owned; by serial number */
-    size_t module_capacity;
-    struct unwound_module nowhere; /* cuts in code of no file */
+    struct unwound_modules modules;
+    uint64_t nowhere; /* cuts in code of no file */
     struct unwinding_counts counts;
+
+    struct copies copies;
+    struct chain_tails tails;
     /* Of the sample that is unwound.  */
     const struct process *process;
     bool no_memory;
-    uint64_t addresses[REGION_FRAMES_LIMIT];
-    uint8_t found[REGION_FRAMES_LIMIT];
-    uint64_t pointers[REGION_FRAMES_LIMIT];
+    struct walked walked, small; /* as it is told, and as a small copy would have it */
 };
 
 bool unwinding_is_possible(void)
@@ -64,8 +66,10 @@ struct unwinding *unwinding_open(void)
     struct unwinding *unwinding = calloc(1, sizeof *unwinding);
 
     if (unwinding && unwinding_is_possible() &&
-        unwind_walker_open(&unwinding->walker, NULL) == UNWIND_OK)
+        unwind_walker_open(&unwinding->walker, NULL) == UNWIND_OK) {
+        copies_init(&unwinding->copies, &(struct copies_sizes){ .bytes = { 0 } });
         return unwinding;
+    }
     free(unwinding);
     return NULL;
 }
@@ -74,18 +78,46 @@ void unwinding_close(struct unwinding *unwinding)
 {
     if (!unwinding)
         return;
-    for (size_t i = 0; i < unwinding->module_capacity; i++)
-        unwind_table_close(unwinding->modules[i].table);
     for (size_t i = 0; i < unwinding->told_count; i++)
         free(unwinding->told[i].bytes);
     free(unwinding->told);
-    free(unwinding->modules);
+    unwound_release(&unwinding->modules);
     processes_release(&unwinding->processes);
     unwind_walker_close(unwinding->walker);
     free(unwinding);
 }
 
+void unwinding_adapt(struct unwinding *unwinding, const struct copies_sizes *sizes)
+{
+    copies_init(&unwinding->copies, sizes);
+}
+
+void unwinding_lost(struct unwinding *unwinding)
+{
+    copies_lost(&unwinding->copies);
+}
+
+enum copies_size unwinding_copies(const struct unwinding *unwinding)
+{
+    return unwinding->copies.now;
+}
+
 /* ---- Side-band records ---- */
+
+/* A file is opened when it is mapped: when the record is due, it and its process may be gone.  */
+static bool expect_module(struct unwinding *unwinding, const uint8_t *bytes, size_t size)
+{
+    struct perf_record record;
+    const struct perf_map *map = &record.value.map;
+    const struct module *module;
+
+    if (!perf_record_parse(bytes, size, &record) || record.kind != PERF_KIND_MAP ||
+        perf_map_is_anonymous(map))
+        return true;
+    module = modules_find(&unwinding->processes.modules, map, record.pid);
+    return module && unwound_expect(&unwinding->modules, module, record.pid, map->start,
+                                    map->start + map->length);
+}
 
 bool unwinding_tell(struct unwinding *unwinding, const uint8_t *bytes, size_t size,
                     uint64_t time_ns)
@@ -97,6 +129,10 @@ bool unwinding_tell(struct unwinding *unwinding, const uint8_t *bytes, size_t si
     if (told)
         unwinding->told = told;
     if (!told || !copy) {
+        free(copy);
+        return false;
+    }
+    if (!expect_module(unwinding, bytes, size)) {
         free(copy);
         return false;
     }
@@ -146,50 +182,11 @@ bool unwinding_advance(struct unwinding *unwinding, uint64_t time_ns)
 
 /* ---- Modules ---- */
 
-/* The page of the vDSO is the same in every process: this one's is read.  */
-static void open_table(struct unwound_module *known, const struct mapping *mapping, uint32_t pid)
-{
-    struct unwind_object object = { .fd = -1, .debug_fd = -1 };
-
-    object.bytes = modules_memory(known->module, mapping->limit - mapping->start, &object.size);
-    if (!object.bytes)
-        object.fd = modules_open(known->module, pid, mapping->start, mapping->limit);
-    if (object.bytes || object.fd >= 0)
-        (void)unwind_table_open(&object, &known->table, NULL);
-    if (object.fd >= 0)
-        (void)close(object.fd);
-}
-
-/* What is known of a mapping's module, which is opened when it is first met.  NULL: no memory.  */
-static struct unwound_module *module_of(struct unwinding *unwinding, const struct mapping *mapping)
-{
-    uint32_t serial = mapping->module->serial;
-    struct unwound_module *known;
-
-    if (serial >= unwinding->module_capacity) {
-        size_t capacity = unwinding->module_capacity;
-
-        known = base_grow(unwinding->modules, &capacity, serial + 1, sizeof *known);
-        if (!known)
-            return NULL;
-        memset(known + unwinding->module_capacity, 0,
-               (capacity - unwinding->module_capacity) * sizeof *known);
-        unwinding->modules = known;
-        unwinding->module_capacity = capacity;
-    }
-    known = &unwinding->modules[serial];
-    if (!known->module) {
-        known->module = mapping->module;
-        open_table(known, mapping, unwinding->process->pid);
-    }
-    return known;
-}
-
 static void find(void *context, uint64_t address, struct unwind_place *out)
 {
     struct unwinding *unwinding = context;
     const struct mapping *mapping = address_map_find(&unwinding->process->map, address);
-    struct unwound_module *known;
+    struct unwound *known;
 
     if (!mapping)
         return;
@@ -198,80 +195,117 @@ static void find(void *context, uint64_t address, struct unwind_place *out)
     out->kind = UNWIND_PLACE_OTHER;
     if (!mapping->module)
         return;
-    known = module_of(unwinding, mapping);
+    known = unwound_find(&unwinding->modules, mapping, unwinding->process->pid);
     unwinding->no_memory |= !known;
     out->kind = UNWIND_PLACE_OBJECT;
     out->table = known ? known->table : NULL;
     out->bias = mapping->start - mapping->vaddr;
 }
 
-static bool keeps_frame_pointers(struct unwinding *unwinding, uint64_t address)
+static struct unwind_place place_of(struct unwinding *unwinding, uint64_t address)
 {
     struct unwind_place place = { .kind = UNWIND_PLACE_NOTHING };
 
     find(unwinding, address, &place);
-    return place.kind == UNWIND_PLACE_OTHER ||
-           (place.table && unwind_table_frame_pointers(place.table) == UNWIND_FRAME_POINTERS_YES);
+    return place;
 }
 
-/* ---- A sample ---- */
-
-/* Where the user part of a callchain is: [*start, *limit) of its words.  */
-static void find_user_part(const struct perf_record *sample, size_t *start, size_t *limit)
+/* Of code without tables nothing else is to be had.  */
+static bool keeps_frame_pointers(const struct unwind_place *place)
 {
-    size_t count = sample->value.sample.count;
-
-    *start = *limit = count;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t word;
-
-        memcpy(&word, sample->value.sample.words + 8 * i, sizeof word);
-        if (word == PERF_CONTEXT_USER) {
-            *start = i + 1;
-        } else if (word >= PERF_CONTEXT_MAX && *start <= i) {
-            *limit = i;
-            return;
-        }
-    }
+    return place->kind == UNWIND_PLACE_OTHER ||
+           (place->table && unwind_table_frame_pointers(place->table) != UNWIND_FRAME_POINTERS_NO);
 }
 
-static uint64_t chain_word(const struct perf_record *sample, size_t i)
+static bool is_outermost(const struct unwind_place *place, uint64_t address)
 {
-    uint64_t word;
-
-    memcpy(&word, sample->value.sample.words + 8 * i, sizeof word);
-    return word;
+    return place->table && unwind_table_is_outermost(place->table, address - place->bias);
 }
 
-/* Append what the kernel's walk found behind the last frame that it shares with ours.  */
-static void append_chain(struct unwinding *unwinding, const struct perf_record *sample,
-                         struct unwind_stack *stack)
+/* ---- Where the copy ends early ---- */
+
+/* The callers of the last frame are known from a whole stack.  */
+static bool append_tail(struct unwinding *unwinding, struct unwind_stack *stack)
 {
-    size_t start, limit, at, before = stack->count;
     uint64_t last = stack->addresses[stack->count - 1];
+    const struct chain_tail *tail = chain_tail_of(&unwinding->tails, last);
 
-    find_user_part(sample, &start, &limit);
-    for (at = start; at < limit && chain_word(sample, at) != last; at++)
-        ;
-    if (at >= limit || !keeps_frame_pointers(unwinding, unwind_lookup_address(stack, before - 1)))
+    if (tail->address != last || tail->count > stack->capacity - stack->count)
+        return false;
+    for (size_t i = 0; i < tail->count; i++) /* it may be another process */
+        if (place_of(unwinding, tail->each[i].address - 1).table != tail->each[i].code)
+            return false;
+    for (size_t i = 0; i < tail->count; i++) {
+        stack->found[stack->count] = UNWIND_FOUND_FRAME_POINTER;
+        stack->addresses[stack->count++] = tail->each[i].address;
+    }
+    return true;
+}
+
+/* Where the C library, which keeps no frame pointers, starts a thread or main() of a program that
+ * does: its last one or two functions, and the entry point of the program.  Other functions are
+ * called from many places.  */
+static void learn_tail(struct unwinding *unwinding, const struct unwind_stack *stack)
+{
+    struct chain_tail tail = { .count = 0 };
+    size_t first = stack->count - 1; /* that one has no caller, whatever it keeps */
+    struct unwind_place place = { .kind = UNWIND_PLACE_NOTHING };
+
+    for (; first > 0 && stack->count - first <= CHAIN_MAX_TAIL + 1; first--) {
+        if (stack->found[first] != UNWIND_FOUND_TABLE)
+            return;
+        place = place_of(unwinding, stack->addresses[first - 1] - (first > 1));
+        if (keeps_frame_pointers(&place))
+            break;
+    }
+    if (first == 0 || first + 1 >= stack->count || stack->count - first > CHAIN_MAX_TAIL + 1)
         return;
-    for (at++; at < limit && stack->count < stack->capacity; at++) {
-        uint64_t address = chain_word(sample, at);
-        struct unwind_place place = { .kind = UNWIND_PLACE_NOTHING };
+    tail.address = stack->addresses[first];
+    for (size_t i = first + 1; i < stack->count; i++, tail.count++) {
+        tail.each[tail.count].address = stack->addresses[i];
+        tail.each[tail.count].code = place_of(unwinding, stack->addresses[i] - 1).table;
+    }
+    place = place_of(unwinding, tail.address - 1);
+    if (place.table && place.table == tail.each[0].code)
+        *chain_tail_of(&unwinding->tails, tail.address) = tail;
+}
 
+/* Append what the kernel's walk found behind the last frame, as far as functions keep frame
+ * pointers.  True: from there on the callers are known from another stack.  */
+static bool append_chain(struct unwinding *unwinding, const struct perf_record *sample,
+                         const struct unwind_registers *registers,
+                         const struct unwind_memory *memory, struct unwind_stack *stack)
+{
+    size_t start, limit, at = chain_align(sample, registers, memory, stack);
+
+    chain_user_part(sample, &start, &limit);
+    if (at == CHAIN_NONE)
+        at = limit;
+    for (;;) {
+        uint64_t last = unwind_lookup_address(stack, stack->count - 1), address;
+        struct unwind_place place = place_of(unwinding, last);
+
+        if (is_outermost(&place, last)) {
+            stack->end = UNWIND_END_COMPLETE;
+            return false;
+        }
+        if (stack->count == stack->capacity || ++at >= limit || !keeps_frame_pointers(&place))
+            break;
+        address = chain_word(sample, at);
         if (address == 0)
             break;
-        find(unwinding, address - 1, &place);
-        if (place.kind == UNWIND_PLACE_NOTHING) {
+        if (place_of(unwinding, address - 1).kind == UNWIND_PLACE_NOTHING) {
             stack->end = UNWIND_END_NOT_CODE;
             stack->end_address = stack->addresses[stack->count - 1];
-            return;
+            return false;
         }
         stack->found[stack->count] = UNWIND_FOUND_FRAME_POINTER;
         stack->addresses[stack->count++] = address;
     }
-    if (stack->count > before && stack->count < stack->capacity && limit - start < 127)
-        stack->end = UNWIND_END_COMPLETE;
+    if (!append_tail(unwinding, stack))
+        return false;
+    stack->end = UNWIND_END_COMPLETE;
+    return true;
 }
 
 /* Whether what is missing is on another stack: that which a signal handler on a stack of its own
@@ -283,47 +317,105 @@ static bool is_elsewhere(const struct unwind_stack *stack)
     return stack->missing - stack->pointers[0] > largest;
 }
 
-static void count_end(struct unwinding *unwinding, const struct unwind_stack *stack, bool continued)
+/* How a stack was found.  */
+struct manner {
+    bool ended_early; /* the copy did not reach its end */
+    bool is_joined;   /* the outermost functions are known from another stack */
+};
+
+static void count_end(struct unwinding *unwinding, const struct unwind_stack *stack,
+                      struct manner manner)
 {
+    struct unwinding_counts *counts = &unwinding->counts;
     const struct mapping *mapping;
 
-    unwinding->counts.stacks++;
+    counts->stacks++;
     if (stack->end == UNWIND_END_COMPLETE) {
-        unwinding->counts.whole += !continued;
-        unwinding->counts.continued += continued;
+        *(manner.is_joined     ? &counts->joined
+          : manner.ended_early ? &counts->continued
+                               : &counts->whole) += 1;
         return;
     }
-    unwinding->counts.ended[stack->end]++;
+    counts->ended[stack->end]++;
     if (stack->end == UNWIND_END_NO_STACK && is_elsewhere(stack))
-        unwinding->counts.other_stack++;
+        counts->other_stack++;
     if (stack->end == UNWIND_END_NO_STACK || stack->end == UNWIND_END_NO_ROOM)
         return; /* no module's fault */
     mapping = address_map_find(&unwinding->process->map, stack->end_address);
-    if (mapping && mapping->module && mapping->module->serial < unwinding->module_capacity)
-        unwinding->modules[mapping->module->serial].cuts++;
+    if (mapping && mapping->module && mapping->module->serial < unwinding->modules.capacity)
+        unwinding->modules.items[mapping->module->serial].cuts++;
     else
-        unwinding->nowhere.cuts++;
+        unwinding->nowhere++;
 }
 
-/* Callers by tables.  False: no memory.  */
+/* Callers by tables, as far as size bytes of the copy go, and then by the kernel's walk.  False: no
+ * memory.  */
 static bool walk(struct unwinding *unwinding, const struct perf_record *sample,
-                 const struct unwind_registers *registers, struct unwind_stack *stack)
+                 const struct unwind_registers *registers, size_t size, struct unwind_stack *stack,
+                 struct manner *manner)
 {
     const struct unwind_piece piece = { .address = unwind_stack_pointer(registers),
                                         .bytes = sample->value.sample.stack,
-                                        .size = sample->value.sample.stack_size };
+                                        .size = size };
     const struct unwind_memory memory = { &piece, 1 };
     const struct unwind_map map = { .find = find, .context = unwinding };
-    bool ended_early;
 
     unwinding->no_memory = false;
-    if (unwind_walk(unwinding->walker, registers, &memory, &map, stack) != UNWIND_OK ||
-        unwinding->no_memory)
+    if (unwind_walk(unwinding->walker, registers, &memory, &map, stack) != UNWIND_OK)
         return false;
-    ended_early = stack->end == UNWIND_END_NO_STACK;
-    if (ended_early)
-        append_chain(unwinding, sample, stack);
-    count_end(unwinding, stack, ended_early);
+    manner->ended_early = stack->end == UNWIND_END_NO_STACK;
+    manner->is_joined = manner->ended_early &&
+                        append_chain(unwinding, sample, registers, &memory, stack);
+    return !unwinding->no_memory;
+}
+
+static struct unwind_stack stack_in(struct walked *walked, size_t capacity)
+{
+    return (struct unwind_stack){ .addresses = walked->addresses,
+                                  .found = walked->found,
+                                  .pointers = walked->pointers,
+                                  .capacity = capacity };
+}
+
+/* Whether a small copy of the same stack would have given the same.  False: no memory.  */
+static bool try_small(struct unwinding *unwinding, const struct perf_record *sample,
+                      const struct unwind_registers *registers, const struct unwind_stack *stack,
+                      bool *is_same)
+{
+    struct unwind_stack small = stack_in(&unwinding->small, stack->capacity);
+    size_t size = sample->value.sample.stack_size;
+    uint32_t least = unwinding->copies.sizes.bytes[COPIES_SMALL];
+    struct manner manner;
+
+    if (!walk(unwinding, sample, registers, size < least ? size : least, &small, &manner))
+        return false;
+    *is_same = small.count == stack->count &&
+               (small.end == UNWIND_END_COMPLETE) == (stack->end == UNWIND_END_COMPLETE) &&
+               memcmp(small.addresses, stack->addresses, stack->count * sizeof *stack->addresses) ==
+                   0;
+    return true;
+}
+
+/* Which copy the stack needs.  False: no memory.  */
+static bool judge(struct unwinding *unwinding, const struct perf_record *sample,
+                  const struct unwind_registers *registers, const struct unwind_stack *stack,
+                  struct manner manner)
+{
+    const struct copies_sizes *sizes = &unwinding->copies.sizes;
+    enum copies_size taken = copies_size_of(sizes, sample->value.sample.stack_room), needed;
+    bool is_cut = manner.ended_early && stack->end != UNWIND_END_COMPLETE && !is_elsewhere(stack);
+    bool is_small = taken == COPIES_SMALL;
+
+    if (stack->end == UNWIND_END_COMPLETE && !manner.ended_early)
+        learn_tail(unwinding, stack);
+    unwinding->counts.small += is_small;
+    if (!is_small && !is_cut && !try_small(unwinding, sample, registers, stack, &is_small))
+        return false;
+    if (is_cut)
+        needed = (enum copies_size)(taken + 1);
+    else
+        needed = is_small ? COPIES_SMALL : copies_size_of(sizes, stack->depth_bytes);
+    copies_saw(&unwinding->copies, taken, needed);
     return true;
 }
 
@@ -344,30 +436,41 @@ static bool read_registers(const struct perf_record *sample, struct unwind_regis
     return unwind_registers_from_perf(MACHINE, PERF_USER_REGISTERS, words, count, out) == UNWIND_OK;
 }
 
-/* How many of the words of a callchain come before the program's.  */
-static size_t kernel_part(const struct perf_record *sample)
+/* Where the program's part of a callchain begins, and how many words come before it.  */
+static size_t kernel_part(const struct perf_record *sample, bool *has_user_part)
 {
     size_t start, limit;
 
-    find_user_part(sample, &start, &limit);
+    chain_user_part(sample, &start, &limit);
+    *has_user_part = start < limit;
     return start < sample->value.sample.count ? start - 1 : start;
+}
+
+/* Threads of the kernel have neither registers nor a stack of a program.  */
+static void take_chain(struct unwinding *unwinding, const struct perf_record *sample, bool kernel,
+                       uint8_t *frames, size_t max, size_t *count)
+{
+    bool has_user_part;
+
+    (void)kernel_part(sample, &has_user_part);
+    unwinding->counts.stacks += has_user_part;
+    unwinding->counts.without_registers += has_user_part;
+    *count = perf_record_frames(sample->value.sample.words, sample->value.sample.count, kernel,
+                                frames, max);
 }
 
 bool unwinding_frames(struct unwinding *unwinding, const struct perf_record *sample, bool kernel,
                       uint8_t *frames, size_t max, size_t *count)
 {
     struct unwind_registers registers;
-    struct unwind_stack stack = { .addresses = unwinding->addresses,
-                                  .found = unwinding->found,
-                                  .pointers = unwinding->pointers };
+    struct unwind_stack stack;
+    struct manner manner;
     struct thread *thread;
+    bool has_user_part;
 
     *count = 0;
     if (!read_registers(sample, &registers)) {
-        unwinding->counts.stacks++;
-        unwinding->counts.without_registers++;
-        *count = perf_record_frames(sample->value.sample.words, sample->value.sample.count, kernel,
-                                    frames, max);
+        take_chain(unwinding, sample, kernel, frames, max, count);
         return true;
     }
     if (!unwinding_advance(unwinding, sample->time_ns))
@@ -376,11 +479,15 @@ bool unwinding_frames(struct unwinding *unwinding, const struct perf_record *sam
     if (!thread)
         return false;
     if (kernel)
-        *count = perf_record_frames(sample->value.sample.words, kernel_part(sample), true, frames,
-                                    max - 1);
+        *count = perf_record_frames(sample->value.sample.words, kernel_part(sample, &has_user_part),
+                                    true, frames, max - 1);
     unwinding->process = thread->process;
-    stack.capacity = max - *count;
-    if (!walk(unwinding, sample, &registers, &stack))
+    stack = stack_in(&unwinding->walked, max - *count);
+    if (!walk(unwinding, sample, &registers, sample->value.sample.stack_size, &stack, &manner))
+        return false;
+    count_end(unwinding, &stack, manner);
+    if (unwinding->copies.sizes.bytes[COPIES_SMALL] > 0 &&
+        !judge(unwinding, sample, &registers, &stack, manner))
         return false;
     for (size_t i = 0; i < stack.count; i++, (*count)++)
         store(frames, *count,
@@ -417,12 +524,12 @@ size_t unwinding_cuts(const struct unwinding *unwinding, struct unwinding_cut *c
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < unwinding->module_capacity; i++)
-        if (unwinding->modules[i].module)
-            add_cut(cuts, &count, max,
-                    &(struct unwinding_cut){ unwinding->modules[i].module->name,
-                                             unwinding->modules[i].cuts });
-    add_cut(cuts, &count, max,
-            &(struct unwinding_cut){ "code of no file", unwinding->nowhere.cuts });
+    for (size_t i = 0; i < unwinding->modules.capacity; i++) {
+        const struct unwound *known = &unwinding->modules.items[i];
+
+        if (known->module)
+            add_cut(cuts, &count, max, &(struct unwinding_cut){ known->module->name, known->cuts });
+    }
+    add_cut(cuts, &count, max, &(struct unwinding_cut){ "code of no file", unwinding->nowhere });
     return count;
 }

@@ -5,10 +5,12 @@
  * handed over as they come, and applied in order of time, up to the time of the next sample.
  *
  * Where the copy of the stack ends early, what the kernel's walk by frame pointers found is
- * appended, if that walk went through the last frame and its module keeps frame pointers.  */
+ * appended, if that walk went through the last frame and its module keeps frame pointers.  The
+ * outermost functions may be known from another stack (chain.h).  */
 #ifndef CPU_UNWINDING_H
 #define CPU_UNWINDING_H
 
+#include "sampler-capture/cpu/copies.h"
 #include "sampler-capture/perf_record.h"
 
 #include <fxt/unwind.h>
@@ -19,12 +21,20 @@
 /* How stacks ended.  Counts only ever grow.  */
 struct unwinding_counts {
     uint64_t stacks;
-    uint64_t whole;                   /* to the outermost function, by tables */
-    uint64_t continued;               /* to the outermost function, the rest by frame pointers */
+    uint64_t whole;     /* to the outermost function, by tables */
+    uint64_t continued; /* to the outermost function, the rest by frame pointers */
+    uint64_t joined;    /* likewise, and the outermost functions as in an earlier stack */
+    uint64_t small;     /* of all stacks, those of which little was copied */
     uint64_t ended[UNWIND_END_COUNT]; /* not whole, by the reason; [UNWIND_END_COMPLETE] is 0 */
     uint64_t other_stack;       /* the rest is on a stack that was not copied: of [NO_STACK] */
     uint64_t without_registers; /* the kernel's walk by frame pointers is all there is */
 };
+
+/* Stacks that reach the outermost function.  */
+static inline uint64_t unwinding_complete(const struct unwinding_counts *counts)
+{
+    return counts->whole + counts->continued + counts->joined;
+}
 
 /* What cut stacks short.  */
 struct unwinding_cut {
@@ -40,6 +50,15 @@ void unwinding_close(struct unwinding *unwinding); /* accepts NULL */
 
 /* Whether unwinding_open() does on this machine.  */
 bool unwinding_is_possible(void);
+
+/* Samples have copies of these sizes, one of which can be chosen.  */
+void unwinding_adapt(struct unwinding *unwinding, const struct copies_sizes *sizes);
+
+/* Samples were lost, since the kernel's buffers were full.  */
+void unwinding_lost(struct unwinding *unwinding);
+
+/* Which copies are wanted from now on.  */
+enum copies_size unwinding_copies(const struct unwinding *unwinding);
 
 /* Take a side-band record as the kernel wrote it.  False: no memory.  */
 bool unwinding_tell(struct unwinding *unwinding, const uint8_t *bytes, size_t size,

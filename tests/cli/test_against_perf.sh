@@ -25,7 +25,7 @@ pairs() {
         { print plain($2) ";" plain($1) }'
 }
 ours() {
-    sampler-capture cpu -F 4000 -o busy.fxt -- ./busy 1500 >/dev/null 2>err || fail "status $?: $(cat err)"
+    sampler-capture cpu -F 4000 --unwind fp -o busy.fxt -- ./busy 1500 >/dev/null 2>err || fail "status $?: $(cat err)"
     fxt2pprof -q --no-inlines --root none --format folded busy.fxt >stacks 2>err || fail "status $?: $(cat err)"
     awk '{
         count = $NF / 250000

@@ -123,7 +123,7 @@ capture_check gone.fxt gone "$low" "$high" >facts
 check "hits > 50"
 
 # The session says how the samples were taken.
-fxtdump hot.fxt | grep -q 'name=session .*period_ns: 1000000, clock: "task-clock", max_frames: 64, layout: "sampler"' ||
+fxtdump hot.fxt | grep -q 'name=session .*period_ns: 1000000, clock: "task-clock", max_frames: 512, layout: "sampler"' ||
     fail "no session"
 fxtdump hot.fxt | grep -q 'command: "./workload 500"' || fail "no command"
 grep -q "^hot.fxt: .* of 1 process" err || true

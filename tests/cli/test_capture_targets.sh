@@ -215,7 +215,7 @@ cp -r raw again
 capture 0 --regions again -p $pid -d 200ms
 for file in $gone; do [ ! -e "again/$file" ] || fail "left: $file"; done
 for file in $kept; do [ -e "again/$file" ] || fail "removed: $file"; done
-samples=$(sed -n 's/^again: \([0-9,]*\) samples of 1 process.*/\1/p' err | tr -d ,)
+samples=$(sed -n 's/^again: \([0-9,]*\) samples* of 1 process.*/\1/p' err | tr -d ,)
 for file in $kept; do rm "again/$file"; done
 fxt2pprof again --format folded -o folded 2>err || fail "$(cat err)"
 [ "$(awk '{ all += $NF } END { print all }' folded)" = "$samples" ] || fail "not $samples samples: $(cat err)"

@@ -96,9 +96,67 @@ capture lld ./work-lld 0.3
 
 # The kernel alone finds no such stacks.
 "${CC:-cc}" -O2 -fomit-frame-pointer -g -o work work.c
-sampler-capture cpu -o fp.fxt -- ./work 0.3 2>err
-says "take --unwind dwarf"
+sampler-capture cpu --unwind fp -o fp.fxt -- ./work 0.3 2>err
+says "take --unwind auto"
 [ "$(share fp.fxt "$whole")" -le 10 ] || fail "frame pointers find callers where there are none"
+
+# ---- As much of stacks as is needed (auto) ----
+
+cat >deep.c <<'CODE'
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static volatile unsigned sink;
+static char room[1 << 14];
+__attribute__((noinline)) static void leaf(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        sink += i * i;
+    memset(room, (int)n, sizeof room);
+    __asm__ volatile("" ::: "memory");
+}
+__attribute__((noinline)) static void outer(int depth)
+{
+    volatile char pad[256];
+    pad[0] = (char)depth;
+    if (depth > 0)
+        outer(depth - 1);
+    else
+        for (int i = 0; i < 20; i++)
+            leaf(5000);
+    sink += (unsigned)pad[0];
+}
+int main(int argc, char **argv)
+{
+    while (clock() < strtod(argv[1], NULL) * CLOCKS_PER_SEC)
+        outer(argc > 2 ? atoi(argv[2]) : 0);
+    return 0;
+}
+CODE
+adapts() { # adapts DEPTH FLAG...: with the statistics of a capture of deep.c
+    depth=$1
+    shift
+    "${CC:-cc}" -O2 -g "$@" -o deep deep.c
+    sampler-capture cpu -F 2000 --stats-json stats.json -o deep.fxt -- ./deep 0.5 "$depth" 2>err || fail "auto: status $?: $(cat err)"
+    all=$(number all)
+    [ "$all" -ge 200 ] || fail "$*: only $all stacks"
+}
+reaching() { echo $(($(number whole) + $(number continued) + $(number joined))); }
+# With frame pointers small copies are enough, the C library's functions at both ends included, also for more than 32 KiB.
+for depth in 20 100; do
+    adapts "$depth" -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer
+    [ $(($(number small) * 100)) -ge $((all * 50)) ] || fail "with frame pointers only $(number small) of $all copies are small: $(cat stats.json)"
+    [ $(($(reaching) * 100)) -ge $((all * 97)) ] || fail "with frame pointers $(reaching) of $all stacks are complete: $(cat err)"
+    [ "$(share deep.fxt 'start;[^;]*;[^;]*;main;outer;(outer;)*leaf')" -ge 90 ] || fail "with frame pointers only $(share deep.fxt 'start;[^;]*;[^;]*;main;outer;(outer;)*leaf') %"
+    [ "$(share deep.fxt 'leaf;[^;]*memset')" -gt 0 ] || fail "the caller of memset() is missing"
+done
+# Without, copies are as large as the stacks.
+adapts 20 -fomit-frame-pointer
+[ "$(number small)" -eq 0 ] || fail "without frame pointers $(number small) of $all copies are small"
+[ $(($(reaching) * 100)) -ge $((all * 97)) ] || fail "without frame pointers $(reaching) of $all stacks are complete: $(cat err)"
+adapts 150 -fomit-frame-pointer
+[ $(($(reaching) * 100)) -ge $((all * 60)) ] || fail "of stacks of 40 KiB $(reaching) of $all are complete: $(cat err)"
+fxtdump deep.fxt 2>/dev/null | grep -q 'unwind.*auto' || fail "the trace does not say how callers were found"
 
 # ---- Stacks that do not fit, and files without tables ----
 
@@ -167,7 +225,7 @@ refused() { # refused TEXT OPTION...
     sampler-capture cpu "$@" -o x.fxt -- true 2>err && fail "accepted: $*"
     says "$text"
 }
-refused "--stack-size is for --unwind dwarf" --stack-size 8k
+refused "--stack-size is for --unwind auto and dwarf" --unwind fp --stack-size 8k
 refused "--stack-size" --unwind dwarf --stack-size 100
 refused "--stack-size" --unwind dwarf --stack-size 1M
 refused "--unwind" --unwind tables
@@ -196,7 +254,7 @@ CODE
 "${CC:-cc}" -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-builtin -o strings strings.c
 if [ "$(uname -m)" = x86_64 ]; then
     sampler-capture cpu --unwind fp --stats-json fp.json -o strings.fxt -- ./strings library 2>err || fail "strings: $(cat err)"
-    grep -q ' % of samples are in functions without a frame pointer, .*--unwind dwarf finds them: [^ ]*libc' err || fail "strings: $(cat err)"
+    grep -q ' % of samples are in functions without a frame pointer, .*--unwind auto finds them: [^ ]*libc' err || fail "strings: $(cat err)"
     grep -q '"samples_without_frame_pointer":[1-9][0-9]' fp.json || fail "strings: $(cat fp.json)"
     sampler-capture cpu --unwind fp -o strings.fxt -- ./strings 2>err || fail "strings: $(cat err)"
     if grep -q 'without a frame pointer.*/strings ([1-9][0-9]' err; then fail "main() has one: $(cat err)"; fi

@@ -103,8 +103,8 @@ void perf_bytes_map(struct perf_bytes *out, struct perf_bytes_map map)
         put(out, size_and_padding, sizeof size_and_padding);
         put(out, map.build_id, 20);
     } else {
-        put_u32(out, 8);
-        put_u32(out, 1);
+        put_u32(out, map.device ? (uint32_t)(map.device >> 32) : 8);
+        put_u32(out, map.device ? (uint32_t)map.device : 1);
         put_u64(out, map.inode);
         put_u64(out, 0);
     }

@@ -36,8 +36,8 @@ struct perf_bytes_map {
     uint32_t pid, tid;
     uint64_t time_ns, start, length, file_offset;
     const char *name;
-    const char *build_id; /* as text of PERF_BUILD_ID_SIZE bytes, or NULL: then inode */
-    uint64_t inode;
+    const char *build_id;   /* as text of PERF_BUILD_ID_SIZE bytes, or NULL: then inode */
+    uint64_t inode, device; /* major << 32 | minor; 0: some other one */
 };
 void perf_bytes_map(struct perf_bytes *out, struct perf_bytes_map map);
 
