@@ -35,6 +35,8 @@ static const char *const examples[] = {
     "fxtq export pprof run.fxtq -o run.pb.gz && go tool pprof -top run.pb.gz",
     "A flame graph by other means",
     "fxtq export folded run.fxtq | flamegraph.pl > run.svg",
+    "Threads and times, in a browser",
+    "fxtq export firefox run.fxtq -o run.json",
     "What was still in use in the end",
     "fxtq export folded --sample-type inuse_space run.fxtq",
     "The samples of half a second for a data frame",
@@ -44,30 +46,66 @@ static const char *const examples[] = {
     NULL,
 };
 
-static const struct format {
+/* Those of a profile (<fxt/profile_formats.h>) come before the others.  */
+struct format {
     const char *name;
     bool binary;
+    const struct profile_format *profile; /* NULL: write */
     enum store_status (*write)(struct store *store, const struct store_filter *filter,
                                const struct store_export_options *options, store_write_fn write,
                                void *context, struct store_export_counts *counts,
                                struct store_error *error);
     const char *summary;    /* a phrase */
     const char *row, *rows; /* what it consists of */
-} formats[] = {
-    { "pprof", true, store_export_pprof, "profile.proto, for go tool pprof and its friends",
-      "entry", "entries" },
-    { "folded", false, store_export_folded, "a line a stack, for flamegraph.pl and speedscope",
-      "stack", "stacks" },
-    { "csv", false, store_export_csv, "a row a sample, for spreadsheets and data frames", "row",
-      "rows" },
-    { "fxt", true, store_export_fxt, "one capture as a trace, with addresses for names", "record",
-      "records" },
 };
 
-#define FORMATS (sizeof formats / sizeof *formats)
+static const struct format others[] = {
+    { .name = "folded",
+      .write = store_export_folded,
+      .summary = "a line a stack, for flamegraph.pl",
+      .row = "stack",
+      .rows = "stacks" },
+    { .name = "csv",
+      .write = store_export_csv,
+      .summary = "a row a sample, for spreadsheets and data frames",
+      .row = "row",
+      .rows = "rows" },
+    { .name = "fxt",
+      .binary = true,
+      .write = store_export_fxt,
+      .summary = "one capture as a trace, with addresses for names",
+      .row = "record",
+      .rows = "records" },
+};
+
+#define OTHERS      (sizeof others / sizeof *others)
+#define FORMATS_MAX 16
+
+/* False: there are no more.  */
+static bool format_at(size_t index, struct format *out)
+{
+    const struct profile_format *profile = profile_format_at(index);
+    size_t profiles = 0;
+
+    if (profile) {
+        *out = (struct format){ .name = profile->name,
+                                .binary = profile->for_programs,
+                                .profile = profile,
+                                .summary = profile->summary,
+                                .row = "entry",
+                                .rows = "entries" };
+        return true;
+    }
+    while (profile_format_at(profiles))
+        profiles++;
+    if (index - profiles >= OTHERS)
+        return false;
+    *out = others[index - profiles];
+    return true;
+}
 
 struct settings {
-    const struct format *format;
+    struct format format; /* name NULL: none was given */
     struct cli_texts inputs;
     const char *output;
     struct store_export_options options;
@@ -78,13 +116,15 @@ struct settings {
 
 /* ---- Options ---- */
 
-static const struct format *find_format(const char *name)
+static struct format find_format(const char *name)
 {
-    const char *names[FORMATS + 1] = { NULL };
+    const char *names[FORMATS_MAX + 1] = { NULL };
+    struct format format = { .name = NULL };
 
-    for (size_t i = 0; i < FORMATS; i++)
-        names[i] = formats[i].name;
-    return &formats[cli_choice("the format", name, names)];
+    for (size_t i = 0; i < FORMATS_MAX && format_at(i, &format); i++)
+        names[i] = format.name;
+    (void)format_at(cli_choice("the format", name, names), &format);
+    return format;
 }
 
 static void apply(struct settings *settings, int key, const struct cli_parser *parser)
@@ -107,7 +147,7 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
         settings->quiet = true;
         break;
     default:
-        if (settings->format)
+        if (settings->format.name)
             cli_texts_add(&settings->inputs, value);
         else
             settings->format = find_format(value);
@@ -118,11 +158,10 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
 /* Options that would do nothing.  */
 static void check(const struct settings *settings)
 {
-    const char *name = settings->format ? settings->format->name : "";
-    bool binary = settings->format && settings->format->binary;
+    const char *name = settings->format.name;
 
-    if (!*name)
-        cli_usage_error("which format? pprof, folded, csv or fxt");
+    if (!name)
+        cli_usage_error("which format? fxtq export --help lists them");
     if (settings->inputs.count == 0)
         cli_usage_error("no store given");
     cli_output_check(settings->output, &settings->inputs);
@@ -130,7 +169,7 @@ static void check(const struct settings *settings)
         cli_usage_error("--root is for folded stacks");
     if (settings->options.table != STORE_CSV_ANY && strcmp(name, "csv") != 0)
         cli_usage_error("--table is for csv");
-    if (binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
+    if (settings->format.binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
         isatty(STDOUT_FILENO))
         cli_usage_error("%s is nothing for a terminal: give -o FILE", name);
 }
@@ -159,9 +198,9 @@ static void summarize(const struct settings *settings, const struct store_export
     const char *where = settings->output && strcmp(settings->output, "-") != 0 ? settings->output
                                                                                : "standard output";
 
-    if (strcmp(settings->format->name, "fxt") == 0) {
+    if (strcmp(settings->format.name, "fxt") == 0) {
         cli_note("%s: %s of %s and %s%s%s", where,
-                 cli_counted(counts->rows, settings->format->row, settings->format->rows),
+                 cli_counted(counts->rows, settings->format.row, settings->format.rows),
                  cli_counted(counts->samples, "sample", "samples"),
                  cli_counted(counts->events, "event", "events"),
                  counts->left_out ? "; not held as it was: " : "",
@@ -169,7 +208,7 @@ static void summarize(const struct settings *settings, const struct store_export
         return;
     }
     cli_note("%s: %s of %s", where,
-             cli_counted(counts->rows, settings->format->row, settings->format->rows),
+             cli_counted(counts->rows, settings->format.row, settings->format.rows),
              cli_counted(counts->samples, "sample", "samples"));
 }
 
@@ -202,13 +241,17 @@ static enum cli_exit write_format(struct settings *settings, struct store *store
     settings->options.progress = show_progress;
     settings->options.progress_context = &progress;
     sqlite3_progress_handler(store_sqlite(store), 10000, on_steps, NULL);
-    status = settings->format->write(store, &filter, &settings->options, cli_output_write, output,
-                                     &counts, &error);
+    if (settings->format.profile)
+        status = store_export_profile(store, &filter, settings->format.profile, &settings->options,
+                                      cli_output_write, output, &counts, &error);
+    else
+        status = settings->format.write(store, &filter, &settings->options, cli_output_write,
+                                        output, &counts, &error);
     sqlite3_progress_handler(store_sqlite(store), 0, NULL, NULL);
     cli_progress_end(&progress);
     if (status != STORE_OK)
         return complain(settings, &error, output);
-    if (counts.samples == 0 && strcmp(settings->format->name, "fxt") != 0)
+    if (counts.samples == 0 && strcmp(settings->format.name, "fxt") != 0)
         cli_warning("%s: the export is empty: %s", settings->inputs.items[0],
                     filters_why_empty(&settings->filters, store_sqlite(store)));
     if (!settings->quiet)
@@ -224,7 +267,7 @@ static enum cli_exit check_captures(const struct settings *settings, sqlite3 *db
     unsigned count = 0;
     enum cli_exit status = CLI_OK;
 
-    if (strcmp(settings->format->name, "fxt") != 0 || settings->filters.capture)
+    if (strcmp(settings->format.name, "fxt") != 0 || settings->filters.capture)
         return CLI_OK;
     if (sqlite3_prepare_v2(db, "SELECT id, name FROM main.capture ORDER BY id", -1, &row, NULL) ==
         SQLITE_OK)
@@ -257,7 +300,7 @@ static enum cli_exit export_store(struct settings *settings, struct store *store
         status = cli_output_open(&output, settings->output);
     if (status != CLI_OK)
         return status;
-    if (!settings->format->binary)
+    if (!settings->format.binary)
         cli_output_visible(&output);
     status = write_format(settings, store, &output);
     if (status == CLI_OK || output.failed)
@@ -268,10 +311,12 @@ static enum cli_exit export_store(struct settings *settings, struct store *store
 
 static const char *format_word(size_t i, const char **brief)
 {
-    if (i >= FORMATS)
+    struct format format;
+
+    if (!format_at(i, &format))
         return NULL;
-    *brief = formats[i].summary;
-    return formats[i].name;
+    *brief = format.summary;
+    return format.name;
 }
 
 static int run(char **argv);
@@ -287,12 +332,12 @@ const struct cli_command fxtq_export = {
     .word_title = "Formats",
     .rest = CLI_STORE,
     .run = run,
-    .brief = "write captures as pprof, folded stacks, CSV or FXT",
+    .brief = "write captures as profiles, folded stacks, CSV or FXT",
 };
 
 static int run(char **argv)
 {
-    struct settings settings = { .format = NULL };
+    struct settings settings = { .quiet = false };
     struct source source = { .store = NULL };
     struct cli_parser parser;
     enum cli_exit status;

@@ -1,4 +1,4 @@
-/* store_export.h - captures of a store as pprof, folded stacks, CSV or FXT.
+/* store_export.h - captures of a store as a profile, folded stacks, CSV or FXT.
  *
  *     struct store_filter filter = { .size = sizeof filter, .pids = "1514" };
  *     store_export_folded(store, &filter, NULL, write, context, &counts, &error);
@@ -19,6 +19,7 @@
 #ifndef STORE_EXPORT_H
 #define STORE_EXPORT_H
 
+#include <fxt/profile_formats.h>
 #include <fxt/store.h>
 
 #ifdef __cplusplus
@@ -97,6 +98,14 @@ STORE_API enum store_status store_export_pprof(struct store *store,
                                                store_write_fn write, void *context,
                                                struct store_export_counts *counts,
                                                struct store_error *error);
+
+/* The same in any format of a profile.  CPU samples keep their times if the format shows times;
+ * everything else is added up by stack and thread.  STORE_INVALID also if the format cannot hold
+ * these samples.  */
+STORE_API enum store_status store_export_profile(
+    struct store *store, const struct store_filter *filter, const struct profile_format *format,
+    const struct store_export_options *options, store_write_fn write, void *context,
+    struct store_export_counts *counts, struct store_error *error);
 
 /* Export as folded stacks of one sample type, like profile_write_folded() for the same trace: one
  * line for each distinct stack, root first, sorted by bytes.  */

@@ -24,6 +24,11 @@ bool out_put(struct out *work, enum profile_status status)
         return true;
     if (status == PROFILE_NO_MEMORY)
         return out_no_memory(work);
+    if (status == PROFILE_INVALID) {
+        work->status = store_fail(work->export->error, STORE_INVALID, "%s",
+                                  profile_writer_error(work->writer)->message);
+        return false;
+    }
     work->status = store_fail(work->export->error, status == PROFILE_LIMIT ? STORE_LIMIT : STORE_IO,
                               "the profile cannot be written");
     return false;
@@ -77,13 +82,12 @@ bool out_bytes(struct out *work, sqlite3_stmt *row, int column, uint32_t *out)
     size_t length = (size_t)sqlite3_column_bytes(row, column);
 
     *out = 0;
-    return length == 0 ||
-           out_put(work, profile_pprof_writer_string(work->writer, bytes, length, out, NULL));
+    return length == 0 || out_put(work, profile_writer_string(work->writer, bytes, length, out));
 }
 
 bool out_text(struct out *work, const char *text, uint32_t *out)
 {
-    return out_put(work, profile_pprof_writer_string(work->writer, text, strlen(text), out, NULL));
+    return out_put(work, profile_writer_string(work->writer, text, strlen(text), out));
 }
 
 /* The number of the text whose string.id a column has; 0 for NULL.  */
@@ -123,6 +127,29 @@ bool out_function(struct out *work, struct profile_pprof_function *function, uin
     if (!*out)
         return out_no_memory(work);
     return !is_new || out_put(work, work->sink.function(work->sink.context, function));
+}
+
+bool out_thread(struct out *work, uint32_t process_id, uint32_t thread_id, uint32_t *out)
+{
+    const struct export_process *process = &work->export->processes[process_id];
+    const struct export_thread *thread = &work->export->threads[thread_id];
+    struct profile_pprof_thread found = { .has_pid = process_id != 0,
+                                          .pid = (uint32_t)process->koid,
+                                          .has_tid = thread_id != 0,
+                                          .tid = (uint32_t)thread->koid };
+    bool is_new;
+
+    *out = 0;
+    if (!work->sink.thread || (process_id == 0 && thread_id == 0))
+        return true;
+    *out = base_pairs_add(&work->threads, (uint64_t)thread_id << 32 | process_id, 0, &is_new);
+    if (!*out)
+        return out_no_memory(work);
+    if (!is_new)
+        return true;
+    return out_text(work, process_id && process->name ? process->name : "", &found.process_name) &&
+           out_text(work, thread_id && thread->name ? thread->name : "", &found.name) &&
+           out_put(work, work->sink.thread(work->sink.context, &found));
 }
 
 /* Readers take the linkage name for the identity of a function, so what we found has one always; a
@@ -375,22 +402,22 @@ static bool prepare_all(struct out *work)
     return work->get_string && work->get_lines && work->get_values && work->get_labels;
 }
 
-bool out_open(struct out *work, struct export *export, store_write_fn write)
+bool out_open(struct out *work, struct export *export, const struct profile_format *format,
+              store_write_fn write)
 {
-    struct profile_pprof_options options = { .size = sizeof options, .raw = export->options.raw };
+    struct profile_writer_options options = { .size = sizeof options, .raw = export->options.raw };
     size_t count = export->stacks->string_count;
     uint32_t empty;
 
-    *work = (struct out){ .export = export };
+    *work = (struct out){ .export = export, .format = format };
     work->strings = malloc((count + 1) * sizeof *work->strings);
     if (!work->strings)
         return out_no_memory(work);
     memset(work->strings, 0xff, (count + 1) * sizeof *work->strings);
-    if (!out_put(work, profile_pprof_writer_open(&options, write, export, &work->writer, NULL)))
-        return false;
-    profile_pprof_writer_sink(work->writer, &work->sink);
-    return out_put(work, profile_pprof_writer_string(work->writer, "", 0, &empty, NULL)) &&
-           prepare_all(work);
+    if (profile_writer_open(format, &options, write, export, &work->writer, NULL) != PROFILE_OK)
+        return out_no_memory(work);
+    profile_writer_sink(work->writer, &work->sink);
+    return out_text(work, "", &empty) && prepare_all(work);
 }
 
 void out_release(struct out *work)
@@ -399,7 +426,8 @@ void out_release(struct out *work)
     (void)sqlite3_finalize(work->get_lines);
     (void)sqlite3_finalize(work->get_values);
     (void)sqlite3_finalize(work->get_labels);
-    profile_pprof_writer_close(work->writer);
+    profile_writer_close(work->writer);
+    base_pairs_release(&work->threads);
     base_texts_release(&work->functions);
     free(work->strings);
     free(work->lines);

@@ -1,6 +1,6 @@
-/* out.h - pieces of a pprof profile from rows of a store.  Private to libstore.
+/* out.h - pieces of a profile, in any of its formats, from rows of a store.  Private to libstore.
  *
- *   pprof.c    store_export_pprof(): which way; traces, and what is no pprof profile
+ *   pprof.c    store_export_profile(): which way; traces, and what is no pprof profile
  *   profile.c  a capture that was a pprof profile, as that profile again
  *   place.c    mappings and locations of frames
  *   out.c      texts, functions, values, labels: what both need
@@ -9,7 +9,7 @@
 #ifndef STORE_EXPORT_OUT_H
 #define STORE_EXPORT_OUT_H
 
-#include <fxt/profile_files.h>
+#include <fxt/profile_formats.h>
 #include "base/grow.h"
 #include "base/numbering.h"
 #include "libstore/export/export.h"
@@ -17,13 +17,15 @@
 struct out {
     struct export *export;
     int64_t capture; /* that was a profile; 0: traces */
-    struct profile_pprof_writer *writer;
+    const struct profile_format *format;
+    struct profile_writer *writer;
     struct profile_pprof_sink sink; /* of the writer */
     enum store_status status;
 
     uint32_t *strings; /* the writer's number of string.id at [id - 1]; UINT32_MAX: none yet */
     struct base_texts functions; /* struct profile_pprof_function without id */
     size_t type_count;           /* of out_header() */
+    struct base_pairs threads;   /* thread << 32 | process, 0: those that were reported */
 
     sqlite3_stmt *get_string, *get_lines, *get_values, *get_labels;
 
@@ -39,7 +41,8 @@ struct out {
 };
 
 /* write takes the profile's bytes; its context is the export.  */
-bool out_open(struct out *work, struct export *export, store_write_fn write);
+bool out_open(struct out *work, struct export *export, const struct profile_format *format,
+              store_write_fn write);
 void out_release(struct out *work); /* of what is zeroed, too */
 
 /* ---- Failure ---- */
@@ -73,6 +76,10 @@ bool out_header(struct out *work, const char *first);
 
 /* The number of a function, which is told when it is met first; all of its bytes count.  */
 bool out_function(struct out *work, struct profile_pprof_function *function, uint32_t *out);
+
+/* The number of a thread, or of a process if thread is 0, which is reported when it is first
+ * needed; 0: the format has none, or neither is known.  */
+bool out_thread(struct out *work, uint32_t process, uint32_t thread, uint32_t *out);
 
 /* The lines of a frame, into work->lines.  */
 bool out_lines(struct out *work, int64_t frame, size_t *count);

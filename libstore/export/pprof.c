@@ -1,5 +1,6 @@
-/* profile.proto (docs/formats/pprof.md).  A capture that was a pprof profile is written as it was
- * (profile.c).  Traces become what fxt2pprof makes of them: a sample a stack and thread.  Other
+/* Captures as a profile, in all of its formats (<fxt/profile_formats.h>).  For pprof, a capture
+ * that was a pprof profile is written as it was (profile.c).  Traces become what fxt2pprof makes of
+ * them: a sample for each stack and thread, or one by one if the format shows times.  Other
  * profiles, and stacks of which frames are hidden, are a sample each.  */
 #include <stdlib.h>
 #include <string.h>
@@ -314,6 +315,8 @@ static bool put_sum(struct out *work, struct places *places, const struct sums *
         return true;
     if (!owner_labels(work, (uint32_t)at->owner, (uint32_t)(at->owner >> 32), &sample.label_count))
         return false;
+    if (!out_thread(work, (uint32_t)at->owner, (uint32_t)(at->owner >> 32), &sample.thread))
+        return false;
     for (size_t i = 0; i < sample.value_count; i++) {
         uint64_t amount = sums->items[at->index].items[i];
         uint64_t value = amount / types[i].units +
@@ -322,6 +325,7 @@ static bool put_sum(struct out *work, struct places *places, const struct sums *
         values[i] = value < INT64_MAX ? (int64_t)value : INT64_MAX;
     }
     sample.locations = work->stack;
+    sample.stack = at->callsite;
     sample.values = values;
     sample.labels = work->labels;
     work->export->counts->rows++;
@@ -384,6 +388,50 @@ static bool put_sums(struct out *work, struct places *places, const struct sums 
     return ok;
 }
 
+/* ---- CPU samples one by one ---- */
+
+struct timed {
+    struct out *out;
+    struct places *places;
+    size_t type_count;
+};
+
+static enum store_status put_timed(struct export *export, const struct export_row *row,
+                                   void *context)
+{
+    struct timed *timed = context;
+    struct out *work = timed->out;
+    const int64_t values[] = { 1, row->value > 0 ? row->value : 0 };
+    struct profile_pprof_sample sample = { .values = values,
+                                           .value_count = timed->type_count,
+                                           .stack = row->callsite,
+                                           .has_time = row->has_ts,
+                                           .ts_ns = row->ts,
+                                           .has_cpu = row->has_cpu && row->cpu >= 0,
+                                           .cpu = (uint32_t)row->cpu };
+
+    if (!places_stack(timed->places, row->callsite, &sample.location_count))
+        return work->status;
+    if (sample.location_count == 0 && row->callsite) /* nothing is left of it */
+        return STORE_OK;
+    if (!out_thread(work, row->process, row->thread, &sample.thread))
+        return work->status;
+    sample.locations = work->stack;
+    export->counts->rows++;
+    return out_put(work, work->sink.sample(work->sink.context, &sample)) ? STORE_OK : work->status;
+}
+
+static bool put_samples(struct out *work, struct places *places, const struct sums *sums)
+{
+    struct timed timed = { .out = work, .places = places };
+
+    if (!work->format->timed || sums->kind != STORE_SAMPLES_CPU)
+        return put_sums(work, places, sums);
+    (void)types_of(sums, &timed.type_count);
+    work->status = export_each_cpu(work->export, put_timed, &timed);
+    return work->status == STORE_OK;
+}
+
 static bool export_traces(struct out *work)
 {
     struct export_type type;
@@ -397,7 +445,7 @@ static bool export_traces(struct out *work)
     sums.kind = type.kind;
     work->status = add_up(work->export, &sums);
     ok = work->status == STORE_OK && put_header(work, &sums) && places_open(&places, work) &&
-         put_program(work, &places, &sums) && put_sums(work, &places, &sums);
+         put_program(work, &places, &sums) && put_samples(work, &places, &sums);
     places_release(&places);
     sums_release(&sums);
     return ok;
@@ -463,7 +511,10 @@ static enum store_status put_row(struct export *export, const struct export_row 
         !(row->arg_set ? out_labels(work, row->arg_set, &sample.label_count)
                        : owner_labels(work, row->process, row->thread, &sample.label_count)))
         return work->status;
+    if (!out_thread(work, row->process, row->thread, &sample.thread))
+        return work->status;
     sample.locations = work->stack;
+    sample.stack = row->callsite;
     sample.values = work->values;
     sample.labels = work->labels;
     export->counts->rows++;
@@ -489,7 +540,7 @@ static bool export_profile(struct out *work, bool is_pprof)
     bool filtered = export->keep || export->owners_filtered;
     bool ok = check_filter(work);
 
-    if (ok && is_pprof && !export->has_hide && !export->has_show_from) {
+    if (ok && is_pprof && !work->sink.thread && !export->has_hide && !export->has_show_from) {
         ok = (!filtered || find_kept(&rows)) &&
              profile_tell(work, rows.kept, rows.first, &export->counts->rows);
         export->counts->samples = export->counts->rows;
@@ -553,16 +604,27 @@ static int put_bytes(void *context, const void *bytes, size_t size)
     return export->output.system_errno;
 }
 
-static bool export_all(struct out *work, struct export *export)
+static bool finish(struct out *work)
 {
-    char *format = NULL;
-    bool ok = out_open(work, export, put_bytes) && choose_capture(work, &format);
+    struct profile_error error = { .status = PROFILE_OK };
+
+    if (profile_writer_finish(work->writer, &error) == PROFILE_INVALID) {
+        work->status = store_fail(work->export->error, STORE_INVALID, "%s", error.message);
+        return false;
+    }
+    return out_put(work, error.status);
+}
+
+static bool export_all(struct out *work, struct export *export, const struct profile_format *format)
+{
+    char *origin = NULL;
+    bool ok = out_open(work, export, format, put_bytes) && choose_capture(work, &origin);
 
     if (ok)
-        ok = work->capture ? export_profile(work, format && strcmp(format, "pprof") == 0)
+        ok = work->capture ? export_profile(work, origin && strcmp(origin, "pprof") == 0)
                            : export_traces(work);
-    ok = ok && out_put(work, profile_pprof_writer_finish(work->writer, NULL));
-    free(format);
+    ok = ok && finish(work);
+    free(origin);
     return ok;
 }
 
@@ -570,6 +632,17 @@ enum store_status store_export_pprof(struct store *store, const struct store_fil
                                      const struct store_export_options *options,
                                      store_write_fn write, void *context,
                                      struct store_export_counts *counts, struct store_error *error)
+{
+    return store_export_profile(store, filter, profile_format_named("pprof"), options, write,
+                                context, counts, error);
+}
+
+enum store_status store_export_profile(struct store *store, const struct store_filter *filter,
+                                       const struct profile_format *format,
+                                       const struct store_export_options *options,
+                                       store_write_fn write, void *context,
+                                       struct store_export_counts *counts,
+                                       struct store_error *error)
 {
     struct store_error own_error = { .status = STORE_OK };
     struct store_export_counts own_counts;
@@ -582,7 +655,7 @@ enum store_status store_export_pprof(struct store *store, const struct store_fil
         return store_no_memory(error);
     status = export_begin(export, store, filter, options, write, context,
                           counts ? counts : &own_counts, error);
-    if (status == STORE_OK && !export_all(&work, export))
+    if (status == STORE_OK && !export_all(&work, export, format))
         status = work.status;
     out_release(&work);
     if (status != STORE_OK && export->output.system_errno)

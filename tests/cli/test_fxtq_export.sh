@@ -129,7 +129,7 @@ assert "a \"b\", c\n" in names, names' || fail "quotes, commas and newlines do n
 run 2 fxtq export folded
 says 'no store given'
 run 2 fxtq export json sampler.fxtq
-says "'json' is not one of pprof, folded"
+says "'json' is not one of pprof, speedscope"
 run 2 fxtq export folded --sample-type nothing sampler.fxtq
 says "no samples of type 'nothing'"
 # No samples: an empty export, and a warning.

@@ -42,6 +42,42 @@ same heap.fxt --profile heap
 same heap.fxt --profile heap --sample-type alloc_objects
 same heap.fxt --profile heap-free
 
+# A store gives the same as its trace, and an imported profile, too.
+for trace in cpu heap; do
+    fxtq import -q $trace.fxt -o $trace.fxtq
+    fxtq export -q pprof $trace.fxtq -o store.pprof
+    totals pprof store.pprof >want
+    for format in firefox perfetto speedscope; do
+        status=0
+        fxtq export -q $format $trace.fxtq -o store.$format 2>err || status=$?
+        if [ $format = perfetto ] && [ $trace = heap ]; then
+            [ $status -eq 2 ] || fail "$trace.fxtq: status $status for perfetto, not 2"
+            says 'these samples have no times'
+            continue
+        fi
+        [ $status -eq 0 ] || fail "$trace.fxtq: $format: status $status: $(cat err)"
+        totals $format store.$format >got
+        [ $format != speedscope ] || sed -i '/^thread /d' want # last: see same()
+        [ $trace = cpu ] || sed -i '/^thread /d' want got      # the heap of a store has no threads
+        cmp -s want got || fail "$trace.fxtq: $format adds up to other sums: $(diff want got | head -5)"
+    done
+done
+totals --times firefox cpu.fxt.firefox >want
+fxtq export -q firefox cpu.fxtq -o store.firefox
+totals --times firefox store.firefox >got
+cmp -s want got || fail "cpu.fxtq: times: $(diff want got | head -5)"
+for source in cpu.fxt.pprof folded; do
+    [ -e "$source" ] || fxt2pprof -q --no-symbolize -f folded --root none cpu.fxt -o "$source"
+    for format in speedscope firefox; do
+        fxtq export -q $format "$source" -o imported.$format || fail "$source: $format: status $?"
+        totals $format imported.$format | sed '/^thread /d' >got
+        totals pprof cpu.fxt.pprof | sed '/^thread /d' >want
+        cmp -s want got || fail "$source: $format adds up to other sums: $(diff want got | head -5)"
+    done
+done
+fxtq export -q firefox --focus 'libgen1' --comm 'no such thread' cpu.fxtq -o nothing.json 2>err || fail "nothing: status $?"
+says 'the export is empty'
+
 # Every sample has its time, the same in both formats that show it.
 totals --times firefox cpu.fxt.firefox >firefox.times
 [ "$(wc -l <firefox.times)" -eq 4000 ] || fail "$(wc -l <firefox.times) samples, not 4000"
