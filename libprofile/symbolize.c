@@ -129,7 +129,8 @@ static enum profile_status symbolize_module(struct profile *profile, struct sym_
     struct profile_place *place = id <= profile->place_count ? &profile->places[id - 1] : NULL;
     struct sym_module_key key = { .build_id = module.build_id,
                                   .build_id_length = module.build_id_length,
-                                  .path = path[0] == '/' || path[0] == '[' ? path : NULL };
+                                  .path = path[0] == '/' || path[0] == '[' ? path : NULL,
+                                  .name = path[0] ? path : NULL };
     struct sym_error sym_error = { .status = SYM_OK };
     struct sym_module *found = NULL;
     enum profile_status status;
@@ -150,6 +151,25 @@ static enum profile_status symbolize_module(struct profile *profile, struct sym_
 
 /* ---- Coverage ---- */
 
+bool profile_name_is_bounds(const char *name, size_t length)
+{
+    size_t at = length;
+
+    if (length < 6 || name[0] != '[' || name[length - 1] != ']')
+        return false;
+    for (at = length - 1; at > 0 && strchr("0123456789abcdef", name[at - 1]) && name[at - 1];)
+        at--;
+    return at < length - 1 && at >= 4 && memcmp(name + at - 3, "+0x", 3) == 0;
+}
+
+static bool has_name(const struct profile_stacks *stacks, profile_id function)
+{
+    size_t length;
+    const char *name = profile_stacks_text(stacks, function, &length);
+
+    return function && !profile_name_is_bounds(name, length);
+}
+
 static bool is_frame(const struct profile_stacks *stacks, const struct profile_frame *frame,
                      const char *name)
 {
@@ -169,7 +189,7 @@ static void cover_frame(struct profile *profile, profile_id id, uint64_t count, 
         return;
     if (frame.has_address)
         for (uint32_t i = 0; i < frame.line_count; i++) {
-            named |= frame.lines[i].function != 0;
+            named |= has_name(profile->stacks, frame.lines[i].function);
             lined |= frame.lines[i].line != 0;
         }
     coverage->frames = profile_add(coverage->frames, count);

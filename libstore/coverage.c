@@ -171,7 +171,8 @@ static bool gather(struct covering *work)
     spread(work);
     return each(work, "SELECT id, name, build_id FROM main.module", take_module) &&
            each(work,
-                "SELECT f.id, f.module_id, count(s.function) > 0, max(coalesce(s.line, 0)) > 0 "
+                "SELECT f.id, f.module_id, count(iif(s.quality > 0, s.function, NULL)) > 0, "
+                "max(coalesce(s.line, 0)) > 0 "
                 "FROM main.frame AS f LEFT JOIN main.symbol AS s ON s.frame_id = f.id "
                 "WHERE f.vaddr IS NOT NULL OR f.file_offset IS NOT NULL GROUP BY f.id",
                 take_frame);

@@ -121,7 +121,7 @@ static bool load_frame(struct symbolizer *work, sqlite3_stmt *row)
                              .vaddr = (uint64_t)sqlite3_column_int64(row, 2),
                              .quality = (uint8_t)sqlite3_column_int(row, 3),
                              .is_offset = sqlite3_column_int(row, 4) != 0 };
-    frame->had = frame->quality;
+    frame->had = sqlite3_column_int(row, 5) != 0;
     return true;
 }
 
@@ -174,7 +174,7 @@ static bool load_all(struct symbolizer *work)
     if (!load(work, "SELECT id, name, build_id FROM main.module ORDER BY id", load_module) ||
         !load(work,
               "SELECT f.id, f.module_id, coalesce(f.vaddr, f.file_offset), coalesce(s.quality, 0), "
-              "f.vaddr IS NULL FROM main.frame AS f "
+              "f.vaddr IS NULL, s.frame_id IS NOT NULL FROM main.frame AS f "
               "LEFT JOIN main.symbol AS s ON s.frame_id = f.id AND s.inline_depth = 0 "
               "WHERE f.module_id IS NOT NULL AND coalesce(f.vaddr, f.file_offset) IS NOT NULL",
               load_frame) ||
@@ -250,7 +250,8 @@ static bool add_symbol(struct symbolizer *work, const struct frame *frame, size_
     return work->status == STORE_OK && run(work, row);
 }
 
-/* Lines make the difference; without any, the table that the name came from.  */
+/* Lines make the difference; without any, the table that the name came from.  0: the bounds of a
+ * function, which has no name.  */
 static uint8_t quality_of(const struct sym_frame *lines, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -273,10 +274,10 @@ static bool take_answer(void *context, size_t index, const struct sym_frame *lin
     if (count == 0 || !lines[count - 1].function[0]) /* padding: a line, but no function */
         return true;
     quality = quality_of(lines, count);
-    if (quality <= frame->quality)
+    if (quality <= frame->quality && (quality || frame->had))
         return true;
     frame->quality = quality;
-    work->improved++;
+    work->improved += quality > 0;
     (void)sqlite3_bind_int64(work->clear, 1, frame->id);
     if (frame->had && !run(work, work->clear))
         return false;
@@ -350,9 +351,10 @@ static bool symbolize_module(struct symbolizer *work, struct module *module, sto
                              void *context)
 {
     uint8_t id[64];
-    struct sym_module_key key = {
-        .build_id = id, .build_id_length = store_parse_build_id(module->build_id, id, sizeof id)
-    };
+    struct sym_module_key key = { .build_id = id,
+                                  .build_id_length = store_parse_build_id(module->build_id, id,
+                                                                          sizeof id),
+                                  .name = module->name[0] ? module->name : NULL };
     struct sym_error sym_error;
     struct sym_module *found;
     enum sym_status status;

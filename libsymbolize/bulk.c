@@ -1,6 +1,7 @@
 /* bulk.c - many addresses at once: sorted, looked up, equal answers told once. */
 #include "libsymbolize/internal.h"
 #include "libsymbolize/order.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,55 @@ static enum sym_status cached_frames(struct batch *batch, uint64_t vaddr, struct
     return status;
 }
 
+/* ---- Functions without names ---- */
+
+/* A file that cannot be read is no worse than one without tables.  */
+static enum sym_status read_bounds(struct sym_module *module)
+{
+    struct sym_object *code = module->code;
+
+    if (module->bounds_read || !code)
+        return SYM_OK;
+    bool was_open = sym_object_is_open(code);
+    enum sym_status status = sym_object_reopen(code, NULL);
+    if (!status)
+        status = sym_bounds_read(&module->bounds, code);
+    if (!was_open)
+        sym_object_close(code);
+    module->bounds_read = status != SYM_NO_MEMORY;
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
+}
+
+/* "[libcrypto.so.3+0x1a2b40]", interned; NULL: no memory.  */
+static const char *bounds_name(struct sym_module *module, uint64_t start)
+{
+    struct sym_hex hex = sym_hex_of(module->build_id, module->build_id_length);
+    const char *path = module->name ? module->name : module->path ? module->path : "";
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *text = sym_format("[%s+0x%" PRIx64 "]", base[0] ? base : hex.text, start);
+    const char *name = text ? sym_strings_intern(&module->strings, text, strlen(text)) : NULL;
+
+    free(text);
+    return name;
+}
+
+/* The frame of a function that nothing names but whose bounds are known.  */
+static enum sym_status add_bounds(struct sym_module *module, uint64_t vaddr,
+                                  struct sym_frames *frames)
+{
+    enum sym_status status = read_bounds(module);
+    uint64_t start;
+
+    if (status || !sym_bounds_find(&module->bounds, vaddr, &frames->span, &start))
+        return status;
+    const char *name = bounds_name(module, start);
+    if (!name)
+        return SYM_NO_MEMORY;
+    return sym_frames_add(
+        frames, (struct sym_frame){
+                    .function = name, .linkage_name = "", .file = "", .source = SYM_QUALITY_NONE });
+}
+
 /* The frames for vaddr as the session wants them, from wherever the module's answers come.  A cache
  * file that turns out to be damaged is replaced on the way.  */
 static enum sym_status find_frames(struct batch *batch, uint64_t vaddr, struct sym_frames *frames)
@@ -116,6 +166,8 @@ static enum sym_status find_frames(struct batch *batch, uint64_t vaddr, struct s
     }
     if (!status && !module->cache)
         status = sym_module_frames(module, vaddr, frames);
+    if (!status && module->session->bounds && frames->count == 0)
+        status = add_bounds(module, vaddr, frames);
     if (!status && module->session->no_inlines && frames->count > 1) {
         frames->items[0] = frames->items[frames->count - 1];
         frames->count = 1;
@@ -194,7 +246,9 @@ static uint32_t *note_for(struct batch *batch, uint64_t vaddr)
 {
     struct sym_cache *cache = batch->module->cache;
 
-    if (!batch->noting || !cache || sym_cache_seek(cache, vaddr, &batch->place))
+    /* What has no name in the file may have several here.  */
+    if (!batch->noting || !cache || batch->module->session->bounds ||
+        sym_cache_seek(cache, vaddr, &batch->place))
         return NULL; /* damage is for find_frames() */
     return sym_cache_note(cache, &batch->place);
 }

@@ -23,6 +23,7 @@ static enum sym_status copy_options(struct sym_session *session, const struct sy
     enum sym_status status;
 
     session->no_inlines = options->no_inlines;
+    session->bounds = options->bounds;
     session->seat.jobs = options->jobs;
     session->debug_root = sym_format("%s", root);
     session->debuginfod_cache = cache ? sym_format("%s", cache) : sym_debuginfod_default_cache();
@@ -118,6 +119,8 @@ static void module_free(struct sym_module *module)
         sym_object_free(module->symbols);
     sym_object_free(module->code);
     sym_symbols_release(&module->data);
+    sym_bounds_release(&module->bounds);
+    free(module->name);
     free(module->by_name);
     free(module->by_vaddr);
     sym_strings_release(&module->strings);
@@ -176,7 +179,8 @@ static enum sym_status module_new(struct sym_session *session, const struct sym_
                                           .cache_problem = "" };
     module->build_id = malloc(key->build_id_length + 1);
     module->path = key->path ? sym_format("%s", key->path) : NULL;
-    if (!module->build_id || (key->path && !module->path))
+    module->name = key->name ? sym_format("%s", key->name) : NULL;
+    if (!module->build_id || (key->path && !module->path) || (key->name && !module->name))
         return SYM_NO_MEMORY;
     if (key->build_id_length)
         memcpy(module->build_id, key->build_id, key->build_id_length);

@@ -3,6 +3,7 @@
 #ifndef SYMBOLIZE_SESSION_H
 #define SYMBOLIZE_SESSION_H
 
+#include "libsymbolize/bounds.h"
 #include "libsymbolize/dwarf.h"
 #include "libsymbolize/gopclntab.h"
 #include "libsymbolize/order.h"
@@ -42,6 +43,9 @@ struct sym_module {
     size_t step_count, step_capacity;
     struct sym_symbols data; /* names interned: they do not need the file any more */
     bool data_read;
+    char *name;               /* what to call it; NULL: by its path, or its build ID */
+    struct sym_bounds bounds; /* read where bounds_read */
+    bool bounds_read;
     struct sym_named *by_name, *by_vaddr; /* owned; the same symbols, for symbols.c alone */
     size_t named_count;
     struct sym_seat *seat;   /* where it is read; the session's but in sym_session_resolve() */
@@ -74,7 +78,7 @@ struct sym_session {
     struct sym_debuginfod *debuginfod; /* NULL: servers are not to be asked */
     char *kallsyms;                    /* text, or NULL */
     size_t kallsyms_size;
-    bool no_inlines;
+    bool no_inlines, bounds;
     struct sym_module *modules;
     struct sym_seat seat;
 

@@ -228,7 +228,7 @@ CREATE TABLE symbol (
     line         INTEGER,
     "column"     INTEGER,
     start_line   INTEGER,          -- of the function
-    quality      INTEGER NOT NULL, -- 1 exported names, 2 .gnu_debugdata, 3 symbol table, 4 DWARF, 5 said by the capture
+    quality      INTEGER NOT NULL, -- 0 bounds of a function without a name, 1 exported names, 2 .gnu_debugdata, 3 symbol table, 4 DWARF, 5 said by the capture
     PRIMARY KEY (frame_id, inline_depth)
 ) STRICT, WITHOUT ROWID;
 

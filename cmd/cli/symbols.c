@@ -95,6 +95,7 @@ enum cli_exit cli_symbols_open(struct cli_symbols *symbols, struct sym_session *
                                    .progress = show_transfer,
                                    .progress_context = symbols,
                                    .no_inlines = symbols->no_inlines,
+                                   .bounds = symbols->bounds,
                                    .jobs = symbols->jobs,
                                    .no_cache = symbols->no_cache };
     struct sym_error error;

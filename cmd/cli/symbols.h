@@ -19,6 +19,7 @@ struct cli_symbols {
     bool no_cache;
     bool no_symbolize; /* for the caller */
     bool no_inlines;
+    bool bounds;   /* functions without names are told apart: sym_options.bounds */
     unsigned jobs; /* threads; 0: one a CPU */
 
     /* For symbols.c only.  */

@@ -210,6 +210,7 @@ static enum cli_exit symbolize(struct cli_symbols *symbols, struct profile *prof
 
     if (symbols->no_symbolize)
         return CLI_OK;
+    symbols->bounds = true;
     exit_status = cli_symbols_open(symbols, &session);
     if (exit_status != CLI_OK)
         return exit_status;

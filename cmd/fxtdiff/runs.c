@@ -129,6 +129,7 @@ static bool symbolize(struct diff_runs *runs)
 
     if (symbols.no_symbolize || runs->kind < 0)
         return true;
+    symbols.bounds = true;
     if (cli_symbols_open(&symbols, &session) != CLI_OK)
         return false;
     if (runs->kernel_symbols) /* without them kernel frames have no names: no failure */

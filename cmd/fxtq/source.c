@@ -23,7 +23,7 @@ static enum cli_exit open_store(struct source *source, const char *path, bool wr
 /* Names from what this machine has.  None that is found is no failure.  */
 static enum cli_exit symbolize(struct store *store, const char *trace)
 {
-    struct cli_symbols symbols = { .debuginfod = false };
+    struct cli_symbols symbols = { .bounds = true };
     struct sym_session *session;
     struct store_error error;
     enum cli_exit status = cli_symbols_open(&symbols, &session);

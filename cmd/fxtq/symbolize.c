@@ -124,6 +124,7 @@ static void parse(struct settings *settings, const struct cli_command *command, 
     int key;
 
     settings->required = -1;
+    settings->symbols.bounds = true;
     cli_start(&parser, command, argv);
     while ((key = cli_next(&parser)) != CLI_END)
         take_option(settings, key, &parser);

@@ -777,6 +777,11 @@ PROFILE_API enum profile_status profile_heap_show_partial(struct profile *profil
 /* All losses of all traces added.  */
 PROFILE_API const struct profile_loss *profile_loss_of(const struct profile *profile);
 
+/* Whether a function's name stands for its bounds alone, "[libcrypto.so.3+0x1a2b40]": nothing names
+ * the function that begins at this address of the module (sym_options.bounds).  Such names do not
+ * count as names in coverage.  */
+PROFILE_API bool profile_name_is_bounds(const char *name, size_t length);
+
 /* Set the lines of every address frame; the addresses of a module are looked up in one batch.
  * Frames without a result stay unchanged.  The session may be closed afterwards.  */
 PROFILE_API enum profile_status profile_symbolize(struct profile *profile,

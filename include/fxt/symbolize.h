@@ -116,6 +116,11 @@ struct sym_options {
     bool no_inlines; /* return only the real function, at its own line: the line that calls the code
                       * that was copied into it */
 
+    /* Name code that nothing names after its function's bounds in .eh_frame or .debug_frame:
+     * "[libcrypto.so.3+0x1a2b40]" is the function that begins at this vaddr, the same in every run.
+     * Its only frame has no file, no line, and SYM_QUALITY_NONE as its source.  */
+    bool bounds;
+
     /* The symbol cache keeps the symbols that were read, by build ID, in a directory of files that
      * can be opened in microseconds.  It never makes an answer worse; a problem with it only costs
      * time.  */
@@ -156,6 +161,9 @@ struct sym_module_key {
     const char *path;        /* path of the object when it was recorded, or NULL.  Used only if its
                               * build ID matches, or if it has none (then unverified).  A name in
                               * brackets ("[kernel]", "[vdso]") is never opened */
+    const char *name;        /* name of the module in the names of functions that have none
+                              * (sym_options.bounds), its first call counts; NULL: the last part of
+                              * path, or the build ID */
 };
 
 /* Quality of the names of a module, in ascending order, so that values can be compared.  */
@@ -273,7 +281,8 @@ struct sym_frame {
     uint32_t column;          /* from 1; 0 unknown */
     uint32_t start_line;      /* line of the function's declaration; 0 unknown */
     bool inlined;             /* this function's code was copied into the next frame's */
-    enum sym_quality source;  /* the table that provided the function name */
+    enum sym_quality source;  /* the table that provided the function name; SYM_QUALITY_NONE: the
+                               * name stands for the bounds of a function (sym_options.bounds) */
 };
 
 /* Receives the answer for vaddrs[index]: count frames, innermost first; the last one is the real

@@ -1,5 +1,6 @@
 /* frames.c - which functions the frames of all stacks stand for.  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -42,9 +43,19 @@ static uint32_t function_of(struct compare_builder *builder, struct base_map *kn
     return function;
 }
 
-static uint32_t name_line(struct compare_builder *builder, struct base_map *known,
-                          const struct profile_frame *frame, uint32_t index, uint8_t sides)
+enum { ON_BOTH_SIDES = 1 << COMPARE_BASE | 1 << COMPARE_NEW };
+
+/* What frames are named with.  */
+struct naming {
+    struct compare_builder *builder;
+    struct base_map known; /* functions of strings */
+    uint8_t *module_sides; /* which sides each module is on */
+};
+
+static uint32_t name_line(struct naming *naming, const struct profile_frame *frame, uint32_t index,
+                          uint8_t sides)
 {
+    struct compare_builder *builder = naming->builder;
     const struct profile_stacks *stacks = profile_stacks_of(builder->profile);
     struct profile_module module = profile_stacks_get_module(stacks, frame->module);
     struct profile_line none = { .function = 0 };
@@ -61,11 +72,15 @@ static uint32_t name_line(struct compare_builder *builder, struct base_map *know
     uint32_t function;
 
     place.name = profile_stacks_text(stacks, line->function, &length);
-    if (length == 0) {
+    /* Addresses of one build mean nothing in another, which is another module.  */
+    bool by_address = naming->module_sides[frame->module] != ON_BOTH_SIDES &&
+                      profile_name_is_bounds(place.name, length);
+    if (length == 0 || by_address) {
         length = unnamed(place.module, text, sizeof text);
         place.name = text;
     }
-    function = function_of(builder, known, line->function, place.name, length);
+    function = function_of(builder, &naming->known, by_address ? 0 : line->function, place.name,
+                           length);
     for (int side = 0; side < COMPARE_SIDES; side++)
         if (sides & 1u << side)
             builder_widen_place(builder, function, (enum compare_side)side, &place);
@@ -73,16 +88,15 @@ static uint32_t name_line(struct compare_builder *builder, struct base_map *know
 }
 
 /* Add the functions of a frame, outermost first.  */
-static void name_frame(struct compare_builder *builder, struct base_map *known,
-                       const struct profile_frame *frame, uint8_t sides,
+static void name_frame(struct naming *naming, const struct profile_frame *frame, uint8_t sides,
                        struct frame_functions *out, size_t *count, size_t *capacity)
 {
     for (uint32_t lines = frame->line_count ? frame->line_count : 1; lines-- > 0;) {
         if (!compare_make_room(&out->functions, capacity, *count + 1, sizeof *out->functions)) {
-            (void)builder_no_memory(builder);
+            (void)builder_no_memory(naming->builder);
             return;
         }
-        out->functions[(*count)++] = name_line(builder, known, frame, lines, sides);
+        out->functions[(*count)++] = name_line(naming, frame, lines, sides);
     }
 }
 
@@ -92,18 +106,27 @@ static void name_frames(struct compare_builder *builder, const uint8_t *sides,
 {
     const struct profile_stacks *stacks = profile_stacks_of(builder->profile);
     profile_id frames = profile_stacks_frame_count(stacks);
-    struct base_map known = { .slots = NULL };
+    struct naming naming = { .builder = builder };
     size_t count = 0, capacity = 0;
 
+    naming.module_sides = compare_array(profile_stacks_module_count(stacks) + 1,
+                                        sizeof *naming.module_sides);
+    if (!naming.module_sides) {
+        (void)builder_no_memory(builder);
+        return;
+    }
+    for (profile_id id = 1; id <= frames; id++)
+        naming.module_sides[profile_stacks_get_frame(stacks, id).module] |= sides[id];
     for (profile_id id = 1; id <= frames && builder_is_ok(builder); id++) {
         struct profile_frame frame = profile_stacks_get_frame(stacks, id);
 
         out->first[id] = count;
         if (sides[id])
-            name_frame(builder, &known, &frame, sides[id], out, &count, &capacity);
+            name_frame(&naming, &frame, sides[id], out, &count, &capacity);
         out->first[id + 1] = count;
     }
-    base_map_release(&known);
+    base_map_release(&naming.known);
+    free(naming.module_sides);
 }
 
 bool frame_functions_find(struct compare_builder *builder, struct frame_functions *out)

@@ -20,7 +20,8 @@ names() { # names WANT NAME OPTION...: the frames of the only stack
     fxt2pprof -q --format folded --root none "$@" >got 2>err || fail "$what: status $?: $(cat err)"
     [ "$(cat got)" = "$want 1" ] || fail "$what: '$(cat got)', not '$want 1'; $(cat err)"
 }
-names '[bare]' 'no symbols' trace.fxt
+outer_short=$(printf '%x' $((0x$outer)))
+names "[bare+0x$outer_short]" 'no symbols' trace.fxt
 names 'outer;inner' 'a file' --symbols full moved.fxt
 mkdir -p tree/.build-id/"${id%"$rest"}" flat files/deep
 objcopy --only-keep-debug full tree/.build-id/"${id%"$rest"}/$rest.debug"
@@ -31,7 +32,7 @@ names 'outer;inner' 'a flat folder' --symbols flat trace.fxt
 names 'outer;inner' 'a folder of files' --symbols=files moved.fxt
 names 'outer' 'without inlined frames' --no-inlines --symbols files trace.fxt
 names 'outer;inner' 'the second of two' -s "$ROOT/testdata" -s files trace.fxt
-names '[bare]' 'servers where none are named' --debuginfod trace.fxt
+names "[bare+0x$outer_short]" 'servers where none are named' --debuginfod trace.fxt
 
 # The kernel, by kallsyms.
 printf '%s\n' 'ffffffff81000000 T _stext' 'ffffffff81000040 t early_setup' 'ffffffff81000080 T later' >kallsyms
