@@ -502,7 +502,8 @@ static void read_kallsyms_facts(struct sym_object *object)
     if (object->has_symtab)
         return;
     object->debug_problem = "its addresses are hidden";
-    object->debug_remedy = "read it as root, or allow it: sysctl kernel.kptr_restrict=0";
+    object->debug_remedy =
+        "read it as root, or allow it: sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1";
 }
 
 /* What a file of another system is, or NULL.  */

@@ -44,8 +44,13 @@ bool background_folder(char *path, size_t size)
     char own[PATH_SIZE];
 
     folder_path(own);
-    if ((mkdir(own, 0700) != 0 && errno != EEXIST) || !is_private(own) || strlen(own) >= size) {
-        cli_error("%s: is no folder of yours that others cannot change; set XDG_RUNTIME_DIR", own);
+    if (mkdir(own, 0700) != 0 && errno != EEXIST) {
+        cli_error("%s: %s; set XDG_RUNTIME_DIR to a folder that you can write to", own,
+                  strerror(errno));
+        return false;
+    }
+    if (!is_private(own) || strlen(own) >= size) {
+        cli_error("%s: is no folder of yours alone; set XDG_RUNTIME_DIR to another one", own);
         return false;
     }
     memcpy(path, own, strlen(own) + 1);

@@ -103,7 +103,8 @@ static const struct {
       .kernel_seconds = 0.5 },
     { "hidden names",
       { BASE, .kernel_hidden = true },
-      "kernel functions have no names, since kernel.kptr_restrict hides their addresses",
+      "kernel functions have no names, since kernel.kptr_restrict or kernel.perf_event_paranoid "
+      "hides their addresses",
       .kernel = true },
 };
 

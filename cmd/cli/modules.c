@@ -169,7 +169,7 @@ enum cli_exit cli_modules_close(struct cli_modules *modules)
     }
     if (modules->ignored == 0)
         return CLI_OK;
-    cli_warning("%s: %s elements make no sense and are left out", modules->path,
-                cli_grouped(modules->ignored));
+    cli_warning("%s: left out: %s no sense", modules->path,
+                cli_counted(modules->ignored, "element that makes", "elements that make"));
     return CLI_DAMAGED;
 }

@@ -47,7 +47,7 @@ void cli_progress_show(struct cli_progress *progress, uint64_t done)
         (void)fprintf(stderr, "\r\033[K%s: %3u %%", progress->what,
                       (unsigned)((double)done * 100 / (double)progress->total));
     else
-        (void)fprintf(stderr, "\r\033[K%s: %s MB", progress->what, cli_grouped(done / 1000000));
+        (void)fprintf(stderr, "\r\033[K%s: %s MiB", progress->what, cli_grouped(done >> 20));
     (void)fflush(stderr);
 }
 

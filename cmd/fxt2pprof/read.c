@@ -73,7 +73,7 @@ static void refuse_untimed(const struct settings *settings, const struct cli_tra
         return;
     if (untimed ||
         (fxt_input_format(trace->input, &format, NULL) == FXT_OK && format == FXT_FORMAT_MESSAGES))
-        cli_usage_error("%s: %s: a recorded stream of messages has no times", settings->at_option,
+        cli_usage_error("%s: %s: its allocations were recorded without times", settings->at_option,
                         trace->path);
 }
 

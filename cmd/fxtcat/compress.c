@@ -207,7 +207,7 @@ static int run(char **argv)
     if (prepare(&compress)) {
         compress_path(&compress, compress.job.inputs.items[0]);
     } else {
-        cli_error("zstd: cannot be set up");
+        cli_error("zstd: out of memory");
         job_fail(&compress.job, CLI_ENVIRONMENT);
     }
     free(compress.frame);

@@ -224,7 +224,7 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
         return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
     }
     if (filters->capture && count == 0)
-        cli_usage_error("--capture: the store has no capture %" PRId64, filters->capture);
+        cli_usage_error("--capture: there is no capture %" PRId64, filters->capture);
     if ((filters->from.given || filters->limit.given) && count > 0 && timed == 0)
         cli_usage_error("--time: %s do not tell a time",
                         profiles ? "samples of profiles" : "the records of the trace");

@@ -311,7 +311,6 @@ enum cli_exit session_fail(const struct session *session, int code)
             cli_error("the store is damaged: %s", sqlite3_errmsg(session->db));
         return CLI_DAMAGED;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
         cli_error("the store is locked by another program");
         return CLI_ENVIRONMENT;
     case SQLITE_AUTH:

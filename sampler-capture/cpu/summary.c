@@ -2,6 +2,7 @@
 
 #include "cmd/cli/cli.h"
 #include "sampler-capture/cpu/options.h"
+#include "sampler-capture/cpu/unwinding.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -133,8 +134,9 @@ static void print_frameless(const struct session_result *result)
                                      (double)result->totals.samples);
     cli_note(
         "%.1f %% of samples are in functions without a frame pointer, whose direct callers are "
-        "therefore missing; --unwind auto finds them: %s",
-        100 * (double)frameless->samples / (double)result->totals.samples, list);
+        "therefore missing%s: %s",
+        100 * (double)frameless->samples / (double)result->totals.samples,
+        unwinding_is_possible() ? "; --unwind auto finds them" : "", list);
 }
 
 static void print_doubts(const struct summary *summary)
@@ -148,13 +150,14 @@ static void print_doubts(const struct summary *summary)
     if (totals->samples >= 20 && summary->result->broken > totals->samples / 2 &&
         summary->result->unwound.stacks == 0)
         cli_note("most stacks end after one or two functions, where code was compiled without "
-                 "frame pointers: to see callers take --unwind auto, or compile it with "
-                 "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer");
+                 "frame pointers: to see callers %scompile it with "
+                 "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer",
+                 unwinding_is_possible() ? "take --unwind auto, or " : "");
     print_frameless(summary->result);
     if (summary->result->kernel_hidden)
-        cli_note(
-            "kernel functions have no names, since kernel.kptr_restrict hides their addresses; "
-            "as root, 'sysctl kernel.kptr_restrict=0' shows them");
+        cli_note("kernel functions have no names, since kernel.kptr_restrict or "
+                 "kernel.perf_event_paranoid hides their addresses; as root, 'sysctl "
+                 "kernel.kptr_restrict=0 kernel.perf_event_paranoid=1' shows them");
     print_missed(summary);
     if (!summary->kernel &&
         summary->kernel_seconds > 20 * (double)summary->result->period_ns / 1e9 &&

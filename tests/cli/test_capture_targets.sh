@@ -147,7 +147,7 @@ EOF
 says 'CPUs* sampled no more once their buffers of 65,536 bytes were full, which is --mode oneshot'
 ! grep -q 'lost:' err || fail "nobody counts what a oneshot capture does not take: $(cat err)"
 fxt2pprof oneshot.fxt --format folded -o folded 2>err || fail "$(cat err)"
-says "CPUs' samples after their region was full (--mode oneshot), a number that nobody knows"
+says "sampled no more once a region was full (--mode oneshot), and nobody counted"
 hot oneshot.fxt
 [ "$(wc -c <oneshot.fxt)" -lt 200000 ] || fail "more than the regions hold"
 

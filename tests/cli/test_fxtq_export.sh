@@ -154,7 +154,7 @@ says 'do not tell a thread'
 run 2 fxtq export folded --focus '(' sampler.fxtq
 says 'is not a regular expression'
 run 2 fxtq export folded --capture 7 sampler.fxtq
-says 'the store has no capture 7'
+says 'there is no capture 7'
 run 2 fxtq export csv --root none sampler.fxtq
 says '--root is for folded'
 run 2 fxtq export folded sampler.fxtq sampler.fxt

@@ -59,7 +59,7 @@ refuse 'fxtq report: --focus: samples do not tell a CPU' fxtq report cpu --focus
 fxtq report cpu --by thread --focus . --json blind.fxtq | grep -q '"samples"' || fail "samples of threads without CPUs"
 sqlite3 blind.fxtq "DELETE FROM sched_slice"
 fxtq report cpu blind.fxtq >out 2>err || fail "report cpu of samples without CPUs: $(cat err)"
-grep -qx 'blind.fxtq: the store has no CPUs in its samples, but threads: report cpu --by thread' err || fail "report cpu of samples without CPUs: $(cat err)"
+grep -qx 'blind.fxtq has no CPUs in its samples, but threads: report cpu --by thread' err || fail "report cpu of samples without CPUs: $(cat err)"
 refuse 'fxtq report: samples of type cpu do not tell a CPU' fxtq report top --cpu 1 blind.fxtq
 for report in threads cpu timeline; do
     refuse 'fxtq report: --cpu: samples do not tell a CPU' fxtq report $report --cpu 1 blind.fxtq
@@ -157,7 +157,7 @@ refuse 'fxtq report: samples of type cpu do not tell a CPU' fxtq report top --sa
 fxtq flamegraph --tid 101 drawn.fxtq -o page.html 2>err || fail "flame graph of a thread: $(cat err)"
 refuse 'fxtq flamegraph: drawn.fxtq: samples of type alloc_space do not tell a thread' fxtq flamegraph --tid 101 --sample-type alloc_space drawn.fxtq -o no.html
 
-refuse 'fxtq flamegraph: --capture: the store has no capture 9' fxtq flamegraph --capture 9 drawn.fxtq -o no.html
+refuse 'fxtq flamegraph: --capture: there is no capture 9' fxtq flamegraph --capture 9 drawn.fxtq -o no.html
 fxtq flamegraph --pid 99999 drawn.fxtq -o no.html 2>err || fail "a flame graph of nothing"
 grep -q 'no.html: 0 call sites: nothing passes the filters' err || fail "a flame graph of nothing: $(cat err)"
 

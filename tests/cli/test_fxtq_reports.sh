@@ -158,14 +158,14 @@ nothing() { # nothing SENTENCE ARGUMENT...
     fxtq report "$@" --json >out 2>err
     [ ! -s err ] || fail "$* --json: $(cat err)"
 }
-nothing "heap.fxtq: the store has no durations" slices heap.fxtq
-nothing "heap.fxtq: the store has no CPU samples" timeline heap.fxtq
-nothing "heap.fxtq: the store has neither CPU samples nor context switches" threads heap.fxtq
-nothing "run.fxtq: the store has no context switches" cpu --by wait run.fxtq
-nothing "spans.fxt: the store has no samples with stacks, but durations: report slices" top spans.fxt
+nothing "heap.fxtq has no durations" slices heap.fxtq
+nothing "heap.fxtq has no CPU samples" timeline heap.fxtq
+nothing "heap.fxtq has neither CPU samples nor context switches" threads heap.fxtq
+nothing "run.fxtq has no context switches" cpu --by wait run.fxtq
+nothing "spans.fxt has no samples with stacks, but durations: report slices" top spans.fxt
 fxt2pprof -q --profile heap -o heap.pb.gz heap.fxt
-nothing "heap.pb.gz: the store has no allocations, but a profile of them: report top" heap heap.pb.gz
-nothing "run.fxtq: the store has no allocations" heap run.fxtq
+nothing "heap.pb.gz has no allocations, but a profile of them: report top" heap heap.pb.gz
+nothing "run.fxtq has no allocations" heap run.fxtq
 nothing "run.fxtq: nothing was lost, and nothing was odd" damage run.fxtq
 nothing "drawn.fxtq: nothing was lost, and nothing was odd" damage --capture 2 drawn.fxtq
 nothing "run.fxtq: nothing passes the filters" top --pid 99999 run.fxtq
@@ -195,7 +195,7 @@ refuse 2 "--tid: allocations do not tell a thread" heap --tid 1 run.fxtq
 refuse 2 "report top is no tree" top --min 3 run.fxtq
 refuse 2 "report tree has no --bins" tree --bins 3 run.fxtq
 refuse 2 "there are no samples of type 'gold' in run.fxtq, only " top --sample-type gold run.fxtq
-refuse 2 "the store has no capture 7" top --capture 7 run.fxtq
+refuse 2 "there is no capture 7" top --capture 7 run.fxtq
 refuse 2 "which of the 2 captures? Give --capture ID" top --time +1s, drawn.fxtq
 refuse 2 "'(' is not a regular expression" top --focus '(' run.fxtq
 refuse 2 "do not tell a CPU" top --sample-type alloc_space --cpu 1 drawn.fxtq

@@ -195,7 +195,7 @@ for option in "--at 1s" "--at peak" "--at end" --ages "--every 1s -o x.pb.gz"; d
     # shellcheck disable=SC2086
     fxt2pprof $option stream-0 >out 2>err || status=$?
     [ $status -eq 2 ] || fail "$option: status $status"
-    grep -q 'a recorded stream of messages has no times' err || fail "$option: $(cat err)"
+    grep -q 'its allocations were recorded without times' err || fail "$option: $(cat err)"
     if [ -s out ] || [ -e x.pb.gz ]; then fail "$option: output"; fi
 done
 # Nor do they get times from being in an archive.

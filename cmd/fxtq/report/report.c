@@ -422,7 +422,7 @@ static void explain_nothing(const struct settings *settings, uint64_t rows)
     if (settings->output != OUTPUT_TEXT && settings->output != OUTPUT_MARKDOWN)
         return;
     if (lacks)
-        cli_note("%s: the store has %s", settings->path, lacks);
+        cli_note("%s has %s", settings->path, lacks);
     else if (nothing && report->takes_function)
         cli_note("%s: no stack that is looked at has a function that matches '%s'", settings->path,
                  settings->request.function);
