@@ -146,6 +146,19 @@ static inline uint64_t *trace_writer_begin(struct trace_buffer *buffer, struct t
     return trace_buffer_claim(buffer, writer, words);
 }
 
+/* The same where the chunk has room; false: it has not, or is closed; the writer is not busy.  */
+static inline bool trace_writer_try(struct trace_buffer *buffer, struct trace_writer *writer,
+                                    uint64_t words)
+{
+    if (__builtin_expect(!__atomic_load_n(&buffer->has_membarrier, __ATOMIC_RELAXED), 0))
+        return false;
+    shared_announce(&writer->busy, 1, true);
+    if (__builtin_expect(writer->wrap > shared_load(&buffer->closed) && words <= writer->left, 1))
+        return true;
+    shared_store(&writer->busy, 0);
+    return false;
+}
+
 /* Words 1 to words - 1 are written: now the header.  */
 static inline void trace_writer_commit(struct trace_writer *writer, uint64_t words, uint64_t header)
 {

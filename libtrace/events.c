@@ -73,6 +73,91 @@ static inline void write_site_event(const trace_site_t *site, uint64_t state, st
     trace_commit(writer, words, head_bits(event, words, count));
 }
 
+static inline bool type_has_payload(uint32_t type)
+{
+    return type == 1 || type >= 4;
+}
+
+/* ---- The usual event: what it refers to has indices, and values are numbers ---- */
+
+/* By type: words after an argument's header, and what of the value is in the header.  Strings and
+ * blobs, and what is no type, are not plain.  */
+enum { NOT_PLAIN = 2 };
+static const struct {
+    uint32_t words;
+    uint32_t mask;
+} plain_types[16] = {
+    [TRACE_ARG_NULL] = { 0, 0 },
+    [TRACE_ARG_INT32] = { 0, UINT32_MAX },
+    [TRACE_ARG_UINT32] = { 0, UINT32_MAX },
+    [TRACE_ARG_INT64] = { 1, 0 },
+    [TRACE_ARG_UINT64] = { 1, 0 },
+    [TRACE_ARG_DOUBLE] = { 1, 0 },
+    [TRACE_ARG_STRING] = { NOT_PLAIN, 0 },
+    [TRACE_ARG_POINTER] = { 1, 0 },
+    [TRACE_ARG_KOID] = { 1, 0 },
+    [TRACE_ARG_BOOL] = { 0, 1 },
+    [TRACE_ARG_BLOB] = { NOT_PLAIN, 0 },
+    [11] = { NOT_PLAIN, 0 },
+    [12] = { NOT_PLAIN, 0 },
+    [13] = { NOT_PLAIN, 0 },
+    [14] = { NOT_PLAIN, 0 },
+    [15] = { NOT_PLAIN, 0 },
+};
+
+/* NULL: it is not plain.  */
+static inline uint64_t *put_plain(uint64_t *next, uint16_t key, const trace_arg_value_t *value)
+{
+    uint64_t type = (uint64_t)value->type & 15, words = plain_types[type].words;
+    uint64_t bits = value->value.uint32_value & plain_types[type].mask;
+
+    if (__builtin_expect(words == NOT_PLAIN || (key & 0x8000), 0))
+        return NULL;
+    next[0] = type | (words + 1) << 4 | (uint64_t)key << 16 | bits << 32;
+    if (words == 1)
+        next[1] = value->value.uint64_value;
+    return next + 1 + words;
+}
+
+/* Records are built where they stay, without counting their words before: there is room for the
+ * longest of them.  False: to be done the long way; nothing was written.  */
+static inline __attribute__((always_inline)) bool write_plain(const trace_site_t *site,
+                                                              uint64_t state, uint32_t type,
+                                                              uint64_t time, bool has_payload,
+                                                              uint64_t payload,
+                                                              const trace_arg_value_t *values)
+{
+    uint32_t generation = (uint32_t)(state >> 32), count = site->key_count;
+    const struct trace_self *self = &trace_self;
+    struct trace_writer *writer = self->writer;
+    uint64_t *record, *next;
+
+    if (self->generation != generation || self->thread_index == 0 || (state & 0x80008000) ||
+        count > TRACE_MAX_ARGS || shared_load(&writer->busy))
+        return false;
+    if (!trace_writer_try(&trace_buffer, writer, 3 + 2 * (uint64_t)count))
+        return false;
+    record = writer->words;
+    next = record + 2;
+    for (uint32_t i = 0; i < count && next; i++)
+        next = put_plain(next, __atomic_load_n(&site->key_refs[i], __ATOMIC_RELAXED), &values[i]);
+    if (!next || __atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) != generation) {
+        trace_writer_cancel(writer);
+        return false;
+    }
+    record[1] = time;
+    if (has_payload)
+        *next++ = payload;
+    trace_writer_commit(writer, (uint64_t)(next - record),
+                        4 | (uint64_t)(next - record) << 4 | (uint64_t)type << 16 |
+                            (uint64_t)count << 20 | (uint64_t)self->thread_index << 24 |
+                            (uint64_t)(uint16_t)(state >> 16) << 32 |
+                            (uint64_t)(uint16_t)state << 48);
+    return true;
+}
+
+/* ---- Others ---- */
+
 /* The calling thread, as the record refers to it.  False: no event now.  */
 static inline bool find_self(uint32_t generation, struct event *event)
 {
@@ -86,18 +171,14 @@ static inline bool find_self(uint32_t generation, struct event *event)
     return true;
 }
 
-static inline bool type_has_payload(uint32_t type)
-{
-    return type == 1 || type >= 4;
-}
-
-void trace_internal_event(const trace_site_t *site, uint64_t state, uint32_t type,
-                          trace_ticks_t time, uint64_t payload, const trace_arg_value_t *values)
+static __attribute__((noinline)) void write_any(const trace_site_t *site, uint64_t state,
+                                                uint32_t type, uint64_t time, uint64_t payload,
+                                                const trace_arg_value_t *values)
 {
     struct event event = {
         .type = type,
         .has_payload = type_has_payload(type),
-        .time = time ? time : trace_clock_now(),
+        .time = time,
         .payload = payload,
     };
 
@@ -105,24 +186,27 @@ void trace_internal_event(const trace_site_t *site, uint64_t state, uint32_t typ
         write_site_event(site, state, &event, values);
 }
 
+void trace_internal_event(const trace_site_t *site, uint64_t state, uint32_t type,
+                          trace_ticks_t time, uint64_t payload, const trace_arg_value_t *values)
+{
+    uint64_t ns = time ? time : trace_clock_now();
+
+    if (__builtin_expect(
+            !write_plain(site, state, type, ns, type_has_payload(type), payload, values), 0))
+        write_any(site, state, type, ns, payload, values);
+}
+
 void trace_internal_duration(const trace_site_t *site, uint64_t state, trace_ticks_t start_time,
                              const trace_arg_value_t *values)
 {
-    struct event event = {
-        .type = 4,
-        .has_payload = true,
-        .time = start_time,
-        .payload = trace_clock_now(),
-    };
+    uint64_t now = trace_clock_now();
 
-    if (event.payload < start_time) /* on another processor, by a few nanoseconds */
-        event.payload = start_time;
-
+    if (now < start_time) /* on another processor, by a few nanoseconds */
+        now = start_time;
     /* Where recording stopped meanwhile, what the site remembers is of no use.  */
-    if (__atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) ==
-            (uint32_t)(state >> 32) &&
-        find_self((uint32_t)(state >> 32), &event))
-        write_site_event(site, state, &event, values);
+    if (__builtin_expect(!write_plain(site, state, 4, start_time, true, now, values), 0) &&
+        __atomic_load_n(&trace_internal_generation[0], __ATOMIC_RELAXED) == (uint32_t)(state >> 32))
+        write_any(site, state, 4, start_time, now, values);
 }
 
 void trace_internal_vthread_event(const trace_site_t *site, uint64_t state, uint32_t type,

@@ -372,7 +372,9 @@ static uint64_t refused;
 
 static void write_event(unsigned writer, uint64_t number)
 {
-    uint64_t *record = trace_writer_begin(&buffer, &writers[writer], 2);
+    bool quick = trace_writer_try(&buffer, &writers[writer], 2); /* as call sites do */
+    uint64_t *record = quick ? writers[writer].words
+                             : trace_writer_begin(&buffer, &writers[writer], 2);
 
     if (!record) {
         refused++;
@@ -451,20 +453,19 @@ struct scene {
     enum trace_mode mode;
     uint64_t size;
     uint32_t chunk_words;
-    bool has_membarrier;
+    enum { NONE, HERE, FAILS } membarrier;
     unsigned events, budget;
     void (*bodies[MOST_THREADS])(unsigned);
-    bool membarrier_fails;
 };
 
 static const struct scene scenes[] = {
     /* Room for 4 chunks of two events in a half.  */
-    { "two writers, circular", TRACE_CIRCULAR, 416, 4, true, 9, 2, { body_writer, body_writer } },
+    { "two writers, circular", TRACE_CIRCULAR, 416, 4, HERE, 9, 2, { body_writer, body_writer } },
     { "two writers, circular, no membarrier",
       TRACE_CIRCULAR,
       416,
       4,
-      false,
+      NONE,
       9,
       2,
       { body_writer, body_writer } },
@@ -472,36 +473,34 @@ static const struct scene scenes[] = {
       TRACE_CIRCULAR,
       416,
       4,
-      true,
+      FAILS,
       9,
       2,
-      { body_writer, body_writer },
-      true },
+      { body_writer, body_writer } },
     { "two writers, two chunks, circular, membarrier fails",
       TRACE_CIRCULAR,
       288,
       4,
-      true,
+      FAILS,
       12,
       2,
-      { body_writer, body_writer },
-      true },
+      { body_writer, body_writer } },
     /* A record that is interrupted while others go around twice.  */
     { "two writers, two chunks, circular",
       TRACE_CIRCULAR,
       288,
       4,
-      true,
+      HERE,
       12,
       2,
       { body_writer, body_writer } },
-    { "rows and events, circular", TRACE_CIRCULAR, 416, 4, true, 9, 2, { body_rows, body_writer } },
-    { "rows and rows, circular", TRACE_CIRCULAR, 416, 4, true, 0, 2, { body_rows, body_rows } },
+    { "rows and events, circular", TRACE_CIRCULAR, 416, 4, HERE, 9, 2, { body_rows, body_writer } },
+    { "rows and rows, circular", TRACE_CIRCULAR, 416, 4, HERE, 0, 2, { body_rows, body_rows } },
     { "a stop, circular",
       TRACE_CIRCULAR,
       416,
       4,
-      true,
+      HERE,
       4,
       2,
       { body_writer, body_stop, body_writer } },
@@ -509,16 +508,16 @@ static const struct scene scenes[] = {
       TRACE_CIRCULAR,
       416,
       4,
-      false,
+      NONE,
       4,
       2,
       { body_writer, body_stop, body_writer } },
-    { "two writers, oneshot", TRACE_ONESHOT, 288, 4, true, 5, 2, { body_writer, body_writer } },
+    { "two writers, oneshot", TRACE_ONESHOT, 288, 4, HERE, 5, 2, { body_writer, body_writer } },
     { "a stop, oneshot",
       TRACE_ONESHOT,
       416,
       4,
-      true,
+      HERE,
       3,
       2,
       { body_writer, body_stop, body_writer } },
@@ -526,7 +525,7 @@ static const struct scene scenes[] = {
       TRACE_STREAMING,
       288,
       4,
-      true,
+      HERE,
       6,
       2,
       { body_writer, body_service, body_writer } },
@@ -534,7 +533,7 @@ static const struct scene scenes[] = {
       TRACE_STREAMING,
       288,
       4,
-      false,
+      NONE,
       6,
       2,
       { body_writer, body_service, body_writer } },
@@ -550,7 +549,7 @@ static void begin_scene(const struct scene *scene)
     refused = 0;
     is_stopped = false;
     events_each = scene->events;
-    buffer = (struct trace_buffer){ .has_membarrier = scene->has_membarrier };
+    buffer = (struct trace_buffer){ .has_membarrier = scene->membarrier != NONE };
     trace_buffer_init(&buffer, memory, scene->size, scene->mode, scene->chunk_words, table);
     trace_buffer_clear(&buffer, true);
     trace_buffer_start(&buffer);
@@ -564,7 +563,7 @@ static void begin_scene(const struct scene *scene)
     model.current = 0;
     model.step = 0;
     model.budget = scene->budget;
-    model.membarrier_fails = scene->membarrier_fails;
+    model.membarrier_fails = scene->membarrier == FAILS;
 }
 
 /* What must be true when all threads are done.  */
