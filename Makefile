@@ -323,7 +323,7 @@ $(patsubst %.c,$(O)/%.o,$(TEST_SOURCES) $(TOOL_SOURCES) $(TEST_SUPPORT)): | $(O)
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxt.a
+$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/tracing,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt)
 
@@ -337,7 +337,12 @@ $(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize) $(call obje
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize)
 
-# Likewise: rows are made where they would be searched.
+# A program as users of the library have them.
+$(O)/bench/tracing: $(O)/bench/tracing.o $(O)/lib/libfxttrace.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_trace)
+
+# The unwinder is taken apart, too: rows are made where they would be searched.
 $(O)/bench/unwind: $(O)/bench/unwind.o $(call objects,unwind) $(call objects,base)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_unwind)
