@@ -180,6 +180,7 @@ class Provider:
         self.buffer = mmap.mmap(handles[0], self.size)
         os.close(handles[0])
         self.fifo = socket.socket(fileno=handles[1])
+        self.fifo.setblocking(True)
 
     def started(self):
         data, _ = receive(self.channel)
@@ -202,5 +203,8 @@ class Provider:
 
     def gone(self):
         """Wait until the manager has closed the packets."""
-        while receive(self.fifo)[0]:
+        try:
+            while receive(self.fifo)[0]:
+                pass
+        except BrokenPipeError:
             pass
