@@ -124,6 +124,7 @@ struct heap_level {
     uint64_t epoch; /* of the peak: how many there were so far */
     int64_t peak_ns;
     bool has_time; /* peak_ns is known */
+    uint64_t resident_bytes;
 };
 
 /* What a stack of a thread had at the peak, if it changed since.  */

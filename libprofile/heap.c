@@ -326,6 +326,17 @@ static enum profile_status take_in_use(void *context, const struct profile_in_us
     return take_survivor(profile, in_use->has_time, in_use->ts_ns, in_use->allocation);
 }
 
+static enum profile_status take_resident(void *context, const struct profile_resident *resident)
+{
+    struct profile *profile = context;
+    struct place place;
+    enum profile_status status = find_place(profile, resident->process, 0, &place);
+
+    if (status == PROFILE_OK && resident->peak_bytes > place.level->resident_bytes)
+        place.level->resident_bytes = resident->peak_bytes;
+    return status;
+}
+
 static void clear_table(struct heap_table *table)
 {
     profile_values_clear(&table->values);
@@ -350,6 +361,7 @@ void profile_heap_take_sink(struct profile *profile, struct profile_sink *out)
     profile_heap_forget_partials(&profile->heap);
     out->allocation = take_allocation;
     out->release = take_release;
+    out->resident = take_resident;
     if (profile->heap.options.ages)
         out->in_use = take_in_use;
 }
@@ -436,6 +448,7 @@ static struct profile_heap_peak peak_of(const struct heap_level *level, uint64_t
         .bytes = level->peak / PROFILE_BYTE_UNITS,
         .has_time = level->has_time,
         .ts_ns = level->peak_ns,
+        .resident_bytes = level->resident_bytes,
     };
 }
 
@@ -454,6 +467,8 @@ static enum profile_status list_peaks(struct profile *profile)
         if (heap->processes[i].epoch > 0)
             heap->peaks[heap->peak_count++] = peak_of(&heap->processes[i],
                                                       profile->processes[i].koid);
+    if (heap->peak_count == 2)
+        heap->peaks[0].resident_bytes = heap->peaks[1].resident_bytes;
     return PROFILE_OK;
 }
 

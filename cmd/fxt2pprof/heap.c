@@ -115,24 +115,82 @@ static void format_bytes(uint64_t bytes, char *text, size_t size)
     (void)snprintf(text, size, unit ? "%.2f %s" : "%.0f %s", amount, units[unit]);
 }
 
+/* In percent.  Blocks that are not written to are not resident.  */
+static double explained(const struct profile_heap_peak *peak)
+{
+    return peak->bytes < peak->resident_bytes
+               ? 100 * (double)peak->bytes / (double)peak->resident_bytes
+               : 100;
+}
+
 /* When, as --at takes it.  */
 static void print_peak(const struct profile_heap_peak *peak, const char *whose,
                        const struct totals *totals)
 {
     uint64_t since_ns = (uint64_t)peak->ts_ns - (uint64_t)totals->start_ns;
-    char bytes[32], time[48] = "";
+    char bytes[32], resident[32], time[48] = "";
 
     format_bytes(peak->bytes, bytes, sizeof bytes);
+    format_bytes(peak->resident_bytes, resident, sizeof resident);
     if (peak->has_time && totals->has_start && peak->ts_ns >= totals->start_ns)
         (void)snprintf(time, sizeof time, " at +%" PRIu64 ".%09" PRIu64 "s", since_ns / 1000000000,
                        since_ns % 1000000000);
     else if (peak->has_time)
         (void)snprintf(time, sizeof time, " at %" PRId64, peak->ts_ns);
-    cli_note("  peak%s: %s in use%s", whose, bytes, time);
+    if (peak->resident_bytes > 0)
+        cli_note("  peak%s: %s in use%s; %s were resident at most, of which that explains %.0f %%",
+                 whose, bytes, time, resident, explained(peak));
+    else
+        cli_note("  peak%s: %s in use%s", whose, bytes, time);
 }
 
 /* The peaks of as many processes as are worth a line each.  */
 #define SHOWN_PEAKS 5
+
+/* Less is what the code of any program takes.  */
+#define MUCH_BYTES (16U << 20)
+
+static void note_other_memory(const struct profile_heap_peak *peaks, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (peaks[i].resident_bytes >= MUCH_BYTES && explained(&peaks[i]) < 50) {
+            cli_note("  the rest is what malloc(3) and its like did not allocate: code, stacks, "
+                     "files, and memory of mmap(2), such as the arenas of interpreters");
+            return;
+        }
+}
+
+/* In descending order of what they had, one way or the other.  */
+static int by_size(const void *left, const void *right)
+{
+    const struct profile_heap_peak *a = *(const struct profile_heap_peak *const *)left;
+    const struct profile_heap_peak *b = *(const struct profile_heap_peak *const *)right;
+    uint64_t as = a->bytes > a->resident_bytes ? a->bytes : a->resident_bytes;
+    uint64_t bs = b->bytes > b->resident_bytes ? b->bytes : b->resident_bytes;
+
+    if (as != bs)
+        return as < bs ? 1 : -1;
+    return (a > b) - (a < b);
+}
+
+/* Those with most, if there are more than are worth a line each.  */
+static void print_processes(const struct profile_heap_peak *peaks, size_t count,
+                            const struct totals *totals)
+{
+    const struct profile_heap_peak **order = calloc(count, sizeof(struct profile_heap_peak *));
+
+    for (size_t i = 0; order && i < count; i++)
+        order[i] = &peaks[i];
+    if (order && count > SHOWN_PEAKS)
+        qsort(order, count, sizeof(struct profile_heap_peak *), by_size);
+    for (size_t i = 0; order && i < count && i < SHOWN_PEAKS; i++) {
+        char whose[48];
+
+        (void)snprintf(whose, sizeof whose, " of process %" PRIu32, (uint32_t)order[i]->process);
+        print_peak(order[i], whose, totals);
+    }
+    free(order);
+}
 
 void print_heap(const struct settings *settings, const struct profile *profile,
                 const struct totals *totals)
@@ -142,12 +200,9 @@ void print_heap(const struct settings *settings, const struct profile *profile,
 
     if (count > 0)
         print_peak(&peaks[0], "", totals);
-    for (size_t i = 1; count > 2 && i < count && i <= SHOWN_PEAKS; i++) {
-        char whose[48];
-
-        (void)snprintf(whose, sizeof whose, " of process %" PRIu32, (uint32_t)peaks[i].process);
-        print_peak(&peaks[i], whose, totals);
-    }
+    if (count > 2)
+        print_processes(peaks + 1, count - 1, totals);
+    note_other_memory(peaks, count);
     if (count > SHOWN_PEAKS + 1)
         cli_note("  ... and %s",
                  cli_counted(count - SHOWN_PEAKS - 1, "more process", "more processes"));

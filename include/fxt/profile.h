@@ -461,6 +461,12 @@ struct profile_object {
     uint64_t args; /* set; 0 none */
 };
 
+/* How much of a process was in memory at most so far (counter memory/resident).  */
+struct profile_resident {
+    uint64_t process; /* koid */
+    uint64_t peak_bytes;
+};
+
 /* Records that were lost before the trace was written (counters fxt.capture/lost and heap_lost,
  * provider events).  Totals, reported once by profile_ingest_finish().  */
 struct profile_loss {
@@ -496,6 +502,7 @@ struct profile_sink {
     enum profile_status (*span)(void *context, const struct profile_span *span);
     enum profile_status (*off_cpu)(void *context, const struct profile_off_cpu *wait);
     enum profile_status (*loss)(void *context, const struct profile_loss *loss);
+    enum profile_status (*resident)(void *context, const struct profile_resident *resident);
     /* A piece of the kernel's symbols, text as in /proc/kallsyms (blobs "linux.kallsyms").  */
     enum profile_status (*kernel_symbols)(void *context, const char *text, size_t size);
     /* Called once, by profile_ingest_finish(): final[i] is the final call site of provisional call
@@ -755,6 +762,9 @@ struct profile_heap_peak {
     uint64_t bytes;
     bool has_time;
     int64_t ts_ns; /* the time of that maximum */
+    /* The most bytes that the process had resident at once, at whatever time; 0: the trace does not
+     * say.  Of all processes together only if a single one allocated.  */
+    uint64_t resident_bytes;
 };
 
 /* Return the peak of all processes together (process 0), then of each process that allocated, in

@@ -182,6 +182,19 @@ enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
     return PROFILE_OK;
 }
 
+/* Counter memory/resident of a process; it is one of the timeline, too.  */
+enum profile_status ingest_capture_resident(struct profile_ingest *ingest,
+                                            const struct fxt_record *record,
+                                            struct profile_error *error)
+{
+    struct profile_resident resident = { .process = record->thread.process };
+
+    if (!ingest->sink.resident || resident.process == 0 ||
+        !ingest_argument_u64(record, "peak_bytes", &resident.peak_bytes))
+        return PROFILE_OK;
+    return ingest_sink_status(ingest->sink.resident(ingest->sink.context, &resident), error);
+}
+
 enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
                                           struct profile_error *error)
 {

@@ -153,6 +153,13 @@ static enum profile_status ingest_event(struct profile_ingest *ingest,
             return ingest_capture_lost(ingest, record, false, error);
         if (ours && ingest_string_is(&record->name, "heap_lost"))
             return ingest_capture_lost(ingest, record, true, error);
+        if (ingest_string_is(&record->category, "memory") &&
+            ingest_string_is(&record->name, "resident")) {
+            enum profile_status status = ingest_capture_resident(ingest, record, error);
+
+            if (status != PROFILE_OK)
+                return status;
+        }
         return ingest_counter(ingest, record, error);
     default:
         break;

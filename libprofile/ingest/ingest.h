@@ -464,6 +464,9 @@ enum profile_status ingest_capture_init(struct profile_ingest *ingest,
 enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
                                         const struct fxt_record *record, bool heap,
                                         struct profile_error *error);
+enum profile_status ingest_capture_resident(struct profile_ingest *ingest,
+                                            const struct fxt_record *record,
+                                            struct profile_error *error);
 enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
                                           struct profile_error *error);
 bool ingest_string_is(const struct fxt_string *string, const char *text);

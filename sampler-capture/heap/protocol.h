@@ -71,7 +71,8 @@ struct heap_losses {
     _Atomic uint64_t waits;     /* times that a thread waited for the server */
     _Atomic uint64_t no_memory; /* allocations that the process had no memory to remember */
     _Atomic uint64_t forgotten; /* blocks whose release cannot be told: see closed below */
-    uint64_t reserved[1];
+    /* Bytes that the process had resident at most, told when it ends by itself; 0: not told.  */
+    _Atomic uint64_t resident;
 };
 
 #define HEAP_LOSS_SLOTS 4094 /* connections at one time; those beyond share one */

@@ -259,3 +259,21 @@ bool recorder_loss(struct recorder *recorder, uint64_t koid, uint64_t ticks,
                         sizeof args / sizeof *args) &&
            stream_provider_loss(recorder->stream, TRACE_TOOL_PROVIDER);
 }
+
+bool recorder_resident(struct recorder *recorder, uint64_t koid, uint64_t ticks, uint64_t bytes)
+{
+    const struct fxt_arg peak = stream_number("peak_bytes", bytes);
+    struct fxt_record event = {
+        .kind = FXT_RECORD_EVENT,
+        .ticks = ticks,
+        .thread = { .process = koid },
+        .category = fxt_inline("memory"),
+        .name = fxt_inline("resident"),
+        .args = &peak,
+        .arg_count = 1,
+    };
+
+    event.value.event.type = FXT_EVENT_COUNTER;
+    event.value.event.id = koid;
+    return stream_put(recorder->stream, &event);
+}

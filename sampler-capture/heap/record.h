@@ -59,6 +59,10 @@ struct record_loss {
 bool recorder_loss(struct recorder *recorder, uint64_t koid, uint64_t ticks,
                    const struct record_loss *loss);
 
+/* Bytes that a process had resident at most so far: counter memory/resident, whose argument is
+ * peak_bytes.  */
+bool recorder_resident(struct recorder *recorder, uint64_t koid, uint64_t ticks, uint64_t bytes);
+
 void recorder_release(struct recorder *recorder);
 
 #endif /* HEAP_RECORD_H */

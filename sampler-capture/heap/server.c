@@ -21,10 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BACKLOG    1024
-#define EVENTS     64
-#define MAX_PACKET (FIDL_MAX_MESSAGE + 1) /* one more byte shows that a packet is longer */
-#define BURST      256 /* packets of one connection before the others get their turn */
+#define BACKLOG      1024
+#define EVENTS       64
+#define MAX_PACKET   (FIDL_MAX_MESSAGE + 1) /* one more byte shows that a packet is longer */
+#define RESIDENT_MAX (UINT64_C(1) << 47)
+#define BURST        256 /* packets of one connection before the others get their turn */
 /* Packets in the gate, and connections in the queues, when the capture ends: more do not fit.  */
 #define MAX_WAITING 4096
 #define MAX_NAMES   ((off_t)64 << 20) /* bytes of the file; the rest is dropped */
@@ -40,7 +41,9 @@ struct connection {
     struct heap_losses *losses; /* borrowed from the mapping; NULL: it takes none */
     struct record_loss written; /* what the trace says was lost */
     uint64_t rejected;
-    uint64_t ticks; /* of the last message */
+    uint64_t ticks;    /* of the last message */
+    uint64_t resident; /* bytes at most, as the trace says */
+    uint64_t looked;   /* as the last look said */
 };
 
 static bool fetch_names(void *context);
@@ -331,6 +334,7 @@ static void free_losses(struct server *server, struct heap_losses *slot)
     atomic_store(&slot->waits, 0);
     atomic_store(&slot->no_memory, 0);
     atomic_store(&slot->forgotten, 0);
+    atomic_store(&slot->resident, 0);
     atomic_store(&slot->serial, 0);
 }
 
@@ -385,6 +389,72 @@ static bool write_all_losses(struct server *server)
     return write_other_losses(server);
 }
 
+/* ---- Memory that is resident ---- */
+
+#define LOOK_MS 100 /* between two looks */
+#define LOOKS   64  /* at so many processes each time, those that connected last */
+
+/* Bytes at most so far; 0: it is not known, or no more.  */
+static uint64_t resident_now(const struct connection *connection)
+{
+    static const char name[] = "VmHWM:";
+    char path[64], line[256];
+    uint64_t kib = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/status", connection->process.pid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, sizeof name - 1) == 0)
+            kib = strtoull(line + sizeof name - 1, NULL, 10);
+    if (file)
+        (void)fclose(file);
+    return kib < UINT64_MAX / 1024 ? 1024 * kib : 0;
+}
+
+static bool tell_resident(struct server *server, struct connection *connection, uint64_t bytes)
+{
+    if (bytes <= connection->resident)
+        return true;
+    connection->resident = bytes;
+    return recorder_resident(server->recorder, connection->process.koid,
+                             host_clock_ns(CLOCK_MONOTONIC), bytes);
+}
+
+/* A row for a sixteenth more each time is enough, and at the end one of the last look.  */
+static bool look_at_memory(struct server *server)
+{
+    uint64_t now_ns = host_clock_ns(CLOCK_MONOTONIC);
+    unsigned count = 0;
+
+    if (now_ns - server->looked_ns < LOOK_MS * UINT64_C(1000000))
+        return true;
+    server->looked_ns = now_ns;
+    for (struct connection *each = server->connections; each && count < LOOKS; each = each->next) {
+        uint64_t bytes = resident_now(each);
+
+        count++;
+        if (bytes > each->resident + each->resident / 16 && !tell_resident(server, each, bytes))
+            return false;
+        if (bytes > each->looked)
+            each->looked = bytes;
+    }
+    return true;
+}
+
+/* The process has ended, most likely: what it told itself, or the last look.  */
+static bool tell_last_resident(struct server *server, struct connection *connection)
+{
+    uint64_t bytes = connection->losses ? atomic_load(&connection->losses->resident) : 0;
+    uint64_t now = resident_now(connection); /* one that goes on */
+
+    if (bytes > RESIDENT_MAX)
+        bytes = 0; /* of a process that writes there what it likes */
+    if (bytes < connection->looked)
+        bytes = connection->looked;
+    return tell_resident(server, connection, bytes > now ? bytes : now);
+}
+
 /* ---- Connections ---- */
 
 static bool begin_connection(struct server *server, int fd)
@@ -415,7 +485,7 @@ static bool begin_connection(struct server *server, int fd)
 static bool end_connection(struct server *server, struct connection *connection)
 {
     struct connection **link = &server->connections;
-    bool fine = write_losses(server, connection);
+    bool fine = write_losses(server, connection) && tell_last_resident(server, connection);
 
     if (connection->losses)
         free_losses(server, connection->losses);
@@ -642,7 +712,7 @@ bool server_round(struct server *server, bool last)
         if (events[i].data.ptr && !drain(server, events[i].data.ptr, false))
             return false;
     if (!last)
-        return write_all_losses(server);
+        return write_all_losses(server) && look_at_memory(server);
     for (struct connection *each = server->connections, *next; each; each = next) {
         next = each->next;
         server->running += !passing_is_at_end(each->fd);

@@ -33,6 +33,7 @@ struct server {
     bool slot_taken[HEAP_LOSS_SLOTS]; /* a connection has it */
     struct id_table incarnations;     /* of pids */
     struct connection *connections;   /* owned list */
+    uint64_t looked_ns;               /* at memory */
     size_t running;                   /* processes that the last round found running */
     bool warned;                      /* of packets that are no message */
     uint8_t *packet;                  /* owned; the packet that is being read */

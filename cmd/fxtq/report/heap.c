@@ -42,6 +42,20 @@ static void add_events(const struct request *request, struct base_text *sql)
         "  FROM event LEFT JOIN peak USING (capture_id))\n");
 }
 
+/* What the kernel said of the processes that allocated, if the capture asked it.  Their maxima need
+ * not be of the same time, so they are not added up.  */
+static void add_resident(struct base_text *sql)
+{
+    text_adds(sql,
+              "UNION ALL\nSELECT iif(count(DISTINCT t.upid) = 1, 'resident at most', 'resident at "
+              "most, of one process'),\n"
+              "       max(n.value) + 0.0, NULL, NULL, NULL, NULL\n"
+              "FROM track AS t JOIN counter AS n ON n.track_id = t.id\n"
+              "WHERE t.type = 'counter' AND t.category = 'memory' AND t.name GLOB "
+              "'resident:peak_bytes*'\n"
+              "  AND t.upid IN (SELECT upid FROM event)\nHAVING count(*) > 0\n");
+}
+
 static const struct report_column *write_kinds(const struct request *request, struct base_text *sql)
 {
     static const struct report_column columns[] = {
@@ -78,6 +92,7 @@ static const struct report_column *write_kinds(const struct request *request, st
                   peak ? "iif(min(capture_id) = max(capture_id), max(peak_ts), NULL)" : "NULL",
                   kinds[i].condition);
     }
+    add_resident(sql);
     return columns;
 }
 

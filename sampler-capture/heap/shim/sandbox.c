@@ -184,27 +184,11 @@ HOOK int shim_prctl(int option, long a, long b, long c, long d)
 
 /* ---- Filters of the start ---- */
 
-static uint64_t count_filters(void)
-{
-    static const char name[] = "\nSeccomp_filters:";
-    char text[4096];
-    const char *line;
-    ssize_t length;
-    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return UINT64_MAX;
-    length = read(fd, text, sizeof text - 1);
-    (void)close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    line = strstr(text, name);
-    return line ? strtoull(line + sizeof name - 1, NULL, 10) : 0; /* before Linux 5.9 */
-}
-
 bool shim_is_confined(void)
 {
     if (!real_prctl)
         find_real();
     return real_prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0 &&
-           count_filters() > shim_settings.own_filters;
+           shim_status_number("\nSeccomp_filters:", UINT64_MAX, 0) >
+               shim_settings.own_filters /* since Linux 5.9 */;
 }

@@ -165,6 +165,10 @@ extern _Atomic bool shim_confined __attribute__((visibility("hidden")));
 /* Whether the program was started confined.  */
 bool shim_is_confined(void);
 
+/* A number of /proc/self/status, such as "\nVmHWM:".  unread if the file cannot be read, absent if
+ * there is no such line.  */
+uint64_t shim_status_number(const char *line, uint64_t unread, uint64_t absent);
+
 /* Connect to the server.  False: there is none.  */
 bool shim_connect(void);
 
