@@ -77,7 +77,8 @@ sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_unwind := $(wildcard libunwind/*.c libunwind/cfi/*.c)
 sources_insn := $(wildcard libinsn/*.c)
-sources_profile := $(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c)
+sources_profile := $(filter-out $(if $(HAVE_IPT),,libprofile/ingest/insn%),$(wildcard libprofile/*.c libprofile/*/*.c schemas/*.pb.c))
+flags_libprofile := $(if $(HAVE_IPT),-DPROFILE_HAVE_INSN)
 sources_compare := $(wildcard libcompare/*.c libcompare/*/*.c)
 sources_store := $(wildcard libstore/*.c libstore/import/*.c libstore/functions/*.c libstore/export/*.c) libstore/store_sql.c
 sources_trace := $(wildcard libtrace/*.c)
@@ -108,13 +109,14 @@ flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT)
 links_fxtq := $(if $(HAVE_EDIT),-ledit)
 links_sampler-capture := -lpthread
 
+with_insn := $(if $(HAVE_IPT),insn)
 libs_fxtdump := symbolize fxt
 libs_fxtcat := symbolize fxt
-libs_fxt2pprof := profile symbolize fxt
+libs_fxt2pprof := profile $(with_insn) symbolize fxt
 libs_fxtsym := symbolize fxt
-libs_fxtdiff := store compare profile symbolize fxt
-libs_fxtq := store profile symbolize fxt
-libs_sampler-capture := $(if $(HAVE_IPT),insn) unwind fxt
+libs_fxtdiff := store compare profile $(with_insn) symbolize fxt
+libs_fxtq := store profile $(with_insn) symbolize fxt
+libs_sampler-capture := $(with_insn) unwind fxt
 
 # A program is built as soon as its folder has sources.
 PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(sources_$(p)),$(p)))
@@ -225,9 +227,9 @@ $(O)/lib/$(call library_name,$(1)).so.$(SOVERSION): $(call objects,$(1)) $(if $(
 	$$(Q)$$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-soname,$(call library_name,$(1)).so.$(SOVERSION) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(libs_$(1))
 	$$(Q)ln -sf $(call library_name,$(1)).so.$(SOVERSION) $(O)/lib/$(call library_name,$(1)).so
 endef
-needs_profile := symbolize fxt
-needs_compare := profile symbolize fxt
-needs_store := profile symbolize fxt
+needs_profile := $(with_insn) symbolize fxt
+needs_compare := profile $(with_insn) symbolize fxt
+needs_store := profile $(with_insn) symbolize fxt
 $(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(l))))
 
 # What programs share is an archive: each takes what it needs, and links no library that only others need.

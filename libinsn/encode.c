@@ -101,6 +101,8 @@ static void store(uint8_t *bytes, uint64_t value, size_t size)
 static void put_tsc(struct insn_encoder *encoder)
 {
     uint64_t crystal = encoder->ticks / CRYSTAL_TICKS;
+    /* With the ratio, so that time that passed without cycles does not count as slow cycles.  */
+    static const uint8_t cbr[] = { 0x02, 0x03, NOMINAL_RATIO, 0 };
     uint8_t tsc[8] = { 0x19 }, tma[7] = { 0x02, 0x73 };
 
     store(tsc + 1, encoder->ticks, 7);
@@ -110,6 +112,7 @@ static void put_tsc(struct insn_encoder *encoder)
         store(tma + 5, encoder->ticks % CRYSTAL_TICKS, 2);
         put(encoder, tma, sizeof tma);
     }
+    put(encoder, cbr, sizeof cbr);
     encoder->told_ticks = encoder->ticks;
     encoder->periods = encoder->ticks / MTC_TICKS;
 }
@@ -223,7 +226,6 @@ static void put_psb(struct insn_encoder *encoder, uint64_t ip)
 {
     static const uint8_t psb[] = { 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
                                    2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82 };
-    static const uint8_t cbr[] = { 0x02, 0x03, NOMINAL_RATIO, 0 };
     static const uint8_t psbend[] = { 0x02, 0x23 };
 
     flush_tnt(encoder);
@@ -232,7 +234,6 @@ static void put_psb(struct insn_encoder *encoder, uint64_t ip)
     encoder->last_ip = 0;
     encoder->return_count = 0; /* decoding may begin here */
     put_tsc(encoder);
-    put(encoder, cbr, sizeof cbr);
     put_mode(encoder);
     if (encoder->enabled)
         put_ip(encoder, PACKET_FUP, ip);

@@ -74,4 +74,27 @@ void insn_piece_decode(struct insn_piece *piece, const struct insn_config *confi
 bool insn_steps_cut(struct insn_steps *steps, uint64_t ip, const struct insn_config *config,
                     struct pt_image *image);
 
+/* ---- Times of steps (timing.c) ---- */
+
+/* Take one step, which lasted from begin to end.  */
+typedef enum insn_status (*insn_timed_fn)(void *context, const struct insn_step *step,
+                                          uint64_t begin, uint64_t end);
+
+/* All zero but for take and context is the beginning of a trace.  */
+struct insn_timing_state {
+    insn_timed_fn take;
+    void *context;
+    struct insn_step *waiting; /* owned; for a later time */
+    size_t count, capacity;
+    size_t group;  /* the first one of the last time that was read */
+    uint64_t time; /* that time */
+    uint64_t now;  /* when the first one begins */
+    bool has_time; /* one was read */
+};
+
+/* Both return what take returned, or INSN_NO_MEMORY.  */
+enum insn_status insn_timing_add(struct insn_timing_state *timing, const struct insn_step *step);
+enum insn_status insn_timing_finish(struct insn_timing_state *timing);
+void insn_timing_release(struct insn_timing_state *timing);
+
 #endif /* INSN_INTERNAL_H */

@@ -174,6 +174,7 @@ static bool decode_batch(struct insn_stream *stream)
 {
     pthread_t threads[MAX_THREADS];
     size_t started = 0, wanted = stream->options.threads;
+    bool prepared = true;
 
     if (wanted > stream->piece_count)
         wanted = stream->piece_count;
@@ -183,8 +184,9 @@ static bool decode_batch(struct insn_stream *stream)
     while (started + 1 < wanted) {
         struct worker *worker = &stream->workers[started + 1];
 
-        if (!prepare(worker))
-            return false;
+        prepared = prepare(worker);
+        if (!prepared)
+            break;
         if (pthread_create(&threads[started], NULL, work, worker) != 0)
             break;
         started++;
@@ -192,7 +194,7 @@ static bool decode_batch(struct insn_stream *stream)
     (void)work(&stream->workers[0]);
     while (started > 0)
         (void)pthread_join(threads[--started], NULL);
-    return true;
+    return prepared;
 }
 
 static enum insn_status no_memory(struct insn_error *error)

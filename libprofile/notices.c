@@ -58,6 +58,12 @@ static const struct {
            "packet of Perfetto's own format, not read: fxtdump names it, ui.perfetto.dev shows it",
            "packets of Perfetto's own format, not read: fxtdump names them, ui.perfetto.dev shows "
            "them"),
+    NOTICE(insn_overflows, "place in an instruction trace where the processor lost packets",
+           "places in instruction traces where the processor lost packets"),
+    NOTICE(insn_gaps, "stretch of an instruction trace that could not be decoded",
+           "stretches of instruction traces that could not be decoded"),
+    NOTICE(insn_uncoded, "of these because the code that ran was not found",
+           "of these because the code that ran was not found"),
 };
 
 #define NOTICES (sizeof notices / sizeof *notices)

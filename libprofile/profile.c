@@ -6,8 +6,8 @@
 
 const char *profile_kind_name(enum profile_kind kind)
 {
-    static const char *const names[PROFILE_KINDS] = { "cpu", "heap", "heap-free", "span",
-                                                      "offcpu" };
+    static const char *const names[PROFILE_KINDS] = { "cpu",  "heap", "heap-free",
+                                                      "insn", "span", "offcpu" };
 
     return (unsigned)kind < PROFILE_KINDS ? names[kind] : "unknown";
 }
@@ -22,7 +22,7 @@ enum profile_status profile_open(struct profile **out, struct profile_error *err
     if (!profile)
         return profile_no_memory(error);
     for (int kind = 0; kind < PROFILE_KINDS; kind++)
-        profile->values[kind].types = kind == PROFILE_HEAP ? 4 : 2;
+        profile->values[kind].types = kind == PROFILE_HEAP ? 4 : kind == PROFILE_INSN ? 3 : 2;
     profile->pending.types = 2;
     profile->heap.blocks.values.types = 4;
     profile->heap.releases.values.types = 2;
@@ -436,6 +436,21 @@ static enum profile_status take_span(void *context, const struct profile_span *s
                               (const uint64_t[]){ 1, (uint64_t)span->self_ns }, NULL);
 }
 
+static enum profile_status take_executed(void *context, const struct profile_executed *executed)
+{
+    struct profile *profile = context;
+    struct profile_values *values = &profile->values[PROFILE_INSN];
+    const uint64_t amounts[] = { executed->instructions, executed->calls, executed->ns };
+    uint32_t thread;
+    enum profile_status status = profile_find_owner(profile, executed->process, executed->thread,
+                                                    &thread);
+
+    if (status != PROFILE_OK)
+        return status;
+    values->samples = profile_add(values->samples, executed->instructions);
+    return profile_values_add(values, executed->callsite, thread, amounts, NULL);
+}
+
 static enum profile_status take_off_cpu(void *context, const struct profile_off_cpu *wait)
 {
     struct profile *profile = context;
@@ -601,6 +616,7 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
         .sample = take_sample,
         .span = take_span,
         .off_cpu = take_off_cpu,
+        .executed = take_executed,
         .loss = take_loss,
         .kernel_symbols = take_kernel_symbols,
         .callsites = take_callsites,
@@ -648,6 +664,9 @@ static const struct profile_type off_cpu_types[] = { { "waits", "count", 1 },
                                                      { "offcpu", "nanoseconds", 1 } };
 static const struct profile_type span_types[] = { { "spans", "count", 1 },
                                                   { "wall", "nanoseconds", 1 } };
+static const struct profile_type insn_types[] = { { "instructions", "count", 1 },
+                                                  { "calls", "count", 1 },
+                                                  { "cpu", "nanoseconds", 1 } };
 static const struct profile_type heap_types[] = {
     { "alloc_objects", "count", PROFILE_OBJECT_UNITS },
     { "alloc_space", "bytes", PROFILE_BYTE_UNITS },
@@ -674,6 +693,8 @@ size_t profile_types(const struct profile *profile, enum profile_kind kind,
 
     if (kind == PROFILE_SPAN)
         names = span_types;
+    else if (kind == PROFILE_INSN)
+        names = insn_types;
     else if (kind == PROFILE_OFF_CPU)
         names = off_cpu_types;
     else if (kind == PROFILE_HEAP)

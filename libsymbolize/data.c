@@ -3,19 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lets the names outlive the file.  */
-static enum sym_status keep_names(struct sym_module *module)
-{
-    for (size_t i = 0; i < module->data.count; i++) {
-        struct sym_symbol *symbol = &module->data.items[i];
-        symbol->name = sym_strings_intern(&module->strings, symbol->name,
-                                          sym_symbol_length(symbol));
-        if (!symbol->name)
-            return SYM_NO_MEMORY;
-    }
-    return SYM_OK;
-}
-
 /* A file that cannot be read is no worse than one without names.  */
 static enum sym_status read_data(struct sym_module *module)
 {
@@ -28,7 +15,7 @@ static enum sym_status read_data(struct sym_module *module)
     if (!status)
         status = sym_data_read(&module->data, object);
     if (!status)
-        status = keep_names(module);
+        status = sym_symbols_keep(&module->data, &module->strings);
     if (status)
         sym_symbols_release(&module->data);
     module->data_read = status != SYM_NO_MEMORY;

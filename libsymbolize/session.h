@@ -48,6 +48,8 @@ struct sym_module {
     bool bounds_read;
     struct sym_named *by_name, *by_vaddr; /* owned; the same symbols, for symbols.c alone */
     size_t named_count;
+    struct sym_symbols functions; /* likewise, of functions */
+    bool functions_read;
     struct sym_seat *seat;   /* where it is read; the session's but in sym_session_resolve() */
     struct sym_cache *cache; /* answers instead of loaded, or NULL; see cache.h */
     bool cache_tried;        /* no file of it is to be made (again) in this session */

@@ -402,6 +402,22 @@ enum sym_status sym_named_read(const struct sym_object *object, struct sym_strin
 
 /* ---- The end ---- */
 
+enum sym_status sym_symbols_keep(struct sym_symbols *symbols, struct sym_strings *strings)
+{
+    for (size_t i = 0; i < symbols->count; i++) {
+        struct sym_symbol *symbol = &symbols->items[i];
+        size_t length = sym_symbol_length(symbol);
+
+        if (!symbol->name)
+            continue;
+        symbol->name = sym_strings_intern(strings, symbol->name, length);
+        symbol->length = 0;
+        if (!symbol->name)
+            return SYM_NO_MEMORY;
+    }
+    return SYM_OK;
+}
+
 void sym_symbols_release(struct sym_symbols *symbols)
 {
     free(symbols->items);

@@ -43,6 +43,10 @@ struct sym_named {
 enum sym_status sym_named_read(const struct sym_object *object, struct sym_strings *strings,
                                struct sym_named **out, size_t *count);
 
+/* Copy the names to strings, so that they do not need the file any more.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_symbols_keep(struct sym_symbols *symbols, struct sym_strings *strings);
+
 void sym_symbols_release(struct sym_symbols *symbols); /* accepts a half-built one, or all zero */
 
 /* The function of a segment, as sym_segments_search() gives them, or NULL: a gap.  */

@@ -5,19 +5,21 @@
 
 enum { KEY_PROFILE = CLI_PROFILES_KEYS, KEY_PID, KEY_TID };
 
-const char *const cli_profile_kinds[] = { "cpu", "heap", "heap-free", "span", "offcpu", NULL };
+const char *const cli_profile_kinds[] = {
+    "cpu", "heap", "heap-free", "insn", "span", "offcpu", NULL
+};
 
 const char *const cli_sample_types[] = {
     "cpu",           "samples",    "alloc_space",  "alloc_objects", "inuse_space",
     "inuse_objects", "free_space", "free_objects", "wall",          "spans",
-    "offcpu",        "waits",      NULL,
+    "offcpu",        "waits",      "instructions", "calls",         NULL,
 };
 
 const struct cli_option cli_profiles_options[] = {
     { KEY_PROFILE, 0, "profile", "KIND",
       "of traces: cpu (samples), heap (what was allocated, by where), heap-free (what was "
-      "released, "
-      "by where), span (time between begin and end) or offcpu (waits between context switches); "
+      "released, by where), insn (instructions and calls of an instruction trace), span (time "
+      "between begin and end) or offcpu (waits between context switches); "
       "default: the first of them that the trace has",
       .choices = cli_profile_kinds },
     { KEY_PID, 'p', "pid", "PID", "only this process; may be given more than once" },

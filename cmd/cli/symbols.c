@@ -86,21 +86,30 @@ static bool show_transfer(void *context, const struct sym_progress *now)
     return true;
 }
 
+static struct sym_options options_of(const struct cli_symbols *symbols)
+{
+    return (struct sym_options){ .size = sizeof(struct sym_options),
+                                 .symbol_paths = symbols->paths.items,
+                                 .symbol_path_count = symbols->paths.count,
+                                 .debuginfod = symbols->debuginfod,
+                                 .no_inlines = symbols->no_inlines,
+                                 .bounds = symbols->bounds,
+                                 .jobs = symbols->jobs,
+                                 .no_cache = symbols->no_cache };
+}
+
 enum cli_exit cli_symbols_open(struct cli_symbols *symbols, struct sym_session **out)
 {
-    struct sym_options options = { .size = sizeof options,
-                                   .symbol_paths = symbols->paths.items,
-                                   .symbol_path_count = symbols->paths.count,
-                                   .debuginfod = symbols->debuginfod,
-                                   .progress = show_transfer,
-                                   .progress_context = symbols,
-                                   .no_inlines = symbols->no_inlines,
-                                   .bounds = symbols->bounds,
-                                   .jobs = symbols->jobs,
-                                   .no_cache = symbols->no_cache };
+    struct sym_options options = options_of(symbols);
     struct sym_error error;
 
     cli_bounds_lift_memory();
+    options.progress = show_transfer;
+    options.progress_context = symbols;
+    if (symbols->session) {
+        *out = symbols->session;
+        return CLI_OK;
+    }
     /* libdebuginfod tries thrice, and a server that hangs takes DEBUGINFOD_TIMEOUT each time.  */
     if (symbols->debuginfod)
         (void)setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
@@ -111,6 +120,14 @@ enum cli_exit cli_symbols_open(struct cli_symbols *symbols, struct sym_session *
     symbols->session = NULL;
     cli_error("%s", error.message);
     return error.status == SYM_INVALID ? CLI_USAGE : CLI_ENVIRONMENT;
+}
+
+struct sym_session *cli_symbols_of_thread(const struct cli_symbols *symbols)
+{
+    struct sym_options options = options_of(symbols);
+    struct sym_session *session = NULL;
+
+    return sym_session_open(&options, &session, NULL) == SYM_OK ? session : NULL;
 }
 
 void cli_symbols_close(struct cli_symbols *symbols)

@@ -39,9 +39,13 @@ bool cli_symbols_take(struct cli_symbols *symbols, int key, const struct cli_par
  * CLI_ENVIRONMENT with a message.  */
 enum cli_exit cli_symbols_check(const struct cli_symbols *symbols);
 
-/* Open the session; transfers from servers show their progress.  On failure a message was
- * printed.  */
+/* Open the session, or return the one that is open; transfers from servers show their progress.  On
+ * failure a message was printed.  */
 enum cli_exit cli_symbols_open(struct cli_symbols *symbols, struct sym_session **out);
+
+/* A session of a thread's own with the same options, for sym_session_close(); it shows no progress.
+ * NULL: none can be opened, which cli_symbols_open() will say.  */
+struct sym_session *cli_symbols_of_thread(const struct cli_symbols *symbols);
 
 /* Close it; it can be opened again.  Harmless when it was never opened.  */
 void cli_symbols_close(struct cli_symbols *symbols);

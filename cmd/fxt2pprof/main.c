@@ -327,11 +327,9 @@ static enum cli_exit write_output(const struct settings *settings, struct profil
 static const char *samples_of(enum profile_kind kind)
 {
     static const char *const names[PROFILE_KINDS] = {
-        [PROFILE_CPU] = "samples",
-        [PROFILE_HEAP] = "allocations",
-        [PROFILE_HEAP_FREE] = "releases",
-        [PROFILE_SPAN] = "durations",
-        [PROFILE_OFF_CPU] = "waits between context switches",
+        [PROFILE_CPU] = "samples",        [PROFILE_HEAP] = "allocations",
+        [PROFILE_HEAP_FREE] = "releases", [PROFILE_INSN] = "instructions",
+        [PROFILE_SPAN] = "durations",     [PROFILE_OFF_CPU] = "waits between context switches",
     };
 
     return names[kind];
@@ -356,6 +354,12 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
     struct totals totals;
     enum profile_kind kind;
     enum cli_exit status, written;
+    struct sym_session *session;
+
+    /* Instruction traces are decoded with the code of the modules.  */
+    status = cli_symbols_open(&settings->profiles.symbols, &session);
+    if (status != CLI_OK)
+        return status;
 
     cli_bounds_begin(&settings->inputs);
     status = read_inputs(settings, profile, &totals);

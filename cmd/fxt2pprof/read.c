@@ -117,7 +117,8 @@ static enum cli_exit read_trace(const struct settings *settings,
                                               .pid_count = settings->profiles.pids.count,
                                               .tids = settings->profiles.tids.items,
                                               .tid_count = settings->profiles.tids.count,
-                                              .message_process = number };
+                                              .message_process = number,
+                                              .session = settings->profiles.symbols.session };
     struct profile_ingest *ingest = NULL;
     struct profile_sink sink;
     struct profile_error error;

@@ -140,6 +140,7 @@ void print_summary(const struct settings *settings, struct profile *profile, enu
         [PROFILE_CPU] = { "sample", "samples" },
         [PROFILE_HEAP] = { "sampled allocation", "sampled allocations" },
         [PROFILE_HEAP_FREE] = { "sampled release", "sampled releases" },
+        [PROFILE_INSN] = { "instruction", "instructions" },
         [PROFILE_SPAN] = { "span", "spans" },
         [PROFILE_OFF_CPU] = { "wait", "waits" },
     };

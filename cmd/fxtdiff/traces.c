@@ -77,6 +77,8 @@ static void omit_others(struct profile_sink *sink, int kind)
         sink->span = NULL;
     if (kind != PROFILE_OFF_CPU)
         sink->off_cpu = NULL;
+    if (kind != PROFILE_INSN)
+        sink->executed = NULL;
 }
 
 static void *read_trace(void *context)
@@ -88,7 +90,9 @@ static void *read_trace(void *context)
                                               .pids = reading->profiles.pids.items,
                                               .pid_count = reading->profiles.pids.count,
                                               .tids = reading->profiles.tids.items,
-                                              .tid_count = reading->profiles.tids.count };
+                                              .tid_count = reading->profiles.tids.count,
+                                              .session = cli_symbols_of_thread(
+                                                  &reading->profiles.symbols) };
     struct profile_ingest *ingest = NULL;
     struct profile_sink sink;
     enum profile_status status = profile_open(&job->profile, &job->error);
@@ -103,6 +107,7 @@ static void *read_trace(void *context)
     if (status == PROFILE_OK)
         status = take_records(job, ingest);
     profile_ingest_close(ingest);
+    sym_session_close(options.session);
     job->failed = status != PROFILE_OK;
     return NULL;
 }

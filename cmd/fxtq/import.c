@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "cmd/cli/symbols.h"
 #include "cmd/cli/trace.h"
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/start.h"
@@ -208,12 +209,16 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
     struct cli_trace_options trace_options = { .reader = &reader,
                                                .modules = &settings->reading.modules };
     struct store_import *import = NULL;
+    struct cli_symbols symbols = { .debuginfod = false }; /* of instruction traces */
     struct store_error error;
     struct cli_trace trace;
     enum cli_exit status;
 
-    if (store_import_open(store, &import_options, &import, &error) != STORE_OK)
+    import_options.session = cli_symbols_of_thread(&symbols);
+    if (store_import_open(store, &import_options, &import, &error) != STORE_OK) {
+        sym_session_close(import_options.session);
         return fxtq_complain(settings->output, &error);
+    }
     reader.skipped_context = import;
     if (start->fd >= 0 && !start->can_reopen) {
         trace_options.read = start_read;
@@ -224,6 +229,7 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
         status = read_records(settings, &trace, import);
     status = cli_worse(status, cli_trace_close(&trace, settings->reading.strict));
     store_import_close(import);
+    sym_session_close(import_options.session);
     return status;
 }
 

@@ -17,6 +17,9 @@
  *         insn_stream_feed(stream, packets, size, &error);
  *     insn_stream_finish(stream, &error);
  *
+ * Where take_steps is insn_stacks_take, and its context a struct insn_stacks, the receiver of the
+ * stacks is given spans of functions, charges to stacks, and marks.
+ *
  * Packets are hostile input.  A stretch of them that cannot be decoded becomes a gap with its
  * reason, its bytes and its time, and decoding goes on at the next PSB packet (the place where a
  * decoder can begin).  Memory follows how much code there is, not how long the trace is.
@@ -291,6 +294,96 @@ INSN_API enum insn_status insn_stream_finish(struct insn_stream *stream, struct 
 
 INSN_API const struct insn_totals *insn_stream_totals(const struct insn_stream *stream);
 INSN_API void insn_stream_close(struct insn_stream *stream); /* accepts NULL */
+
+/* ---- Stacks: steps to calls and returns ---- */
+
+/* The function that an address belongs to.  Jumps inside one function are no calls.  */
+struct insn_function {
+    uint64_t start, end; /* addresses [start, end) for which the answer is the same */
+    uint64_t id;         /* parts of one function have one id, whatever it is; 0: not known */
+};
+
+/* How a frame came to be on the stack.  Values are part of the interface.  */
+enum insn_entry {
+    INSN_ENTRY_CALL = 0,
+    INSN_ENTRY_JUMP = 1,     /* a jump out of another function: a tail call, a PLT stub */
+    INSN_ENTRY_SIGNAL = 2,   /* a signal's handler, or another thing that no instruction led to */
+    INSN_ENTRY_OPEN = 3,     /* it ran already when the stack was first known */
+    INSN_ENTRY_RESUMED = 4,  /* a coroutine that goes on, where another stack was */
+    INSN_ENTRY_UNTRACED = 5, /* not a function: a system call, a page fault, another thread */
+};
+
+/* A function that was on the stack for a time, told when it leaves it: callers come after what
+ * they called.  */
+struct insn_span {
+    uint64_t address; /* where it was entered, or first seen; untraced: of the last instruction */
+    uint64_t site;    /* of the call or jump that led to it; 0: not known */
+    uint64_t begin_ticks, end_ticks;
+    uint64_t order; /* of spans that began at one time, the smaller one began first.  Below 2^44 */
+    uint8_t entry;  /* enum insn_entry */
+    bool cut;       /* it had not ended: packets were lost, or the trace ends here */
+};
+
+/* What was done with one stack.  */
+struct insn_charge {
+    uint64_t instructions;
+    uint64_t ticks;
+    uint64_t calls; /* how often its last function was entered */
+};
+
+/* A moment: a PTWRITE, an overflow or a gap.  After the last two the stack is unknown.  */
+struct insn_mark {
+    uint8_t kind;   /* INSN_STEP_PTWRITE, INSN_STEP_OVERFLOW or INSN_STEP_GAP */
+    uint8_t reason; /* gap: enum insn_gap_reason */
+    uint64_t ticks;
+    uint64_t ip;    /* PTWRITE: of the instruction, 0 not known; gap: offset of its first byte */
+    uint64_t value; /* PTWRITE: what was written; gap: its bytes */
+};
+
+/* Who receives what happened.  Members may be NULL, but for function.  Those that return a status
+ * end everything unless it is INSN_OK.  Stacks are numbers of the receiver's: 0 is the empty
+ * stack.  */
+struct insn_receiver {
+    void *context;
+    void (*function)(void *context, uint64_t address, struct insn_function *out);
+    /* The number of the stack that has callers below and address on top.  Callers' addresses are
+     * those of their call instructions; the last one is a block's first instruction, or where a
+     * function was entered.  */
+    enum insn_status (*stack)(void *context, uint32_t callers, uint64_t address, uint32_t *out);
+    enum insn_status (*charge)(void *context, uint32_t stack, const struct insn_charge *charge);
+    enum insn_status (*span)(void *context, const struct insn_span *span);
+    enum insn_status (*mark)(void *context, const struct insn_mark *mark);
+};
+
+#define INSN_MAX_DEPTH (UINT32_C(1) << 20) /* deeper calls stay unseen */
+
+/* The stack of one logical processor's or thread's steps.
+ *
+ * A return goes to the nearest caller whose return address it has, so that longjmp() and exceptions
+ * end what they pass over.  A return to none of them goes on with a stack that was left before (a
+ * coroutine), is a jump (a retpoline), or leaves the first function that was seen, whose caller
+ * then is on the stack since its beginning.
+ *
+ * Times are exact where a packet told them.  Between two such places, instructions take equally
+ * long.  What tracing left out has the time from the last packet before to the first one behind
+ * it.  */
+struct insn_stacks;
+
+/* Returns INSN_OK, INSN_INVALID (no function) or INSN_NO_MEMORY.  */
+INSN_API enum insn_status insn_stacks_open(const struct insn_receiver *receiver,
+                                           struct insn_stacks **out, struct insn_error *error);
+
+/* The insn_steps_fn of a stream; stacks is its context.  */
+INSN_API enum insn_status insn_stacks_take(void *stacks, const struct insn_step *steps,
+                                           size_t count);
+
+/* Tell everything that is still held back: charges, and spans that are cut.  Afterwards the stack
+ * is empty, and more may be taken.  */
+INSN_API enum insn_status insn_stacks_finish(struct insn_stacks *stacks);
+
+/* The first failure of insn_stacks_take(): what a receiver returned, or INSN_NO_MEMORY.  */
+INSN_API enum insn_status insn_stacks_status(const struct insn_stacks *stacks);
+INSN_API void insn_stacks_close(struct insn_stacks *stacks); /* accepts NULL */
 
 #ifdef __cplusplus
 }

@@ -228,6 +228,17 @@ struct profile_sample_sum {
     uint64_t weight_ns; /* of all together; 0 unknown */
 };
 
+/* What one thread did with one stack, by an instruction trace.  Reported by
+ * profile_ingest_finish(), each pair of thread and stack once.  */
+struct profile_executed {
+    uint64_t process;      /* koid */
+    uint64_t thread;       /* koid */
+    profile_id callsite;   /* final; its leaf is the first instruction of a block */
+    uint64_t instructions; /* executed in the leaf's function itself */
+    uint64_t calls;        /* how often the leaf's function was entered there */
+    uint64_t ns;           /* that the instructions took; not what system calls took */
+};
+
 /* One sampled allocation (docs/formats/memory-sampler.md sections 4 and 6).  A sampler with the
  * mean interval R takes an allocation of S bytes with probability p = 1 - e^(-S/R), so each sampled
  * allocation represents w = 1/p allocations.  The sums of the members objects and bytes are
@@ -527,6 +538,7 @@ struct profile_sink {
      * id.  */
     enum profile_status (*in_use)(void *context, const struct profile_in_use *in_use);
     enum profile_status (*sample_sum)(void *context, const struct profile_sample_sum *sum);
+    enum profile_status (*executed)(void *context, const struct profile_executed *executed);
 };
 
 /* Irregularities found by the ingest; they are counted and are never an error.  */
@@ -554,6 +566,9 @@ struct profile_notices {
     uint64_t unbound_flows;      /* arrows that begin or end in no slice */
     uint64_t non_numeric_counters; /* arguments of counters that are not numbers: not reported */
     uint64_t perfetto_packets;     /* packets of Perfetto in blobs: not read */
+    uint64_t insn_overflows;       /* of instruction traces: the processor lost packets */
+    uint64_t insn_gaps;            /* stretches of packets that could not be decoded */
+    uint64_t insn_uncoded;         /* of these, for lack of the code that ran */
 };
 
 /* One of these counters.  */
@@ -589,6 +604,9 @@ struct profile_ingest_options {
     /* The process of memory sampler messages that have none.  A recorded stream has none and comes
      * from a single process.  0: koid 1.  */
     uint64_t message_process;
+    /* Where the code and the functions of instruction traces are found; borrowed until
+     * profile_ingest_close().  NULL: blobs insntrace/pt are not decoded.  */
+    struct sym_session *session;
 };
 
 /* Open an ingest of one trace.  sink is copied; stacks is borrowed and must exist until
@@ -624,12 +642,13 @@ enum profile_kind {
      * inuse_space/bytes; or the types set in struct profile_heap_options.  */
     PROFILE_HEAP = 1,
     PROFILE_HEAP_FREE = 2, /* releases by stack: free_objects/count, free_space/bytes */
-    PROFILE_SPAN = 3,      /* spans/count, wall/nanoseconds: self time per stack of slice names */
-    PROFILE_OFF_CPU = 4,   /* waits/count, offcpu/nanoseconds: waits per stack of slice names */
-    PROFILE_KINDS = 5,
+    PROFILE_INSN = 3,    /* instructions/count, calls/count, cpu/nanoseconds: instruction traces */
+    PROFILE_SPAN = 4,    /* spans/count, wall/nanoseconds: self time per stack of slice names */
+    PROFILE_OFF_CPU = 5, /* waits/count, offcpu/nanoseconds: waits per stack of slice names */
+    PROFILE_KINDS = 6,
 };
 
-/* "cpu", "heap", "heap-free", "span", "offcpu".  */
+/* "cpu", "heap", "heap-free", "insn", "span", "offcpu".  */
 PROFILE_API const char *profile_kind_name(enum profile_kind kind);
 
 struct profile;

@@ -178,6 +178,7 @@ struct store_import_options {
      * exceed it ends with STORE_TOO_LARGE.  A hostile file of a megabyte can expand to gigabytes.
      * 0: no limit.  */
     uint64_t most_bytes;
+    struct sym_session *session; /* as in struct profile_ingest_options; may be NULL */
 };
 
 /* Begin to import a capture into a store that was created by store_create() or opened with

@@ -387,6 +387,26 @@ SYM_API enum sym_status sym_module_section(struct sym_module *module, const char
                                            uint64_t *vaddr, uint64_t *size,
                                            struct sym_error *error);
 
+/* ---- Code ---- */
+
+/* The function of the symbol tables that covers an address, for readers of code.  */
+struct sym_code_function {
+    uint64_t start, limit; /* addresses [start, limit) for which the answer is the same */
+    uint32_t id;           /* of the function, in this module; never 0 */
+    const char *name;      /* readable, as struct sym_frame's */
+};
+
+/* Returns SYM_OK, SYM_NOT_FOUND (no symbol covers vaddr; start and limit are those of the gap, the
+ * rest is 0) or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_function(struct sym_module *module, uint64_t vaddr,
+                                            struct sym_code_function *out, struct sym_error *error);
+
+/* Copy up to size bytes that the object's file has at vaddr; *count is how many, 0 if the object
+ * itself was not found or has none there.  If buffer is NULL, they are only counted.  Returns
+ * SYM_OK or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_code(struct sym_module *module, uint64_t vaddr, void *buffer,
+                                        size_t size, size_t *count, struct sym_error *error);
+
 /* ---- Functions for use elsewhere ---- */
 
 /* The optional libraries that are available here, for people: "liblzma; libdebuginfod".  */

@@ -111,6 +111,9 @@ void profile_ingest_close(struct profile_ingest *ingest)
 {
     if (!ingest)
         return;
+#ifdef PROFILE_HAVE_INSN
+    ingest_insn_release(ingest);
+#endif
     live_release(&ingest->heap.live);
     ingest_timeline_release(ingest);
     ingest_sample_release(ingest);
@@ -197,6 +200,10 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
 
     if (ingest_is_heap_message(record))
         return ingest_heap_message(ingest, record, error);
+#ifdef PROFILE_HAVE_INSN
+    if (ingest_is_insn(ingest, record))
+        return ingest_insn_blob(ingest, record, error);
+#endif
     if (fxt_record_sampler_stack(record, &pcs))
         return ingest_sample_stack(ingest, record, pcs, true, error);
     if (record->value.large_blob.format == 0 && record->category.length == 0 &&
@@ -300,6 +307,10 @@ enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
         return profile_fail(error, PROFILE_INVALID, "the trace was finished already");
     ingest->finished = true;
     status = ingest_sched_threads(ingest, error);
+#ifdef PROFILE_HAVE_INSN
+    if (status == PROFILE_OK)
+        status = ingest_insn_finish(ingest, error);
+#endif
     if (status == PROFILE_OK)
         status = ingest_entities_finish(ingest, error);
     if (status == PROFILE_OK)

@@ -15,6 +15,7 @@
  *   sched.c      threads on CPUs, and waiting
  *   slices.c     finished slices, brought into the order in which they begin
  *   events.c     what is told at once: arguments, counters, logs, objects; tracks
+ *   insn.c       instruction traces: packets to slices and charges (insn.h)
  *   table.c      from pairs of numbers to what is open
  *   sort.c       external merge sort
  */
@@ -442,6 +443,7 @@ struct profile_ingest {
     struct ingest_sched sched;
     struct ingest_slices slices;
     struct ingest_tracks tracks;
+    struct ingest_insn *insn; /* NULL before the first need of it */
 
     int64_t last_ns; /* the latest time of the trace; meaningful when has_time */
     bool has_time;
@@ -573,6 +575,11 @@ enum profile_status ingest_timeline_finish(struct profile_ingest *ingest,
                                            struct profile_error *error);
 void ingest_timeline_release(struct profile_ingest *ingest);
 
+/* An event of a thread that is no record's: key, value, type and category are set.  */
+enum profile_status ingest_timeline_named(struct profile_ingest *ingest,
+                                          struct timeline_event *event, uint32_t thread,
+                                          profile_id name, struct profile_error *error);
+
 /* spans.c: events of threads, by time.  */
 enum profile_status ingest_span_take(struct profile_ingest *ingest,
                                      const struct timeline_event *event,
@@ -652,5 +659,23 @@ enum profile_status ingest_tell_object(struct profile_ingest *ingest,
 enum profile_status ingest_track(struct profile_ingest *ingest, struct profile_track *track,
                                  struct profile_error *error);
 void ingest_tracks_release(struct profile_ingest *ingest);
+
+/* ---- Instruction traces (insn.c) ---- */
+
+struct ingest_insn;
+
+#ifdef PROFILE_HAVE_INSN
+/* Whether a large blob is of an instruction trace that somebody wants decoded.  */
+bool ingest_is_insn(const struct profile_ingest *ingest, const struct fxt_record *record);
+enum profile_status ingest_insn_blob(struct profile_ingest *ingest, const struct fxt_record *record,
+                                     struct profile_error *error);
+/* A mapping comes: before the ingest's map has it.  */
+enum profile_status ingest_insn_mapping(struct profile_ingest *ingest, uint32_t process,
+                                        const struct profile_mapping *mapping,
+                                        struct profile_error *error);
+/* The trace is over: before the maps are used up.  */
+enum profile_status ingest_insn_finish(struct profile_ingest *ingest, struct profile_error *error);
+void ingest_insn_release(struct profile_ingest *ingest);
+#endif
 
 #endif /* PROFILE_INGEST_INGEST_H */

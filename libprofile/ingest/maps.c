@@ -277,8 +277,13 @@ static enum profile_status apply_mapping(struct profile_ingest *ingest, uint32_t
         .has_time = mapping->has_time,
         .ts_ns = mapping->ts_ns,
     };
-    enum profile_status status = insert(ingest, &ingest->processes[process - 1], segment, error);
+    enum profile_status status = PROFILE_OK;
 
+#ifdef PROFILE_HAVE_INSN
+    status = ingest_insn_mapping(ingest, process, &call, error);
+#endif
+    if (status == PROFILE_OK)
+        status = insert(ingest, &ingest->processes[process - 1], segment, error);
     if (status != PROFILE_OK || !ingest->sink.mapping)
         return status;
     return ingest_sink_status(ingest->sink.mapping(ingest->sink.context, &call), error);

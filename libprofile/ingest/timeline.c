@@ -76,6 +76,15 @@ enum profile_status ingest_timeline_add(struct profile_ingest *ingest,
                              sizeof *event, error);
 }
 
+enum profile_status ingest_timeline_named(struct profile_ingest *ingest,
+                                          struct timeline_event *event, uint32_t thread,
+                                          profile_id name, struct profile_error *error)
+{
+    enum profile_status status = find_pair(ingest, thread, name, &event->pair, error);
+
+    return status == PROFILE_OK ? ingest_timeline_add(ingest, event, error) : status;
+}
+
 /* What an event is here, and whether anybody wants it.  */
 static bool classify(const struct ingest_timeline *timeline, const struct fxt_record *record,
                      struct timeline_event *event)
@@ -155,10 +164,9 @@ enum profile_status ingest_timeline_event(struct profile_ingest *ingest,
     event.key.ordinal = ingest->timeline.ordinal++;
     status = ingest_text(ingest, &record->name, &name, error);
     if (status == PROFILE_OK)
-        status = find_pair(ingest, thread, name, &event.pair, error);
-    if (status == PROFILE_OK)
         status = describe(ingest, record, &event, error);
-    return status == PROFILE_OK ? ingest_timeline_add(ingest, &event, error) : status;
+    return status == PROFILE_OK ? ingest_timeline_named(ingest, &event, thread, name, error)
+                                : status;
 }
 
 /* ---- By time ---- */

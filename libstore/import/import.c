@@ -119,7 +119,8 @@ static enum profile_status take_callsites(void *context, const profile_id *final
                                     store_import_write_heap(import, final));
 }
 
-static enum store_status open_ingest(struct store_import *import, bool arm64,
+static enum store_status open_ingest(struct store_import *import,
+                                     const struct store_import_options *options,
                                      struct store_error *error)
 {
     struct profile_sink sink = {
@@ -129,9 +130,10 @@ static enum store_status open_ingest(struct store_import *import, bool arm64,
     };
     struct profile_ingest_options ingest = {
         .size = sizeof ingest,
-        .arm64 = arm64,
+        .arm64 = options && options->arm64,
         .temporary_dir = import->store->temporary_dir,
         .sort_bytes = SORT_BYTES,
+        .session = options ? options->session : NULL,
     };
     struct profile_error profile_error;
     enum store_status status;
@@ -160,7 +162,9 @@ static void note_ids(struct store_import *import)
     import->first_sched_id = store_writer_next_id(import->writer, STORE_SCHED_SLICE);
 }
 
-static enum store_status start(struct store_import *import, bool arm64, struct store_error *error)
+static enum store_status start(struct store_import *import,
+                               const struct store_import_options *options,
+                               struct store_error *error)
 {
     struct profile_error profile_error;
     enum store_status status;
@@ -169,7 +173,7 @@ static enum store_status start(struct store_import *import, bool arm64, struct s
         return store_fail(error, STORE_NO_MEMORY, "%s", profile_error.message);
     status = store_import_load_stacks(import, error);
     if (status == STORE_OK)
-        status = open_ingest(import, arm64, error);
+        status = open_ingest(import, options, error);
     if (status == STORE_OK)
         store_timeline_start(import);
     return status;
@@ -245,7 +249,7 @@ enum store_status store_import_open(struct store *store, const struct store_impo
     enum store_status status = store_import_begin(store, options, "fxt", &import, error);
 
     if (status == STORE_OK && import)
-        status = start(import, options && options->arm64, error);
+        status = start(import, options, error);
     if (status != STORE_OK) {
         store_import_close(import);
         return status;

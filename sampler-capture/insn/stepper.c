@@ -44,6 +44,7 @@ struct task {
     bool signalled; /* a signal was passed on: its handler may come first */
     bool restarts;  /* the system call before ip will be made again */
     int signal;     /* to pass on */
+    uint64_t since; /* when it was let go, in ticks */
 };
 
 /* ---- Tasks ---- */
@@ -200,10 +201,14 @@ static void executed(struct task *task, uint64_t to)
 {
     struct stepper *stepper = task->stepper;
 
+    bool leaves = task->opcode.branch == INSN_CLASS_FAR;
+
     note_step(task, task->ip);
-    insn_encoder_enable(task->encoder, task->ip, stepper->ticks);
+    insn_encoder_enable(task->encoder, task->ip, leaves ? task->since : stepper->ticks);
     stepper->ticks = now_ticks(stepper);
-    insn_encoder_step(task->encoder, task->ip, &task->opcode, to, stepper->ticks);
+    /* A system call leaves user code when it is made; what it takes is no instruction's time.  */
+    insn_encoder_step(task->encoder, task->ip, &task->opcode, to,
+                      leaves ? task->since : stepper->ticks);
     task->ip = to;
     insn_encoder_resume(task->encoder, to, stepper->ticks);
     lose_at_random(task);
@@ -284,6 +289,7 @@ static void let_go(struct task *task)
     task->signal = 0;
     task->signalled = signal != 0;
     task->state = TASK_RUNNING;
+    task->since = now_ticks(task->stepper);
     if (ptrace(PTRACE_SINGLESTEP, task->tid, NULL, (void *)(intptr_t)signal) != 0 &&
         errno != ESRCH) /* it was killed: its end is reported */
         task->stepper->failed = errno;
