@@ -65,6 +65,9 @@ struct sym_elf_relocation sym_object_relocation(const struct sym_object *object,
     struct sym_elf_relocation relocation = { .offset = take_word(&fields) };
     uint64_t info = take_word(&fields);
 
+    /* MIPS has four bytes of types behind the symbol's number, the first one last.  */
+    if (object->machine == EM_MIPS && object->is_64 && !object->big_endian)
+        info = info << 32 | __builtin_bswap32((uint32_t)(info >> 32));
     relocation.symbol = (uint32_t)(object->is_64 ? info >> 32 : info >> 8);
     relocation.type = (uint32_t)(object->is_64 ? info & UINT32_MAX : info & 0xff);
     if (with_addend && object->is_64)

@@ -57,6 +57,30 @@ enum formula { FORMULA_NONE, FORMULA_S_A, FORMULA_S_A_P, FORMULA_ADD, FORMULA_SU
 
 /* Those that compilers use in debug sections: absolute ones, offsets in thread-local storage (of
  * variables, which nobody looks up here), and distances.  */
+/* From the psABIs; <elf.h> of older systems lacks them.  */
+enum {
+    MIPS_PC32 = 248,
+    BPF_64_64 = 1,
+    BPF_64_ABS64 = 2,
+    BPF_64_ABS32 = 3,
+    BPF_64_NODYLD32 = 4,
+    BPF_64_32 = 10,
+    LARCH_32 = 1,
+    LARCH_64 = 2,
+    LARCH_TLS_DTPREL32 = 8,
+    LARCH_TLS_DTPREL64 = 9,
+    LARCH_ADD8 = 47,
+    LARCH_ADD16 = 48,
+    LARCH_ADD32 = 50,
+    LARCH_ADD64 = 51,
+    LARCH_SUB8 = 52,
+    LARCH_SUB16 = 53,
+    LARCH_SUB32 = 55,
+    LARCH_SUB64 = 56,
+    LARCH_32_PCREL = 99,
+    LARCH_64_PCREL = 109,
+};
+
 static const struct rule {
     uint16_t machine;
     uint16_t type;
@@ -92,6 +116,30 @@ static const struct rule {
     { EM_ARM, R_ARM_REL32, 4, FORMULA_S_A_P },
     { EM_S390, R_390_64, 8, FORMULA_S_A },
     { EM_S390, R_390_32, 4, FORMULA_S_A },
+    { EM_MIPS, R_MIPS_32, 4, FORMULA_S_A },
+    { EM_MIPS, R_MIPS_64, 8, FORMULA_S_A },
+    { EM_MIPS, MIPS_PC32, 4, FORMULA_S_A_P },
+    { EM_MIPS, R_MIPS_TLS_DTPREL32, 4, FORMULA_S_A },
+    { EM_MIPS, R_MIPS_TLS_DTPREL64, 8, FORMULA_S_A },
+    { EM_BPF, BPF_64_64, 8, FORMULA_S_A }, /* this and BPF_64_32: by LLVM before 13 */
+    { EM_BPF, BPF_64_32, 4, FORMULA_S_A },
+    { EM_BPF, BPF_64_ABS64, 8, FORMULA_S_A },
+    { EM_BPF, BPF_64_ABS32, 4, FORMULA_S_A },
+    { EM_BPF, BPF_64_NODYLD32, 4, FORMULA_S_A },
+    { EM_LOONGARCH, LARCH_32, 4, FORMULA_S_A },
+    { EM_LOONGARCH, LARCH_64, 8, FORMULA_S_A },
+    { EM_LOONGARCH, LARCH_TLS_DTPREL32, 4, FORMULA_S_A },
+    { EM_LOONGARCH, LARCH_TLS_DTPREL64, 8, FORMULA_S_A },
+    { EM_LOONGARCH, LARCH_32_PCREL, 4, FORMULA_S_A_P },
+    { EM_LOONGARCH, LARCH_64_PCREL, 8, FORMULA_S_A_P },
+    { EM_LOONGARCH, LARCH_ADD8, 1, FORMULA_ADD },
+    { EM_LOONGARCH, LARCH_ADD16, 2, FORMULA_ADD },
+    { EM_LOONGARCH, LARCH_ADD32, 4, FORMULA_ADD },
+    { EM_LOONGARCH, LARCH_ADD64, 8, FORMULA_ADD },
+    { EM_LOONGARCH, LARCH_SUB8, 1, FORMULA_SUB },
+    { EM_LOONGARCH, LARCH_SUB16, 2, FORMULA_SUB },
+    { EM_LOONGARCH, LARCH_SUB32, 4, FORMULA_SUB },
+    { EM_LOONGARCH, LARCH_SUB64, 8, FORMULA_SUB },
     { EM_RISCV, R_RISCV_64, 8, FORMULA_S_A },
     { EM_RISCV, R_RISCV_32, 4, FORMULA_S_A },
     { EM_RISCV, R_RISCV_ADD8, 1, FORMULA_ADD },

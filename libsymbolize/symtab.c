@@ -29,6 +29,23 @@ static bool is_mapping_symbol(const struct sym_object *object, const char *name)
                               object->machine == EM_RISCV);
 }
 
+/* Functions of 64-bit PowerPC's older ABI (ELFv1) begin where their descriptors in .opd say.  */
+static uint64_t entry_of(const struct sym_object *object, const struct sym_elf_symbol *symbol,
+                         uint64_t vaddr)
+{
+    struct sym_bytes bytes;
+
+    if (object->machine != EM_PPC64 || object->relocatable ||
+        symbol->section >= object->section_count ||
+        strcmp(object->sections[symbol->section].name, ".opd") != 0)
+        return vaddr;
+    const struct sym_elf_section *section = &object->sections[symbol->section];
+    bytes = sym_object_raw(object, section);
+    if (vaddr < section->vaddr || bytes.size < 8 || vaddr - section->vaddr > bytes.size - 8)
+        return vaddr;
+    return sym_object_load(object, bytes.data + (vaddr - section->vaddr), 8);
+}
+
 /* The entry of a symbol that names code (section 4), but for its name; false: it does not.  */
 static bool entry_from_symbol(const struct sym_object *object, const struct sym_elf_symbol *symbol,
                               struct sym_entry *out)
@@ -43,6 +60,7 @@ static bool entry_from_symbol(const struct sym_object *object, const struct sym_
         start += object->sections[symbol->section].vaddr;
     if (object->machine == EM_ARM && symbol->type == STT_FUNC)
         start &= ~UINT64_C(1); /* bit 0 says that it is Thumb code */
+    start = entry_of(object, symbol, start);
     const struct sym_code *code = sym_object_code(object, start);
     if (!code)
         return false;
@@ -370,7 +388,7 @@ static bool entry_from_any(const struct sym_object *object, const struct sym_elf
         return false;
     if (object->relocatable && symbol->section < object->section_count)
         start += object->sections[symbol->section].vaddr;
-    *out = (struct sym_entry){ .start = start, .size = symbol->size };
+    *out = (struct sym_entry){ .start = entry_of(object, symbol, start), .size = symbol->size };
     return true;
 }
 

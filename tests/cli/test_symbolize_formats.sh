@@ -35,9 +35,11 @@ against_llvm() { # against_llvm OBJECT NAME
 # ---- Other machines: linked where the linker knows them, relocatable everywhere ----
 
 machines=0
-for target in i386 aarch64 aarch64_be arm powerpc powerpc64 powerpc64le riscv64 s390x; do
+for target in i386 aarch64 aarch64_be arm powerpc powerpc64 powerpc64le riscv64 s390x mips mipsel mips64 mips64el bpfel bpfeb; do
     flags=
     case $target in
+    mips*) flags='-fno-pic -mno-abicalls' ;;
+    bpf*) flags='-mllvm -bpf-stack-size=100000' ;;
     powerpc64) flags='-mabi=elfv2' ;;
     riscv64) flags='-mno-relax' ;;
     esac
@@ -58,6 +60,39 @@ for target in i386 aarch64 aarch64_be arm powerpc powerpc64 powerpc64le riscv64 
     fi
 done
 [ $machines -ge 6 ] || fail "clang knows $machines of the machines"
+
+# 64-bit PowerPC's older ABI: symbols are those of descriptors in .opd, which hold where functions begin.
+python3 - opd <<'END'
+import struct
+import sys
+
+names = b"\0.text\0.opd\0.symtab\0.strtab\0"
+strings = b"\0work\0rest\0"
+text, opd = bytes(0x40), b"".join(struct.pack(">QQQ", start, 0, 0) for start in (0x1000, 0x1020))
+symbols = bytes(24) + b"".join(struct.pack(">IBBHQQ", name, 0x12, 0, 2, value, 0x20) for name, value in ((1, 0x2000), (6, 0x2018)))
+parts, places, at = [names, text, opd, symbols, strings], [], 64
+for part in parts:
+    places.append(at)
+    at += -(-len(part) // 8) * 8
+
+
+def section(name, kind, flags, vaddr, part, link, entry):
+    return struct.pack(">IIQQQQIIQQ", name, kind, flags, vaddr, places[part], len(parts[part]), link, 1, 8, entry)
+
+
+table = (bytes(64) + section(1, 1, 6, 0x1000, 1, 0, 0) + section(7, 1, 3, 0x2000, 2, 0, 0) + section(12, 2, 0, 0, 3, 4, 24)
+         + section(20, 3, 0, 0, 4, 0, 0) + section(0, 3, 0, 0, 0, 0, 0))
+with open(sys.argv[1], "wb") as file:
+    file.write(b"\x7fELF\2\2\1" + bytes(9) + struct.pack(">HHIQQQIHHHHHH", 3, 21, 1, 0, 0, at, 1, 64, 56, 0, 64, 6, 5))
+    for part in parts:
+        file.write(part + bytes(-len(part) % 8))
+    file.write(table)
+END
+for pair in 1000:work 101f:work 1020:rest 103f:rest 1040:'??' 2000:'??'; do
+    got=$(fxtsym --no-cache -fe opd "${pair%%:*}" 2>/dev/null | head -n 1)
+    [ "$got" = "${pair#*:}" ] || fail ".opd: $pair, not $got"
+done
+[ "$(fxtsym --no-cache -afe opd rest 2>/dev/null | head -n 1)" = 0x0000000000001020 ] || fail '.opd: the place of a symbol'
 
 # ---- Packed sections, of the same object in other shapes ----
 
