@@ -59,7 +59,6 @@ START_TEST(errors_have_fuchsias_numbers)
     ck_assert_int_eq(SESSION_MISSING_TARGET_CONFIGS, 5);
     ck_assert_int_eq(SESSION_MISSING_COMPONENT_URL, 6);
     ck_assert_int_eq(SESSION_START_BAD_STATE, 1);
-    ck_assert_str_eq(session_error_name(SESSION_MISSING_COMPONENT_URL), "MISSING_COMPONENT_URL");
 }
 END_TEST
 
@@ -151,7 +150,6 @@ START_TEST(a_period_below_the_samplers_is_refused)
     config.samplings = &fast;
     ck_assert_int_eq(session_configure(session, &config), SESSION_OK);
     ck_assert_int_eq(session_start(session, 0), SESSION_REFUSED);
-    ck_assert_int_eq(session_sampler_status(session), SAMPLER_INVALID_ARGS);
     ck_assert_str_eq(session_message(session), "ZX_ERR_INVALID_ARGS");
 }
 END_TEST
@@ -525,8 +523,11 @@ END_TEST
 static bool permitted(void)
 {
     const struct sampler_config smallest = { .period = 10000, .buffer_size = 1 };
+    const struct sampler_extras extras = { .mode = DRAIN_ONESHOT, .max_frames = REGION_MAX_FRAMES };
+    struct events_error error;
     struct sampler *sampler = NULL;
-    bool fine = sampler_create(0, &smallest, sizeof smallest, &sampler) == SAMPLER_OK;
+    bool fine = sampler_create_extra(0, &smallest, sizeof smallest, &extras, &sampler, &error) ==
+                SAMPLER_OK;
 
     sampler_close(sampler);
     if (!fine)

@@ -172,15 +172,6 @@ enum sampler_status sampler_create_extra(uint64_t options, const struct sampler_
     return SAMPLER_OK;
 }
 
-enum sampler_status sampler_create(uint64_t options, const struct sampler_config *config,
-                                   size_t config_size, struct sampler **out)
-{
-    const struct sampler_extras zircon = { .mode = DRAIN_ONESHOT, .max_frames = REGION_MAX_FRAMES };
-    struct events_error error;
-
-    return sampler_create_extra(options, config, config_size, &zircon, out, &error);
-}
-
 void sampler_close(struct sampler *sampler)
 {
     if (!sampler)
@@ -294,17 +285,6 @@ enum sampler_status sampler_drain(struct sampler *sampler)
 }
 
 /* ---- Reading ---- */
-
-size_t sampler_region_count(const struct sampler *sampler)
-{
-    return sampler->events.count;
-}
-
-const struct region *sampler_region(const struct sampler *sampler, size_t i, unsigned *cpu)
-{
-    *cpu = sampler->events.cpus[i].cpu;
-    return &sampler->drain.cpus[i].region;
-}
 
 static size_t total_size(const struct sampler *sampler)
 {

@@ -7,7 +7,7 @@
  *
  *     struct sampler_config config = { .period = 1000000, .buffer_size = 4 << 20 };
  *
- *     sampler_create(0, &config, sizeof config, &sampler);
+ *     sampler_create_extra(0, &config, sizeof config, &extras, &sampler, &error);
  *     sampler_attach(sampler, tid);
  *     sampler_start(sampler);
  *     while (working)
@@ -74,12 +74,6 @@ struct sampler_config {
 
 struct sampler;
 
-/* Checks in the order of section 1: options not 0, config_size not that of the struct, discipline,
- * buffer_size, period: SAMPLER_INVALID_ARGS; then SAMPLER_ALREADY_EXISTS, SAMPLER_NO_MEMORY,
- * SAMPLER_NOT_SUPPORTED, SAMPLER_ACCESS_DENIED.  The session is Configured.  */
-enum sampler_status sampler_create(uint64_t options, const struct sampler_config *config,
-                                   size_t config_size, struct sampler **out);
-
 /* Sample a thread, before or after start; once more changes nothing.  There is no detach: a thread
  * is sampled until it ends.  SAMPLER_OUT_OF_RANGE, SAMPLER_BAD_STATE (no session),
  * SAMPLER_BAD_HANDLE, SAMPLER_WRONG_TYPE, SAMPLER_ACCESS_DENIED or SAMPLER_NO_MEMORY.  */
@@ -97,15 +91,10 @@ enum sampler_status sampler_stop(struct sampler *sampler);
 enum sampler_status sampler_read(struct sampler *sampler, void *buffer, size_t size,
                                  size_t *actual);
 
-/* Stops and destroys; regions read in place are gone.  Accepts NULL.  */
+/* Stops and destroys.  Accepts NULL.  */
 void sampler_close(struct sampler *sampler);
 
-/* ---- Regions in place, and what Linux adds ---- */
-
-/* How many regions there are, one for each CPU that was online, and the i-th one: bytes up to used,
- * zero from there to size.  Borrowed until the next read or close.  */
-size_t sampler_region_count(const struct sampler *sampler);
-const struct region *sampler_region(const struct sampler *sampler, size_t i, unsigned *cpu);
+/* ---- What Linux adds ---- */
 
 /* Move what the kernel has written up to now into the regions.  A CPU whose region is full samples
  * no more until the regions are read and the session is started again.  SAMPLER_BAD_HANDLE or
@@ -131,8 +120,11 @@ struct sampler_extras {
     bool sideband; /* tell of mappings, names, forks and exits: to the listener of the drain */
 };
 
-/* sampler_create() with more to choose; error, where the kernel was the reason, says why.  A
- * message is there even when there is no sampler.  */
+/* zx_sampler_create() with more to choose; Zircon's choice is DRAIN_ONESHOT with REGION_MAX_FRAMES.
+ * Checks in the order of section 1: options not 0, config_size not that of the struct, discipline,
+ * buffer_size, period: SAMPLER_INVALID_ARGS; then SAMPLER_ALREADY_EXISTS, SAMPLER_NO_MEMORY,
+ * SAMPLER_NOT_SUPPORTED, SAMPLER_ACCESS_DENIED.  The session is Configured.  error, where the kernel
+ * was the reason, says why: a message is there even when there is no sampler.  */
 enum sampler_status sampler_create_extra(uint64_t options, const struct sampler_config *config,
                                          size_t config_size, const struct sampler_extras *extras,
                                          struct sampler **out, struct events_error *error);

@@ -33,29 +33,9 @@ struct session {
     struct unwinding_cut cuts[MAX_CUTS];
     size_t buffer_size;
     /* Of the last failure.  */
-    enum sampler_status sampler_status;
     int write_errno;
     char message[400];
 };
-
-static const char *const error_names[SESSION_ERRORS] = {
-    "OK",
-    "BAD_SOCKET",
-    "BAD_STATE",
-    "INVALID_CONFIGURATION",
-    "MISSING_SAMPLE_CONFIGS",
-    "MISSING_TARGET_CONFIGS",
-    "MISSING_COMPONENT_URL",
-    "INVALID_ARGS",
-    "REFUSED",
-    "WRITE_FAILED",
-    "NO_MEMORY",
-};
-
-const char *session_error_name(enum session_error error)
-{
-    return error_names[error];
-}
 
 static enum session_error fail(struct session *session, enum session_error error,
                                const char *message)
@@ -184,7 +164,6 @@ enum session_error session_configure(struct session *session, const struct sessi
 
 static enum session_error refused(struct session *session, enum sampler_status status)
 {
-    session->sampler_status = status;
     if (status == SAMPLER_NO_MEMORY && sampler_message(session->sampler)[0] == '\0')
         return no_memory(session);
     return fail(session, SESSION_REFUSED, sampler_message(session->sampler));
@@ -421,16 +400,14 @@ static enum session_error open_sampler(struct session *session)
         .sideband = true,
     };
     struct events_error error = { .message = "" };
-
-    session->sampler_status = sampler_create_extra(0, &config, sizeof config, &extras,
-                                                   &session->sampler, &error);
-    if (session->sampler_status == SAMPLER_OK)
+    enum sampler_status status = sampler_create_extra(0, &config, sizeof config, &extras,
+                                                      &session->sampler, &error);
+    if (status == SAMPLER_OK)
         return SESSION_OK;
-    if (session->sampler_status == SAMPLER_NO_MEMORY && error.message[0] == '\0')
+    if (status == SAMPLER_NO_MEMORY && error.message[0] == '\0')
         return no_memory(session);
     return fail(session, SESSION_REFUSED,
-                error.message[0] ? error.message
-                                 : sampler_status_entry(session->sampler_status)->name);
+                error.message[0] ? error.message : sampler_status_entry(status)->name);
 }
 
 static enum session_error write_failed(struct session *session)
@@ -665,11 +642,6 @@ const char *session_message(const struct session *session)
 int session_errno(const struct session *session)
 {
     return session->write_errno;
-}
-
-enum sampler_status session_sampler_status(const struct session *session)
-{
-    return session->sampler_status;
 }
 
 size_t session_fds(const struct session *session, int *fds, size_t capacity)

@@ -39,14 +39,10 @@ enum session_error {
     SESSION_MISSING_COMPONENT_URL = 6,  /* a launch of nothing */
     /* What ends the channel instead of being answered; session_message() says why.  */
     SESSION_INVALID_ARGS = 7, /* Start: not exactly one spec by time, by a strategy we have */
-    SESSION_REFUSED = 8,      /* the sampler refused: session_sampler_status() */
+    SESSION_REFUSED = 8,      /* the sampler refused: session_message() says why */
     SESSION_WRITE_FAILED = 9, /* the output: session_errno() */
     SESSION_NO_MEMORY = 10,
-    SESSION_ERRORS = 11,
 };
-
-/* "BAD_SOCKET", ...  */
-const char *session_error_name(enum session_error error);
 
 /* Start answers with numbers of its own: SessionStartError.BAD_STATE is 1.  */
 #define SESSION_START_BAD_STATE 1
@@ -187,7 +183,6 @@ enum session_state session_state_of(const struct session *session);
 /* Why the last call failed, a sentence without a final dot; "" when there is no more to say.  */
 const char *session_message(const struct session *session);
 int session_errno(const struct session *session);
-enum sampler_status session_sampler_status(const struct session *session);
 
 /* The CPUs' rings, for poll(): fill fds, room for capacity, and return how many there are.  */
 size_t session_fds(const struct session *session, int *fds, size_t capacity);
