@@ -210,7 +210,6 @@ static enum cli_exit symbolize(struct cli_symbols *symbols, struct profile *prof
 
     if (symbols->no_symbolize)
         return CLI_OK;
-    symbols->bounds = true;
     exit_status = cli_symbols_open(symbols, &session);
     if (exit_status != CLI_OK)
         return exit_status;
@@ -357,10 +356,10 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
     struct sym_session *session;
 
     /* Instruction traces are decoded with the code of the modules.  */
+    settings->profiles.symbols.bounds = true;
     status = cli_symbols_open(&settings->profiles.symbols, &session);
     if (status != CLI_OK)
         return status;
-
     cli_bounds_begin(&settings->inputs);
     status = read_inputs(settings, profile, &totals);
     if (totals.records == 0 && status != CLI_OK)
