@@ -462,16 +462,22 @@ enum store_status store_open(const char *path, const struct store_options *optio
     return STORE_OK;
 }
 
-bool store_is_database(const char *path)
+bool store_is_database_start(const void *start, size_t length)
 {
     static const char magic[16] = "SQLite format 3";
-    char start[sizeof magic];
+
+    return length >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
+}
+
+bool store_is_database(const char *path)
+{
+    char start[16];
     struct stat info;
     /* Opening and closing a pipe would end the program that writes to it.  */
     bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode);
     int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     bool result = fd >= 0 && pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start &&
-                  memcmp(start, magic, sizeof magic) == 0;
+                  store_is_database_start(start, sizeof start);
 
     if (fd >= 0)
         (void)close(fd);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/follow.h"
+#include "cmd/cli/input.h"
 
 enum { RECORDS_BETWEEN_PROGRESS = 4096 };
 
@@ -24,7 +25,7 @@ static ptrdiff_t read_region(void *context, void *buffer, size_t size)
     int reason;
 
     if (file->fd < 0)
-        file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+        file->fd = cli_input_open(file->path);
     if (file->fd < 0)
         return -1;
     got = read(file->fd, buffer, size);
@@ -64,8 +65,9 @@ static bool open_file(struct cli_trace *trace, const char *path,
     if (options->read)
         return true;
     trace->fd = STDIN_FILENO;
+    trace->opened = path;
     if (strcmp(path, "-") != 0)
-        trace->fd = open(path, O_RDONLY | O_CLOEXEC);
+        trace->fd = cli_input_open(path);
     if (trace->fd < 0 || fstat(trace->fd, &info) != 0) {
         cli_error("%s: %s", trace->path, strerror(errno));
         return false;
@@ -427,7 +429,7 @@ enum cli_exit cli_trace_close(struct cli_trace *trace, bool strict)
     fxt_input_close(trace->input);
     cli_follow_end(trace->follow);
     if (trace->fd > STDIN_FILENO)
-        (void)close(trace->fd);
+        cli_input_close(trace->opened, trace->fd);
     close_regions(trace);
     *trace = (struct cli_trace){ .path = trace->path, .fd = -1, .status = FXT_END };
     return status;

@@ -96,6 +96,7 @@ struct cli_trace {
     const char *path; /* for messages: "standard input", or the label of the files */
     const struct cli_trace_files *files; /* NULL after cli_trace_open() */
     int fd;                              /* -1 for regions */
+    const char *opened;                  /* the path that fd is of; borrowed */
     struct fxt_input *input;
     struct fxt_reader *reader;
     enum fxt_status status; /* how reading ended */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cmd/cli/input.h"
 #include "cmd/cli/trace.h"
 
 #define MOST_CPUS 65536u
@@ -120,14 +121,14 @@ static enum kind kind_of_file(const char *path)
 
     if (strcmp(path, "-") == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return ALONE;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = cli_input_open(path);
     if (fd < 0)
         return UNSURE;
     if (fxt_input_open_fd(fd, &input, NULL) == FXT_OK) {
         kind = kind_of_input(input);
         fxt_input_close(input);
     }
-    (void)close(fd);
+    cli_input_close(path, fd);
     return kind;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fxt/profile_files.h>
 
+#include "cmd/cli/input.h"
 #include "cmd/cli/trace.h"
 #include "cmd/fxt2pprof/convert.h"
 
@@ -84,8 +85,7 @@ static void hint(const char *path)
     struct fxt_input *input;
     size_t length = 0, got;
     struct stat info;
-    int fd = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? open(path, O_RDONLY | O_CLOEXEC)
-                                                             : -1;
+    int fd = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? cli_input_open(path) : -1;
     struct fxt_input_options from = { .size = sizeof from, .fd = fd, .as_stream = true };
 
     if (fd < 0)
@@ -103,7 +103,7 @@ static void hint(const char *path)
     else if (length >= 16 && memcmp(start, "SQLite format 3", 16) == 0)
         cli_note("if %s is a store: fxtq report top %s, or fxtq export pprof %s -o FILE", path,
                  path, path);
-    (void)close(fd);
+    cli_input_close(path, fd);
 }
 
 static enum cli_exit read_trace(const struct settings *settings,

@@ -4,13 +4,13 @@
  * what is broken or cut costs one frame.  Each frame says how much it holds and ends with a
  * checksum.  The bytes are those of the trace, damage included.  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
+#include "cmd/cli/input.h"
 #include "cmd/fxtcat/fxtcat.h"
 
 #define DEFAULT_LEVEL        3
@@ -175,7 +175,7 @@ static void compress_input(struct compress *compress, struct fxt_input *input, c
 static void compress_path(struct compress *compress, const char *path)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = is_stdin ? STDIN_FILENO : cli_input_open(path);
     struct fxt_input *input = NULL;
     struct fxt_error error;
     struct stat info;
@@ -194,7 +194,7 @@ static void compress_path(struct compress *compress, const char *path)
     }
     fxt_input_close(input);
     if (fd > STDIN_FILENO)
-        (void)close(fd);
+        cli_input_close(path, fd);
 }
 
 static int run(char **argv)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <fxt/profile_files.h>
+#include "cmd/cli/input.h"
 #include "cmd/cli/trace.h"
 #include "cmd/fxtdiff/readers.h"
 #include "cmd/fxtdiff/traces.h"
@@ -101,7 +102,7 @@ static size_t first_bytes(const char *path, unsigned char *bytes, size_t size)
     struct fxt_input *input;
     size_t length = 0, part;
 
-    options.fd = open(path, O_RDONLY | O_CLOEXEC);
+    options.fd = cli_input_open(path);
     if (options.fd < 0)
         return 0;
     if (fxt_input_open(&options, &input, NULL) == FXT_OK) {
@@ -110,7 +111,7 @@ static size_t first_bytes(const char *path, unsigned char *bytes, size_t size)
             length += part;
         fxt_input_close(input);
     }
-    (void)close(options.fd);
+    cli_input_close(path, options.fd);
     return length;
 }
 

@@ -3,14 +3,13 @@
  * Their frames go into the stacks of all runs by name: what has names needs no addresses, and
  * addresses of two runs say nothing about each other.  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <fxt/compare_set.h>
 #include <fxt/profile_files.h>
 #include "base/numbering.h"
+#include "cmd/cli/input.h"
 #include "cmd/fxtdiff/readers.h"
 
 /* A profile being read.  */
@@ -53,7 +52,7 @@ static enum cli_exit open_input(const char *path, const char *label, int *fd,
     struct fxt_input_options options = { .size = sizeof options, .as_stream = true };
 
     *input = NULL;
-    *fd = options.fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = options.fd = cli_input_open(path);
     if (*fd < 0) {
         cli_error("%s: %s", label, strerror(errno));
         return CLI_ENVIRONMENT;
@@ -372,7 +371,7 @@ enum cli_exit diff_read_pprof(struct diff_runs *runs, enum compare_side side, co
     release(&job);
     fxt_input_close(input);
     if (fd >= 0)
-        (void)close(fd);
+        cli_input_close(path, fd);
     return status;
 }
 
@@ -472,6 +471,6 @@ enum cli_exit diff_read_folded(struct diff_runs *runs, enum compare_side side, c
     }
     fxt_input_close(input);
     if (fd >= 0)
-        (void)close(fd);
+        cli_input_close(path, fd);
     return status;
 }

@@ -223,6 +223,8 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
     if (start->fd >= 0 && !start->can_reopen) {
         trace_options.read = start_read;
         trace_options.read_context = start;
+    } else {
+        start_close(start); /* what reads the trace opens it */
     }
     status = cli_trace_open_files(&trace, files, &trace_options);
     if (status == CLI_OK)

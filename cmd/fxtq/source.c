@@ -8,6 +8,7 @@
 
 #include "cmd/cli/symbols.h"
 #include "cmd/fxtq/cache.h"
+#include "cmd/fxtq/start.h"
 
 static enum cli_exit open_store(struct source *source, const char *path, bool write)
 {
@@ -196,7 +197,7 @@ enum cli_exit source_open(struct source *source, const char *path, bool write, b
         cli_error("%s: %s", path, strerror(errno));
         return CLI_ENVIRONMENT;
     }
-    if (store_is_database(path))
+    if (start_is_store(path))
         status = open_store(source, path, write);
     else if (cache && strcmp(path, "-") != 0)
         status = open_cached(source, path);
@@ -218,7 +219,7 @@ static enum cli_exit import_each(struct source *source, const struct cli_texts *
     for (size_t i = 0; i < paths->count && status != CLI_ENVIRONMENT; i++) {
         bool one = false;
 
-        if (store_is_database(paths->items[i])) {
+        if (start_is_store(paths->items[i])) {
             cli_error("%s is a store: of several inputs all must be traces", paths->items[i]);
             return CLI_USAGE;
         }
@@ -254,7 +255,7 @@ void source_hint_names(const struct source *source, const char *path)
         "NULL) AND NOT EXISTS (SELECT 1 FROM main.symbol WHERE quality < 5)"; /* 5: the capture's */
     sqlite3_stmt *row = NULL;
 
-    if (!source->store || !store_is_database(path)) /* a trace has had its chance */
+    if (!source->store || !start_is_store(path)) /* a trace has had its chance */
         return;
     if (sqlite3_prepare_v2(store_sqlite(source->store), lacks_names, -1, &row, NULL) == SQLITE_OK &&
         sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0))

@@ -9,6 +9,7 @@
 
 #include <fxt/profile_files.h>
 #include <fxt/profile_markup.h>
+#include "cmd/cli/input.h"
 
 /* Compressed bytes that are looked at: some begin with a lot that comes to nothing.  */
 #define MOST_BYTES ((size_t)1 << 20)
@@ -91,9 +92,9 @@ bool start_open(struct start *start, const char *path)
 {
     struct stat info;
 
-    *start = (struct start){ .fd = STDIN_FILENO, .is_stdin = strcmp(path, "-") == 0 };
+    *start = (struct start){ .fd = STDIN_FILENO, .path = path, .is_stdin = strcmp(path, "-") == 0 };
     if (!start->is_stdin)
-        start->fd = open(path, O_RDONLY | O_CLOEXEC);
+        start->fd = cli_input_open(path);
     if (start->fd < 0 || fstat(start->fd, &info) != 0 || S_ISDIR(info.st_mode)) {
         start_close(start);
         return false;
@@ -118,10 +119,20 @@ ptrdiff_t start_read(void *context, void *buffer, size_t size)
     return (ptrdiff_t)size;
 }
 
+bool start_is_store(const char *path)
+{
+    char bytes[16];
+    bool is_store = store_is_database_start(bytes, cli_input_start(path, bytes, sizeof bytes));
+
+    if (is_store)
+        cli_input_forget(path);
+    return is_store;
+}
+
 void start_close(struct start *start)
 {
     if (start->fd >= 0 && !start->is_stdin)
-        (void)close(start->fd);
+        cli_input_close(start->path, start->fd);
     start->fd = -1;
     free(start->bytes);
     start->bytes = NULL;

@@ -9,7 +9,8 @@
 #include "cmd/cli/cli.h"
 
 struct start {
-    int fd; /* -1: not open */
+    const char *path; /* borrowed */
+    int fd;           /* -1: not open */
     bool is_stdin;
     bool can_reopen; /* whoever opens it again gets its first bytes */
     bool is_profile;
@@ -29,5 +30,8 @@ bool start_open(struct start *start, const char *path);
 ptrdiff_t start_read(void *start, void *buffer, size_t size);
 
 void start_close(struct start *start);
+
+/* Whether a file is a store.  One that is not stays open for the part that reads it.  */
+bool start_is_store(const char *path);
 
 #endif /* FXTQ_START_H */

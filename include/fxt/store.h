@@ -146,6 +146,9 @@ STORE_API enum store_status store_open(const char *path, const struct store_opti
  * not by a reader of traces.  Returns false if the file cannot be read.  */
 STORE_API bool store_is_database(const char *path);
 
+/* The same for the first bytes of a file, of which 16 suffice.  */
+STORE_API bool store_is_database_start(const void *start, size_t length);
+
 /* The SQLite connection, for SQL.  The store owns it until store_close().  It must not be used
  * while an import is open.  */
 STORE_API struct sqlite3 *store_sqlite(struct store *store);

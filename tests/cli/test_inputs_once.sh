@@ -1,0 +1,112 @@
+#!/bin/sh
+# Every program opens each input file once (cmd/cli/input.h); standard input, pipes and files give the same output.
+set -eu
+
+. "$ROOT/tests/cli/fail.sh"
+
+cd "$WORK"
+fxtgen=$(dirname "$(command -v fxt2pprof)")/../bench/fxtgen
+"$fxtgen" --count 300 --stacks 20 --processes 2 >a.fxt
+"$fxtgen" --count 300 --stacks 20 --processes 2 --seed 2 >b.fxt
+gzip -nc a.fxt >a.fxt.gz
+zstd -qc b.fxt >b.fxt.zst
+for run in a b; do
+    fxt2pprof -q --no-symbolize $run.fxt -o $run.pb.gz
+    fxt2pprof -q --no-symbolize -f folded $run.fxt -o $run.folded
+done
+printf '{{{reset}}}\n{{{module:0:app:elf:0a}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0}}}\n{{{bt:0:0x1010:pc}}}\n' >log.markup
+
+# ---- Files are opened once ----
+
+strace -o trace true 2>/dev/null || {
+    echo "SKIP: strace does not run here"
+    exit 0
+}
+once() { # once COMMAND...: each operand that is a file of this folder
+    rm -f out out.*
+    status=0
+    strace -f -q -e trace=open,openat -o trace "$@" >/dev/null 2>err || status=$?
+    [ $status -le 1 ] || [ $status -eq 5 ] || fail "$*: status $status: $(cat err)"
+    files=0
+    for operand in "$@"; do
+        case $operand in *.fxt | *.gz | *.zst | *.folded | *.markup) ;; *) continue ;; esac
+        [ -f "$operand" ] || continue
+        files=$((files + 1))
+        opened=$(grep -v ' = -1 ' trace | grep -cF "\"$operand\"") || :
+        [ "$opened" -eq 1 ] || fail "$*: opens $operand $opened times: $(grep -F "\"$operand\"" trace)"
+    done
+    [ $files -gt 0 ] || fail "$*: has no input"
+}
+for input in a.fxt a.fxt.gz b.fxt.zst; do
+    once fxtdump "$input"
+    once fxtdump --stats "$input"
+    once fxtdump --json "$input"
+    once fxtcat compress -o out "$input"
+    once fxtcat cut --time +0s, -o out "$input"
+    once fxtcat convert --layout profiler -o out "$input"
+    once fxtcat recover -o out "$input"
+    once fxt2pprof -q --no-symbolize -o out "$input"
+    once fxt2pprof -q --no-symbolize -f firefox -o out "$input"
+    once fxt2pprof -q --no-symbolize -f top "$input"
+    once fxtq report top "$input"
+    once fxtq export -q csv -o out "$input"
+    once fxtq flamegraph -o out "$input"
+    once fxtq "$input" 'SELECT count(*) FROM cpu_sample'
+    once fxtq import -q -o out "$input"
+done
+once fxtcat merge -o out a.fxt b.fxt
+once fxt2pprof -q --no-symbolize -o out a.fxt b.fxt
+once fxtq export -q folded a.fxt b.fxt.zst
+for input in a.pb.gz a.folded log.markup; do
+    once fxtq report top "$input"
+    once fxtq export -q folded -o out "$input"
+    once fxtq import -q -o out "$input"
+done
+once fxtdiff --no-symbolize a.fxt b.fxt
+once fxtdiff a.pb.gz b.pb.gz
+once fxtdiff a.folded b.folded
+once fxtdiff --no-symbolize a.fxt.gz b.fxt.zst
+status=0
+strace -f -q -e trace=open,openat -o trace fxt2pprof -q a.folded -o out >/dev/null 2>err || status=$?
+[ $status -eq 3 ] || fail "no trace: status $status"
+says 'looks like folded stacks'
+[ "$(grep -cF '"a.folded"' trace)" -eq 1 ] || fail "opened to say what it is: $(grep -F '"a.folded"' trace)"
+
+# ---- However they come ----
+
+same() { # same INPUT COMMAND...: @ is the input
+    input=$1
+    shift
+    shaped() { # shaped OPERAND COMMAND...
+        operand=$1
+        shift
+        for word in "$@"; do
+            shift
+            [ "$word" != @ ] || word=$operand
+            set -- "$@" "$word"
+        done
+        "$@"
+    }
+    shaped "$input" "$@" >from.file 2>err || fail "$* $input: status $?: $(cat err)"
+    [ -s from.file ] || fail "$* $input: nothing"
+    shaped - "$@" <"$input" >from.stdin 2>err || fail "$* <$input: status $?: $(cat err)"
+    # shellcheck disable=SC2002 # a pipe is wanted
+    cat "$input" | shaped - "$@" >from.pipe 2>err || fail "cat $input | $*: $(cat err)"
+    rm -f fifo
+    mkfifo fifo
+    cat "$input" >fifo &
+    shaped fifo "$@" >from.fifo 2>err || fail "$* fifo: status $?: $(cat err)"
+    wait
+    for way in stdin pipe fifo; do
+        cmp from.file from.$way || fail "$* $input: $way gives something else"
+    done
+}
+for input in a.fxt a.fxt.gz b.fxt.zst; do
+    same "$input" fxtdump @
+    same "$input" fxt2pprof -q --no-symbolize -f folded @
+    same "$input" fxt2pprof -q --no-symbolize -f speedscope @
+    same "$input" fxtq export -q folded @
+done
+for input in a.pb.gz a.folded log.markup; do
+    same "$input" fxtq export -q folded @
+done
