@@ -123,8 +123,8 @@ struct sampler_extras {
 /* zx_sampler_create() with more to choose; Zircon's choice is DRAIN_ONESHOT with REGION_MAX_FRAMES.
  * Checks in the order of section 1: options not 0, config_size not that of the struct, discipline,
  * buffer_size, period: SAMPLER_INVALID_ARGS; then SAMPLER_ALREADY_EXISTS, SAMPLER_NO_MEMORY,
- * SAMPLER_NOT_SUPPORTED, SAMPLER_ACCESS_DENIED.  The session is Configured.  error, where the kernel
- * was the reason, says why: a message is there even when there is no sampler.  */
+ * SAMPLER_NOT_SUPPORTED, SAMPLER_ACCESS_DENIED.  The session is Configured.  error, where the
+ * kernel was the reason, says why: a message is there even when there is no sampler.  */
 enum sampler_status sampler_create_extra(uint64_t options, const struct sampler_config *config,
                                          size_t config_size, const struct sampler_extras *extras,
                                          struct sampler **out, struct events_error *error);
