@@ -141,8 +141,8 @@ struct compare_total_change {
     double p;        /* two-sided permutation test; 1 with one run a side */
     bool exact;      /* all rearrangements were evaluated, not a sample of them */
     double noise;    /* standard deviation from run to run, relative to base, both sides pooled */
-    /* The smallest relative change that a test with these runs detects with 80 % probability;
-     * infinite with one run a side.  */
+    /* The smallest relative change for which a test with these runs has p <= q with 80 %
+     * probability; infinite with one run a side.  */
     double detectable;
     /* Number of runs on each side with which a change of min_total would be detected with 80 %
      * probability; 0: more than COMPARE_MAX_RUNS / 2, or the noise is unknown.  */
@@ -191,7 +191,7 @@ struct compare_result {
     double t_95;               /* half width of their 95 % intervals in standard errors */
     double mean_samples[2];    /* of a run of each side */
     size_t runs[2];
-    double q;
+    struct compare_options options; /* of the comparison */
 };
 
 /* Compare the runs.  options may be NULL.  The caller owns the result and must release it with
@@ -203,10 +203,14 @@ COMPARE_API enum compare_status compare_runs(const struct compare_input *input,
                                              struct compare_error *error);
 COMPARE_API void compare_result_free(struct compare_result *comparison); /* accepts NULL */
 
-/* Return the smallest relative change of a function with the given share of samples, which must be
- * above 0 and below 1, that these runs would have detected with 80 % probability.  This considers
- * only the p value; min_rel and min_share apply in addition.  Infinite with one run a side.  */
+/* Return the smallest relative growth of the own cost of a function with the given share of the
+ * base, above 0 and below 1, that these runs would have flagged with 80 % probability: with the
+ * test, min_rel, min_share and the noise of the total (section 5).  Infinite if no growth would
+ * have been, as with one run a side or a share below the floor.  */
 COMPARE_API double compare_result_detectable(const struct compare_result *comparison, double share);
+
+/* The same for the total, with min_total.  */
+COMPARE_API double compare_result_detectable_total(const struct compare_result *comparison);
 
 /* Compute the 95 % limits of the observed change of share, new - base, with the dispersion of
  * change.  The function must have change->tested.  Infinite in both directions with one run a

@@ -77,23 +77,12 @@ static void say_percent(char *text, size_t size, double value)
     (void)snprintf(text, size, value < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * value);
 }
 
-/* With the least effect that is asked for on top of what noise hides.  */
-static double findable(const struct compare_report *report, double share)
-{
-    const struct compare_options *options = &report->options;
-    double change = compare_result_detectable(report->comparison, share);
-
-    if (change < options->min_rel)
-        change = options->min_rel;
-    return change < options->min_share / share ? options->min_share / share : change;
-}
-
 /* "; NAME (12 %) 5.0 %"; name NULL: any function of that share.  */
 static size_t add_function_power(const struct compare_report *report, const char *name,
                                  double share, char *text, size_t size)
 {
     char percent[16], of[16];
-    double change = findable(report, share);
+    double change = compare_result_detectable(report->comparison, share);
     int length;
 
     say_percent(of, sizeof of, share);
@@ -157,14 +146,12 @@ static void add_functions_power(struct compare_report *report, char *text, size_
 static const char *make_power(struct compare_report *report)
 {
     const struct compare_result *comparison = report->comparison;
-    double total = comparison->total.detectable;
+    double total = compare_result_detectable_total(comparison);
     char text[600] = "", percent[16];
 
     if (isinf(total))
         return "One run a side tells nothing of the noise between runs: no change is large enough "
                "to be told from it.";
-    if (total < report->options.min_total)
-        total = report->options.min_total;
     say_percent(percent, sizeof percent, total);
     add_functions_power(report, text, sizeof text);
     return report_text(report,

@@ -113,7 +113,7 @@ static enum compare_status fill(const struct compare_input *input,
 
     comparison->runs[0] = input->base_runs;
     comparison->runs[1] = input->new_runs;
-    comparison->q = options->q;
+    comparison->options = *options;
     if (status == COMPARE_OK)
         status = compare_functions(input, options, comparison, error);
     comparison->t_95 = INFINITY;
@@ -163,28 +163,6 @@ void compare_result_free(struct compare_result *comparison)
         return;
     free(comparison->functions);
     free(comparison);
-}
-
-double compare_result_detectable(const struct compare_result *comparison, double share)
-{
-    double inverse = 0, samples = 0, dispersion, error, level, t;
-
-    if (comparison->runs[0] + comparison->runs[1] < 3 || share <= 0 || share >= 1)
-        return INFINITY;
-    for (int side = 0; side < 2; side++) {
-        double n = comparison->mean_samples[side] * (double)comparison->runs[side];
-
-        inverse += 1 / n;
-        samples += n;
-    }
-    samples /= (double)(comparison->runs[0] + comparison->runs[1]);
-    dispersion = 1 + comparison->trend * samples * share * (1 - share);
-    error = sqrt(dispersion * (1 - share) / share * inverse); /* of the log of the share's ratio */
-    /* Alone among all tests: the first step of Benjamini and Hochberg's.  */
-    level = comparison->q / (double)(comparison->test_count ? comparison->test_count : 1);
-    t = compare_t_quantile(1 - level / 2, comparison->degrees_of_freedom) +
-        compare_t_quantile(0.8, comparison->degrees_of_freedom);
-    return expm1(t * error);
 }
 
 void compare_result_interval(const struct compare_result *comparison,

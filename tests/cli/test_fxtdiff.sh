@@ -31,7 +31,7 @@ done
 run 0 fxtdiff base? -- same?
 prints 'PASS'
 prints '6 + 6 runs'
-prints 'power: 6 + 6 runs find with 80 % probability a regression of: total 5.0 %'
+prints 'power: 6 + 6 runs find with 80 % probability a regression of: total 5.2 %'
 is_silent
 
 run 1 fxtdiff base? -- dear?
