@@ -394,6 +394,8 @@ $(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base $(filter-out tr
 
 # The manager's side of what a provider may send.
 $(O)/tests/fuzz/fuzz_trace_transfer: $(O)/sampler-capture/trace/transfer.o
+# What a program says of the code that it makes.
+$(O)/tests/fuzz/fuzz_capture_jit: $(O)/sampler-capture/cpu/jit_files.o
 
 .PHONY: demo
 demo: all

@@ -20,6 +20,8 @@ static const struct {
            "frames in no module (JIT, or code without frame pointers misread): [anon]"),
     NOTICE(unmapped_processes, "process with samples and no mappings: no symbols there",
            "processes with samples and no mappings: no symbols there"),
+    NOTICE(odd_code_symbols, "line of a list of functions that cannot be read, ignored",
+           "lines of lists of functions that cannot be read, ignored"),
     NOTICE(odd_payloads, "sampler stack that is not whole words, ignored",
            "sampler stacks that are not whole words, ignored"),
     NOTICE(stray_ends, "end of a duration that nothing began, ignored",

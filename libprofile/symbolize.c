@@ -192,6 +192,9 @@ static void cover_frame(struct profile *profile, profile_id id, uint64_t count, 
             named |= has_name(profile->stacks, frame.lines[i].function);
             lined |= frame.lines[i].line != 0;
         }
+    else /* code of no file, whose name the trace has */
+        named = !is_frame(profile->stacks, &frame, PROFILE_ANONYMOUS) &&
+                !is_frame(profile->stacks, &frame, PROFILE_UNKNOWN);
     coverage->frames = profile_add(coverage->frames, count);
     coverage->named = profile_add(coverage->named, named ? count : 0);
     coverage->lined = profile_add(coverage->lined, lined ? count : 0);

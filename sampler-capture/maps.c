@@ -95,6 +95,7 @@ bool address_map_add(struct address_map *map, const struct mapping *mapping)
         parts[count] = map->mappings[first];
         parts[count++].limit = mapping->start;
     }
+    map->has_anonymous |= !mapping->module;
     parts[count] = placed(map, first, last, mapping);
     map->has_unwritten |= !parts[count++].written;
     if (last > first && map->mappings[last - 1].limit > mapping->limit) {
@@ -113,6 +114,7 @@ bool address_map_fork(const struct address_map *map, uint64_t time_ns, struct ad
         return true;
     if (!reserve(out, map->count))
         return false;
+    out->has_anonymous = map->has_anonymous;
     for (size_t i = 0; i < map->count; i++) {
         struct mapping *mapping = &out->mappings[out->count++];
         *mapping = map->mappings[i];

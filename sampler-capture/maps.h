@@ -27,6 +27,7 @@ struct address_map {
     size_t count;
     size_t capacity;
     bool has_unwritten;
+    bool has_anonymous; /* there is, or was, code of no file */
 };
 
 /* Add a mapping, over what was at its addresses.  One that is there already changes nothing.  One

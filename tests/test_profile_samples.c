@@ -134,6 +134,66 @@ START_TEST(keeps_cut_and_whole_stacks_apart)
 }
 END_TEST
 
+/* ---- Code that is in no file ---- */
+
+static struct fxt_record code_record(uint64_t process, const char *lines)
+{
+    struct fxt_record record = { .kind = FXT_RECORD_LARGE_BLOB,
+                                 .category = text_of("fxt.capture"),
+                                 .name = text_of("code_symbols"),
+                                 .thread = { .process = process } };
+
+    record.value.large_blob.payload.bytes = (const uint8_t *)lines;
+    record.value.large_blob.payload.length = strlen(lines);
+    return record;
+}
+
+/* Lists come last, and in pieces; a later line replaces an earlier one.  */
+START_TEST(names_code_of_no_file)
+{
+    static const uint64_t pcs[] = { 0x1000, 0x2010, 0x3010, 0x4000 };
+    const struct fxt_record records[] = {
+        backtrace_record(1, 1, 11, pcs, 4),
+        backtrace_record(1, 2, 21, pcs, 1),
+        code_record(1, "1000 10 JS:~old /x.js:1\n2000 10 caller of all\n3000 8 short"),
+        code_record(1, "FF0 20 JS:*new /x.js:1\n"),
+        code_record(3, "1000 10 elsewhere\n"),
+    };
+
+    take(records, COUNT_OF(records), NULL);
+    expect(PROFILE_ROOT_NONE, 0,
+           "[unknown] 1\n[unknown];[unknown];caller of all;JS:*new /x.js:1 1\n");
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->odd_code_symbols, 0);
+}
+END_TEST
+
+static const char *const bad_lines[] = {
+    "x 1 name",
+    "1000 name",
+    "1000 0 name",
+    "1000 1 ",
+    "1000 1",
+    "10000000000000000 1 name",
+    "",
+    " 1 1 name",
+    "ffffffffffffffff 2 past the end",
+    "1000 -1 name",
+};
+
+START_TEST(counts_lines_that_name_nothing)
+{
+    static const uint64_t pc = 0x1000;
+    char lines[128];
+    struct fxt_record records[2] = { backtrace_record(1, 1, 11, &pc, 1) };
+
+    (void)snprintf(lines, sizeof lines, "%s\n1000 1 good\n", bad_lines[_i]);
+    records[1] = code_record(1, lines);
+    take(records, COUNT_OF(records), NULL);
+    expect(PROFILE_ROOT_NONE, 0, "good 1\n");
+    ck_assert_uint_eq(profile_ingest_notices(taken.ingest)->odd_code_symbols, 1);
+}
+END_TEST
+
 /* ---- What is no sample ---- */
 
 START_TEST(case_62_counts_what_it_cannot_use)
@@ -581,6 +641,9 @@ int main(void)
     tcase_add_loop_test(tcase, puts_a_root_above_stacks_that_were_cut, 0, (int)COUNT_OF(depths));
     tcase_add_test(tcase, keeps_cut_and_whole_stacks_apart);
     tcase_add_test(tcase, case_61_takes_the_regions_of_a_kernel_sampler);
+    tcase_add_test(tcase, names_code_of_no_file);
+    tcase_add_loop_test(tcase, counts_lines_that_name_nothing, 0,
+                        sizeof bad_lines / sizeof *bad_lines);
     tcase_add_test(tcase, case_62_counts_what_it_cannot_use);
     tcase_add_test(tcase, case_63_names_processes_and_threads_whenever_the_name_comes);
     tcase_add_test(tcase, tells_threads_of_one_koid_their_name_once);

@@ -547,6 +547,7 @@ struct profile_notices {
     uint64_t anonymous_frames;   /* frames of samples in no module, counted once for each sample */
     uint64_t unmapped_processes; /* processes with samples and without any mapping */
     uint64_t odd_payloads;       /* sampler stacks whose payload is not whole words */
+    uint64_t odd_code_symbols;   /* lines of lists of functions that cannot be read, or too many */
     uint64_t stray_ends;         /* duration and async ends without a begin */
     uint64_t crossing_slices;    /* slices closed because one around them ended */
     uint64_t unfinished_slices;  /* begun and never ended */

@@ -118,6 +118,7 @@ void profile_ingest_close(struct profile_ingest *ingest)
     ingest_timeline_release(ingest);
     ingest_sample_release(ingest);
     ingest_map_release(ingest);
+    ingest_code_release(ingest);
     base_index_release(&ingest->lost_index);
     base_index_release(&ingest->process_index);
     base_index_release(&ingest->thread_index);
@@ -210,6 +211,9 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
         record->name.length == 0 && record->arg_count == 0 &&
         record->value.large_blob.payload.length % 8 != 0)
         ingest->notices.odd_payloads++;
+    else if (ingest_string_is(&record->category, "fxt.capture") &&
+             ingest_string_is(&record->name, "code_symbols"))
+        return ingest_code_symbols(ingest, record, error);
     else if (ingest_string_is(&record->category, "cpu_profiler") &&
              ingest_string_is(&record->name, "stack_sample"))
         ingest->notices.stack_captures++;

@@ -394,6 +394,15 @@ struct lost_counter {
     struct profile_loss last;
 };
 
+/* ---- Code that is in no file (code.c) ---- */
+
+struct code_symbol;
+
+struct ingest_code {
+    struct code_symbol *items;
+    size_t count, capacity;
+};
+
 struct profile_ingest {
     struct profile_sink sink;
     struct profile_stacks *stacks; /* borrowed */
@@ -435,6 +444,7 @@ struct profile_ingest {
     struct map_segment **overlaps; /* scratch of one insertion */
     size_t overlap_capacity;
 
+    struct ingest_code code;
     struct ingest_samples samples;
     struct ingest_heap heap;
     struct ingest_timeline timeline;
@@ -463,6 +473,17 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
 enum profile_status ingest_capture_init(struct profile_ingest *ingest,
                                         const struct fxt_record *record,
                                         struct profile_error *error);
+/* Take a list of functions of a process.  */
+enum profile_status ingest_code_symbols(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error);
+/* All lists are there.  */
+void ingest_code_sort(struct profile_ingest *ingest);
+/* The name of the function at an address of a process; 0: none is known.  */
+profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t process,
+                            uint64_t address);
+void ingest_code_release(struct profile_ingest *ingest);
+
 enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
                                         const struct fxt_record *record, bool heap,
                                         struct profile_error *error);

@@ -433,18 +433,27 @@ static enum profile_status make_frames(struct profile_ingest *ingest, profile_id
     }
     if (status == PROFILE_OK)
         status = ingest_map_resolve(ingest, queries, count, error);
+    ingest_code_sort(ingest);
     for (size_t i = 0; i < count && status == PROFILE_OK; i++)
         by_frame[queries[i].frame] = queries[i];
     /* In the order of the raw frames: ids must not depend on how queries were sorted.  */
     for (size_t i = 0; i < samples->frame_count && status == PROFILE_OK; i++) {
+        struct profile_line line = { .function = 0 };
         const char *name;
 
         final_frames[i] = samples->frames[i].final;
         if (final_frames[i])
             continue;
+        if (by_frame[i].module == 0)
+            line.function = ingest_code_find(ingest,
+                                             samples->spaces[samples->frames[i].space - 1].process,
+                                             samples->frames[i].address);
         name = name_of_nowhere(ingest, samples->frames[i].space);
-        anonymous[i] = by_frame[i].module == 0 && strcmp(name, PROFILE_ANONYMOUS) == 0;
-        if (by_frame[i].module)
+        anonymous[i] = by_frame[i].module == 0 && line.function == 0 &&
+                       strcmp(name, PROFILE_ANONYMOUS) == 0;
+        if (line.function)
+            status = profile_stacks_named_frame(ingest->stacks, &line, 1, &final_frames[i], error);
+        else if (by_frame[i].module)
             status = profile_stacks_address_frame(ingest->stacks, by_frame[i].module,
                                                   by_frame[i].vaddr, &final_frames[i], error);
         else

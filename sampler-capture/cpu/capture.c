@@ -47,6 +47,9 @@ static bool take_sideband(void *context, struct drain_cpu *cpu, const uint8_t *b
     if (record->kind == PERF_KIND_MAP && !perf_map_is_anonymous(&record->value.map) &&
         !modules_find(&capture->processes.modules, &record->value.map, record->pid))
         return false;
+    if (record->kind == PERF_KIND_MAP &&
+        !jit_expect(&capture->jit, record->pid, &record->value.map))
+        return false;
     return keep_sideband(capture, cpu, bytes, size);
 }
 
@@ -75,6 +78,7 @@ void capture_release(struct capture *capture)
 {
     processes_release(&capture->processes);
     leaves_release(&capture->leaves);
+    jit_release(&capture->jit);
     free(capture->missing);
     free(capture->queue);
     free(capture->order);
@@ -197,6 +201,24 @@ static bool add_missing(struct capture *capture, uint64_t koid)
     return true;
 }
 
+/* Note which code of no file the sample is in.  */
+static bool note_code(struct capture *capture, const struct process *process,
+                      const struct region_sample *sample)
+{
+    for (size_t i = 0; i < sample->frame_count; i++) {
+        const struct mapping *mapping;
+        uint64_t address;
+
+        memcpy(&address, sample->frames + 8 * i, sizeof address);
+        address = le64toh(address);
+        mapping = address_map_find(&process->map, address);
+        if (mapping && !mapping->module &&
+            !jit_saw(&capture->jit, process->koid, process->pid, address))
+            return false;
+    }
+    return true;
+}
+
 static bool write_entry(struct capture *capture, const struct capture_entry *entry)
 {
     struct region_sample sample;
@@ -213,6 +235,8 @@ static bool write_entry(struct capture *capture, const struct capture_entry *ent
         return false;
     capture->broken += is_broken(thread->process, &sample);
     leaves_count(&capture->leaves, thread->process, &sample);
+    if (thread->process->map.has_anonymous && !note_code(capture, thread->process, &sample))
+        return false;
     if (!thread->process->sampled && thread->process->map.count == 0 &&
         !add_missing(capture, thread->process->koid))
         return false;
@@ -293,12 +317,20 @@ static bool apply_before(struct capture *capture, uint64_t limit_ns)
     return true;
 }
 
+/* Names of code of no file, in whole lines.  */
+static bool write_code(void *context, uint64_t koid, const char *lines, size_t size)
+{
+    struct capture *capture = context;
+
+    return trace_write_code(capture->trace, host_clock_ns(CLOCK_MONOTONIC), koid, lines, size);
+}
+
 static bool write_all(struct capture *capture)
 {
     const struct unwinding *unwinding = capture->drain->unwinding;
     uint64_t time_ns;
 
-    if (!write_before(capture, UINT64_MAX))
+    if (!write_before(capture, UINT64_MAX) || !jit_tell(&capture->jit, write_code, capture))
         return false;
     time_ns = host_clock_ns(CLOCK_MONOTONIC);
     return write_losses(capture, time_ns, true) &&

@@ -11,6 +11,7 @@
 #define CPU_CAPTURE_H
 
 #include "sampler-capture/cpu/drain.h"
+#include "sampler-capture/cpu/jit.h"
 #include "sampler-capture/cpu/leaves.h"
 #include "sampler-capture/cpu/trace.h"
 #include "sampler-capture/processes.h"
@@ -33,6 +34,7 @@ struct capture {
     struct drain *drain; /* borrowed */
     struct trace *trace; /* borrowed */
     struct process_table processes;
+    struct jit jit; /* code of no file, and its names */
     uint8_t *queue; /* owned; side-band records as the kernel wrote them, back to back */
     size_t queue_used;
     size_t queue_capacity;

@@ -23,6 +23,9 @@ struct layout {
                    const struct thread *thread);
     /* A piece of the kernel's symbols; NULL: there is no place for it.  */
     bool (*symbols)(struct trace *trace, const char *text, size_t size);
+    /* A piece of the functions of code of no file; NULL: there is no place for it.  */
+    bool (*code)(struct trace *trace, uint64_t ticks, uint64_t process_koid, const char *lines,
+                 size_t size);
     /* lost says whether the numbers grew.  */
     bool (*loss)(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
                  bool lost);

@@ -137,6 +137,23 @@ static bool sampler_symbols(struct trace *trace, const char *text, size_t size)
                            stream_put(trace->archive->stream, &blob));
 }
 
+static bool sampler_code(struct trace *trace, uint64_t ticks, uint64_t process_koid,
+                         const char *lines, size_t size)
+{
+    struct fxt_record blob = {
+        .kind = FXT_RECORD_LARGE_BLOB,
+        .category = fxt_inline("fxt.capture"),
+        .name = fxt_inline("code_symbols"),
+        .ticks = ticks,
+        .thread = { .process = process_koid },
+    };
+
+    blob.value.large_blob.payload.bytes = (const uint8_t *)lines;
+    blob.value.large_blob.payload.length = size;
+    return told(trace, switch_provider(trace, TRACE_TOOL_PROVIDER) &&
+                           stream_put(trace->archive->stream, &blob));
+}
+
 /* ---- Samples and losses ---- */
 
 static bool sampler_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,
@@ -230,6 +247,7 @@ const struct layout layout_sampler = {
     .module = archive_module,
     .mapping = archive_mapping,
     .symbols = sampler_symbols,
+    .code = sampler_code,
     .sample = sampler_sample,
     .loss = sampler_loss,
     .stacks = sampler_stacks,

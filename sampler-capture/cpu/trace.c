@@ -200,6 +200,17 @@ bool trace_write_stacks(struct trace *trace, uint64_t ticks, const struct unwind
     return !trace->layout->stacks || trace->layout->stacks(trace, ticks, counts);
 }
 
+bool trace_write_code(struct trace *trace, uint64_t ticks, uint64_t process_koid, const char *lines,
+                      size_t size)
+{
+    for (size_t at = 0, piece; trace->layout->code && at < size; at += piece) {
+        piece = piece_of(lines + at, size - at);
+        if (!trace->layout->code(trace, ticks, process_koid, lines + at, piece))
+            return false;
+    }
+    return true;
+}
+
 bool trace_write_loss(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
                       bool always)
 {

@@ -49,6 +49,11 @@ bool trace_write_sample(struct trace *trace, unsigned cpu, const struct region_s
 bool trace_write_loss(struct trace *trace, unsigned cpu, uint64_t ticks, const struct loss *loss,
                       bool always);
 
+/* Functions of a process's code that is in no file, as lines "START SIZE NAME", where the layout
+ * has a place for them.  */
+bool trace_write_code(struct trace *trace, uint64_t ticks, uint64_t process_koid, const char *lines,
+                      size_t size);
+
 /* How the stacks ended that were found by unwind tables, where the layout has a place for it.  */
 bool trace_write_stacks(struct trace *trace, uint64_t ticks, const struct unwinding_counts *counts);
 

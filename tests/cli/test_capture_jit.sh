@@ -1,0 +1,101 @@
+#!/bin/sh
+# Names of code that a program makes while it runs: they are in the trace when the map file is gone.
+set -eu
+cd "$WORK"
+
+. "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/perf.sh"
+
+case $(uname -m) in
+x86_64) ;;
+*)
+    echo "SKIP: makes code for x86-64"
+    exit 0
+    ;;
+esac
+
+# Makes a function that counts its argument down, with a frame pointer; says so in the map; then removes the map file, or not.
+cat >jit.c <<'CODE'
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static const uint8_t code[] = {
+    0x55,                   /* push %rbp */
+    0x48, 0x89, 0xe5,       /* mov %rsp, %rbp */
+    0x48, 0xff, 0xcf,       /* 1: dec %rdi */
+    0x75, 0xfb,             /* jne 1b */
+    0x5d, 0xc3,             /* pop %rbp; ret */
+};
+int main(int argc, char **argv)
+{
+    char path[64];
+    uint8_t *room = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void (*count_down)(uint64_t);
+    FILE *map;
+    (void)snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    map = fopen(path, "w");
+    if (room == MAP_FAILED || !map)
+        return 1;
+    memcpy(room + 64, code, sizeof code);
+    if (mprotect(room, 4096, PROT_READ | PROT_EXEC) != 0)
+        return 1;
+    (void)fprintf(map, "%lx %zx Made:%s at run time\n", (unsigned long)(room + 64), sizeof code, argc > 1 ? argv[1] : "");
+    (void)fprintf(map, "%lx 10 never called\n", (unsigned long)(room + 512));
+    (void)fclose(map);
+    count_down = (void (*)(uint64_t))(uintptr_t)(room + 64);
+    while (clock() < CLOCKS_PER_SEC / 3)
+        count_down(1000000);
+    (void)puts(path);
+    return 0;
+}
+CODE
+"${CC:-cc}" -O1 -g -o jit jit.c
+
+# share TRACE NAME: of the samples that are in the function, in percent
+share() {
+    fxt2pprof -f folded "$1" 2>/dev/null |
+        awk -v wanted="main;Made:$2 at run time" '{ all += $NF; if (index($0, wanted)) found += $NF } END { printf "%d\n", all ? 100 * found / all : 0 }'
+}
+sampler-capture cpu -o made.fxt -- ./jit one >path 2>err || fail "status $?: $(cat err)"
+rm "$(cat path)"
+[ "$(share made.fxt one)" -ge 90 ] || fail "only $(share made.fxt one) % in the function: $(fxt2pprof -f folded made.fxt)"
+fxtdump made.fxt >records
+grep -q 'category=fxt.capture name=code_symbols' records || fail "no list in the trace"
+if grep -aq 'never called' made.fxt; then fail "a function is in the list that is in no sample"; fi
+fxt2pprof made.fxt -o made.pb.gz 2>err || fail "$(cat err)"
+grep -qE 'symbols: (9[0-9]|100)\.[0-9] % of samples are in named functions' err || fail "coverage: $(cat err)"
+fxtq made.fxt "SELECT name FROM frame_name" -f csv >names 2>err || fail "$(cat err)"
+grep -q 'Made:one at run time' names || fail "not in a store: $(cat names err)"
+python3 "$ROOT/tests/fxt_rules.py" --allow 14-id made.fxt >rules || fail "the rules for writers: $(head -n 3 rules)"
+
+# Of a process that runs already, kernel and flight recorder too.
+sampler-capture cpu --mode circular -o circular.fxt -- ./jit two >path 2>err || fail "circular: $(cat err)"
+rm "$(cat path)"
+[ "$(share circular.fxt two)" -ge 90 ] || fail "circular: only $(share circular.fxt two) %"
+./jit three >path &
+sampler-capture cpu -p $! -o attached.fxt 2>err || fail "-p: $(cat err)"
+rm "$(cat path)"
+[ "$(share attached.fxt three)" -ge 90 ] || fail "-p: only $(share attached.fxt three) %"
+
+# In a container: its own process ids and its own /tmp.
+if unshare --pid --mount --fork true 2>/dev/null; then
+    sampler-capture cpu -o inside.fxt -- unshare --pid --mount --fork sh -c 'mount -t tmpfs none /tmp && ./jit four' >path 2>err || fail "container: $(cat err)"
+    [ "$(share inside.fxt four)" -ge 80 ] || fail "container: only $(share inside.fxt four) %: $(cat err)"
+else
+    echo "namespaces are not permitted here"
+fi
+
+# Somebody else's file says nothing.
+cat >other.sh <<'CODE'
+./jit five >path
+chown nobody "$(cat path)"
+sleep 0
+CODE
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+    sampler-capture cpu -o other.fxt -- sh other.sh 2>err || fail "other: $(cat err)"
+    rm "$(cat path)"
+    [ "$(share other.fxt five)" -eq 0 ] || fail "a map of another user is believed"
+fi
