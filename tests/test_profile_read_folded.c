@@ -140,21 +140,32 @@ END_TEST
 static const struct {
     const char *text;
     bool is_folded, is_foreign;
+    const char *format; /* of profile_read() */
 } starts[] = {
     { "main;work 12\n", true, false },
     { "main 1.5\n", true, false },
     { "heap profile: x;main 3\n", true, false },
     { "my profile: a;main 3\n", true, false },
     { "once upon\n", false, false },
-    { "goroutine profile: total 1\n1 @ 0x43 0x42\n", false, true },
-    { "goroutine profile: total 12", false, true },
-    { "threadcreate profile: total 7\n", false, true },
-    { "my/own profile: total 3\n", false, true },
-    { "heap profile: 3: 4096 [9: 8192] @ heap/1048576\n", false, true },
-    { "heap profile:      1:    21 [     1:    21] @ heapprofile\n", false, true },
-    { "--- contention:\ncycles/second=2300\n", false, true },
-    { "--- mutex:\ncycles/second=2300\n", false, true },
-    { "--- threadz 1 ---\n", false, true },
+    { "goroutine 1 [running]:\nmain.main()\n", false, true },
+    { "goroutine 1;main 12\n", true, false },
+    { "heap profile: 3: 4096\n", false, true },
+    { "--- heapz 9 ---\n", false, true },
+    { "--- Memory map: ---\n", false, true },
+    { "P1;T2;a.py:f:1 100\n", false, false, "the text of Austin" },
+    { "P1;T;f 100\n", true, false },
+    { "prog 1 [002] 3.5: 1 cycles:u:\n", false, false, "the text of perf script" },
+    { "prog 1 [002] 3.5 1 cycles 7\n", true, false },
+    { "goroutine profile: total 1\n1 @ 0x43 0x42\n", false, false, "a profile as text of Go" },
+    { "goroutine profile: total 12", false, false, "a profile as text of Go" },
+    { "threadcreate profile: total 7\n", false, false, "a profile as text of Go" },
+    { "my/own profile: total 3\n", false, false, "a profile as text of Go" },
+    { "heap profile: 3: 4096 [9: 8192] @ heap/1048576\n", false, false, "a heap profile as text" },
+    { "heap profile:      1:    21 [     1:    21] @ heapprofile\n", false, false,
+      "a heap profile as text" },
+    { "--- contention:\ncycles/second=2300\n", false, false, "a contention profile as text" },
+    { "--- mutex:\ncycles/second=2300\n", false, false, "a contention profile as text" },
+    { "--- threadz 1 ---\n", false, false, "a list of threads" },
 };
 
 START_TEST(knows_profiles_of_others_from_folded_stacks)
@@ -163,6 +174,7 @@ START_TEST(knows_profiles_of_others_from_folded_stacks)
 
     ck_assert_int_eq(profile_is_folded(starts[_i].text, length), starts[_i].is_folded);
     ck_assert_int_eq(profile_foreign_text(starts[_i].text, length) != NULL, starts[_i].is_foreign);
+    ck_assert_pstr_eq(profile_format_of(starts[_i].text, length), starts[_i].format);
 }
 END_TEST
 

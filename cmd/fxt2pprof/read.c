@@ -98,6 +98,9 @@ static void hint(const char *path)
     }
     if (profile_is_pprof(start, length))
         cli_note("%s is a pprof profile already: fxtq and fxtdiff read it", path);
+    else if (profile_format_of(start, length))
+        cli_note("%s is %s: 'fxtq export pprof %s -o FILE' converts it", path,
+                 profile_format_of(start, length), path);
     else if (profile_is_folded(start, length))
         cli_note("%s looks like folded stacks: fxtq and fxtdiff read them", path);
     else if (length >= 16 && memcmp(start, "SQLite format 3", 16) == 0)

@@ -69,7 +69,7 @@ static bool is_kept(const char *path, bool profiles_too)
     return is_trace(start, length) || diff_is_store(start, length) ||
            compare_is_baseline(start, length) ||
            (profiles_too && length > 0 &&
-            (profile_is_pprof(start, length) || profile_is_folded(start, length)));
+            (profile_format_of(start, length) || profile_is_folded(start, length)));
 }
 
 /* "--junit base.fxt -- new.fxt" means to compare the two.  */

@@ -363,8 +363,7 @@ enum cli_exit diff_read_pprof(struct diff_runs *runs, enum compare_side side, co
     enum cli_exit status = open_input(path, label, &fd, &input);
 
     if (status == CLI_OK) {
-        status = finish(&job, profile_read_pprof(input, &sink, NULL, &notices, &job.error),
-                        &notices);
+        status = finish(&job, profile_read(input, &sink, NULL, &notices, &job.error), &notices);
         job.run->cost = job.cost;
         job.run->samples = count_samples(&job);
     }

@@ -8,7 +8,7 @@
 
 static bool is_pprof(const unsigned char *start, size_t length)
 {
-    return profile_is_pprof(start, length);
+    return profile_format_of(start, length) != NULL;
 }
 
 static bool is_baseline(const unsigned char *start, size_t length)

@@ -47,7 +47,8 @@ const struct cli_command fxtq_import = {
     .name = "fxtq import",
     .usage = "FILE... -o STORE",
     .summary = "Write traces and profiles into a store, an SQLite file.  Of traces: samples, heap\n"
-               "and timeline.  Profiles are pprof (profile.proto), folded stacks, or logs with\n"
+               "and timeline.  Profiles are pprof (profile.proto), folded stacks, the profiles of\n"
+               "gperftools and Go's debug=1, the text of perf script and of Austin, or logs with\n"
                "backtraces in symbolizer markup, told by what they begin with; gzip and zstd are\n"
                "undone.",
     .options = options,

@@ -17,11 +17,16 @@
 /* Uncompressed bytes in which markup is looked for: a log may begin with much else.  */
 #define MOST_TEXT ((size_t)1 << 20)
 
+static bool is_table(const void *start, size_t length)
+{
+    return profile_format_of(start, length) != NULL;
+}
+
 static const struct {
     enum store_profile_format format;
     bool (*is)(const void *start, size_t length);
 } formats[] = {
-    { STORE_PROFILE_PPROF, profile_is_pprof },
+    { STORE_PROFILE_PPROF, is_table },
     { STORE_PROFILE_FOLDED, profile_is_folded },
 };
 

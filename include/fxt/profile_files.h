@@ -46,9 +46,13 @@ enum {
  * have numbers and wire types of Profile.  */
 PROFILE_API bool profile_is_pprof(const void *start, size_t length);
 
+/* The format of a file that profile_read() reads, by its first bytes, as a phrase: "a pprof
+ * profile", "a CPU profile of gperftools", "the text of perf script", ...  NULL: none of them.  */
+PROFILE_API const char *profile_format_of(const void *start, size_t length);
+
 /* Whether the bytes are folded stacks: text whose first line that is not blank ends in a number.
- * Text that profile_foreign_text() recognizes is not folded stacks, although "goroutine profile:
- * total 1" has that form.  */
+ * Text that profile_format_of() or profile_foreign_text() recognize is not folded stacks, although
+ * "goroutine profile: total 1" has that form.  */
 PROFILE_API bool profile_is_folded(const void *start, size_t length);
 
 /* If the bytes are the text of a profile in a format that is not supported, return a phrase that
@@ -239,6 +243,26 @@ PROFILE_API enum profile_status profile_read_pprof(struct fxt_input *input,
                                                    const struct profile_read_options *options,
                                                    struct profile_read_notices *notices,
                                                    struct profile_error *error);
+
+/* Read a profile of any format of profile_format_of(), as if it had been converted to pprof:
+ *
+ * - CPU profiles of gperftools, of 32-bit and 64-bit machines of either byte order, and of Java;
+ *   frames of the signal handler are removed, as pprof does
+ * - heap, growth, contention and thread profiles as text, of gperftools, Java and Go (debug=1), with
+ *   the names that Go prints; allocations that were sampled are scaled up
+ * - other profiles as text of Go: goroutines, threads that were created, a program's own
+ * - the text of perf script: labels pid, tid, thread, cpu and timestamp; sample types samples, and
+ *   one for each event
+ * - the text of Austin: labels pid and tid; sample types by its mode
+ *
+ * Lines that make no sense are counted in bad_entries and left out.  Addresses of callers are those
+ * of the call, as in every pprof profile.  Parameters and results are those of
+ * profile_read_pprof().  */
+PROFILE_API enum profile_status profile_read(struct fxt_input *input,
+                                             const struct profile_pprof_sink *sink,
+                                             const struct profile_read_options *options,
+                                             struct profile_read_notices *notices,
+                                             struct profile_error *error);
 
 /* ---- Writing pprof ---- */
 

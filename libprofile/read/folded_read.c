@@ -133,16 +133,34 @@ static bool is_named_profile(const char *text, size_t length)
     return left > 0 && is_digit(*rest);
 }
 
+/* "goroutine 1 [running]:", as panics print them, too.  */
+static bool is_goroutine_dump(const char *text, size_t length)
+{
+    static const char word[] = "goroutine ";
+    size_t at = sizeof word - 1;
+
+    if (!begins_with(text, length, word))
+        return false;
+    while (at < length && is_digit(text[at]))
+        at++;
+    return at > sizeof word - 1 && begins_with(text + at, length - at, " [");
+}
+
 const char *profile_foreign_text(const void *start, size_t length)
 {
     static const char *const headers[] = { "--- contention", "--- mutex",  "--- threadz",
                                            "--- heapz",      "--- growth", "--- Memory map" };
     bool is_legacy = is_named_profile(start, length);
 
+    if (profile_format_of(start, length))
+        return NULL;
+    if (is_goroutine_dump(start, length))
+        return "goroutines as text, as Go writes them with debug=2: fetch them with debug=1, or "
+               "without it";
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         is_legacy |= begins_with(start, length, headers[i]);
-    return is_legacy ? "a profile as text, as Go writes it with debug=1 and gperftools: fetch it "
-                       "without debug=1, or convert it: go tool pprof -proto -output x.pb.gz FILE"
+    return is_legacy ? "a profile as text, of a kind that is not read: convert it: go tool pprof "
+                       "-proto -output x.pb.gz FILE"
                      : NULL;
 }
 
@@ -152,7 +170,7 @@ bool profile_is_folded(const void *start, size_t length)
     struct profile_folded_line line;
     size_t at = 0;
 
-    if (profile_foreign_text(start, length))
+    if (profile_format_of(start, length) || profile_foreign_text(start, length))
         return false;
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' && (text[i] == '\0' || !strchr("\t\r\n", text[i])))

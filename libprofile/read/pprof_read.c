@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libprofile/read/formats.h"
 #include "libprofile/read/pprof_tables.h"
 #include "libprofile/read/source.h"
 #include "libprofile/read/spool.h"
@@ -517,18 +518,19 @@ static void release(struct reader *reader)
     free(reader->labels);
 }
 
-enum profile_status profile_read_pprof(struct fxt_input *input,
-                                       const struct profile_pprof_sink *sink,
-                                       const struct profile_read_options *options,
-                                       struct profile_read_notices *notices,
-                                       struct profile_error *error)
+enum profile_status pprof_read_source(struct source *source, const struct profile_pprof_sink *sink,
+                                      const struct profile_read_options *options,
+                                      struct profile_read_notices *notices,
+                                      struct profile_error *error)
 {
     struct profile_pprof_sink chosen = { .size = 0 };
-    struct reader reader = { .options = read_options(options), .sink = &chosen, .error = error };
+    struct reader reader = {
+        .source = *source, .options = read_options(options), .sink = &chosen, .error = error
+    };
     enum profile_status status;
 
+    *source = (struct source){ .input = source->input };
     memcpy(&chosen, sink, sink->size < sizeof chosen ? sink->size : sizeof chosen);
-    source_open(&reader.source, input, &reader.options, error);
     spool_open(&reader.spool, reader.options.temporary_dir, reader.options.sample_bytes);
     reader.tables.notices = &reader.notices;
     reader.tables.error = error;
@@ -540,4 +542,17 @@ enum profile_status profile_read_pprof(struct fxt_input *input,
         *notices = reader.notices;
     release(&reader);
     return status;
+}
+
+enum profile_status profile_read_pprof(struct fxt_input *input,
+                                       const struct profile_pprof_sink *sink,
+                                       const struct profile_read_options *options,
+                                       struct profile_read_notices *notices,
+                                       struct profile_error *error)
+{
+    const struct profile_read_options chosen = read_options(options);
+    struct source source;
+
+    source_open(&source, input, &chosen, error);
+    return pprof_read_source(&source, sink, &chosen, notices, error);
 }

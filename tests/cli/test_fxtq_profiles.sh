@@ -239,10 +239,14 @@ run 0 fxtq export folded -q --root none quoted.fxtq -o quoted.out
 printf "a\"b;c 0.5\nmain;<&'a T>::f 3.5\nmain;g 2\n" | cmp -s - quoted.out || fail "folded again: $(cat quoted.out)"
 run 0 fxtq export csv -q quoted.fxtq -o quoted.csv
 grep -q ',3\.25,' quoted.csv || fail "a fraction in CSV: $(cat quoted.csv)"
+# Go's text is a profile with debug=1, and none with debug=2.
 printf 'goroutine profile: total 1\n1 @ 0x43 0x42\n#\t0x43\tmain.main+0x1\t/x.go:3\n' >go.txt
-run 3 fxtq import go.txt -o go.fxtq
-says "go tool pprof -proto"
-[ ! -e go.fxtq ] || fail "text of Go became a store"
+run 0 fxtq export folded -q --root none go.txt
+printf '[unknown];main.main 1\n' | cmp -s - out || fail "text of Go: $(cat out)"
+printf 'goroutine 1 [running]:\nmain.main()\n\t/x.go:3 +0x1d\n' >go2.txt
+run 3 fxtq import go2.txt -o go2.fxtq
+says "fetch them with debug=1, or without it"
+[ ! -e go2.fxtq ] || fail "a dump of goroutines became a store"
 run 3 fxt2pprof quoted.folded
 says "fxtq and fxtdiff read them"
 run 3 fxt2pprof cpu.pb.gz

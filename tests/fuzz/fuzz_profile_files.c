@@ -1,4 +1,4 @@
-/* Bytes as a pprof profile and as folded stacks.
+/* Bytes as a pprof profile, as a profile of any format, and as folded stacks.
  *
  * - What was read of a profile is written as one that is sound: it reads without damage, and
  *   writes the same bytes again, whether its samples wait in memory or in a file.
@@ -24,7 +24,12 @@ static struct fxt_input *open_pieces(struct fuzz_source *source, const uint8_t *
     return input;
 }
 
-static enum profile_status rewrite(const uint8_t *data, size_t size, size_t most,
+typedef enum profile_status read_fn(struct fxt_input *input, const struct profile_pprof_sink *sink,
+                                    const struct profile_read_options *options,
+                                    struct profile_read_notices *notices,
+                                    struct profile_error *error);
+
+static enum profile_status rewrite(read_fn *read, const uint8_t *data, size_t size, size_t most,
                                    size_t sample_bytes, struct fuzz_buffer *out,
                                    struct profile_read_notices *notices)
 {
@@ -39,7 +44,7 @@ static enum profile_status rewrite(const uint8_t *data, size_t size, size_t most
 
     HOLD(profile_pprof_writer_open(&raw, fuzz_write, out, &writer, NULL) == PROFILE_OK);
     profile_pprof_writer_sink(writer, &sink);
-    status = profile_read_pprof(input, &sink, &options, notices, NULL);
+    status = read(input, &sink, &options, notices, NULL);
     if (status == PROFILE_OK)
         HOLD(profile_pprof_writer_finish(writer, NULL) == PROFILE_OK);
     profile_pprof_writer_close(writer);
@@ -54,22 +59,23 @@ static void check_same(const struct fuzz_buffer *one, struct fuzz_buffer *other)
     free(other->bytes);
 }
 
-static void check_pprof(const uint8_t *data, size_t size)
+static void check_tables(read_fn *read, const uint8_t *data, size_t size)
 {
     struct profile_read_notices notices, other;
     struct fuzz_buffer whole = { .used = 0 }, again = { .used = 0 };
-    enum profile_status status = rewrite(data, size, 0, 0, &whole, &notices);
+    enum profile_status status = rewrite(read, data, size, 0, 0, &whole, &notices);
     char text[200];
 
     HOLD(status == PROFILE_OK || status == PROFILE_MALFORMED);
     HOLD(profile_read_describe(&notices, text, sizeof text) == profile_read_is_damaged(&notices));
-    HOLD(rewrite(data, size, 1, 1, &again, &other) == status);
+    HOLD(rewrite(read, data, size, 1, 1, &again, &other) == status);
     check_same(&whole, &again);
     HOLD(notices.cut == other.cut && notices.bad_entries == other.bad_entries &&
          notices.bad_samples == other.bad_samples && notices.first_offset == other.first_offset);
     if (status == PROFILE_OK) {
         again = (struct fuzz_buffer){ .used = 0 };
-        HOLD(rewrite(whole.bytes, whole.used, 0, 0, &again, &other) == PROFILE_OK);
+        HOLD(rewrite(profile_read_pprof, whole.bytes, whole.used, 0, 0, &again, &other) ==
+             PROFILE_OK);
         HOLD(!profile_read_is_damaged(&other));
         check_same(&whole, &again);
     }
@@ -116,7 +122,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     (void)profile_is_pprof(data, start);
     (void)profile_is_folded(data, start);
-    check_pprof(data, size);
+    check_tables(profile_read_pprof, data, size);
+    if (profile_format_of(data, start))
+        check_tables(profile_read, data, size);
     check_folded(data, size, 0);
     check_folded(data, size, 1);
     return 0;
