@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -35,5 +36,12 @@ size_t base_escape(char escape[BASE_ESCAPE_BYTES], const char *bytes, size_t siz
 
 /* Add bytes with every refused character escaped.  */
 void base_text_add_visible(struct base_text *text, const char *bytes, size_t length);
+
+/* Whether a spreadsheet would take the text of a cell for a formula: it begins with =, +, -, @, a
+ * tab or the end of a line.  */
+static inline bool base_is_formula(const char *bytes, size_t length)
+{
+    return length > 0 && *bytes && strchr("=+-@\t\r\n", *bytes) != NULL;
+}
 
 #endif /* BASE_VISIBLE_H */

@@ -379,3 +379,19 @@ void cli_select_release(struct cli_select *select)
     free(select->tids.items);
     *select = (struct cli_select){ .kinds = 0 };
 }
+
+/* ---- Captures ---- */
+
+char *cli_split_capture(const char *operand, int64_t *capture)
+{
+    const char *mark = strrchr(operand, '#');
+    char *path;
+
+    if (!mark || !mark[1] || mark[1 + strspn(mark + 1, "0123456789")])
+        return NULL;
+    path = strndup(operand, (size_t)(mark - operand));
+    if (!path)
+        cli_out_of_memory();
+    *capture = (int64_t)cli_number(operand, mark + 1, 1, INT64_MAX);
+    return path;
+}

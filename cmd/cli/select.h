@@ -27,6 +27,9 @@ struct cli_time {
  * a nanosecond or out of range.  */
 struct cli_time cli_time(const char *option, const char *text);
 
+/* "STORE#12" is "STORE", for free(), and capture 12.  NULL: the operand has no such end.  */
+char *cli_split_capture(const char *operand, int64_t *capture);
+
 struct cli_select {
     uint32_t kinds; /* bits 1 << enum fxt_record_kind; 0: all */
     struct cli_numbers providers, pids, tids;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <fxt/store.h>
+#include "cmd/cli/select.h"
 #include "cmd/fxtdiff/readers.h"
 
 /* A store being read; arrays by the store's ids.  */
@@ -382,27 +383,20 @@ enum cli_exit diff_read_store(struct diff_runs *runs, enum compare_side side, co
 
 bool diff_is_capture(const char *operand)
 {
-    const char *mark = strrchr(operand, '#');
-    char *path;
-    bool is_store;
+    int64_t capture;
+    char *path = cli_split_capture(operand, &capture);
+    bool is_store = path && store_is_database(path);
 
-    if (!mark || !mark[1] || mark[1 + strspn(mark + 1, "0123456789")])
-        return false;
-    path = strndup(operand, (size_t)(mark - operand));
-    is_store = path && store_is_database(path);
     free(path);
     return is_store;
 }
 
 enum cli_exit diff_read_capture(struct diff_runs *runs, enum compare_side side, const char *operand)
 {
-    const char *mark = strrchr(operand, '#');
-    char *path = strndup(operand, (size_t)(mark - operand));
-    enum cli_exit status = CLI_ENVIRONMENT;
+    int64_t capture = 0;
+    char *path = cli_split_capture(operand, &capture);
+    enum cli_exit status = path ? read_captures(runs, side, path, path, capture) : CLI_USAGE;
 
-    if (path)
-        status = read_captures(runs, side, path, path,
-                               (int64_t)cli_number(operand, mark + 1, 1, INT64_MAX));
     free(path);
     return status;
 }

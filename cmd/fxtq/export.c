@@ -8,7 +8,7 @@
 #include "cmd/fxtq/session.h"
 #include "cmd/fxtq/source.h"
 
-enum { KEY_OUTPUT = 1, KEY_ROOT, KEY_TABLE, KEY_QUIET };
+enum { KEY_OUTPUT = 1, KEY_ROOT, KEY_TABLE, KEY_QUIET, KEY_CSV_SAFE };
 
 /* In the order of their enums; of enum store_csv_table behind STORE_CSV_ANY.  */
 static const char *const roots[] = { "process", "thread", "none", NULL };
@@ -24,6 +24,8 @@ static const struct cli_option options[] = {
       "(a row a sample of an imported profile); default: the first "
       "there is, or that --sample-type is of",
       .choices = tables },
+    { KEY_CSV_SAFE, 0, "csv-safe", NULL,
+      "csv: ' before texts that spreadsheets take for formulas (=, +, -, @ first)" },
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { 0 },
 };
@@ -143,6 +145,9 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
     case KEY_TABLE:
         settings->options.table = (enum store_csv_table)(STORE_CSV_CPU + parser->choice);
         break;
+    case KEY_CSV_SAFE:
+        settings->options.csv_safe = true;
+        break;
     case KEY_QUIET:
         settings->quiet = true;
         break;
@@ -169,6 +174,8 @@ static void check(const struct settings *settings)
         cli_usage_error("--root is for folded stacks");
     if (settings->options.table != STORE_CSV_ANY && strcmp(name, "csv") != 0)
         cli_usage_error("--table is for csv");
+    if (settings->options.csv_safe && strcmp(name, "csv") != 0)
+        cli_usage_error("--csv-safe is for csv");
     if (settings->format.binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
         isatty(STDOUT_FILENO))
         cli_usage_error("%s is nothing for a terminal: give -o FILE", name);
@@ -347,6 +354,9 @@ static int run(char **argv)
     while ((key = cli_next(&parser)) != CLI_END)
         apply(&settings, key, &parser);
     check(&settings);
+    if (settings.inputs.count == 1)
+        settings.inputs.items[0] = source_take_capture(settings.inputs.items[0],
+                                                       &settings.filters.capture);
     status = source_open_all(&source, &settings.inputs);
     settings.input_is_damaged = status == CLI_DAMAGED;
     if (source.store)

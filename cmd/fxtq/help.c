@@ -64,7 +64,7 @@ static const char formats_text[] =
     "Formats of rows (--format, and .format in the shell):\n\n"
     "  box       lines around the cells; the default on a terminal\n"
     "  table     the same in ASCII\n"
-    "  csv       RFC 4180, quoted as sqlite3 does\n"
+    "  csv       RFC 4180, quoted as sqlite3 does; --csv-safe: no text is a formula\n"
     "  tsv       tabs between; tab, newline and backslash as \\t, \\n, \\\\;\n"
     "            the default where there is no terminal\n"
     "  json      an array of objects a result\n"

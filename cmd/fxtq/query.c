@@ -25,6 +25,7 @@ enum {
     OPTION_NULL,
     OPTION_TIMER,
     OPTION_CACHE,
+    OPTION_CSV_SAFE,
 };
 
 const struct cli_option fxtq_query_options[] = {
@@ -38,6 +39,8 @@ const struct cli_option fxtq_query_options[] = {
     { OPTION_TIMEOUT, 0, "timeout", "SECONDS", "stop a statement that takes longer" },
     { OPTION_NO_HEADER, 0, "no-header", NULL, "without the names of columns" },
     { OPTION_NULL, 0, "null", "TEXT", "what stands for NULL (default: nothing; not in JSON)" },
+    { OPTION_CSV_SAFE, 0, "csv-safe", NULL,
+      "csv, tsv: ' before texts that spreadsheets take for formulas (=, +, -, @ first)" },
     { OPTION_TIMER, 0, "timer", NULL, "say how long each statement took" },
     { OPTION_CACHE, 0, "cache", NULL,
       "keep what a trace is imported to as TRACE.fxtq, and use it until the trace changes" },
@@ -119,6 +122,9 @@ static void apply(struct query *query, int key, const struct cli_parser *parser)
         break;
     case OPTION_NO_HEADER:
         query->session.format.no_header = true;
+        break;
+    case OPTION_CSV_SAFE:
+        query->session.format.csv_safe = true;
         break;
     case OPTION_NULL:
         query->session.format.null = value;
@@ -264,6 +270,9 @@ int fxtq_query(char **argv)
     if (access(query.path, F_OK) == 0)
         check_statements(&query);
     choose_format(&query);
+    if (query.session.format.csv_safe && query.session.format.kind != FORMAT_CSV &&
+        query.session.format.kind != FORMAT_TSV)
+        cli_usage_error("--csv-safe is for --format csv and tsv");
     status = source_open(&source, query.path, query.session.write, query.cache);
     if (source.store)
         status = cli_worse(status, ask_store(&query, source.store));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cli/select.h"
 #include "cmd/cli/symbols.h"
 #include "cmd/fxtq/cache.h"
 #include "cmd/fxtq/start.h"
@@ -209,6 +210,21 @@ enum cli_exit source_open(struct source *source, const char *path, bool write, b
         return CLI_ENVIRONMENT;
     }
     return status;
+}
+
+const char *source_take_capture(const char *operand, int64_t *capture)
+{
+    int64_t asked;
+    char *path = cli_split_capture(operand, &asked);
+
+    if (!path || !store_is_database(path)) {
+        free(path);
+        return operand;
+    }
+    if (*capture && *capture != asked)
+        cli_usage_error("%s and --capture %lld are two captures", operand, (long long)*capture);
+    *capture = asked;
+    return path; /* the program needs it to its end, like the operand */
 }
 
 static enum cli_exit import_each(struct source *source, const struct cli_texts *paths)

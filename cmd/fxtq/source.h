@@ -14,6 +14,11 @@ struct source {
  * what was readable is in it.  */
 enum cli_exit source_open(struct source *source, const char *path, bool write, bool cache);
 
+/* Where the operand is STORE#CAPTURE, the path of the store, and *capture becomes that of the
+ * operand; it ends the program with CLI_USAGE if --capture asked for another.  Otherwise, the
+ * operand as it is.  */
+const char *source_take_capture(const char *operand, int64_t *capture);
+
 /* The same for several traces, in one store in memory; or for one store, or one trace.  */
 enum cli_exit source_open_all(struct source *source, const struct cli_texts *paths);
 

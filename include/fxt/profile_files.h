@@ -248,8 +248,8 @@ PROFILE_API enum profile_status profile_read_pprof(struct fxt_input *input,
  *
  * - CPU profiles of gperftools, of 32-bit and 64-bit machines of either byte order, and of Java;
  *   frames of the signal handler are removed, as pprof does
- * - heap, growth, contention and thread profiles as text, of gperftools, Java and Go (debug=1), with
- *   the names that Go prints; allocations that were sampled are scaled up
+ * - heap, growth, contention and thread profiles as text, of gperftools, Java and Go (debug=1),
+ *   with the names that Go prints; allocations that were sampled are scaled up
  * - other profiles as text of Go: goroutines, threads that were created, a program's own
  * - the text of perf script: labels pid, tid, thread, cpu and timestamp; sample types samples, and
  *   one for each event

@@ -85,6 +85,9 @@ struct store_export_options {
     enum profile_root root; /* folded: the first frame of a stack */
     bool raw;               /* pprof: the bare message, no gzip */
     enum store_csv_table table;
+    /* csv: put ' before texts that a spreadsheet would take for a formula: those that begin with =,
+     * +, -, @, a tab or the end of a line.  */
+    bool csv_safe;
 };
 
 /* options may be NULL in all of them.  counts is written on every status.  */

@@ -5,7 +5,7 @@
  *     # mode: wall
  *     P4711;T0:4712;/app/main.py:<module>:12;/app/main.py:work:7 1250
  *
- * In mode full there are three numbers: "1250,0,-64", microseconds, whether idle, and kilobytes.  */
+ * In mode full there are three numbers: "1250,0,-64", microseconds, whether idle, kilobytes.  */
 #include <stdlib.h>
 
 #include "libprofile/read/formats.h"

@@ -1,8 +1,8 @@
 /* legacy_cpu.c - CPU profiles of gperftools: words of 4 or 8 bytes, of either byte order.
  *
  * Header: 0, 3, 0 (1: Java), microseconds between samples, 0.  Sample: how often, number of
- * addresses, addresses from the leaf on.  The last sample is 0, 1, 0.  Then follow mappings as text,
- * or names of a Java program.  */
+ * addresses, addresses from the leaf on.  The last sample is 0, 1, 0.  It is followed by mappings
+ * as text, or by names of a Java program.  */
 #include <stdlib.h>
 #include <string.h>
 

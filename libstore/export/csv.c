@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/visible.h"
 #include "libstore/export/export.h"
 
 /* Sample types of imported profiles, a column each.  */
@@ -35,6 +36,7 @@ struct csv {
     int64_t start_capture;   /* whose start is known */
     bool has_start;
     int64_t start_ts;
+    bool safe;   /* no text may be taken for a formula */
     bool failed; /* no memory for the line */
 };
 
@@ -56,15 +58,17 @@ static void next_cell(struct csv *csv)
 static void text_cell(struct csv *csv, const char *bytes, size_t length)
 {
     bool plain = length == 0 || (bytes[0] != ' ' && bytes[length - 1] != ' ');
+    bool is_formula = csv->safe && base_is_formula(bytes, length);
 
     next_cell(csv);
     for (size_t i = 0; i < length && plain; i++)
         plain = bytes[i] != ',' && bytes[i] != '"' && bytes[i] != '\n' && bytes[i] != '\r';
     if (plain) {
+        add(csv, "'", is_formula);
         add(csv, bytes, length);
         return;
     }
-    add(csv, "\"", 1);
+    add(csv, is_formula ? "\"'" : "\"", is_formula ? 2 : 1);
     for (size_t i = 0; i < length; i++) {
         if (bytes[i] == '"')
             add(csv, "\"", 1);
@@ -513,6 +517,7 @@ enum store_status store_export_csv(struct store *store, const struct store_filte
     enum store_status status = export_begin(&export, store, filter, options, write, context, counts,
                                             error);
 
+    csv.safe = export.options.csv_safe;
     if (status == STORE_OK)
         status = choose_table(&export, &csv, &type);
     if (status == STORE_OK)

@@ -525,8 +525,8 @@ bool store_profiles_read_pprof(struct profiles *profiles, struct fxt_input *inpu
                                             .seen_context = profiles };
     struct profile_read_notices notices;
     struct profile_error error;
-    bool ok = store_profiles_fail(
-        profiles, profile_read(input, &sink, &options, &notices, &error), &error);
+    bool ok = store_profiles_fail(profiles, profile_read(input, &sink, &options, &notices, &error),
+                                  &error);
 
     ok = ok && write_notices(&reading, &notices);
     if (ok)

@@ -73,8 +73,8 @@ run 0 fxtq export folded -q heap.gz
 cp out want
 fxtq export folded -q - <made/heap-v2 >out || fail "from standard input"
 cmp -s want out || fail "compressed, or from a pipe: another profile"
-sed 's/1: 3072 \[ 1: 3072\]/9: 27648 [ 9: 27648]/' made/heap-v2 >more
-fxtdiff --json made/heap-v2 more >out 2>err || [ $? != 3 ] || fail "fxtdiff: $(cat err)"
+sed 's/1: 3072 \[ 1: 3072\]/9: 27648 [ 9: 27648]/' made/heap-v2 >larger
+fxtdiff --json made/heap-v2 larger >out 2>err || [ $? != 3 ] || fail "fxtdiff: $(cat err)"
 grep -q space out || fail "fxtdiff does not compare heap profiles as text: $(head -n 3 out)"
 run 3 fxt2pprof made/heap-v2
 says "made/heap-v2 is a heap profile as text: 'fxtq export pprof made/heap-v2 -o FILE' converts it"

@@ -11,7 +11,8 @@ enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };
 
 static const struct cli_option options[] = {
     { KEY_OUTPUT, 'o', "output", "FILE", "where the page goes; - is standard output", CLI_FILE },
-    { KEY_DIFF, 0, "diff", "STORE", "show what changed since this store or trace", CLI_STORE },
+    { KEY_DIFF, 0, "diff", "STORE", "show what changed since this store, trace or STORE#CAPTURE",
+      CLI_STORE },
     { KEY_TITLE, 0, "title", "TEXT", "title of the page; default: the command that was captured" },
     { KEY_CACHE, 0, "cache", NULL, "keep the stores that traces become, beside them" },
     { 0 },
@@ -45,6 +46,7 @@ const struct cli_command fxtq_flamegraph = {
 
 struct settings {
     const char *path, *output, *diff, *title;
+    int64_t diff_capture; /* of diff; 0: all */
     bool cache;
     struct filters filters;
     bool input_is_damaged; /* then that may be why it lacks samples */
@@ -90,6 +92,15 @@ static void parse(struct settings *settings, char **argv)
     inputs[1] = settings->diff;
     cli_output_check(settings->output,
                      &(struct cli_texts){ .items = inputs, .count = settings->diff ? 2 : 1 });
+}
+
+/* What holds for the other store: its own capture.  */
+static struct settings settings_of_diff(const struct settings *settings)
+{
+    struct settings other = *settings;
+
+    other.filters.capture = settings->diff_capture;
+    return other;
 }
 
 static enum cli_exit fail(const char *path, sqlite3 *db)
@@ -350,6 +361,7 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
     size_t stride = before ? 2 : 1;
     struct flame_page *page = flame_page_open(types->count * stride);
     char *title = NULL;
+    struct settings other = settings_of_diff(settings);
     enum cli_exit status = CLI_OK;
 
     if (settings->title)
@@ -357,7 +369,7 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
     else
         status = find_command(settings, db, &title);
     if (status == CLI_OK && before)
-        status = take_store(settings, before, settings->diff, types, page, 0, stride);
+        status = take_store(&other, before, settings->diff, types, page, 0, stride);
     if (status == CLI_OK)
         status = take_store(settings, db, settings->path, types, page, stride - 1, stride);
     if (before)
@@ -378,18 +390,19 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
 {
     struct types types = { .count = 0 }, others = { .count = 0 };
     struct filters filters = settings->filters; /* each store has its own times */
+    struct settings other = settings_of_diff(settings);
     enum cli_exit status = filters_resolve(&filters, db);
 
     if (status == CLI_OK)
         status = filters_check_type(&filters, db, settings->path);
     if (status == CLI_OK && before)
-        status = filters_check_type(&filters, before, settings->diff);
+        status = filters_check_type(&other.filters, before, settings->diff);
     if (status == CLI_OK)
         status = find_types(settings, db, settings->path, &types);
     if (status == CLI_OK)
         status = keep_filtered(settings, db, &types);
     if (status == CLI_OK && before) {
-        status = find_types(settings, before, settings->diff, &others);
+        status = find_types(&other, before, settings->diff, &others);
         keep_common(&types, &others);
     }
     if (status == CLI_OK && types.count == 0) {
@@ -411,6 +424,10 @@ static int run(char **argv)
     enum cli_exit status;
 
     parse(&settings, argv);
+    settings.diff_capture = settings.filters.capture;
+    settings.path = source_take_capture(settings.path, &settings.filters.capture);
+    if (settings.diff)
+        settings.diff = source_take_capture(settings.diff, &settings.diff_capture);
     status = source_open(&source, settings.path, false, settings.cache);
     if (source.store && settings.diff)
         status = cli_worse(status, source_open(&before, settings.diff, false, settings.cache));

@@ -78,6 +78,7 @@ struct format_options {
     bool no_empty;    /* leave out columns in which nothing stands: FORMAT_PLAIN alone */
     const char *null; /* what stands for NULL but in JSON; NULL: nothing */
     bool terminal;    /* control characters are kept from it in all formats */
+    bool csv_safe;    /* csv, tsv: ' before texts that would be taken for formulas */
 };
 
 struct format;

@@ -20,6 +20,14 @@ static const struct base_text *cell_text(struct format *format, const struct for
     return &format->scratch;
 }
 
+/* Texts alone: a number that begins with a minus is one to a spreadsheet, too.  */
+static bool needs_quote(const struct format *format, const struct format_cell *cell,
+                        const struct base_text *text)
+{
+    return format->options.csv_safe && cell->type == FORMAT_TEXT &&
+           base_is_formula(text->bytes, text->length);
+}
+
 /* ---- csv (RFC 4180, lines end with \n as the sqlite3 shell's) ---- */
 
 /* What the sqlite3 shell quotes for: anything but visible ASCII without quotes and commas.  */
@@ -39,13 +47,14 @@ static void csv_cell(struct format *format, const struct format_cell *cell)
     const struct base_text *text = cell_text(format, cell);
     const char *next = text->bytes;
     const char *end = text->bytes + text->length;
+    bool is_formula = needs_quote(format, cell, text);
 
-    if ((cell->type != FORMAT_TEXT && cell->type != FORMAT_BLOB) ||
-        csv_is_plain(text->bytes, text->length)) {
+    if (!is_formula && ((cell->type != FORMAT_TEXT && cell->type != FORMAT_BLOB) ||
+                        csv_is_plain(text->bytes, text->length))) {
         format_put(format, text->bytes, text->length);
         return;
     }
-    format_put(format, "\"", 1);
+    format_puts(format, is_formula ? "\"'" : "\"");
     for (const char *quote; (quote = memchr(next, '"', (size_t)(end - next))); next = quote + 1) {
         format_put(format, next, (size_t)(quote - next) + 1);
         format_put(format, "\"", 1);
@@ -85,6 +94,7 @@ static void tsv_cell(struct format *format, const struct format_cell *cell)
     const struct base_text *text = cell_text(format, cell);
     size_t start = 0;
 
+    format_puts(format, needs_quote(format, cell, text) ? "'" : "");
     for (size_t i = 0; i < text->length; i++) {
         char byte = text->bytes[i];
         const char *place = byte ? strchr(special, byte) : NULL;

@@ -678,6 +678,7 @@ static int run_report(char **argv)
         apply(&settings, key, parser.value);
     take_operands(&settings);
     check_options(&settings);
+    settings.path = source_take_capture(settings.path, &settings.request.filters.capture);
     status = source_open(&source, settings.path, false, settings.cache);
     if (source.store)
         status = cli_worse(status, run_on_store(&settings, source.store));
