@@ -116,6 +116,8 @@ static bool next_execution(void)
 
 /* ---- Memory ---- */
 
+static void check_memory(void);
+
 static void drain_one(struct thread *thread)
 {
     *thread->held[0].word = thread->held[0].value;
@@ -125,11 +127,11 @@ static void drain_one(struct thread *thread)
 
 static void drain(struct thread *thread)
 {
-    while (thread->held_count > 0)
+    while (thread->held_count > 0) { /* one after another: others see each */
         drain_one(thread);
+        check_memory();
+    }
 }
-
-static void check_memory(void);
 
 /* Let the scheduler choose who makes the next access.  */
 static void yield(void)
