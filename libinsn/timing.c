@@ -48,6 +48,10 @@ static enum insn_status spread(struct insn_timing_state *timing, size_t count, u
     enum insn_status status = INSN_OK;
     uint64_t begin = start;
 
+    if (count == 0) {
+        timing->now = start + length;
+        return INSN_OK;
+    }
     for (size_t i = 0; i < count; i++)
         total += timing->waiting[i].count;
     for (size_t i = 0; i < count && status == INSN_OK; i++) {

@@ -2,6 +2,8 @@
  *
  * - Cut anywhere and decoded in pieces of any size, no more is in gaps than was fed.
  * - Steps are sound: blocks have instructions, gaps lie inside the stream and do not overlap.
+ * - Stacks made from them are charged no more instructions than were decoded; spans begin before
+ *   they end, and the stacks of charges are those that were asked for.
  *
  * The first two bytes choose where the input is cut; a PSB packet is put before each cut, since
  * nobody finds its 16 bytes by chance.  */
@@ -23,7 +25,54 @@ static const uint8_t code[] = {
 struct seen {
     uint64_t fed;
     uint64_t gap_end;
+    struct insn_stacks *stacks;
+    uint32_t stack_count;
+    uint64_t charged;
 };
+
+static void check(int good)
+{
+    if (!good)
+        abort();
+}
+
+/* Three functions, of which two are parts of one, and code of none.  */
+static void tell_function(void *context, uint64_t address, struct insn_function *out)
+{
+    (void)context;
+    if (address < 0x1000 || address >= 0x1020)
+        return;
+    out->start = address & ~UINT64_C(7);
+    out->end = out->start + 8;
+    out->id = 1 + (address - 0x1000) / 8 % 3;
+}
+
+static enum insn_status take_stack(void *context, uint32_t callers, uint64_t address, uint32_t *out)
+{
+    struct seen *seen = context;
+
+    (void)address;
+    check(callers <= seen->stack_count);
+    *out = ++seen->stack_count;
+    return INSN_OK;
+}
+
+static enum insn_status take_charge(void *context, uint32_t stack, const struct insn_charge *charge)
+{
+    struct seen *seen = context;
+
+    check(stack >= 1 && stack <= seen->stack_count);
+    seen->charged += charge->instructions;
+    return INSN_OK;
+}
+
+static enum insn_status take_span(void *context, const struct insn_span *span)
+{
+    (void)context;
+    check(span->begin_ticks <= span->end_ticks);
+    check(span->order > 0 && span->order < UINT64_C(1) << 44);
+    return INSN_OK;
+}
 
 static enum insn_status take(void *context, const struct insn_step *steps, size_t count)
 {
@@ -41,19 +90,19 @@ static enum insn_status take(void *context, const struct insn_step *steps, size_
             abort();
         seen->gap_end = step->ip + step->last_ip;
     }
+    check(insn_stacks_take(seen->stacks, steps, count) == INSN_OK);
     return INSN_OK;
-}
-
-static void check(int good)
-{
-    if (!good)
-        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct insn_stream_options options = { .size = sizeof options, .threads = 1 };
     struct seen seen = { .fed = 0 };
+    const struct insn_receiver receiver = { .context = &seen,
+                                            .function = tell_function,
+                                            .stack = take_stack,
+                                            .charge = take_charge,
+                                            .span = take_span };
     const struct insn_totals *totals;
     struct insn_stream *stream;
     struct insn_space *space;
@@ -71,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(insn_space_open(pieces, &space, NULL) == INSN_OK);
     check(insn_space_map(space, 0x1000, section, 0, sizeof code, NULL) == INSN_OK);
     insn_encoder_config(&options.config);
+    check(insn_stacks_open(&receiver, &seen.stacks, NULL) == INSN_OK);
     check(insn_stream_open(&options, space, take, &seen, &stream, NULL) == INSN_OK);
     for (size_t at = 2; at < size; at += part) {
         size_t length = part < size - at ? part : size - at;
@@ -84,6 +134,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < INSN_GAP_REASONS; i++)
         lost += totals->gap_bytes[i];
     check(totals->bytes == seen.fed && lost <= seen.fed);
+    check(insn_stacks_finish(seen.stacks) == INSN_OK);
+    check(seen.charged <= totals->instructions);
+    insn_stacks_close(seen.stacks);
     insn_stream_close(stream);
     insn_space_close(space);
     insn_code_close(pieces);
