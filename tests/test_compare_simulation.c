@@ -68,6 +68,29 @@ START_TEST(a_regression_of_15_percent_of_a_4_percent_function_is_found)
 }
 END_TEST
 
+/* What a function loses in share, all others gain: that they cost more is not said.  */
+static const double smaller[] = { 0, 0.5 };
+
+START_TEST(a_function_that_gets_faster_does_not_fail_the_gate)
+{
+    struct simulation simulation = {
+        .runs = 5, .noise = 0.03, .factor = smaller[_i], .changed = CHANGED, .own_share = 0.2
+    };
+    int rounds = 100;
+    int failed = 0, improved = 0;
+
+    for (int round = 0; round < rounds; round++) {
+        struct compare_result *comparison = compared(&simulation, 3000 + (uint64_t)round);
+
+        failed += comparison->verdict == COMPARE_FAIL;
+        improved += comparison->functions[CHANGED].self.flag == COMPARE_IMPROVED;
+        compare_result_free(comparison);
+    }
+    ck_assert_int_le(failed, rounds / 20);
+    ck_assert_int_ge(improved, rounds * 95 / 100);
+}
+END_TEST
+
 /* The power line is true: what it calls detectable is found about 80 times in 100, thresholds of
  * size included, which decide where there is little noise.  */
 static const struct {
@@ -128,6 +151,8 @@ int main(void)
     tcase_add_loop_test(tcase, equal_builds_are_rarely_flagged, 0,
                         (int)(sizeof quiet / sizeof *quiet));
     tcase_add_test(tcase, a_regression_of_15_percent_of_a_4_percent_function_is_found);
+    tcase_add_loop_test(tcase, a_function_that_gets_faster_does_not_fail_the_gate, 0,
+                        (int)(sizeof smaller / sizeof *smaller));
     tcase_add_loop_test(tcase, what_is_called_detectable_is_found_four_times_in_five, 0,
                         (int)(sizeof powers / sizeof *powers));
     suite_add_tcase(suite, tcase);

@@ -28,6 +28,9 @@ struct job {
     struct test *tests; /* room for all functions in both families */
     size_t test_count;
     struct compare_spread *spreads;
+    double *ratios;         /* of own shares, new over base */
+    double df_of[FAMILIES]; /* of the tests */
+    double reference;       /* what shares grew by although nothing else did: at least 1 */
 };
 
 static int side_of(const struct job *job, size_t run)
@@ -127,6 +130,7 @@ static void test_family(struct job *job, enum family family)
     prior = compare_fit_prior(job->spreads, count, job->df);
     pooled_df = job->df * (double)count;
     df = prior.df + job->df < pooled_df ? prior.df + job->df : pooled_df;
+    job->df_of[family] = job->df > 0 ? df : INFINITY;
     for (size_t i = 0; i < job->test_count; i++) {
         struct test *test = &job->tests[i];
 
@@ -134,7 +138,7 @@ static void test_family(struct job *job, enum family family)
             continue;
         test->change->dispersion = job->df > 0 ? compare_shrink(&prior, &test->spread, job->df) : 1;
         test->change->p = compare_t_two_sided(
-            sqrt(fmax(test->deviance, 0) / test->change->dispersion), job->df > 0 ? df : INFINITY);
+            sqrt(fmax(test->deviance, 0) / test->change->dispersion), job->df_of[family]);
     }
     if (family == FAMILY_SELF) {
         job->comparison->trend = prior.trend;
@@ -167,6 +171,65 @@ static void adjust(struct job *job)
     }
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a;
+    const double *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* When a function disappears, the shares of all others grow by one ratio: the median of the ratios
+ * of own shares.  It counts if its lower 95 % limit (the sign test's) is above 1, so that noise is
+ * hardly ever taken for it, and as far as the total, by its interval, can explain.  */
+static void find_reference(struct job *job)
+{
+    double most = 1 / (1 + job->comparison->total.low);
+    size_t count = 0;
+    double at;
+
+    for (size_t i = 0; i < job->test_count; i++) {
+        const struct compare_change *change = job->tests[i].change;
+
+        if (job->tests[i].family == FAMILY_SELF && change->base_share > 0)
+            job->ratios[count++] = change->new_share / change->base_share;
+    }
+    job->reference = 1;
+    at = (double)count / 2 - 1.645 * sqrt((double)count) / 2;
+    if (count == 0 || at < 0 || !(most > 1))
+        return;
+    qsort(job->ratios, count, sizeof *job->ratios, by_value);
+    if (job->ratios[(size_t)at] > 1)
+        job->reference = fmin(job->ratios[count / 2], most);
+}
+
+/* The largest p that is still a finding.  */
+static double largest_p(const struct job *job)
+{
+    double largest = 0;
+
+    for (size_t i = 0; i < job->test_count; i++)
+        if (job->tests[i].change->q <= job->options->q)
+            largest = fmax(largest, job->tests[i].change->p);
+    return largest;
+}
+
+/* Whether a share that grew did so beyond the reference, by the same test and thresholds.  */
+static bool grew_beyond(const struct job *job, const struct compare_change *change, double df,
+                        double most_p)
+{
+    double share = change->new_share / job->reference;
+    double pooled = (change->base_share * job->n[0] + share * job->n[1]) / (job->n[0] + job->n[1]);
+    double deviance = 2 *
+                      (likelihood(change->base_share * job->n[0], job->n[0], change->base_share) +
+                       likelihood(share * job->n[1], job->n[1], share) -
+                       likelihood(pooled * (job->n[0] + job->n[1]), job->n[0] + job->n[1], pooled));
+
+    return share - change->base_share >= job->options->min_share &&
+           share >= change->base_share * (1 + job->options->min_rel) &&
+           compare_t_two_sided(sqrt(fmax(deviance, 0) / change->dispersion), df) <= most_p;
+}
+
 /* Section 3.4: share and cost both moved the same way, and both far enough to matter.  Shares alone
  * would blame every function when one other disappears; cost alone, the weather of a run.  */
 static enum compare_flag flag_of(const struct compare_change *change,
@@ -182,6 +245,21 @@ static enum compare_flag flag_of(const struct compare_change *change,
     if (difference < 0 && -by_share >= options->min_rel && -change->relative >= options->min_rel)
         return COMPARE_IMPROVED;
     return COMPARE_UNCHANGED;
+}
+
+/* What the shares of others made grow did not regress.  */
+static void spare_others(struct job *job)
+{
+    double most_p = largest_p(job);
+
+    find_reference(job);
+    for (size_t i = 0; i < job->test_count && job->reference > 1; i++) {
+        struct compare_change *change = job->tests[i].change;
+
+        if (change->flag == COMPARE_REGRESSED &&
+            !grew_beyond(job, change, job->df_of[job->tests[i].family], most_p))
+            change->flag = COMPARE_UNCHANGED;
+    }
 }
 
 static void run_tests(struct job *job)
@@ -203,6 +281,7 @@ static void run_tests(struct job *job)
     adjust(job);
     for (size_t i = 0; i < job->test_count; i++)
         job->tests[i].change->flag = flag_of(job->tests[i].change, job->options);
+    spare_others(job);
 }
 
 enum compare_status compare_functions(const struct compare_input *input,
@@ -220,13 +299,15 @@ enum compare_status compare_functions(const struct compare_input *input,
         .df = (double)(input->base_runs + input->new_runs) - 2,
         .tests = calloc(most, sizeof *job.tests),
         .spreads = calloc(most, sizeof *job.spreads),
+        .ratios = calloc(most, sizeof *job.ratios),
     };
 
-    if (job.tests && job.spreads)
+    if (job.tests && job.spreads && job.ratios)
         run_tests(&job);
     else
         status = compare_no_memory(error);
     free(job.tests);
     free(job.spreads);
+    free(job.ratios);
     return status;
 }
