@@ -18,7 +18,8 @@ static uint8_t *room(struct elf_bytes *to, size_t size)
 
 void elf_put(struct elf_bytes *to, const void *bytes, size_t size)
 {
-    memcpy(room(to, size), bytes, size);
+    if (size > 0)
+        memcpy(room(to, size), bytes, size);
 }
 
 void elf_put_number(struct elf_bytes *to, uint64_t number, size_t size)
