@@ -17,8 +17,10 @@ enum insn_status insn_fail_errno(struct insn_error *error, const char *what);
 /* ---- Packets ---- */
 
 #define PSB_SIZE 16
+#define PSB_SEEN (PSB_SIZE + 2) /* bytes that show where a PSB packet ends */
 
-/* The offset of the first whole PSB packet in bytes[from, size), or size.  */
+/* The offset of the first PSB packet in bytes[from, size) of which two bytes more are there, or
+ * size.  */
 size_t insn_find_psb(const uint8_t *bytes, size_t size, size_t from);
 
 /* ---- Code (code.c) ---- */

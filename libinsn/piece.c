@@ -362,7 +362,13 @@ size_t insn_find_psb(const uint8_t *bytes, size_t size, size_t from)
     if (from > size)
         return size;
     found = memmem(bytes + from, size - from, psb, sizeof psb);
-    return found ? (size_t)(found - bytes) : size;
+    if (!found)
+        return size;
+    /* What comes before may end in 02 82, too: the last 16 such bytes are the packet.  */
+    from = (size_t)(found - bytes);
+    while (size - from >= PSB_SEEN && memcmp(bytes + from + PSB_SIZE, psb, 2) == 0)
+        from += 2;
+    return size - from >= PSB_SEEN ? from : size;
 }
 
 /* ---- Where two pieces meet ---- */

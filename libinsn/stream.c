@@ -264,7 +264,7 @@ static enum insn_status find_start(struct insn_stream *stream, bool all, struct 
     stream->synced = at < stream->used;
     lost = at;
     if (!stream->synced && !all)
-        lost = at < PSB_SIZE ? 0 : at - (PSB_SIZE - 1);
+        lost = at < PSB_SEEN ? 0 : at - (PSB_SEEN - 1);
     if (lost == 0)
         return INSN_OK;
     memmove(stream->bytes, stream->bytes + lost, stream->used - lost);

@@ -180,6 +180,23 @@ static const struct {
     { "a branch that returns", 38, { 0x0a, 0x0a }, INSN_GAP_MISMATCH },
 };
 
+/* A CYC packet may end in 02, and 82 is a TNT packet: the last 16 bytes of such a run are the PSB
+ * packet.  */
+START_TEST(finds_the_psb_packet_among_bytes_like_its_own)
+{
+    static const uint8_t before[] = { 0x07, 0x02, 0x82, 0x02, 0x82 };
+    uint8_t bytes[sizeof before + sizeof packets];
+    struct seen seen;
+    struct insn_totals totals;
+
+    memcpy(bytes, before, sizeof before);
+    memcpy(bytes + sizeof before, packets, sizeof packets);
+    totals = decode(bytes, sizeof bytes, (size_t)_i, &seen);
+    ck_assert_uint_eq(totals.gap_bytes[INSN_GAP_NO_SYNC], sizeof before);
+    ck_assert_uint_eq(totals.instructions, 8);
+}
+END_TEST
+
 START_TEST(goes_on_at_the_next_psb_packet)
 {
     uint8_t bytes[2 * sizeof packets];
@@ -299,6 +316,8 @@ int main(void)
     SRunner *runner;
     int failed;
 
+    tcase_add_loop_test(all, finds_the_psb_packet_among_bytes_like_its_own, 1,
+                        (int)sizeof packets + 6);
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_set_timeout(all, 0);
     tcase_add_loop_test(all, decodes_a_known_trace_cut_anywhere, 1, (int)sizeof packets + 1);

@@ -102,7 +102,8 @@ for option in '' --no-inlines '--root none'; do
     for run in one two; do
         # shellcheck disable=SC2086 # none, one or two words
         fxt2pprof -q --format folded $option $run.fxt | grep -E 'decode_blocks|index_rows|flush_log' >$run.stacks
-        ! grep -E '0x[0-9a-f]{4}' $run.stacks || fail "addresses in folded text"
+        # Functions without names are called by their place in their module, which is no address.
+        ! sed 's/\[[^];]*+0x[0-9a-f]*\]//g' $run.stacks | grep -E '0x[0-9a-f]{4}' || fail "addresses in folded text"
         awk '{ value = $NF; sub(/ [0-9]+$/, ""); print $0 "\t" value }' $run.stacks >$run.table
     done
     awk -F '\t' '

@@ -47,7 +47,7 @@ SELECT coalesce(tid, 0) || ': ' || group_concat(name, ' ') FROM (
     SELECT sample, t.tid, coalesce(n.text, '<' || m.name || '>+0x' || printf('%x', f.vaddr + 1)) AS name
     FROM up JOIN callsite AS c ON c.id = callsite JOIN frame AS f ON f.id = c.frame_id JOIN module AS m ON m.id = f.module_id
     JOIN profile_sample AS p ON p.id = sample LEFT JOIN thread AS t ON t.id = p.utid
-    LEFT JOIN symbol AS s ON s.frame_id = f.id LEFT JOIN string AS n ON n.id = s.function
+    LEFT JOIN symbol AS s ON s.frame_id = f.id AND s.quality > 0 LEFT JOIN string AS n ON n.id = s.function
     ORDER BY sample, n, s.inline_depth)
 GROUP BY sample;
 EOT

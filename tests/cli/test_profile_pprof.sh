@@ -82,4 +82,4 @@ profile_golden "$WORK/stub.fxt" "$WORK/probe" "$(address outer)" "$stub"
 fxt2pprof --quiet -o "$WORK/stub.pb.gz" "$WORK/stub.fxt"
 report "$WORK/stub.pb.gz" -traces
 shows 'inner (inline)'
-shows '[probe]'
+shows '[probe+0x'

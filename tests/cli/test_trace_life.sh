@@ -19,8 +19,9 @@ build odd "$ROOT/testdata/trace/odd.c" -L"$O/lib" -lfxttrace -lpthread -ldl
 build plugin.so -shared -fPIC "$ROOT/testdata/trace/plugin.c" -L"$O/lib" -lfxttrace
 export LD_LIBRARY_PATH="$O/lib"
 
-wait_for() { # wait_for COMMAND...: until it succeeds
-    until "$@" 2>/dev/null; do sleep 0.01; done
+. "$ROOT/tests/cli/wait.sh"
+has_stopped() { # has_stopped PID: all its threads
+    ! grep -L '^State:[[:space:]]*T' /proc/"$1"/task/*/status | grep -q .
 }
 lines() { [ "$(grep -cx "$1" watched)" -ge "$2" ]; }
 
@@ -78,6 +79,7 @@ sampler-capture trace -q -m streaming --stop-timeout 0.2 -o stopped.fxt 2>err &
 manager=$!
 wait_for lines on 1
 kill -STOP $watch
+wait_for has_stopped $watch
 kill -INT $manager
 wait $manager
 says 'did not stop in time; what it wrote until now is in the trace'
