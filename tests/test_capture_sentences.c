@@ -14,9 +14,9 @@ static const struct {
     const char *name;
     struct session_result result;
     const char *says; /* a part of the one line that is there beside the first and last */
-    bool kernel;
     double user_seconds, kernel_seconds;
     unsigned more; /* lines */
+    bool kernel;
 } sentences[] = {
     { "nothing is wrong", { BASE }, NULL },
     { "samples", { BASE, .loss.ring = 1 }, "lost: 1 sample, since the kernel's buffers were full" },

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
 #include "libstore/internal.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"
@@ -14,12 +15,12 @@ enum bomb { DEEP_STACKS, MANY_VALUES, BACKTRACES, SAMPLES, BOMBS };
 
 struct input_bytes {
     char *items;
-    size_t count;
+    size_t count, capacity;
 };
 
 static void add(struct input_bytes *bytes, const void *more, size_t size)
 {
-    bytes->items = realloc(bytes->items, bytes->count + size);
+    bytes->items = base_grow(bytes->items, &bytes->capacity, bytes->count + size, 1);
     ck_assert_ptr_nonnull(bytes->items);
     memcpy(bytes->items + bytes->count, more, size);
     bytes->count += size;
