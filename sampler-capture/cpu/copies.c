@@ -53,7 +53,7 @@ static void look(struct copies *copies)
 
     for (unsigned size = copies->now + 1; size < COPIES_COUNT; size++)
         cut += copies->needed[size];
-    if (copies->now < COPIES_LARGE && cut > 2 + tolerated(copies, copies->now)) {
+    if (copies->now < COPIES_LARGE && cut > 2 + tolerated(copies, (int)copies->now)) {
         copies->proof = copies->proof < MOST_PROOF / 4 ? 4 * copies->proof : MOST_PROOF;
         change(copies, COPIES_LARGE);
     } else if (copies->now != COPIES_SMALL && copies->seen >= copies->proof) {

@@ -490,7 +490,8 @@ static bool attach_on(const struct events *events, struct cpu_events *cpu,
             return false;
     }
     for (int size = 0; size < COPIES_COUNT; size++)
-        if (has_size(config, size) && !attach_sampling(events, cpu, target, attached, size))
+        if (has_size(config, (enum copies_size)size) &&
+            !attach_sampling(events, cpu, target, attached, (enum copies_size)size))
             return false;
     return true;
 }
@@ -561,7 +562,7 @@ void events_stop_cpu(struct cpu_events *cpu)
     cpu->stopped = true;
     for (size_t i = 0; i < cpu->attached_count; i++) {
         for (int size = 0; size < COPIES_COUNT; size++)
-            switch_samples(&cpu->attached[i], size, false);
+            switch_samples(&cpu->attached[i], (enum copies_size)size, false);
         cpu->attached[i].waits = false;
     }
 }
