@@ -415,7 +415,7 @@ format:
 # ---- Installing ----
 
 write_pc = sed -e 's,@PREFIX@,$(PREFIX),;s,@LIBDIR@,$(LIBDIR),;s,@INCLUDEDIR@,$(INCLUDEDIR),;s,@VERSION@,$(VERSION),' \
-    -e 's,@LZMA@,$(if $(HAVE_LZMA),-llzma ),' lib$(1)/$(call package_name,$(1)).pc.in \
+    -e 's,@LZMA@,$(if $(HAVE_LZMA),-llzma ),' -e 's,@INSN@,$(if $(HAVE_IPT),fxt-insn ),' lib$(1)/$(call package_name,$(1)).pc.in \
     > $(DESTDIR)$(LIBDIR)/pkgconfig/$(call package_name,$(1)).pc
 
 .PHONY: install

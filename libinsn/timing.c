@@ -74,7 +74,7 @@ static enum insn_status spread(struct insn_timing_state *timing, size_t count, u
 /* How many of the waiting steps had happened when the group's time was read.  */
 static size_t before_time(const struct insn_timing_state *timing)
 {
-    size_t branches = 0, first = timing->group, last = timing->group;
+    size_t branches = 0, first = timing->group, last = first;
 
     if (timing->waiting[timing->group].kind != INSN_STEP_BLOCK)
         return timing->group + 1;

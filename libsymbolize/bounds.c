@@ -76,7 +76,7 @@ static void read_augmentation(struct table *table, struct sym_cursor *cursor, co
 {
     (void)sym_read_uleb(cursor); /* its length */
     table->encoding = ENCODING_ABSOLUTE;
-    for (size_t i = 1; letters[i] && i < LETTERS_MAX && !cursor->failed; i++) {
+    for (size_t i = 1; i < LETTERS_MAX && letters[i] && !cursor->failed; i++) {
         switch (letters[i]) {
         case 'R':
             table->encoding = (uint8_t)sym_read_number(cursor, 1);

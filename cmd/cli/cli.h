@@ -181,6 +181,8 @@ void *cli_allocate(size_t count, size_t size);
 /* Likewise base_grow(): room for count items, made from items, whose place may change.  */
 void *cli_grow(void *items, size_t *capacity, size_t count, size_t size);
 _Noreturn void cli_out_of_memory(void);
+/* memory, which is not NULL; else the same.  */
+void *cli_checked(void *memory);
 
 /* a and b as one text from malloc().  */
 char *cli_join(const char *a, const char *b);

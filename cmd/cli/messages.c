@@ -153,6 +153,13 @@ _Noreturn void cli_out_of_memory(void)
     exit(CLI_ENVIRONMENT);
 }
 
+void *cli_checked(void *memory)
+{
+    if (!memory)
+        cli_out_of_memory();
+    return memory;
+}
+
 void *cli_allocate(size_t count, size_t size)
 {
     void *bytes = calloc(count ? count : 1, size ? size : 1);

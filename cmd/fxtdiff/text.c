@@ -174,13 +174,12 @@ static void put_row(const struct page *page, const struct compare_row *row, cons
     char relative[32], q[32], spread[32] = "";
     char *place = diff_row_place(row);
     size_t width = base_width_text(name, strlen(name));
-    char *fitted = page->columns && width > names ? profile_fit_name(name, strlen(name), names)
-                                                  : cli_join(name, "");
+    char *fitted = cli_checked(page->columns && width > names
+                                   ? profile_fit_name(name, strlen(name), names)
+                                   : cli_join(name, ""));
 
     if (half > 0 && isfinite(half))
         (void)snprintf(spread, sizeof spread, "\xc2\xb1%.2f", 100 * half);
-    if (!fitted)
-        cli_out_of_memory();
     width = base_width_text(fitted, strlen(fitted));
     if (layout->base)
         diff_print(page->output, "%7.2f%% ", 100 * change->base_share);

@@ -25,10 +25,8 @@ struct folded {
 static const char *clean(struct folded *folded, const char *name)
 {
     size_t length = strlen(name);
-    char *text = base_arena_text(&folded->arena, name, length);
+    char *text = cli_checked(base_arena_text(&folded->arena, name, length));
 
-    if (!text)
-        cli_out_of_memory();
     length = profile_folded_name(text, length);
     text[length] = '\0';
     return length > 0 ? text : "[unknown]";
@@ -43,9 +41,7 @@ static const char *text_of(struct folded *folded, uint32_t node)
 
     for (uint32_t n = node; n; n = set->nodes[n].parent)
         length += strlen(folded->names[set->nodes[n].function]) + 1;
-    text = base_arena_alloc(&folded->arena, length + 1);
-    if (!text)
-        cli_out_of_memory();
+    text = cli_checked(base_arena_alloc(&folded->arena, length + 1));
     at = text + length;
     for (uint32_t n = node; n; n = set->nodes[n].parent) {
         const char *name = folded->names[set->nodes[n].function];

@@ -302,8 +302,9 @@ static void add_costs(struct compare_builder *builder, enum compare_side side,
 {
     for (size_t i = 0; i < baseline->line_count; i++) {
         const struct line *line = &baseline->lines[i];
-        const double *shares = &baseline->shares.items[line->shares];
-        double self = shares[run], total = shares[baseline->costs.count + run];
+        const double *shares = baseline->shares.items;
+        double self = shares[line->shares + run];
+        double total = shares[line->shares + baseline->costs.count + run];
         double cost = baseline->costs.items[run];
         uint32_t function = compare_builder_add_function(builder, side, &line->place);
 

@@ -107,10 +107,8 @@ static void add_function(struct format *format, struct format_place *place)
     struct base_text *text = &format->grid.text;
     const char *whole = format->scratch.bytes;
     size_t length = format->scratch.length;
-    char *name = profile_short_name(whole, length);
+    char *name = cli_checked(profile_short_name(whole, length));
 
-    if (!name)
-        cli_out_of_memory();
     text_adds(text, name);
     if (strlen(name) != length) {
         text_add(text, whole, length);
