@@ -144,15 +144,33 @@ static bool held_is_at(const struct stream *stream, size_t at)
     return true;
 }
 
-/* Find the place of the blocks that came after a loss.  */
-static void search(struct stream *stream)
+/* Where the last blocks of a thread are if they are its last instructions; else where it is now.  */
+static size_t place_of_last(const struct stream *stream)
+{
+    const struct truth *truth = stream->truth;
+    size_t count = 0;
+
+    for (size_t i = 0; i < stream->held_count; i++)
+        count += stream->held[i].count;
+    if (count > truth->count - truth->at || !held_is_at(stream, truth->count - count))
+        return truth->at;
+    return truth->count - count;
+}
+
+/* Find the place of the blocks that came after a loss; the last ones of a thread, which may be like
+ * others before them, are looked for at its end.  */
+static void search(struct stream *stream, bool is_last)
 {
     struct truth *truth = stream->truth;
     size_t at = truth->at;
 
-    truth->searching = false;
+    if (!truth->searching)
+        return;
+    truth->searching = stream->held_count == 0 && is_last;
     if (stream->held_count == 0)
         return;
+    if (is_last)
+        at = place_of_last(stream);
     while (at < truth->count && !held_is_at(stream, at))
         at++;
     if (at == truth->count) {
@@ -185,7 +203,7 @@ static enum insn_status take_steps(void *context, const struct insn_step *steps,
         const struct insn_step *step = &steps[i];
 
         if (step->kind == INSN_STEP_OVERFLOW || step->kind == INSN_STEP_GAP) {
-            search(stream);
+            search(stream, false);
             stream->truth->searching = true;
         }
         if (step->kind != INSN_STEP_BLOCK)
@@ -224,7 +242,7 @@ static void finish(struct stream *stream)
         return;
     if (insn_stream_finish(stream->stream, NULL) != INSN_OK)
         die("finish failed");
-    search(stream);
+    search(stream, true);
     totals = insn_stream_totals(stream->stream);
     state.totals.bytes += totals->bytes;
     state.totals.overflows += totals->overflows;
