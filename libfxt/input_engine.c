@@ -463,7 +463,7 @@ static enum fxt_status read_segment(struct fxt_input *input)
     header = fxt_load_u64(input->window + input->begin);
     if (header == 0 && segment->walk)
         return give_up(input, false);
-    if (trace_is_filler(header))
+    if (trace_is_filler(header) && record_size(header) > 0)
         return pass_filler(input, record_size(header));
     size = whole_records(input, segment->walk);
     if (size == 0) {

@@ -172,8 +172,9 @@ void fuzz_hold_consistent(sqlite3 *db)
 static const char rows[] =
     "INSERT INTO capture (id, hash, name, format, size_bytes, record_count, start_ts, end_ts, "
     "period_ns, command, first_sample_id, sample_count, samples_ordered, first_slice_id, "
-    "slice_count) VALUES (1, x'01', 'a.fxt', 'fxt', 9, 9, 100, 900, 10, 'app', 1, 6, 1, 1, 3), (2, "
-    "x'02', 'b.fxt', 'fxt', 9, 9, 0, 50, NULL, NULL, 7, 2, 0, 4, 0);"
+    "slice_count, first_sched_id, sched_count) VALUES (1, x'01', 'a.fxt', 'fxt', 9, 9, 100, 900, "
+    "10, 'app', 1, 6, 1, 1, 3, 1, 2), (2, x'02', 'b.fxt', 'fxt', 9, 9, 0, 50, NULL, NULL, 7, 2, 0, "
+    "4, 0, 3, 0);"
     "INSERT INTO meta (capture_id, key, value) VALUES (1, 'kernel', 'k');"
     "INSERT INTO provider (id, capture_id, provider_id, name, lost) VALUES (1, 1, 1, 'p', 2);"
     "INSERT INTO loss (capture_id, name, count) VALUES (1, 'ring', 3);"
