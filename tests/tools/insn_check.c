@@ -144,7 +144,7 @@ static bool held_is_at(const struct stream *stream, size_t at)
     return true;
 }
 
-/* Where the last blocks of a thread are if they are its last instructions; else where it is now.  */
+/* Where the last blocks of a thread are if they are its last instructions; else where it is.  */
 static size_t place_of_last(const struct stream *stream)
 {
     const struct truth *truth = stream->truth;
