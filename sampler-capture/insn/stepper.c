@@ -86,11 +86,13 @@ static struct thread *thread_of(struct task *task)
     return thread;
 }
 
-/* The thread is no more, or another program begins: its packets end.  */
+/* The thread is no more, or another program begins: its packets end.  If the last ones were lost,
+ * the trace says so.  */
 static void end_encoder(struct task *task)
 {
     if (!task->encoder)
         return;
+    insn_encoder_resume(task->encoder, task->ip, task->stepper->ticks);
     insn_encoder_disable(task->encoder, task->ip, task->stepper->ticks);
     insn_encoder_flush(task->encoder);
     insn_encoder_close(task->encoder);

@@ -91,6 +91,15 @@ for seed in 1 2; do
     done
 done
 
+# Packets that are lost just before the thread ends are said to be lost.
+"$cc" -nostdlib -static -o short "$programs/short.S"
+for seed in 112 167 413; do
+    run 0 sampler-capture insn --simulate --overflow-every 115 --seed $seed --steps short.steps -o short.fxt -- ./short
+    run 0 insn_check short.fxt short.steps
+    [ "$(number overflows)" -ge 1 ] || fail "seed $seed: a loss that nothing tells of: $(cat out)"
+    [ $(($(number lost) + $(number equal))) = "$(number stepped)" ] || fail "seed $seed: it does not add up: $(cat out)"
+done
+
 # Compressing and merging loses nothing.
 run 0 fxtcat compress threads.fxt -o compressed.fxt
 run 0 fxtcat merge compressed.fxt signals.fxt -o merged.fxt
