@@ -286,7 +286,7 @@ $(O)/extension/%.o: %.c | $(O)/.deps-build
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_FLAGS) -DFXTSQL_EXTENSION -DSTORE_API= $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(EXTENSION): $(extension_objects) $(O)/libprofile/write/folded_name.o $(call objects,symbolize) $(call objects,base)
+$(EXTENSION): $(extension_objects) $(O)/libprofile/write/folded_name.o $(O)/libprofile/sample_types.o $(call objects,symbolize) $(call objects,base)
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,--exclude-libs,ALL $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) -lm

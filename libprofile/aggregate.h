@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include <fxt/profile_types.h>
 #include "libprofile/internal.h"
 
 /* Values of one stack in one thread, as many as the table has types.  */
@@ -242,17 +243,10 @@ enum profile_status profile_heap_take_callsites(struct profile *profile, const p
                                                 uint32_t count);
 void profile_heap_release(struct profile *profile);
 
-/* A kind's sample type.  */
-struct profile_type {
-    const char *type;
-    const char *unit;
-    uint32_t units; /* that make one, 1 or a power of two: amounts count in them */
-};
-
-/* How many sample types a kind has here: no nanoseconds where samples lack them.  The first is a
- * count.  */
-size_t profile_types(const struct profile *profile, enum profile_kind kind,
-                     struct profile_type types[PROFILE_MAX_TYPES]);
+/* The *count sample types that a kind has here, which is those of the table: no nanoseconds where
+ * samples lack them.  The first is a count.  */
+const struct profile_known_type *profile_types(const struct profile *profile,
+                                               enum profile_kind kind, size_t *count);
 /* Whether a thread stands for one: messages of the memory sampler need not say theirs.  */
 static inline bool profile_knows_thread(enum profile_kind kind, const struct profile_owner *thread)
 {
@@ -261,17 +255,5 @@ static inline bool profile_knows_thread(enum profile_kind kind, const struct pro
 
 /* The type that is shown where one is.  */
 size_t profile_default_type(const struct profile *profile, enum profile_kind kind);
-
-/* Sampled blocks weigh fractions; whole numbers of small units add up and cancel exactly.  There is
- * room for 2^44 objects and 2^54 bytes; each block is off by less than a millionth of an object and
- * a thousandth of a byte.  */
-#define PROFILE_OBJECT_UNITS (1u << 20)
-#define PROFILE_BYTE_UNITS   (1u << 10)
-
-/* A sum of amounts as people read it.  */
-static inline uint64_t profile_rounded(const struct profile_type *type, uint64_t amount)
-{
-    return amount / type->units + (amount % type->units >= type->units - type->units / 2);
-}
 
 #endif /* PROFILE_AGGREGATE_H */

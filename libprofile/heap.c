@@ -131,14 +131,6 @@ static const uint64_t *final_amounts(const struct profile *profile, const struct
 
 /* ---- The sink ---- */
 
-/* Weights are at least 1; what is out of all reason is held below the top, so that a few of them
- * can be added up.  */
-static uint64_t to_units(double amount, uint32_t units)
-{
-    amount *= units;
-    return amount < 0x1p60 ? (uint64_t)(amount + 0.5) : (uint64_t)1 << 60;
-}
-
 /* Whose a block is, or a release.  */
 struct place {
     uint32_t thread, process; /* ids */
@@ -189,8 +181,9 @@ static enum profile_status find_aged_value(struct profile *profile, struct heap_
 
 static void add_amounts(uint64_t *amounts, const struct profile_allocation *allocation)
 {
-    amounts[0] = profile_add(amounts[0], to_units(allocation->objects, PROFILE_OBJECT_UNITS));
-    amounts[1] = profile_add(amounts[1], to_units(allocation->bytes, PROFILE_BYTE_UNITS));
+    amounts[0] = profile_add(amounts[0],
+                             profile_to_units(allocation->objects, PROFILE_OBJECT_UNITS));
+    amounts[1] = profile_add(amounts[1], profile_to_units(allocation->bytes, PROFILE_BYTE_UNITS));
 }
 
 /* The block is in use.  */
@@ -212,7 +205,7 @@ static enum profile_status take_allocation(void *context,
 {
     struct profile *profile = context;
     struct profile_heap *heap = &profile->heap;
-    uint64_t bytes = to_units(allocation->bytes, PROFILE_BYTE_UNITS);
+    uint64_t bytes = profile_to_units(allocation->bytes, PROFILE_BYTE_UNITS);
     struct place place;
     enum profile_status status;
 
@@ -238,7 +231,7 @@ static enum profile_status end_block(struct profile *profile,
                                      const struct profile_allocation *allocation, struct age age)
 {
     struct profile_heap *heap = &profile->heap;
-    uint64_t bytes = to_units(allocation->bytes, PROFILE_BYTE_UNITS);
+    uint64_t bytes = profile_to_units(allocation->bytes, PROFILE_BYTE_UNITS);
     struct profile_value *value;
     struct place place;
     enum profile_status status = find_place(profile, allocation->process, allocation->thread,
@@ -250,7 +243,7 @@ static enum profile_status end_block(struct profile *profile,
         return status;
     if (!heap->options.ages) {
         subtract(&value->amounts[LIVE_OBJECTS],
-                 to_units(allocation->objects, PROFILE_OBJECT_UNITS));
+                 profile_to_units(allocation->objects, PROFILE_OBJECT_UNITS));
         subtract(&value->amounts[LIVE_BYTES], bytes);
     }
     add_amounts(&value->amounts[GONE_OBJECTS], allocation);

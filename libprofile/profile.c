@@ -658,60 +658,25 @@ const struct profile_loss *profile_loss_of(const struct profile *profile)
 
 /* ---- Sample types ---- */
 
-static const struct profile_type cpu_types[] = { { "samples", "count", 1 },
-                                                 { "cpu", "nanoseconds", 1 } };
-static const struct profile_type off_cpu_types[] = { { "waits", "count", 1 },
-                                                     { "offcpu", "nanoseconds", 1 } };
-static const struct profile_type span_types[] = { { "spans", "count", 1 },
-                                                  { "wall", "nanoseconds", 1 } };
-static const struct profile_type insn_types[] = { { "instructions", "count", 1 },
-                                                  { "calls", "count", 1 },
-                                                  { "cpu", "nanoseconds", 1 } };
-static const struct profile_type heap_types[] = {
-    { "alloc_objects", "count", PROFILE_OBJECT_UNITS },
-    { "alloc_space", "bytes", PROFILE_BYTE_UNITS },
-    { "inuse_objects", "count", PROFILE_OBJECT_UNITS },
-    { "inuse_space", "bytes", PROFILE_BYTE_UNITS },
-};
-static const struct profile_type free_types[] = { { "free_objects", "count", PROFILE_OBJECT_UNITS },
-                                                  { "free_space", "bytes", PROFILE_BYTE_UNITS } };
-static const struct profile_type fuchsia_types[] = {
-    { "residual_allocated_objects", "count", PROFILE_OBJECT_UNITS },
-    { "residual_allocated_space", "bytes", PROFILE_BYTE_UNITS },
-    { "allocated_objects", "count", PROFILE_OBJECT_UNITS },
-    { "allocated_space", "bytes", PROFILE_BYTE_UNITS },
-    { "deallocated_objects", "count", PROFILE_OBJECT_UNITS },
-    { "deallocated_space", "bytes", PROFILE_BYTE_UNITS },
-};
-
-size_t profile_types(const struct profile *profile, enum profile_kind kind,
-                     struct profile_type types[PROFILE_MAX_TYPES])
+const struct profile_known_type *profile_types(const struct profile *profile,
+                                               enum profile_kind kind, size_t *count)
 {
     const struct profile_values *values = &profile->values[kind];
-    const struct profile_type *names = cpu_types;
-    size_t count = values->types;
+    const struct profile_known_type *types = profile_known_types(kind, count);
 
-    if (kind == PROFILE_SPAN)
-        names = span_types;
-    else if (kind == PROFILE_INSN)
-        names = insn_types;
-    else if (kind == PROFILE_OFF_CPU)
-        names = off_cpu_types;
-    else if (kind == PROFILE_HEAP)
-        names = values->types == 6 ? fuchsia_types : heap_types;
-    else if (kind == PROFILE_HEAP_FREE)
-        names = free_types;
-    else if (values->samples == 0 || values->unweighed > 0)
-        count = 1;
-    memcpy(types, names, count * sizeof *types);
-    return count;
+    if (kind == PROFILE_HEAP && values->types == 6) /* by the names of Fuchsia's memory sampler */
+        types = profile_known_type_find("residual_allocated_objects", NULL);
+    *count = values->types;
+    if (kind == PROFILE_CPU && (values->samples == 0 || values->unweighed > 0))
+        *count = 1;
+    return types;
 }
 
 /* Time rather than counts; what is in use rather than what ever was.  */
 size_t profile_default_type(const struct profile *profile, enum profile_kind kind)
 {
-    struct profile_type types[PROFILE_MAX_TYPES];
-    size_t count = profile_types(profile, kind, types);
+    size_t count;
 
+    (void)profile_types(profile, kind, &count);
     return count == 6 ? 1 : count - 1;
 }

@@ -4,11 +4,11 @@
 size_t profile_sample_types(const struct profile *profile, enum profile_kind kind,
                             struct profile_sample_type types[PROFILE_MAX_TYPES])
 {
-    struct profile_type names[PROFILE_MAX_TYPES];
-    size_t count = profile_types(profile, kind, names);
+    size_t count;
+    const struct profile_known_type *known = profile_types(profile, kind, &count);
 
     for (size_t i = 0; i < count; i++)
-        types[i] = (struct profile_sample_type){ names[i].type, names[i].unit };
+        types[i] = (struct profile_sample_type){ known[i].type, known[i].unit };
     return count;
 }
 
@@ -22,9 +22,8 @@ struct profile_stack_value profile_get_value(const struct profile *profile, enum
 {
     const struct profile_value *value = profile_value_at(&profile->values[kind], index);
     const struct profile_owner *thread = &profile->threads[value->thread - 1];
-
-    struct profile_type types[PROFILE_MAX_TYPES];
-    size_t count = profile_types(profile, kind, types);
+    size_t count;
+    const struct profile_known_type *types = profile_types(profile, kind, &count);
     struct profile_stack_value out = { .callsite = value->callsite,
                                        .process = thread->process,
                                        .thread = thread->koid,
@@ -32,6 +31,6 @@ struct profile_stack_value profile_get_value(const struct profile *profile, enum
                                        .age_ns = profile_age_ns(thread->age) };
 
     for (size_t i = 0; i < count; i++)
-        out.values[i] = profile_rounded(&types[i], value->amounts[i]);
+        out.values[i] = profile_from_units(value->amounts[i], types[i].units);
     return out;
 }

@@ -1,6 +1,7 @@
 /* profiles.c - the options of programs that make profiles of traces.  */
 #include "cmd/cli/profiles.h"
 
+#include <fxt/profile_types.h>
 #include <stdlib.h>
 
 enum { KEY_PROFILE = CLI_PROFILES_KEYS, KEY_PID, KEY_TID };
@@ -9,11 +10,18 @@ const char *const cli_profile_kinds[] = {
     "cpu", "heap", "heap-free", "insn", "span", "offcpu", NULL
 };
 
-const char *const cli_sample_types[] = {
-    "cpu",           "samples",    "alloc_space",  "alloc_objects", "inuse_space",
-    "inuse_objects", "free_space", "free_objects", "wall",          "spans",
-    "offcpu",        "waits",      "instructions", "calls",         NULL,
-};
+const char *cli_sample_types[CLI_SAMPLE_TYPES_MAX + 1];
+
+/* Tables of options refer to it, so it is filled before main() begins.  */
+__attribute__((constructor)) static void list_sample_types(void)
+{
+    const struct profile_known_type *known;
+    size_t count = 0;
+
+    for (size_t i = 0; count < CLI_SAMPLE_TYPES_MAX && (known = profile_known_type_at(i)); i++)
+        if (known->kind != PROFILE_KINDS && profile_known_type_find(known->type, NULL) == known)
+            cli_sample_types[count++] = known->type;
+}
 
 const struct cli_option cli_profiles_options[] = {
     { KEY_PROFILE, 0, "profile", "KIND",

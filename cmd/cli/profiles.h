@@ -17,8 +17,10 @@ struct cli_profiles {
 /* The names of profile_kind_name(), NULL at the end.  */
 extern const char *const cli_profile_kinds[];
 
-/* What sample types are mostly called, NULL at the end: hints.  Files may have others.  */
-extern const char *const cli_sample_types[];
+/* The sample types that traces have (<fxt/profile_types.h>), NULL at the end: hints.  Files may
+ * have others.  */
+enum { CLI_SAMPLE_TYPES_MAX = 30 };
+extern const char *cli_sample_types[];
 
 /* --profile, --pid, --tid; and for a command's groups (cli.h) all that is taken, with what trace.h
  * and symbols.h have.  */

@@ -6,7 +6,7 @@
  * their answers agree.
  *
  *     struct store_sample_type type;
- *     if (store_sample_type_choose(connection, NULL, 0, &type) == SQLITE_OK && type.id)
+ *     if (store_sample_type_choose(connection, NULL, 0, &type) == SQLITE_OK && type.type)
  *         printf("%s in %s\n", type.type, type.unit);
  *     store_sample_type_release(&type);
  *
@@ -60,8 +60,11 @@ enum {
 };
 
 struct store_sample_type {
-    int64_t id; /* sample_type.id; 0: none */
-    const char *type, *unit;
+    const char *type, *unit; /* NULL: no such type */
+    int64_t id;              /* sample_type.id of values of the type; 0: none */
+    /* sample_type.id of the samples of traces that the type counts: that of cpu for "samples".  0:
+     * it is not a count, or there are no traces.  */
+    int64_t counted_id;
     enum store_samples kind;
     bool there; /* in the selected captures */
 };
@@ -82,15 +85,17 @@ STORE_API void store_sample_type_release(
 /* Return false to stop.  */
 typedef bool (*store_sample_type_fn)(void *context, const struct store_sample_type *type);
 
-/* Call each for all types of the store, beginning with the default type.  Types of traces come
- * before types of profiles with the same name, and the default type of a profile before its other
- * types.  Texts are valid during the call of each.  */
+/* Call each for all types with values in the store, beginning with the default type
+ * (<fxt/profile_types.h> has the order).  Types of traces come before types of profiles with the
+ * same name, and the default type of a profile before its other types.  Texts are valid during the
+ * call of each.  */
 STORE_API int store_sample_types_each(struct sqlite3 *connection, int64_t capture,
                                       store_sample_type_fn each, void *context);
 
 /* Choose the type called wanted or, if wanted is NULL, any type: the first that has samples.  If no
- * type called wanted has samples, the first type with that name is chosen.  out->id is 0 if there
- * is no such type, or no sample.  The caller owns the texts.  */
+ * type called wanted has samples, the first type with that name is chosen.  wanted may also be the
+ * count of a type of traces: "samples" of cpu, "inuse_objects", ...  out->type is NULL if there is
+ * no such type, or no sample.  The caller owns the texts.  */
 STORE_API int store_sample_type_choose(struct sqlite3 *connection, const char *wanted,
                                        int64_t capture, struct store_sample_type *out);
 

@@ -251,7 +251,7 @@ static enum profile_status emit_one(struct emission *emission, const struct ppro
         return profile_no_memory(emission->error);
     sample->locations = emission->stack;
     for (size_t i = 0; i < plan->type_count; i++)
-        values[i] = to_int64(profile_rounded(&plan->own_types[i], from->values[i]));
+        values[i] = to_int64(profile_from_units(from->values[i], plan->own_types[i].units));
     sample->values = values;
     sample->value_count = plan->type_count;
     sample->label_count = fill_labels(plan, &plan->labels[from->labels - 1], labels);

@@ -57,11 +57,11 @@ static bool needs_text(const struct pprof_plan *plan, enum pprof_text text)
 static enum profile_status plan_texts(struct pprof_plan *plan, enum profile_kind kind,
                                       struct profile_error *error)
 {
-    const struct profile_type *types = plan->own_types;
+    const struct profile_known_type *types;
     enum profile_status status = PROFILE_OK;
 
     plan->kind = kind;
-    plan->type_count = profile_types(plan->profile, kind, plan->own_types);
+    plan->own_types = types = profile_types(plan->profile, kind, &plan->type_count);
     plan->default_type = profile_default_type(plan->profile, kind);
     for (size_t i = 0; i < plan->type_count && status == PROFILE_OK; i++) {
         status = add_text(plan, types[i].type, &plan->types[i].type, error);

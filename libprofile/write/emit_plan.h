@@ -63,7 +63,7 @@ struct pprof_plan {
     const struct profile_values *values;
     enum profile_kind kind;
     struct pprof_type types[PROFILE_MAX_TYPES];
-    struct profile_type own_types[PROFILE_MAX_TYPES];
+    const struct profile_known_type *own_types; /* type_count of them */
     size_t type_count;
     size_t default_type;
     profile_id texts[PPROF_TEXTS];

@@ -22,7 +22,7 @@ struct folded {
     enum profile_kind kind;
     enum profile_root root;
     size_t type;
-    struct profile_type type_is;
+    uint32_t units;
     struct base_text text; /* scratch */
 
     uint64_t *values; /* of tree node id at [id - 1] */
@@ -320,7 +320,7 @@ static enum profile_status write_tree(struct folded *folded, struct level *level
         if (!item->through) {
             uint64_t value = item->child <= folded->value_count ? folded->values[item->child - 1]
                                                                 : 0;
-            value = profile_rounded(&folded->type_is, value);
+            value = profile_from_units(value, folded->units);
             if (value > 0)
                 put_line(line, value, output);
         } else {
@@ -377,7 +377,7 @@ enum profile_status profile_write_folded(const struct profile *profile, enum pro
     struct profile_folded_options chosen = { .value = -1 };
     struct folded folded = { .profile = profile };
     struct profile_values values;
-    struct profile_type types[PROFILE_MAX_TYPES];
+    const struct profile_known_type *types;
     enum profile_status status;
     size_t type_count;
 
@@ -385,7 +385,7 @@ enum profile_status profile_write_folded(const struct profile *profile, enum pro
         return profile_fail(error, PROFILE_INVALID, "no profile of kind %d", (int)kind);
     if (options)
         memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
-    type_count = profile_types(profile, kind, types);
+    types = profile_types(profile, kind, &type_count);
     if (chosen.value < -1 || chosen.value >= (int)type_count)
         return profile_fail(error, PROFILE_INVALID, "no sample type %d among %zu", chosen.value,
                             type_count);
@@ -394,7 +394,7 @@ enum profile_status profile_write_folded(const struct profile *profile, enum pro
     folded.root = chosen.root;
     folded.kind = kind;
     folded.type = chosen.value < 0 ? profile_default_type(profile, kind) : (size_t)chosen.value;
-    folded.type_is = types[folded.type];
+    folded.units = types[folded.type].units;
     values = profile->values[kind];
     status = profile_stacks_open(&folded.names, error);
     if (status == PROFILE_OK)

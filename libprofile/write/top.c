@@ -214,7 +214,7 @@ enum profile_status profile_write_top(const struct profile *profile, enum profil
                                       struct profile_error *error)
 {
     struct top top = { .profile = profile };
-    struct profile_type types[PROFILE_MAX_TYPES];
+    const struct profile_known_type *types;
     enum profile_status status;
     size_t type_count;
 
@@ -224,13 +224,13 @@ enum profile_status profile_write_top(const struct profile *profile, enum profil
         memcpy(&top.options, options,
                options->size < sizeof top.options ? options->size : sizeof top.options);
     top.values = &profile->values[kind];
-    type_count = profile_types(profile, kind, types);
+    types = profile_types(profile, kind, &type_count);
     if (top.options.sample_type > type_count)
         return profile_fail(error, PROFILE_INVALID, "no sample type %zu among %zu",
                             top.options.sample_type - 1, type_count);
     top.type_index = top.options.sample_type ? top.options.sample_type - 1
                                              : profile_default_type(profile, kind);
-    top.type = types[top.type_index];
+    top.type = &types[top.type_index];
     status = write_top(&top, write, context, error);
     profile_stacks_close(top.names);
     base_index_release(&top.spot_index);

@@ -24,7 +24,7 @@ struct top_spot {
 struct top {
     const struct profile *profile;
     const struct profile_values *values;
-    struct profile_type type;
+    const struct profile_known_type *type;
     size_t type_index;
     struct profile_top_options options;
     uint64_t total;

@@ -187,11 +187,11 @@ static const struct unit no_units[] = { { 0, NULL } };
 
 static void format_amount(const struct top *top, uint64_t amount, char *text, size_t size)
 {
-    const struct unit *unit = strcmp(top->type.unit, "nanoseconds") == 0 ? time_units
-                              : strcmp(top->type.unit, "bytes") == 0     ? size_units
-                                                                         : no_units;
+    const struct unit *unit = strcmp(top->type->unit, "nanoseconds") == 0 ? time_units
+                              : strcmp(top->type->unit, "bytes") == 0     ? size_units
+                                                                          : no_units;
 
-    amount = profile_rounded(&top->type, amount);
+    amount = profile_from_units(amount, top->type->units);
     while (unit->name && amount < unit->size)
         unit++;
     if (unit->name && unit->size > 1)
@@ -285,7 +285,7 @@ static void put_heading(const struct table *table, struct codec_output *output)
     char line[128], total[32];
 
     format_amount(top, top->total, total, sizeof total);
-    (void)snprintf(line, sizeof line, "Type: %s, total %s, %zu of %zu functions\n", top->type.type,
+    (void)snprintf(line, sizeof line, "Type: %s, total %s, %zu of %zu functions\n", top->type->type,
                    total, table->count, top->row_count);
     put_text(output, line);
     put_text(output, "      flat   flat%        cum    cum%  function\n");

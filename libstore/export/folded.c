@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/profile_types.h>
 #include "base/grow.h"
 #include "base/numbering.h"
 #include "libstore/export/export.h"
-
-/* Sums of the heap are kept in these parts of an object or a byte, as libprofile does: sums then do
- * not depend on their order.  */
-#define OBJECT_UNITS (1u << 20)
-#define BYTE_UNITS   (1u << 10)
 
 #define MILLION 1000000u
 
@@ -74,12 +70,6 @@ static enum store_status add(struct export *export, struct folded *folded, uint6
     return STORE_OK;
 }
 
-static uint64_t to_units(double amount, uint32_t units)
-{
-    amount *= units;
-    return amount < 0x1p60 ? (uint64_t)(amount + 0.5) : (uint64_t)1 << 60;
-}
-
 static enum store_status take_cpu(struct export *export, const struct export_row *row,
                                   void *context)
 {
@@ -98,8 +88,8 @@ static enum store_status take_heap(struct export *export, const struct export_ro
     struct folded *folded = context;
     uint32_t callsite = folded->type.kind == STORE_SAMPLES_RELEASED ? row->free_callsite
                                                                     : row->callsite;
-    uint64_t amount = folded->type.counts ? to_units(row->objects, OBJECT_UNITS)
-                                          : to_units(row->bytes, BYTE_UNITS);
+    uint64_t amount = profile_to_units(folded->type.counts ? row->objects : row->bytes,
+                                       folded->units);
 
     if (folded->type.kind == STORE_SAMPLES_IN_USE && row->freed != 0)
         return STORE_OK;
@@ -129,7 +119,7 @@ static enum store_status add_up(struct export *export, struct folded *folded)
     bool heap = store_samples_are_heap(folded->type.kind);
     enum store_status status = STORE_OK;
 
-    folded->units = !heap ? 1 : folded->type.counts ? OBJECT_UNITS : BYTE_UNITS;
+    folded->units = !heap ? 1 : folded->type.counts ? PROFILE_OBJECT_UNITS : PROFILE_BYTE_UNITS;
     if (folded->type.from_trace && heap)
         status = export_each_heap(export, folded->type.kind == STORE_SAMPLES_RELEASED, take_heap,
                                   folded);
@@ -193,8 +183,7 @@ static size_t format_number(char *number, size_t size, uint64_t whole, uint64_t 
 static void write_line(struct export *export, const struct folded *folded, const struct line *line,
                        struct amount amount)
 {
-    uint64_t value = amount.whole / folded->units +
-                     (amount.whole % folded->units >= folded->units - folded->units / 2);
+    uint64_t value = profile_from_units(amount.whole, folded->units);
     char number[48];
 
     if (__builtin_add_overflow(value, amount.millionths / MILLION, &value))

@@ -5,11 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/profile_types.h>
 #include "libstore/export/out.h"
-
-/* Sums of the heap are kept in these parts of an object or a byte, as libprofile does.  */
-#define OBJECT_UNITS (1u << 20)
-#define BYTE_UNITS   (1u << 10)
 
 #define MOST_TYPES 4
 
@@ -98,19 +95,13 @@ static enum store_status take_cpu(struct export *export, const struct export_row
     return status == STORE_OK ? take_amounts(export, sums, row, row->callsite, &more) : status;
 }
 
-static uint64_t to_units(double amount, uint32_t units)
-{
-    amount *= units;
-    return amount < 0x1p60 ? (uint64_t)(amount + 0.5) : (uint64_t)1 << 60;
-}
-
 static enum store_status take_heap(struct export *export, const struct export_row *row,
                                    void *context)
 {
     struct sums *sums = context;
     bool released = sums->kind == STORE_SAMPLES_RELEASED;
-    uint64_t objects = to_units(row->objects, OBJECT_UNITS);
-    uint64_t bytes = to_units(row->bytes, BYTE_UNITS);
+    uint64_t objects = profile_to_units(row->objects, PROFILE_OBJECT_UNITS);
+    uint64_t bytes = profile_to_units(row->bytes, PROFILE_BYTE_UNITS);
     struct amounts more = { { objects, bytes, row->freed ? 0 : objects, row->freed ? 0 : bytes } };
     enum store_status status = note_time(export, sums, row->capture, row->has_ts, row->ts);
 
@@ -138,46 +129,28 @@ static void sums_release(struct sums *sums)
 
 /* ---- The header of a profile of traces ---- */
 
-struct type {
-    const char *type, *unit;
-    uint32_t units; /* of amounts that make one */
-};
-
-static const struct type cpu_types[] = { { "samples", "count", 1 }, { "cpu", "nanoseconds", 1 } };
-static const struct type heap_types[] = { { "alloc_objects", "count", OBJECT_UNITS },
-                                          { "alloc_space", "bytes", BYTE_UNITS },
-                                          { "inuse_objects", "count", OBJECT_UNITS },
-                                          { "inuse_space", "bytes", BYTE_UNITS } };
-static const struct type free_types[] = { { "free_objects", "count", OBJECT_UNITS },
-                                          { "free_space", "bytes", BYTE_UNITS } };
-
-static const struct type *types_of(const struct sums *sums, size_t *count)
+static const struct profile_known_type *types_of(const struct sums *sums, size_t *count)
 {
-    switch (sums->kind) {
-    case STORE_SAMPLES_CPU:
-        *count = sums->unweighed ? 1 : 2;
-        return cpu_types;
-    case STORE_SAMPLES_RELEASED:
-        *count = 2;
-        return free_types;
-    default:
-        *count = 4;
-        return heap_types;
-    }
+    const struct profile_known_type *types = profile_known_types(
+        sums->kind == STORE_SAMPLES_CPU        ? PROFILE_CPU
+        : sums->kind == STORE_SAMPLES_RELEASED ? PROFILE_HEAP_FREE
+                                               : PROFILE_HEAP,
+        count);
+
+    if (sums->kind == STORE_SAMPLES_CPU && sums->unweighed)
+        *count = 1;
+    return types;
 }
 
-/* The one asked for, by type or type/unit; else the last.  */
-static size_t default_type(const struct out *work, const struct type *types, size_t count)
+/* The one that is wanted, else the last.  */
+static size_t default_type(const struct out *work, const struct profile_known_type *types,
+                           size_t count)
 {
     const char *wanted = work->export->filter.sample_type;
 
-    for (size_t i = 0; wanted && i < count; i++) {
-        size_t length = strlen(types[i].type);
-
-        if (strncmp(wanted, types[i].type, length) == 0 &&
-            (wanted[length] == '\0' || wanted[length] == '/'))
+    for (size_t i = 0; wanted && i < count; i++)
+        if (store_sample_type_is(wanted, types[i].type, types[i].unit))
             return i;
-    }
     return count - 1;
 }
 
@@ -232,7 +205,7 @@ static bool put_header(struct out *work, const struct sums *sums)
 {
     struct profile_pprof_type told[MOST_TYPES] = { { .type = 0 } };
     struct profile_pprof_header header = { .types = told };
-    const struct type *types = types_of(sums, &header.type_count);
+    const struct profile_known_type *types = types_of(sums, &header.type_count);
 
     for (size_t i = 0; i < header.type_count; i++)
         if (!out_text(work, types[i].type, &told[i].type) ||
@@ -306,7 +279,7 @@ static bool put_sum(struct out *work, struct places *places, const struct sums *
                     const struct place_of_sum *at)
 {
     struct profile_pprof_sample sample = { .value_count = 0 };
-    const struct type *types = types_of(sums, &sample.value_count);
+    const struct profile_known_type *types = types_of(sums, &sample.value_count);
     int64_t values[MOST_TYPES];
 
     if (!places_stack(places, at->callsite, &sample.location_count))
@@ -318,9 +291,7 @@ static bool put_sum(struct out *work, struct places *places, const struct sums *
     if (!out_thread(work, (uint32_t)at->owner, (uint32_t)(at->owner >> 32), &sample.thread))
         return false;
     for (size_t i = 0; i < sample.value_count; i++) {
-        uint64_t amount = sums->items[at->index].items[i];
-        uint64_t value = amount / types[i].units +
-                         (amount % types[i].units >= types[i].units - types[i].units / 2);
+        uint64_t value = profile_from_units(sums->items[at->index].items[i], types[i].units);
 
         values[i] = value < INT64_MAX ? (int64_t)value : INT64_MAX;
     }

@@ -3,17 +3,6 @@
 
 #include "libstore/export/export.h"
 
-/* How many there are of what traces hold, as fxt2pprof calls it; unit "count".  */
-static const struct {
-    const char *type;
-    enum store_samples kind;
-} counted[] = {
-    { "samples", STORE_SAMPLES_CPU },
-    { "inuse_objects", STORE_SAMPLES_IN_USE },
-    { "alloc_objects", STORE_SAMPLES_ALLOCATED },
-    { "free_objects", STORE_SAMPLES_RELEASED },
-};
-
 static enum store_status failed(const struct export *export, int code)
 {
     return code == SQLITE_OK ? STORE_OK : store_fail_sqlite(export->error, export->db, code);
@@ -44,27 +33,22 @@ static enum store_status find_in_profiles(struct export *export, sqlite3_int64 i
     return status;
 }
 
-/* The rows of traces that count: of the type that was found in the store, or of what is wanted by
- * one of the names above.  */
+/* The rows of traces that count for the type.  */
 static enum store_status find_in_traces(struct export *export, const struct store_sample_type *type,
                                         struct export_type *out)
 {
-    const char *wanted = export->filter.sample_type;
     enum store_status status = STORE_OK;
 
     out->kind = type->kind;
-    for (size_t i = 0; i < sizeof counted / sizeof *counted && wanted; i++) {
-        if (!store_sample_type_is(wanted, counted[i].type, "count"))
-            continue;
-        out->kind = counted[i].kind;
-        out->counts = true;
-    }
+    out->counts = type->counted_id != 0;
     if (out->kind != STORE_SAMPLES_PROFILED)
         status = has(export,
                      out->kind == STORE_SAMPLES_CPU ? STORE_HAS_CPU_SAMPLES : STORE_HAS_ALLOCATIONS,
                      &out->from_trace);
-    if (!out->from_trace)
+    if (!out->from_trace) {
         out->kind = STORE_SAMPLES_PROFILED;
+        out->counts = false;
+    }
     return status;
 }
 

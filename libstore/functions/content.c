@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <fxt/profile_types.h>
 #include "libstore/functions/sqlite.h"
 
 /* Whether sql, of ?1 the capture and ?2 another number, has a row.  */
@@ -81,39 +82,58 @@ bool store_samples_are_heap(enum store_samples kind)
            kind == STORE_SAMPLES_RELEASED;
 }
 
-/* Types of profiles may have the names of those of traces, and other units.  */
-static enum store_samples kind_of(const char *type, const char *unit)
+static enum store_samples samples_of(const struct profile_known_type *known)
 {
-    static const struct {
-        const char *type, *unit;
-        enum store_samples kind;
-    } kinds[] = {
-        { "cpu", "nanoseconds", STORE_SAMPLES_CPU },
-        { "inuse_space", "bytes", STORE_SAMPLES_IN_USE },
-        { "alloc_space", "bytes", STORE_SAMPLES_ALLOCATED },
-        { "free_space", "bytes", STORE_SAMPLES_RELEASED },
-    };
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(type, kinds[i].type) == 0 && strcmp(unit, kinds[i].unit) == 0)
-            return kinds[i].kind;
-    return STORE_SAMPLES_PROFILED;
+    switch (known ? known->kind : PROFILE_KINDS) {
+    case PROFILE_CPU:
+        return STORE_SAMPLES_CPU;
+    case PROFILE_HEAP:
+        return known->level ? STORE_SAMPLES_IN_USE : STORE_SAMPLES_ALLOCATED;
+    case PROFILE_HEAP_FREE:
+        return STORE_SAMPLES_RELEASED;
+    default:
+        return STORE_SAMPLES_PROFILED;
+    }
 }
 
-/* Ids up to 4 are those of traces.  */
-static const char TYPES[] =
-    "SELECT t.id, t.type, t.unit, EXISTS (SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) "
-    "AND EXISTS (SELECT 1 FROM main.callsite_sum WHERE capture_id = c.id AND sample_type_id = "
-    "t.id)) FROM main.sample_type AS t ORDER BY CASE t.type WHEN 'cpu' THEN 0 WHEN 'inuse_space' "
-    "THEN 1 WHEN 'alloc_space' THEN 2 WHEN 'free_space' THEN 3 WHEN 'wall' THEN 4 ELSE 5 END, "
-    "t.id > 4, coalesce((SELECT max(p.is_default) FROM main.profile_type AS p WHERE "
-    "p.sample_type_id = t.id AND ?1 IN (0, p.capture_id)), 0) DESC, t.id";
+/* Types of profiles may have the names of those of traces, and other units.  Counts are in no row
+ * of traces.  */
+static enum store_samples kind_of(const char *type, const char *unit)
+{
+    const struct profile_known_type *known = profile_known_type_find(type, unit);
+
+    return known && known->counts ? STORE_SAMPLES_PROFILED : samples_of(known);
+}
+
+/* All types, in the order of their ranks.  Ids up to 4 are those of traces.  NULL: no memory.  */
+static char *types_query(void)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    const struct profile_known_type *known;
+    unsigned last = 0;
+
+    sqlite3_str_appendall(
+        sql, "SELECT t.id, t.type, t.unit, EXISTS (SELECT 1 FROM main.capture AS c WHERE ?1 IN "
+             "(0, c.id) AND EXISTS (SELECT 1 FROM main.callsite_sum WHERE capture_id = c.id AND "
+             "sample_type_id = t.id)) FROM main.sample_type AS t ORDER BY CASE t.type");
+    for (size_t i = 0; (known = profile_known_type_at(i)) != NULL; i++) {
+        sqlite3_str_appendf(sql, " WHEN %Q THEN %u", known->type, known->rank);
+        last = known->rank > last ? known->rank : last;
+    }
+    sqlite3_str_appendf(sql,
+                        " ELSE %u END, t.id > 4, coalesce((SELECT max(p.is_default) FROM "
+                        "main.profile_type AS p WHERE p.sample_type_id = t.id AND ?1 IN (0, "
+                        "p.capture_id)), 0) DESC, t.id",
+                        last);
+    return sqlite3_str_finish(sql);
+}
 
 int store_sample_types_each(sqlite3 *db, int64_t capture, store_sample_type_fn each, void *context)
 {
     sqlite3_stmt *row = NULL;
+    char *sql = types_query();
     bool more = true;
-    int code = sqlite3_prepare_v2(db, TYPES, -1, &row, NULL);
+    int code = sql ? sqlite3_prepare_v2(db, sql, -1, &row, NULL) : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
         code = sqlite3_bind_int64(row, 1, capture);
@@ -131,6 +151,7 @@ int store_sample_types_each(sqlite3 *db, int64_t capture, store_sample_type_fn e
         more = each(context, &type);
     }
     (void)sqlite3_finalize(row);
+    sqlite3_free(sql);
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
@@ -149,7 +170,7 @@ void store_sample_type_release(struct store_sample_type *type)
 {
     sqlite3_free((char *)type->type);
     sqlite3_free((char *)type->unit);
-    *type = (struct store_sample_type){ .id = 0 };
+    *type = (struct store_sample_type){ .type = NULL };
 }
 
 struct choice {
@@ -166,23 +187,86 @@ static bool consider(void *context, const struct store_sample_type *type)
     if (choice->wanted ? !store_sample_type_is(choice->wanted, type->type, type->unit)
                        : !type->there)
         return true;
-    if (out->id && !type->there)
+    if (out->type && !type->there)
         return true;
     store_sample_type_release(out);
     choice->no_memory = !store_sample_type_copy(out, type);
     return !choice->no_memory && !out->there;
 }
 
+/* The row of sample_type whose samples of traces are of a kind, and whether there are any in the
+ * capture.  */
+static int find_counted(sqlite3 *db, const struct profile_known_type *sum, int64_t capture,
+                        int64_t *id, bool *there)
+{
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_prepare_v2(
+        db,
+        "SELECT t.id, EXISTS (SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) AND c.format = "
+        "'fxt' AND EXISTS (SELECT 1 FROM main.callsite_sum WHERE capture_id = c.id AND "
+        "sample_type_id = t.id)) FROM main.sample_type AS t WHERE t.type = ?2 AND t.unit = ?3",
+        -1, &row, NULL);
+
+    *id = 0;
+    *there = false;
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(row, 1, capture);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(row, 2, sum->type, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(row, 3, sum->unit, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
+        *id = sqlite3_column_int64(row, 0);
+        *there = sqlite3_column_int(row, 1) != 0;
+    }
+    (void)sqlite3_finalize(row);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* The count that wanted is, "samples" or "samples/count"; NULL: it is none of traces.  */
+static const struct profile_known_type *find_count(const char *wanted)
+{
+    const struct profile_known_type *known;
+
+    for (size_t i = 0; (known = profile_known_type_at(i)) != NULL; i++)
+        if (known->counts && samples_of(known) != STORE_SAMPLES_PROFILED &&
+            store_sample_type_is(wanted, known->type, known->unit))
+            break;
+    return known;
+}
+
+/* *out is what profiles have of the count, if anything.  */
+static int add_counted(sqlite3 *db, const struct profile_known_type *count, int64_t capture,
+                       struct store_sample_type *out)
+{
+    const struct store_sample_type type = { .type = count->type, .unit = count->unit };
+    int64_t counted_id;
+    bool there;
+    int code = find_counted(db, count + 1, capture, &counted_id, &there);
+
+    if (code != SQLITE_OK || !counted_id || (out->there && !there))
+        return code;
+    if (!out->type && !store_sample_type_copy(out, &type))
+        return SQLITE_NOMEM;
+    out->counted_id = counted_id;
+    out->kind = samples_of(count);
+    out->there |= there;
+    return SQLITE_OK;
+}
+
 int store_sample_type_choose(sqlite3 *db, const char *wanted, int64_t capture,
                              struct store_sample_type *out)
 {
+    const struct profile_known_type *count = wanted ? find_count(wanted) : NULL;
     struct choice choice = { .wanted = wanted, .out = out };
     int code;
 
-    *out = (struct store_sample_type){ .id = 0 };
+    *out = (struct store_sample_type){ .type = NULL };
     code = store_sample_types_each(db, capture, consider, &choice);
     if (code == SQLITE_OK && choice.no_memory)
         code = SQLITE_NOMEM;
+    if (code == SQLITE_OK && count)
+        code = add_counted(db, count, capture, out);
     if (code != SQLITE_OK)
         store_sample_type_release(out);
     return code;
@@ -208,6 +292,9 @@ int store_sample_type_is_known(sqlite3 *db, const char *wanted, bool *out)
 int store_sample_type_has_values(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
                                  bool *out)
 {
+    *out = true;
+    if (type->counted_id && type->there)
+        return SQLITE_OK;
     return ask(db,
                "SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM "
                "main.callsite_sum WHERE capture_id = c.id AND sample_type_id = ?2 AND value IS NOT "

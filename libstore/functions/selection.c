@@ -49,6 +49,7 @@ struct counters {
     enum sums_by by;
     uint32_t callsite_count;
     const uint8_t *keep; /* bits of the call sites that count; NULL: all */
+    bool counts;         /* values are how many there are */
 
     bool owner_is_thread;      /* what the fifth argument is: thread.id, else process.id */
     const uint8_t *owner_kept; /* [owner]: it counts; NULL: all do */
@@ -124,7 +125,8 @@ static void step_add(sqlite3_context *context, int count, sqlite3_value **values
         !counter_of(counters, sqlite3_value_int64(values[1]), owner, &counter))
         return;
     add_value(&counters->sums->n[counter], values[2], &counters->sums->n_is_real);
-    add_value(&counters->sums->values[counter], values[3], &counters->sums->values_are_real);
+    add_value(&counters->sums->values[counter], values[counters->counts ? 2 : 3],
+              &counters->sums->values_are_real);
 }
 
 static void finish_add(sqlite3_context *context)
@@ -241,7 +243,7 @@ static int choose_type(struct job *job)
 
     if (code != SQLITE_OK)
         return sql_failed(job, code);
-    if (wanted && job->type.id == 0)
+    if (wanted && !job->type.type)
         return fail(job, "there is no sample type '%s' in the store: see table sample_type",
                     wanted);
     return check_filters(job);
@@ -490,6 +492,22 @@ static int add_stored_sums(struct job *job)
                numbers, 2);
 }
 
+/* Samples of traces, each for one.  */
+static int count_stored_sums(struct job *job)
+{
+    sqlite3_int64 numbers[2] = { job->type.counted_id, job->selection->capture };
+    int code;
+
+    job->counters.counts = true;
+    code = run(job,
+               "SELECT fxt_add(?1, callsite_id, n, n, upid) FROM main.callsite_sum "
+               "WHERE sample_type_id = ?2 AND (?3 = 0 OR capture_id = ?3) "
+               "AND capture_id IN (SELECT id FROM main.capture WHERE format = 'fxt')",
+               numbers, 2);
+    job->counters.counts = false;
+    return code;
+}
+
 /* Owners that count, as the fifth argument will be.  */
 static int use_owners(struct job *job, bool threads)
 {
@@ -556,6 +574,7 @@ static int add_samples(struct job *job)
     bool timed = selection->has_from || selection->has_limit;
     int code = SQLITE_OK;
 
+    job->counters.counts = job->type.counted_id != 0;
     if (store_samples_are_heap(job->type.kind) && !selection->tids && !selection->cpus &&
         job->counters.by != SUMS_BY_THREAD) {
         code = use_owners(job, false);
@@ -567,7 +586,10 @@ static int add_samples(struct job *job)
         if (code == SQLITE_OK)
             code = add_cpu_samples(job);
     }
-    return code == SQLITE_OK && !timed && !selection->cpus ? add_profile_samples(job) : code;
+    job->counters.counts = false;
+    return code == SQLITE_OK && job->type.id && !timed && !selection->cpus
+               ? add_profile_samples(job)
+               : code;
 }
 
 static int allocate_sums(struct job *job, struct sums *sums, enum sums_by by)
@@ -603,14 +625,16 @@ static int add_up(struct job *job)
 {
     int code = choose_type(job);
 
-    if (code != SQLITE_OK || job->type.id == 0) /* an empty store */
+    if (code != SQLITE_OK || !job->type.type) /* an empty store */
         return code;
     if ((code = choose_stacks(job)) != SQLITE_OK || (code = parse_cpus(job)) != SQLITE_OK)
         return code;
     if (!are_sums_enough(job))
         return add_samples(job);
     code = use_owners(job, false);
-    return code == SQLITE_OK ? add_stored_sums(job) : code;
+    if (code == SQLITE_OK && job->type.counted_id)
+        code = count_stored_sums(job);
+    return code == SQLITE_OK && job->type.id ? add_stored_sums(job) : code;
 }
 
 int selection_add_up(sqlite3 *db, const struct stacks *stacks, const struct selection *selection,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/profile_types.h>
 #include "libstore/import/profiles.h"
 #include "libstore/utf8.h"
 
@@ -148,18 +149,9 @@ static int64_t sample_type_id(struct profiles *profiles, const struct store_prof
 /* The type whose values say how many samples, or objects, those of another stand for.  */
 static size_t find_counter(const struct profiles *profiles, const struct store_profile_type *type)
 {
-    static const char *const pairs[][2] = {
-        { "alloc_space", "alloc_objects" },
-        { "inuse_space", "inuse_objects" },
-        { "free_space", "free_objects" },
-        { "delay", "contentions" },
-        { "wall", "spans" },
-    };
-    const char *counter = "samples";
+    size_t length;
+    const char *counter = profile_known_counter(word_text(profiles, type->type, &length))->type;
 
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (word_is(profiles, type->type, pairs[i][0]))
-            counter = pairs[i][1];
     if (word_is(profiles, type->unit, "count"))
         return (size_t)(type - profiles->types);
     for (size_t i = 0; i < profiles->type_count; i++)

@@ -138,7 +138,7 @@ EOF
 protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto <work.txt >work.pb
 cp drawn.fxtq units.fxtq
 fxtq import -q work.pb -o units.fxtq
-refuse "fxtq report: --sample-type: there .* 'samples' in units.fxtq, only cpu/nanoseconds, cpu/count, inuse_space/bytes, .*" fxtq report top --sample-type samples units.fxtq
+refuse "fxtq report: --sample-type: there .* 'waits' in units.fxtq, only cpu/nanoseconds, cpu/count, inuse_space/bytes, .*" fxtq report top --sample-type waits units.fxtq
 refuse "fxtq flamegraph: --sample-type: there are no samples of type 'cpu/count' in drawn.fxtq, only cpu/nanoseconds, .*" \
     fxtq flamegraph --sample-type cpu/count --diff drawn.fxtq units.fxtq -o no.html
 fxtq report top --json drawn.fxtq >want

@@ -157,7 +157,7 @@ static enum cli_exit add_empty(const struct settings *settings, sqlite3 *db, con
         store_sample_type_release(&types->items[--types->count]);
     type = &types->items[types->count];
     code = store_sample_type_choose(db, wanted ? wanted : "cpu", settings->filters.capture, type);
-    types->count += type->id != 0;
+    types->count += type->type != NULL;
     return code == SQLITE_OK ? CLI_OK : fail(path, db);
 }
 

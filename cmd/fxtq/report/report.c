@@ -248,7 +248,7 @@ static enum cli_exit learn_type(struct settings *settings)
     if (code == SQLITE_OK)
         code = store_sample_type_has_values(request->db, &request->type, request->filters.capture,
                                             &has_values);
-    request->counts = !has_values;
+    request->counts = !has_values || request->type.counted_id;
     if (settings->report == &report_threads || (request->by && strcmp(request->by, "thread") == 0))
         asked |= STORE_TELLS_THREAD;
     if (code == SQLITE_OK)
@@ -278,7 +278,7 @@ static void print_grouped(struct base_text *text, const struct format_cell *cell
 
 static enum report_kind value_kind(const struct request *request)
 {
-    if (request->counts || !request->type.id)
+    if (request->counts || !request->type.type)
         return REPORT_COUNT;
     if (strcmp(request->type.unit, "nanoseconds") == 0)
         return REPORT_NS;

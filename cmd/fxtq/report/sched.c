@@ -87,7 +87,7 @@ static void add_known(struct base_text *sql, const char *name, bool known)
 static bool counts_samples(const struct request *request)
 {
     return request->type.kind == STORE_SAMPLES_CPU ||
-           (request->type.id && strcmp(request->type.type, "samples") == 0);
+           (request->type.type && strcmp(request->type.type, "samples") == 0);
 }
 
 /* sampled(utid, samples, ns).  */

@@ -109,6 +109,7 @@ static void add_owner_columns(const struct request *request, struct base_text *s
 /* picked(callsite_id, owner, n, value): what is counted, from where the report takes it too.  */
 static void add_picked(const struct request *request, struct base_text *sql)
 {
+    const struct store_sample_type *type = &request->type;
     bool threads = is_by(request, "thread");
 
     text_adds(sql, "picked(callsite_id, owner, n, value) AS (\n");
@@ -119,10 +120,15 @@ static void add_picked(const struct request *request, struct base_text *sql)
     }
     text_adds(sql, "  SELECT s.callsite_id, s.upid, sum(s.n), sum(coalesce(s.value, 0))\n"
                    "  FROM callsite_sum AS s LEFT JOIN process AS p ON p.id = s.upid\n"
-                   "  JOIN sample_type AS t ON t.id = s.sample_type_id\n  WHERE t.type = ");
-    text_add_literal(sql, request->type.type);
-    text_adds(sql, " AND t.unit = ");
-    text_add_literal(sql, request->type.unit);
+                   "  JOIN sample_type AS t ON t.id = s.sample_type_id\n  WHERE ");
+    if (type->counted_id) {
+        text_addf(sql, "t.id = %" PRId64, type->counted_id);
+    } else {
+        text_adds(sql, "t.type = ");
+        text_add_literal(sql, type->type);
+        text_adds(sql, " AND t.unit = ");
+        text_add_literal(sql, type->unit);
+    }
     request_add_conditions(request, sql, FILTER_PROCESS, "");
     text_adds(sql, "\n  GROUP BY 1, 2)");
 }
@@ -197,7 +203,9 @@ static void add_plain_top(const struct request *request, struct base_text *sql)
 
 static bool is_plain_possible(const struct request *request)
 {
-    return !request_needs_functions(request) && request->type.id;
+    /* Counts of traces and of profiles together are in two places.  */
+    return !request_needs_functions(request) && request->type.type &&
+           !(request->type.id && request->type.counted_id);
 }
 
 static const struct report_column *write_top(const struct request *request, struct base_text *sql)
@@ -238,7 +246,7 @@ static const struct report_column *write_top(const struct request *request, stru
 /* Of what --sample-type chose.  */
 static const char *lacks_stacks(const struct request *request)
 {
-    if (request->type.id)
+    if (request->type.type)
         return NULL;
     return request_has(request, STORE_HAS_DURATIONS)
                ? "no samples with stacks, but durations: report slices"
