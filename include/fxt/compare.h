@@ -166,7 +166,7 @@ struct compare_change {
     double relative;   /* (new - base) / base in cost; infinite if base is 0 */
     double dispersion; /* variance between runs over that of samples alone, shrunk; at least 1 */
     double p;          /* two-sided; 1 if not tested */
-    double q;          /* Benjamini-Hochberg over all tests of both families */
+    double q;          /* Benjamini-Hochberg over both families, growth and decrease apart */
     enum compare_flag flag;
 };
 

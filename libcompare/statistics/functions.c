@@ -16,6 +16,13 @@ struct test {
     enum family family;
     struct compare_spread spread;
     double deviance; /* twice the log likelihood ratio of two shares against one */
+    double q_beyond; /* of growth beyond the scale, if that is above 1 */
+};
+
+/* What one test contributes to a correction for multiple tests.  */
+struct probability {
+    double p;
+    double *q; /* to be set */
 };
 
 struct job {
@@ -28,9 +35,11 @@ struct job {
     struct test *tests; /* room for all functions in both families */
     size_t test_count;
     struct compare_spread *spreads;
-    double *ratios;         /* of own shares, new over base */
+    struct probability *probabilities;
+    struct compare_ratio *ratios;
     double df_of[FAMILIES]; /* of the tests */
-    double reference;       /* what shares grew by although nothing else did: at least 1 */
+    struct compare_reference reference;
+    double scale; /* what shares grew by although costs did not: at least 1 */
 };
 
 static int side_of(const struct job *job, size_t run)
@@ -148,117 +157,171 @@ static void test_family(struct job *job, enum family family)
 
 static int by_p(const void *a, const void *b)
 {
-    const struct test *x = a;
-    const struct test *y = b;
+    const struct probability *x = a;
+    const struct probability *y = b;
 
-    if (x->change->p != y->change->p)
-        return x->change->p < y->change->p ? -1 : 1;
-    return (x->change > y->change) - (x->change < y->change); /* a fixed order */
+    if (x->p != y->p)
+        return x->p < y->p ? -1 : 1;
+    return (x->q > y->q) - (x->q < y->q); /* a fixed order */
 }
 
-/* Benjamini and Hochberg 1995, over both families.  */
-static void adjust(struct job *job)
+/* Benjamini and Hochberg 1995 for the first count probabilities; the other tests of the comparison
+ * count as tests that found nothing.  */
+static void adjust(struct job *job, size_t count)
 {
     double smallest = 1;
 
-    qsort(job->tests, job->test_count, sizeof *job->tests, by_p);
-    for (size_t i = job->test_count; i-- > 0;) {
-        double q = job->tests[i].change->p * (double)job->test_count / (double)(i + 1);
+    qsort(job->probabilities, count, sizeof *job->probabilities, by_p);
+    for (size_t i = count; i-- > 0;) {
+        double q = job->probabilities[i].p * (double)job->test_count / (double)(i + 1);
 
-        if (q < smallest)
-            smallest = q;
-        job->tests[i].change->q = smallest;
+        smallest = fmin(smallest, q);
+        *job->probabilities[i].q = smallest;
     }
 }
 
-static int by_value(const void *a, const void *b)
+/* Growth and decrease are corrected apart: functions that improved must not make it easier for the
+ * others to be called regressed.  */
+static void adjust_both_ways(struct job *job)
 {
-    const double *x = a;
-    const double *y = b;
+    for (int grew = 0; grew < 2; grew++) {
+        size_t count = 0;
 
-    return (*x > *y) - (*x < *y);
+        for (size_t i = 0; i < job->test_count; i++) {
+            struct compare_change *change = job->tests[i].change;
+
+            if ((change->new_share > change->base_share) == grew)
+                job->probabilities[count++] = (struct probability){ change->p, &change->q };
+        }
+        adjust(job, count);
+    }
 }
 
-/* When a function disappears, the shares of all others grow by one ratio: the median of the ratios
- * of own shares.  It counts if its lower 95 % limit (the sign test's) is above 1, so that noise is
- * hardly ever taken for it, and as far as the total, by its interval, can explain.  */
-static void find_reference(struct job *job)
+/* The reference counts if its lower 95 % limit is above 1, so that noise is hardly ever taken for
+ * it, and as far as the interval of the total allows.  */
+static void find_scale(struct job *job)
 {
     double most = 1 / (1 + job->comparison->total.low);
     size_t count = 0;
-    double at;
 
     for (size_t i = 0; i < job->test_count; i++) {
         const struct compare_change *change = job->tests[i].change;
+        double weight = fmin(change->base_share, change->new_share);
 
-        if (job->tests[i].family == FAMILY_SELF && change->base_share > 0)
-            job->ratios[count++] = change->new_share / change->base_share;
+        if (job->tests[i].family == FAMILY_SELF && weight > 0)
+            job->ratios[count++] = (struct compare_ratio){ change->new_share / change->base_share,
+                                                           weight };
     }
-    job->reference = 1;
-    at = (double)count / 2 - 1.645 * sqrt((double)count) / 2;
-    if (count == 0 || at < 0 || !(most > 1))
-        return;
-    qsort(job->ratios, count, sizeof *job->ratios, by_value);
-    if (job->ratios[(size_t)at] > 1)
-        job->reference = fmin(job->ratios[count / 2], most);
+    job->reference = compare_find_reference(job->ratios, count);
+    job->scale = job->reference.low > 1 && most > 1 ? fmin(job->reference.ratio, most) : 1;
 }
 
-/* The largest p that is still a finding.  */
-static double largest_p(const struct job *job)
+/* The share of the new build without what the shares of others made it grow by.  */
+static double unscaled(const struct job *job, const struct compare_change *change)
 {
-    double largest = 0;
-
-    for (size_t i = 0; i < job->test_count; i++)
-        if (job->tests[i].change->q <= job->options->q)
-            largest = fmax(largest, job->tests[i].change->p);
-    return largest;
+    return change->new_share / job->scale;
 }
 
-/* Whether a share that grew did so beyond the reference, by the same test and thresholds.  */
-static bool grew_beyond(const struct job *job, const struct compare_change *change, double df,
-                        double most_p)
+/* Two-sided p of the unscaled share.  */
+static double p_beyond(const struct job *job, const struct test *test)
 {
-    double share = change->new_share / job->reference;
-    double pooled = (change->base_share * job->n[0] + share * job->n[1]) / (job->n[0] + job->n[1]);
-    double deviance = 2 *
-                      (likelihood(change->base_share * job->n[0], job->n[0], change->base_share) +
-                       likelihood(share * job->n[1], job->n[1], share) -
-                       likelihood(pooled * (job->n[0] + job->n[1]), job->n[0] + job->n[1], pooled));
+    const struct compare_change *change = test->change;
+    double n = job->n[0] + job->n[1];
+    double share = unscaled(job, change);
+    double pooled = (change->base_share * job->n[0] + share * job->n[1]) / n;
+    double deviance =
+        2 * (likelihood(change->base_share * job->n[0], job->n[0], change->base_share) +
+             likelihood(share * job->n[1], job->n[1], share) - likelihood(pooled * n, n, pooled));
+
+    return compare_t_two_sided(sqrt(fmax(deviance, 0) / change->dispersion),
+                               job->df_of[test->family]);
+}
+
+static void test_beyond(struct job *job)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < job->test_count; i++) {
+        struct test *test = &job->tests[i];
+
+        test->q_beyond = 1;
+        if (unscaled(job, test->change) > test->change->base_share)
+            job->probabilities[count++] = (struct probability){ p_beyond(job, test),
+                                                                &test->q_beyond };
+    }
+    adjust(job, count);
+}
+
+/* Whether a share that grew did so beyond the scale, by the same test and thresholds.  */
+static bool grew_beyond(const struct job *job, const struct test *test)
+{
+    const struct compare_change *change = test->change;
+    double share = unscaled(job, change);
 
     return share - change->base_share >= job->options->min_share &&
            share >= change->base_share * (1 + job->options->min_rel) &&
-           compare_t_two_sided(sqrt(fmax(deviance, 0) / change->dispersion), df) <= most_p;
+           test->q_beyond <= job->options->q;
+}
+
+/* Variance of the log of the ratio of shares, which are both above 0.  */
+static double ratio_variance(const struct job *job, const struct compare_change *change)
+{
+    return change->dispersion * ((1 - change->base_share) / (change->base_share * job->n[0]) +
+                                 (1 - change->new_share) / (change->new_share * job->n[1]));
+}
+
+/* Whether the 95 % interval of the growth of cost is above 0: by what the runs cost or, if their
+ * noise hides it, by what the other functions did.  */
+static bool cost_provably_grew(const struct job *job, const struct compare_change *change,
+                               double df)
+{
+    const struct compare_total_change *total = &job->comparison->total;
+    double share, run, by_runs, by_others;
+
+    if (!(change->base_cost > 0))
+        return true;
+    if (job->df < 1)
+        return false;
+    share = ratio_variance(job, change);
+    run = total->noise * total->noise *
+          (1 / (double)job->input->base_runs + 1 / (double)job->input->new_runs);
+    by_runs = log1p(change->relative) - compare_t_quantile(0.975, job->df) * sqrt(share + run);
+    by_others = log(change->new_share / change->base_share / job->reference.ratio) -
+                compare_t_quantile(0.975, df) *
+                    sqrt(share + job->reference.error * job->reference.error);
+    return by_runs > 0 || by_others > 0;
 }
 
 /* Section 3.4: share and cost both moved the same way, and both far enough to matter.  Shares alone
- * would blame every function when one other disappears; cost alone, the weather of a run.  */
-static enum compare_flag flag_of(const struct compare_change *change,
-                                 const struct compare_options *options)
+ * would blame every function when one other disappears; cost alone, the conditions of a run.  */
+static enum compare_flag flag_of(const struct job *job, const struct compare_change *change,
+                                 double df)
 {
+    const struct compare_options *options = job->options;
     double difference = change->new_share - change->base_share;
     double by_share = difference / change->base_share; /* infinite for a new function */
 
     if (!change->tested || change->q > options->q || fabs(difference) < options->min_share)
         return COMPARE_UNCHANGED;
-    if (difference > 0 && by_share >= options->min_rel && change->relative >= options->min_rel)
+    if (difference > 0 && by_share >= options->min_rel && change->relative >= options->min_rel &&
+        cost_provably_grew(job, change, df))
         return COMPARE_REGRESSED;
     if (difference < 0 && -by_share >= options->min_rel && -change->relative >= options->min_rel)
         return COMPARE_IMPROVED;
     return COMPARE_UNCHANGED;
 }
 
-/* What the shares of others made grow did not regress.  */
-static void spare_others(struct job *job)
+static void flag_all(struct job *job)
 {
-    double most_p = largest_p(job);
+    find_scale(job);
+    if (job->scale > 1)
+        test_beyond(job);
+    for (size_t i = 0; i < job->test_count; i++) {
+        struct test *test = &job->tests[i];
 
-    find_reference(job);
-    for (size_t i = 0; i < job->test_count && job->reference > 1; i++) {
-        struct compare_change *change = job->tests[i].change;
-
-        if (change->flag == COMPARE_REGRESSED &&
-            !grew_beyond(job, change, job->df_of[job->tests[i].family], most_p))
-            change->flag = COMPARE_UNCHANGED;
+        test->change->flag = flag_of(job, test->change, job->df_of[test->family]);
+        if (test->change->flag == COMPARE_REGRESSED && job->scale > 1 && !grew_beyond(job, test))
+            test->change->flag = COMPARE_UNCHANGED;
     }
 }
 
@@ -278,10 +341,8 @@ static void run_tests(struct job *job)
     comparison->mean_samples[1] = job->n[1] / (double)input->new_runs;
     for (int family = 0; family < FAMILIES; family++)
         test_family(job, (enum family)family);
-    adjust(job);
-    for (size_t i = 0; i < job->test_count; i++)
-        job->tests[i].change->flag = flag_of(job->tests[i].change, job->options);
-    spare_others(job);
+    adjust_both_ways(job);
+    flag_all(job);
 }
 
 enum compare_status compare_functions(const struct compare_input *input,
@@ -299,15 +360,17 @@ enum compare_status compare_functions(const struct compare_input *input,
         .df = (double)(input->base_runs + input->new_runs) - 2,
         .tests = calloc(most, sizeof *job.tests),
         .spreads = calloc(most, sizeof *job.spreads),
+        .probabilities = calloc(most, sizeof *job.probabilities),
         .ratios = calloc(most, sizeof *job.ratios),
     };
 
-    if (job.tests && job.spreads && job.ratios)
+    if (job.tests && job.spreads && job.probabilities && job.ratios)
         run_tests(&job);
     else
         status = compare_no_memory(error);
     free(job.tests);
     free(job.spreads);
+    free(job.probabilities);
     free(job.ratios);
     return status;
 }

@@ -39,7 +39,7 @@ enum compare_status compare_totals(const struct compare_input *input,
                                    const struct compare_options *options,
                                    struct compare_total_change *out, struct compare_error *error);
 
-/* ---- Functions (functions.c, dispersion.c, moved.c) ---- */
+/* ---- Functions (functions.c, dispersion.c, reference.c, moved.c) ---- */
 
 /* Dispersion over runs of one tested row.  */
 struct compare_spread {
@@ -57,6 +57,22 @@ struct compare_prior compare_fit_prior(const struct compare_spread *spreads, siz
                                        double df);
 double compare_shrink(const struct compare_prior *prior, const struct compare_spread *spread,
                       double df);
+
+/* How a function's own share changed.  */
+struct compare_ratio {
+    double value;  /* new over base */
+    double weight; /* the smaller of both shares; above 0 */
+};
+
+/* What the shares of functions that did not change were multiplied by (reference.c).  */
+struct compare_reference {
+    double ratio; /* 1 if unknown */
+    double low;   /* its lower 95 % limit; 0 if unknown */
+    double error; /* standard error of its logarithm; infinite if unknown: too few functions */
+};
+
+/* Sorts the ratios.  */
+struct compare_reference compare_find_reference(struct compare_ratio *ratios, size_t count);
 
 enum compare_status compare_functions(const struct compare_input *input,
                                       const struct compare_options *options,

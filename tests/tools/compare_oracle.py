@@ -146,18 +146,48 @@ for family, values in (("self", own), ("total", inclusive)):
     freedom = min(prior + df, df * len(rows))
     for name, p, raw, size, deviance, y in rows:
         dispersion = max(1.0, (prior * (1 + trend * size) + df * raw) / (prior + df))
-        tests.append([family, name, p, dispersion, t_tail(math.sqrt(max(deviance, 0) / dispersion), freedom), y])
+        tests.append([family, name, p, dispersion, t_tail(math.sqrt(max(deviance, 0) / dispersion), freedom), y, freedom])
 
 tests.sort(key=lambda t: t[4])
-smallest = 1.0
-for i in range(len(tests) - 1, -1, -1):  # Benjamini and Hochberg, over both families
-    smallest = min(smallest, tests[i][4] * len(tests) / (i + 1))
-    tests[i].append(smallest)
+for grew in (False, True):  # Benjamini and Hochberg, over both families, each direction apart
+    alike = [t for t in tests if (t[2][1] > t[2][0]) == grew]
+    smallest = 1.0
+    for i in range(len(alike) - 1, -1, -1):
+        smallest = min(smallest, alike[i][4] * len(tests) / (i + 1))
+        alike[i].append(smallest)
+
+# What shares were multiplied by: the weighted median of the ratios of own shares.
+ratios = sorted((t[2][1] / t[2][0], min(t[2])) for t in tests if t[0] == "self" and min(t[2]) > 0)
+weight = math.fsum(w for _, w in ratios)
+half = 1.645 * math.sqrt(math.fsum(w * w for _, w in ratios)) / 2
+
+
+def ratio_at(limit):
+    return next(ratio for i, (ratio, _) in enumerate(ratios) if math.fsum(w for _, w in ratios[:i + 1]) >= limit)
+
+
+reference, reference_error = 1.0, math.inf
+if half < weight / 2:
+    reference = ratio_at(weight / 2)
+    reference_error = math.log(ratio_at(weight / 2 + half) / reference) / 1.645
+    if ratio_at(weight / 2 - half) > 1 and total["low"] < 0:
+        sys.exit("the shares of all grew: this computation knows nothing of that")
+
+
+def cost_provably_grew(p, y, dispersion, freedom, by_cost):
+    if not sum(y[:N]):
+        return True
+    share = dispersion * ((1 - p[0]) / (p[0] * n[0]) + (1 - p[1]) / (p[1] * n[1]))
+    by_runs = math.log1p(by_cost) - t_quantile(0.975, df) * math.sqrt(share + noise * noise * (1 / N + 1 / M))
+    by_others = math.log(p[1] / p[0] / reference) - t_quantile(0.975, freedom) * math.sqrt(share + reference_error**2)
+    return by_runs > 0 or by_others > 0
+
+
 if report["tests"] != len(tests):
     sys.exit(f"fxtdiff tested {report['tests']}, there are {len(tests)} to be tested")
 told = {f["name"]: f for f in report["functions"]}
 flags = 0
-for family, name, p, dispersion, probability, y, q in tests:
+for family, name, p, dispersion, probability, y, freedom, q in tests:
     change = told[name][family]
     what = f"{family} of {name}: "
     close(what + "base share", p[0], change["base_share"])
@@ -169,7 +199,7 @@ for family, name, p, dispersion, probability, y, q in tests:
     by_share = p[1] / p[0] - 1 if p[0] else math.inf
     flag = None
     if q <= options["q"] and abs(p[1] - p[0]) >= options["min_share"]:
-        if min(by_cost, by_share) >= options["min_rel"]:
+        if min(by_cost, by_share) >= options["min_rel"] and cost_provably_grew(p, y, dispersion, freedom, by_cost):
             flag = "regressed"
         elif max(by_cost, by_share) <= -options["min_rel"]:
             flag = "improved"

@@ -1,0 +1,53 @@
+/* reference.c - what the shares of functions that did not change were multiplied by (section 3.4).
+ *
+ * If a part of the program disappears, the shares of all other functions grow by one ratio.  It is
+ * the weighted median of all ratios, as size factors of counts are medians of ratios in DESeq
+ * (Anders and Huber 2010).  A function that disappeared has no weight.  */
+#include "libcompare/statistics/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ONE_SIDED_95 1.645 /* of the normal distribution */
+
+static int by_value(const void *a, const void *b)
+{
+    const struct compare_ratio *x = a;
+    const struct compare_ratio *y = b;
+
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return (x->weight > y->weight) - (x->weight < y->weight);
+}
+
+/* The smallest ratio for which the weights of all up to it have that sum.  */
+static double ratio_at(const struct compare_ratio *ratios, size_t count, double weight)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sum += ratios[i].weight;
+        if (sum >= weight)
+            return ratios[i].value;
+    }
+    return ratios[count - 1].value;
+}
+
+struct compare_reference compare_find_reference(struct compare_ratio *ratios, size_t count)
+{
+    struct compare_reference reference = { .ratio = 1, .low = 0, .error = INFINITY };
+    double sum = 0, squares = 0, half;
+
+    for (size_t i = 0; i < count; i++) {
+        sum += ratios[i].weight;
+        squares += ratios[i].weight * ratios[i].weight;
+    }
+    half = ONE_SIDED_95 * sqrt(squares) / 2;
+    if (half >= sum / 2)
+        return reference;
+    qsort(ratios, count, sizeof *ratios, by_value);
+    reference.ratio = ratio_at(ratios, count, sum / 2);
+    reference.low = ratio_at(ratios, count, sum / 2 - half);
+    reference.error = log(ratio_at(ratios, count, sum / 2 + half) / reference.ratio) / ONE_SIDED_95;
+    return reference;
+}
