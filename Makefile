@@ -111,7 +111,7 @@ links_sampler-capture := -lpthread
 
 with_insn := $(if $(HAVE_IPT),insn)
 libs_fxtdump := symbolize fxt
-libs_fxtcat := profile $(with_insn) symbolize fxt
+libs_fxtcat := symbolize fxt
 libs_fxt2pprof := profile $(with_insn) symbolize fxt
 libs_fxtsym := symbolize fxt
 libs_fxtdiff := store compare profile $(with_insn) symbolize fxt

@@ -205,9 +205,9 @@ static bool find_session(int *fd, struct state *state)
 const struct cli_command background_status_command = {
     .name = "sampler-capture status",
     .usage = "",
-    .summary = "Tell whether a background session runs.",
+    .summary = "Print whether a background session is running.",
     .run = status_main,
-    .brief = "tell whether a background session runs",
+    .brief = "print whether a background session is running",
 };
 
 static int status_main(char **argv)
@@ -249,9 +249,9 @@ static int end_session(int number, const char *done)
 const struct cli_command background_stop_command = {
     .name = "sampler-capture stop",
     .usage = "",
-    .summary = "End the background session; what it collected is in its output.",
+    .summary = "End the background session.  Its output is complete when this command returns.",
     .run = stop_main,
-    .brief = "end the background session",
+    .brief = "end the background session and keep its output",
 };
 
 static int stop_main(char **argv)
@@ -265,7 +265,7 @@ const struct cli_command background_abort_command = {
     .usage = "",
     .summary = "End the background session and remove its output.",
     .run = abort_main,
-    .brief = "end it and remove its output",
+    .brief = "end the background session and remove its output",
 };
 
 static int abort_main(char **argv)

@@ -15,12 +15,12 @@
 #define KEEP_MAX_BYTES (UINT64_C(4) << 30) /* of all files of a capture */
 
 /* A row of a command's options.  */
-#define KEEP_OPTION(key)                                                                           \
-    {                                                                                              \
-        (key), 0, "keep-modules", "DIR",                                                           \
-            "copies of the files that code was sampled from, by build ID, for --symbols DIR when " \
-            "they are gone or on another machine",                                                 \
-            CLI_FOLDER                                                                             \
+#define KEEP_OPTION(key)                                                                        \
+    {                                                                                           \
+        (key), 0, "keep-modules", "DIR",                                                        \
+            "copy the sampled programs and libraries into DIR, by build ID, for --symbols DIR " \
+            "later or on another machine",                                                      \
+            CLI_FOLDER                                                                          \
     }
 
 struct keeper;

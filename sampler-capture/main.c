@@ -9,13 +9,13 @@
 #include "sampler-capture/trace/options.h"
 
 static const char *const examples[] = {
-    "Sample the CPU time of a program and of all it starts",
+    "Sample the CPU time of a program and its child processes",
     "sampler-capture cpu -o out.fxt -- ./program input",
-    "Sample what a program allocates and frees",
+    "Sample the allocations of a program",
     "sampler-capture heap -o heap.fxt -- ./program input",
-    "Sample what runs already, until 'sampler-capture stop'",
+    "Sample a running process until 'sampler-capture stop'",
     "sampler-capture cpu --background -p 1234 -o out.fxt",
-    "All options of a capture",
+    "List all options of a capture",
     "sampler-capture cpu --help",
     NULL,
 };
@@ -36,7 +36,7 @@ static const struct cli_command *const commands[] = {
 static const struct cli_command sampler_capture = {
     .name = "sampler-capture",
     .usage = "COMMAND [OPTION]...",
-    .summary = "Record what programs do, as traces in the Fuchsia trace format.",
+    .summary = "Record programs as traces in the Fuchsia trace format.",
     .examples = examples,
     .stop_at_operand = true,
     .commands = commands,

@@ -152,15 +152,15 @@ static const struct {
     const char *untold;
 } questions[] = {
     { "cpu", 0, STORE_TELLS_CPU | STORE_TELLS_TIME | STORE_TELLS_THREAD, NULL },
-    { "cpu", 2, STORE_TELLS_CPU, "a CPU" },
+    { "cpu", 2, STORE_TELLS_CPU, "CPU" },
     { "cpu", 2, STORE_TELLS_TIME | STORE_TELLS_THREAD, NULL },
     { "alloc_space", 0, STORE_TELLS_TIME, NULL },
-    { "alloc_space", 0, STORE_TELLS_TIME | STORE_TELLS_THREAD, "a thread" },
-    { "alloc_space", 0, STORE_TELLS_CPU | STORE_TELLS_THREAD, "a CPU" },
+    { "alloc_space", 0, STORE_TELLS_TIME | STORE_TELLS_THREAD, "thread" },
+    { "alloc_space", 0, STORE_TELLS_CPU | STORE_TELLS_THREAD, "CPU" },
     { "inuse_space", 0, STORE_TELLS_THREAD, NULL }, /* there are none that could */
     { "cpu/count", 0, STORE_TELLS_THREAD, NULL },
-    { "cpu/count", 0, STORE_TELLS_TIME, "a time" },
-    { "delay", 0, STORE_TELLS_THREAD, "a thread" },
+    { "cpu/count", 0, STORE_TELLS_TIME, "time" },
+    { "delay", 0, STORE_TELLS_THREAD, "thread" },
     { "delay", 0, 0, NULL },
 };
 

@@ -34,8 +34,8 @@ enum { KEY_NO_LIMIT = CLI_BOUNDS_KEYS };
 
 const struct cli_option cli_bounds_options[] = {
     { KEY_NO_LIMIT, 0, "no-limit", NULL,
-      "take also what needs more than 512 MiB and 128 times the input of memory, or writes more "
-      "than 256 MiB and 1024 times the input" },
+      "lift the limits on memory (512 MiB plus 128 times the input) and output (256 MiB plus 1024 "
+      "times the input)" },
     { 0 },
 };
 

@@ -21,8 +21,8 @@ const struct cli_option cli_common_options[] = {
 };
 
 const struct cli_option cli_program_options[] = {
-    { 1, 0, "completion", "SHELL",
-      "print what completes this program's command line in bash, zsh or fish", .choices = shells },
+    { 1, 0, "completion", "SHELL", "print the completion script for bash, zsh or fish",
+      .choices = shells },
     { 0 },
 };
 

@@ -25,13 +25,13 @@ __attribute__((constructor)) static void list_sample_types(void)
 
 const struct cli_option cli_profiles_options[] = {
     { KEY_PROFILE, 0, "profile", "KIND",
-      "of traces: cpu (samples), heap (what was allocated, by where), heap-free (what was "
-      "released, by where), insn (instructions and calls of an instruction trace), span (time "
-      "between begin and end) or offcpu (waits between context switches); "
-      "default: the first of them that the trace has",
+      "profile to read from a trace: cpu (samples), heap (allocations by call site), heap-free "
+      "(releases by call site), insn (instructions and calls of an instruction trace), span (time "
+      "between begin and end events) or offcpu (waits between context switches); default: the "
+      "first that the trace contains",
       .choices = cli_profile_kinds },
-    { KEY_PID, 'p', "pid", "PID", "only this process; may be given more than once" },
-    { KEY_TID, 't', "tid", "TID", "only this thread; may be given more than once" },
+    { KEY_PID, 'p', "pid", "PID", "only this process; may be repeated" },
+    { KEY_TID, 't', "tid", "TID", "only this thread; may be repeated" },
     { 0 },
 };
 

@@ -8,23 +8,23 @@ static const char *const arches[] = { "x86_64", "arm64", NULL };
 
 const struct cli_option cli_modules_options[] = {
     { KEY_MODULES, 0, "modules", "FILE",
-      "what addresses of raw regions mean: modules-PID.markup; those beside the regions in a "
-      "folder "
-      "are found anyhow",
+      "read the address maps for raw regions from FILE (modules-PID.markup); maps in the same "
+      "folder as the regions are found automatically",
       CLI_FILE },
     { 0 },
 };
 
 const struct cli_option cli_arch_options[] = {
     { KEY_ARCH, 0, "arch", "ARCH",
-      "x86_64 or arm64: where raw kernel samples came from, if the trace does not say",
+      "x86_64 or arm64: machine of raw kernel samples, if the trace does not name it",
       .choices = arches },
     { 0 },
 };
 
 const struct cli_option cli_strict_options[] = {
-    { KEY_STRICT, 0, "strict", NULL, "exit with 3 for notices too, not for damage alone" },
-    { KEY_FORCE, 0, "force", NULL, "take the input for FXT whatever it begins with" },
+    { KEY_STRICT, 0, "strict", NULL, "exit with status 3 for notices too, not only for damage" },
+    { KEY_FORCE, 0, "force", NULL,
+      "read the input as FXT even if its first bytes are not a trace's" },
     { 0 },
 };
 

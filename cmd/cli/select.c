@@ -156,15 +156,14 @@ enum { KEY_TYPE = CLI_SELECT_KEYS, KEY_PROVIDER, KEY_PID, KEY_TID, KEY_TIME };
 
 const struct cli_option cli_select_options[] = {
     { KEY_TIME, 0, "time", "FROM,TO",
-      "only times from FROM up to, not including, TO: +1.5s is since the first timestamp, 1.5s or "
-      "1500000000 absolute; ns us ms s min h; one of them may be missing" },
+      "only records with FROM <= time < TO. +1.5s counts from the first timestamp; 1.5s or "
+      "1500000000 (ns) is absolute; units: ns us ms s min h. Either end may be omitted" },
     { KEY_PID, 'p', "pid", "N", "only records of this process" },
     { KEY_TID, 0, "tid", "N", "only records of this thread" },
-    { KEY_TYPE, 't', "type", "LIST", "only these types of records: event,log,...", CLI_LIST,
+    { KEY_TYPE, 't', "type", "LIST", "only records of these types: event,log,...", CLI_LIST,
       cli_record_kinds },
     { KEY_PROVIDER, 0, "provider", "ID",
-      "only records of this provider; --pid, --tid, --type and --provider can be given several "
-      "times" },
+      "only records of this provider; --pid, --tid, --type and --provider may be repeated" },
     { 0 },
 };
 

@@ -18,19 +18,19 @@ enum {
 
 const struct cli_option cli_symbols_options[] = {
     { KEY_SYMBOLS, 's', "symbols", "PATH",
-      "look for names in PATH first: a file, a .build-id tree, or a folder of debug files; may be "
-      "given more than once",
+      "search PATH for symbols first: a file, a .build-id tree, or a folder of debug files; may be "
+      "repeated",
       CLI_FILE },
     { KEY_DEBUGINFOD, 0, "debuginfod", NULL,
-      "ask the servers in DEBUGINFOD_URLS for what is not here" },
+      "download missing debug files from the servers in DEBUGINFOD_URLS" },
     { KEY_NO_CACHE, 0, "no-cache", NULL,
       "neither read nor write the symbol cache ($XDG_CACHE_HOME/fxt/symbols)" },
     { 0 },
 };
 
 const struct cli_option cli_naming_options[] = {
-    { KEY_NO_SYMBOLIZE, 0, "no-symbolize", NULL, "leave addresses without names" },
-    { KEY_NO_INLINES, 0, "no-inlines", NULL, "name the real function only" },
+    { KEY_NO_SYMBOLIZE, 0, "no-symbolize", NULL, "do not look up symbols; print addresses" },
+    { KEY_NO_INLINES, 0, "no-inlines", NULL, "omit inlined frames" },
     { 0 },
 };
 

@@ -32,28 +32,30 @@ static const char *const roots[] = { "process", "thread", "none", NULL };
 static const char *const times[] = { "end", "peak", "process-peak", NULL };
 static const struct cli_option option_table[] = {
     { OPTION_OUTPUT, 'o', "output", "FILE",
-      "where to write; - is standard output.  Default for formats that only programs read, when "
-      "standard output is a terminal: INPUT with the format's suffix, INPUT.pb.gz for pprof",
+      "write to FILE; - is standard output, the default.  If standard output is a terminal, the "
+      "default for binary and JSON formats is INPUT with the format's suffix (INPUT.pb.gz for "
+      "pprof)",
       CLI_FILE },
     { OPTION_FORMAT, 'f', "format", "FORMAT",
-      "pprof (default), folded (for flamegraph.pl), top (a table), or what a viewer opens: "
-      "speedscope, firefox (profiler.firefox.com) or perfetto (ui.perfetto.dev)",
+      "pprof (default), folded (for flamegraph.pl), top (a table), speedscope (speedscope.app), "
+      "firefox (profiler.firefox.com) or perfetto (ui.perfetto.dev)",
       .choices = formats },
     { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
-      "what folded and top show, and pprof at first: alloc_space, ...", CLI_HINT,
+      "sample type that folded and top print, and pprof shows first: alloc_space, ...", CLI_HINT,
       cli_sample_types },
     { OPTION_AT, 0, "at", "WHEN",
-      "heap: as it was at a time (+1.5s from the start, or absolute), at its peak, at each "
-      "process's own (process-peak), or at the end (default)",
+      "heap: the blocks in use at a point in time: +1.5s (from the start), an absolute time, peak, "
+      "process-peak (each process at its own peak) or end (default)",
       CLI_HINT, times },
-    { OPTION_EVERY, 0, "every", "DURATION", "heap: a profile for each such stretch of time" },
+    { OPTION_EVERY, 0, "every", "DURATION", "heap: write a profile per interval of this length" },
     { OPTION_AGES, 0, "ages", NULL,
-      "heap: apart by how long blocks are in use, or were, as labels: pprof -tagfocus=age=1s:" },
+      "heap: add the age of blocks as a label, for pprof -tagfocus=age=1s:" },
     { OPTION_HEAP_TYPES, 0, "heap-types", "TYPES",
-      "pprof (default), or fuchsia: the six of its memory sampler", .choices = heap_types },
+      "pprof (default), or fuchsia: the six sample types of its memory sampler",
+      .choices = heap_types },
     { OPTION_ROOT, 0, "root", "ROOT", "root of folded stacks: process (default), thread or none",
       .choices = roots },
-    { OPTION_ROWS, 'n', "rows", "N", "rows of top (default 20, 0: all)" },
+    { OPTION_ROWS, 'n', "rows", "N", "rows of top (default 20; 0: all)" },
     { OPTION_QUIET, 'q', "quiet", NULL, "no summary" },
     { 0 },
 };
@@ -61,15 +63,15 @@ static const struct cli_option option_table[] = {
 static const struct cli_option *const groups[] = { CLI_PROFILES_GROUPS, NULL };
 
 static const char *const examples[] = {
-    "Convert and look",
+    "Convert a trace and open the profile",
     "fxt2pprof trace.fxt -o trace.pb.gz && go tool pprof -http=: trace.pb.gz",
-    "A flame graph",
+    "Draw a flame graph",
     "fxt2pprof --format folded trace.fxt | flamegraph.pl > trace.svg",
-    "The hottest functions, here and now",
+    "Print the hottest functions",
     "fxt2pprof --format top trace.fxt",
-    "Threads and times, in a browser",
+    "View threads and times in a browser",
     "fxt2pprof --format firefox trace.fxt -o trace.json",
-    "What was in use when the heap was largest",
+    "Print the blocks in use when the heap was largest",
     "fxt2pprof --profile heap --at peak --format top trace.fxt",
     NULL,
 };
@@ -79,8 +81,9 @@ static int run(char **argv);
 static const struct cli_command command = {
     .name = "fxt2pprof",
     .usage = "[OPTION]... INPUT...",
-    .summary = "Convert traces in the Fuchsia trace format to pprof profiles or folded stacks, "
-               "symbolized by build ID.  Several inputs become one profile; - is standard input.",
+    .summary =
+        "Convert traces in the Fuchsia trace format to pprof profiles or folded stacks, symbolized "
+        "by build ID.  Several inputs are added into one profile; - is standard input.",
     .options = option_table,
     .groups = groups,
     .libraries = sym_libraries,

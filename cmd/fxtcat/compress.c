@@ -21,9 +21,9 @@
 enum { OPTION_LEVEL = 1, OPTION_FRAME };
 
 static const struct cli_option option_table[] = {
-    { OPTION_LEVEL, 'l', "level", "N", "1 (fast) to 19 (small); 3 unless given" },
+    { OPTION_LEVEL, 'l', "level", "N", "1 (fast) to 19 (small); default 3" },
     { OPTION_FRAME, 0, "frame-size", "SIZE",
-      "bytes of the trace in a frame: 4k to 64M; 1M unless given" },
+      "uncompressed bytes per frame: 4k to 64M; default 1M" },
     { 0 },
 };
 
@@ -31,9 +31,9 @@ static const struct cli_option *const output_groups[] = { job_output_options, cl
                                                           NULL };
 
 static const char *const examples[] = {
-    "A trace on a diet; all programs here read it as it is",
+    "Make a trace smaller; all programs of this toolchain read the result",
     "fxtcat compress --level 19 -o trace.fxt.zst trace.fxt",
-    "From gzip, at once",
+    "Convert from gzip",
     "fxtcat compress -o trace.fxt.zst trace.fxt.gz",
     NULL,
 };
@@ -44,14 +44,14 @@ const struct cli_command compress_command = {
     .name = "fxtcat compress",
     .usage = "[OPTION]... FILE",
     .summary =
-        "Compress a trace with zstd, in independent frames of a bounded size.  zstd -d gives the "
-        "trace back, byte for byte.  gzip and zstd are unpacked first.",
+        "Compress a trace with zstd, in independent frames of a bounded size.  zstd -d restores "
+        "the trace, byte for byte.  An input compressed with gzip or zstd is unpacked first.",
     .options = option_table,
     .groups = output_groups,
     .examples = examples,
     .first = CLI_TRACE,
     .run = run,
-    .brief = "with zstd, in frames that unpack each for itself",
+    .brief = "compress with zstd, in independent frames",
 };
 
 struct compress {

@@ -9,9 +9,9 @@ static const struct cli_option *const groups[] = { cli_select_options, job_outpu
                                                    cli_strict_options, cli_bounds_options, NULL };
 
 static const char *const examples[] = {
-    "The second second of a trace",
+    "Keep the second second of a trace",
     "fxtcat cut --time +1s,+2s -o second.fxt trace.fxt",
-    "Process 1234 alone, straight to a profile",
+    "Profile process 1234 alone",
     "fxtcat cut --pid 1234 trace.fxt | fxt2pprof --format top -",
     NULL,
 };
@@ -21,14 +21,13 @@ static int run(char **argv);
 const struct cli_command cut_command = {
     .name = "fxtcat cut",
     .usage = "[OPTION]... FILE",
-    .summary =
-        "Write some of the records of a trace: those that match all that is asked for, and the "
-        "strings, threads, clocks, providers, names and address maps that these need.",
+    .summary = "Copy the records that match all options, with the strings, threads, clocks, "
+               "providers, names and address maps that they need.",
     .groups = groups,
     .examples = examples,
     .first = CLI_TRACE,
     .run = run,
-    .brief = "some of the records: by time, process, type",
+    .brief = "select records by time, process or type",
 };
 
 struct cut {

@@ -2,15 +2,15 @@
 #include "cmd/fxtcat/fxtcat.h"
 
 static const char *const examples[] = {
-    "The second second of one process",
+    "Keep the second second of one process",
     "fxtcat cut --pid 1234 --time +1s,+2s -o part.fxt trace.fxt",
-    "Several traces as one",
+    "Join several traces",
     "fxtcat merge -o all.fxt one.fxt two.fxt.gz three.fxt.zst",
-    "All that can be read of a damaged trace",
+    "Recover the readable part of a damaged trace",
     "fxtcat recover -o mended.fxt damaged.fxt",
-    "A trace on a diet",
+    "Make a trace smaller",
     "fxtcat compress --level 19 -o trace.fxt.zst trace.fxt",
-    "All options of a command",
+    "List all options of a command",
     "fxtcat cut --help",
     NULL,
 };
@@ -22,7 +22,8 @@ static const struct cli_command *const commands[] = {
 static const struct cli_command fxtcat = {
     .name = "fxtcat",
     .usage = "COMMAND [OPTION]... FILE...",
-    .summary = "Make traces from traces in the Fuchsia trace format; - is standard input.",
+    .summary = "Cut, merge, recover, compress and convert traces in the Fuchsia trace format. - is "
+               "standard input.",
     .examples = examples,
     .stop_at_operand = true,
     .commands = commands,

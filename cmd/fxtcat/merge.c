@@ -7,9 +7,9 @@
 #include "cmd/fxtcat/emit.h"
 
 static const char *const examples[] = {
-    "Two captures of one run, as one trace",
+    "Join two captures of one run",
     "fxtcat merge -o all.fxt cpu.fxt heap.fxt",
-    "Compressed at once",
+    "Join and compress",
     "fxtcat merge *.fxt | fxtcat compress -o all.fxt.zst -",
     NULL,
 };
@@ -19,17 +19,16 @@ static int run(char **argv);
 const struct cli_command merge_command = {
     .name = "fxtcat merge",
     .usage = "[OPTION]... FILE...",
-    .summary =
-        "Write the records of several traces as one trace, one file after another.  Providers "
-        "get new ids where two traces use the same; what stands before a file's first provider "
-        "gets a provider named after the file.  Times stay as they are: each by the clock of "
-        "its provider.",
+    .summary = "Write the records of several traces as one trace, one file after another.  If two "
+               "traces use the same provider id, the later one gets a new id.  Records before the "
+               "first provider of a file get a provider named after the file.  Timestamps are not "
+               "changed: each counts on the clock of its provider.",
     .groups = job_groups,
     .examples = examples,
     .first = CLI_TRACE,
     .rest = CLI_TRACE,
     .run = run,
-    .brief = "several traces one after another, providers apart",
+    .brief = "join several traces into one",
 };
 
 static void visit(void *context, const struct fxt_record *record)

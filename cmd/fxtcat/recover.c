@@ -10,9 +10,9 @@
 #define MAGIC_NUMBER 0x16547846u
 
 static const char *const examples[] = {
-    "All that can be read of a damaged trace, and whether it is good now",
+    "Recover a damaged trace, and verify the result",
     "fxtcat recover -o mended.fxt damaged.fxt; fxtdump --verify mended.fxt",
-    "What a buffer that was saved on the device holds, without its empty pages",
+    "Extract the records of a buffer saved on a device, without its empty pages",
     "fxtcat recover -o samples.fxt region.bin",
     NULL,
 };
@@ -22,14 +22,13 @@ static int run(char **argv);
 const struct cli_command recover_command = {
     .name = "fxtcat recover",
     .usage = "[OPTION]... FILE",
-    .summary =
-        "Write all of a trace that can be read, without what is damaged, and say what is left "
-        "out.  The exit status is 3 when the input is damaged.",
+    .summary = "Copy the readable part of a trace, and report the bytes that are left out.  The "
+               "exit status is 3 if the input is damaged.",
     .groups = job_groups,
     .examples = examples,
     .first = CLI_TRACE,
     .run = run,
-    .brief = "without what is damaged",
+    .brief = "copy the readable part of a damaged trace",
 };
 
 struct recover {
@@ -39,6 +38,24 @@ struct recover {
     uint64_t left_out_bytes;
     uint64_t mended; /* records */
 };
+
+static void put(struct recover *recover, const struct fxt_record *record)
+{
+    struct fxt_error error;
+    enum fxt_status status = fxt_writer_record(recover->writer, record, &error);
+
+    if (status != FXT_OK && status != FXT_IO) { /* the output tells of failed writes at the end */
+        cli_error("%s: %s", recover->job.output.path, error.message);
+        job_fail(&recover->job, CLI_ENVIRONMENT);
+    }
+}
+
+static void put_as_read(struct recover *recover)
+{
+    struct fxt_bytes bytes = fxt_reader_bytes(recover->job.trace.reader);
+
+    (void)cli_output_write(&recover->job.output, bytes.bytes, (size_t)bytes.length);
+}
 
 /* Whether the record says nothing that any reader could use.  */
 static bool is_void(const struct fxt_record *record)
@@ -79,7 +96,7 @@ static void put_magic(struct recover *recover)
     struct fxt_record record = { .kind = FXT_RECORD_MAGIC };
 
     record.value.magic.number = MAGIC_NUMBER;
-    job_put(&recover->job, recover->writer, &record);
+    put(recover, &record);
 }
 
 static void visit(void *context, const struct fxt_record *record)
@@ -93,14 +110,18 @@ static void visit(void *context, const struct fxt_record *record)
     }
     if (recover->written++ == 0 && record->kind != FXT_RECORD_MAGIC)
         put_magic(recover);
+    if (recover->job.trace.from_modules) { /* it has no bytes yet */
+        put(recover, record);
+        return;
+    }
     if (ends_before_start(record))
         mended.value.event.end_ticks = record->ticks;
     else if (!has_wrong_count(recover, record)) {
-        job_put_as_read(&recover->job, recover->writer, record);
+        put_as_read(recover);
         return;
     }
     recover->mended++;
-    job_put(&recover->job, recover->writer, &mended);
+    put(recover, &mended);
 }
 
 /* Bytes in no record.  */

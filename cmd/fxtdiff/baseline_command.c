@@ -14,18 +14,18 @@
 enum { OPTION_ROWS = 1 };
 
 static const struct cli_option own_options[] = {
-    { OPTION_ROWS, 'n', "rows", "N", "show: how many functions (default 20, 0: all)" },
+    { OPTION_ROWS, 'n', "rows", "N", "show: print N functions (default 20; 0: all)" },
     { 0 },
 };
 
 static const char *const examples[] = {
-    "Keep five runs beside the sources",
+    "Keep five runs in the repository",
     "fxtdiff baseline create perf/baseline.txt run-*.fxt",
-    "Gate a change against them",
+    "Gate a change against the baseline",
     "fxtdiff perf/baseline.txt -- new-*.fxt",
-    "The change costs more on purpose: take its runs from now on",
+    "Accept the runs of an intended regression",
     "fxtdiff baseline accept perf/baseline.txt new-*.fxt",
-    "What is in it",
+    "Print a baseline",
     "fxtdiff baseline show perf/baseline.txt",
     NULL,
 };
@@ -36,7 +36,7 @@ enum { CREATE, ACCEPT, SHOW };
 static const char *verb_word(size_t i, const char **brief)
 {
     static const char *const briefs[] = { "write runs to a new file",
-                                          "replace the runs of a file by others",
+                                          "replace the runs in an existing file",
                                           "print what is in a file", NULL };
 
     *brief = briefs[i];
@@ -48,7 +48,7 @@ static int run(char **argv);
 const struct cli_command diff_baseline_command = {
     .name = "fxtdiff baseline",
     .usage = "create|accept|show FILE [RUN]...",
-    .summary = "Keep runs as a small text file in a repository, for fxtdiff to compare with.",
+    .summary = "Keep runs as a small text file, against which fxtdiff compares later runs.",
     .options = own_options,
     .groups = diff_reading_groups,
     .examples = examples,

@@ -6,13 +6,13 @@
 #include "cmd/fxtdiff/policies.h"
 
 static const char *const examples[] = {
-    "Five runs of each build; the status is 0 pass, 1 fail, 5 inconclusive",
+    "Compare five runs of each build; exit status: 0 pass, 1 fail, 5 inconclusive",
     "fxtdiff base-*.fxt -- new-*.fxt",
-    "Capture them in turn, then compare",
+    "Capture both builds in turn and compare them",
     "fxtdiff run -n 5 --base './old --bench' --new './new --bench'",
-    "pprof profiles of a heap, by what was allocated",
+    "Compare pprof heap profiles by allocated bytes",
     "fxtdiff --sample-type alloc_space old/*.pb.gz -- new/*.pb.gz",
-    "A comment for a pull request",
+    "Write a comment for a pull request",
     "fxtdiff --markdown base/ -- new/ > comment.md",
     NULL,
 };
@@ -26,11 +26,10 @@ static const struct cli_command command = {
     .name = "fxtdiff",
     .usage = "[OPTION]... BASE... -- NEW...\n"
              "       fxtdiff COMMAND [OPTION]...",
-    .summary =
-        "Compare runs of two builds and say PASS, FAIL or INCONCLUSIVE: which functions "
-        "regressed beyond what runs vary by.  Inputs are FXT traces, pprof profiles, folded stacks "
-        "and stores, whose captures are runs (STORE#N: capture N alone); a directory stands for "
-        "the files in it, - is standard input.",
+    .summary = "Compare runs of two builds, and report PASS, FAIL or INCONCLUSIVE with the "
+               "functions that regressed by more than the runs vary.  Inputs are FXT traces, pprof "
+               "profiles, folded stacks and stores.  Each capture of a store is a run; STORE#N is "
+               "capture N alone.  A directory represents the files in it; - is standard input.",
     .groups = diff_groups,
     .libraries = sym_libraries,
     .examples = examples,
@@ -92,9 +91,9 @@ static void parse(struct diff_settings *settings, char **argv)
         settings->inputs[COMPARE_BASE] = (struct cli_texts){ .count = 0 };
     }
     if (settings->inputs[COMPARE_NEW].count == 0)
-        cli_usage_error("no new runs: put them behind --, BASE... -- NEW...");
+        cli_usage_error("no new runs given; usage: fxtdiff BASE... -- NEW...");
     if (settings->inputs[COMPARE_BASE].count == 0 && !has_budgets(settings))
-        cli_usage_error("no base runs before --");
+        cli_usage_error("no base runs given before --");
     diff_check_outputs(settings);
 }
 

@@ -23,31 +23,33 @@ enum {
 
 static const struct cli_option reading_options[] = {
     { OPTION_SAMPLE_TYPE, 0, "sample-type", "TYPE",
-      "what is compared: cpu, samples, alloc_space, ...; default: nanoseconds or bytes, if the "
-      "input has any",
+      "compare this sample type: cpu, samples, alloc_space, ... (default: one in nanoseconds or "
+      "bytes, if the inputs have one)",
       CLI_HINT, cli_sample_types },
     { OPTION_IGNORE_TEMPLATES, 0, "ignore-templates", NULL,
-      "sort<int> and sort<long> are one function" },
-    { OPTION_JOBS, 'j', "jobs", "N", "read N traces at once (default: one a CPU, at most 8)" },
+      "treat sort<int> and sort<long> as one function" },
+    { OPTION_JOBS, 'j', "jobs", "N",
+      "read N inputs in parallel (default: one per CPU, at most 8)" },
     { 0 },
 };
 
 static const char *const metrics[] = { "both", "self", "total", NULL }; /* as enum compare_metric */
 
 static const struct cli_option compare_options[] = {
-    { OPTION_Q, 0, "q", "Q", "false discovery rate over functions (default 0.05)" },
-    { OPTION_FLOOR, 0, "floor", "SHARE", "functions below are not tested (default 0.5%)" },
+    { OPTION_Q, 0, "q", "Q", "accept this false discovery rate over functions (default 0.05)" },
+    { OPTION_FLOOR, 0, "floor", "SHARE",
+      "do not test functions below this share of the total (default 0.5%)" },
     { OPTION_MIN_SHARE, 0, "min-share", "POINTS",
-      "a smaller change of share is no finding (default 0.3pp)" },
+      "ignore changes in share smaller than this (default 0.3pp)" },
     { OPTION_MIN_REL, 0, "min-rel", "PART",
-      "nor is a smaller relative change of cost (default 5%)" },
-    { OPTION_MIN_TOTAL, 0, "min-total", "PART", "the same for the total (default 5%)" },
+      "ignore relative changes in cost smaller than this (default 5%)" },
+    { OPTION_MIN_TOTAL, 0, "min-total", "PART",
+      "ignore relative changes in the total smaller than this (default 5%)" },
     { OPTION_METRIC, 0, "metric", "METRIC",
-      "which costs of functions count: self, total (with callees), or both (default)",
-      .choices = metrics },
+      "compare self cost, total cost (with callees), or both (default)", .choices = metrics },
     { OPTION_ROWS, 0, "rows", "N",
-      "rows of the table, if there are no more findings (default 20, 0: all functions)" },
-    { OPTION_QUIET, 'q', "quiet", NULL, "print nothing: the exit status tells" },
+      "rows of the table, extended to all findings (default 20; 0: all functions)" },
+    { OPTION_QUIET, 'q', "quiet", NULL, "print nothing; only set the exit status" },
     { 0 },
 };
 

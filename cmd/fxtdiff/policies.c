@@ -14,14 +14,16 @@ enum { BUDGET, TODAY, SUPPRESSIONS, STRICT_ENV, POLICIES };
 
 const struct cli_option diff_policy_options[] = {
     { KEY(BUDGET), 0, "budget", "FILE",
-      "hold the new runs against limits: \"function parse_* self < 5%\", \"heap inuse < 64MiB\"; "
-      "needs no base",
+      "check the new runs against limits: \"function parse_* self < 5%\", \"heap inuse < 64MiB\"; "
+      "base runs are optional",
       CLI_FILE },
-    { KEY(TODAY), 0, "today", "DATE", "the day on which suppressions are looked at (2026-12-31)" },
+    { KEY(TODAY), 0, "today", "DATE",
+      "evaluate the dates of suppressions on DATE: 2026-12-31 (default: today)" },
     { KEY(SUPPRESSIONS), 0, "suppressions", "FILE",
-      "findings not to fail for: \"function parse_* until 2026-12-31: reason\"", CLI_FILE },
+      "ignore the findings listed in FILE: \"function parse_* until 2026-12-31: reason\"",
+      CLI_FILE },
     { KEY(STRICT_ENV), 0, "strict-env", NULL,
-      "refuse to compare runs of different machines, kernels or periods" },
+      "reject runs of different machines, kernels or sampling periods" },
     { 0 },
 };
 

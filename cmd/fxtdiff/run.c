@@ -17,22 +17,22 @@
 enum { KEY_RUNS = 1, KEY_BASE, KEY_NEW, KEY_KEEP, KEY_FREQUENCY, KEY_WARM_UP };
 
 static const struct cli_option own_options[] = {
-    { KEY_RUNS, 'n', "runs", "N", "of each side (default 5)" },
-    { KEY_BASE, 0, "base", "CMD", "what runs the old build: a command of sh", CLI_COMMAND },
-    { KEY_NEW, 0, "new", "CMD", "what runs the new build", CLI_COMMAND },
+    { KEY_RUNS, 'n', "runs", "N", "runs of each build (default 5)" },
+    { KEY_BASE, 0, "base", "CMD", "shell command that runs the old build", CLI_COMMAND },
+    { KEY_NEW, 0, "new", "CMD", "shell command that runs the new build", CLI_COMMAND },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
-      "samples for each second of CPU time (default: that of sampler-capture)" },
+      "samples per second of CPU time (default: that of sampler-capture)" },
     { KEY_WARM_UP, 0, "warm-up", "N",
-      "run each N times before, so that caches are warm (default 1)" },
-    { KEY_KEEP, 0, "keep", "DIR", "leave the captures there: base-1.fxt, new-1.fxt, ...",
+      "run each command N times first, to warm caches (default 1)" },
+    { KEY_KEEP, 0, "keep", "DIR", "keep the captures in DIR: base-1.fxt, new-1.fxt, ...",
       CLI_FOLDER },
     { 0 },
 };
 
 static const char *const examples[] = {
-    "Is the new build slower?",
+    "Find out whether the new build is slower",
     "fxtdiff run -n 5 --base './old --bench' --new './new --bench'",
-    "Keep the captures, as for another look later",
+    "Keep the captures, and compare them again later",
     "fxtdiff run --keep runs --base ./old --new ./new\nfxtdiff runs/base-* -- runs/new-*",
     NULL,
 };
@@ -42,14 +42,15 @@ static int run(char **argv);
 const struct cli_command diff_run_command = {
     .name = "fxtdiff run",
     .usage = "[OPTION]... --base CMD --new CMD",
-    .summary = "Capture the CPU time of two builds in turn, base new new base, and compare them.  "
-               "What the commands print goes nowhere; one that fails ends it.",
+    .summary =
+        "Capture the CPU time of two builds in turn (base, new, new, base) and compare them.  The "
+        "output of the commands is discarded.  If a command fails, the comparison ends.",
     .options = own_options,
     .groups = diff_groups,
     .libraries = sym_libraries,
     .examples = examples,
     .run = run,
-    .brief = "capture both builds in turn, then compare",
+    .brief = "capture both builds in turn and compare them",
 };
 
 #define MAX_RUNS 500u
@@ -314,7 +315,7 @@ static void parse(struct job *job, char **argv)
     cli_start(&parser, &diff_run_command, argv);
     while ((key = cli_next(&parser)) != CLI_END) {
         if (key == CLI_OPERAND)
-            cli_usage_error("what is '%s'? Commands are one word each: --base 'CMD'", parser.value);
+            cli_usage_error("unexpected operand '%s'; quote commands: --base 'CMD'", parser.value);
         take(job, key, &parser);
     }
     for (int side = 0; side < COMPARE_SIDES; side++)

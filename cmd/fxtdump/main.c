@@ -19,13 +19,15 @@ enum {
 };
 
 static const struct cli_option option_table[] = {
-    { OPTION_JSON, 'j', "json", NULL, "one JSON object a line; keys: docs/fxtdump.md" },
-    { OPTION_STATS, 's', "stats", NULL, "no records: counts, times and damage" },
-    { OPTION_VERIFY, 0, "verify", NULL, "no records: damage alone" },
-    { OPTION_OFFSET, 0, "offset", "N", "begin with the record, or the damage, at this offset" },
-    { OPTION_HEX, 'x', "hex", NULL, "the bytes too, also those in no record" },
+    { OPTION_JSON, 'j', "json", NULL,
+      "print one JSON object per line; docs/fxtdump.md lists the keys" },
+    { OPTION_STATS, 's', "stats", NULL, "print counts, times and damage in place of records" },
+    { OPTION_VERIFY, 0, "verify", NULL, "print only damage" },
+    { OPTION_OFFSET, 0, "offset", "N", "start at the record, or the damage, at this offset" },
+    { OPTION_HEX, 'x', "hex", NULL, "also print the bytes, including those outside records" },
     { OPTION_FOLLOW, 'f', "follow", NULL,
-      "wait at the end of the file for more, until Ctrl-C or until it is renamed, deleted or cut" },
+      "at the end of the file, wait for more, until Ctrl-C or until the file is renamed, deleted "
+      "or truncated" },
     { 0 },
 };
 
@@ -33,17 +35,17 @@ static const struct cli_option *const groups[] = { cli_select_options, cli_modul
                                                    cli_strict_options, cli_bounds_options, NULL };
 
 static const char *const examples[] = {
-    "All records, for reading",
+    "Read all records",
     "fxtdump trace.fxt | less",
-    "Which kinds of records there are, and whether anything is damaged",
+    "Count records by type, and check for damage",
     "fxtdump --stats trace.fxt.gz",
-    "What stands where a message tells of damage at offset 4096",
+    "Inspect the bytes after a message reports damage at offset 4096",
     "fxtdump --offset 4096 --hex trace.fxt | head",
-    "What process 1234 logged in the second second",
+    "Print the log messages of process 1234 in the second second",
     "fxtdump --type log --pid 1234 --time +1s,+2s trace.fxt",
-    "The losses of a capture that is running, as they come",
+    "Watch the losses of a running capture",
     "fxtdump --follow --type event capture.fxt | grep name=lost",
-    "The names of all events, most frequent first",
+    "Count events by name, most frequent first",
     ("fxtdump --json trace.fxt | jq -r 'select(.type==\"event\").name' |\n"
      "    sort | uniq -c | sort -rn"),
     NULL,
@@ -54,8 +56,9 @@ static int run(char **argv);
 static const struct cli_command command = {
     .name = "fxtdump",
     .usage = "[OPTION]... FILE...",
-    .summary = "Show the records of traces in the Fuchsia trace format, plain, gzip or zstd; - is "
-               "standard input.  Damage is passed over, reported, and gives exit status 3.",
+    .summary = "Print the records of traces in the Fuchsia trace format. FILE may be plain or "
+               "compressed with gzip or zstd; - is standard input.  Damage is skipped and "
+               "reported, and the exit status is 3.",
     .options = option_table,
     .groups = groups,
     .examples = examples,

@@ -159,7 +159,7 @@ static enum cli_exit do_schema(struct commands *commands, char **arguments)
     }
     (void)sqlite3_finalize(statement);
     if (!text.bytes)
-        return wrong(commands, "there is no table, view or index '%s'",
+        return wrong(commands, "no such table, view or index: '%s'; .tables lists the tables",
                      arguments[0] ? arguments[0] : "");
     show(commands, &text);
     free(text.bytes);
@@ -173,8 +173,10 @@ static enum cli_exit do_format(struct commands *commands, char **arguments)
             commands->session->format.kind = (enum format_kind)i;
             return CLI_OK;
         }
-    return wrong(commands,
-                 "there are the formats table, box, csv, tsv, json, jsonl, markdown and html");
+    return wrong(
+        commands,
+        "unknown format '%s'; formats are table, box, csv, tsv, json, jsonl, markdown and html",
+        arguments[0]);
 }
 
 static enum cli_exit set_switch(const struct commands *commands, const char *name,
@@ -210,7 +212,7 @@ static enum cli_exit do_timeout(struct commands *commands, char **arguments)
     double seconds = strtod(arguments[0], &end);
 
     if (end == arguments[0] || *end || !(seconds >= 0 && seconds < 1e9))
-        return wrong(commands, ".timeout takes seconds; 0 for none");
+        return wrong(commands, ".timeout takes a number of seconds; 0 means no limit");
     commands->session->timeout_s = seconds;
     return CLI_OK;
 }
@@ -227,8 +229,8 @@ static enum cli_exit do_read(struct commands *commands, char **arguments)
     char *sql;
 
     if (commands->depth > FILES_MAX)
-        return wrong(commands, "%s is not read: files read each other %d deep", arguments[0],
-                     FILES_MAX);
+        return wrong(commands, "%s is not read: .read is nested more than %d levels deep",
+                     arguments[0], FILES_MAX);
     session_settle(commands->session);
     sql = file_read_text(arguments[0]);
     if (sql)
@@ -253,20 +255,20 @@ static const struct command {
     const char *help;
     enum cli_exit (*run)(struct commands *commands, char **arguments);
 } table[] = {
-    { ".exit", "", 0, 0, "the same as .quit", do_quit },
+    { ".exit", "", 0, 0, "leave the shell", do_quit },
     { ".format", "FORMAT", 1, 1, "table, box, csv, tsv, json, jsonl, markdown or html", do_format },
-    { ".headers", "on|off", 1, 1, "whether the names of columns are printed", do_headers },
-    { ".help", "", 0, 0, "show this", do_help },
+    { ".headers", "on|off", 1, 1, "print column names", do_headers },
+    { ".help", "", 0, 0, "print this list", do_help },
     { ".mode", "FORMAT", 1, 1, "the same as .format", do_format },
-    { ".pager", "on|off", 1, 1, "whether long output goes through $FXTQ_PAGER or $PAGER",
-      do_pager },
-    { ".parameter", "NAME VALUE", 2, 2, "what :NAME stands for from now on", do_parameter },
-    { ".quit", "", 0, 0, "leave; so does Control-D", do_quit },
-    { ".read", "FILE", 1, 1, "run the statements in a file", do_read },
-    { ".schema", "[NAME]", 0, 1, "how a table, or all, are defined", do_schema },
-    { ".tables", "[PATTERN]", 0, 1, "tables and views; % stands for anything", do_tables },
-    { ".timeout", "SECONDS", 1, 1, "stop statements that take longer; 0: never", do_timeout },
-    { ".timer", "on|off", 1, 1, "whether to say how long statements took", do_timer },
+    { ".pager", "on|off", 1, 1, "show long output in $FXTQ_PAGER or $PAGER", do_pager },
+    { ".parameter", "NAME VALUE", 2, 2, "bind VALUE to :NAME in the following statements",
+      do_parameter },
+    { ".quit", "", 0, 0, "leave the shell, as does Control-D", do_quit },
+    { ".read", "FILE", 1, 1, "run the statements in FILE", do_read },
+    { ".schema", "[NAME]", 0, 1, "print the definition of a table, or of all", do_schema },
+    { ".tables", "[PATTERN]", 0, 1, "list tables and views; % matches any text", do_tables },
+    { ".timeout", "SECONDS", 1, 1, "interrupt statements that take longer; 0: never", do_timeout },
+    { ".timer", "on|off", 1, 1, "print the duration of each statement", do_timer },
 };
 
 #define COMMANDS (sizeof table / sizeof *table)
@@ -278,10 +280,9 @@ static enum cli_exit do_help(struct commands *commands, char **arguments)
     (void)arguments;
     for (size_t i = 0; i < COMMANDS; i++)
         text_addf(&text, "%-10s %-12s %s\n", table[i].name, table[i].arguments, table[i].help);
-    text_adds(&text,
-              "\nAnything else is SQL and ends with a semicolon.  Tab completes tables, columns "
-              "and functions;\nControl-C stops a statement.  'fxtq help sql' lists the SQL "
-              "functions.\n");
+    text_adds(&text, "\nAll other input is SQL and ends with a semicolon.  Tab completes tables, "
+                     "columns and functions;\nControl-C interrupts a statement.  'fxtq help sql' "
+                     "lists the SQL functions.\n");
     show(commands, &text);
     free(text.bytes);
     return CLI_OK;
@@ -320,7 +321,7 @@ enum cli_exit commands_run(struct commands *commands, const char *where, char *l
             return wrong(commands, "%s %s", table[i].name, table[i].arguments);
         return table[i].run(commands, parts + 1);
     }
-    return wrong(commands, "there is no %s; .help lists what there is", parts[0]);
+    return wrong(commands, "unknown command %s; .help lists the commands", parts[0]);
 }
 
 static enum cli_exit run_line(void *context, const char *where, char *line)

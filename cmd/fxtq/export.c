@@ -15,17 +15,16 @@ static const char *const roots[] = { "process", "thread", "none", NULL };
 static const char *const tables[] = { "cpu", "heap", "profile", NULL };
 
 static const struct cli_option options[] = {
-    { KEY_OUTPUT, 'o', "output", "FILE", "where to write; default and -: standard output",
+    { KEY_OUTPUT, 'o', "output", "FILE", "write to FILE; - is standard output, the default",
       CLI_FILE },
     { KEY_ROOT, 0, "root", "ROOT", "folded: root of stacks: process (default), thread or none",
       .choices = roots },
     { KEY_TABLE, 0, "table", "TABLE",
-      "csv: cpu (a row a sample), heap (a row an allocation) or profile "
-      "(a row a sample of an imported profile); default: the first "
-      "there is, or that --sample-type is of",
+      "csv: cpu (one row per sample), heap (one row per allocation) or profile (one row per sample "
+      "of an imported profile).  Default: the table of --sample-type, else the first with rows",
       .choices = tables },
     { KEY_CSV_SAFE, 0, "csv-safe", NULL,
-      "csv: ' before texts that spreadsheets take for formulas (=, +, -, @ first)" },
+      "csv: put ' before texts that a spreadsheet would read as formulas (=, +, -, @ first)" },
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { 0 },
 };
@@ -33,17 +32,17 @@ static const struct cli_option options[] = {
 static const struct cli_option *const groups[] = { filters_options, NULL };
 
 static const char *const examples[] = {
-    "All of it for pprof; a pprof profile comes out as it went in",
+    "Convert to pprof; an imported pprof profile is exported unchanged",
     "fxtq export pprof run.fxtq -o run.pb.gz && go tool pprof -top run.pb.gz",
-    "A flame graph by other means",
+    "Draw a flame graph with flamegraph.pl",
     "fxtq export folded run.fxtq | flamegraph.pl > run.svg",
-    "Threads and times, in a browser",
+    "View threads and times in a browser",
     "fxtq export firefox run.fxtq -o run.json",
-    "What was still in use in the end",
+    "Export the memory in use at the end",
     "fxtq export folded --sample-type inuse_space run.fxtq",
-    "The samples of half a second for a data frame",
+    "Export half a second of samples for a data frame",
     "fxtq export csv --time +1s,+1.5s run.fxtq -o half.csv",
-    "The second capture of a store, for other readers of traces",
+    "Export the second capture of a store as a trace",
     "fxtq export fxt --capture 2 runs.fxtq -o second.fxt",
     NULL,
 };
@@ -64,18 +63,18 @@ struct format {
 static const struct format others[] = {
     { .name = "folded",
       .write = store_export_folded,
-      .summary = "a line a stack, for flamegraph.pl",
+      .summary = "one line per stack, for flamegraph.pl",
       .row = "stack",
       .rows = "stacks" },
     { .name = "csv",
       .write = store_export_csv,
-      .summary = "a row a sample, for spreadsheets and data frames",
+      .summary = "one row per sample, for spreadsheets and data frames",
       .row = "row",
       .rows = "rows" },
     { .name = "fxt",
       .binary = true,
       .write = store_export_fxt,
-      .summary = "one capture as a trace, with addresses for names",
+      .summary = "one capture as a trace, with addresses in place of symbols",
       .row = "record",
       .rows = "records" },
 };
@@ -166,7 +165,7 @@ static void check(const struct settings *settings)
     const char *name = settings->format.name;
 
     if (!name)
-        cli_usage_error("which format? fxtq export --help lists them");
+        cli_usage_error("no format given; 'fxtq export --help' lists them");
     if (settings->inputs.count == 0)
         cli_usage_error("no store given");
     cli_output_check(settings->output, &settings->inputs);
@@ -178,7 +177,7 @@ static void check(const struct settings *settings)
         cli_usage_error("--csv-safe is for csv");
     if (settings->format.binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
         isatty(STDOUT_FILENO))
-        cli_usage_error("%s is nothing for a terminal: give -o FILE", name);
+        cli_usage_error("%s is not written to a terminal; use -o FILE", name);
 }
 
 /* ---- Writing ---- */
@@ -331,7 +330,7 @@ static int run(char **argv);
 const struct cli_command fxtq_export = {
     .name = "fxtq export",
     .usage = "[OPTION]... FORMAT STORE|TRACE...",
-    .summary = "Write captures as other programs read them.",
+    .summary = "Export captures of a store in the format of another program.",
     .options = options,
     .groups = groups,
     .examples = examples,
@@ -339,7 +338,7 @@ const struct cli_command fxtq_export = {
     .word_title = "Formats",
     .rest = CLI_STORE,
     .run = run,
-    .brief = "write captures as profiles, folded stacks, CSV or FXT",
+    .brief = "export captures as profiles, folded stacks, CSV or FXT",
 };
 
 static int run(char **argv)

@@ -27,26 +27,23 @@ enum {
 
 const struct cli_option filters_options[] = {
     { KEY_TYPE, 0, "sample-type", "TYPE",
-      "sample type, as in table sample_type: cpu, alloc_space, inuse_space, ...; default: the "
-      "first "
-      "of cpu, inuse_space, ... that there is",
+      "sample type, as in table sample_type: cpu, alloc_space, inuse_space, ... (default: cpu, "
+      "else inuse_space, else the first in the store)",
       CLI_HINT, cli_sample_types },
-    { KEY_FOCUS, 0, "focus", "REGEX", "only stacks that hold a match" },
-    { KEY_IGNORE, 0, "ignore", "REGEX", "not those" },
-    { KEY_HIDE, 0, "hide", "REGEX", "take matching functions out of stacks" },
+    { KEY_FOCUS, 0, "focus", "REGEX", "only stacks with a matching frame" },
+    { KEY_IGNORE, 0, "ignore", "REGEX", "only stacks without a matching frame" },
+    { KEY_HIDE, 0, "hide", "REGEX", "remove matching functions from stacks" },
     { KEY_SHOW_FROM, 0, "show-from", "REGEX",
-      "let stacks begin at the outermost match; leave out the others" },
+      "start stacks at the outermost match; omit stacks without one" },
     { KEY_TIME, 0, "time", "FROM,TO",
-      "only that time: +1.5s counts from the capture's start, a bare number is absolute; one of "
-      "them "
-      "may be missing" },
-    { KEY_PID, 'p', "pid", "PID", "only this process; several: 1,2 or once more", CLI_PID },
+      "only FROM <= time < TO: +1.5s counts from the start of the capture, a bare number is "
+      "absolute; either end may be omitted" },
+    { KEY_PID, 'p', "pid", "PID", "only this process; several: 1,2 or repeat the option", CLI_PID },
     { KEY_TID, 't', "tid", "TID", "only this thread", CLI_TID },
-    { KEY_COMM, 0, "comm", "NAME", "only threads called so; of what has no thread, processes",
-      CLI_COMM },
+    { KEY_COMM, 0, "comm", "NAME",
+      "only threads of this name; for data without threads, processes of this name", CLI_COMM },
     { KEY_CPU, 0, "cpu", "CPU", "only this CPU", CLI_CPU },
-    { KEY_CAPTURE, 0, "capture", "ID", "only this capture of the store (default: all)",
-      CLI_CAPTURE },
+    { KEY_CAPTURE, 0, "capture", "ID", "only capture ID of the store (default: all)", CLI_CAPTURE },
     { 0 },
 };
 
@@ -226,7 +223,7 @@ enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
     if (filters->capture && count == 0)
         cli_usage_error("--capture: there is no capture %" PRId64, filters->capture);
     if ((filters->from.given || filters->limit.given) && count > 0 && timed == 0)
-        cli_usage_error("--time: %s do not tell a time",
+        cli_usage_error("--time: %s have no time",
                         profiles ? "samples of profiles" : "the records of the trace");
     if ((filters->from.relative || filters->limit.relative) && timed > 1)
         cli_usage_error("--time: which of the %" PRId64 " captures? Give --capture ID", timed);

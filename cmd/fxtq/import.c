@@ -18,11 +18,11 @@
 enum key { KEY_OUTPUT = 1, KEY_QUIET, KEY_NO_LIMIT };
 
 static const struct cli_option options[] = {
-    { KEY_OUTPUT, 'o', "output", "STORE", "the store; made if it is not there, else added to",
-      CLI_STORE },
+    { KEY_OUTPUT, 'o', "output", "STORE",
+      "the store; it is created if it does not exist, otherwise the imports are added", CLI_STORE },
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { KEY_NO_LIMIT, 0, "no-limit", NULL,
-      "import also what makes the store grow by more than 256 MiB and 256 times the input" },
+      "lift the limit on the growth of the store (256 MiB plus 256 times the input)" },
     { 0 },
 };
 
@@ -30,13 +30,13 @@ static const struct cli_option *const groups[] = { cli_modules_options, cli_arch
                                                    cli_strict_options, NULL };
 
 static const char *const examples[] = {
-    "A capture as a store, and its hottest call sites",
+    "Import a capture",
     "fxtq import trace.fxt.zst -o run.fxtq",
-    "Two more captures into the same store",
+    "Add two more captures to the same store",
     "fxtq import monday.fxt tuesday.fxt -o run.fxtq",
-    "A pprof profile, or folded stacks, beside them",
+    "Add a pprof profile and folded stacks",
     "fxtq import cpu.pb.gz stacks.folded -o run.fxtq",
-    "The backtraces of a log, and the functions they were in",
+    "Import the backtraces of a log, and look up their symbols",
     "fxtq import system.log -o crashes.fxtq && fxtq symbolize crashes.fxtq",
     NULL,
 };
@@ -46,18 +46,18 @@ static int run(char **argv);
 const struct cli_command fxtq_import = {
     .name = "fxtq import",
     .usage = "FILE... -o STORE",
-    .summary = "Write traces and profiles into a store, an SQLite file.  Of traces: samples, heap\n"
-               "and timeline.  Profiles are pprof (profile.proto), folded stacks, the profiles of\n"
-               "gperftools and Go's debug=1, the text of perf script and of Austin, or logs with\n"
-               "backtraces in symbolizer markup, told by what they begin with; gzip and zstd are\n"
-               "undone.",
+    .summary = "Import traces and profiles into a store, which is an SQLite file.  Traces "
+               "contribute samples, heap events and a timeline.  Profiles are pprof "
+               "(profile.proto), folded stacks, profiles of gperftools and of Go (debug=1), the "
+               "text of perf script and of Austin, or logs with backtraces in symbolizer markup.  "
+               "The format is detected from the first bytes; gzip and zstd are unpacked.",
     .options = options,
     .groups = groups,
     .examples = examples,
     .first = CLI_RUN,
     .rest = CLI_RUN,
     .run = run,
-    .brief = "write traces and profiles into a store",
+    .brief = "import traces and profiles into a store",
 };
 
 struct settings {

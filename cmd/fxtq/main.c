@@ -11,8 +11,9 @@ const struct cli_command fxtq_program = {
     .name = "fxtq",
     .usage = "[OPTION]... STORE|TRACE [SQL]...\n"
              "       fxtq COMMAND [ARGUMENT]...",
-    .summary = "Ask a store of captures anything, in SQL or by a report's name.  A trace is "
-               "imported into memory.  Without SQL: a shell, or SQL from standard input.",
+    .summary = "Query a store of captures in SQL, or print a report.  A trace is imported into "
+               "memory first.  Without SQL, fxtq starts a shell on a terminal, and otherwise reads "
+               "SQL from standard input.",
     .options = fxtq_query_options,
     .libraries = fxtq_libraries,
     .examples = fxtq_query_examples,

@@ -5,11 +5,11 @@
 #include "cmd/fxtq/fxtq.h"
 
 static const char *const examples[] = {
-    "Every table and view, with what its columns mean",
+    "Print every table and view, with its columns",
     "fxtq schema | less",
-    "Two of them",
+    "Print two tables",
     "fxtq schema cpu_sample callsite",
-    "An empty store, made by hand",
+    "Create an empty store by hand",
     "fxtq schema | sqlite3 empty.fxtq",
     NULL,
 };
@@ -65,12 +65,12 @@ static int run(char **argv);
 const struct cli_command fxtq_schema = {
     .name = "fxtq schema",
     .usage = "[TABLE]...",
-    .summary = "Print the schema of a store, which is its documentation too.",
+    .summary = "Print the schema of a store, with a description of each table, view and column.",
     .examples = examples,
     .word = table_word,
     .rest = CLI_WORD,
     .run = run,
-    .brief = "print the tables of a store, and what they mean",
+    .brief = "print the tables and columns of a store, documented",
 };
 
 static bool print_table(const char *name)
@@ -103,7 +103,8 @@ static int run(char **argv)
         if (i > 0)
             (void)putchar('\n');
         if (!print_table(names.items[i]))
-            cli_usage_error("there is no table or view '%s'", names.items[i]);
+            cli_usage_error("no such table or view: '%s'; 'fxtq schema' prints all of them",
+                            names.items[i]);
     }
     free(names.items);
     return cli_flush_stdout();

@@ -11,10 +11,11 @@
 
 enum key { KEY_REQUIRE = 1, KEY_JSON, KEY_QUIET, KEY_CACHE };
 
-#define OPTION_REQUIRE                                                               \
-    {                                                                                \
-        KEY_REQUIRE, 0, "require-symbols", "PERCENT",                                \
-            "status 6 when fewer of the frames in samples have a function: 95, 99.9" \
+#define OPTION_REQUIRE                                                                             \
+    {                                                                                              \
+        KEY_REQUIRE, 0, "require-symbols", "PERCENT",                                              \
+            "exit with status 6 if fewer than PERCENT of the sampled frames have a function: 95, " \
+            "99.9"                                                                                 \
     }
 
 static const struct cli_option symbolize_options[] = {
@@ -26,9 +27,9 @@ static const struct cli_option symbolize_options[] = {
 static const struct cli_option *const symbolize_groups[] = { cli_symbols_options, NULL };
 
 static const char *const symbolize_examples[] = {
-    "Names from the debug information of this machine",
+    "Use the debug information of this machine",
     "fxtq symbolize run.fxtq",
-    "From a directory of debug files, and from debuginfod servers",
+    "Use a directory of debug files, and debuginfod servers",
     "fxtq symbolize --symbols ./symbols --debuginfod run.fxtq",
     NULL,
 };
@@ -38,26 +39,27 @@ static int symbolize(char **argv);
 const struct cli_command fxtq_symbolize = {
     .name = "fxtq symbolize",
     .usage = "[OPTION]... STORE",
-    .summary = "Give the frames of a store better names; none becomes worse.",
+    .summary = "Look up symbols for the frames of a store.  Existing names are only replaced by "
+               "better ones.",
     .options = symbolize_options,
     .groups = symbolize_groups,
     .examples = symbolize_examples,
     .first = CLI_STORE,
     .run = symbolize,
-    .brief = "give the frames of a store better names",
+    .brief = "look up symbols for the frames of a store",
 };
 
 static const struct cli_option coverage_options[] = {
     OPTION_REQUIRE,
-    { KEY_JSON, 0, "json", NULL, "one JSON object a module" },
-    { KEY_CACHE, 0, "cache", NULL, "keep what a trace is imported to as TRACE.fxtq" },
+    { KEY_JSON, 0, "json", NULL, "print one JSON object per module" },
+    { KEY_CACHE, 0, "cache", NULL, "keep the imported trace as TRACE.fxtq" },
     { 0 },
 };
 
 static const char *const coverage_examples[] = {
-    "Which modules lack symbols, weighted by samples",
+    "Find modules without symbols, weighted by samples",
     "fxtq coverage run.fxtq",
-    "Fail a pipeline when names are missing",
+    "Fail a pipeline if symbols are missing",
     "fxtq coverage --require-symbols 95 run.fxtq",
     NULL,
 };
@@ -67,12 +69,12 @@ static int coverage(char **argv);
 const struct cli_command fxtq_coverage = {
     .name = "fxtq coverage",
     .usage = "[OPTION]... STORE|TRACE",
-    .summary = "Tell how many of the frames in samples have a function and a line, by module.",
+    .summary = "Print the share of sampled frames that have a function and a line, by module.",
     .options = coverage_options,
     .examples = coverage_examples,
     .first = CLI_STORE,
     .run = coverage,
-    .brief = "tell how many frames have names, by module",
+    .brief = "print the share of frames with symbols, by module",
 };
 
 struct settings {

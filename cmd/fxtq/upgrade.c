@@ -4,7 +4,7 @@
 #include "cmd/fxtq/fxtq.h"
 
 static const char *const examples[] = {
-    "A store that an earlier fxtq made",
+    "Upgrade a store of an earlier fxtq",
     "fxtq upgrade run.fxtq",
     NULL,
 };
@@ -21,14 +21,14 @@ static int run(char **argv);
 const struct cli_command fxtq_upgrade = {
     .name = "fxtq upgrade",
     .usage = "STORE...",
-    .summary = "Bring stores that an earlier fxtq made to the version of this one, in place.\n"
-               "Adding to a store does the same.  Earlier programs cannot read it afterwards.",
+    .summary = "Upgrade stores of earlier versions in place.  Importing into a store upgrades it, "
+               "too.  Earlier programs cannot read the store afterwards.",
     .options = options,
     .examples = examples,
     .first = CLI_STORE,
     .rest = CLI_STORE,
     .run = run,
-    .brief = "bring stores of earlier versions up to date",
+    .brief = "upgrade stores of earlier versions",
 };
 
 static enum cli_exit upgrade(const char *path, bool quiet)

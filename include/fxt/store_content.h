@@ -110,7 +110,7 @@ STORE_API int store_sample_type_has_values(struct sqlite3 *connection,
                                            bool *out);
 
 /* Find the first property of asked (STORE_TELLS_...) that no sample of the type has, so that no
- * sample can pass the filter: "a CPU", "a time", "a thread"; NULL if there is none, or there are no
+ * sample can pass the filter: "CPU", "time", "thread"; NULL if there is none, or there are no
  * samples.  id 0 of kind STORE_SAMPLES_PROFILED means all types of profiles.  */
 STORE_API int store_sample_type_untold(struct sqlite3 *connection,
                                        const struct store_sample_type *type, int64_t capture,

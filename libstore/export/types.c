@@ -119,7 +119,7 @@ static enum store_status check_filter(struct export *export, const struct export
 
     if (code != SQLITE_OK || !untold)
         return failed(export, code);
-    return store_fail(export->error, STORE_INVALID, "samples of %s do not tell %s",
+    return store_fail(export->error, STORE_INVALID, "samples of %s have no %s",
                       type->kind == STORE_SAMPLES_PROFILED ? "profiles"
                       : type->kind == STORE_SAMPLES_CPU    ? "CPU time"
                                                            : "the heap",

@@ -345,9 +345,9 @@ int store_sample_type_untold(sqlite3 *db, const struct store_sample_type *type, 
         unsigned bit;
         const char *name;
     } parts[] = {
-        { STORE_TELLS_CPU, "a CPU" },
-        { STORE_TELLS_TIME, "a time" },
-        { STORE_TELLS_THREAD, "a thread" },
+        { STORE_TELLS_CPU, "CPU" },
+        { STORE_TELLS_TIME, "time" },
+        { STORE_TELLS_THREAD, "thread" },
     };
 
     *out = NULL;

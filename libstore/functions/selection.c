@@ -232,7 +232,7 @@ static int check_filters(struct job *job)
     code = store_sample_type_untold(job->db, &job->type, selection->capture, asked, &untold);
     if (code != SQLITE_OK || !untold)
         return sql_failed(job, code);
-    *job->error = sqlite3_mprintf("samples of type %s do not tell %s", job->type.type, untold);
+    *job->error = sqlite3_mprintf("samples of type %s have no %s", job->type.type, untold);
     return *job->error ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 

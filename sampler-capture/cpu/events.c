@@ -309,9 +309,9 @@ static bool explain_target(struct events_error *error, const struct events_targe
         return false;
     if (target->reach == EVENTS_ALL && paranoid > 0) {
         (void)snprintf(error->message, sizeof error->message,
-                       "kernel.perf_event_paranoid is %ld, which keeps users from measuring "
-                       "everything that runs; as root, 'sysctl kernel.perf_event_paranoid=0' "
-                       "allows it, or run sampler-capture with CAP_PERFMON",
+                       "kernel.perf_event_paranoid is %ld, which keeps users from measuring all "
+                       "processes; as root, 'sysctl kernel.perf_event_paranoid=0' allows it, or "
+                       "run sampler-capture with CAP_PERFMON",
                        paranoid);
         return true;
     }

@@ -43,69 +43,67 @@ static const enum session_strategy strategies[] = { SESSION_STRATEGY_AUTO,
 static const char *const layouts[] = { "sampler", "profiler", NULL };
 
 static const struct cli_option option_table[] = {
-    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output",
+    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "write the trace to OUT.fxt; - is standard output",
       CLI_FILE },
-    { KEY_PID, 'p', "pid", "PID", "a process, with the threads it makes; may be repeated",
-      CLI_PROCESS },
+    { KEY_PID, 'p', "pid", "PID",
+      "a process with all its threads, including new ones; may be repeated", CLI_PROCESS },
     { KEY_TREE, 0, "tree", "PID",
-      "a process and all that it has started and will start; may be repeated", CLI_PROCESS },
+      "a process with its current and future descendants; may be repeated", CLI_PROCESS },
     { KEY_TID, 't', "tid", "TID", "one thread; may be repeated" },
-    { KEY_ALL, 'a', "all", NULL, "everything that runs" },
+    { KEY_ALL, 'a', "all", NULL, "all processes" },
     { KEY_COMM, 0, "comm", "NAME",
-      "processes of this name, such as ps shows; waits until there is one" },
+      "processes of this name, as ps prints it; waits until one exists" },
     { KEY_DURATION, 'd', "duration", "TIME", "end after this time: 10 (seconds), 1.5s, 300ms, 2m" },
     { KEY_REPEAT, 0, "repeat", "N",
-      "capture N times, one after another, into OUT.1.fxt, OUT.2.fxt, ..., which fxtdiff "
-      "compares" },
+      "capture COMMAND N times, into OUT.1.fxt, OUT.2.fxt, ..., for fxtdiff" },
     { KEY_BACKGROUND, 0, "background", NULL,
-      "return at once; see sampler-capture status, stop, abort" },
+      "run in the background; see sampler-capture status, stop, abort" },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
-      "samples for each second of CPU time, 1 to 100000; the default is 1000" },
+      "samples per second of CPU time, 1 to 100000 (default 1000)" },
     { KEY_PERIOD, 0, "period", "NS",
-      "the same as a period in nanoseconds of CPU time, from 10000 on" },
-    { KEY_KERNEL, 0, "kernel", NULL, "kernel functions too, and time spent in the kernel" },
+      "sampling interval in nanoseconds of CPU time, at least 10000" },
+    { KEY_KERNEL, 0, "kernel", NULL, "include kernel functions and time spent in the kernel" },
     { KEY_UNWIND, 0, "unwind", "HOW",
-      "find callers by unwind tables, with copies of stacks that are large only for programs "
-      "without "
-      "frame pointers (auto, the default) or always (dwarf); or by frame pointers alone (fp)",
+      "unwind by unwind tables from copies of the stack, which are small for programs with frame "
+      "pointers (auto, the default) or all large (dwarf); or by frame pointers only (fp)",
       .choices = unwinds },
     { KEY_STACK_SIZE, 0, "stack-size", "SIZE",
-      "how much of each stack to copy at most, from 1k to 60k; the default is 32k" },
+      "copy at most SIZE of each stack, 1k to 60k (default 32k)" },
     { KEY_MODE, 0, "mode", "MODE",
-      "streaming (the default): write all the time; oneshot: a CPU whose buffer is full samples no "
-      "more; circular: keep the latest, written at the end and, as OUT.N.fxt, on SIGUSR2",
+      "streaming (the default): write continuously; oneshot: stop sampling on a CPU when its "
+      "buffer is full; circular: keep the latest samples, and write them at the end and, as "
+      "OUT.N.fxt, on SIGUSR2",
       .choices = modes },
     { KEY_BUFFER_SIZE, 0, "buffer-size", "SIZE",
-      "the buffer of each CPU, such as 512k or 4M (the default), at most 1G" },
+      "buffer size per CPU, such as 512k, at most 1G (default 4M)" },
     { KEY_LAYOUT, 0, "layout", "LAYOUT",
-      "sampler (the default): the regions of the CPUs in one archive; profiler: the stream of "
-      "Fuchsia's profiler",
+      "sampler (the default): one archive with a region per CPU; profiler: the layout of Fuchsia's "
+      "profiler",
       .choices = layouts },
-    { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames of a second each" },
+    { KEY_COMPRESS, 0, "compress", NULL, "compress with zstd, one frame per second" },
     { KEY_REGIONS, 0, "regions", "DIR",
-      "raw regions of the CPUs, and symbolizer markup for each process, into a folder, instead of "
-      "a trace",
+      "write raw regions per CPU and symbolizer markup per process into DIR instead of a trace",
       CLI_FOLDER },
     KEEP_OPTION(KEY_KEEP_MODULES),
-    { KEY_PRINT_STATS, 0, "print-stats", NULL, "what was collected and lost, as text on stderr" },
-    { KEY_STATS_JSON, 0, "stats-json", "FILE", "the same as one JSON object; - is standard output",
-      CLI_FILE },
-    { KEY_QUIET, 'q', "quiet", NULL, "no summary, only what was lost" },
+    { KEY_PRINT_STATS, 0, "print-stats", NULL, "print what was collected and lost to stderr" },
+    { KEY_STATS_JSON, 0, "stats-json", "FILE",
+      "write the same as one JSON object; - is standard output", CLI_FILE },
+    { KEY_QUIET, 'q', "quiet", NULL, "print no summary, only losses" },
     { 0, 0, NULL, NULL, NULL },
 };
 
 static const char *const examples[] = {
-    "Where does make spend its time, compilers included?",
+    "Find out where make spends its time, including its compilers",
     "sampler-capture cpu -o make.fxt -- make -j2",
-    "Ten times as fine, for a short program",
+    "Sample a short program at ten times the default frequency",
     "sampler-capture cpu -F 10000 -o out.fxt -- ./program input",
-    "Ten seconds of a process that runs already",
+    "Sample a running process for ten seconds",
     "sampler-capture cpu -p 1234 -d 10 -o out.fxt",
-    "What a server did before it got slow: kill -USR2 writes it down",
+    "Keep the latest samples of a server; kill -USR2 writes them to a file",
     "sampler-capture cpu --comm nginx --mode circular -o flight.fxt",
-    "Five runs to compare with those of another build",
+    "Capture five runs, for a comparison with another build",
     "sampler-capture cpu --repeat 5 -o base.fxt -- ./program input",
-    "What to do with the result",
+    "Convert the trace to a profile",
     "fxt2pprof out.fxt -o profile.pb.gz",
     NULL,
 };
@@ -115,21 +113,19 @@ const struct cli_command cpu_command = {
     .usage = "[OPTION]... -o OUT.fxt TARGET...\n"
              "       sampler-capture cpu [OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
     .summary =
-        "Sample the user stacks of threads while they use a CPU, into a trace in the Fuchsia "
-        "trace format: of what runs already, TARGET being -p PID, --tree PID, -t TID, -a or --comm "
-        "NAME; or of COMMAND with all its threads and child "
-        "processes.\n\n"
-        "With COMMAND the exit status is COMMAND's, 128 + N if signal N ended it; 127 if "
-        "COMMAND is not found, 126 if it cannot run, 125 if the capture could not start. "
-        "4 if the kernel does not let us sample or the trace could not be written to its "
-        "end, 2 if the command line is wrong.",
+        "Sample the user stacks of threads while they use a CPU, and write a trace.  Sample "
+        "COMMAND with all its threads and child processes, or running processes: TARGET is -p PID, "
+        "--tree PID, -t TID, -a or --comm NAME.\n\nWith COMMAND, the exit status is that of "
+        "COMMAND, 128 + N if signal N ended it, 127 if COMMAND is not found, 126 if it cannot be "
+        "executed, and 125 if the capture could not start.  The status is 4 if the kernel does not "
+        "permit sampling or the trace could not be completed, and 2 if the command line is wrong.",
     .options = option_table,
     .examples = examples,
     .stop_at_operand = true,
     .first = CLI_COMMAND,
     .rest = CLI_COMMAND,
     .run = cpu_main,
-    .brief = "where threads spend CPU time: samples of their stacks",
+    .brief = "sample the stacks of threads by CPU time",
 };
 
 uint64_t period_from_hz(uint64_t hz)

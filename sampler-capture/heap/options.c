@@ -20,26 +20,26 @@ enum key {
 static const char *const unwinders[] = { "cfi", "fp", NULL };
 
 static const struct cli_option option_table[] = {
-    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output",
+    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "write the trace to OUT.fxt; - is standard output",
       CLI_FILE },
     { KEY_INTERVAL, 0, "interval", "BYTES",
-      "mean bytes allocated between two samples, such as 64k; the default is 128k" },
+      "mean number of bytes between two samples, such as 64k (default 128k)" },
     { KEY_UNWIND, 0, "unwind", "HOW",
-      "callers by unwind tables, cfi (the default), or by frame pointers, fp: faster, for code "
-      "that keeps them",
+      "unwind by unwind tables (cfi, the default) or by frame pointers (fp), which is faster but "
+      "requires code that keeps them",
       .choices = unwinders },
-    { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames" },
+    { KEY_COMPRESS, 0, "compress", NULL, "compress with zstd" },
     KEEP_OPTION(KEY_KEEP_MODULES),
-    { KEY_QUIET, 'q', "quiet", NULL, "no summary, only what was lost" },
+    { KEY_QUIET, 'q', "quiet", NULL, "print no summary, only losses" },
     { 0, 0, NULL, NULL, NULL },
 };
 
 static const char *const examples[] = {
-    "Which functions allocate, and what is never given back?",
+    "Find out which functions allocate, and which memory is never released",
     "sampler-capture heap -o heap.fxt -- ./program input",
-    "Eight times as fine",
+    "Sample eight times as many allocations",
     "sampler-capture heap --interval 16k -o heap.fxt -- ./program input",
-    "What to do with the result",
+    "Convert the trace to a profile",
     "fxt2pprof heap.fxt -o heap.pb.gz",
     NULL,
 };
@@ -48,19 +48,19 @@ const struct cli_command heap_command = {
     .name = "sampler-capture heap",
     .usage = "[OPTION]... -o OUT.fxt -- COMMAND [ARGUMENT]...",
     .summary =
-        "Sample what COMMAND and all it starts allocate and free, with stacks, as Fuchsia's "
-        "memory sampler does: one allocation for each so many bytes, at random, so that large "
-        "and small ones are estimated without bias.\n\n"
-        "The exit status is COMMAND's, 128 + N if signal N ended it; 127 if COMMAND is not "
-        "found, 126 if it cannot run, 125 if it cannot be captured. 4 if the trace could not "
-        "be written to its end, 2 if the command line is wrong.",
+        "Sample the allocations and releases of COMMAND and its child processes, with stacks, as "
+        "Fuchsia's memory sampler does.  One allocation per interval of bytes is chosen at random, "
+        "so the estimates are unbiased for small and large allocations.\n\nThe exit status is that "
+        "of COMMAND, 128 + N if signal N ended it, 127 if COMMAND is not found, 126 if it cannot "
+        "be executed, and 125 if it cannot be captured.  The status is 4 if the trace could not be "
+        "completed, and 2 if the command line is wrong.",
     .options = option_table,
     .examples = examples,
     .stop_at_operand = true,
     .first = CLI_COMMAND,
     .rest = CLI_COMMAND,
     .run = heap_main,
-    .brief = "what allocates and frees memory: samples of it",
+    .brief = "sample allocations and releases of memory",
 };
 
 static void check(const struct heap_options *options)

@@ -29,40 +29,41 @@ enum key {
 static const char *const modes[] = { "oneshot", "circular", "streaming", NULL };
 
 static const struct cli_option option_table[] = {
-    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "where the trace goes; - is standard output",
+    { KEY_OUTPUT, 'o', "output", "OUT.fxt", "write the trace to OUT.fxt; - is standard output",
       CLI_FILE },
     { KEY_CATEGORIES, 'c', "categories", "LIST",
-      "record these categories, with commas between; x* stands for all that begin with x; the "
-      "default is all" },
+      "record these categories, separated by commas; x* matches all that begin with x (default: "
+      "all)" },
     { KEY_MODE, 'm', "mode", "MODE",
       "oneshot (the default) ends when a buffer is full, circular keeps the latest events, "
-      "streaming writes while it records",
+      "streaming writes continuously",
       .choices = modes },
     { KEY_BUFFER_SIZE, 'b', "buffer-size", "SIZE",
-      "of each provider's buffer, such as 16M; the default is 4M" },
+      "buffer size per provider, such as 16M (default 4M)" },
     { KEY_PROVIDER, 0, "provider", "NAME:SIZE:CATEGORIES",
-      "another size, and more categories, for providers of that name; may be repeated" },
+      "buffer size and additional categories for providers of this name; may be repeated" },
     { KEY_DURATION, 'd', "duration", "TIME", "end after this time: 10 (seconds), 1.5s, 300ms, 2m" },
     { KEY_TRIGGER, 0, "trigger", "ALERT:stop",
-      "end when a provider sends this alert; may be repeated" },
+      "end the session when a provider sends this alert; may be repeated" },
     { KEY_WAIT, 0, "stop-timeout", "TIME",
-      "wait that long for providers to stop; the default is 60 seconds" },
+      "wait at most TIME for providers to stop (default 60 seconds)" },
     { KEY_BACKGROUND, 0, "background", NULL, "record until 'sampler-capture stop'" },
-    { KEY_COMPRESS, 0, "compress", NULL, "as zstd frames" },
-    { KEY_PRINT_STATS, 0, "print-stats", NULL, "print what each provider wrote and lost" },
-    { KEY_STATS_JSON, 0, "stats-json", "FILE", "the same as JSON; - is standard output", CLI_FILE },
-    { KEY_QUIET, 'q', "quiet", NULL, "no summary, only what was lost" },
+    { KEY_COMPRESS, 0, "compress", NULL, "compress with zstd" },
+    { KEY_PRINT_STATS, 0, "print-stats", NULL, "print the events written and lost per provider" },
+    { KEY_STATS_JSON, 0, "stats-json", "FILE", "write the same as JSON; - is standard output",
+      CLI_FILE },
+    { KEY_QUIET, 'q', "quiet", NULL, "print no summary, only losses" },
     { 0, 0, NULL, NULL, NULL },
 };
 
 static const char *const examples[] = {
     "Record the events of a program",
     "sampler-capture trace -o out.fxt -- ./program input",
-    "Ten seconds of what runs already, two categories",
+    "Record two categories of running programs for ten seconds",
     "sampler-capture trace -c net,'db:*' -d 10 -m streaming -o out.fxt",
-    "Keep the last events before a program says that something was slow",
+    "Keep the events before a program sends the alert 'slow'",
     "sampler-capture trace -m circular --trigger slow:stop -o slow.fxt",
-    "Which programs could be recorded",
+    "List the programs that can be recorded",
     "sampler-capture trace providers",
     NULL,
 };
@@ -70,8 +71,8 @@ static const char *const examples[] = {
 static const char *word(size_t i, const char **brief)
 {
     static const char *const words[] = { "providers", "categories", NULL };
-    static const char *const briefs[] = { "list the programs that are providers",
-                                          "list the categories that they know of", NULL };
+    static const char *const briefs[] = { "list running providers",
+                                          "list the categories of running providers", NULL };
 
     *brief = briefs[i];
     return words[i];
@@ -81,11 +82,11 @@ const struct cli_command trace_command = {
     .name = "sampler-capture trace",
     .usage = "[OPTION]... -o OUT.fxt [-- COMMAND [ARGUMENT]...]",
     .summary =
-        "Record the events of programs that were built with libfxttrace: of COMMAND and what it "
-        "starts, and of all of yours that run already.\n\n"
-        "With a COMMAND the exit status is its own, 128 + N if signal N ended it; 127 if it is not "
-        "found, 126 if it cannot run, 125 if nothing can be recorded. 4 if the trace could not be "
-        "written to its end, 2 if the command line is wrong.",
+        "Record the trace events of programs built with libfxttrace: of COMMAND and its child "
+        "processes, and of all your running programs.\n\nWith COMMAND, the exit status is that of "
+        "COMMAND, 128 + N if signal N ended it, 127 if COMMAND is not found, 126 if it cannot be "
+        "executed, and 125 if nothing can be recorded.  The status is 4 if the trace could not be "
+        "completed, and 2 if the command line is wrong.",
     .options = option_table,
     .examples = examples,
     .stop_at_operand = true,
@@ -94,7 +95,7 @@ const struct cli_command trace_command = {
     .first = CLI_COMMAND,
     .rest = CLI_COMMAND,
     .run = trace_main,
-    .brief = "events that programs write themselves",
+    .brief = "record the trace events of programs",
 };
 
 static void add_list(struct cli_texts *texts, const char *option, const char *list)

@@ -296,7 +296,7 @@ if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ]
         setpriv --reuid 65534 --regid 65534 --clear-groups "/tmp/plain-$$/sampler-capture" cpu $target -d 0.1 -o /dev/null >out 2>err || status=$?
         [ $status -eq 4 ] || fail "status $status of a user's $target: $(cat err)"
         case $target in
-        -a) says 'kernel.perf_event_paranoid is [0-9]*, which keeps users from measuring everything that runs' ;;
+        -a) says 'kernel.perf_event_paranoid is [0-9]*, which keeps users from measuring all processes' ;;
         *) says "$$ is another user's" ;;
         esac
     done

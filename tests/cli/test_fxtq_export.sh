@@ -148,9 +148,9 @@ says "there are no samples of type 'alloc_space'"
 run 2 fxtq export csv --table profile sampler.fxtq
 says 'no samples of imported profiles'
 run 2 fxtq export csv --cpu 1 heap.fxtq
-says 'do not tell a CPU'
+says 'have no CPU'
 run 2 fxtq export csv --tid 1 heap.fxtq
-says 'do not tell a thread'
+says 'have no thread'
 run 2 fxtq export folded --focus '(' sampler.fxtq
 says 'is not a regular expression'
 run 2 fxtq export folded --capture 7 sampler.fxtq

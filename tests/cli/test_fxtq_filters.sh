@@ -29,7 +29,7 @@ refuse() { # refuse SENTENCE COMMAND...
     [ ! -s out ] || fail "$*: $(cat out)"
     head -n 1 err | grep -qx -e "$wanted" || fail "$*: '$(cat err)', not '$wanted'"
 }
-no_time='fxtq [a-z]*: --time: samples of profiles do not tell a time'
+no_time='fxtq [a-z]*: --time: samples of profiles have no time'
 for report in top tree 'callers main' 'callees main' heap threads cpu slices timeline; do
     # shellcheck disable=SC2086 # words
     refuse "$no_time" fxtq report $report --time +1s,+2s profile.fxtq
@@ -46,30 +46,30 @@ for file in page.html file; do
     [ ! -e $file ] || fail "$file of what is refused"
 done
 for table in call_top call_tree flamegraph "callers('x')" "callees('x')" callsite_counts; do
-    refuse 'fxtq: samples of type cpu do not tell a time' fxtq profile.fxtq "SELECT * FROM $table WHERE from_ts = 5"
-    refuse 'fxtq: samples of type cpu do not tell a CPU' fxtq profile.fxtq "SELECT * FROM $table WHERE cpu = 5"
-    refuse 'fxtq: samples of type samples do not tell a thread' fxtq folded.fxtq "SELECT * FROM $table WHERE tid = 5"
+    refuse 'fxtq: samples of type cpu have no time' fxtq profile.fxtq "SELECT * FROM $table WHERE from_ts = 5"
+    refuse 'fxtq: samples of type cpu have no CPU' fxtq profile.fxtq "SELECT * FROM $table WHERE cpu = 5"
+    refuse 'fxtq: samples of type samples have no thread' fxtq folded.fxtq "SELECT * FROM $table WHERE tid = 5"
 done
-refuse 'fxtq: samples of type samples do not tell a thread' fxtq folded.fxtq "SELECT * FROM call_top WHERE per = 'thread'"
-refuse 'fxtq export: folded.fxtq: samples of profiles do not tell a thread' fxtq export pprof --tid 5 -o file folded.fxtq
-refuse 'fxtq export: folded.fxtq: samples of profiles do not tell a thread' fxtq export folded --tid 5 folded.fxtq
+refuse 'fxtq: samples of type samples have no thread' fxtq folded.fxtq "SELECT * FROM call_top WHERE per = 'thread'"
+refuse 'fxtq export: folded.fxtq: samples of profiles have no thread' fxtq export pprof --tid 5 -o file folded.fxtq
+refuse 'fxtq export: folded.fxtq: samples of profiles have no thread' fxtq export folded --tid 5 folded.fxtq
 cp drawn.fxtq blind.fxtq # a capture whose samples have no CPU, and whose allocations no time
 sqlite3 blind.fxtq "UPDATE cpu_sample SET cpu = NULL; UPDATE heap_event SET ts = NULL, free_ts = NULL"
-refuse 'fxtq report: --focus: samples do not tell a CPU' fxtq report cpu --focus . blind.fxtq
+refuse 'fxtq report: --focus: samples have no CPU' fxtq report cpu --focus . blind.fxtq
 fxtq report cpu --by thread --focus . --json blind.fxtq | grep -q '"samples"' || fail "samples of threads without CPUs"
 sqlite3 blind.fxtq "DELETE FROM sched_slice"
 fxtq report cpu blind.fxtq >out 2>err || fail "report cpu of samples without CPUs: $(cat err)"
 grep -qx 'blind.fxtq has no CPUs in its samples, but threads: report cpu --by thread' err || fail "report cpu of samples without CPUs: $(cat err)"
-refuse 'fxtq report: samples of type cpu do not tell a CPU' fxtq report top --cpu 1 blind.fxtq
+refuse 'fxtq report: samples of type cpu have no CPU' fxtq report top --cpu 1 blind.fxtq
 for report in threads cpu timeline; do
-    refuse 'fxtq report: --cpu: samples do not tell a CPU' fxtq report $report --cpu 1 blind.fxtq
+    refuse 'fxtq report: --cpu: samples have no CPU' fxtq report $report --cpu 1 blind.fxtq
 done
-refuse 'fxtq report: --cpu: slices do not tell a CPU, and there are no context switches that do' fxtq report slices --cpu 1 blind.fxtq
-refuse 'fxtq export: blind.fxtq: samples of CPU time do not tell a CPU' fxtq export csv --cpu 1 blind.fxtq
-refuse 'fxtq report: --time: allocations do not tell a time' fxtq report heap --time 1, blind.fxtq
-refuse 'fxtq export: blind.fxtq: samples of the heap do not tell a time' fxtq export folded --sample-type alloc_space --time 1, blind.fxtq
+refuse 'fxtq report: --cpu: slices have no CPU, and the store has no context switches to find it' fxtq report slices --cpu 1 blind.fxtq
+refuse 'fxtq export: blind.fxtq: samples of CPU time have no CPU' fxtq export csv --cpu 1 blind.fxtq
+refuse 'fxtq report: --time: allocations have no time' fxtq report heap --time 1, blind.fxtq
+refuse 'fxtq export: blind.fxtq: samples of the heap have no time' fxtq export folded --sample-type alloc_space --time 1, blind.fxtq
 sqlite3 blind.fxtq "UPDATE capture SET start_ts = NULL, end_ts = NULL"
-refuse 'fxtq report: --time: the records of the trace do not tell a time' fxtq report top --time 1, blind.fxtq
+refuse 'fxtq report: --time: the records of the trace have no time' fxtq report top --time 1, blind.fxtq
 # Beside profiles there is only one trace whose start can be meant.
 fxtq import -q cpu.fxt cpu.pb.gz -o both.fxtq
 fxtq report threads --json --time +0s, --capture 1 both.fxtq >want
@@ -150,12 +150,12 @@ sum() { # sum OPTION...: of column self
 [ "$(sum --sample-type cpu/count) $(sum --capture 3) $(sum --capture 3 --sample-type cpu --by process)" = "12 12 12" ] || fail "cpu/count"
 [ "$(sum --sample-type cpu/count --tid 78) $(sum --capture 3 --by thread)" = "5 5" ] || fail "cpu/count of a thread"
 [ "$(fxtq report top --sample-type cpu/count --tid 78 --sql units.fxtq | sqlite3 units.fxtq | cut -d '|' -f 1)" = 5 ] || fail "cpu/count of a thread, as SQL"
-refuse 'fxtq report: samples of type cpu do not tell a CPU' fxtq report top --sample-type cpu/count --cpu 1 units.fxtq
+refuse 'fxtq report: samples of type cpu have no CPU' fxtq report top --sample-type cpu/count --cpu 1 units.fxtq
 
 # ---- Flame graphs show the types that tell what is asked ----
 
 fxtq flamegraph --tid 101 drawn.fxtq -o page.html 2>err || fail "flame graph of a thread: $(cat err)"
-refuse 'fxtq flamegraph: drawn.fxtq: samples of type alloc_space do not tell a thread' fxtq flamegraph --tid 101 --sample-type alloc_space drawn.fxtq -o no.html
+refuse 'fxtq flamegraph: drawn.fxtq: samples of type alloc_space have no thread' fxtq flamegraph --tid 101 --sample-type alloc_space drawn.fxtq -o no.html
 
 refuse 'fxtq flamegraph: --capture: there is no capture 9' fxtq flamegraph --capture 9 drawn.fxtq -o no.html
 fxtq flamegraph --pid 99999 drawn.fxtq -o no.html 2>err || fail "a flame graph of nothing"

@@ -90,7 +90,7 @@ sums ours.pb.gz >got
 sums theirs.pb.gz >want
 same want got "--pid"
 run 2 fxtq export pprof --time +1s,+2s profile.fxtq -o ours.pb.gz
-says "do not tell a time"
+says "have no time"
 run 2 fxtq export pprof --sample-type nothing profile.fxtq -o ours.pb.gz
 says "there are no samples of type 'nothing'"
 

@@ -70,7 +70,7 @@ fxtq run.fxtq <dots.sql >out || fail "commands on standard input: status $?"
 give "CREATE INDEX callsite_by_parent ON callsite (parent_id, frame_id);
 1" "a command on the command line" run.fxtq ".schema callsite_by_parent" "SELECT 1"
 printf 'SELECT 1;\n\n.nothing\n' >wrong-dot.sql
-refuse 2 '^fxtq: wrong-dot.sql:3: there is no .nothing' run.fxtq --file wrong-dot.sql
+refuse 2 '^fxtq: wrong-dot.sql:3: unknown command .nothing' run.fxtq --file wrong-dot.sql
 refuse 2 '^fxtq: .mode FORMAT' run.fxtq .mode "SELECT 1"
 refuse 2 'near ".": syntax error' run.fxtq "SELECT 1; .tables"
 echo '.read itself.sql' >itself.sql
@@ -126,7 +126,7 @@ refuse 2 'give --write' run.fxtq "ATTACH 'write.fxtq' AS other; DELETE FROM othe
 
 # Topics of help name what there is.
 fxtq help | grep -q '^sql  ' || fail "help: $(fxtq help)"
-refuse 2 "there is no topic 'weather'" help weather
+refuse 2 "unknown topic 'weather'" help weather
 functions=$(fxtq help sql | sed -n 's/^  \([a-z_]*\)(.*/\1/p')
 [ "$(echo "$functions" | wc -l)" -ge 11 ] || fail "help sql: $functions"
 for function in $functions; do
@@ -140,7 +140,7 @@ for topic in $(fxtq help | sed '/^$/,$d; s/ .*//') import report; do
     [ "$(wc -l <out)" -ge 8 ] || fail "help $topic: $(cat out)"
     ! grep '.\{81\}' out || fail "help $topic is wide"
 done
-fxtq help reports | sed -n '/^  heap/,/^$/p' | grep -q 'allocations do not tell a thread' || fail "help reports: $(fxtq help reports)"
+fxtq help reports | sed -n '/^  heap/,/^$/p' | grep -q 'allocations have no thread' || fail "help reports: $(fxtq help reports)"
 fxtq help report | cmp -s - out || fail "help of a command"
 refuse 2 "one topic at a time" help sql filters
 

@@ -160,7 +160,7 @@ nothing() { # nothing SENTENCE ARGUMENT...
 }
 nothing "heap.fxtq has no durations" slices heap.fxtq
 nothing "heap.fxtq has no CPU samples" timeline heap.fxtq
-nothing "heap.fxtq has neither CPU samples nor context switches" threads heap.fxtq
+nothing "heap.fxtq has no CPU samples and no context switches" threads heap.fxtq
 nothing "run.fxtq has no context switches" cpu --by wait run.fxtq
 nothing "spans.fxt has no samples with stacks, but durations: report slices" top spans.fxt
 fxt2pprof -q --profile heap -o heap.pb.gz heap.fxt
@@ -183,22 +183,22 @@ refuse() { # refuse STATUS PATTERN ARGUMENT...
     [ $status -eq "$wanted" ] || fail "status $status, not $wanted, for $*: $(cat err)"
     grep -q -e "$pattern" err || fail "$*: '$(cat err)', not '$pattern'"
 }
-refuse 2 "which report?"
-refuse 2 "there is no report 'best'. There are: top, tree," best run.fxtq
+refuse 2 "no report given"
+refuse 2 "unknown report 'best'; reports are top, tree," best run.fxtq
 refuse 2 "report top takes one store" top
 refuse 2 "report callers takes a pattern and a store" callers run.fxtq
 refuse 2 "--by: 'planet' is not one of function" top --by planet run.fxtq
 refuse 2 "report damage has no --by" damage --by function run.fxtq
 refuse 2 "--pid: damage is that of a whole capture, which --capture chooses" damage --pid 1 run.fxtq
-refuse 2 "--hide: waiting does not tell a stack" cpu --by wait --hide x run.fxtq
-refuse 2 "--tid: allocations do not tell a thread" heap --tid 1 run.fxtq
-refuse 2 "report top is no tree" top --min 3 run.fxtq
+refuse 2 "--hide: waits have no stack" cpu --by wait --hide x run.fxtq
+refuse 2 "--tid: allocations have no thread" heap --tid 1 run.fxtq
+refuse 2 "report top is not a tree" top --min 3 run.fxtq
 refuse 2 "report tree has no --bins" tree --bins 3 run.fxtq
 refuse 2 "there are no samples of type 'gold' in run.fxtq, only " top --sample-type gold run.fxtq
 refuse 2 "there is no capture 7" top --capture 7 run.fxtq
 refuse 2 "which of the 2 captures? Give --capture ID" top --time +1s, drawn.fxtq
 refuse 2 "'(' is not a regular expression" top --focus '(' run.fxtq
-refuse 2 "do not tell a CPU" top --sample-type alloc_space --cpu 1 drawn.fxtq
+refuse 2 "have no CPU" top --sample-type alloc_space --cpu 1 drawn.fxtq
 refuse 2 "--pid: 'x' is not a number" top --pid 1,x run.fxtq
 refuse 4 "nowhere" top nowhere
 # The operands of callers stand either way round.

@@ -97,7 +97,7 @@ shell.line("two' AS a, 99;", "│ over\\ntwo │ 99 │")
 shell.line("SELECT nowhere;", "no such column: nowhere")
 shell.line(".tables cpu%", "cpu_sample")
 shell.line(".schema frame_name", "CREATE VIEW frame_name AS")
-shell.line(".schema nowhere", "there is no table, view or index 'nowhere'")
+shell.line(".schema nowhere", "no such table, view or index: 'nowhere'")
 shell.line(".tables nowhere", "")
 shell.line("SELECT 8 * 8; SELECT nowhere;", "64 │\n└───────┘\nfxtq: no such column") # a message comes behind the rows
 shell.line(".mode csv", "")
@@ -114,10 +114,10 @@ shell.line(".timeout 0.2", "")
 endless = "WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r;"
 shell.line(endless, "stopped after 0.2 s")
 shell.line(".timeout 0", "")
-shell.line(".nothing", "there is no .nothing; .help lists")
+shell.line(".nothing", "unknown command .nothing; .help lists")
 shell.line(".format", ".format FORMAT")
-shell.line(".format xml", "there are the formats")
-shell.line(".help", "Anything else is SQL")
+shell.line(".format xml", "unknown format 'xml'; formats are")
+shell.line(".help", "All other input is SQL")
 shell.line("DELETE FROM log;", "give --write")
 
 # Control-C stops a statement, and forgets a line.

@@ -450,7 +450,7 @@ def check(store, cell, words, F, expect, with_sql=True):
     words, got, sql, rows, others = ask(store, words, F, with_sql)
     if cell and cell.startswith("refused"):
         refused += 1
-        if (got.returncode, sql.returncode) != (2, 2) or not re.match(r"fxtq report: .*(do|does) not tell a [a-zA-Z]+|fxtq report: --[a-z-]+: damage is that of", got.stderr):
+        if (got.returncode, sql.returncode) != (2, 2) or not re.match(r"fxtq report: .*have no [a-zA-Z]+|fxtq report: --[a-z-]+: damage is that of", got.stderr):
             fail("%s %s: status %d, %d: %s" % (store.path, words, got.returncode, sql.returncode, got.stderr))
         return None
     if rows is None:

@@ -10,22 +10,21 @@
 enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };
 
 static const struct cli_option options[] = {
-    { KEY_OUTPUT, 'o', "output", "FILE", "where the page goes; - is standard output", CLI_FILE },
-    { KEY_DIFF, 0, "diff", "STORE", "show what changed since this store, trace or STORE#CAPTURE",
-      CLI_STORE },
-    { KEY_TITLE, 0, "title", "TEXT", "title of the page; default: the command that was captured" },
-    { KEY_CACHE, 0, "cache", NULL, "keep the stores that traces become, beside them" },
+    { KEY_OUTPUT, 'o', "output", "FILE", "write the page to FILE; - is standard output", CLI_FILE },
+    { KEY_DIFF, 0, "diff", "STORE", "compare with this store, trace or STORE#CAPTURE", CLI_STORE },
+    { KEY_TITLE, 0, "title", "TEXT", "title of the page (default: the captured command)" },
+    { KEY_CACHE, 0, "cache", NULL, "keep the imported traces as TRACE.fxtq" },
     { 0 },
 };
 
 static const struct cli_option *const groups[] = { filters_options, NULL };
 
 static const char *const examples[] = {
-    "Where the time went, in a browser",
+    "View a profile in a browser",
     "fxtq flamegraph run.fxtq -o run.html",
-    "What one thread did in half a second",
+    "Show half a second of one thread",
     "fxtq flamegraph --tid 1514 --time +1s,+1.5s run.fxtq -o half.html",
-    "What changed since yesterday's build",
+    "Show the changes since yesterday's build",
     "fxtq flamegraph --diff monday.fxtq tuesday.fxtq -o diff.html",
     NULL,
 };
@@ -35,13 +34,14 @@ static int run(char **argv);
 const struct cli_command fxtq_flamegraph = {
     .name = "fxtq flamegraph",
     .usage = "[OPTION]... STORE|TRACE -o FILE.html",
-    .summary = "Write a flame graph: one page that needs no network, for any browser.",
+    .summary =
+        "Write a flame graph as one HTML page, which opens in any browser without a network.",
     .options = options,
     .groups = groups,
     .examples = examples,
     .first = CLI_STORE,
     .run = run,
-    .brief = "write a page that shows the stacks",
+    .brief = "write a flame graph as one HTML page",
 };
 
 struct settings {

@@ -111,13 +111,13 @@ static const char *lacks_slices(const struct request *request)
 
 static const struct report_refusal slices_refusals[] = {
     { FILTER_CPU, NULL, STORE_HAS_DURATIONS, STORE_HAS_SWITCHES,
-      "slices do not tell a CPU, and there are no context switches that do" },
+      "slices have no CPU, and the store has no context switches to find it" },
     { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_slices = {
     .name = "slices",
-    .summary = "durations by name: how many, how long in all, percentiles",
+    .summary = "durations by name: count, total and percentiles",
     .refusals = slices_refusals,
     .rows = 50,
     .write = write_slices,
@@ -312,14 +312,13 @@ static const char *lacks_timeline(const struct request *request)
 }
 
 static const struct report_refusal timeline_refusals[] = {
-    { FILTER_CPU, NULL, STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS,
-      "samples do not tell a CPU" },
+    { FILTER_CPU, NULL, STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS, "samples have no CPU" },
     { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_timeline = {
     .name = "timeline",
-    .summary = "when samples were taken, as a heat map",
+    .summary = "samples over time, as a heat map",
     .by = timeline_by,
     .refusals = timeline_refusals,
     .rows = 40,
@@ -364,7 +363,7 @@ static const struct report_refusal damage_refusals[] = {
 
 const struct report report_damage = {
     .name = "damage",
-    .summary = "what is missing from captures, and what was odd about them",
+    .summary = "losses, damage and notices of captures",
     .refusals = damage_refusals,
     .write = write_damage,
 };

@@ -161,16 +161,16 @@ static const char *lacks_heap(const struct request *request)
 }
 
 static const struct report_refusal heap_refusals[] = {
-    { FILTER_THREAD, NULL, 0, 0, "allocations do not tell a thread" },
-    { FILTER_CPU, NULL, 0, 0, "allocations do not tell a CPU" },
+    { FILTER_THREAD, NULL, 0, 0, "allocations have no thread" },
+    { FILTER_CPU, NULL, 0, 0, "allocations have no CPU" },
     { FILTER_TIME, NULL, STORE_HAS_ALLOCATIONS, STORE_HAS_ALLOCATION_TIMES,
-      "allocations do not tell a time" },
+      "allocations have no time" },
     { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_heap = {
     .name = "heap",
-    .summary = "memory: allocated, at the peak, temporary, in use and for how long",
+    .summary = "allocations, the peak, temporary blocks, and blocks in use, by age",
     .by = heap_by,
     .refusals = heap_refusals,
     .rows = 30,

@@ -35,35 +35,34 @@ static const char *const by_words[] = { "function", "file", "line", "module", "t
 
 static const struct cli_option fxtq_report_options[] = {
     { OPTION_BY, 0, "by", "WHAT",
-      "what rows stand for.  top: function (default), file, line, module, "
-      "thread, process; tree, callers, callees: function, file, line, "
-      "module; heap: kind, function, file, module; cpu: cpu, thread, "
-      "wait; timeline: thread, cpu, process, all",
+      "group rows by WHAT.  top: function (default), file, line, module, thread, process; tree, "
+      "callers, callees: function, file, line, module; heap: kind, function, file, module; cpu: "
+      "cpu, thread, wait; timeline: thread, cpu, process, all",
       CLI_HINT, by_words },
-    { OPTION_ROWS, 'n', "rows", "N", "no more rows than that; 0: all" },
+    { OPTION_ROWS, 'n', "rows", "N", "print at most N rows; 0: all" },
     { OPTION_MINIMUM, 0, "min", "PERCENT",
-      "leave out parts of trees that cost less (default 0.5)" },
-    { OPTION_BINS, 0, "bins", "N", "columns of the timeline (default: what fits the terminal)" },
-    { OPTION_JSON, 0, "json", NULL, "an object a row" },
-    { OPTION_MARKDOWN, 0, "markdown", NULL, "a Markdown table" },
-    { OPTION_SQL, 0, "sql", NULL, "print a query of the same rows, in place of them" },
-    { OPTION_TIMEOUT, 0, "timeout", "SECONDS", "give up after that time" },
-    { OPTION_CACHE, 0, "cache", NULL, "keep what a trace is imported to as TRACE.fxtq" },
+      "omit branches of a tree below PERCENT of the total (default 0.5)" },
+    { OPTION_BINS, 0, "bins", "N", "columns of the timeline (default: the width of the terminal)" },
+    { OPTION_JSON, 0, "json", NULL, "print one JSON object per row" },
+    { OPTION_MARKDOWN, 0, "markdown", NULL, "print a Markdown table" },
+    { OPTION_SQL, 0, "sql", NULL, "print the SQL query of the report in place of its rows" },
+    { OPTION_TIMEOUT, 0, "timeout", "SECONDS", "interrupt the report after this time" },
+    { OPTION_CACHE, 0, "cache", NULL, "keep the imported trace as TRACE.fxtq" },
     { 0 },
 };
 
 static const struct cli_option *const groups[] = { filters_options, NULL };
 
 static const char *const fxtq_report_examples[] = {
-    "The hottest functions",
+    "Print the hottest functions",
     "fxtq report top run.fxtq",
-    "Files instead, of one thread, in the second second",
+    "Print the hottest files of one thread in the second second",
     "fxtq report top --by file --tid 1514 --time +1s,+2s run.fxtq",
-    "Who allocates what is never released",
+    "Find functions that allocate memory and never release it",
     "fxtq report heap --by function run.fxtq",
-    "Who calls memcpy, of the server's threads",
+    "Find the callers of memcpy on the server's threads",
     "fxtq report callers '^memcpy$' --comm server run.fxtq",
-    "The query behind it",
+    "Print the query of a report",
     "fxtq report top --sql run.fxtq",
     NULL,
 };
@@ -155,7 +154,7 @@ static const struct report *find_report(const char *name)
         }
         text_addf(&names, "%s%s", i ? ", " : "", reports[i]->name);
     }
-    cli_usage_error("there is no report '%s'. There are: %s", name, names.bytes);
+    cli_usage_error("unknown report '%s'; reports are %s", name, names.bytes);
 }
 
 /* NAME STORE, or NAME FUNCTION STORE; the last two either way round where only one is a file.  */
@@ -165,7 +164,7 @@ static void take_operands(struct settings *settings)
     bool function;
 
     if (operands->count == 0)
-        cli_usage_error("which report? 'fxtq report --help' lists them");
+        cli_usage_error("no report given; 'fxtq report --help' lists them");
     settings->report = find_report(operands->items[0]);
     function = settings->report->takes_function;
     if (operands->count != (function ? 3u : 2u))
@@ -214,7 +213,7 @@ static void check_options(struct settings *settings)
     if (settings->request.wanted_type && !report->has_type)
         cli_usage_error("report %s has no sample types", report->name);
     if (settings->has_least && !report->is_tree)
-        cli_usage_error("report %s is no tree: --rows is what makes it shorter", report->name);
+        cli_usage_error("report %s is not a tree and takes no --min; use --rows", report->name);
     if (settings->request.bins > 0 && !report->has_bins)
         cli_usage_error("report %s has no --bins", report->name);
     if (settings->request.by && !report->by)
@@ -255,7 +254,7 @@ static enum cli_exit learn_type(struct settings *settings)
         code = store_sample_type_untold(request->db, &request->type, request->filters.capture,
                                         asked, &request->untold);
     if (code == SQLITE_OK && request->untold && settings->report->has_type)
-        cli_usage_error("samples of type %s do not tell %s", request->type.type, request->untold);
+        cli_usage_error("samples of type %s have no %s", request->type.type, request->untold);
     return code == SQLITE_OK ? CLI_OK : fail(request->db, code);
 }
 
@@ -594,7 +593,7 @@ static void add_by(struct base_text *text, const struct report *report)
         text_adds(text, "\n");
 }
 
-/* "not --tid: allocations do not tell a thread".  */
+/* "not --tid: allocations have no thread".  */
 static void add_refusal(struct base_text *text, const struct report_refusal *refusal)
 {
     static const struct {
@@ -627,14 +626,14 @@ static void add_filters(struct base_text *text, const struct report *report)
         if (is_of_all(refusal))
             add_refusal(text, refusal);
     if (report->has_type)
-        text_adds(text, "            --sample-type: not every type tells threads, CPUs, times\n");
+        text_adds(text, "            --sample-type: some types have no threads, CPUs or times\n");
 }
 
 char *report_topic(void)
 {
     struct base_text text = { .bytes = NULL };
 
-    text_adds(&text, "fxtq report NAME STORE, or a trace in place of the store:\n");
+    text_adds(&text, "fxtq report NAME STORE (or a trace):\n");
     for (size_t i = 0; reports[i]; i++) {
         text_addf(&text, "\n  %-9s %s%s\n", reports[i]->name,
                   reports[i]->takes_function ? "REGEX: " : "", reports[i]->summary);
@@ -642,10 +641,9 @@ char *report_topic(void)
         add_filters(&text, reports[i]);
     }
     text_adds(&text,
-              "\nEach takes all filters ('fxtq help filters') but those named above; one that the\n"
-              "samples or events of a store do not tell is an error.\n"
-              "\n--json, --markdown and --sql print the rows in other ways, or the query\n"
-              "behind them.\n");
+              "\nEach report takes all filters ('fxtq help filters') except those listed above.\nA "
+              "filter by a property that the store's samples or events lack is an error.\n\n--json "
+              "and --markdown print the rows in these formats; --sql prints the query.\n");
     return text.bytes;
 }
 
@@ -654,7 +652,7 @@ static int run_report(char **argv);
 const struct cli_command fxtq_report = {
     .name = "fxtq report",
     .usage = "[OPTION]... NAME [FUNCTION] STORE|TRACE",
-    .summary = "Print a report on a store, or on a trace.",
+    .summary = "Print a report on a store or a trace.",
     .options = fxtq_report_options,
     .groups = groups,
     .examples = fxtq_report_examples,
@@ -662,7 +660,7 @@ const struct cli_command fxtq_report = {
     .word_title = "Reports",
     .rest = CLI_STORE,
     .run = run_report,
-    .brief = "answer a question that has a name: top, tree, heap, ...",
+    .brief = "print a report: top, tree, heap, ...",
 };
 
 static int run_report(char **argv)

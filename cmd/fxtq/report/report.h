@@ -45,7 +45,7 @@ struct request {
     const char *wanted_type; /* as it was asked for: "cpu", "cpu/nanoseconds"; NULL: it was not */
     struct store_sample_type type; /* id 0: of reports that have none, or an empty store */
     bool counts;                   /* nothing but counts is known of it */
-    const char *untold; /* what filters ask for and no sample of it tells, "a CPU"; or NULL */
+    const char *untold; /* what filters ask for and no sample of it tells, "CPU"; or NULL */
     struct filters filters;
     uint64_t rows; /* 0: all */
     double least;  /* percent that a line of a tree must have */
@@ -60,7 +60,7 @@ struct report_refusal {
     /* Where a store has what is the first of these (STORE_HAS_...), and none of the second; both 0:
      * in all stores.  */
     unsigned has, has_none_of;
-    const char *why; /* "allocations do not tell a thread" */
+    const char *why; /* "allocations have no thread" */
 };
 
 struct report {

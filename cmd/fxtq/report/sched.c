@@ -168,30 +168,30 @@ static const char *lacks_threads(const struct request *request)
     if (request_has(request, STORE_HAS_CPU_SAMPLES | STORE_HAS_SWITCHES))
         return NULL;
     if (!request_has(request, STORE_HAS_PROFILES))
-        return "neither CPU samples nor context switches";
+        return "no CPU samples and no context switches";
     if (!request_has(request, STORE_HAS_PROFILED_THREADS))
-        return "neither CPU samples nor context switches, and its profile does not tell threads";
-    return counts_samples(request) ? NULL
-                                   : "neither CPU samples nor context switches, but a profile: "
-                                     "report top --by thread";
+        return "no CPU samples, no context switches, and no threads in its profiles";
+    return counts_samples(request)
+               ? NULL
+               : "no CPU samples and no context switches, but a profile: report top --by thread";
 }
 
 /* Samples have stacks, and may have no CPU; switches have a CPU, and no stacks.  */
 static const struct report_refusal threads_refusals[] = {
     { FILTER_STACK | FILTER_SHAPE, NULL, STORE_HAS_SWITCHES,
-      STORE_HAS_CPU_SAMPLES | STORE_HAS_PROFILED_THREADS, "context switches do not tell a stack" },
+      STORE_HAS_CPU_SAMPLES | STORE_HAS_PROFILED_THREADS, "context switches have no stack" },
     { FILTER_CPU, NULL, STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS | STORE_HAS_SWITCHES,
-      "samples do not tell a CPU" },
+      "samples have no CPU" },
     { FILTER_TIME, NULL, STORE_HAS_PROFILES, STORE_HAS_CPU_SAMPLES | STORE_HAS_SWITCHES,
-      "samples of profiles do not tell a time" },
+      "samples of profiles have no time" },
     { FILTER_CPU, NULL, STORE_HAS_PROFILES, STORE_HAS_CPU_SAMPLES | STORE_HAS_SWITCHES,
-      "samples of profiles do not tell a CPU" },
+      "samples of profiles have no CPU" },
     { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_threads = {
     .name = "threads",
-    .summary = "each thread: samples, time on a CPU, runnable and blocked",
+    .summary = "samples and time on a CPU, runnable and blocked, by thread",
     .refusals = threads_refusals,
     .rows = 50,
     .write = write_threads,
@@ -366,24 +366,24 @@ static const char *lacks_cpu(const struct request *request)
                    ? "no CPUs in its samples, but threads: report cpu --by thread"
                    : NULL;
     return request_has(request, STORE_HAS_PROFILES)
-               ? "neither CPU samples nor context switches, but a profile: report top"
-               : "neither CPU samples nor context switches";
+               ? "no CPU samples and no context switches, but a profile: report top"
+               : "no CPU samples and no context switches";
 }
 
 static const struct report_refusal cpu_refusals[] = {
-    { FILTER_STACK | FILTER_SHAPE, "wait", 0, 0, "waiting does not tell a stack" },
+    { FILTER_STACK | FILTER_SHAPE, "wait", 0, 0, "waits have no stack" },
     { FILTER_STACK | FILTER_SHAPE, NULL, STORE_HAS_SWITCHES, STORE_HAS_CPU_SAMPLES,
-      "context switches do not tell a stack" },
+      "context switches have no stack" },
     { FILTER_STACK | FILTER_SHAPE, "cpu", STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS,
-      "samples do not tell a CPU" },
+      "samples have no CPU" },
     { FILTER_CPU, NULL, STORE_HAS_CPU_SAMPLES, STORE_HAS_SAMPLED_CPUS | STORE_HAS_SWITCHES,
-      "samples do not tell a CPU" },
+      "samples have no CPU" },
     { 0, NULL, 0, 0, NULL },
 };
 
 const struct report report_cpu = {
     .name = "cpu",
-    .summary = "how busy each CPU or thread was; for whom threads waited (--by wait)",
+    .summary = "utilization of CPUs or threads; causes of waits (--by wait)",
     .by = cpu_by,
     .refusals = cpu_refusals,
     .rows = 50,

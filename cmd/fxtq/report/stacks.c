@@ -255,7 +255,7 @@ static const char *lacks_stacks(const struct request *request)
 
 const struct report report_top = {
     .name = "top",
-    .summary = "what cost most, itself and with all it called",
+    .summary = "self and total cost of each function, file, module or thread",
     .by = top_by,
     .has_type = true,
     .rows = 30,
@@ -322,7 +322,7 @@ static const struct report_column *write_callees(const struct request *request,
 
 const struct report report_tree = {
     .name = "tree",
-    .summary = "stacks as a tree, callers above callees",
+    .summary = "the call tree, callers above callees",
     .by = tree_by,
     .has_type = true,
     .is_tree = true,
@@ -332,7 +332,7 @@ const struct report report_tree = {
 
 const struct report report_callers = {
     .name = "callers",
-    .summary = "who calls the functions that match a pattern",
+    .summary = "callers of the functions that match a pattern",
     .by = tree_by,
     .has_type = true,
     .takes_function = true,
@@ -343,7 +343,7 @@ const struct report report_callers = {
 
 const struct report report_callees = {
     .name = "callees",
-    .summary = "what the functions that match a pattern call",
+    .summary = "callees of the functions that match a pattern",
     .by = tree_by,
     .has_type = true,
     .takes_function = true,
