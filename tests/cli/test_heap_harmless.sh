@@ -1,8 +1,8 @@
 #!/bin/sh
 # A heap capture never hurts what it captures, and whatever kills it or its target, the file can be read.
 #
-# FXT_KILLS: how many times each is killed (default 100 and 100).  FXT_SOAK_MS: how long everything at once goes on (default 30000,
-# by hand 600000).
+# FXT_KILLS: how many times each is killed (default 25 and 25, with FXT_TEST_LONG=1 100 and 100).  FXT_SOAK_MS: how long everything at
+# once goes on (default 4000, with FXT_TEST_LONG=1 30000, by hand 600000).
 set -eu
 cd "$WORK"
 mkdir tmp
@@ -200,7 +200,7 @@ heap_check foreign.fxt >checked
 
 # ---- kill -9 at random moments ----
 
-kills=${FXT_KILLS:-100}
+kills=${FXT_KILLS:-$([ -n "${FXT_TEST_LONG:-}" ] && echo 100 || echo 25)}
 mkfifo alive
 seed=1
 i=0
@@ -240,7 +240,7 @@ done
 
 # ---- All at once ----
 
-soak=${FXT_SOAK_MS:-30000}
+soak=${FXT_SOAK_MS:-$([ -n "${FXT_TEST_LONG:-}" ] && echo 30000 || echo 4000)}
 sampler-capture heap --interval 100000 --compress -o soak.fxt -- ./heapwork soak "$soak" "$PWD/plugin.so" >out 2>err ||
     fail "soak: $(cat out err)"
 ordered soak.fxt

@@ -28,39 +28,51 @@ against_addr2line() { # against_addr2line OBJECT NAME
     tee -a figures <figure
 }
 
-build() { # build OBJECT COMPILER ARGUMENTS...
-    out=$1
-    compiler=$2
-    shift 2
-    "$compiler" -o "$out" "$@"
-}
-
-both() { # both COMPILER LANGUAGE FLAGS...
+compiled() { # compiled COMPILER LANGUAGE FLAGS...: into object files, which objects names
     compiler=$1
     case $2 in
-    c) sources="$data/inlines.c $data/main.c" ;;
-    c-library) sources=$data/inlines.c ;;
-    c++) sources="$data/main.cc $data/shapes.cc" ;;
+    c) sources="inlines.c main.c" ;;
+    c++) sources="main.cc shapes.cc" ;;
     esac
     name="$1 $2"
     shift 2
+    flags=$*
     dwarf5=1
-    case "$*" in *-gdwarf-4*) dwarf5=0 ;; esac
-    # shellcheck disable=SC2086 # a list of files
-    build object "$compiler" "$@" -nostartfiles -Wl,-e,main $sources 2>build.log || { cat build.log; exit 1; }
-    against_llvm object "$name $*"
-    against_addr2line object "$name $*"
+    case $flags in *-gdwarf-4*) dwarf5=0 ;; esac
+    objects=
+    for source in $sources; do
+        "$compiler" "$@" -c -o "$source.o" "$data/$source" 2>build.log || { cat build.log; exit 1; }
+        objects="$objects $source.o"
+    done
+}
+
+linked() { # linked FLAGS...: from what was compiled, and compared
+    # shellcheck disable=SC2086 # lists of flags and files
+    "$compiler" $flags "$@" -nostartfiles -Wl,-e,main -o object $objects 2>build.log || { cat build.log; exit 1; }
+    against_llvm object "$name $flags $*"
+    against_addr2line object "$name $flags $*"
+}
+
+both() { # both COMPILER LANGUAGE FLAGS...
+    compiled "$@"
+    linked
 }
 
 for version in 4 5; do
     for cc in gcc clang; do
-        both $cc c -O2 -gdwarf-$version -fPIE -pie
-        both $cc c -O2 -gdwarf-$version -fno-pie -no-pie
-        both $cc c-library -O2 -gdwarf-$version -fPIC -shared
+        compiled $cc c -O2 -gdwarf-$version -fPIE
+        linked -pie
+        compiled $cc c -O2 -gdwarf-$version -fno-pie
+        linked -no-pie
+        compiled $cc c -O2 -gdwarf-$version -fPIC
+        objects=inlines.c.o
+        linked -shared
     done
     for cxx in g++ clang++; do
-        both $cxx c++ -O2 -gdwarf-$version -fPIE -pie
-        both $cxx c++ -O2 -gdwarf-$version -fPIC -shared
+        # Code of a library is good for a program, too.
+        compiled $cxx c++ -O2 -gdwarf-$version -fPIC
+        linked -pie
+        linked -shared
         both $cxx c++ -O0 -gdwarf-$version
     done
 done
