@@ -6,7 +6,6 @@
 
 enum {
     ITEMS_MIN = 1 << 12,
-    NAMES_TRIED = 1 << 12, /* as many of the latest names are looked at for an equal one */
 };
 
 /* Room for one more of size bytes each.  */
@@ -28,21 +27,31 @@ static bool equal_names(const struct sym_frame *a, const struct sym_frame *b)
            a->start_line == b->start_line && a->inlined == b->inlined && a->source == b->source;
 }
 
-/* The number of a name that equals that of frame.  The same may have several.  */
+static uint64_t hash_name(const struct sym_frame *frame)
+{
+    uint64_t names = base_hash((uintptr_t)frame->function, (uintptr_t)frame->linkage_name);
+
+    return base_hash(base_hash(names, (uintptr_t)frame->file), frame->start_line);
+}
+
+/* The number of the name of frame.  Units repeat names, and answers that are far apart share them:
+ * each is stored once, so that the processor's caches hold them in any order of answers.  */
 static uint32_t name_of(struct chains *chains, const struct sym_frame *frame)
 {
-    uint64_t key = ((uint64_t)(uintptr_t)frame->function ^ (uint64_t)(uintptr_t)frame->file << 7) *
-                   UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = hash_name(frame);
+    size_t probe;
 
-    if (!chains->tried)
-        chains->tried = cli_allocate(NAMES_TRIED, sizeof *chains->tried);
-    uint32_t *tried = &chains->tried[key >> 52];
-    if (*tried < chains->name_count && equal_names(&chains->names[*tried], frame))
-        return *tried;
+    for (uint32_t id = base_index_first(&chains->by_name, hash, &probe); id;
+         id = base_index_next(&chains->by_name, hash, &probe))
+        if (equal_names(&chains->names[id - 1], frame))
+            return id - 1;
     chains->names = grow(chains->names, &chains->name_capacity, chains->name_count,
                          sizeof *chains->names);
-    chains->names[chains->name_count] = *frame;
-    return *tried = (uint32_t)chains->name_count++;
+    if (!base_index_reserve(&chains->by_name))
+        cli_out_of_memory();
+    chains->names[chains->name_count++] = *frame;
+    base_index_add(&chains->by_name, hash, (uint32_t)chains->name_count);
+    return (uint32_t)chains->name_count - 1;
 }
 
 static bool is_frame(const struct chains *chains, uint32_t number, const struct sym_frame *frame)
@@ -124,13 +133,15 @@ void chains_fetch(const struct chains *chains, uint32_t number, unsigned step)
 void chains_clear(struct chains *chains)
 {
     chains->count = chains->name_count = chains->path_length = 0;
+    base_index_release(&chains->by_name);
+    chains->by_name = (struct base_index){ .slots = NULL };
 }
 
 void chains_release(struct chains *chains)
 {
     free(chains->items);
     free(chains->names);
-    free(chains->tried);
+    base_index_release(&chains->by_name);
     free(chains->path);
     free(chains->frames);
     *chains = (struct chains){ .items = NULL };

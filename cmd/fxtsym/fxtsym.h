@@ -8,6 +8,7 @@
 #define FXTSYM_H
 
 #include <fxt/symbolize.h>
+#include "base/index.h"
 #include "cmd/cli/symbols.h"
 
 /* ---- Options ---- */
@@ -174,8 +175,8 @@ struct chains {
     size_t count, capacity;
     struct sym_frame *names; /* function and file; their lines and columns mean nothing */
     size_t name_count, name_capacity;
-    uint32_t *tried; /* latest names by a hash */
-    uint32_t *path;  /* of the last answer, outermost first */
+    struct base_index by_name; /* ids: numbers of names, plus 1 */
+    uint32_t *path;            /* of the last answer, outermost first */
     size_t path_length, path_capacity;
     struct sym_frame *frames; /* room for those of one answer */
     size_t frame_capacity;
