@@ -28,7 +28,9 @@ static uint64_t digest_file(uint64_t digest, const struct sym_object *object)
 /* The build ID is that of the file which the names come from.  false: nothing to go by.  */
 static bool make_key(const struct sym_module *module, struct sym_cache_key *key)
 {
-    const struct sym_object *names = module->debug ? module->debug : module->symbols;
+    const struct sym_object *names = module->debug      ? module->debug
+                                     : module->breakpad ? module->breakpad
+                                                        : module->symbols;
 
     if (!names || names->build_id_length < BUILD_ID_MIN ||
         names->build_id_length > SYM_BUILD_ID_MAX)
@@ -42,6 +44,8 @@ static bool make_key(const struct sym_module *module, struct sym_cache_key *key)
     memcpy(key->build_id, names->build_id, names->build_id_length);
     key->inputs = digest_file(digest_file(0, module->debug),
                               module->symbols == module->debug ? NULL : module->symbols);
+    if (module->breakpad && !module->debug) /* whose addresses count from the first of the code */
+        key->inputs = digest_file(digest_file(key->inputs, module->breakpad), module->code);
     return true;
 }
 
@@ -195,6 +199,7 @@ static bool is_sound(const struct sym_module *module)
     if (debug && (module->report.problem[0] || module->loaded.dwarf.decoder.damaged))
         return false;
     return !(debug && sym_object_changed(debug, true)) &&
+           !(module->breakpad && sym_object_changed(module->breakpad, true)) &&
            !(symbols && sym_object_changed(symbols, true));
 }
 

@@ -65,10 +65,17 @@ static enum sym_status refuse_unreadable(struct search *search, const char *path
                   denied ? SYM_REFUSAL_ACCESS : SYM_REFUSAL_FORMAT);
 }
 
+/* Where one side has no more of the build ID than a Breakpad symbol file does, so much counts.  */
 static bool agrees(const struct search *search, const struct sym_object *object)
 {
     const struct sym_findings *findings = &search->findings;
+    uint8_t has[SYM_BREAKPAD_ID], wanted[SYM_BREAKPAD_ID];
 
+    if (object->partial_id || findings->partial_id) {
+        sym_breakpad_shorten(object->build_id, object->build_id_length, has);
+        sym_breakpad_shorten(findings->build_id, findings->build_id_length, wanted);
+        return object->build_id_length && memcmp(has, wanted, sizeof has) == 0;
+    }
     return object->build_id_length == findings->build_id_length &&
            memcmp(object->build_id, findings->build_id, findings->build_id_length) == 0;
 }
@@ -148,6 +155,18 @@ static bool has_checksum(const struct sym_object *object, uint32_t checksum)
     return (uint32_t)crc32_z(0, bytes.data, bytes.size) == checksum;
 }
 
+/* Whether a Breakpad symbol file is that of an object without GNU's build ID, which was found.  */
+static bool has_text_of(const struct search *search, const struct sym_object *object)
+{
+    for (size_t i = 0; i < search->findings.count; i++) {
+        const struct sym_object *found = search->findings.found[i];
+        if (found->has_text_hash &&
+            memcmp(found->text_hash, object->build_id, sizeof found->text_hash) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Takes object.  */
 static enum sym_status judge(struct search *search, struct sym_object *object, enum proof proof,
                              uint32_t checksum)
@@ -155,6 +174,8 @@ static enum sym_status judge(struct search *search, struct sym_object *object, e
     bool blind = search->findings.build_id_length == 0 || object->build_id_length == 0;
     enum sym_status status = SYM_OK;
 
+    if (object->breakpad && has_text_of(search, object))
+        return accept(search, object);
     if (proof == PROOF_BUILD_ID || !blind) {
         if (search->findings.build_id_length && agrees(search, object))
             return accept(search, object);
@@ -284,7 +305,8 @@ static enum sym_status consider_named_file(struct search *search, const char *pa
         sym_object_free(object);
         return note_skipped(search, path, "split units are looked for with addresses");
     }
-    if (module_path && strcmp(base_name(module_path), base_name(path)) == 0)
+    const char *name = object->breakpad ? object->module_name : base_name(path);
+    if (module_path && strcmp(base_name(module_path), name) == 0)
         proof = PROOF_PATH;
     search->quiet = true; /* files of other modules */
     status = judge(search, object, proof, 0);
@@ -343,6 +365,7 @@ static enum sym_status learn_build_id(struct search *search)
     if (!status && findings->count) {
         findings->build_id = findings->found[0]->build_id;
         findings->build_id_length = findings->found[0]->build_id_length;
+        findings->partial_id = findings->found[0]->partial_id;
     }
     return status;
 }
@@ -686,6 +709,11 @@ static void choose(struct search *search)
 
     for (size_t i = 0; i < search->findings.count; i++) {
         struct sym_object *object = search->findings.found[i];
+        if (object->breakpad) {
+            if (!module->breakpad)
+                module->breakpad = object;
+            continue;
+        }
         if (!module->code && object->has_contents)
             module->code = object;
         if (!module->debug && object->has_dwarf)
@@ -696,6 +724,8 @@ static void choose(struct search *search)
     /* Without a build ID in the key the one that all others were found by is a guess too.  */
     search->findings.unverified = (module->build_id_length == 0 && search->findings.count) ||
                                   is_unverified(module->code) || is_unverified(module->debug) ||
+                                  (module->breakpad && !module->debug &&
+                                   is_unverified(module->breakpad)) ||
                                   is_unverified(module->symbols);
 }
 
@@ -716,12 +746,16 @@ static void tell_choice(struct search *search)
         struct sym_trail_step *step = &module->steps[search->steps[i]];
         unsigned use = (object == module->code) | (unsigned)(object == module->symbols) << 1 |
                        (unsigned)(object == module->debug) << 2;
+        if (object == module->breakpad && !module->debug) {
+            step->outcome = SYM_OUTCOME_USED;
+            step->reason = "for functions, files and lines";
+        }
         if (!use)
             continue;
         step->outcome = SYM_OUTCOME_USED;
         if (!step->reason[0])
             step->reason = uses[use - 1];
-        if (object == module->symbols && object->has_go && !module->debug)
+        if (object == module->symbols && object->has_go && !module->debug && !module->breakpad)
             step->reason = "for code, and Go's own table of functions, files and lines";
     }
 }
@@ -733,7 +767,8 @@ static void search_release(struct search *search)
 
     for (size_t i = 0; i < search->findings.count; i++) {
         struct sym_object *object = search->findings.found[i];
-        if (object != module->code && object != module->debug && object != module->symbols)
+        if (object != module->code && object != module->debug && object != module->symbols &&
+            object != module->breakpad)
             sym_object_free(object);
     }
     free(search->findings.found);

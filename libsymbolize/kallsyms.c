@@ -1,6 +1,7 @@
 /* kallsyms.c - the kernel's own list of its symbols: "ffffffff81000000 T _text", modules' with
  * "\t[module]" behind.  */
 #include "libsymbolize/symtab.h"
+#include "libsymbolize/words.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,65 +13,17 @@ struct line {
     struct sym_bytes name, module; /* module: size 0 for the kernel itself */
 };
 
-static int digit_of(uint8_t byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
-static bool is_blank(uint8_t byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-/* The bytes up to a blank or the end, without the blanks before them.  */
-static struct sym_bytes take_word(struct sym_bytes *text)
-{
-    struct sym_bytes word;
-
-    while (text->size && is_blank(*text->data)) {
-        text->data++;
-        text->size--;
-    }
-    word = (struct sym_bytes){ .data = text->data };
-    while (word.size < text->size && !is_blank(text->data[word.size]))
-        word.size++;
-    text->data += word.size;
-    text->size -= word.size;
-    return word;
-}
-
 static bool parse_line(struct sym_bytes text, struct line *line)
 {
-    struct sym_bytes address = take_word(&text), type = take_word(&text);
+    struct sym_bytes address = sym_take_word(&text), type = sym_take_word(&text);
 
-    *line = (struct line){ .name = take_word(&text), .module = take_word(&text) };
-    if (address.size == 0 || address.size > 16 || type.size != 1 || line->name.size == 0)
+    *line = (struct line){ .name = sym_take_word(&text) };
+    line->module = sym_take_word(&text);
+    if (!sym_word_hex(address, &line->address) || type.size != 1 || line->name.size == 0)
         return false;
-    for (size_t i = 0; i < address.size; i++) {
-        int digit = digit_of(address.data[i]);
-        if (digit < 0)
-            return false;
-        line->address = line->address << 4 | (uint64_t)digit;
-    }
     line->type = (char)type.data[0];
     if (line->module.size < 3 || line->module.data[0] != '[')
         line->module.size = 0;
-    return true;
-}
-
-/* The next line without its newline; false: no more.  */
-static bool next_line(struct sym_bytes *text, struct sym_bytes *line)
-{
-    const uint8_t *end = text->size ? memchr(text->data, '\n', text->size) : NULL;
-
-    if (!text->size)
-        return false;
-    *line = (struct sym_bytes){ text->data, end ? (size_t)(end - text->data) : text->size };
-    size_t used = line->size + (end != NULL);
-    text->data += used;
-    text->size -= used;
     return true;
 }
 
@@ -81,7 +34,7 @@ bool sym_kallsyms_detect(struct sym_bytes text)
 
     if (text.size > 4096) /* a line is short; a binary file has perhaps no newline */
         text.size = 4096;
-    return next_line(&text, &first) && first.size >= 12 && parse_line(first, &line) &&
+    return sym_take_line(&text, &first) && first.size >= 12 && parse_line(first, &line) &&
            ((line.type >= 'a' && line.type <= 'z') || (line.type >= 'A' && line.type <= 'Z'));
 }
 
@@ -90,7 +43,7 @@ bool sym_kallsyms_hidden(struct sym_bytes text)
     struct sym_bytes bytes;
     struct line line;
 
-    while (next_line(&text, &bytes))
+    while (sym_take_line(&text, &bytes))
         if (parse_line(bytes, &line) && line.address != 0)
             return false;
     return true;
@@ -116,7 +69,7 @@ bool sym_kallsyms_has(struct sym_bytes text, const char *module)
     struct sym_bytes bytes;
     struct line line;
 
-    while (next_line(&text, &bytes))
+    while (sym_take_line(&text, &bytes))
         if (parse_line(bytes, &line) && (!module || is_module(&line, module)))
             return true;
     return false;
@@ -160,7 +113,7 @@ enum sym_status sym_kallsyms_read(struct sym_bytes text, const char *module,
     struct line line;
     enum sym_status status = SYM_OK;
 
-    while (!status && next_line(&text, &bytes)) {
+    while (!status && sym_take_line(&text, &bytes)) {
         if (!parse_line(bytes, &line) || line.name.size > UINT16_MAX || line.type == 'a' ||
             line.type == 'A') /* absolute: sizes and offsets of per-CPU data */
             continue;

@@ -5,6 +5,7 @@
  * checked against the file's size.
  */
 #include "libsymbolize/object.h"
+#include "libsymbolize/breakpad.h"
 #include "libsymbolize/gopclntab.h"
 #include "libsymbolize/symtab.h"
 #include <stdlib.h>
@@ -521,9 +522,9 @@ static const char *foreign_format(struct sym_bytes image)
         { "\xfe\xed\xfa\xcf", "a Mach-O file (macOS)" },
         { "\xfe\xed\xfa\xce", "a Mach-O file (macOS)" },
         { "!<arch>\n", "an archive of objects" },
-        { "MODULE Linux ", "a Breakpad symbol file" },
-        { "MODULE mac ", "a Breakpad symbol file" },
-        { "MODULE windows ", "a Breakpad symbol file" },
+        { "MODULE mac ", "a Breakpad symbol file of a Mach-O object" },
+        { "MODULE windows ", "a Breakpad symbol file of a PE/COFF object" },
+        { "MODULE ", "a damaged Breakpad symbol file" },
         { "Microsoft C/C++ MSF", "a PDB file (Windows)" },
     };
 
@@ -544,6 +545,11 @@ static enum sym_status read_facts(struct sym_object *object, struct sym_error *e
         read_kallsyms_facts(object);
         return SYM_OK;
     }
+    if (object->kind == SYM_OBJECT_MAIN) {
+        status = sym_breakpad_read_facts(object);
+        if (status != SYM_NOT_FOUND)
+            return status ? no_memory(object, error) : SYM_OK;
+    }
     if (!read_file_header(object, &header)) {
         const char *format = foreign_format(object->image);
         return sym_fail(error, SYM_MALFORMED, "%s: %s%snot an ELF object", object->path,
@@ -563,6 +569,8 @@ static enum sym_status read_facts(struct sym_object *object, struct sym_error *e
         status = read_code(object);
     if (!status && !object->build_id_length)
         build_id_of_sections(object);
+    if (!status && !object->build_id_length)
+        object->has_text_hash = sym_breakpad_hash_text(object, object->text_hash);
     if (!status)
         status = read_tables(object);
     return status ? no_memory(object, error) : SYM_OK;
@@ -833,6 +841,7 @@ void sym_object_free(struct sym_object *object)
     free(object->code);
     free(object->kallsyms_module);
     free(object->debuglink);
+    free(object->module_name);
     free(object->section_prefix);
     free(object->path);
     free(object);

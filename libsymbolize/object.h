@@ -80,8 +80,13 @@ struct sym_object {
     bool relocatable;      /* ET_REL */
     char *kallsyms_module; /* owned; whose lines of a kallsyms text count, NULL: all */
     bool kallsyms;         /* no ELF file, but text as in /proc/kallsyms: symbols alone */
-    bool unverified;       /* taken for a module's without a build ID that says so */
-    bool has_contents;     /* holds the code itself, not only debug information about it */
+    bool breakpad;         /* no ELF file, but a Breakpad symbol file, see breakpad.h */
+    bool partial_id;       /* only its MODULE record tells the build ID, up to 16 bytes of it */
+    char *module_name;     /* owned; in that record */
+    uint8_t text_hash[16]; /* of an object without GNU's build ID: what such a file calls it */
+    bool has_text_hash;
+    bool unverified;   /* taken for a module's without a build ID that says so */
+    bool has_contents; /* holds the code itself, not only debug information about it */
     struct sym_load *loads;
     size_t load_count;
     struct sym_code *code; /* sorted by start, disjoint unless the file is damaged */

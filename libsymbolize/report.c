@@ -7,7 +7,7 @@ enum sym_quality sym_symbols_quality(const struct sym_object *object)
 {
     if (!object)
         return SYM_QUALITY_NONE;
-    if (object->has_symtab || object->has_go)
+    if (object->has_symtab || object->has_go || object->breakpad)
         return SYM_QUALITY_SYMTAB;
     if (object->has_debugdata)
         return SYM_QUALITY_DEBUGDATA;
@@ -222,18 +222,39 @@ static char *remedy_text(const struct sym_module *module, const struct sym_findi
     return text;
 }
 
+/* What serves without debug information.  */
+static const struct sym_object *fallback_names(const struct sym_module *module)
+{
+    return module->breakpad ? module->breakpad : module->symbols;
+}
+
+static enum sym_status report_load_address(struct sym_module *module)
+{
+    enum sym_status status = report_problem(
+        module, sym_format("%s: the object itself is not here, so addresses are taken to count "
+                           "from 0, as in position-independent ones",
+                           module->breakpad->path));
+
+    return status ? status
+                  : report_text(module, &module->report.remedy,
+                                sym_format("put the object into a symbol directory, too"));
+}
+
 enum sym_status sym_report_write(struct sym_module *module, const struct sym_findings *findings)
 {
     struct sym_report *report = &module->report;
-    const struct sym_object *names = module->debug ? module->debug : module->symbols;
+    const struct sym_object *names = module->debug ? module->debug : fallback_names(module);
     struct sym_hex hex = sym_hex_of(findings->build_id, findings->build_id_length);
 
-    report->quality = module->debug ? SYM_QUALITY_DWARF : sym_symbols_quality(module->symbols);
+    report->quality = module->debug ? SYM_QUALITY_DWARF : sym_symbols_quality(names);
     report->unverified = findings->unverified;
     report->code_path = module->code ? module->code->path : "";
     report->debug_path = names ? names->path : "";
     report->go_table = !module->debug && names && names->has_go;
-    if (report->quality == SYM_QUALITY_DWARF || report->go_table)
+    report->breakpad = !module->debug && module->breakpad;
+    if (report->breakpad && !module->code)
+        return report_load_address(module);
+    if (report->quality == SYM_QUALITY_DWARF || report->go_table || report->breakpad)
         return SYM_OK;
     enum sym_status status = report_problem(module, problem_text(module, findings, hex.text));
     return status ? status
@@ -248,8 +269,10 @@ enum sym_status sym_module_downgrade(struct sym_module *module, const char *prob
     struct sym_report *report = &module->report;
 
     if (!module->loaded.has_dwarf) {
-        report->quality = sym_symbols_quality(module->symbols);
-        report->debug_path = module->symbols ? module->symbols->path : "";
+        const struct sym_object *names = fallback_names(module);
+        report->quality = sym_symbols_quality(names);
+        report->debug_path = names ? names->path : "";
+        report->breakpad = module->breakpad != NULL;
     }
     enum sym_status status = report_problem(module, sym_format("%s", problem));
     return status ? status : report_text(module, &report->remedy, sym_format("%s", remedy));
@@ -257,10 +280,10 @@ enum sym_status sym_module_downgrade(struct sym_module *module, const char *prob
 
 enum sym_status sym_module_check_files(struct sym_module *module, bool ask)
 {
-    const struct sym_object *files[] = { module->debug, module->symbols };
+    const struct sym_object *files[] = { module->debug, module->breakpad, module->symbols };
     struct sym_report *report = &module->report;
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         if (!files[i] || !sym_object_changed(files[i], ask))
             continue;
         char *problem = sym_format("%s: the file was cut or rewritten while it was read",

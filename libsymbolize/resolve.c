@@ -107,6 +107,21 @@ enum sym_status sym_module_seek_companions(struct sym_module *module, struct sym
     return status ? sym_fail(error, status, "out of memory") : SYM_OK;
 }
 
+/* Its addresses count from the first segment, where that is known.  */
+static enum sym_status load_breakpad(struct sym_module *module)
+{
+    struct sym_object *object = module->breakpad;
+    const struct sym_object *code = module->code;
+
+    if (!object || module->loaded.has_dwarf)
+        return SYM_OK;
+    enum sym_status status = sym_object_reopen(object, NULL);
+    if (!status)
+        status = sym_breakpad_open(&module->loaded.breakpad, object->image,
+                                   code && code->load_count ? code->loads[0].vaddr : 0);
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
+}
+
 /* Symbols that cannot be read are no worse than none.  */
 static enum sym_status load_symbols(struct sym_module *module)
 {
@@ -122,7 +137,11 @@ static enum sym_status load_symbols(struct sym_module *module)
             objects[i] = NULL;
         status = SYM_OK;
     }
-    if (objects[1] && objects[1]->has_go && !module->loaded.has_dwarf)
+    status = load_breakpad(module);
+    if (status)
+        return status;
+    if (objects[1] && objects[1]->has_go && !module->loaded.has_dwarf &&
+        !module->loaded.breakpad.ready)
         sym_go_open(&module->loaded.go, objects[1]);
     if (objects[0] || objects[1])
         status = sym_symbols_read(&module->loaded.symbols, objects[0], objects[1], NULL);
@@ -312,7 +331,13 @@ static enum sym_status find_frames(struct sym_module *module, uint64_t vaddr,
         status = scope_frames(loaded, unit, vaddr, frames);
     if (!status && loaded->go.ready)
         status = sym_go_frames(module, vaddr, frames);
-    return status ? status : complete_with_symbol(module, vaddr, frames);
+    if (!status && loaded->breakpad.ready)
+        status = sym_breakpad_frames(module, vaddr, false, frames);
+    if (!status)
+        status = complete_with_symbol(module, vaddr, frames);
+    if (!status && loaded->breakpad.ready && !frames->count)
+        status = sym_breakpad_frames(module, vaddr, true, frames);
+    return status;
 }
 
 enum sym_status sym_module_frames(struct sym_module *module, uint64_t vaddr,

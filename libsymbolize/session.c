@@ -99,6 +99,9 @@ void sym_module_unload(struct sym_module *module)
 
     sym_dwarf_close(&loaded->dwarf);
     sym_symbols_release(&loaded->symbols);
+    sym_breakpad_close(&loaded->breakpad);
+    if (module->breakpad)
+        sym_object_close(module->breakpad);
     if (module->debug)
         sym_object_close(module->debug);
     if (module->symbols)
@@ -118,6 +121,7 @@ static void module_free(struct sym_module *module)
     if (module->symbols != module->code && module->symbols != module->debug)
         sym_object_free(module->symbols);
     sym_object_free(module->code);
+    sym_object_free(module->breakpad);
     sym_symbols_release(&module->data);
     sym_bounds_release(&module->bounds);
     free(module->name);

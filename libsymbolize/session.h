@@ -4,6 +4,7 @@
 #define SYMBOLIZE_SESSION_H
 
 #include "libsymbolize/bounds.h"
+#include "libsymbolize/breakpad.h"
 #include "libsymbolize/dwarf.h"
 #include "libsymbolize/gopclntab.h"
 #include "libsymbolize/order.h"
@@ -19,6 +20,7 @@ struct sym_loaded {
     bool has_dwarf;
     struct sym_symbols symbols;
     struct sym_go go;                              /* of the code, where there is no DWARF */
+    struct sym_breakpad breakpad;                  /* likewise, and instead of go */
     struct sym_place place;                        /* the last one that was looked up */
     ptrdiff_t symbol_at;                           /* where to look first for the next one */
     const struct sym_symbol *last_symbol;          /* the last one that was made readable, */
@@ -34,9 +36,10 @@ struct sym_module {
     char *path; /* may be NULL */
 
     struct sym_report report;
-    struct sym_object *code;    /* the object itself, or NULL */
-    struct sym_object *debug;   /* where debug information comes from, or NULL; may be code */
-    struct sym_object *symbols; /* where symbols come from, or NULL; may be either */
+    struct sym_object *code;     /* the object itself, or NULL */
+    struct sym_object *debug;    /* where debug information comes from, or NULL; may be code */
+    struct sym_object *symbols;  /* where symbols come from, or NULL; may be either */
+    struct sym_object *breakpad; /* a Breakpad symbol file, used where debug cannot be; or NULL */
     struct sym_strings strings;
     struct sym_loaded loaded;
     struct sym_trail_step *steps; /* the trail; strings interned */
@@ -204,6 +207,7 @@ enum sym_refusal {
 struct sym_findings {
     const uint8_t *build_id;
     size_t build_id_length;
+    bool partial_id;           /* it is the part of one that a Breakpad symbol file tells */
     struct sym_object **found; /* those that agree */
     size_t count;
     bool unverified;
@@ -246,6 +250,11 @@ enum sym_status sym_frames_add(struct sym_frames *frames, struct sym_frame frame
 /* Adds the frames of Go's own table for vaddr, if it covers it, and cuts the span.  SYM_OK or
  * SYM_NO_MEMORY.  */
 enum sym_status sym_go_frames(struct sym_module *module, uint64_t vaddr, struct sym_frames *frames);
+
+/* Adds the frames of a Breakpad symbol file for vaddr: those of FUNC records, or, with
+ * public_names, the one of a PUBLIC record.  Cuts the span.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_breakpad_frames(struct sym_module *module, uint64_t vaddr, bool public_names,
+                                    struct sym_frames *frames);
 
 /* Makes module the one whose debug information is in memory.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_module_load(struct sym_module *module);

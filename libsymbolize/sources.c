@@ -167,7 +167,8 @@ static uint64_t key_of(const uint8_t *id, size_t length)
     return key;
 }
 
-/* Whether it is worth while to open the file: ELF, or a packed kernel module.  */
+/* Whether it is worth while to open the file: ELF, a packed kernel module, or a Breakpad symbol
+ * file.  */
 static bool may_be_elf(int directory, const char *name)
 {
     uint8_t magic[6] = { 0 };
@@ -182,7 +183,7 @@ static bool may_be_elf(int directory, const char *name)
     (void)close(fd);
     if (!read)
         return false;
-    return memcmp(magic, "\177ELF", 4) == 0 ||
+    return memcmp(magic, "\177ELF", 4) == 0 || memcmp(magic, "MODULE", 6) == 0 ||
            (sym_packing_of(bytes) != SYM_PACKING_NONE && strstr(name, ".ko."));
 }
 

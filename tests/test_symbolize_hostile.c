@@ -61,6 +61,7 @@ static const struct {
     { "split.dwp", "split", true, 0x1000, 2, 40 },
     { "split4.dwp", "split4", true, 0x1000, 2, 40 },
     { "x86-64-debugdata.so", NULL, false, 0x1000, 2, 20 },
+    { "breakpad.sym", NULL, false, 0x1000, 2, 40 },
 };
 
 static uint8_t object[OBJECT_MAX];

@@ -130,7 +130,8 @@ static void print_text(const struct explained *explained, struct cli_output *out
     char hex[2 * BUILD_ID_MAX + 1] = "";
     char *quality = cli_join(quality_name(report->quality), ": ");
     char *line = cli_join(quality,
-                          quality_meanings[report->go_table ? SYM_QUALITY_DWARF : report->quality]);
+                          quality_meanings[report->go_table || report->breakpad ? SYM_QUALITY_DWARF
+                                                                                : report->quality]);
 
     add_hex(hex, explained->build_id, explained->build_id_length);
     (void)cli_output_write(output, explained->what, strlen(explained->what));
@@ -178,6 +179,7 @@ static void print_json(const struct explained *explained, struct cli_output *out
     json_text(&json, "debug_path", report->debug_path);
     json_bool(&json, "unverified", report->unverified);
     json_bool(&json, "go_table", report->go_table);
+    json_bool(&json, "breakpad", report->breakpad);
     json_text(&json, "problem", report->problem);
     json_text(&json, "remedy", report->remedy);
     json_text(&json, "cache_path", report->cache_path);

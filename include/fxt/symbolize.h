@@ -85,13 +85,15 @@ struct sym_options {
 
     /* Places to search first, in this order.  The type of each is detected when it is searched:
      *
-     * - a file: an ELF object, also one of split units (.dwo, .dwp), or text as in /proc/kallsyms
-     *   (see sym_session_kallsyms())
+     * - a file: an ELF object, also one of split units (.dwo, .dwp), a Breakpad symbol file (used
+     *   where there is no debug information), or text as in /proc/kallsyms (see
+     *   sym_session_kallsyms())
      * - a directory with a .build-id/ tree below it, or with the tree's xx/ directories in it
      * - a directory of files named after their build IDs, with or without ".debug"
-     * - any other directory: the ELF files in it and below it are indexed by build ID, once in a
-     *   session, when the first module needs them.  Symbolic links to directories are not followed,
-     *   and nothing is indexed beside a .build-id/ tree.
+     * - any other directory: the ELF and Breakpad symbol files in it and below it, such as those of
+     *   a symbol server (NAME/ID/NAME.sym), are indexed by build ID, once in a session, when the
+     *   first module needs them.  Symbolic links to directories are not followed, and nothing is
+     *   indexed beside a .build-id/ tree.
      *
      * The array and its strings are copied.  */
     const char *const *symbol_paths;
@@ -196,6 +198,7 @@ struct sym_report {
     const char *cache_path; /* the file of the symbol cache that is used, "": none */
     bool go_table;          /* SYM_QUALITY_SYMTAB, but with files, lines and inlined frames from the
                              * table that Go programs keep when they are stripped */
+    bool breakpad;          /* the same, from a Breakpad symbol file */
     const char *cache_problem; /* a problem with the symbol cache, a phrase: why its directory
                                 * cannot be used, or which file was damaged.  "" if there is none */
 };
