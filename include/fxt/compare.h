@@ -2,9 +2,9 @@
  *
  * libcompare has three headers, each based on the one before:
  *
- *   <fxt/compare.h>         statistics: rows of numbers in, which of them changed out
- *   <fxt/compare_set.h>     what is compared: functions and stacks with their costs in each run
- *   <fxt/compare_report.h>  a comparison in words: verdict, budgets, suppressions, environments
+ *   <fxt/compare.h>         statistics: input are rows of numbers, output is which of them changed
+ *   <fxt/compare_set.h>     input: functions and stacks with their costs in each run
+ *   <fxt/compare_report.h>  reports: verdict, budgets, suppressions, environments
  *
  * docs/comparison.md explains the method with its formulas and sources; "section N" refers to a
  * section of that document.

@@ -1,8 +1,8 @@
-/* compare_set.h - what is compared: functions and stacks, and what they cost in the runs of two
- * builds.
+/* compare_set.h - the input of a comparison: functions and stacks with their costs in the runs of
+ * two builds.
  *
- * A builder takes runs one after another and makes a set of them.  A run comes as stacks, whose
- * frames go into the builder's profile, or as costs of functions:
+ * A builder takes runs one after another and builds a set.  A run is added as stacks, whose frames
+ * are stored in the builder's profile, or as costs of functions:
  *
  *     compare_builder_open(NULL, &builder, &error);
  *     for each run:
@@ -16,15 +16,14 @@
  *     ...
  *     compare_builder_close(builder);
  *
- * Functions that add something return no status: the first failure is kept, what is added later is
+ * Functions that add something return no status.  The first failure is kept, later additions are
  * ignored, and compare_builder_finish() returns that status.
  *
- * All texts are NUL-terminated UTF-8.  Texts from outside are cleaned when they are copied:
- * characters that may not be shown as they are (control characters, bidirectional controls, bytes
- * that are not UTF-8), U+FFFE and U+FFFF become '?'.
+ * All texts are NUL-terminated UTF-8.  Input texts are sanitized when they are copied: control
+ * characters, bidirectional controls, bytes that are not UTF-8, U+FFFE and U+FFFF become '?'.
  *
  * The library neither prints nor exits, and reads no files.  A handle must be used by one thread at
- * a time.  The result depends only on what was added, and in which order.  */
+ * a time.  The result depends only on the additions and their order.  */
 #ifndef FXT_COMPARE_SET_H
 #define FXT_COMPARE_SET_H
 
@@ -39,38 +38,38 @@ enum compare_side { COMPARE_BASE = 0, COMPARE_NEW = 1, COMPARE_SIDES = 2 };
 
 /* ---- The set ---- */
 
-/* Where one side has a function.  If it does not have it, name is NULL.  */
+/* The place of a function on one side.  name is NULL if the side does not have the function.  */
 struct compare_place {
-    const char *name;    /* as that build spells it; one of the spellings if there are several */
+    const char *name;    /* its name in that build; one of the names if there are several */
     const char *file;    /* as in the debug information; "" unknown */
     const char *module;  /* file name without folders; "" unknown */
     uint32_t start_line; /* of the declaration; 0 unknown */
-    uint32_t first_line; /* the lines that were sampled are [first_line, last_line]; 0 unknown */
+    uint32_t first_line; /* sampled lines are [first_line, last_line]; 0 unknown */
     uint32_t last_line;
 };
 
-/* A function as it is matched across builds: by the key of its name (below), and by its place if it
- * was renamed.  Ids count from 0.  */
+/* A function of both builds, matched by the key of its name (below), or by its place if it was
+ * renamed.  Ids count from 0.  */
 struct compare_function {
-    const char *name;                           /* to show */
-    struct compare_place places[COMPARE_SIDES]; /* neither has a name: it is part of another one */
+    const char *name;                           /* for display */
+    struct compare_place places[COMPARE_SIDES]; /* neither has a name: merged into another one */
     bool renamed;                               /* matched by place: the names differ */
 };
 
-/* What a function cost in a run, in the set's unit.  */
+/* The cost of a function in a run, in the unit of the set.  */
 struct compare_cost {
     uint32_t function;
     double self;
     double total; /* with its callees, each stack counted once */
 };
 
-/* What a stack cost in a run.  */
+/* The cost of a stack in a run.  */
 struct compare_stack_cost {
     uint32_t node; /* of the leaf */
     double value;
 };
 
-/* Where a run was made, as far as it says so.  NULL: unknown.  */
+/* The environment of a run, as far as it is recorded.  NULL: unknown.  */
 struct compare_environment {
     const char *cpu_model;
     const char *kernel;
@@ -87,8 +86,8 @@ struct compare_run {
     enum compare_side side;
     double cost;       /* the total of the sample type */
     double samples;    /* the number of samples from which the cost was estimated */
-    bool type_assumed; /* the run does not say which type its values have */
-    const char *lacks; /* what it has no samples of, and which it has instead; NULL: unknown */
+    bool type_assumed; /* the run does not name the type of its values */
+    const char *lacks; /* the data it has no samples of, and those it has instead; NULL: unknown */
     double left_out;   /* functions up to this share, with callees, may be missing; 0: none */
     struct compare_cost *costs; /* sorted by function, none twice */
     size_t cost_count;
@@ -98,15 +97,15 @@ struct compare_run {
     struct compare_environment environment;
 };
 
-/* A node of the tree of stacks: a stack is the node of its leaf.  Inlined functions have nodes of
- * their own.  Node 0 is the parent of roots, and no function.  Parents have smaller ids than their
- * children.  */
+/* A node of the tree of stacks.  A stack is represented by the node of its leaf.  Inlined functions
+ * have nodes of their own.  Node 0 is the parent of the roots and has no function.  Parents have
+ * smaller ids than their children.  */
 struct compare_node {
     uint32_t parent;
     uint32_t function; /* UINT32_MAX for node 0 */
 };
 
-/* What the values mean.  */
+/* Type and unit of the values.  */
 struct compare_type {
     const char *type; /* "cpu", "samples", "alloc_space", ... */
     const char *unit; /* "nanoseconds", "count", "bytes", ... */
@@ -117,28 +116,29 @@ struct compare_set {
     struct compare_function *functions;
     size_t function_count;
     struct compare_node *nodes;
-    size_t node_count;        /* with node 0, which is always there */
-    struct compare_run *runs; /* those of the base first; each side in the order of adding */
+    size_t node_count;        /* including node 0, which always exists */
+    struct compare_run *runs; /* base runs first; each side in the order of addition */
     size_t run_count;
-    size_t side_runs[COMPARE_SIDES]; /* how many runs each side has */
-    size_t unreadable_count;         /* inputs without a run: nothing of them could be read */
-    bool damaged;                    /* some input was read in part */
+    size_t side_runs[COMPARE_SIDES]; /* number of runs per side */
+    size_t unreadable_count;         /* inputs of which no part could be read */
+    bool damaged;                    /* some input could only be read in part */
 };
 
-/* The mean cost of the runs of a side; 0 if it has none.  */
+/* Return the mean cost of the runs of a side; 0 if it has none.  */
 COMPARE_API double compare_mean_cost(const struct compare_set *set, enum compare_side side);
 
-/* What each stack costs in an average run of each side: 2 * node_count numbers, base and new of one
- * node next to each other.  Release them with free().  NULL: no memory.  */
+/* Return the mean cost of each stack per side: 2 * node_count numbers, base and new of one node
+ * next to each other, to be released with free().  Returns NULL if there is no memory.  */
 COMPARE_API double *compare_mean_stacks(const struct compare_set *set);
 
-/* The share of a side's cost, 0 to 1, that is in code without names.  *name becomes the name of the
- * function with most of it, "[kernel]"; NULL if the share is 0.  Negative: no memory.  */
+/* Return the share of a side's cost, 0 to 1, that is in code without symbols; negative if there is
+ * no memory.  *name is set to the name of the function with most of it, such as "[kernel]"; NULL if
+ * the share is 0.  */
 COMPARE_API double compare_unnamed_share(const struct compare_set *set, enum compare_side side,
                                          const char **name);
 
-/* The file of a function in the new build, else in the base, and the line of its declaration, else
- * the first one sampled.  "" and 0 if unknown.  line may be NULL.  */
+/* Return the file of a function in the new build, else in the base.  *line is set to the line of
+ * its declaration, else to the first sampled line.  "" and 0 if unknown.  line may be NULL.  */
 COMPARE_API const char *compare_file_of(const struct compare_function *function, uint32_t *line);
 
 /* ---- Building a set ---- */
@@ -147,7 +147,7 @@ struct compare_builder;
 
 struct compare_builder_options {
     size_t size;           /* sizeof(struct compare_builder_options) */
-    bool ignore_templates; /* sort<int> and sort<long> are one function */
+    bool ignore_templates; /* treat sort<int> and sort<long> as one function */
 };
 
 /* options may be NULL.  Returns COMPARE_OK, COMPARE_INVALID or COMPARE_NO_MEMORY.  */
@@ -156,25 +156,26 @@ COMPARE_API enum compare_status compare_builder_open(const struct compare_builde
                                                      struct compare_error *error);
 COMPARE_API void compare_builder_close(struct compare_builder *builder); /* accepts NULL */
 
-/* The profile whose stacks (profile_stacks_of()) hold the call sites of all runs, so that equal
+/* Return the profile whose stacks (profile_stacks_of()) have the call sites of all runs, so equal
  * stacks are stored, symbolized and named once.  It belongs to the builder until
  * compare_builder_finish(), which closes it.  */
 COMPARE_API struct profile *compare_builder_profile(struct compare_builder *builder);
 
-/* Begin a run: what is added belongs to it until the next one begins.  label is copied.
+/* Begin a run.  Additions belong to it until the next run begins.  label is copied.
  *
  * Fill in samples, environment, type_assumed, lacks and left_out, with texts from
- * compare_builder_text() or of static storage, and cost if the run has no stacks: that of a run
- * with stacks is their sum.  The pointer is valid until the next run begins, and never NULL.  */
+ * compare_builder_text() or of static storage.  If the run has no stacks, fill in cost, too;
+ * otherwise it is the sum of the stacks.  The pointer is valid until the next run begins, and never
+ * NULL.  */
 COMPARE_API struct compare_run *compare_builder_begin_run(struct compare_builder *builder,
                                                           enum compare_side side,
                                                           const char *label);
 
-/* Runs so far, in the order of adding: to complete their environments.  */
+/* The runs added so far, in order, to complete their environments.  */
 COMPARE_API size_t compare_builder_run_count(const struct compare_builder *builder);
 COMPARE_API struct compare_run *compare_builder_run(struct compare_builder *builder, size_t index);
 
-/* A clean copy that lives as long as the builder.  Never NULL.  */
+/* Return a sanitized copy that lives as long as the builder.  Never NULL.  */
 COMPARE_API const char *compare_builder_text(struct compare_builder *builder, const char *bytes,
                                              size_t length);
 
@@ -183,8 +184,8 @@ COMPARE_API const char *compare_builder_text(struct compare_builder *builder, co
 COMPARE_API void compare_builder_add_stack(struct compare_builder *builder, profile_id callsite,
                                            double value);
 
-/* Return the function with place->name on that side; a function that is new is added.  What place
- * says widens what was known of the function.  NULL texts are unknown.  Texts are copied.  */
+/* Return the function with place->name on that side; if there is none, add it.  The members of
+ * place are merged into those of the function.  NULL texts are unknown.  Texts are copied.  */
 COMPARE_API uint32_t compare_builder_add_function(struct compare_builder *builder,
                                                   enum compare_side side,
                                                   const struct compare_place *place);
@@ -193,37 +194,37 @@ COMPARE_API uint32_t compare_builder_add_function(struct compare_builder *builde
 COMPARE_API void compare_builder_add_cost(struct compare_builder *builder, uint32_t function,
                                           double self, double total);
 
-/* The values of the current run are of this type.  Returns COMPARE_OK, or COMPARE_UNLIKE if an
- * earlier run has another type; then nothing is changed.  If no run has a type, the set's is
+/* Set the type of the values of the current run.  Returns COMPARE_OK, or COMPARE_UNLIKE if an
+ * earlier run has another type; then nothing is changed.  If no run has a type, that of the set is
  * samples/count.  */
 COMPARE_API enum compare_status compare_builder_set_type(struct compare_builder *builder,
                                                          const char *type, const char *unit,
                                                          struct compare_error *error);
 
-/* The type of the runs so far; members are NULL if none was set.  */
+/* Return the type of the runs so far; members are NULL if none was set.  */
 COMPARE_API struct compare_type compare_builder_type(const struct compare_builder *builder);
 
-/* Nothing of an input could be read: no verdict is possible.  */
+/* Record that an input could not be read at all: no verdict is possible.  */
 COMPARE_API void compare_builder_add_unreadable(struct compare_builder *builder);
 
-/* A part of an input could not be read: no verdict is PASS.  */
+/* Record that an input could only be read in part: the verdict cannot be PASS.  */
 COMPARE_API void compare_builder_set_damaged(struct compare_builder *builder);
 
-/* The module of the builder's profile in whose code most of a run's cost is; 0: none.  */
+/* Return the module of the builder's profile with most of the cost of a run; 0: none.  */
 COMPARE_API profile_id compare_builder_heaviest_module(const struct compare_builder *builder,
                                                        size_t run);
 
-/* Make the set: name the functions of all frames, match what was renamed, add up what each function
- * and each stack costs in each run.  *out belongs to the builder.
+/* Build the set: name the functions of all frames, match renamed functions, and add up the cost of
+ * each function and each stack in each run.  *out belongs to the builder.
  *
- * Returns COMPARE_OK, the status of what failed before, COMPARE_NO_MEMORY, COMPARE_LIMIT (more than
+ * Returns COMPARE_OK, the status of an earlier failure, COMPARE_NO_MEMORY, COMPARE_LIMIT (more than
  * 2^32 - 2 different stacks) or COMPARE_INVALID (called before).  On failure the builder can only
  * be closed.  */
 COMPARE_API enum compare_status compare_builder_finish(struct compare_builder *builder,
                                                        const struct compare_set **out,
                                                        struct compare_error *error);
 
-/* ---- Baselines: runs as a text file that is kept in a repository ---- */
+/* ---- Baselines: runs as a text file for a repository ---- */
 
 /*     fxt-baseline 1
  *     # comments of people stay
@@ -242,7 +243,7 @@ COMPARE_API enum compare_status compare_builder_finish(struct compare_builder *b
 
 enum { COMPARE_BASELINE_BYTES = 100000 }; /* larger files are neither read nor written */
 
-/* Whether these are the first bytes of a baseline.  16 bytes are enough.  */
+/* Return whether these are the first bytes of a baseline.  16 bytes are enough.  */
 COMPARE_API bool compare_is_baseline(const void *start, size_t length);
 
 /* Add the runs of a baseline, whose labels are "NAME run 1", "NAME run 2", ...  name is also for
@@ -266,10 +267,10 @@ COMPARE_API enum compare_status compare_write_baseline(const struct compare_set 
                                                        size_t *out_length,
                                                        struct compare_error *error);
 
-/* ---- Names: what a function is called in every build of it ---- */
+/* ---- Names: matching the names of a function across builds ---- */
 
-/* Compilers and linkers put into names what changes from build to build although nobody edited the
- * function.  The key of a name is the name without these parts:
+/* Compilers and linkers add parts to names that change from build to build although the function
+ * was not edited.  The key of a name is the name without these parts:
  *
  *   foo.isra.0, foo.constprop.0, foo.part.3, foo.cold, foo.llvm.123, foo.lto_priv.0    foo
  *   foo(int) [clone .isra.0], foo(int) (.cold)                                    foo(int)
@@ -299,7 +300,7 @@ struct compare_placed_name {
 COMPARE_API bool compare_name_place(const char *name, size_t length,
                                     struct compare_placed_name *out);
 
-/* Whether a name stands for code without names: "[libc.so.6]", "[kernel]", "[anon]".  */
+/* Return whether a name represents code without symbols: "[libc.so.6]", "[kernel]", "[anon]".  */
 COMPARE_API bool compare_name_is_missing(const char *name);
 
 #ifdef __cplusplus

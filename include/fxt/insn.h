@@ -1,10 +1,10 @@
-/* insn.h - instruction traces: packets of Intel Processor Trace and the code that ran become
- * blocks of instructions, and those become calls, returns and stacks with exact times.
+/* insn.h - decode instruction traces: packets of Intel Processor Trace and the executed code become
+ * blocks of instructions, and these become calls, returns and stacks with exact times.
  *
- * This header is the manual of libinsn.  It has four parts:
+ * This header documents libinsn.  It has four parts:
  *
- *   opcodes   which instructions leave a trace, by their bytes
- *   encoder   the packets that a processor would write for instructions that somebody stepped
+ *   opcodes   classification of instructions that affect a trace
+ *   encoder   the packets that a processor would write for single-stepped instructions
  *   stream    packets and an address space to steps: blocks of instructions, events, gaps
  *   stacks    steps to calls and returns
  *
@@ -17,15 +17,15 @@
  *         insn_stream_feed(stream, packets, size, &error);
  *     insn_stream_finish(stream, &error);
  *
- * Where take_steps is insn_stacks_take, and its context a struct insn_stacks, the receiver of the
- * stacks is given spans of functions, charges to stacks, and marks.
+ * If take_steps is insn_stacks_take, with a struct insn_stacks as its context, the receiver of the
+ * stacks gets spans of functions, charges to stacks, and marks.
  *
- * Packets are hostile input.  A stretch of them that cannot be decoded becomes a gap with its
- * reason, its bytes and its time, and decoding goes on at the next PSB packet (the place where a
- * decoder can begin).  Memory follows how much code there is, not how long the trace is.
+ * Packets are untrusted input.  If packets cannot be decoded, they become a gap with its reason,
+ * size and time, and decoding continues at the next PSB packet (where a decoder can synchronize).
+ * Memory depends on the amount of code, not on the length of the trace.
  *
- * Ticks are those of the time stamp counter (TSC).  Nothing here prints or exits.  A handle belongs
- * to one thread at a time.  */
+ * Ticks are those of the time stamp counter (TSC).  Nothing here prints or exits.  A handle must be
+ * used by one thread at a time.  */
 #ifndef INSN_H
 #define INSN_H
 
@@ -45,34 +45,34 @@ extern "C" {
 enum insn_status {
     INSN_OK = 0,
     INSN_NO_MEMORY = 1, /* an allocation failed */
-    INSN_IO = 2,        /* the system refused something; error->system_errno says what */
-    INSN_INVALID = 3,   /* an argument breaks the contract */
+    INSN_IO = 2,        /* a system call failed; error->system_errno has the reason */
+    INSN_INVALID = 3,   /* an argument violates the contract */
     INSN_LIMIT = 4,     /* more code than INSN_MAX_CODE_BYTES, or more sections than fit */
     INSN_STOPPED = 5,   /* a callback asked to stop */
 };
 
-/* A description of the failure for people.  Belongs to the caller, may be NULL; written on every
- * status but INSN_OK.  */
+/* A description of a failure.  The caller owns it; a parameter of this type may be NULL.  It is
+ * written on every status except INSN_OK.  */
 struct insn_error {
     enum insn_status status;
     int system_errno;
     char message[160]; /* a phrase: no newline, no final dot */
 };
 
-/* Name and version of the decoder: "libipt 2.0".  Lives forever.  */
+/* Name and version of the decoder: "libipt 2.0".  Static storage.  */
 INSN_API const char *insn_decoder_name(void);
 
 /* ---- Opcodes ---- */
 
 /* The kinds of instructions that matter to a trace.  Values are part of the interface.  */
 enum insn_class {
-    INSN_CLASS_OTHER = 0,         /* goes on with the next instruction */
+    INSN_CLASS_OTHER = 0,         /* continues with the next instruction */
     INSN_CLASS_CONDITIONAL = 1,   /* jcc, loop, jrcxz: one TNT bit */
     INSN_CLASS_JUMP = 2,          /* direct: no packet */
     INSN_CLASS_JUMP_INDIRECT = 3, /* TIP */
     INSN_CLASS_CALL = 4,          /* direct: no packet */
     INSN_CLASS_CALL_INDIRECT = 5, /* TIP */
-    INSN_CLASS_RETURN = 6,        /* TIP, or a TNT bit when it returns to where it was called */
+    INSN_CLASS_RETURN = 6,        /* TIP, or a TNT bit if it returns to its call */
     INSN_CLASS_FAR = 7,           /* syscall, sysret, int, iret, far calls and returns */
 };
 
@@ -80,27 +80,27 @@ enum insn_class {
 
 struct insn_opcode {
     enum insn_class branch;
-    uint8_t length;  /* bytes; 0 for INSN_CLASS_OTHER, whose length is not looked at */
+    uint8_t length;  /* bytes; 0 for INSN_CLASS_OTHER, whose length is not decoded */
     bool repeats;    /* a string instruction with a repeat prefix: single-stepping stops in it */
-    bool calls_next; /* a direct call of the next instruction, to read the program counter */
+    bool calls_next; /* a direct call to the next instruction, to read the program counter */
 };
 
-/* Classify the 64-bit instruction at bytes, of which size can be read.  An instruction that is cut
- * off is INSN_CLASS_OTHER.  */
+/* Classify the 64-bit instruction at bytes, of which size can be read.  A truncated instruction is
+ * INSN_CLASS_OTHER.  */
 INSN_API void insn_classify(const uint8_t *bytes, size_t size, struct insn_opcode *out);
 
 /* ---- Encoder ---- */
 
-/* Which packets carry the time between PSB packets.  TSC packets come with each PSB and whenever
- * tracing is enabled.  */
+/* The packets that carry time between PSB packets.  TSC packets are written with each PSB and
+ * whenever tracing is enabled.  */
 enum insn_timing {
-    INSN_TIMING_TSC = 0, /* nothing else: times of what lies between are spread */
-    INSN_TIMING_MTC = 1, /* a packet whenever the crystal clock passed a period */
-    INSN_TIMING_CYC = 2, /* that, and cycles before each packet of branches */
+    INSN_TIMING_TSC = 0, /* no others: times in between are interpolated */
+    INSN_TIMING_MTC = 1, /* a packet per period of the crystal clock */
+    INSN_TIMING_CYC = 2, /* also cycles before each branch packet */
 };
 
-/* How a trace was made: what a decoder needs to know.  All zero is a trace without MTC and CYC
- * packets by an unknown processor.  */
+/* The configuration of a trace, which a decoder needs.  If all members are 0, the trace has no MTC
+ * and CYC packets, and the processor is unknown.  */
 struct insn_config {
     uint16_t family; /* of the processor (Intel); 0: unknown, no errata are applied */
     uint8_t model;
@@ -111,93 +111,95 @@ struct insn_config {
     uint32_t cpuid_0x15_ebx;
 };
 
-/* A processor of our own making: 1 cycle is 1 tick, 64 ticks are one of its crystal's.  */
+/* Fill in the configuration of the simulated processor: 1 cycle is 1 tick, 64 ticks are one tick of
+ * its crystal.  */
 INSN_API void insn_encoder_config(struct insn_config *out);
 
 struct insn_encoder_options {
     size_t size; /* sizeof(struct insn_encoder_options) */
     enum insn_timing timing;
     bool no_return_compression; /* IA32_RTIT_CTL.DisRETC */
-    uint32_t psb_bytes;         /* a PSB packet after so many bytes; 0: 4096.  At least 256 */
+    uint32_t psb_bytes;         /* bytes between PSB packets, at least 256; 0: 4096 */
 };
 
-/* Take the packets up to the next PSB packet, which begin with one themselves (but for the first,
- * which begins with what came first).  Returns 0, or an errno value that ends the encoding.  */
+/* Take the packets up to the next PSB packet.  Except for the first call, they begin with a PSB
+ * packet.  Returns 0, or an errno value that ends the encoding.  */
 typedef int (*insn_write_fn)(void *context, const uint8_t *bytes, size_t size);
 
 struct insn_encoder;
 
-/* An encoder of one logical processor, or of one thread.  Its failures are remembered:
- * insn_encoder_status().  options may be NULL.  */
+/* Open an encoder for one logical processor, or for one thread.  insn_encoder_status() returns its
+ * first failure.  options may be NULL.  */
 INSN_API enum insn_status insn_encoder_open(const struct insn_encoder_options *options,
                                             insn_write_fn write, void *context,
                                             struct insn_encoder **out, struct insn_error *error);
 
-/* Tracing begins, or goes on, at ip: user code runs.  Ticks never decrease over all calls.  */
+/* Tracing begins or resumes at ip: user code runs.  Ticks must not decrease from call to call.  */
 INSN_API void insn_encoder_enable(struct insn_encoder *encoder, uint64_t ip, uint64_t ticks);
 
-/* An instruction at from was executed, and the next one is at to.  Far transfers end tracing: their
- * target is not used.  */
+/* The instruction at from was executed, and the next one is at to.  Far transfers end tracing, and
+ * their target is not used.  */
 INSN_API void insn_encoder_step(struct insn_encoder *encoder, uint64_t from,
                                 const struct insn_opcode *opcode, uint64_t to, uint64_t ticks);
 
-/* Something else than an instruction led from from (not executed) to to: a signal's handler.  */
+/* Execution continued at to without executing the instruction at from: a signal handler.  */
 INSN_API void insn_encoder_branch(struct insn_encoder *encoder, uint64_t from, uint64_t to,
                                   uint64_t ticks);
 
-/* Tracing ends before the instruction at ip: an interrupt, a context switch.  Nothing happens when
- * it has ended already.  */
+/* Tracing ends before the instruction at ip: an interrupt, a context switch.  If it has already
+ * ended, the call has no effect.  */
 INSN_API void insn_encoder_disable(struct insn_encoder *encoder, uint64_t ip, uint64_t ticks);
 
 /* A ptwrite instruction at ip wrote value.  */
 INSN_API void insn_encoder_ptwrite(struct insn_encoder *encoder, uint64_t value, uint64_t ticks);
 
-/* From now on packets are lost, until the call of insn_encoder_resume(): with tracing enabled at
- * ip, or disabled.  */
+/* Lose packets from now on until insn_encoder_resume() is called, with tracing enabled at ip, or
+ * disabled.  */
 INSN_API void insn_encoder_lose(struct insn_encoder *encoder, uint64_t ticks);
 INSN_API void insn_encoder_resume(struct insn_encoder *encoder, uint64_t ip, uint64_t ticks);
 
-/* Write a PSB packet: what follows can be decoded without what came before.  ip is where the next
- * instruction is, if tracing is enabled.  */
+/* Write a PSB packet, so the following packets can be decoded without the earlier ones.  ip is the
+ * address of the next instruction, if tracing is enabled.  */
 INSN_API void insn_encoder_sync(struct insn_encoder *encoder, uint64_t ip, uint64_t ticks);
 
-/* Write what is held back.  */
+/* Write buffered packets.  */
 INSN_API void insn_encoder_flush(struct insn_encoder *encoder);
 
-/* INSN_OK, INSN_NO_MEMORY or INSN_IO; packets are complete up to the failure.  */
+/* Returns INSN_OK, INSN_NO_MEMORY or INSN_IO.  Packets before the failure are complete.  */
 INSN_API enum insn_status insn_encoder_status(const struct insn_encoder *encoder);
 INSN_API uint64_t insn_encoder_bytes(const struct insn_encoder *encoder);
 INSN_API void insn_encoder_close(struct insn_encoder *encoder); /* accepts NULL; does not flush */
 
 /* ---- Code and address spaces ---- */
 
-/* Pieces of code, each stored once: what several address spaces map.  */
+/* Sections of code, each stored once and shared by address spaces.  */
 struct insn_code;
 
 #define INSN_MAX_CODE_BYTES (UINT64_C(4) << 30) /* all sections together */
 
 INSN_API enum insn_status insn_code_open(struct insn_code **out, struct insn_error *error);
 
-/* Copy size bytes, at least one; *section is their number, from 1.  Returns INSN_OK, INSN_LIMIT,
- * INSN_IO, INSN_INVALID or INSN_NO_MEMORY.  */
+/* Copy size bytes, at least one; *section is set to their number, from 1.  Returns INSN_OK,
+ * INSN_LIMIT, INSN_IO, INSN_INVALID or INSN_NO_MEMORY.  */
 INSN_API enum insn_status insn_code_add(struct insn_code *code, const void *bytes, size_t size,
                                         uint32_t *section, struct insn_error *error);
 INSN_API void insn_code_close(struct insn_code *code); /* after its spaces; accepts NULL */
 
-/* Which code is at which address, of one process.  */
+/* The code mappings of one process.  */
 struct insn_space;
 
 INSN_API enum insn_status insn_space_open(struct insn_code *code, struct insn_space **out,
                                           struct insn_error *error);
 
-/* From now on size bytes of a section, from offset on, are at address; what was there is not.
- * Streams of the space see it in what they have not decoded yet: flush them first.  Returns
- * INSN_OK, INSN_INVALID (not inside the section, or around 2^64) or INSN_NO_MEMORY.  */
+/* Map size bytes of a section, starting at offset, at address.  Earlier mappings there are
+ * replaced. Streams of the space use the mapping for all packets not yet decoded, so flush them
+ * first.  Returns INSN_OK, INSN_INVALID (not inside the section, or around 2^64) or
+ * INSN_NO_MEMORY.  */
 INSN_API enum insn_status insn_space_map(struct insn_space *space, uint64_t address,
                                          uint32_t section, uint64_t offset, uint64_t size,
                                          struct insn_error *error);
 
-/* Copy up to size bytes at address; returns how many there are.  */
+/* Copy up to size bytes at address.  Returns the number of bytes copied.  */
 INSN_API size_t insn_space_read(const struct insn_space *space, uint64_t address, void *buffer,
                                 size_t size);
 INSN_API void insn_space_close(struct insn_space *space); /* after its streams; accepts NULL */
@@ -205,34 +207,34 @@ INSN_API void insn_space_close(struct insn_space *space); /* after its streams; 
 /* ---- Stream: packets to steps ---- */
 
 enum insn_step_kind {
-    /* count instructions from ip to last_ip, one after another in memory.  What ends in a branch
-     * may come in several blocks, all but the last of INSN_CLASS_OTHER.  */
+    /* count consecutive instructions from ip to last_ip.  Instructions up to a branch may be
+     * delivered in several blocks; all but the last have INSN_CLASS_OTHER.  */
     INSN_STEP_BLOCK = 0,
-    INSN_STEP_ENABLED = 1,     /* tracing begins or goes on at ip */
+    INSN_STEP_ENABLED = 1,     /* tracing begins or resumes at ip */
     INSN_STEP_DISABLED = 2,    /* a far transfer, or leaving a filtered range, ended tracing */
-    INSN_STEP_STOPPED = 3,     /* something else ended tracing before the instruction at ip */
+    INSN_STEP_STOPPED = 3,     /* another event ended tracing before the instruction at ip */
     INSN_STEP_BRANCH = 4,      /* an interrupt or a signal: from ip, not executed, to last_ip */
-    INSN_STEP_OVERFLOW = 5,    /* the processor lost packets; ip is where it goes on, 0: disabled */
+    INSN_STEP_OVERFLOW = 5,    /* the processor lost packets; tracing resumes at ip, 0: disabled */
     INSN_STEP_SPECULATIVE = 6, /* a transaction begins */
-    INSN_STEP_COMMITTED = 7,   /* it ended well */
-    INSN_STEP_ABORTED = 8,     /* it was undone */
-    INSN_STEP_PTWRITE = 9,     /* last_ip is the value that was written */
+    INSN_STEP_COMMITTED = 7,   /* the transaction was committed */
+    INSN_STEP_ABORTED = 8,     /* the transaction was aborted */
+    INSN_STEP_PTWRITE = 9,     /* last_ip is the value written */
     INSN_STEP_GAP = 10, /* bytes that could not be decoded: reason, offset ip, size last_ip */
 };
 
-/* Why bytes could not be decoded.  Values are part of the interface.  */
+/* Reasons of gaps.  Values are part of the interface.  */
 enum insn_gap_reason {
     INSN_GAP_NONE = 0,
     INSN_GAP_NO_SYNC = 1,      /* no PSB packet before them: the start of a circular buffer */
-    INSN_GAP_BAD_PACKET = 2,   /* no packet of this format */
-    INSN_GAP_NO_CODE = 3,      /* the code at an address is not known */
+    INSN_GAP_BAD_PACKET = 2,   /* not a valid packet */
+    INSN_GAP_NO_CODE = 3,      /* the code at an address is unknown */
     INSN_GAP_MISMATCH = 4,     /* packets and code contradict each other */
-    INSN_GAP_ENDLESS = 5,      /* code that never needs a packet */
+    INSN_GAP_ENDLESS = 5,      /* an endless loop that needs no packet */
     INSN_GAP_DISCONTINUED = 6, /* the next PSB packet continues elsewhere; no bytes */
     INSN_GAP_REASONS = 7,
 };
 
-/* "no_sync", ...; "unknown" for anything out of range.  Lives forever.  */
+/* "no_sync", ...; "unknown" if out of range.  Static storage.  */
 INSN_API const char *insn_gap_reason_name(enum insn_gap_reason reason);
 
 struct insn_step {
@@ -245,26 +247,27 @@ struct insn_step {
     bool calls_next; /* block: struct insn_opcode */
     uint64_t ip;
     uint64_t last_ip;
-    /* The last time that a packet told before this step; it never decreases but for broken
-     * packets.  */
+    /* Time of the last packet with a time before this step.  It only decreases if packets are
+     * damaged.  */
     uint64_t ticks;
 };
 
-/* Take count steps in order, borrowed for the call.  Returns INSN_OK, or INSN_STOPPED.  */
+/* Take count steps in order, which are borrowed for the call.  Returns INSN_OK, or
+ * INSN_STOPPED.  */
 typedef enum insn_status (*insn_steps_fn)(void *context, const struct insn_step *steps,
                                           size_t count);
 
 struct insn_stream_options {
     size_t size; /* sizeof(struct insn_stream_options) */
     struct insn_config config;
-    unsigned threads;     /* that decode; 0: one for each processor, at most 8 */
-    uint32_t piece_bytes; /* packets that one of them takes at a time; 0: 16 KiB */
+    unsigned threads;     /* decoding threads; 0: one per processor, at most 8 */
+    uint32_t piece_bytes; /* bytes of packets per task of a thread; 0: 16 KiB */
 };
 
 struct insn_stream;
 
-/* What was counted up to now.  Bytes of gaps, of packets decoded and of what is still held back add
- * up to the bytes fed.  */
+/* Counts so far.  Bytes of gaps, of decoded packets and of buffered packets add up to the bytes
+ * fed.  */
 struct insn_totals {
     uint64_t bytes;        /* fed */
     uint64_t instructions; /* delivered */
@@ -274,19 +277,20 @@ struct insn_totals {
     uint64_t gap_bytes[INSN_GAP_REASONS];
 };
 
-/* The packets of one logical processor or thread.  space is borrowed and must outlive the stream.
- * options may be NULL.  Returns INSN_OK, INSN_INVALID or INSN_NO_MEMORY.  */
+/* Open a stream for the packets of one logical processor or thread.  space is borrowed and must
+ * outlive the stream.  options may be NULL.  Returns INSN_OK, INSN_INVALID or INSN_NO_MEMORY.  */
 INSN_API enum insn_status insn_stream_open(const struct insn_stream_options *options,
                                            struct insn_space *space, insn_steps_fn take,
                                            void *context, struct insn_stream **out,
                                            struct insn_error *error);
 
-/* Take the next size bytes, cut anywhere.  Steps come when enough bytes are there, from this
- * thread.  */
+/* Take the next size bytes, which may be split at any point.  When enough bytes are available,
+ * steps are delivered from this thread.  */
 INSN_API enum insn_status insn_stream_feed(struct insn_stream *stream, const void *bytes,
                                            size_t size, struct insn_error *error);
 
-/* Decode what there is up to the last PSB packet: before the address space changes.  */
+/* Decode the buffered packets up to the last PSB packet.  Call this before the address space
+ * changes.  */
 INSN_API enum insn_status insn_stream_flush(struct insn_stream *stream, struct insn_error *error);
 
 /* Decode the rest.  */
@@ -297,75 +301,75 @@ INSN_API void insn_stream_close(struct insn_stream *stream); /* accepts NULL */
 
 /* ---- Stacks: steps to calls and returns ---- */
 
-/* The function that an address belongs to.  Jumps inside one function are no calls.  */
+/* The function of an address.  Jumps inside one function are not calls.  */
 struct insn_function {
-    uint64_t start, end; /* addresses [start, end) for which the answer is the same */
-    uint64_t id;         /* parts of one function have one id, whatever it is; 0: not known */
+    uint64_t start, end; /* the result holds for addresses [start, end) */
+    uint64_t id;         /* any number that is the same for all parts of a function; 0: unknown */
 };
 
-/* How a frame came to be on the stack.  Values are part of the interface.  */
+/* The event that put a frame on the stack.  Values are part of the interface.  */
 enum insn_entry {
     INSN_ENTRY_CALL = 0,
     INSN_ENTRY_JUMP = 1,     /* a jump out of another function: a tail call, a PLT stub */
-    INSN_ENTRY_SIGNAL = 2,   /* a signal's handler, or another thing that no instruction led to */
-    INSN_ENTRY_OPEN = 3,     /* it ran already when the stack was first known */
-    INSN_ENTRY_RESUMED = 4,  /* a coroutine that goes on, where another stack was */
+    INSN_ENTRY_SIGNAL = 2,   /* a signal handler, or another entry without a branch instruction */
+    INSN_ENTRY_OPEN = 3,     /* already on the stack when it was first known */
+    INSN_ENTRY_RESUMED = 4,  /* a coroutine that resumes, replacing another stack */
     INSN_ENTRY_UNTRACED = 5, /* not a function: a system call, a page fault, another thread */
 };
 
-/* A function that was on the stack for a time, told when it leaves it: callers come after what
- * they called.  */
+/* A period in which a function was on the stack, delivered when it leaves the stack: callers follow
+ * their callees.  */
 struct insn_span {
-    uint64_t address; /* where it was entered, or first seen; untraced: of the last instruction */
-    uint64_t site;    /* of the call or jump that led to it; 0: not known */
+    uint64_t address; /* entry address, or first one seen; untraced: of the last instruction */
+    uint64_t site;    /* of the call or jump; 0: unknown */
     uint64_t begin_ticks, end_ticks;
-    uint64_t order; /* of spans that began at one time, the smaller one began first.  Below 2^44 */
+    uint64_t order; /* if spans began at the same time, the smallest began first.  Below 2^44 */
     uint8_t entry;  /* enum insn_entry */
-    bool cut;       /* it had not ended: packets were lost, or the trace ends here */
+    bool cut;       /* its end is unknown: packets were lost, or the trace ends here */
 };
 
-/* What was done with one stack.  */
+/* Values of one stack.  */
 struct insn_charge {
     uint64_t instructions;
     uint64_t ticks;
-    uint64_t calls; /* how often its last function was entered */
+    uint64_t calls; /* number of entries into its last function */
 };
 
-/* A moment: a PTWRITE, an overflow or a gap.  After the last two the stack is unknown.  */
+/* An instant: a PTWRITE, an overflow or a gap.  After an overflow or a gap, the stack is
+ * unknown.  */
 struct insn_mark {
     uint8_t kind;   /* INSN_STEP_PTWRITE, INSN_STEP_OVERFLOW or INSN_STEP_GAP */
     uint8_t reason; /* gap: enum insn_gap_reason */
     uint64_t ticks;
-    uint64_t ip;    /* PTWRITE: of the instruction, 0 not known; gap: offset of its first byte */
-    uint64_t value; /* PTWRITE: what was written; gap: its bytes */
+    uint64_t ip;    /* PTWRITE: of the instruction, 0 unknown; gap: offset of its first byte */
+    uint64_t value; /* PTWRITE: the value written; gap: its size in bytes */
 };
 
-/* Who receives what happened.  Members may be NULL, but for function.  Those that return a status
- * end everything unless it is INSN_OK.  Stacks are numbers of the receiver's: 0 is the empty
- * stack.  */
+/* Callbacks.  Members except function may be NULL.  If one returns a status other than INSN_OK,
+ * processing ends with it.  The receiver assigns the numbers of stacks; 0 is the empty stack.  */
 struct insn_receiver {
     void *context;
     void (*function)(void *context, uint64_t address, struct insn_function *out);
-    /* The number of the stack that has callers below and address on top.  Callers' addresses are
-     * those of their call instructions; the last one is a block's first instruction, or where a
-     * function was entered.  */
+    /* Return in *out the number of the stack with address on top of callers.  Addresses of callers
+     * are those of their call instructions; the top one is the first instruction of a block, or the
+     * entry of a function.  */
     enum insn_status (*stack)(void *context, uint32_t callers, uint64_t address, uint32_t *out);
     enum insn_status (*charge)(void *context, uint32_t stack, const struct insn_charge *charge);
     enum insn_status (*span)(void *context, const struct insn_span *span);
     enum insn_status (*mark)(void *context, const struct insn_mark *mark);
 };
 
-#define INSN_MAX_DEPTH (UINT32_C(1) << 20) /* deeper calls stay unseen */
+#define INSN_MAX_DEPTH (UINT32_C(1) << 20) /* deeper calls are not recorded */
 
-/* The stack of one logical processor's or thread's steps.
+/* The stack of one logical processor or thread.
  *
- * A return goes to the nearest caller whose return address it has, so that longjmp() and exceptions
- * end what they pass over.  A return to none of them goes on with a stack that was left before (a
- * coroutine), is a jump (a retpoline), or leaves the first function that was seen, whose caller
- * then is on the stack since its beginning.
+ * A return goes to the nearest caller with that return address, so longjmp() and exceptions end all
+ * frames above it.  If no caller has that return address, the return resumes a stack that was left
+ * earlier (a coroutine), is a jump (a retpoline), or leaves the first function that was seen; the
+ * caller of that function is then on the stack from the beginning.
  *
- * Times are exact where a packet told them.  Between two such places, instructions take equally
- * long.  What tracing left out has the time from the last packet before to the first one behind
+ * Times are exact at packets with a time.  Between two such packets, instructions take equally
+ * long.  A period without tracing lasts from the last packet before it to the first packet after
  * it.  */
 struct insn_stacks;
 
@@ -377,11 +381,11 @@ INSN_API enum insn_status insn_stacks_open(const struct insn_receiver *receiver,
 INSN_API enum insn_status insn_stacks_take(void *stacks, const struct insn_step *steps,
                                            size_t count);
 
-/* Tell everything that is still held back: charges, and spans that are cut.  Afterwards the stack
- * is empty, and more may be taken.  */
+/* Deliver the remaining charges, and the open spans with cut set.  Afterwards the stack is empty,
+ * and more steps may be taken.  */
 INSN_API enum insn_status insn_stacks_finish(struct insn_stacks *stacks);
 
-/* The first failure of insn_stacks_take(): what a receiver returned, or INSN_NO_MEMORY.  */
+/* Return the first failure of insn_stacks_take(): the status of a callback, or INSN_NO_MEMORY.  */
 INSN_API enum insn_status insn_stacks_status(const struct insn_stacks *stacks);
 INSN_API void insn_stacks_close(struct insn_stacks *stacks); /* accepts NULL */
 

@@ -18,16 +18,16 @@
  *     sampler-capture trace -o out.fxt -- ./a.out
  *
  * C11 and C++17, GCC and Clang.  The macros and their arguments are those of Fuchsia's
- * <lib/trace/event.h>.  Where tracing is off, a macro is one load and one branch, and its arguments
+ * <lib/trace/event.h>.  If tracing is off, a macro is one load and one branch, and its arguments
  * are not evaluated.  With NTRACE defined before this header is included, macros compile to
  * nothing.
  *
  * Category and name are string literals, or constants with static storage; names of arguments,
  * too.  A category "" is never enabled.  After the fixed arguments come up to 15 pairs "name",
  * value.  In C a value is one of TA_NULL(), TA_BOOL(), TA_INT32(), TA_UINT32(), TA_INT64(),
- * TA_UINT64(), TA_DOUBLE(), TA_STRING(text), TA_CHAR_ARRAY(bytes, length), TA_POINTER(),
- * TA_KOID(), TA_BLOB(bytes, length).  In C++ these, and plain values: nullptr, bool, integers,
- * enumerators, floating point, strings and arrays of char, std::string, std::string_view, pointers.
+ * TA_UINT64(), TA_DOUBLE(), TA_STRING(text), TA_CHAR_ARRAY(bytes, length), TA_POINTER(), TA_KOID(),
+ * TA_BLOB(bytes, length).  In C++ these, and plain values: nullptr, bool, integers, enumerators,
+ * floating point, strings and arrays of char, std::string, std::string_view, pointers.
  *
  * | macro | records |
  * | --- | --- |
@@ -35,20 +35,20 @@
  * | TRACE_COUNTER(category, name, id, args...) | values of a counter: 1 to 15 numbers |
  * | TRACE_DURATION(category, name, args...) | from here to the end of the scope, in one record |
  * | TRACE_DURATION_BEGIN, _END(category, name, args...) | the same as two records |
- * | TRACE_ASYNC_BEGIN, _INSTANT, _END(category, name, id, args...) | what several threads do |
+ * | TRACE_ASYNC_BEGIN, _INSTANT, _END(category, name, id, args...) | an operation across threads |
  * | TRACE_FLOW_BEGIN, _STEP, _END(category, name, id, args...) | an arrow between durations |
  * | TRACE_BLOB_EVENT(category, name, bytes, size, args...) | bytes, at a time |
  * | TRACE_BLOB_ATTACHMENT(category, name, bytes, size) | bytes |
- * | TRACE_BLOB(type, name, bytes, size) | at most 32,000 bytes, of no category |
- * | TRACE_KERNEL_OBJECT(fd, args...) | what a file descriptor is |
- * | TRACE_ALERT(category, name) | nothing: tells the manager |
+ * | TRACE_BLOB(type, name, bytes, size) | at most 32,000 bytes, without a category |
+ * | TRACE_KERNEL_OBJECT(fd, args...) | name and type of a file descriptor |
+ * | TRACE_ALERT(category, name) | nothing; sends an alert to the manager |
  * | TRACE_VTHREAD_DURATION_BEGIN, _END(category, name, thread name, thread id, time, args...) | |
  * | TRACE_VTHREAD_FLOW_BEGIN, _STEP, _END(category, name, thread name, thread id, flow id, time,
  *   args...) | |
  *
  * TRACE_ENABLED(), TRACE_CATEGORY_ENABLED(category) and TRACE_NONCE() are expressions.
- * TRACE_DURATION is a declaration and needs braces around it.  Its values are taken where it
- * stands; strings among them are read at the end of the scope and have to live until then.  */
+ * TRACE_DURATION is a declaration and needs braces around it.  Its values are evaluated
+ * immediately.  Strings are read at the end of the scope and must live until then.  */
 #ifndef FXT_TRACE_H
 #define FXT_TRACE_H
 
@@ -119,10 +119,10 @@ static inline trace_arg_value_t trace_make_blob_arg_value(const void *bytes, siz
 #define TA_POINTER(value)     (trace_make_pointer_arg_value((const void *)(value)))
 #define TA_KOID(value)        (trace_make_koid_arg_value(value))
 #define TA_BLOB(bytes, count) (trace_make_blob_arg_value(bytes, count))
-/* Fuchsia's other names of two of them.  */
+/* Another name in Fuchsia's headers.  */
 #define TA_STRING_LITERAL(value) TA_STRING(value)
 
-/* ---- How many arguments there are, and taking them apart ---- */
+/* ---- Counting and splitting arguments ---- */
 
 /* 1 to 40 arguments.  */
 #define TRACE_INTERNAL_COUNT(...)                                                                  \

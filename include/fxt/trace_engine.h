@@ -1,8 +1,8 @@
 /* trace_engine.h - make a program a trace provider: the functions.
  *
  * C and C++ programs use the macros of <fxt/trace.h>, which call these functions.  Other languages,
- * and macros of your own, use them directly.  The names, the types and their meaning are those of
- * Fuchsia's <lib/trace-engine/...>; a record is written by three steps:
+ * and macros of your own, use them directly.  Names, types and semantics are those of Fuchsia's
+ * <lib/trace-engine/...>.  A record is written in three steps:
  *
  *     trace_context_t *context = trace_acquire_context_for_category("net", &category);
  *     if (context) {
@@ -16,16 +16,16 @@
  *         trace_release_context(context);
  *     }
  *
- * Functions never block on the receiver of the trace, never allocate with malloc(), leave errno
- * alone and may be called from any thread and from signal handlers.  A record that cannot be
- * written is dropped and counted; a function that writes one reports nothing.
+ * Functions never block on the receiver of the trace, never call malloc(), preserve errno, and may
+ * be called from any thread and from signal handlers.  If a record cannot be written, it is dropped
+ * and counted; the function does not report this.
  *
- * A context is a number in the shape of a pointer: it names one run between a start and a stop.
- * It needs no memory, so releasing it ends what trace_context_begin_write_blob_record() began with
- * it and does nothing else, and a record that is written to a context whose run is over is dropped.
+ * A context is a number, passed as a pointer, for one recording between a start and a stop.  It
+ * needs no memory: releasing it only ends a blob of trace_context_begin_write_blob_record().  If
+ * the recording of a context has ended, records written to it are dropped.
  *
  * Strings are at most 32,000 bytes; longer ones are cut.  A record is at most 32,760 bytes, large
- * blobs 256 KiB.  Up to 15 arguments an event; more are left out.
+ * blobs 256 KiB.  An event has up to 15 arguments; more are left out.
  *
  * Time: ticks are nanoseconds of CLOCK_MONOTONIC, the clock of CPU and heap captures.  */
 #ifndef FXT_TRACE_ENGINE_H
@@ -158,7 +158,7 @@ typedef struct {
 /* The most arguments an event can have.  */
 #define TRACE_MAX_ARGS 15
 
-/* ---- References made by hand ---- */
+/* ---- References from indices, texts and koids ---- */
 
 static inline trace_string_ref_t trace_make_empty_string_ref(void)
 {
@@ -219,32 +219,32 @@ static inline trace_arg_t trace_make_arg(trace_string_ref_t name_ref, trace_arg_
 
 /* ---- Providers ---- */
 
-/* Make the program a provider of that name, at most 100 bytes; NULL stands for the program's name.
- * One provider a process: NULL is returned when there is one already, and when tracing is switched
+/* Make the program a provider with this name of at most 100 bytes; if it is NULL, the name is that
+ * of the program.  Returns NULL if the process already has a provider, or if tracing is switched
  * off for this process (below).
  *
- * Where a manager is found: the socket $FXT_TRACE_SOCKET, else $XDG_RUNTIME_DIR/fxt/trace, else
- * /tmp/fxt-UID/trace.  FXT_TRACE_SOCKET= (empty) switches it off.  A thread with all signals
- * blocked waits for a manager to appear, so the manager may start later.  A folder that others can
- * write to is ignored.
+ * The socket of the manager is $FXT_TRACE_SOCKET, else $XDG_RUNTIME_DIR/fxt/trace, else
+ * /tmp/fxt-UID/trace.  If FXT_TRACE_SOCKET is empty, tracing is off.  The manager may start later:
+ * a thread with all signals blocked waits for it.  If other users can write to the folder, it is
+ * ignored.
  *
- * Where FXT_TRACE_SOCKET is set, as it is in what sampler-capture trace starts, this waits until
- * recording has begun, as trace_provider_create_synchronously() does: nothing is missed.
+ * If FXT_TRACE_SOCKET is set, as in programs started by sampler-capture trace, this function waits
+ * until recording has begun, like trace_provider_create_synchronously().  No event is missed.
  *
- * Without a manager: FXT_TRACE_FILE=app.%p.fxtb makes a flight recorder.  All events of the
+ * FXT_TRACE_FILE=app.%p.fxtb enables a flight recorder, without a manager.  All events of the
  * categories in $FXT_TRACE_CATEGORIES (with commas between; unset: all) go to a circular buffer in
  * that file, of $FXT_TRACE_BUFFER_SIZE bytes (default 4M), which fxtdump reads, also after the
- * program was killed.  %p stands for the process id; without it, a file into which a process that
- * runs records is left alone, and the name gets the process id at its end.
+ * program was killed.  %p is replaced by the process id.  If the name has no %p and a running
+ * process records into the file, the process id is appended to the name.
  *
- * The environment is read here and not again.
+ * The environment is only read by this function.
  *
- * fork(): a child is a new provider once it has written its first event, or has called this.  */
+ * fork(): a child becomes a new provider when it writes its first event or calls this function.  */
 FXT_TRACE_API trace_provider_t *trace_provider_create_with_name(const char *name);
 
-/* The same, and wait until the manager, if one is there, has answered.  *already_started (may be
- * NULL) says whether it is recording; the first events are then not missed.  Waits at most five
- * seconds.  */
+/* The same, but wait at most five seconds for the answer of the manager, if there is one.
+ * *already_started (may be NULL) is set to whether it is recording; if so, the first events are not
+ * missed.  */
 FXT_TRACE_API trace_provider_t *trace_provider_create_synchronously(const char *name,
                                                                     bool *already_started);
 
@@ -252,8 +252,9 @@ FXT_TRACE_API trace_provider_t *trace_provider_create_synchronously(const char *
  * simply exits need not call it.  */
 FXT_TRACE_API void trace_provider_destroy(trace_provider_t *provider);
 
-/* A category that a manager's "trace categories" shall list, with a description of at most 400
- * bytes; both are borrowed for the life of the process.  At most 1000.  Not needed for use.  */
+/* Add a category, with a description of at most 400 bytes, to the list that "trace categories"
+ * prints.  Both texts are borrowed for the life of the process.  At most 1000.  Events may use
+ * categories that are not in the list.  */
 FXT_TRACE_API void trace_provider_add_known_category(const char *category, const char *description);
 
 /* ---- Instrumentation ---- */
@@ -262,20 +263,19 @@ FXT_TRACE_API trace_state_t trace_state(void);
 FXT_TRACE_API bool trace_is_category_enabled(const char *category);
 FXT_TRACE_API trace_ticks_t trace_get_ticks(void);
 
-/* A number that this process has not got before; never 0.  */
+/* Return a number that is unique in this process; never 0.  */
 FXT_TRACE_API uint64_t trace_generate_nonce(void);
 
-/* NULL unless recording.  */
-FXT_TRACE_API trace_context_t *trace_acquire_context(void);
-/* NULL unless recording, and the category is enabled.  *category is set then.  */
+/* NULL unless recording.  */ FXT_TRACE_API trace_context_t *trace_acquire_context(void);
+/* Return NULL unless recording and the category is enabled; otherwise set *category.  */
 FXT_TRACE_API trace_context_t *trace_acquire_context_for_category(const char *category_literal,
                                                                   trace_string_ref_t *category);
 FXT_TRACE_API void trace_release_context(trace_context_t *context);
 
-/* A call site remembers what it found out; zero at first, static.  What it remembers is valid for
- * one start, so nothing points into a program's or library's memory after dlclose().  */
+/* The cache of a call site: static and initially zero.  It is valid for one start, so no pointer
+ * into the memory of a program or library is used after dlclose().  */
 typedef struct {
-    uint64_t state; /* high half: the start it is of; low half: category and name references */
+    uint64_t state; /* high half: number of the start; low half: category and name references */
     const char *category;
     const char *name;
     const char *const *keys; /* names of the arguments */
@@ -283,11 +283,11 @@ typedef struct {
     uint32_t key_count;
 } trace_site_t;
 
-/* The same at the cost of a comparison once the site knows.  */
+/* The same, for the cost of a comparison after the first call.  */
 FXT_TRACE_API trace_context_t *trace_acquire_context_for_category_cached(
     const char *category_literal, trace_site_t *site, trace_string_ref_t *category);
 
-/* As trace_acquire_context(); here a context keeps nobody waiting, so the two are the same.  */
+/* The same as trace_acquire_context(): in this library, no context delays a stop.  */
 FXT_TRACE_API trace_prolonged_context_t *trace_acquire_prolonged_context(void);
 FXT_TRACE_API void trace_release_prolonged_context(trace_prolonged_context_t *context);
 
@@ -298,20 +298,20 @@ FXT_TRACE_API int trace_register_observer(int event_fd);
 FXT_TRACE_API int trace_unregister_observer(int event_fd);
 FXT_TRACE_API void trace_notify_observer_updated(int event_fd);
 
-/* Nothing to do here: call sites are not linked to each other.  For programs that call it before
- * dlclose() on Fuchsia.  */
+/* Does nothing, because call sites are not linked to each other.  For source compatibility with
+ * programs that call it before dlclose() on Fuchsia.  */
 FXT_TRACE_API void trace_engine_flush_category_cache(void);
 
 /* ---- References ---- */
 
-/* The literal must not change nor go away while recording; it is remembered by its content.  Where
- * the string table is full the reference is inline.  */
+/* The literal must not change or be unloaded while recording; it is cached by content.  If the
+ * string table is full, the reference is inline.  */
 FXT_TRACE_API void trace_context_register_string_literal(trace_context_t *context,
                                                          const char *literal,
                                                          trace_string_ref_t *out);
 FXT_TRACE_API void trace_context_register_string_copy(trace_context_t *context, const char *string,
                                                       size_t length, trace_string_ref_t *out);
-/* False when the category is not enabled.  */
+/* Return false if the category is not enabled.  */
 FXT_TRACE_API bool trace_context_register_category_literal(trace_context_t *context,
                                                            const char *literal,
                                                            trace_string_ref_t *out);
@@ -375,7 +375,7 @@ FXT_TRACE_API void trace_context_write_flow_end_event_record(
     const trace_string_ref_t *category, const trace_string_ref_t *name, trace_flow_id_t flow_id,
     const trace_arg_t *args, size_t num_args);
 
-/* Names of processes and threads, and what else there is to say of a kernel object.  */
+/* Names of processes and threads, and names and arguments of other kernel objects.  */
 FXT_TRACE_API void trace_context_write_process_info_record(trace_context_t *context,
                                                            trace_koid_t process_koid,
                                                            const trace_string_ref_t *name);
@@ -388,7 +388,7 @@ FXT_TRACE_API void trace_context_write_kernel_object_record(trace_context_t *con
                                                             const trace_string_ref_t *name,
                                                             const trace_arg_t *args,
                                                             size_t num_args);
-/* handle is a file descriptor: the koid is its inode number, the name what /proc calls it.  */
+/* handle is a file descriptor: the koid is its inode number, the name that in /proc.  */
 FXT_TRACE_API void trace_context_write_kernel_object_record_for_handle(trace_context_t *context,
                                                                        int handle,
                                                                        const trace_arg_t *args,
@@ -409,15 +409,15 @@ FXT_TRACE_API void trace_context_write_log_record(trace_context_t *context,
 FXT_TRACE_API void trace_context_write_blob_record(trace_context_t *context, trace_blob_type_t type,
                                                    const trace_string_ref_t *name, const void *blob,
                                                    size_t blob_size);
-/* Room for such a blob, zeros at first, to be filled before trace_release_context() of this
- * context, which this thread has to call: until then a stop waits, at most half a second.  Another
- * one of the same context ends it, too.  NULL when it is dropped, and while the thread writes one
- * to another context.  */
+/* Reserve room for such a blob, initially zero.  The thread must fill it and then call
+ * trace_release_context() with this context; until then a stop waits, at most half a second.
+ * Another blob of the same context ends it, too.  Returns NULL if the blob is dropped, or while the
+ * thread is writing one to another context.  */
 FXT_TRACE_API void *trace_context_begin_write_blob_record(trace_context_t *context,
                                                           trace_blob_type_t type,
                                                           const trace_string_ref_t *name,
                                                           size_t blob_size);
-/* Large blobs, up to what a record of 256 KiB holds; larger ones are dropped.  */
+/* Large blobs, in records of up to 256 KiB; larger ones are dropped.  */
 FXT_TRACE_API void trace_context_write_blob_event_record(
     trace_context_t *context, trace_ticks_t event_time, const trace_thread_ref_t *thread,
     const trace_string_ref_t *category, const trace_string_ref_t *name, const void *blob,
@@ -427,8 +427,8 @@ FXT_TRACE_API void trace_context_write_blob_attachment_record(trace_context_t *c
                                                               const trace_string_ref_t *name,
                                                               const void *blob, size_t blob_size);
 
-/* Of a string or thread table that the caller keeps.  Indices clash with those that
- * trace_context_register_*() give out: use one or the other.  */
+/* Records of a string or thread table that the caller maintains.  Do not combine them with
+ * trace_context_register_*(), which use the same indices.  */
 FXT_TRACE_API void trace_context_write_initialization_record(trace_context_t *context,
                                                              uint64_t ticks_per_second);
 FXT_TRACE_API void trace_context_write_string_record(trace_context_t *context,
@@ -439,14 +439,14 @@ FXT_TRACE_API void trace_context_write_thread_record(trace_context_t *context,
                                                      trace_koid_t process_koid,
                                                      trace_koid_t thread_koid);
 
-/* Tell the manager, which may act on it (sampler-capture trace --trigger).  At most 14 bytes; more
- * are cut.  */
+/* Send an alert to the manager, which may act on it (sampler-capture trace --trigger).  The name
+ * has at most 14 bytes; more are cut.  */
 FXT_TRACE_API void trace_context_send_alert(trace_context_t *context, const char *name);
 
 /* ---- For <fxt/trace.h> ---- */
 
-/* [0] is 0: not recording, which is all that a call site looks at.  Otherwise the number of the
- * start.  A page of its own, which the kernel empties in a child that fork() does not know of.  */
+/* Element 0 is 0 if not recording, which is the only check of a call site; otherwise it is the
+ * number of the start.  A page of its own, which the kernel clears in a child process.  */
 FXT_TRACE_API extern uint32_t trace_internal_generation[1024];
 
 FXT_TRACE_API uint64_t trace_internal_resolve(trace_site_t *site);
