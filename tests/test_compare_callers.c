@@ -1,4 +1,4 @@
-/* What the callers of a function cost: compared with a look at every stack for every function.  */
+/* What functions cost together: compared with a look at every stack for every function.  */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +57,21 @@ static bool is_on_stack(const struct compare_set *set, uint32_t node, const bool
     return false;
 }
 
+/* What all stacks cost that hold one of the functions.  */
+static void cost_of(const struct compare_set *set, const bool *functions, double row[RUNS])
+{
+    memset(row, 0, RUNS * sizeof *row);
+    for (size_t r = 0; r < RUNS; r++)
+        for (size_t i = 0; i < set->runs[r].stack_count; i++)
+            if (is_on_stack(set, set->runs[r].stacks[i].node, functions))
+                row[r] += set->runs[r].stacks[i].value;
+}
+
 /* False: nothing calls it.  */
-static bool look_at_all(const struct compare_set *set, uint32_t function, double row[RUNS])
+static bool look_for_callers(const struct compare_set *set, uint32_t function, double row[RUNS])
 {
     bool callers[MOST_FUNCTIONS] = { false }, any = false;
 
-    memset(row, 0, RUNS * sizeof *row);
     for (size_t node = 1; node < set->node_count; node++) {
         uint32_t parent = set->nodes[node].parent;
 
@@ -70,14 +79,47 @@ static bool look_at_all(const struct compare_set *set, uint32_t function, double
             set->nodes[parent].function != function)
             callers[set->nodes[parent].function] = any = true;
     }
-    for (size_t r = 0; r < RUNS; r++)
-        for (size_t i = 0; i < set->runs[r].stack_count; i++)
-            if (is_on_stack(set, set->runs[r].stacks[i].node, callers))
-                row[r] += set->runs[r].stacks[i].value;
+    cost_of(set, callers, row);
     return any;
 }
 
-START_TEST(each_stack_below_a_caller_counts_once)
+/* False: it calls nothing but itself.  */
+static bool look_for_callees(const struct compare_set *set, uint32_t function, double row[RUNS])
+{
+    bool found[MOST_FUNCTIONS] = { false }, any = false;
+
+    found[function] = true;
+    for (size_t node = 1; node < set->node_count; node++) {
+        uint32_t parent = set->nodes[node].parent, callee = set->nodes[node].function;
+
+        if (parent && set->nodes[parent].function == function) {
+            found[callee] = true;
+            any |= callee != function;
+        }
+    }
+    cost_of(set, found, row);
+    return any;
+}
+
+/* Every third function.  */
+static void look_for_third(const struct compare_set *set, uint32_t first, double row[RUNS])
+{
+    bool found[MOST_FUNCTIONS] = { false };
+
+    for (uint32_t f = first; f < set->function_count; f += 3)
+        found[f] = true;
+    cost_of(set, found, row);
+}
+
+static void check_row(const struct compare_set *set, int program, const char *what, uint32_t f,
+                      const double *row, const double *expected)
+{
+    for (int r = 0; r < RUNS; r++)
+        ck_assert_msg(row[r] == expected[r], "%s: %s %s in run %d: %g, not %g",
+                      programs[program].name, what, set->functions[f].name, r, row[r], expected[r]);
+}
+
+START_TEST(each_stack_with_any_of_them_counts_once)
 {
     const struct compare_set *set = draw_runs(_i);
     struct callers *callers;
@@ -87,13 +129,21 @@ START_TEST(each_stack_below_a_caller_counts_once)
     for (int again = 0; again < 2; again++) /* one question leaves nothing for the next */
         for (uint32_t f = 0; f < set->function_count; f++) {
             double expected[RUNS], row[RUNS] = { -1, -1, -1 };
+            uint32_t third[MOST_FUNCTIONS];
+            size_t count = 0;
             bool any = false;
 
             ck_assert(callers_cost(callers, f, row, &any));
-            ck_assert_int_eq(any, look_at_all(set, f, expected));
-            for (int r = 0; r < RUNS; r++)
-                ck_assert_msg(row[r] == expected[r], "%s: callers of %s in run %d: %g, not %g",
-                              programs[_i].name, set->functions[f].name, r, row[r], expected[r]);
+            ck_assert_int_eq(any, look_for_callers(set, f, expected));
+            check_row(set, _i, "callers of", f, row, expected);
+            ck_assert(callers_cost_with_callees(callers, f, row, &any));
+            ck_assert_int_eq(any, look_for_callees(set, f, expected));
+            check_row(set, _i, "callees of", f, row, expected);
+            for (uint32_t k = f; k < set->function_count; k += 3)
+                third[count++] = k;
+            ck_assert(callers_cost_together(callers, third, count, row));
+            look_for_third(set, f, expected);
+            check_row(set, _i, "every third from", f, row, expected);
         }
     callers_close(callers);
 }
@@ -107,7 +157,7 @@ int main(void)
     int failed;
 
     tcase_add_checked_fixture(tcase, run_builder_open, run_builder_close);
-    tcase_add_loop_test(tcase, each_stack_below_a_caller_counts_once, 0,
+    tcase_add_loop_test(tcase, each_stack_with_any_of_them_counts_once, 0,
                         (int)(sizeof programs / sizeof *programs));
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);

@@ -268,16 +268,18 @@ START_TEST(work_that_regressed_as_it_moved_is_a_failure)
 
     /* Four points more, of which the noise leaves no more certain than that there are some.  */
     for (size_t i = 0; i < RUNS / 2; i++)
-        fixture.self[1 * RUNS + RUNS / 2 + i] = 75 + 30 * (double)i;
+        fixture.self[1 * RUNS + RUNS / 2 + i] = 95 + 16 * (double)i;
     comparison = compared(&fixture);
     ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_REGRESSED);
     compare_result_free(comparison);
 }
 END_TEST
 
-static bool steady_callers(void *context, size_t function, double *row)
+static bool steady_callers(void *context, enum compare_sum which, size_t function, double *row)
 {
     (void)function;
+    if (which != COMPARE_SUM_CALLERS)
+        return false;
     for (size_t i = 0; i < RUNS; i++)
         row[i] = *(double *)context;
     return true;
@@ -293,7 +295,7 @@ START_TEST(steady_callers_clear_a_function)
 
     set_up(&fixture);
     set_self(&fixture, 1, 200, 280);
-    fixture.input.callers = steady_callers;
+    fixture.input.sum = steady_callers;
     fixture.input.context = &callers;
     comparison = compared(&fixture);
     ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_MOVED);
@@ -306,11 +308,13 @@ START_TEST(steady_callers_clear_a_function)
 }
 END_TEST
 
-static bool diluted_callers(void *context, size_t function, double *row)
+static bool diluted_callers(void *context, enum compare_sum which, size_t function, double *row)
 {
     const double *costs = context;
 
     (void)function;
+    if (which != COMPARE_SUM_CALLERS)
+        return false;
     for (size_t i = 0; i < RUNS; i++)
         row[i] = costs[i];
     return true;
@@ -335,7 +339,7 @@ START_TEST(callers_that_grew_with_a_function_do_not_clear_it)
             fixture.self[f * RUNS + i] = fixture.total[f * RUNS + i] = f == 1 ? 750 + more : 2000;
         callers[i] = 4800 + more + noise[i] * 6;
     }
-    fixture.input.callers = diluted_callers;
+    fixture.input.sum = diluted_callers;
     fixture.input.context = callers;
     comparison = compared(&fixture);
     ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_REGRESSED);
@@ -346,6 +350,67 @@ START_TEST(callers_that_grew_with_a_function_do_not_clear_it)
     comparison = compared(&fixture);
     ck_assert_int_eq(comparison->functions[1].self.flag, COMPARE_MOVED);
     compare_result_free(comparison);
+}
+END_TEST
+
+/* Rows of the sums; NULL: there are none.  */
+struct sums {
+    const double *rows[3]; /* by enum compare_sum */
+};
+
+static bool sum_of(void *context, enum compare_sum which, size_t function, double *row)
+{
+    const struct sums *sums = context;
+
+    (void)function;
+    if (sums->rows[which])
+        memcpy(row, sums->rows[which], RUNS * sizeof *row);
+    return sums->rows[which];
+}
+
+/* Function 1 calls more of what is in another file: its own file has a second function and the same
+ * own cost as before, which says nothing of what it causes.  */
+static void set_caller(struct fixture *fixture, uint32_t group[FUNCTIONS])
+{
+    set_up(fixture);
+    for (size_t f = 0; f < FUNCTIONS; f++)
+        group[f] = f < 2 ? 0 : 1;
+    fixture->input.group = group;
+    for (size_t i = 0; i < RUNS; i++) {
+        fixture->self[1 * RUNS + i] = 50;
+        fixture->total[1 * RUNS + i] = i < RUNS / 2 ? 200 : 280;
+    }
+}
+
+START_TEST(a_caller_is_not_cleared_by_the_own_cost_of_its_file)
+{
+    static const double grew[RUNS] = { 300, 301, 299, 300, 380, 381, 379, 380 };
+    static const double steady[RUNS] = { 300, 301, 299, 300, 301, 300, 300, 299 };
+    struct fixture fixture;
+    struct compare_result *comparison;
+    struct sums sums = { .rows = { NULL } };
+    uint32_t group[FUNCTIONS];
+
+    set_caller(&fixture, group);
+    comparison = compared(&fixture); /* no stacks: its callees grew */
+    ck_assert_int_eq(comparison->functions[1].total.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
+
+    fixture.input.sum = sum_of;
+    fixture.input.context = &sums;
+    for (int which = 0; which < 3; which++)
+        sums.rows[which] = grew;
+    comparison = compared(&fixture);
+    ck_assert_int_eq(comparison->functions[1].total.flag, COMPARE_REGRESSED);
+    compare_result_free(comparison);
+
+    for (int which = 0; which < 3; which++) { /* any of the sums is evidence */
+        sums.rows[which] = steady;
+        comparison = compared(&fixture);
+        ck_assert_int_eq(comparison->functions[1].total.flag, COMPARE_MOVED);
+        compare_result_free(comparison);
+        sums.rows[which] = grew;
+    }
 }
 END_TEST
 
@@ -678,6 +743,7 @@ int main(void)
     tcase_add_test(tcase, work_that_regressed_as_it_moved_is_a_failure);
     tcase_add_test(tcase, steady_callers_clear_a_function);
     tcase_add_test(tcase, callers_that_grew_with_a_function_do_not_clear_it);
+    tcase_add_test(tcase, a_caller_is_not_cleared_by_the_own_cost_of_its_file);
     tcase_add_test(tcase, what_was_inlined_is_no_failure);
     tcase_add_loop_test(tcase, runs_of_few_samples_are_noisy_however_equal, 0, 3);
     tcase_add_loop_test(tcase, shift_is_the_median_of_all_differences, 0, 40);

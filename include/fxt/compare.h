@@ -64,6 +64,13 @@ enum {
     COMPARE_MAX_RUNS = 1000, /* of both sides together */
 };
 
+/* Which functions cost something together; "moved" depends on such sums (section 3.5).  */
+enum compare_sum {
+    COMPARE_SUM_CALLERS = 0, /* the direct callers of the function, without itself */
+    COMPARE_SUM_CALLEES = 1, /* the function and those that it calls directly */
+    COMPARE_SUM_GROUP = 2,   /* the functions of its group */
+};
+
 /* Runs are numbered 0..base_runs - 1, then base_runs..base_runs + new_runs - 1.  A row has one
  * number for each run, in that order.  All numbers must be finite and not negative.  */
 struct compare_input {
@@ -82,10 +89,10 @@ struct compare_input {
     /* The group of each function, for "moved": functions of one source file have the same number,
      * which is below function_count or COMPARE_NO_GROUP.  NULL: unknown.  */
     const uint32_t *group;
-    /* Fill in a row with the total cost of the callers of a function, each stack counted once: the
-     * inclusive cost of the set of its direct callers.  Returns false if it has no callers.  NULL:
+    /* Fill in a row with what functions cost together, with their callees: the cost of all stacks
+     * that contain any of them, each stack counted once.  Returns false if there are none.  NULL:
      * unknown.  */
-    bool (*callers)(void *context, size_t function, double *row);
+    bool (*sum)(void *context, enum compare_sum which, size_t function, double *row);
     void *context;
 };
 

@@ -1,4 +1,4 @@
-/* callers.c - what the direct callers of a function cost.
+/* callers.c - what the direct callers of a function cost, and others together.
  *
  * Nodes are put in preorder: what is below a node is then a range of positions, and what a run
  * spent there the difference of two running sums over its stacks.  */
@@ -20,6 +20,7 @@ struct sums {
 struct callers {
     const struct compare_set *set;
     uint32_t *limits;    /* of each position: the first one that is not below it */
+    uint32_t *functions; /* of each position */
     uint32_t *callers;   /* of each position: the function above it, or NOBODY */
     size_t *first;       /* of each function, where its positions begin; [function + 1]: end */
     uint32_t *positions; /* ascending */
@@ -67,14 +68,13 @@ static bool order_nodes(const struct compare_set *set, uint32_t *positions, uint
 static bool place_functions(struct callers *callers, const uint32_t *positions)
 {
     const struct compare_set *set = callers->set;
-    uint32_t *functions = compare_array(set->node_count, sizeof *functions);
     size_t *next = compare_array(set->function_count, sizeof *next);
-    bool ok = functions && next;
+    bool ok = next != NULL;
 
     for (size_t node = 1; ok && node < set->node_count; node++) {
         uint32_t parent = set->nodes[node].parent;
 
-        functions[positions[node]] = set->nodes[node].function;
+        callers->functions[positions[node]] = set->nodes[node].function;
         callers->callers[positions[node]] = parent ? set->nodes[parent].function : NOBODY;
         callers->first[set->nodes[node].function + 1]++;
     }
@@ -83,8 +83,7 @@ static bool place_functions(struct callers *callers, const uint32_t *positions)
         next[f] = callers->first[f];
     }
     for (uint32_t at = 1; ok && at < set->node_count; at++)
-        callers->positions[next[functions[at]]++] = at;
-    free(functions);
+        callers->positions[next[callers->functions[at]]++] = at;
     free(next);
     return ok;
 }
@@ -133,13 +132,15 @@ static bool fill(struct callers *callers)
 
     callers->runs = compare_array(set->run_count, sizeof *callers->runs);
     callers->limits = compare_array(set->node_count, sizeof *callers->limits);
+    callers->functions = compare_array(set->node_count, sizeof *callers->functions);
     callers->callers = compare_array(set->node_count, sizeof *callers->callers);
     callers->first = compare_array(set->function_count + 1, sizeof *callers->first);
     callers->positions = compare_array(set->node_count, sizeof *callers->positions);
     callers->asked = compare_array(set->function_count, sizeof *callers->asked);
-    ok = positions && callers->runs && callers->limits && callers->callers && callers->first &&
-         callers->positions && callers->asked && order_nodes(set, positions, callers->limits) &&
-         place_functions(callers, positions) && sum_runs(callers, positions);
+    ok = positions && callers->runs && callers->limits && callers->functions && callers->callers &&
+         callers->first && callers->positions && callers->asked &&
+         order_nodes(set, positions, callers->limits) && place_functions(callers, positions) &&
+         sum_runs(callers, positions);
     free(positions);
     return ok;
 }
@@ -168,6 +169,7 @@ void callers_close(struct callers *callers)
         free(callers->runs[i].before);
     }
     free(callers->limits);
+    free(callers->functions);
     free(callers->callers);
     free(callers->first);
     free(callers->positions);
@@ -194,20 +196,38 @@ static size_t first_from(const uint32_t *positions, size_t from, size_t limit, u
     return from;
 }
 
+/* Add a function to what was found, once.  False: no memory.  */
+static bool add_found(struct callers *callers, uint32_t function)
+{
+    if (callers->asked[function] == callers->question)
+        return true;
+    callers->asked[function] = callers->question;
+    if (!compare_make_room(&callers->found, &callers->found_capacity, callers->found_count + 1,
+                           sizeof *callers->found))
+        return false;
+    callers->found[callers->found_count++] = function;
+    return true;
+}
+
 static bool find_callers(struct callers *callers, uint32_t function)
 {
-    callers->question++;
-    callers->found_count = 0;
     for (size_t i = callers->first[function]; i < callers->first[function + 1]; i++) {
         uint32_t caller = callers->callers[callers->positions[i]];
 
-        if (caller == NOBODY || caller == function || callers->asked[caller] == callers->question)
-            continue;
-        callers->asked[caller] = callers->question;
-        if (!compare_make_room(&callers->found, &callers->found_capacity, callers->found_count + 1,
-                               sizeof *callers->found))
+        if (caller != NOBODY && caller != function && !add_found(callers, caller))
             return false;
-        callers->found[callers->found_count++] = caller;
+    }
+    return true;
+}
+
+static bool find_callees(struct callers *callers, uint32_t function)
+{
+    for (size_t i = callers->first[function]; i < callers->first[function + 1]; i++) {
+        uint32_t at = callers->positions[i], limit = callers->limits[at];
+
+        for (uint32_t callee = at + 1; callee < limit; callee = callers->limits[callee])
+            if (!add_found(callers, callers->functions[callee]))
+                return false;
     }
     return true;
 }
@@ -278,12 +298,10 @@ static void sum_below(struct callers *callers, double *row)
     }
 }
 
-bool callers_cost(struct callers *callers, uint32_t function, double *row, bool *any)
+/* What is found costs together.  */
+static bool sum_found(struct callers *callers, double *row)
 {
     memset(row, 0, callers->set->run_count * sizeof *row);
-    if (!find_callers(callers, function))
-        return false;
-    *any = callers->found_count > 0;
     if (callers->found_count == 1) {
         take_cost(callers->set, callers->found[0], row);
         return true;
@@ -294,4 +312,38 @@ bool callers_cost(struct callers *callers, uint32_t function, double *row, bool 
             return false;
     sum_below(callers, row);
     return true;
+}
+
+static void ask(struct callers *callers)
+{
+    callers->question++;
+    callers->found_count = 0;
+}
+
+bool callers_cost(struct callers *callers, uint32_t function, double *row, bool *any)
+{
+    ask(callers);
+    if (!find_callers(callers, function))
+        return false;
+    *any = callers->found_count > 0;
+    return sum_found(callers, row);
+}
+
+bool callers_cost_with_callees(struct callers *callers, uint32_t function, double *row, bool *any)
+{
+    ask(callers);
+    if (!add_found(callers, function) || !find_callees(callers, function))
+        return false;
+    *any = callers->found_count > 1;
+    return sum_found(callers, row);
+}
+
+bool callers_cost_together(struct callers *callers, const uint32_t *functions, size_t count,
+                           double *row)
+{
+    ask(callers);
+    for (size_t i = 0; i < count; i++)
+        if (!add_found(callers, functions[i]))
+            return false;
+    return sum_found(callers, row);
 }

@@ -1,4 +1,4 @@
-/* callers.h - what the direct callers of a function cost.  */
+/* callers.h - what functions cost together: each stack that holds any of them once.  */
 #ifndef COMPARE_CALLERS_H
 #define COMPARE_CALLERS_H
 
@@ -6,7 +6,7 @@
 
 struct callers;
 
-/* Of a set whose runs all have stacks; borrowed.  Takes 20 bytes a node and 12 for each stack of
+/* Of a set whose runs all have stacks; borrowed.  Takes 24 bytes a node and 12 for each stack of
  * each run, and time in proportion to them.  Returns false when memory is short.  */
 bool callers_open(const struct compare_set *set, struct callers **out);
 
@@ -16,6 +16,14 @@ bool callers_open(const struct compare_set *set, struct callers **out);
  *
  * Takes time in proportion to the nodes of those functions, not to all of them.  */
 bool callers_cost(struct callers *callers, uint32_t function, double *row, bool *any);
+
+/* Likewise the function together with all that it calls directly, also under other callers.  *any
+ * becomes whether it calls something.  */
+bool callers_cost_with_callees(struct callers *callers, uint32_t function, double *row, bool *any);
+
+/* Likewise these functions.  */
+bool callers_cost_together(struct callers *callers, const uint32_t *functions, size_t count,
+                           double *row);
 
 void callers_close(struct callers *callers); /* accepts NULL */
 

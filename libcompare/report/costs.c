@@ -1,4 +1,6 @@
 /* costs.c - a set of runs as rows of numbers, for compare_runs().  */
+#include <string.h>
+
 #include "libcompare/report/callers.h"
 #include "libcompare/report/report.h"
 #include "libcompare/set/source_files.h"
@@ -8,6 +10,8 @@ struct rows {
     double *cost, *samples;
     double *self, *total; /* of each function, run_count numbers */
     uint32_t *group;
+    uint32_t *members;       /* room for the functions of a group */
+    double **files;          /* of each group, what it costs together; NULL until asked for */
     struct callers *callers; /* NULL until somebody asks */
     bool failed;             /* memory was short for an answer */
 };
@@ -24,7 +28,10 @@ static bool open_rows(struct rows *rows)
     rows->self = compare_array(cells, sizeof *rows->self);
     rows->total = compare_array(cells, sizeof *rows->total);
     rows->group = compare_array(set->function_count, sizeof *rows->group);
-    return rows->cost && rows->samples && rows->self && rows->total && rows->group;
+    rows->members = compare_array(set->function_count, sizeof *rows->members);
+    rows->files = compare_array(set->function_count, sizeof *rows->files);
+    return rows->cost && rows->samples && rows->self && rows->total && rows->group &&
+           rows->members && rows->files;
 }
 
 static void close_rows(struct rows *rows)
@@ -34,6 +41,10 @@ static void close_rows(struct rows *rows)
     free(rows->self);
     free(rows->total);
     free(rows->group);
+    free(rows->members);
+    for (size_t i = 0; rows->files && i < rows->set->function_count; i++)
+        free(rows->files[i]);
+    free(rows->files);
     callers_close(rows->callers);
 }
 
@@ -79,19 +90,54 @@ static bool fill_groups(struct rows *rows)
     return ok;
 }
 
-/* Asked only of what regressed: most comparisons never do.  */
-static bool fill_callers(void *context, size_t function, double *row)
+/* False: no memory.  */
+static bool sum_file(struct rows *rows, uint32_t group)
 {
-    struct rows *rows = context;
-    bool any = false;
+    size_t count = 0;
 
-    if ((!rows->callers && !callers_open(rows->set, &rows->callers)) ||
-        !callers_cost(rows->callers, (uint32_t)function, row, &any))
-        rows->failed = true;
-    return any;
+    for (size_t f = 0; f < rows->set->function_count; f++)
+        if (rows->group[f] == group)
+            rows->members[count++] = (uint32_t)f;
+    rows->files[group] = compare_array(rows->set->run_count, sizeof **rows->files);
+    return rows->files[group] &&
+           callers_cost_together(rows->callers, rows->members, count, rows->files[group]);
 }
 
-/* Callers are known where all runs have stacks.  */
+static bool fill_file(struct rows *rows, size_t function, double *row, bool *any)
+{
+    uint32_t group = rows->group[function];
+
+    *any = group != COMPARE_NO_GROUP;
+    if (!*any)
+        return true;
+    if (!rows->files[group] && !sum_file(rows, group))
+        return false;
+    memcpy(row, rows->files[group], rows->set->run_count * sizeof *row);
+    return true;
+}
+
+/* Asked only of what regressed: most comparisons never do.  */
+static bool fill_sum(void *context, enum compare_sum which, size_t function, double *row)
+{
+    struct rows *rows = context;
+    bool any = false, ok = rows->callers || callers_open(rows->set, &rows->callers);
+
+    switch (which) {
+    case COMPARE_SUM_CALLERS:
+        ok = ok && callers_cost(rows->callers, (uint32_t)function, row, &any);
+        break;
+    case COMPARE_SUM_CALLEES:
+        ok = ok && callers_cost_with_callees(rows->callers, (uint32_t)function, row, &any);
+        break;
+    case COMPARE_SUM_GROUP:
+        ok = ok && fill_file(rows, function, row, &any);
+        break;
+    }
+    rows->failed |= !ok;
+    return ok && any;
+}
+
+/* Sums are known if all runs have stacks.  */
 static bool all_have_stacks(const struct compare_set *set)
 {
     for (size_t i = 0; i < set->run_count; i++)
@@ -112,7 +158,7 @@ static enum compare_status compare_rows(struct rows *rows, struct compare_report
                                    .self = rows->self,
                                    .total = rows->total,
                                    .group = rows->group,
-                                   .callers = all_have_stacks(set) ? fill_callers : NULL,
+                                   .sum = all_have_stacks(set) ? fill_sum : NULL,
                                    .context = rows };
     enum compare_status status;
 

@@ -1,10 +1,13 @@
 /* moved.c - "moved, not slower" (section 3.5).
  *
  * A function that is inlined elsewhere, split or renamed in part regresses while another improves
- * by the same amount.  The evidence asked for is positive: the functions of its file
- * together, all its callers together, or - of its own cost - the function with what it calls grew
- * provably less than the function itself did.  "No significant change" would not do: a noisy sum
- * never has one.  */
+ * by the same amount.  The evidence asked for is positive: a sum of functions with this one among
+ * them grew provably less than the function itself did.  "No significant change" would not do: a
+ * noisy sum never has one.
+ *
+ * Like is compared with like: the own cost of a function with that of its file, its cost with
+ * callees with the cost of all stacks that contain a function of the file.  A caller whose callees
+ * are in another file would otherwise always have moved.  */
 #include "libcompare/statistics/statistics.h"
 
 #include <math.h>
@@ -15,7 +18,7 @@ struct look {
     const struct compare_input *input;
     const struct compare_options *options;
     size_t runs;
-    double t_95; /* half width of one-sided 95 % limits of a sum, in standard errors */
+    double t_99; /* half width of one-sided 99 % limits of a sum, in standard errors */
     double *row;
     /* Of each group: its functions' own cost, a row of runs, and how many functions it has.  NULL
      * where there are no groups.  */
@@ -65,7 +68,7 @@ static double undiluted(double growth, double share)
 static bool did_not_grow(const struct look *look, double function_growth)
 {
     struct growth sum = growth_of(look);
-    double margin = look->t_95 * sum.error;
+    double margin = look->t_99 * sum.error;
     double most = sum.change + margin, least = sum.change - margin;
 
     if (least > 0 && sum.change >= look->options->min_share)
@@ -74,6 +77,7 @@ static bool did_not_grow(const struct look *look, double function_growth)
            undiluted(most, sum.share) < function_growth;
 }
 
+/* Own cost: that of the functions of the file together.  */
 static bool file_did_not_grow(const struct look *look, size_t function, double function_growth)
 {
     uint32_t group;
@@ -87,10 +91,11 @@ static bool file_did_not_grow(const struct look *look, size_t function, double f
     return did_not_grow(look, function_growth);
 }
 
-static bool callers_did_not_grow(const struct look *look, size_t function, double function_growth)
+/* Cost with callees: that of all stacks with any of those functions.  */
+static bool sum_did_not_grow(const struct look *look, enum compare_sum which, size_t function,
+                             double function_growth)
 {
-    return look->input->callers &&
-           look->input->callers(look->input->context, function, look->row) &&
+    return look->input->sum && look->input->sum(look->input->context, which, function, look->row) &&
            did_not_grow(look, function_growth);
 }
 
@@ -102,17 +107,47 @@ static bool function_did_not_grow(const struct look *look, size_t function, doub
     return did_not_grow(look, own_growth);
 }
 
+/* Without stacks: its callees did not grow, so that its own cost did, and that is judged.  */
+static bool only_own_cost_grew(const struct look *look, size_t function, double growth)
+{
+    const double *self = look->input->self + function * look->runs;
+    const double *total = look->input->total + function * look->runs;
+
+    if (look->input->sum)
+        return false;
+    for (size_t i = 0; i < look->runs; i++)
+        look->row[i] = fmax(total[i] - self[i], 0);
+    return did_not_grow(look, growth);
+}
+
+static bool own_cost_moved(const struct look *look, size_t function, double growth)
+{
+    return function_did_not_grow(look, function, growth) ||
+           file_did_not_grow(look, function, growth) ||
+           sum_did_not_grow(look, COMPARE_SUM_CALLERS, function, growth);
+}
+
+static bool cost_with_callees_moved(const struct look *look, size_t function, double growth)
+{
+    return sum_did_not_grow(look, COMPARE_SUM_GROUP, function, growth) ||
+           sum_did_not_grow(look, COMPARE_SUM_CALLERS, function, growth) ||
+           sum_did_not_grow(look, COMPARE_SUM_CALLEES, function, growth) ||
+           (only_own_cost_grew(look, function, growth) &&
+            file_did_not_grow(look, function, growth));
+}
+
+static double growth_of_share(const struct compare_change *change)
+{
+    return undiluted(change->new_share - change->base_share, change->base_share);
+}
+
 static void judge(const struct look *look, size_t function, struct compare_function_change *it)
 {
-    double self = undiluted(it->self.new_share - it->self.base_share, it->self.base_share);
-    double total = undiluted(it->total.new_share - it->total.base_share, it->total.base_share);
-
     if (it->self.flag == COMPARE_REGRESSED &&
-        (function_did_not_grow(look, function, self) || file_did_not_grow(look, function, self) ||
-         callers_did_not_grow(look, function, self)))
+        own_cost_moved(look, function, growth_of_share(&it->self)))
         it->self.flag = COMPARE_MOVED;
     if (it->total.flag == COMPARE_REGRESSED &&
-        (file_did_not_grow(look, function, total) || callers_did_not_grow(look, function, total)))
+        cost_with_callees_moved(look, function, growth_of_share(&it->total)))
         it->total.flag = COMPARE_MOVED;
 }
 
@@ -166,7 +201,7 @@ enum compare_status compare_find_moved(const struct compare_input *input,
 
     if (input->base_runs < 2 || input->new_runs < 2 || !any_regressed(comparison))
         return COMPARE_OK;
-    look.t_95 = compare_t_quantile(0.95, (double)look.runs - 2);
+    look.t_99 = compare_t_quantile(0.99, (double)look.runs - 2);
     if (!open_look(&look))
         status = compare_no_memory(error);
     for (size_t f = 0; f < input->function_count && status == COMPARE_OK; f++)
