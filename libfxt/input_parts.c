@@ -1,10 +1,10 @@
 /* A trace made of parts that are not streams: their records, with records before them that say
  * whose they are.  Only whole records go out, so that damage stays in its part.  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "libfxt/input.h"
 
 #define WINDOW_BYTES ((size_t)128 * 1024)
@@ -20,7 +20,6 @@ void fxt_parts_damage(struct fxt_input *input, uint64_t offset, uint64_t lost, i
                       const char *format, ...)
 {
     struct fxt_part *part = &input->parts[input->part];
-    va_list arguments;
 
     part->lost_bytes += lost;
     if (input->damage_count++ == 0)
@@ -28,10 +27,7 @@ void fxt_parts_damage(struct fxt_input *input, uint64_t offset, uint64_t lost, i
     if (part->damage_count++ > 0)
         return;
     (void)fxt_fail(&part->damage, FXT_FATAL, system_errno, offset, "%s", "");
-    va_start(arguments, format);
-    if (vsnprintf(part->damage.message, sizeof part->damage.message, format, arguments) < 0)
-        part->damage.message[0] = '\0';
-    va_end(arguments);
+    BASE_FORMAT(part->damage.message, format);
 }
 
 /* ---- Where bytes come from ---- */

@@ -2,10 +2,10 @@
  * each kind looks like is in writer_records.c.  */
 #include "libfxt/writer.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/fail.h"
 
 /* Size fields (section 1.1): words, the header included.  */
 #define MAX_WORDS       4095u
@@ -16,14 +16,10 @@
 
 void writer_fail(struct fxt_writer *writer, enum fxt_status status, const char *format, ...)
 {
-    va_list arguments;
-
     if (writer->failure.status != FXT_OK)
         return;
     writer->failure = (struct fxt_error){ .status = status, .offset = writer->written };
-    va_start(arguments, format);
-    (void)vsnprintf(writer->failure.message, sizeof writer->failure.message, format, arguments);
-    va_end(arguments);
+    BASE_FORMAT(writer->failure.message, format);
 }
 
 uint64_t writer_field(struct fxt_writer *writer, uint64_t value, unsigned first, unsigned last,

@@ -1,22 +1,19 @@
 #include "libinsn/internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/fail.h"
 
 enum insn_status insn_fail(struct insn_error *error, enum insn_status status, const char *format,
                            ...)
 {
-    va_list args;
-
     if (!error)
         return status;
     error->status = status;
     error->system_errno = 0;
-    va_start(args, format);
-    (void)vsnprintf(error->message, sizeof error->message, format, args);
-    va_end(args);
+    BASE_FORMAT(error->message, format);
     return status;
 }
 

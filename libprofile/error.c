@@ -1,24 +1,18 @@
 /* error.c - filling struct profile_error.  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "libprofile/internal.h"
 
 enum profile_status profile_fail(struct profile_error *error, enum profile_status status,
                                  const char *format, ...)
 {
-    va_list arguments;
-
     if (!error)
         return status;
     error->status = status;
     error->system_errno = 0;
-    va_start(arguments, format);
-    if (vsnprintf(error->message, sizeof error->message, format, arguments) < 0)
-        error->message[0] = '\0';
-    va_end(arguments);
+    BASE_FORMAT(error->message, format);
     return status;
 }
 

@@ -1,23 +1,18 @@
 /* Errors: one sentence each.  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "libstore/internal.h"
 
 enum store_status store_fail(struct store_error *error, enum store_status status,
                              const char *format, ...)
 {
-    va_list arguments;
-
     if (!error)
         return status;
     error->status = status;
     error->system_errno = 0;
-    va_start(arguments, format);
-    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
-    va_end(arguments);
+    BASE_FORMAT(error->message, format);
     return status;
 }
 

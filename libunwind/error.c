@@ -1,21 +1,16 @@
 /* error.c - errors and names.  */
 #include "libunwind/internal.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include "base/fail.h"
 
 enum unwind_status unwind_fail(struct unwind_error *error, enum unwind_status status,
                                const char *format, ...)
 {
-    va_list arguments;
-
     if (!error)
         return status;
     error->status = status;
     error->system_errno = 0;
-    va_start(arguments, format);
-    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
-    va_end(arguments);
+    BASE_FORMAT(error->message, format);
     return status;
 }
 

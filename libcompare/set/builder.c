@@ -2,10 +2,9 @@
 #include "libcompare/set/builder.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "base/visible.h"
 
 /* ---- Failures ---- */
@@ -14,15 +13,11 @@ bool builder_fail(struct compare_builder *builder, enum compare_status status, c
                   ...)
 {
     struct compare_error *error = &builder->error;
-    va_list arguments;
 
     if (!builder_is_ok(builder))
         return false;
     error->status = status;
-    va_start(arguments, format);
-    if (vsnprintf(error->message, sizeof error->message, format, arguments) < 0)
-        error->message[0] = '\0';
-    va_end(arguments);
+    BASE_FORMAT(error->message, format);
     return false;
 }
 

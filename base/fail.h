@@ -1,0 +1,20 @@
+/* fail.h - how every library fills its struct of an error.  */
+#ifndef BASE_FAIL_H
+#define BASE_FAIL_H
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The body of a variadic function: write the text of format, and the arguments after it, into the
+ * array message.  */
+#define BASE_FORMAT(message, format)                                         \
+    do {                                                                     \
+        va_list arguments_;                                                  \
+                                                                             \
+        va_start(arguments_, format);                                        \
+        if (vsnprintf((message), sizeof(message), (format), arguments_) < 0) \
+            (message)[0] = '\0';                                             \
+        va_end(arguments_);                                                  \
+    } while (0)
+
+#endif /* BASE_FAIL_H */
