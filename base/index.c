@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_SLOTS 64u
+
 uint64_t base_hash_bytes(const void *bytes, size_t length)
 {
     const unsigned char *next = bytes;
@@ -31,7 +33,7 @@ static void place_slot(struct base_index_slot *slots, size_t mask, struct base_i
 bool base_index_reserve(struct base_index *index)
 {
     size_t count = index->slots ? index->mask + 1 : 0;
-    size_t bigger = count ? 2 * count : 64;
+    size_t bigger = count ? 2 * count : FIRST_SLOTS;
     struct base_index_slot *slots;
 
     if (index->used + 1 <= count / 4 * 3)
@@ -53,6 +55,17 @@ void base_index_add(struct base_index *index, uint64_t hash, uint32_t id)
     place_slot(index->slots, index->mask,
                (struct base_index_slot){ .tag = (uint32_t)hash, .id = id });
     index->used++;
+}
+
+void base_index_clear(struct base_index *index)
+{
+    size_t count = index->slots ? index->mask + 1 : 0;
+
+    if (count > FIRST_SLOTS && index->used < count / 8) /* emptying it again and again is dear */
+        base_index_release(index);
+    else if (count)
+        memset(index->slots, 0, count * sizeof *index->slots);
+    index->used = 0;
 }
 
 void base_index_release(struct base_index *index)

@@ -35,7 +35,7 @@ uint64_t base_hash_bytes(const void *bytes, size_t length);
  *     ... add the item ...
  *     base_index_add(&index, hash, id);
  *
- * Ids are never removed.  All zero is an empty index.  */
+ * No single id is ever removed.  All zero is an empty index.  */
 struct base_index_slot {
     uint32_t tag; /* lower half of the hash */
     uint32_t id;  /* 0: free */
@@ -77,6 +77,8 @@ static inline uint32_t base_index_next(const struct base_index *index, uint64_t 
 bool base_index_reserve(struct base_index *index);
 /* Add an id; base_index_reserve() was called for it.  */
 void base_index_add(struct base_index *index, uint64_t hash, uint32_t id);
+/* Remove all ids.  Takes time for as many as there were.  */
+void base_index_clear(struct base_index *index);
 void base_index_release(struct base_index *index);
 
 #endif /* BASE_INDEX_H */

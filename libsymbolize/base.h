@@ -6,25 +6,19 @@
 #include <fxt/symbolize.h>
 #include <string.h>
 
-/* ---- Errors and memory ---- */
+#include "base/numbering.h"
+
+/* ---- Errors ---- */
 
 /* Fill *error, which may be NULL, and return status.  */
 enum sym_status sym_fail(struct sym_error *error, enum sym_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Room for one more item behind count, doubling: the new place of items, or NULL, and then items is
- * as it was.  */
-void *sym_grow(void *items, size_t *capacity, size_t count, size_t item_size);
-
 /* ---- Strings ---- */
 
 /* Equal strings are stored once; they live until sym_strings_release().  All zero is empty.  */
 struct sym_strings {
-    struct sym_chunk *chunks;
-    const char **slots; /* hash table, at most half full */
-    size_t slot_count;  /* 0 or a power of two */
-    size_t count;
-    uint64_t total_bytes; /* bounded by SYM_STRINGS_LIMIT */
+    struct base_texts texts;
 };
 
 /* The one copy of length bytes at bytes, NUL-terminated; "" for none; NULL: no memory.  */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 enum {
     ENCODING_ABSOLUTE = 0x00, /* of the size of an address */
     ENCODING_ULEB = 0x01,
@@ -200,7 +202,8 @@ static bool read_range(const struct table *table, struct sym_cursor *cursor, str
 static enum sym_status add_range(struct sym_bounds *bounds, struct sym_ranges *ranges,
                                  struct sym_range range)
 {
-    uint64_t *starts = sym_grow(bounds->starts, &bounds->capacity, bounds->count, sizeof *starts);
+    uint64_t *starts = base_grow(bounds->starts, &bounds->capacity, bounds->count + 1,
+                                 sizeof *starts);
 
     if (!starts)
         return SYM_NO_MEMORY;

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 /* NAME.sym: a cache file.  NAME.seen: a note.  NAME.PID-N.tmp: being written.  */
 #define CACHE_SUFFIX ".sym"
 #define NOTE_SUFFIX  ".seen"
@@ -286,8 +288,8 @@ static bool add_entry(const struct sym_cache_dir *dir, const char *name, struct 
         (void)unlinkat(dir->fd, name, 0);
     if (!has_suffix(name, CACHE_SUFFIX))
         return true;
-    struct entry *items = sym_grow(entries->items, &entries->capacity, entries->count,
-                                   sizeof *items);
+    struct entry *items = base_grow(entries->items, &entries->capacity, entries->count + 1,
+                                    sizeof *items);
     if (!items)
         return false;
     entries->items = items;

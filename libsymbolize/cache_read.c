@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/grow.h"
+
 enum {
     FIRST_READ = 16 << 10, /* bytes: header and directory of most files */
 };
@@ -704,8 +706,8 @@ static enum sym_status add_frame(struct sym_cache *cache, uint64_t *node, struct
     uint64_t number = nodes->base + column(nodes, NODE_FUNCTION, item);
     if (up > *node || number >= cache->function_count)
         return SYM_MALFORMED;
-    struct sym_frame *items = sym_grow(frames->items, &frames->capacity, frames->count,
-                                       sizeof *items);
+    struct sym_frame *items = base_grow(frames->items, &frames->capacity, frames->count + 1,
+                                        sizeof *items);
     if (!items)
         return SYM_NO_MEMORY;
     frames->items = items;

@@ -6,6 +6,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/grow.h"
+#include "base/index.h"
+
 /* ---- Sets ---- */
 
 /* Items of one size, each once, numbered as they come.  */
@@ -13,9 +16,8 @@ struct set {
     uint8_t *items;
     size_t item_size, key_size; /* equal items have equal first key_size bytes */
     size_t count, capacity;
-    uint32_t *slots; /* number + 1 - first; below that: empty, from before the last set_restart() */
-    size_t slot_count;
-    uint32_t first; /* number of items[0] */
+    struct base_index index; /* ids count from 1 since the last set_restart() */
+    uint32_t first;          /* number of items[0] */
 };
 
 static void *set_item(const struct set *set, uint32_t number)
@@ -23,51 +25,33 @@ static void *set_item(const struct set *set, uint32_t number)
     return set->items + (number - set->first) * set->item_size;
 }
 
-static size_t set_slot(const struct set *set, const void *item)
-{
-    size_t at = (size_t)sym_cache_digest(item, set->key_size, 0) & (set->slot_count - 1);
-
-    while (set->slots[at] > set->first &&
-           memcmp(set_item(set, set->slots[at] - 1), item, set->key_size) != 0)
-        at = (at + 1) & (set->slot_count - 1);
-    return at;
-}
-
-static bool set_grow_slots(struct set *set)
-{
-    size_t slot_count = set->slot_count ? set->slot_count * 2 : 256;
-    uint32_t *slots = calloc(slot_count, sizeof *slots);
-
-    if (!slots)
-        return false;
-    free(set->slots);
-    set->slots = slots;
-    set->slot_count = slot_count;
-    for (size_t i = 0; i < set->count; i++)
-        slots[set_slot(set, set->items + i * set->item_size)] = set->first + (uint32_t)i + 1;
-    return true;
-}
-
 /* The number of item, which is added when it is new.  SYM_OK, SYM_NO_MEMORY or SYM_MALFORMED (too
  * many).  */
 static enum sym_status set_add(struct set *set, const void *item, uint32_t *number, bool *is_new)
 {
-    if (set->count >= set->slot_count / 2 && !set_grow_slots(set))
-        return SYM_NO_MEMORY;
-    size_t at = set_slot(set, item);
-    *is_new = set->slots[at] <= set->first;
-    *number = set->slots[at] - 1;
-    if (!*is_new)
-        return SYM_OK;
+    uint64_t hash = base_hash_bytes(item, set->key_size);
+    uint8_t *items;
+    size_t probe;
+
+    *is_new = false;
+    for (uint32_t id = base_index_first(&set->index, hash, &probe); id;
+         id = base_index_next(&set->index, hash, &probe)) {
+        *number = set->first + id - 1;
+        if (memcmp(set_item(set, *number), item, set->key_size) == 0)
+            return SYM_OK;
+    }
     if (set->first + set->count >= UINT32_MAX / 2)
         return SYM_MALFORMED;
-    uint8_t *items = sym_grow(set->items, &set->capacity, set->count, set->item_size);
-    if (!items)
+    items = base_grow(set->items, &set->capacity, set->count + 1, set->item_size);
+    if (!items || !base_index_reserve(&set->index)) {
+        set->items = items ? items : set->items;
         return SYM_NO_MEMORY;
+    }
     set->items = items;
     memcpy(items + set->count * set->item_size, item, set->item_size);
     *number = set->first + (uint32_t)set->count++;
-    set->slots[at] = *number + 1;
+    base_index_add(&set->index, hash, (uint32_t)set->count);
+    *is_new = true;
     return SYM_OK;
 }
 
@@ -76,12 +60,13 @@ static void set_restart(struct set *set)
 {
     set->first += (uint32_t)set->count;
     set->count = 0;
+    base_index_clear(&set->index);
 }
 
 static void set_release(struct set *set)
 {
     free(set->items);
-    free(set->slots);
+    base_index_release(&set->index);
 }
 
 /* ---- Growing sections ---- */
@@ -94,13 +79,13 @@ struct section {
 /* size more bytes behind the section's end, zeroed; NULL: no memory.  */
 static uint8_t *section_add(struct section *section, size_t size)
 {
-    while (section->capacity - section->size < size) {
-        uint8_t *grown = sym_grow(section->bytes, &section->capacity, section->capacity, 1);
-        if (!grown)
-            return NULL;
-        section->bytes = grown;
-    }
-    uint8_t *added = section->bytes + section->size;
+    uint8_t *bytes = base_grow(section->bytes, &section->capacity, section->size + size, 1);
+    uint8_t *added;
+
+    if (!bytes)
+        return NULL;
+    section->bytes = bytes;
+    added = bytes + section->size;
     section->size += size;
     return memset(added, 0, size);
 }
@@ -465,8 +450,8 @@ static enum sym_status flush_rows(struct sym_cache_writer *writer)
 
     if (group->count == 0)
         return SYM_OK;
-    struct index_item *index = sym_grow(writer->index, &writer->index_capacity, writer->index_count,
-                                        sizeof *index);
+    struct index_item *index = base_grow(writer->index, &writer->index_capacity,
+                                         writer->index_count + 1, sizeof *index);
     if (!index)
         return SYM_NO_MEMORY;
     writer->index = index;

@@ -46,20 +46,6 @@ static enum sym_status read_functions(struct sym_module *module)
     return status == SYM_NO_MEMORY ? status : SYM_OK;
 }
 
-/* The name for people, kept with the module.  NULL: memory is short.  */
-static const char *readable_name(struct sym_module *module, const char *name)
-{
-    char *readable = NULL;
-    const char *kept = name;
-
-    if (sym_demangle_name(name, &readable) == SYM_NO_MEMORY)
-        return NULL;
-    if (readable)
-        kept = sym_strings_intern(&module->strings, readable, strlen(readable));
-    free(readable);
-    return kept;
-}
-
 enum sym_status sym_module_function(struct sym_module *module, uint64_t vaddr,
                                     struct sym_code_function *out, struct sym_error *error)
 {
@@ -76,7 +62,7 @@ enum sym_status sym_module_function(struct sym_module *module, uint64_t vaddr,
     if (!symbol)
         return sym_fail(error, SYM_NOT_FOUND, "no function with a name");
     out->id = (uint32_t)(symbol - module->functions.items) + 1;
-    out->name = readable_name(module, symbol->name);
+    out->name = sym_readable_name(&module->strings, symbol->name);
     return out->name ? SYM_OK : sym_fail(error, SYM_NO_MEMORY, "out of memory");
 }
 

@@ -28,7 +28,6 @@ enum sym_status sym_module_data(struct sym_module *module, uint64_t vaddr, struc
                                 struct sym_error *error)
 {
     const struct sym_segments *segments = &module->data.segments;
-    char *readable = NULL;
     enum sym_status status = read_data(module);
 
     if (status)
@@ -37,13 +36,7 @@ enum sym_status sym_module_data(struct sym_module *module, uint64_t vaddr, struc
         &module->data, sym_segments_search(segments->items, segments->count, vaddr, -1));
     if (!symbol)
         return sym_fail(error, SYM_NOT_FOUND, "no data with a name");
-    status = sym_demangle_name(symbol->name, &readable);
-    if (status == SYM_NO_MEMORY)
-        return sym_fail(error, status, "out of memory");
-    const char *name = symbol->name;
-    if (readable)
-        name = sym_strings_intern(&module->strings, readable, strlen(readable));
-    free(readable);
+    const char *name = sym_readable_name(&module->strings, symbol->name);
     if (!name)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
     *out = (struct sym_datum){ .name = name, .linkage_name = symbol->name };

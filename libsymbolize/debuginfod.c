@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 static const uint64_t BUDGET_BYTES = UINT64_C(1) << 30;
 
 /* ---- The library ---- */
@@ -185,8 +187,8 @@ static bool is_missed(const struct sym_debuginfod *debuginfod, const char *what)
 /* Takes what.  */
 static enum sym_status remember_miss(struct sym_debuginfod *debuginfod, char *what)
 {
-    char **misses = sym_grow(debuginfod->misses, &debuginfod->miss_capacity, debuginfod->miss_count,
-                             sizeof(char *));
+    char **misses = base_grow(debuginfod->misses, &debuginfod->miss_capacity,
+                              debuginfod->miss_count + 1, sizeof(char *));
 
     if (!misses) {
         free(what);

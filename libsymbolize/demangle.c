@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* Names are printed piece by piece into this: the demangler's own result buffer would be as large
  * as a hostile name wants.  */
 struct printer {
@@ -25,7 +27,7 @@ static void print_piece(const char *piece, size_t length, void *context)
         longjmp(printer->stop, 1);
     }
     while (printer->capacity - printer->length <= length) { /* with the final NUL */
-        char *grown = sym_grow(printer->text, &printer->capacity, printer->capacity, 1);
+        char *grown = base_grow(printer->text, &printer->capacity, printer->capacity + 1, 1);
         if (!grown) {
             printer->status = SYM_NO_MEMORY;
             longjmp(printer->stop, 1);
@@ -88,6 +90,19 @@ enum sym_status sym_demangle_name(const char *name, char **out)
     if (*out)
         return SYM_OK;
     return printer.status == SYM_NO_MEMORY ? SYM_NO_MEMORY : SYM_NOT_FOUND;
+}
+
+const char *sym_readable_name(struct sym_strings *strings, const char *name)
+{
+    char *readable = NULL;
+    const char *kept = name;
+
+    if (sym_demangle_name(name, &readable) == SYM_NO_MEMORY)
+        return NULL;
+    if (readable)
+        kept = sym_strings_intern(strings, readable, strlen(readable));
+    free(readable);
+    return kept;
 }
 
 char *sym_demangle(const char *name)

@@ -172,6 +172,11 @@ struct sym_name {
     uint32_t start_line;
 };
 
+/* A linkage name and its readable form; both interned, so that pointers compare.  */
+struct sym_readable {
+    const char *linkage_name, *function;
+};
+
 /* A function or an inlined copy of one.  */
 struct sym_scope {
     uint64_t die_key;            /* where its name is looked for: its own DIE, or, of an inlined
@@ -301,11 +306,14 @@ struct sym_dwarf {
     uint64_t line_budget; /* bytes of line programs that may still be run: units may share one */
 
     /* Names by the key of the DIE that was asked for.  */
-    struct sym_name **names; /* hash table, at most half full */
-    size_t name_slot_count, name_count;
-    struct sym_name_block *name_blocks;
-    struct sym_readable *readable; /* linkage names and what they read as; hash table too */
-    size_t readable_slot_count, readable_count;
+    struct base_index name_index;
+    struct sym_name **names;
+    size_t name_count, name_capacity;
+    struct base_arena name_arena; /* names stay where they are: scopes point to them */
+    /* Linkage names and their readable forms.  */
+    struct base_index readable_index;
+    struct sym_readable *readable;
+    size_t readable_count, readable_capacity;
 };
 
 /* Makes the index of units; decodes none but those that do not say what they cover.  finder is

@@ -5,6 +5,8 @@
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* How the bytes that a form takes are found.  */
 enum step {
     STEP_END,
@@ -191,8 +193,8 @@ static enum sym_die_kind kind_of(uint16_t tag, bool has_addresses)
 static enum sym_status add_attribute(struct sym_abbrevs *abbrevs, uint64_t name, uint64_t form,
                                      int64_t constant)
 {
-    struct sym_attribute *attributes = sym_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
-                                                abbrevs->attribute_count, sizeof *attributes);
+    struct sym_attribute *attributes = base_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
+                                                 abbrevs->attribute_count + 1, sizeof *attributes);
 
     if (!attributes)
         return SYM_NO_MEMORY;
@@ -209,8 +211,8 @@ static enum sym_status add_attribute(struct sym_abbrevs *abbrevs, uint64_t name,
 
 static enum sym_status add_step(struct sym_abbrevs *abbrevs, uint32_t add, enum step then)
 {
-    struct sym_step *steps = sym_grow(abbrevs->steps, &abbrevs->step_capacity, abbrevs->step_count,
-                                      sizeof *steps);
+    struct sym_step *steps = base_grow(abbrevs->steps, &abbrevs->step_capacity,
+                                       abbrevs->step_count + 1, sizeof *steps);
 
     if (!steps)
         return SYM_NO_MEMORY;
@@ -312,8 +314,8 @@ static enum sym_status read_declaration(struct sym_abbrevs *abbrevs, struct sym_
     status = prepare(abbrevs, &abbrev, sizes);
     if (status)
         return status;
-    struct sym_abbrev *items = sym_grow(abbrevs->items, &abbrevs->capacity, abbrevs->count,
-                                        sizeof *items);
+    struct sym_abbrev *items = base_grow(abbrevs->items, &abbrevs->capacity, abbrevs->count + 1,
+                                         sizeof *items);
     if (!items)
         return SYM_NO_MEMORY;
     abbrevs->items = items;
@@ -340,8 +342,8 @@ enum sym_status sym_abbrevs_read(struct sym_abbrevs *abbrevs, const struct sym_b
     enum sym_status status = SYM_OK;
 
     /* An array, also where no declaration has an attribute: positions in it are taken anyway.  */
-    struct sym_attribute *attributes = sym_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
-                                                0, sizeof *attributes);
+    struct sym_attribute *attributes = base_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
+                                                 1, sizeof *attributes);
     if (!attributes)
         return SYM_NO_MEMORY;
     abbrevs->attributes = attributes;

@@ -9,6 +9,8 @@
 #include "libsymbolize/threads.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 enum {
     WAITING_TASKS_MAX = 1024,
     OPEN_AHEAD = 64, /* units whose .dwo files are open before their turn */
@@ -58,8 +60,8 @@ struct sym_ahead {
 
 static enum sym_status add_task(struct sym_ahead *ahead, struct sym_unit *unit)
 {
-    struct task *tasks = sym_grow(ahead->tasks, &ahead->task_capacity, ahead->task_count,
-                                  sizeof *tasks);
+    struct task *tasks = base_grow(ahead->tasks, &ahead->task_capacity, ahead->task_count + 1,
+                                   sizeof *tasks);
 
     if (!tasks)
         return SYM_NO_MEMORY;
@@ -73,7 +75,8 @@ static enum sym_status add_task(struct sym_ahead *ahead, struct sym_unit *unit)
 
 static enum sym_status add_run(struct sym_ahead *ahead, struct sym_unit *unit, struct run run)
 {
-    struct run *runs = sym_grow(ahead->runs, &ahead->run_capacity, ahead->run_count, sizeof *runs);
+    struct run *runs = base_grow(ahead->runs, &ahead->run_capacity, ahead->run_count + 1,
+                                 sizeof *runs);
 
     if (!runs)
         return SYM_NO_MEMORY;

@@ -4,6 +4,8 @@
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 struct parser {
     struct sym_dwarf *dwarf;
     const struct sym_unit *unit;
@@ -15,8 +17,8 @@ struct parser {
 static enum sym_status add_directory(struct parser *parser, const char *name)
 {
     struct sym_lines *lines = parser->lines;
-    const char **directories = sym_grow(lines->directories, &lines->directory_capacity,
-                                        lines->directory_count, sizeof(const char *));
+    const char **directories = base_grow(lines->directories, &lines->directory_capacity,
+                                         lines->directory_count + 1, sizeof(const char *));
 
     if (!directories)
         return SYM_NO_MEMORY;
@@ -28,8 +30,8 @@ static enum sym_status add_directory(struct parser *parser, const char *name)
 static enum sym_status add_file(struct parser *parser, const char *name, uint64_t directory)
 {
     struct sym_lines *lines = parser->lines;
-    struct sym_file *files = sym_grow(lines->files, &lines->file_capacity, lines->file_count,
-                                      sizeof *files);
+    struct sym_file *files = base_grow(lines->files, &lines->file_capacity, lines->file_count + 1,
+                                       sizeof *files);
 
     if (!files)
         return SYM_NO_MEMORY;

@@ -2,6 +2,8 @@
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 enum { UNITS_MAX = 1 << 24 };
 
 /* ---- Sections ---- */
@@ -109,8 +111,8 @@ static bool is_wanted(const struct sym_info *info, const struct header *header)
 static enum sym_status add_unit(struct sym_info *info, uint64_t offset, const struct header *header)
 {
     const uint64_t length_size = header->offset_size == 8 ? 12 : 4;
-    struct sym_unit *units = sym_grow(info->units, &info->unit_capacity, info->unit_count,
-                                      sizeof *units);
+    struct sym_unit *units = base_grow(info->units, &info->unit_capacity, info->unit_count + 1,
+                                       sizeof *units);
 
     if (!units)
         return SYM_NO_MEMORY;
@@ -269,8 +271,8 @@ enum sym_status sym_info_read(struct sym_decoder *decoder, struct sym_info *info
 
 enum sym_status sym_info_add(struct sym_dwarf *dwarf, struct sym_info *info)
 {
-    struct sym_info **infos = sym_grow(dwarf->infos, &dwarf->info_capacity, dwarf->info_count,
-                                       sizeof(struct sym_info *));
+    struct sym_info **infos = base_grow(dwarf->infos, &dwarf->info_capacity, dwarf->info_count + 1,
+                                        sizeof(struct sym_info *));
 
     if (!infos)
         return SYM_NO_MEMORY;

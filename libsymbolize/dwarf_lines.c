@@ -2,6 +2,8 @@
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 enum {
     ROWS_MAX = 1 << 23,   /* of a unit: 40 MB of code and more */
     ROWS_SPARE = 1 << 12, /* as many more than bytes of code */
@@ -68,8 +70,8 @@ static enum sym_status add_row(struct program *program)
     program->highest = row.vaddr;
     if (lines->row_count >= program->rows_max)
         return SYM_MALFORMED;
-    struct sym_row *rows = sym_grow(lines->rows, &lines->row_capacity, lines->row_count,
-                                    sizeof *rows);
+    struct sym_row *rows = base_grow(lines->rows, &lines->row_capacity, lines->row_count + 1,
+                                     sizeof *rows);
     if (!rows)
         return SYM_NO_MEMORY;
     lines->rows = rows;
@@ -103,8 +105,8 @@ static enum sym_status end_sequence(struct program *program)
     }
     if (lines->sequence_count >= SEQUENCES_MAX)
         return SYM_MALFORMED;
-    struct sym_sequence *sequences = sym_grow(lines->sequences, &lines->sequence_capacity,
-                                              lines->sequence_count, sizeof *sequences);
+    struct sym_sequence *sequences = base_grow(lines->sequences, &lines->sequence_capacity,
+                                               lines->sequence_count + 1, sizeof *sequences);
     if (!sequences)
         return SYM_NO_MEMORY;
     lines->sequences = sequences;

@@ -2,23 +2,10 @@
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 enum {
     HOPS_MAX = 16, /* references from a DIE to the one that holds its name */
-    BLOCK_NAMES = 512,
-    FIRST_SLOTS = 256,
-};
-
-/* Names stay where they are: scopes point to them.  */
-struct sym_name_block {
-    struct sym_name_block *next;
-    size_t count;
-    struct sym_name names[BLOCK_NAMES];
-};
-
-/* A linkage name and its readable form; both interned, so that pointers compare.  */
-struct sym_readable {
-    const char *linkage_name; /* NULL: a free slot */
-    const char *function;
 };
 
 /* ---- Reading DIEs ---- */
@@ -118,108 +105,36 @@ static enum sym_status collect(struct sym_decoder *decoder, uint64_t die_key, st
 
 /* ---- Readable forms ---- */
 
-static size_t hash_pointer(const void *pointer)
-{
-    return (size_t)(((uintptr_t)pointer >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20);
-}
-
-static struct sym_readable *readable_slot(struct sym_readable *slots, size_t slot_count,
-                                          const char *linkage_name)
-{
-    size_t at = hash_pointer(linkage_name) & (slot_count - 1);
-
-    while (slots[at].linkage_name && slots[at].linkage_name != linkage_name)
-        at = (at + 1) & (slot_count - 1);
-    return &slots[at];
-}
-
-static bool grow_readable(struct sym_dwarf *dwarf)
-{
-    size_t slot_count = dwarf->readable_slot_count ? dwarf->readable_slot_count * 2 : FIRST_SLOTS;
-    struct sym_readable *slots = calloc(slot_count, sizeof *slots);
-
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < dwarf->readable_slot_count; i++) {
-        const struct sym_readable *old = &dwarf->readable[i];
-        if (old->linkage_name)
-            *readable_slot(slots, slot_count, old->linkage_name) = *old;
-    }
-    free(dwarf->readable);
-    dwarf->readable = slots;
-    dwarf->readable_slot_count = slot_count;
-    return true;
-}
-
 /* The readable form of an interned linkage name, interned: the name itself when it is not mangled.
  */
 static enum sym_status make_readable(struct sym_dwarf *dwarf, const char *linkage_name,
                                      const char **out)
 {
-    char *demangled;
+    uint64_t hash = base_hash((uintptr_t)linkage_name, 0);
+    struct sym_readable *items;
+    size_t probe;
 
-    if (dwarf->readable_count >= dwarf->readable_slot_count / 2 && !grow_readable(dwarf))
-        return SYM_NO_MEMORY;
-    struct sym_readable *slot = readable_slot(dwarf->readable, dwarf->readable_slot_count,
-                                              linkage_name);
-    if (slot->linkage_name) {
-        *out = slot->function;
-        return SYM_OK;
+    for (uint32_t id = base_index_first(&dwarf->readable_index, hash, &probe); id;
+         id = base_index_next(&dwarf->readable_index, hash, &probe)) {
+        *out = dwarf->readable[id - 1].function;
+        if (dwarf->readable[id - 1].linkage_name == linkage_name)
+            return SYM_OK;
     }
-    enum sym_status status = sym_demangle_name(linkage_name, &demangled);
-    if (status == SYM_NO_MEMORY)
-        return status;
-    *out = demangled ? sym_strings_intern(dwarf->strings, demangled, strlen(demangled))
-                     : linkage_name;
-    free(demangled);
+    *out = sym_readable_name(dwarf->strings, linkage_name);
     if (!*out)
         return SYM_NO_MEMORY;
-    *slot = (struct sym_readable){ .linkage_name = linkage_name, .function = *out };
-    dwarf->readable_count++;
+    items = base_grow(dwarf->readable, &dwarf->readable_capacity, dwarf->readable_count + 1,
+                      sizeof *items);
+    if (items)
+        dwarf->readable = items;
+    if (!items || !base_index_reserve(&dwarf->readable_index))
+        return SYM_NO_MEMORY;
+    items[dwarf->readable_count++] = (struct sym_readable){ linkage_name, *out };
+    base_index_add(&dwarf->readable_index, hash, (uint32_t)dwarf->readable_count);
     return SYM_OK;
 }
 
 /* ---- Table of names ---- */
-
-static struct sym_name **name_slot(struct sym_name **slots, size_t slot_count, uint64_t die_key)
-{
-    size_t at = (size_t)(die_key * UINT64_C(0x9e3779b97f4a7c15) >> 24) & (slot_count - 1);
-
-    while (slots[at] && slots[at]->die_key != die_key)
-        at = (at + 1) & (slot_count - 1);
-    return &slots[at];
-}
-
-static bool grow_names(struct sym_dwarf *dwarf)
-{
-    size_t slot_count = dwarf->name_slot_count ? dwarf->name_slot_count * 2 : FIRST_SLOTS;
-    struct sym_name **slots = calloc(slot_count, sizeof(struct sym_name *));
-
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < dwarf->name_slot_count; i++)
-        if (dwarf->names[i])
-            *name_slot(slots, slot_count, dwarf->names[i]->die_key) = dwarf->names[i];
-    free(dwarf->names);
-    dwarf->names = slots;
-    dwarf->name_slot_count = slot_count;
-    return true;
-}
-
-static struct sym_name *new_name(struct sym_dwarf *dwarf)
-{
-    struct sym_name_block *block = dwarf->name_blocks;
-
-    if (!block || block->count == BLOCK_NAMES) {
-        block = malloc(sizeof *block);
-        if (!block)
-            return NULL;
-        block->next = dwarf->name_blocks;
-        block->count = 0;
-        dwarf->name_blocks = block;
-    }
-    return &block->names[block->count++];
-}
 
 static enum sym_status make_name(struct sym_dwarf *dwarf, uint64_t die_key, struct sym_name *name)
 {
@@ -238,35 +153,52 @@ static enum sym_status make_name(struct sym_dwarf *dwarf, uint64_t die_key, stru
     return name->function ? SYM_OK : SYM_NO_MEMORY;
 }
 
+/* Room for a name and its index entry.  */
+static struct sym_name *new_name(struct sym_dwarf *dwarf)
+{
+    struct sym_name **names = base_grow(dwarf->names, &dwarf->name_capacity, dwarf->name_count + 1,
+                                        sizeof(struct sym_name *));
+
+    if (!names)
+        return NULL;
+    dwarf->names = names;
+    if (!base_index_reserve(&dwarf->name_index))
+        return NULL;
+    return base_arena_alloc(&dwarf->name_arena, sizeof(struct sym_name));
+}
+
 enum sym_status sym_scope_name(struct sym_dwarf *dwarf, struct sym_scope *scope)
 {
-    struct sym_name made;
+    uint64_t hash = base_hash(scope->die_key, 0);
+    struct sym_name made, *name;
+    enum sym_status status;
+    size_t probe;
 
     if (scope->name)
         return SYM_OK;
-    if (dwarf->name_count >= dwarf->name_slot_count / 2 && !grow_names(dwarf))
-        return SYM_NO_MEMORY;
-    struct sym_name **slot = name_slot(dwarf->names, dwarf->name_slot_count, scope->die_key);
-    if (!*slot) {
-        enum sym_status status = make_name(dwarf, scope->die_key, &made);
-        struct sym_name *name = status ? NULL : new_name(dwarf);
-        if (!name)
-            return SYM_NO_MEMORY;
-        *name = made;
-        *slot = name;
-        dwarf->name_count++;
+    for (uint32_t id = base_index_first(&dwarf->name_index, hash, &probe); id;
+         id = base_index_next(&dwarf->name_index, hash, &probe)) {
+        if (dwarf->names[id - 1]->die_key != scope->die_key)
+            continue;
+        scope->name = dwarf->names[id - 1];
+        return SYM_OK;
     }
-    scope->name = *slot;
+    status = make_name(dwarf, scope->die_key, &made);
+    name = status ? NULL : new_name(dwarf);
+    if (!name)
+        return SYM_NO_MEMORY;
+    *name = made;
+    dwarf->names[dwarf->name_count++] = name;
+    base_index_add(&dwarf->name_index, hash, (uint32_t)dwarf->name_count);
+    scope->name = name;
     return SYM_OK;
 }
 
 void sym_names_release(struct sym_dwarf *dwarf)
 {
-    while (dwarf->name_blocks) {
-        struct sym_name_block *next = dwarf->name_blocks->next;
-        free(dwarf->name_blocks);
-        dwarf->name_blocks = next;
-    }
+    base_arena_release(&dwarf->name_arena);
+    base_index_release(&dwarf->name_index);
+    base_index_release(&dwarf->readable_index);
     free(dwarf->names);
     free(dwarf->readable);
     dwarf->names = NULL;

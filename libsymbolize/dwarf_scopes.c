@@ -5,6 +5,8 @@
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 enum {
     DEPTH_MAX = 512, /* nesting of DIEs that is told apart; inlining a hundred deep nests 200 */
     RANGES_OF_ANY_FUNCTION = 1 << 12,
@@ -146,8 +148,8 @@ static void read_details(struct walk *walk, const struct sym_abbrev *abbrev,
 static enum sym_status add_scope(struct sym_scopes *scopes, uint64_t die_key, uint32_t parent,
                                  const struct details *details)
 {
-    struct sym_scope *items = sym_grow(scopes->items, &scopes->capacity, scopes->count,
-                                       sizeof *items);
+    struct sym_scope *items = base_grow(scopes->items, &scopes->capacity, scopes->count + 1,
+                                        sizeof *items);
 
     if (!items)
         return SYM_NO_MEMORY;
@@ -169,8 +171,8 @@ static enum sym_status add_function(struct walk *walk, uint64_t offset, uint32_t
 {
     struct sym_scopes *scopes = walk->scopes;
     struct sym_range like = { .value = (uint32_t)scopes->function_count };
-    struct sym_function *functions = sym_grow(scopes->functions, &scopes->function_capacity,
-                                              scopes->function_count, sizeof *functions);
+    struct sym_function *functions = base_grow(scopes->functions, &scopes->function_capacity,
+                                               scopes->function_count + 1, sizeof *functions);
 
     if (!functions)
         return SYM_NO_MEMORY;

@@ -3,9 +3,9 @@
  * Opening walks over the headers and looks at the first DIE of each unit.  .debug_aranges would
  * tell the same, but is missing or incomplete in many objects, and saves nothing worth having. */
 #include "libsymbolize/internal.h"
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/fail.h"
 
 enum {
     /* Entries of range lists a unit may read whatever its share of the section is.  */
@@ -20,15 +20,10 @@ static const size_t KEPT_BYTES_MAX = (size_t)24 << 20;
 
 void sym_decoder_damage(struct sym_decoder *decoder, const char *format, ...)
 {
-    va_list arguments;
-
     if (decoder->damaged)
         return;
     decoder->damaged = true;
-    va_start(arguments, format);
-    if (vsnprintf(decoder->damage, sizeof decoder->damage, format, arguments) < 0)
-        decoder->damage[0] = '\0';
-    va_end(arguments);
+    BASE_FORMAT(decoder->damage, format);
 }
 
 void sym_decoder_release(struct sym_decoder *decoder)

@@ -4,6 +4,7 @@
  * meant: by its build ID, by its checksum where only a debug link names it, or, where neither side
  * has a build ID, by its path, which is reported as unverified.  */
 #include "base/file.h"
+#include "base/grow.h"
 #include "libsymbolize/session.h"
 #include <errno.h>
 #include <libgen.h>
@@ -120,12 +121,13 @@ static bool has_dwarf(const struct search *search)
 static enum sym_status accept(struct search *search, struct sym_object *object)
 {
     struct sym_findings *findings = &search->findings;
-    struct sym_object **found = sym_grow(findings->found, &search->capacity, findings->count,
-                                         sizeof(struct sym_object *));
+    struct sym_object **found = base_grow(findings->found, &search->capacity, findings->count + 1,
+                                          sizeof(struct sym_object *));
 
     if (found)
         findings->found = found;
-    size_t *steps = sym_grow(search->steps, &search->step_capacity, findings->count, sizeof *steps);
+    size_t *steps = base_grow(search->steps, &search->step_capacity, findings->count + 1,
+                              sizeof *steps);
     if (steps)
         search->steps = steps;
     if (!found || !steps ||

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 enum {
     FIELDS_MAX = 8,      /* of an element with known tag; mmap has 7, the tag included */
     CONTEXT_MAX = 65536, /* modules, and mappings, of a context */
@@ -396,9 +398,9 @@ static enum sym_markup_effect add_module(struct sym_markup_context *context,
                                                           : SYM_MARKUP_CONFLICT;
     if (context->module_count == CONTEXT_MAX)
         return SYM_MARKUP_TOO_MANY;
-    struct sym_markup_module **modules = sym_grow(context->modules, &context->module_capacity,
-                                                  context->module_count,
-                                                  sizeof(struct sym_markup_module *));
+    struct sym_markup_module **modules = base_grow(context->modules, &context->module_capacity,
+                                                   context->module_count + 1,
+                                                   sizeof(struct sym_markup_module *));
     if (!modules)
         return SYM_MARKUP_NO_MEMORY;
     context->modules = modules;
@@ -488,8 +490,8 @@ static enum sym_markup_effect add_mapping(struct sym_markup_context *context,
     if (context->mapping_count + 2 > CONTEXT_MAX)
         return SYM_MARKUP_TOO_MANY;
     /* One more may split an old one: two more in the end.  */
-    struct mapping *mappings = sym_grow(context->mappings, &context->mapping_capacity,
-                                        context->mapping_count + 1, sizeof *mappings);
+    struct mapping *mappings = base_grow(context->mappings, &context->mapping_capacity,
+                                         context->mapping_count + 1, sizeof *mappings);
     if (!mappings)
         return SYM_MARKUP_NO_MEMORY;
     context->mappings = mappings;

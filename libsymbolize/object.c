@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
+
 enum {
     NOTES_MAX = 1 << 20, /* bytes of a note section that are looked at */
 };
@@ -292,7 +294,8 @@ static void build_id_of_sections(struct sym_object *object)
 
 static enum sym_status add_load(struct sym_object *object, size_t *capacity, struct sym_load load)
 {
-    struct sym_load *loads = sym_grow(object->loads, capacity, object->load_count, sizeof *loads);
+    struct sym_load *loads = base_grow(object->loads, capacity, object->load_count + 1,
+                                       sizeof *loads);
 
     if (!loads)
         return SYM_NO_MEMORY;
@@ -350,7 +353,7 @@ static enum sym_status read_segments(struct sym_object *object, const struct fil
 static enum sym_status add_code(struct sym_object *object, size_t *capacity, uint64_t start,
                                 uint64_t size)
 {
-    struct sym_code *code = sym_grow(object->code, capacity, object->code_count, sizeof *code);
+    struct sym_code *code = base_grow(object->code, capacity, object->code_count + 1, sizeof *code);
     uint64_t limit;
 
     if (!code)

@@ -179,24 +179,7 @@ const struct sym_code *sym_object_code(const struct sym_object *object, uint64_t
 static inline uint64_t sym_object_load(const struct sym_object *object, const uint8_t *bytes,
                                        size_t size)
 {
-    bool swap = object->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-    uint16_t half;
-    uint32_t word;
-    uint64_t large;
-
-    switch (size) {
-    case 1:
-        return bytes[0];
-    case 2:
-        memcpy(&half, bytes, sizeof half);
-        return swap ? __builtin_bswap16(half) : half;
-    case 4:
-        memcpy(&word, bytes, sizeof word);
-        return swap ? __builtin_bswap32(word) : word;
-    default:
-        memcpy(&large, bytes, sizeof large);
-        return swap ? __builtin_bswap64(large) : large;
-    }
+    return sym_load(bytes, size, object->big_endian);
 }
 
 /* The bytes of a section as they are in the file, or none: outside of it, or SHT_NOBITS.  */

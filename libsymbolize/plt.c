@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* A slot and the function it holds.  */
 struct slot {
     uint64_t vaddr;
@@ -45,7 +47,7 @@ static bool fills_slot(uint16_t machine, uint32_t type)
 
 static enum sym_status add_slot(struct plt *plt, uint64_t vaddr, const char *name)
 {
-    struct slot *slots = sym_grow(plt->slots, &plt->capacity, plt->count, sizeof *slots);
+    struct slot *slots = base_grow(plt->slots, &plt->capacity, plt->count + 1, sizeof *slots);
 
     if (!slots)
         return SYM_NO_MEMORY;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 enum sym_quality sym_symbols_quality(const struct sym_object *object)
 {
     if (!object)
@@ -30,8 +32,8 @@ enum sym_status sym_trail_add(struct sym_module *module, enum sym_trail_place pl
                                    .quality = quality,
                                    .path = intern(module, path),
                                    .reason = intern(module, reason) };
-    struct sym_trail_step *steps = sym_grow(module->steps, &module->step_capacity,
-                                            module->step_count, sizeof *steps);
+    struct sym_trail_step *steps = base_grow(module->steps, &module->step_capacity,
+                                             module->step_count + 1, sizeof *steps);
 
     if (steps)
         module->steps = steps;

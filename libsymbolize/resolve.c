@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* ---- Loading ---- */
 
 static enum sym_status find_dwo(void *context, const struct sym_unit *skeleton, sym_fits_fn fits,
@@ -175,8 +177,8 @@ enum sym_status sym_module_load(struct sym_module *module)
 
 enum sym_status sym_frames_add(struct sym_frames *frames, struct sym_frame frame)
 {
-    struct sym_frame *items = sym_grow(frames->items, &frames->capacity, frames->count,
-                                       sizeof *items);
+    struct sym_frame *items = base_grow(frames->items, &frames->capacity, frames->count + 1,
+                                        sizeof *items);
 
     if (!items)
         return SYM_NO_MEMORY;

@@ -2,6 +2,8 @@
 #include "libsymbolize/internal.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* More ranges than any table of an honest object has: hostile range lists are shared by many
  * DIEs and so multiply.  */
 static const size_t RANGES_LIMIT = (size_t)1 << 24;
@@ -12,8 +14,8 @@ enum sym_status sym_ranges_add(struct sym_ranges *ranges, struct sym_range range
         return SYM_OK;
     if (ranges->count >= RANGES_LIMIT)
         return SYM_MALFORMED;
-    struct sym_range *items = sym_grow(ranges->items, &ranges->capacity, ranges->count,
-                                       sizeof *items);
+    struct sym_range *items = base_grow(ranges->items, &ranges->capacity, ranges->count + 1,
+                                        sizeof *items);
     if (!items)
         return SYM_NO_MEMORY;
     ranges->items = items;

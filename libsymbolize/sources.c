@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 enum {
     DEPTH_MAX = 32,        /* of directories */
     ENTRIES_MAX = 1 << 20, /* of directories, all together: a whole file system is a mistake */
@@ -203,7 +205,7 @@ static enum sym_status index_file(struct sym_source *source, char *path)
     bool known = object->build_id_length != 0;
     sym_object_free(object);
     if (known)
-        items = sym_grow(items, &source->capacity, source->count, sizeof *items);
+        items = base_grow(items, &source->capacity, source->count + 1, sizeof *items);
     if (!known || !items) {
         free(path);
         return known ? SYM_NO_MEMORY : SYM_OK;

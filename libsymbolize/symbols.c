@@ -72,14 +72,9 @@ fail:
 static enum sym_status describe(struct sym_module *module, const struct sym_named *symbol,
                                 struct sym_symbol_place *out, struct sym_error *error)
 {
-    char *readable = NULL;
-    const char *name = symbol->name;
-    enum sym_status status = sym_demangle_name(name, &readable);
+    const char *name = sym_readable_name(&module->strings, symbol->name);
 
-    if (readable)
-        name = sym_strings_intern(&module->strings, readable, strlen(readable));
-    free(readable);
-    if (status == SYM_NO_MEMORY || !name)
+    if (!name)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
     *out = (struct sym_symbol_place){
         .name = name, .linkage_name = symbol->name, .vaddr = symbol->start, .size = symbol->size

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* ---- Reading ---- */
 
 static uint8_t preference_of(uint8_t binding)
@@ -94,8 +96,8 @@ static bool entry_from_data(const struct sym_object *object, const struct sym_el
 
 enum sym_status sym_entries_add(struct sym_entries *entries, const struct sym_entry *entry)
 {
-    struct sym_entry *items = sym_grow(entries->items, &entries->capacity, entries->count,
-                                       sizeof *items);
+    struct sym_entry *items = base_grow(entries->items, &entries->capacity, entries->count + 1,
+                                        sizeof *items);
 
     if (!items)
         return SYM_NO_MEMORY;

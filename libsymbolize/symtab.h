@@ -105,4 +105,7 @@ enum {
 /* As sym_demangle(), and says whether memory ran out: SYM_OK, SYM_NOT_FOUND or SYM_NO_MEMORY.  */
 enum sym_status sym_demangle_name(const char *name, char **out);
 
+/* The readable form of a name, interned, or name itself if it is not mangled.  NULL: no memory.  */
+const char *sym_readable_name(struct sym_strings *strings, const char *name);
+
 #endif /* SYMBOLIZE_SYMTAB_H */

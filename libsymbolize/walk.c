@@ -5,6 +5,8 @@
 #include "libsymbolize/cache.h"
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* What one unit covers, or with SYM_NO_VALUE what none does: [start, limit).  */
 struct piece {
     uint64_t start, limit;
@@ -23,7 +25,8 @@ static enum sym_status add_piece(struct pieces *pieces, struct piece piece)
 {
     if (piece.start >= piece.limit)
         return SYM_OK;
-    struct piece *items = sym_grow(pieces->items, &pieces->capacity, pieces->count, sizeof *items);
+    struct piece *items = base_grow(pieces->items, &pieces->capacity, pieces->count + 1,
+                                    sizeof *items);
     if (!items)
         return SYM_NO_MEMORY;
     pieces->items = items;

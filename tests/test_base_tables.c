@@ -90,6 +90,27 @@ START_TEST(index_gives_every_id_of_a_hash)
 }
 END_TEST
 
+START_TEST(cleared_index_is_empty_and_usable)
+{
+    static const uint32_t rounds[] = { 3, 1000, 2, 40 }; /* the third is small in a large table */
+    struct base_index index = { .slots = NULL };
+    size_t probe;
+
+    base_index_clear(&index);
+    for (size_t round = 0; round < sizeof rounds / sizeof *rounds; round++) {
+        for (uint32_t id = 1; id <= rounds[round]; id++) {
+            ck_assert_uint_eq(base_index_first(&index, base_hash(id, 0), &probe), 0);
+            ck_assert(base_index_reserve(&index));
+            base_index_add(&index, base_hash(id, 0), id);
+        }
+        ck_assert_uint_eq(index.used, rounds[round]);
+        base_index_clear(&index);
+        ck_assert_uint_eq(index.used, 0);
+    }
+    base_index_release(&index);
+}
+END_TEST
+
 START_TEST(numbers_pairs_and_texts_in_the_order_of_meeting)
 {
     struct base_pairs pairs = { .count = 0 };
@@ -196,6 +217,7 @@ int main(void)
     tcase_add_test(tcase, arena_gives_zeroed_aligned_room_that_stays);
     tcase_add_test(tcase, arena_stops_at_its_limit);
     tcase_add_test(tcase, index_gives_every_id_of_a_hash);
+    tcase_add_test(tcase, cleared_index_is_empty_and_usable);
     tcase_add_test(tcase, numbers_pairs_and_texts_in_the_order_of_meeting);
     tcase_add_test(tcase, texts_stop_at_their_limit_and_stay_usable);
     tcase_add_test(tcase, map_holds_what_an_array_holds);

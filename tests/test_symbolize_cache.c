@@ -940,7 +940,7 @@ START_TEST(costs_the_cache_or_says_so_when_memory_runs_out)
         ck_assert_msg(status == SYM_NO_MEMORY || (!status && calls == 1),
                       "allocation %lu: status %d, %zu calls", n, (int)status, calls);
     } while (failed);
-    ck_assert_uint_gt(n, 20);
+    ck_assert_uint_gt(n, 10);
     build_run("! ls cache | grep tmp");
 }
 END_TEST

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))
 
 /* No headers: other machines have none here.  */
@@ -187,8 +189,8 @@ static void add_stretch(uint64_t low, uint64_t high, size_t entry)
 
     if (!code || low >= high)
         return;
-    oracle.stretches = sym_grow(oracle.stretches, &oracle.stretch_capacity, oracle.stretch_count,
-                                sizeof *oracle.stretches);
+    oracle.stretches = base_grow(oracle.stretches, &oracle.stretch_capacity,
+                                 oracle.stretch_count + 1, sizeof *oracle.stretches);
     oracle.stretches[oracle.stretch_count++] = (struct stretch){
         .low = low, .high = high < code->limit ? high : code->limit, .entry = entry
     };
@@ -285,8 +287,8 @@ static void walk_die(Dwarf_Die die, size_t around, unsigned depth)
                 (void)number_of(die, DW_AT_call_column, &entry.call_column);
             }
             read_names(die, &entry, 16);
-            oracle.entries = sym_grow(oracle.entries, &oracle.entry_capacity, oracle.entry_count,
-                                      sizeof *oracle.entries);
+            oracle.entries = base_grow(oracle.entries, &oracle.entry_capacity,
+                                       oracle.entry_count + 1, sizeof *oracle.entries);
             around = oracle.entry_count;
             oracle.entries[oracle.entry_count++] = entry;
         }

@@ -134,7 +134,7 @@ START_TEST(stores_equal_strings_once)
         int length = snprintf(text, sizeof text, "name %d", i);
         ck_assert_ptr_eq(sym_strings_intern(&strings, text, (size_t)length), first[i]);
     }
-    ck_assert_uint_eq(strings.count, 1000);
+    ck_assert_uint_eq(strings.texts.count, 1000);
     ck_assert_str_eq(sym_strings_intern(&strings, "name 77", 6), "name 7");
     sym_strings_release(&strings);
 }
