@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <fxt/store_content.h>
+#include "libstore/functions/content.h"
 
 /* A capture of each kind: 1 has CPU samples, the first of which tells its CPU; 2 the same without
  * CPUs and without a period; 3 allocations, none of which is in use in the end, and a slice; 4 is a
@@ -71,10 +72,10 @@ START_TEST(a_capture_has_what_its_rows_say)
 {
     unsigned found = 0;
 
-    ck_assert_int_eq(store_has(db, contents[_i].capture, 511, &found), SQLITE_OK);
+    ck_assert_int_eq(store_has(store, contents[_i].capture, 511, &found, NULL), STORE_OK);
     ck_assert_uint_eq(found, contents[_i].found);
     for (unsigned bit = 1; bit < 512; bit *= 2) { /* one by one it is the same */
-        ck_assert_int_eq(store_has(db, contents[_i].capture, bit, &found), SQLITE_OK);
+        ck_assert_int_eq(store_has(store, contents[_i].capture, bit, &found, NULL), STORE_OK);
         ck_assert_uint_eq(found, contents[_i].found & bit);
     }
 }
@@ -94,11 +95,11 @@ START_TEST(types_come_in_the_order_in_which_they_are_to_be_shown)
 {
     char line[200] = "";
 
-    ck_assert_int_eq(store_sample_types_each(db, 0, append, line), SQLITE_OK);
+    ck_assert_int_eq(store_sample_types_each(store, 0, append, line, NULL), STORE_OK);
     ck_assert_str_eq(line, "cpu/nanoseconds cpu/count -inuse_space/bytes alloc_space/bytes "
                            "free_space/bytes delay/nanoseconds contentions/count");
     line[0] = '\0';
-    ck_assert_int_eq(store_sample_types_each(db, 4, append, line), SQLITE_OK);
+    ck_assert_int_eq(store_sample_types_each(store, 4, append, line, NULL), STORE_OK);
     ck_assert_str_eq(line, "-cpu/nanoseconds cpu/count -inuse_space/bytes -alloc_space/bytes "
                            "-free_space/bytes delay/nanoseconds contentions/count");
 }
@@ -132,13 +133,13 @@ START_TEST(a_name_means_the_first_type_of_that_name_that_there_are_samples_of)
     struct store_sample_type type;
     bool has_values = true;
 
-    ck_assert_int_eq(store_sample_type_choose(db, choices[_i].wanted, choices[_i].capture, &type),
-                     SQLITE_OK);
+    ck_assert_int_eq(
+        store_sample_type_choose(store, choices[_i].wanted, choices[_i].capture, &type, NULL),
+        STORE_OK);
     ck_assert_int_eq(type.id, choices[_i].id);
     ck_assert_int_eq(type.kind, choices[_i].kind);
     ck_assert_int_eq(type.there, choices[_i].there);
-    ck_assert_int_eq(store_sample_type_has_values(db, &type, choices[_i].capture, &has_values),
-                     SQLITE_OK);
+    ck_assert_int_eq(content_has_values(db, &type, choices[_i].capture, &has_values), SQLITE_OK);
     ck_assert_int_eq(has_values, choices[_i].has_values);
     store_sample_type_release(&type);
     ck_assert_ptr_null(type.type);
@@ -151,16 +152,16 @@ static const struct {
     unsigned asked;
     const char *untold;
 } questions[] = {
-    { "cpu", 0, STORE_TELLS_CPU | STORE_TELLS_TIME | STORE_TELLS_THREAD, NULL },
-    { "cpu", 2, STORE_TELLS_CPU, "CPU" },
-    { "cpu", 2, STORE_TELLS_TIME | STORE_TELLS_THREAD, NULL },
-    { "alloc_space", 0, STORE_TELLS_TIME, NULL },
-    { "alloc_space", 0, STORE_TELLS_TIME | STORE_TELLS_THREAD, "thread" },
-    { "alloc_space", 0, STORE_TELLS_CPU | STORE_TELLS_THREAD, "CPU" },
-    { "inuse_space", 0, STORE_TELLS_THREAD, NULL }, /* there are none that could */
-    { "cpu/count", 0, STORE_TELLS_THREAD, NULL },
-    { "cpu/count", 0, STORE_TELLS_TIME, "time" },
-    { "delay", 0, STORE_TELLS_THREAD, "thread" },
+    { "cpu", 0, STORE_FILTER_CPU | STORE_FILTER_TIME | STORE_FILTER_THREAD, NULL },
+    { "cpu", 2, STORE_FILTER_CPU, "CPU" },
+    { "cpu", 2, STORE_FILTER_TIME | STORE_FILTER_THREAD, NULL },
+    { "alloc_space", 0, STORE_FILTER_TIME, NULL },
+    { "alloc_space", 0, STORE_FILTER_TIME | STORE_FILTER_THREAD, "thread" },
+    { "alloc_space", 0, STORE_FILTER_CPU | STORE_FILTER_THREAD, "CPU" },
+    { "inuse_space", 0, STORE_FILTER_THREAD, NULL }, /* there are none that could */
+    { "cpu/count", 0, STORE_FILTER_THREAD, NULL },
+    { "cpu/count", 0, STORE_FILTER_TIME, "time" },
+    { "delay", 0, STORE_FILTER_THREAD, "thread" },
     { "delay", 0, 0, NULL },
 };
 
@@ -169,11 +170,12 @@ START_TEST(what_no_sample_of_a_type_tells_is_named)
     struct store_sample_type type;
     const char *untold = "?";
 
-    ck_assert_int_eq(store_sample_type_choose(db, questions[_i].type, questions[_i].capture, &type),
-                     SQLITE_OK);
     ck_assert_int_eq(
-        store_sample_type_untold(db, &type, questions[_i].capture, questions[_i].asked, &untold),
-        SQLITE_OK);
+        store_sample_type_choose(store, questions[_i].type, questions[_i].capture, &type, NULL),
+        STORE_OK);
+    ck_assert_int_eq(store_sample_type_missing(store, &type, questions[_i].capture,
+                                               questions[_i].asked, &untold, NULL),
+                     STORE_OK);
     ck_assert_pstr_eq(untold, questions[_i].untold);
     store_sample_type_release(&type);
 }
@@ -192,10 +194,10 @@ START_TEST(a_type_is_known_that_has_samples_or_might_have_had_some)
 {
     bool known = !names[_i].known;
 
-    ck_assert_int_eq(store_sample_type_is_known(db, names[_i].wanted, &known), SQLITE_OK);
+    ck_assert_int_eq(store_sample_type_is_known(store, names[_i].wanted, &known, NULL), STORE_OK);
     ck_assert_int_eq(known, names[_i].known);
     ck_assert_int_eq(sqlite3_exec(db, "DELETE FROM heap_event", NULL, NULL, NULL), SQLITE_OK);
-    ck_assert_int_eq(store_sample_type_is_known(db, "inuse_space", &known), SQLITE_OK);
+    ck_assert_int_eq(store_sample_type_is_known(store, "inuse_space", &known, NULL), STORE_OK);
     ck_assert(!known);
 }
 END_TEST
@@ -203,15 +205,16 @@ END_TEST
 START_TEST(what_cannot_be_read_is_no_answer)
 {
     struct store_sample_type type;
+    struct store_error error;
     unsigned found;
 
     ck_assert_int_eq(
         sqlite3_exec(db, "DROP TABLE callsite_sum; DROP TABLE cpu_sample", NULL, NULL, NULL),
         SQLITE_OK);
-    ck_assert_int_eq(store_sample_type_choose(db, NULL, 0, &type), SQLITE_ERROR);
+    ck_assert_int_eq(store_sample_type_choose(store, NULL, 0, &type, &error), STORE_CORRUPT);
     ck_assert_int_eq(type.id, 0);
     ck_assert_ptr_null(type.type);
-    ck_assert_int_eq(store_has(db, 0, STORE_HAS_SAMPLED_CPUS, &found), SQLITE_ERROR);
+    ck_assert_int_eq(store_has(store, 0, STORE_HAS_SAMPLED_CPUS, &found, NULL), STORE_CORRUPT);
 }
 END_TEST
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fxt/symbolize.h>
+#include "libstore/functions/functions.h"
 #include "libstore/internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/profile_records.h"
@@ -118,7 +119,7 @@ START_TEST(functions_answer_or_say_that_memory_is_short)
 
         ck_assert_int_eq(ask(store_sqlite(opened), "SELECT count(*) FROM slice", text), SQLITE_OK);
         allocation_fail_at(n);
-        code = store_add_functions(store_sqlite(opened));
+        code = functions_register(store_sqlite(opened));
         if (code == SQLITE_OK)
             code = ask(store_sqlite(opened), questions[_i], text);
         asked = allocation_count();
@@ -132,7 +133,7 @@ START_TEST(functions_answer_or_say_that_memory_is_short)
     }
     ck_assert_uint_gt(failures, 10);
     store = reopen_store("s", STORE_READ);
-    ck_assert_int_eq(store_add_functions(store_sqlite(store)), SQLITE_OK);
+    ck_assert_int_eq(store_add_functions(store, NULL), STORE_OK);
     for (unsigned long n = 1;; n = NEXT(n)) { /* in one connection: what failed is not kept */
         int code;
 

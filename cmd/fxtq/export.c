@@ -237,29 +237,28 @@ static enum cli_exit write_format(struct settings *settings, struct store *store
 {
     struct store_export_counts counts;
     struct cli_progress progress;
-    struct store_filter filter;
+    const struct store_filter *filter = &settings->filters.filter;
     struct store_error error;
     enum store_status status;
 
-    filters_to_store(&settings->filters, &filter);
     cli_progress_start(&progress, "exporting", 0);
     settings->options.size = sizeof settings->options;
     settings->options.progress = show_progress;
     settings->options.progress_context = &progress;
     sqlite3_progress_handler(store_sqlite(store), 10000, on_steps, NULL);
     if (settings->format.profile)
-        status = store_export_profile(store, &filter, settings->format.profile, &settings->options,
+        status = store_export_profile(store, filter, settings->format.profile, &settings->options,
                                       cli_output_write, output, &counts, &error);
     else
-        status = settings->format.write(store, &filter, &settings->options, cli_output_write,
-                                        output, &counts, &error);
+        status = settings->format.write(store, filter, &settings->options, cli_output_write, output,
+                                        &counts, &error);
     sqlite3_progress_handler(store_sqlite(store), 0, NULL, NULL);
     cli_progress_end(&progress);
     if (status != STORE_OK)
         return complain(settings, &error, output);
     if (counts.samples == 0 && strcmp(settings->format.name, "fxt") != 0)
         cli_warning("%s: the export is empty: %s", settings->inputs.items[0],
-                    filters_why_empty(&settings->filters, store_sqlite(store)));
+                    filters_why_empty(&settings->filters, store));
     if (!settings->quiet)
         summarize(settings, &counts);
     return CLI_OK;
@@ -273,7 +272,7 @@ static enum cli_exit check_captures(const struct settings *settings, sqlite3 *db
     unsigned count = 0;
     enum cli_exit status = CLI_OK;
 
-    if (strcmp(settings->format.name, "fxt") != 0 || settings->filters.capture)
+    if (strcmp(settings->format.name, "fxt") != 0 || settings->filters.filter.capture)
         return CLI_OK;
     if (sqlite3_prepare_v2(db, "SELECT id, name FROM main.capture ORDER BY id", -1, &row, NULL) ==
         SQLITE_OK)
@@ -297,7 +296,7 @@ static enum cli_exit check_captures(const struct settings *settings, sqlite3 *db
 static enum cli_exit export_store(struct settings *settings, struct store *store)
 {
     struct cli_output output;
-    enum cli_exit status = filters_resolve(&settings->filters, store_sqlite(store));
+    enum cli_exit status = filters_resolve(&settings->filters, store);
 
     if (status == CLI_OK)
         status = check_captures(settings, store_sqlite(store));
@@ -343,7 +342,7 @@ const struct cli_command fxtq_export = {
 
 static int run(char **argv)
 {
-    struct settings settings = { .quiet = false };
+    struct settings settings = { .filters = FILTERS_NONE };
     struct source source = { .store = NULL };
     struct cli_parser parser;
     enum cli_exit status;
@@ -355,7 +354,7 @@ static int run(char **argv)
     check(&settings);
     if (settings.inputs.count == 1)
         settings.inputs.items[0] = source_take_capture(settings.inputs.items[0],
-                                                       &settings.filters.capture);
+                                                       &settings.filters.filter.capture);
     status = source_open_all(&source, &settings.inputs);
     settings.input_is_damaged = status == CLI_DAMAGED;
     if (source.store)

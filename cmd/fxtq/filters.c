@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fxt/store_content.h>
 #include "cmd/cli/profiles.h"
 
 /* ---- Options ---- */
@@ -47,8 +46,8 @@ const struct cli_option filters_options[] = {
     { 0 },
 };
 
-/* "1,2", each a number.  */
-static void add_numbers(struct base_text *list, const char *option, const char *value)
+/* "1,2", each a number.  Returns the whole list.  */
+static const char *add_numbers(struct base_text *list, const char *option, const char *value)
 {
     while (true) {
         size_t length = strcspn(value, ",");
@@ -58,15 +57,16 @@ static void add_numbers(struct base_text *list, const char *option, const char *
         text_addf(list, "%s%" PRIu64, list->length ? "," : "",
                   cli_number(option, item, 0, UINT32_MAX));
         if (value[length] == '\0')
-            return;
+            return list->bytes;
         value += length + 1;
     }
 }
 
-static void add_names(struct base_text *list, const char *value)
+static const char *add_names(struct base_text *list, const char *value)
 {
     text_adds(list, list->bytes ? "," : "");
     text_adds(list, value);
+    return list->bytes;
 }
 
 static void take_time(struct filters *filters, const char *value)
@@ -76,8 +76,9 @@ static void take_time(struct filters *filters, const char *value)
     cli_select_time(&select, "--time", value);
     filters->from = select.from;
     filters->limit = select.limit;
+    filters->filter.has_from = select.from.given;
+    filters->filter.has_limit = select.limit.given;
     cli_select_release(&select);
-    filters->given |= FILTER_TIME;
 }
 
 void filters_check_pattern(const char *name, const char *pattern)
@@ -95,53 +96,49 @@ void filters_check_pattern(const char *name, const char *pattern)
     regfree(&regex);
 }
 
-static void take_pattern(struct filters *filters, const char **text, unsigned bit, const char *name,
-                         const char *value)
+static const char *check_option(const char *name, const char *pattern)
 {
-    filters_check_pattern(name, value);
-    *text = value;
-    filters->given |= bit;
+    filters_check_pattern(name, pattern);
+    return pattern;
 }
 
 bool filters_take(struct filters *filters, int key, const char *value)
 {
+    struct store_filter *filter = &filters->filter;
+
     switch (key) {
     case KEY_TYPE:
-        filters->type = value;
+        filter->sample_type = value;
         return true;
     case KEY_FOCUS:
-        take_pattern(filters, &filters->focus, FILTER_STACK, "--focus: ", value);
+        filter->focus = check_option("--focus: ", value);
         return true;
     case KEY_IGNORE:
-        take_pattern(filters, &filters->ignore, FILTER_STACK, "--ignore: ", value);
+        filter->ignore = check_option("--ignore: ", value);
         return true;
     case KEY_HIDE:
-        take_pattern(filters, &filters->hide, FILTER_SHAPE, "--hide: ", value);
+        filter->hide = check_option("--hide: ", value);
         return true;
     case KEY_SHOW_FROM:
-        take_pattern(filters, &filters->show_from, FILTER_SHAPE, "--show-from: ", value);
+        filter->show_from = check_option("--show-from: ", value);
         return true;
     case KEY_TIME:
         take_time(filters, value);
         return true;
     case KEY_PID:
-        add_numbers(&filters->pids, "--pid", value);
-        filters->given |= FILTER_PROCESS;
+        filter->pids = add_numbers(&filters->pids, "--pid", value);
         return true;
     case KEY_TID:
-        add_numbers(&filters->tids, "--tid", value);
-        filters->given |= FILTER_THREAD;
+        filter->tids = add_numbers(&filters->tids, "--tid", value);
         return true;
     case KEY_COMM:
-        add_names(&filters->comms, value);
-        filters->given |= FILTER_COMM;
+        filter->comms = add_names(&filters->comms, value);
         return true;
     case KEY_CPU:
-        add_numbers(&filters->cpus, "--cpu", value);
-        filters->given |= FILTER_CPU;
+        filter->cpus = add_numbers(&filters->cpus, "--cpu", value);
         return true;
     case KEY_CAPTURE:
-        filters->capture = (int64_t)cli_number("--capture", value, 1, INT64_MAX);
+        filter->capture = (int64_t)cli_number("--capture", value, 1, INT64_MAX);
         return true;
     default:
         return false;
@@ -150,27 +147,27 @@ bool filters_take(struct filters *filters, int key, const char *value)
 
 const char *filters_given_name(const struct filters *filters, unsigned bits)
 {
+    const struct store_filter *filter = &filters->filter;
     const struct {
         bool given;
         unsigned bit;
         const char *name;
-    } options[] = {
-        { filters->focus != NULL, FILTER_STACK, "--focus" },
-        { filters->ignore != NULL, FILTER_STACK, "--ignore" },
-        { filters->hide != NULL, FILTER_SHAPE, "--hide" },
-        { filters->show_from != NULL, FILTER_SHAPE, "--show-from" },
-        { filters->from.given || filters->limit.given, FILTER_TIME, "--time" },
-        { filters->pids.bytes != NULL, FILTER_PROCESS, "--pid" },
-        { filters->tids.bytes != NULL, FILTER_THREAD, "--tid" },
-        { filters->comms.bytes != NULL, FILTER_COMM, "--comm" },
-        { filters->cpus.bytes != NULL, FILTER_CPU, "--cpu" },
+    } given[] = {
+        { filter->focus != NULL, STORE_FILTER_STACK, "--focus" },
+        { filter->ignore != NULL, STORE_FILTER_STACK, "--ignore" },
+        { filter->hide != NULL, STORE_FILTER_SHAPE, "--hide" },
+        { filter->show_from != NULL, STORE_FILTER_SHAPE, "--show-from" },
+        { filter->has_from || filter->has_limit, STORE_FILTER_TIME, "--time" },
+        { filter->pids != NULL, STORE_FILTER_PROCESS, "--pid" },
+        { filter->tids != NULL, STORE_FILTER_THREAD, "--tid" },
+        { filter->comms != NULL, STORE_FILTER_COMM, "--comm" },
+        { filter->cpus != NULL, STORE_FILTER_CPU, "--cpu" },
     };
-    size_t i = 0;
 
-    while (i < sizeof options / sizeof *options - 1 &&
-           (!options[i].given || !(options[i].bit & bits)))
-        i++;
-    return options[i].name;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (given[i].given && (given[i].bit & bits))
+            return given[i].name;
+    return NULL;
 }
 
 void filters_release(struct filters *filters)
@@ -183,54 +180,36 @@ void filters_release(struct filters *filters)
 
 /* ---- Times ---- */
 
-static int64_t resolve(const struct filters *filters, const struct cli_time *time)
+static int64_t resolve(const struct cli_time *time, int64_t start_ts)
 {
     int64_t ts;
 
     if (!time->relative)
         return time->ns;
-    if (!__builtin_add_overflow(filters->start_ts, time->ns, &ts))
+    if (!__builtin_add_overflow(start_ts, time->ns, &ts))
         return ts;
     return time->ns < 0 ? INT64_MIN : INT64_MAX;
 }
 
-enum cli_exit filters_resolve(struct filters *filters, sqlite3 *db)
+enum cli_exit filters_resolve(struct filters *filters, struct store *store)
 {
-    sqlite3_stmt *row = NULL;
-    int64_t count = 0, timed = 0; /* captures; those that have times */
-    bool profiles = false;
-    int code = sqlite3_prepare_v2(db,
-                                  "SELECT min(start_ts), max(end_ts), count(*), count(start_ts), "
-                                  "min(format <> 'fxt') FROM main.capture WHERE ?1 IN (0, id)",
-                                  -1, &row, NULL);
+    struct store_filter *filter = &filters->filter;
+    struct store_span span;
+    struct store_error error;
 
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(row, 1, filters->capture);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(row);
-    if (code == SQLITE_ROW) {
-        filters->start_ts = sqlite3_column_int64(row, 0);
-        filters->end_ts = sqlite3_column_int64(row, 1);
-        count = sqlite3_column_int64(row, 2);
-        timed = sqlite3_column_int64(row, 3);
-        profiles = sqlite3_column_int64(row, 4) != 0;
-    }
-    (void)sqlite3_finalize(row);
-    if (code != SQLITE_ROW) {
-        cli_error("%s", sqlite3_errmsg(db));
-        return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
-    }
-    if (filters->capture && count == 0)
-        cli_usage_error("--capture: there is no capture %" PRId64, filters->capture);
-    if ((filters->from.given || filters->limit.given) && count > 0 && timed == 0)
-        cli_usage_error("--time: %s have no time",
-                        profiles ? "samples of profiles" : "the records of the trace");
-    if ((filters->from.relative || filters->limit.relative) && timed > 1)
-        cli_usage_error("--time: which of the %" PRId64 " captures? Give --capture ID", timed);
-    filters->has_from = filters->from.given;
-    filters->has_limit = filters->limit.given;
-    filters->from_ts = resolve(filters, &filters->from);
-    filters->limit_ts = resolve(filters, &filters->limit);
+    if (store_span(store, filter->capture, &span, &error) != STORE_OK)
+        return fxtq_complain(NULL, &error);
+    if (filter->capture && span.captures == 0)
+        cli_usage_error("--capture: there is no capture %" PRId64, filter->capture);
+    if ((filter->has_from || filter->has_limit) && span.captures > 0 && span.timed == 0)
+        cli_usage_error("--time: %s have no time", span.profiles == span.captures
+                                                       ? "samples of profiles"
+                                                       : "the records of the trace");
+    if ((filters->from.relative || filters->limit.relative) && span.timed > 1)
+        cli_usage_error("--time: which of the %" PRIu64 " captures? Give --capture ID", span.timed);
+    filters->start_ts = span.start_ts;
+    filter->from_ts = resolve(&filters->from, span.start_ts);
+    filter->limit_ts = resolve(&filters->limit, span.start_ts);
     return CLI_OK;
 }
 
@@ -245,33 +224,34 @@ static bool add_type(void *context, const struct store_sample_type *type)
     return true;
 }
 
-enum cli_exit filters_check_type(const struct filters *filters, sqlite3 *db, const char *path)
+enum cli_exit filters_check_type(const struct filters *filters, struct store *store,
+                                 const char *path)
 {
+    const char *type = filters->filter.sample_type;
     struct base_text names = { .bytes = NULL };
+    enum store_status status = STORE_OK;
+    struct store_error error;
     bool known = true;
-    int code = SQLITE_OK;
 
-    if (filters->type)
-        code = store_sample_type_is_known(db, filters->type, &known);
-    if (code == SQLITE_OK && !known)
-        code = store_sample_types_each(db, 0, add_type, &names);
-    if (code == SQLITE_OK && !known)
-        cli_usage_error("--sample-type: there are no samples of type '%s' in %s%s%s", filters->type,
-                        path, names.length ? ", only " : "", names.length ? names.bytes : "");
+    if (type)
+        status = store_sample_type_is_known(store, type, &known, &error);
+    if (status == STORE_OK && !known)
+        status = store_sample_types_each(store, 0, add_type, &names, &error);
+    if (status == STORE_OK && !known)
+        cli_usage_error("--sample-type: there are no samples of type '%s' in %s%s%s", type, path,
+                        names.length ? ", only " : "", names.length ? names.bytes : "");
     free(names.bytes);
-    if (code == SQLITE_OK)
-        return CLI_OK;
-    cli_error("%s: %s", path, sqlite3_errmsg(db));
-    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
+    return status == STORE_OK ? CLI_OK : fxtq_complain(path, &error);
 }
 
-const char *filters_why_empty(const struct filters *filters, sqlite3 *db)
+const char *filters_why_empty(const struct filters *filters, struct store *store)
 {
     unsigned found = 0;
 
-    if (filters->given)
+    if (store_filter_given(&filters->filter))
         return "nothing passes the filters";
-    (void)store_has(db, filters->capture, STORE_HAS_DURATIONS, &found); /* nothing more to say */
+    (void)store_has(store, filters->filter.capture, STORE_HAS_DURATIONS, &found,
+                    NULL); /* nothing more to say */
     return found ? "no samples, but durations (fxtq report slices)" : "no samples";
 }
 
@@ -295,111 +275,18 @@ static void bind_number(sqlite3_stmt *statement, const char *name, bool given, i
 
 void filters_bind(const struct filters *filters, sqlite3_stmt *statement)
 {
-    bind_text(statement, ":type", filters->type);
-    bind_text(statement, ":focus", filters->focus);
-    bind_text(statement, ":ignore", filters->ignore);
-    bind_text(statement, ":hide", filters->hide);
-    bind_text(statement, ":show_from", filters->show_from);
-    bind_text(statement, ":pid", filters->pids.bytes);
-    bind_text(statement, ":tid", filters->tids.bytes);
-    bind_text(statement, ":comm", filters->comms.bytes);
-    bind_text(statement, ":cpu", filters->cpus.bytes);
-    bind_number(statement, ":from_ts", filters->has_from, filters->from_ts);
-    bind_number(statement, ":limit_ts", filters->has_limit, filters->limit_ts);
-    bind_number(statement, ":capture", filters->capture != 0, filters->capture);
-}
+    const struct store_filter *filter = &filters->filter;
 
-/* ---- As SQL ---- */
-
-static void add_argument(struct base_text *sql, const char **separator, const char *name,
-                         const char *value)
-{
-    if (!value)
-        return;
-    text_addf(sql, "%s%s = ", *separator, name);
-    text_add_literal(sql, value);
-    *separator = " AND ";
-}
-
-static void add_number(struct base_text *sql, const char **separator, const char *name, bool given,
-                       int64_t value)
-{
-    if (!given)
-        return;
-    text_addf(sql, "%s%s = %" PRId64, *separator, name, value);
-    *separator = " AND ";
-}
-
-void filters_add_arguments(const struct filters *filters, const char *type, const char *per,
-                           struct base_text *sql)
-{
-    const char *separator = " WHERE ";
-
-    add_argument(sql, &separator, "type", type);
-    add_argument(sql, &separator, "per", per);
-    add_argument(sql, &separator, "focus", filters->focus);
-    add_argument(sql, &separator, "ignore", filters->ignore);
-    add_argument(sql, &separator, "hide", filters->hide);
-    add_argument(sql, &separator, "show_from", filters->show_from);
-    add_number(sql, &separator, "from_ts", filters->has_from, filters->from_ts);
-    add_number(sql, &separator, "limit_ts", filters->has_limit, filters->limit_ts);
-    add_argument(sql, &separator, "pid", filters->pids.bytes);
-    add_argument(sql, &separator, "tid", filters->tids.bytes);
-    add_argument(sql, &separator, "comm", filters->comms.bytes);
-    add_argument(sql, &separator, "cpu", filters->cpus.bytes);
-    add_number(sql, &separator, "capture", filters->capture != 0, filters->capture);
-}
-
-void filters_add_in(struct base_text *sql, const char *expression, const struct base_text *list,
-                    bool names)
-{
-    if (!list->bytes)
-        return;
-    text_addf(sql, " AND %s IN (", expression);
-    for (const char *item = list->bytes;;) {
-        size_t length = strcspn(item, ",");
-        char *copy = cli_allocate(length + 1, 1);
-
-        memcpy(copy, item, length);
-        if (names)
-            text_add_literal(sql, copy);
-        else
-            text_adds(sql, copy);
-        free(copy);
-        if (item[length] == '\0')
-            break;
-        text_adds(sql, ", ");
-        item += length + 1;
-    }
-    text_adds(sql, ")");
-}
-
-/* ---- For libstore ---- */
-
-unsigned filters_tell(const struct filters *filters)
-{
-    return (filters->given & FILTER_CPU ? STORE_TELLS_CPU : 0u) |
-           (filters->given & FILTER_TIME ? STORE_TELLS_TIME : 0u) |
-           (filters->given & FILTER_THREAD ? STORE_TELLS_THREAD : 0u);
-}
-
-void filters_to_store(const struct filters *filters, struct store_filter *out)
-{
-    *out = (struct store_filter){
-        .size = sizeof *out,
-        .sample_type = filters->type,
-        .focus = filters->focus,
-        .ignore = filters->ignore,
-        .hide = filters->hide,
-        .show_from = filters->show_from,
-        .has_from = filters->has_from,
-        .has_limit = filters->has_limit,
-        .from_ts = filters->from_ts,
-        .limit_ts = filters->limit_ts,
-        .pids = filters->pids.bytes,
-        .tids = filters->tids.bytes,
-        .comms = filters->comms.bytes,
-        .cpus = filters->cpus.bytes,
-        .capture = filters->capture,
-    };
+    bind_text(statement, ":type", filter->sample_type);
+    bind_text(statement, ":focus", filter->focus);
+    bind_text(statement, ":ignore", filter->ignore);
+    bind_text(statement, ":hide", filter->hide);
+    bind_text(statement, ":show_from", filter->show_from);
+    bind_text(statement, ":pid", filter->pids);
+    bind_text(statement, ":tid", filter->tids);
+    bind_text(statement, ":comm", filter->comms);
+    bind_text(statement, ":cpu", filter->cpus);
+    bind_number(statement, ":from_ts", filter->has_from, filter->from_ts);
+    bind_number(statement, ":limit_ts", filter->has_limit, filter->limit_ts);
+    bind_number(statement, ":capture", filter->capture != 0, filter->capture);
 }

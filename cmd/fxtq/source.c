@@ -191,6 +191,7 @@ static enum cli_exit open_cached(struct source *source, const char *trace)
 
 enum cli_exit source_open(struct source *source, const char *path, bool write, bool cache)
 {
+    struct store_error error;
     enum cli_exit status;
 
     *source = (struct source){ .store = NULL };
@@ -204,10 +205,9 @@ enum cli_exit source_open(struct source *source, const char *path, bool write, b
         status = open_cached(source, path);
     else
         status = import_into_memory(source, path);
-    if (source->store && store_add_functions(store_sqlite(source->store)) != 0) {
-        cli_error("out of memory");
+    if (source->store && store_add_functions(source->store, &error) != STORE_OK) {
         source_close(source);
-        return CLI_ENVIRONMENT;
+        return fxtq_complain(NULL, &error);
     }
     return status;
 }

@@ -67,10 +67,11 @@ enum store_status {
     STORE_MALFORMED = 14, /* the input is not of the given format */
     STORE_UNMERGED = 15,  /* the added contents are in PATH-wal, and not in the file alone */
     STORE_TOO_LARGE = 16, /* store_import_options.most_bytes was reached */
+    STORE_END = 17,       /* there are no more rows; not an error, *error is not written */
 };
 
 /* An error, described for people.  The caller owns it; a function that takes one accepts NULL.  It
- * is written on every status but STORE_OK.  */
+ * is written on every status but STORE_OK and STORE_END.  */
 struct store_error {
     enum store_status status;
     int system_errno;
@@ -149,14 +150,14 @@ STORE_API bool store_is_database(const char *path);
 /* The same for the first bytes of a file, of which 16 suffice.  */
 STORE_API bool store_is_database_start(const void *start, size_t length);
 
-/* The SQLite connection, for SQL.  The store owns it until store_close().  It must not be used
- * while an import is open.  */
+/* The SQLite connection, for SQL: the only place where this library shows that it uses SQLite.  The
+ * store owns it until store_close().  It must not be used while an import is open.  */
 STORE_API struct sqlite3 *store_sqlite(struct store *store);
 
-/* Add the SQL functions (docs/sql.md: folded(), in_stack(), call_tree, flamegraph, ...) to a
- * connection to a store, from store_sqlite() or another one.  Returns an SQLite code: SQLITE_OK or
- * SQLITE_NOMEM.  */
-STORE_API int store_add_functions(struct sqlite3 *connection);
+/* Add the SQL functions (docs/sql.md: folded(), in_stack(), call_tree, flamegraph, ...) to the
+ * connection.  For connections that were not opened by this library, there is the SQLite extension
+ * libfxtsql.so.  Returns STORE_OK or STORE_NO_MEMORY.  */
+STORE_API enum store_status store_add_functions(struct store *store, struct store_error *error);
 
 /* Make the running operation end with STORE_STOPPED.  May be called from any thread, or from a
  * signal handler.  */

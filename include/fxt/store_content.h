@@ -1,18 +1,18 @@
-/* store_content.h - the kinds of samples and events in a store, and the properties that they
- * record.
+/* store_content.h - the kinds of samples and events in a store, the properties that they record,
+ * and filters that select some of them.
  *
  * The SQL functions, exports, reports and flame graphs use this header to find which sample type
  * comes first, which type a name refers to, and whether samples can pass a filter at all, so that
  * their answers agree.
  *
  *     struct store_sample_type type;
- *     if (store_sample_type_choose(connection, NULL, 0, &type) == SQLITE_OK && type.type)
+ *     if (store_sample_type_choose(store, NULL, 0, &type, &error) == STORE_OK && type.type)
  *         printf("%s in %s\n", type.type, type.unit);
  *     store_sample_type_release(&type);
  *
- * connection is a connection to a store, from store_sqlite() or another one; capture is capture.id,
- * or 0 for all.  A function that returns an int returns SQLITE_OK or another SQLite code, for which
- * sqlite3_errmsg() has a message; there is no result then.  */
+ * capture is capture.id, or 0 for all.  Unless stated otherwise, functions return STORE_OK,
+ * STORE_NO_MEMORY, STORE_IO, STORE_BUSY, STORE_CORRUPT or STORE_STOPPED; only STORE_OK comes with a
+ * result.  */
 #ifndef STORE_CONTENT_H
 #define STORE_CONTENT_H
 
@@ -21,6 +21,51 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- Filters ---- */
+
+/* Selects samples and events; the members have the names of the arguments of the SQL functions
+ * (docs/sql.md).  If all members but size are zero, everything is selected.  All pointers are
+ * borrowed for the call.
+ *
+ * Patterns are those of in_stack(): a function matches if a part of it matches, inlined functions
+ * included.  Lists are separated by commas.  A row without a CPU, a thread or a time does not match
+ * a filter for that property.  */
+struct store_filter {
+    size_t size; /* sizeof(struct store_filter) */
+    /* sample_type.type or "type/unit": "cpu", "alloc_space/bytes".  "samples" are the numbers of
+     * CPU samples; "alloc_objects", "inuse_objects" and "free_objects" those of allocations.  NULL:
+     * the first type in the store of cpu (samples without a period), inuse_space, alloc_space, and
+     * others; for pprof: all types; for a store without samples: none.  */
+    const char *sample_type;
+    const char *focus;         /* only stacks with a match */
+    const char *ignore;        /* no stacks with a match */
+    const char *hide;          /* leave matches out of stacks */
+    const char *show_from;     /* stacks begin at the outermost match; stacks without a match are
+                                * left out */
+    bool has_from, has_limit;  /* the two below are used */
+    int64_t from_ts, limit_ts; /* [from, limit); for free_space: of the release */
+    const char *pids;          /* process.pid */
+    const char *tids;          /* thread.tid */
+    const char *comms;         /* names of threads; of processes if there is no thread */
+    const char *cpus;
+    int64_t capture; /* capture.id; 0: all */
+};
+
+/* Bits: the members of a filter.  */
+enum {
+    STORE_FILTER_STACK = 1 << 0,   /* focus, ignore */
+    STORE_FILTER_SHAPE = 1 << 1,   /* hide, show_from */
+    STORE_FILTER_TIME = 1 << 2,    /* has_from, has_limit */
+    STORE_FILTER_PROCESS = 1 << 3, /* pids */
+    STORE_FILTER_THREAD = 1 << 4,  /* tids */
+    STORE_FILTER_COMM = 1 << 5,    /* comms */
+    STORE_FILTER_CPU = 1 << 6,     /* cpus */
+    STORE_FILTER_ALL = (1 << 7) - 1,
+};
+
+/* The bits of the members that select anything.  */
+STORE_API unsigned store_filter_given(const struct store_filter *filter);
 
 /* ---- Contents ---- */
 
@@ -38,8 +83,19 @@ enum {
 };
 
 /* Set *found to those bits of wanted that apply.  */
-STORE_API int store_has(struct sqlite3 *connection, int64_t capture, unsigned wanted,
-                        unsigned *found);
+STORE_API enum store_status store_has(struct store *store, int64_t capture, unsigned wanted,
+                                      unsigned *found, struct store_error *error);
+
+/* The time that captures cover.  */
+struct store_span {
+    uint64_t captures;        /* that were selected: 0 if there is no such capture */
+    uint64_t timed;           /* of these: captures with times */
+    uint64_t profiles;        /* of these: imported profiles, which have no times */
+    int64_t start_ts, end_ts; /* from the first to the last of all; 0 if timed is 0 */
+};
+
+STORE_API enum store_status store_span(struct store *store, int64_t capture, struct store_span *out,
+                                       struct store_error *error);
 
 /* ---- Sample types ---- */
 
@@ -50,13 +106,6 @@ enum store_samples {
     STORE_SAMPLES_IN_USE = 2,
     STORE_SAMPLES_ALLOCATED = 3,
     STORE_SAMPLES_RELEASED = 4,
-};
-
-/* The property that a filter needs.  */
-enum {
-    STORE_TELLS_CPU = 1 << 0,
-    STORE_TELLS_TIME = 1 << 1,
-    STORE_TELLS_THREAD = 1 << 2,
 };
 
 struct store_sample_type {
@@ -89,32 +138,30 @@ typedef bool (*store_sample_type_fn)(void *context, const struct store_sample_ty
  * (<fxt/profile_types.h> has the order).  Types of traces come before types of profiles with the
  * same name, and the default type of a profile before its other types.  Texts are valid during the
  * call of each.  */
-STORE_API int store_sample_types_each(struct sqlite3 *connection, int64_t capture,
-                                      store_sample_type_fn each, void *context);
+STORE_API enum store_status store_sample_types_each(struct store *store, int64_t capture,
+                                                    store_sample_type_fn each, void *context,
+                                                    struct store_error *error);
 
 /* Choose the type called wanted or, if wanted is NULL, any type: the first that has samples.  If no
  * type called wanted has samples, the first type with that name is chosen.  wanted may also be the
  * count of a type of traces: "samples" of cpu, "inuse_objects", ...  out->type is NULL if there is
  * no such type, or no sample.  The caller owns the texts.  */
-STORE_API int store_sample_type_choose(struct sqlite3 *connection, const char *wanted,
-                                       int64_t capture, struct store_sample_type *out);
+STORE_API enum store_status store_sample_type_choose(struct store *store, const char *wanted,
+                                                     int64_t capture, struct store_sample_type *out,
+                                                     struct store_error *error);
 
 /* Whether any capture has samples of a type called wanted, or rows that could have produced some,
  * such as allocations of which none is in use.  Requesting any other type is an error.  */
-STORE_API int store_sample_type_is_known(struct sqlite3 *connection, const char *wanted, bool *out);
+STORE_API enum store_status store_sample_type_is_known(struct store *store, const char *wanted,
+                                                       bool *out, struct store_error *error);
 
-/* Whether any value of the type is known, and not only the number of samples: CPU samples of a
- * capture without a period have no values.  */
-STORE_API int store_sample_type_has_values(struct sqlite3 *connection,
-                                           const struct store_sample_type *type, int64_t capture,
-                                           bool *out);
-
-/* Find the first property of asked (STORE_TELLS_...) that no sample of the type has, so that no
- * sample can pass the filter: "CPU", "time", "thread"; NULL if there is none, or there are no
- * samples.  id 0 of kind STORE_SAMPLES_PROFILED means all types of profiles.  */
-STORE_API int store_sample_type_untold(struct sqlite3 *connection,
-                                       const struct store_sample_type *type, int64_t capture,
-                                       unsigned asked, const char **out);
+/* Find the first property which the filters (STORE_FILTER_CPU, _TIME, _THREAD; others are ignored)
+ * need and no sample of the type has, so that no sample can pass: "CPU", "time", "thread";
+ * NULL if there is none, or there are no samples.  */
+STORE_API enum store_status store_sample_type_missing(struct store *store,
+                                                      const struct store_sample_type *type,
+                                                      int64_t capture, unsigned filters,
+                                                      const char **out, struct store_error *error);
 
 #ifdef __cplusplus
 }

@@ -20,39 +20,11 @@
 #define STORE_EXPORT_H
 
 #include <fxt/profile_formats.h>
-#include <fxt/store.h>
+#include <fxt/store_content.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Selects samples and events; the members have the names of the arguments of the SQL functions
- * (docs/sql.md).  If all members but size are zero, everything is selected.  All pointers are
- * borrowed for the call.
- *
- * Patterns are those of in_stack(): a function matches if a part of it matches, inlined functions
- * included.  Lists are separated by commas.  A row without a CPU, a thread or a time does not match
- * a filter for that property.  */
-struct store_filter {
-    size_t size; /* sizeof(struct store_filter) */
-    /* sample_type.type or "type/unit": "cpu", "alloc_space/bytes".  "samples" are the numbers of
-     * CPU samples; "alloc_objects", "inuse_objects" and "free_objects" those of allocations.  NULL:
-     * the first type in the store of cpu (samples without a period), inuse_space, alloc_space, and
-     * others; for pprof: all types; for a store without samples: none.  */
-    const char *sample_type;
-    const char *focus;         /* only stacks with a match */
-    const char *ignore;        /* no stacks with a match */
-    const char *hide;          /* leave matches out of stacks */
-    const char *show_from;     /* stacks begin at the outermost match; stacks without a match are
-                                * left out */
-    bool has_from, has_limit;  /* the two below are used */
-    int64_t from_ts, limit_ts; /* [from, limit); for free_space: of the release */
-    const char *pids;          /* process.pid */
-    const char *tids;          /* thread.tid */
-    const char *comms;         /* names of threads; of processes if there is no thread */
-    const char *cpus;
-    int64_t capture; /* capture.id; 0: all */
-};
 
 /* Take all size bytes.  Returns 0 or an errno value, which ends the export with STORE_IO.  */
 typedef int (*store_write_fn)(void *context, const void *bytes, size_t size);

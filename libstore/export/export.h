@@ -13,7 +13,6 @@
 #ifndef STORE_EXPORT_EXPORT_H
 #define STORE_EXPORT_EXPORT_H
 
-#include <fxt/store_content.h>
 #include <fxt/store_export.h>
 #include "base/text.h"
 #include "libstore/functions/shape.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "libstore/export/export.h"
+#include "libstore/functions/content.h"
 
 static enum store_status failed(const struct export *export, int code)
 {
@@ -11,7 +12,7 @@ static enum store_status failed(const struct export *export, int code)
 static enum store_status has(struct export *export, unsigned content, bool *out)
 {
     unsigned found = 0;
-    int code = store_has(export->db, export->filter.capture, content, &found);
+    int code = content_has(export->db, export->filter.capture, content, &found);
 
     *out = found != 0;
     return failed(export, code);
@@ -60,7 +61,7 @@ static enum store_status choose_counts(struct export *export, const struct store
     int code = SQLITE_OK;
 
     if (out->kind == STORE_SAMPLES_CPU && !out->counts)
-        code = store_sample_type_has_values(export->db, type, export->filter.capture, &has_values);
+        code = content_has_values(export->db, type, export->filter.capture, &has_values);
     out->counts |= !has_values;
     return failed(export, code);
 }
@@ -89,7 +90,7 @@ static enum store_status choose(struct export *export, bool profiles, struct exp
     const char *wanted = export->filter.sample_type;
     struct store_sample_type type;
     enum store_status status = failed(
-        export, store_sample_type_choose(export->db, wanted, export->filter.capture, &type));
+        export, content_choose_type(export->db, wanted, export->filter.capture, &type));
 
     if (status == STORE_OK && !profiles)
         status = find_in_traces(export, &type, out);
@@ -111,11 +112,9 @@ static enum store_status check_filter(struct export *export, const struct export
 {
     const struct store_filter *filter = &export->filter;
     const struct store_sample_type asked_of = { .id = type->id, .kind = type->kind, .there = true };
-    unsigned asked = (filter->cpus ? STORE_TELLS_CPU : 0u) |
-                     (filter->has_from || filter->has_limit ? STORE_TELLS_TIME : 0u) |
-                     (filter->tids ? STORE_TELLS_THREAD : 0u);
     const char *untold;
-    int code = store_sample_type_untold(export->db, &asked_of, filter->capture, asked, &untold);
+    int code = content_missing(export->db, &asked_of, filter->capture, store_filter_given(filter),
+                               &untold);
 
     if (code != SQLITE_OK || !untold)
         return failed(export, code);

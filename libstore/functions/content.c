@@ -1,11 +1,8 @@
-/* content.c - <fxt/store_content.h>.  Here, since the SQL functions ask it, which the extension has
- * without the rest of libstore.  */
-#include <fxt/store_content.h>
+#include "libstore/functions/content.h"
 
 #include <string.h>
 
 #include <fxt/profile_types.h>
-#include "libstore/functions/sqlite.h"
 
 /* Whether sql, of ?1 the capture and ?2 another number, has a row.  */
 static int ask(sqlite3 *db, const char *sql, int64_t capture, int64_t number, bool *out)
@@ -49,7 +46,7 @@ static const char *const queries[] = {
     "c.slice_count AND s.instant = 0)",
 };
 
-int store_has(sqlite3 *db, int64_t capture, unsigned wanted, unsigned *found)
+int content_has(sqlite3 *db, int64_t capture, unsigned wanted, unsigned *found)
 {
     unsigned bits = 0;
 
@@ -128,7 +125,7 @@ static char *types_query(void)
     return sqlite3_str_finish(sql);
 }
 
-int store_sample_types_each(sqlite3 *db, int64_t capture, store_sample_type_fn each, void *context)
+int content_each_type(sqlite3 *db, int64_t capture, store_sample_type_fn each, void *context)
 {
     sqlite3_stmt *row = NULL;
     char *sql = types_query();
@@ -254,15 +251,15 @@ static int add_counted(sqlite3 *db, const struct profile_known_type *count, int6
     return SQLITE_OK;
 }
 
-int store_sample_type_choose(sqlite3 *db, const char *wanted, int64_t capture,
-                             struct store_sample_type *out)
+int content_choose_type(sqlite3 *db, const char *wanted, int64_t capture,
+                        struct store_sample_type *out)
 {
     const struct profile_known_type *count = wanted ? find_count(wanted) : NULL;
     struct choice choice = { .wanted = wanted, .out = out };
     int code;
 
     *out = (struct store_sample_type){ .type = NULL };
-    code = store_sample_types_each(db, capture, consider, &choice);
+    code = content_each_type(db, capture, consider, &choice);
     if (code == SQLITE_OK && choice.no_memory)
         code = SQLITE_NOMEM;
     if (code == SQLITE_OK && count)
@@ -272,25 +269,25 @@ int store_sample_type_choose(sqlite3 *db, const char *wanted, int64_t capture,
     return code;
 }
 
-int store_sample_type_is_known(sqlite3 *db, const char *wanted, bool *out)
+int content_is_known(sqlite3 *db, const char *wanted, bool *out)
 {
     struct store_sample_type type;
     unsigned rows = 0, found = 0;
-    int code = store_sample_type_choose(db, wanted, 0, &type);
+    int code = content_choose_type(db, wanted, 0, &type);
 
     if (type.kind == STORE_SAMPLES_CPU)
         rows = STORE_HAS_CPU_SAMPLES;
     else if (store_samples_are_heap(type.kind))
         rows = STORE_HAS_ALLOCATIONS;
     if (code == SQLITE_OK && !type.there)
-        code = store_has(db, 0, rows, &found);
+        code = content_has(db, 0, rows, &found);
     *out = type.there || found;
     store_sample_type_release(&type);
     return code;
 }
 
-int store_sample_type_has_values(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
-                                 bool *out)
+int content_has_values(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
+                       bool *out)
 {
     *out = true;
     if (type->counted_id && type->there)
@@ -309,7 +306,7 @@ static int tells_thread(sqlite3 *db, const struct store_sample_type *type, int64
 {
     if (type->id == 0 && type->kind == STORE_SAMPLES_PROFILED) {
         unsigned found = 0;
-        int code = store_has(db, capture, STORE_HAS_PROFILED_THREADS, &found);
+        int code = content_has(db, capture, STORE_HAS_PROFILED_THREADS, &found);
 
         *out = found != 0;
         return code;
@@ -328,26 +325,26 @@ static int tells(sqlite3 *db, const struct store_sample_type *type, int64_t capt
     int code;
 
     if (type->kind == STORE_SAMPLES_CPU)
-        wanted = what == STORE_TELLS_CPU ? STORE_HAS_SAMPLED_CPUS : STORE_HAS_CPU_SAMPLES;
-    else if (store_samples_are_heap(type->kind) && what == STORE_TELLS_TIME)
+        wanted = what == STORE_FILTER_CPU ? STORE_HAS_SAMPLED_CPUS : STORE_HAS_CPU_SAMPLES;
+    else if (store_samples_are_heap(type->kind) && what == STORE_FILTER_TIME)
         wanted = STORE_HAS_ALLOCATION_TIMES;
-    code = store_has(db, capture, wanted, &found);
+    code = content_has(db, capture, wanted, &found);
     *out = found != 0;
-    if (code == SQLITE_OK && !*out && what == STORE_TELLS_THREAD)
+    if (code == SQLITE_OK && !*out && what == STORE_FILTER_THREAD)
         code = tells_thread(db, type, capture, out);
     return code;
 }
 
-int store_sample_type_untold(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
-                             unsigned asked, const char **out)
+int content_missing(sqlite3 *db, const struct store_sample_type *type, int64_t capture,
+                    unsigned asked, const char **out)
 {
     static const struct {
         unsigned bit;
         const char *name;
     } parts[] = {
-        { STORE_TELLS_CPU, "CPU" },
-        { STORE_TELLS_TIME, "time" },
-        { STORE_TELLS_THREAD, "thread" },
+        { STORE_FILTER_CPU, "CPU" },
+        { STORE_FILTER_TIME, "time" },
+        { STORE_FILTER_THREAD, "thread" },
     };
 
     *out = NULL;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fxt/store_content.h>
+#include "libstore/functions/content.h"
 #include "libstore/functions/shape.h"
 
 /* More rows than any store holds would only cost memory.  */
@@ -224,12 +224,12 @@ static int check_filters(struct job *job)
     int code;
 
     if (selection->cpus)
-        asked |= STORE_TELLS_CPU;
+        asked |= STORE_FILTER_CPU;
     if (selection->has_from || selection->has_limit)
-        asked |= STORE_TELLS_TIME;
+        asked |= STORE_FILTER_TIME;
     if (selection->tids || job->counters.by == SUMS_BY_THREAD)
-        asked |= STORE_TELLS_THREAD;
-    code = store_sample_type_untold(job->db, &job->type, selection->capture, asked, &untold);
+        asked |= STORE_FILTER_THREAD;
+    code = content_missing(job->db, &job->type, selection->capture, asked, &untold);
     if (code != SQLITE_OK || !untold)
         return sql_failed(job, code);
     *job->error = sqlite3_mprintf("samples of type %s have no %s", job->type.type, untold);
@@ -239,7 +239,7 @@ static int check_filters(struct job *job)
 static int choose_type(struct job *job)
 {
     const char *wanted = job->selection->type;
-    int code = store_sample_type_choose(job->db, wanted, job->selection->capture, &job->type);
+    int code = content_choose_type(job->db, wanted, job->selection->capture, &job->type);
 
     if (code != SQLITE_OK)
         return sql_failed(job, code);

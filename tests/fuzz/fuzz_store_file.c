@@ -183,7 +183,7 @@ static void read_store(void)
         HOLD(error.message[0] != '\0');
         return;
     }
-    HOLD(store_add_functions(store_sqlite(store)) == SQLITE_OK);
+    HOLD(store_add_functions(store, NULL) == STORE_OK);
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
         ask(store_sqlite(store), queries[i]);
     ask_views(store_sqlite(store));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libstore/functions/functions.h"
 #include "tests/fuzz/store.h"
 
 static const struct {
@@ -121,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!db) {
         db = fuzz_small_store(false);
-        HOLD(store_add_functions(db) == SQLITE_OK);
+        HOLD(functions_register(db) == SQLITE_OK);
     }
     if (is_costly(data, size))
         return 0;

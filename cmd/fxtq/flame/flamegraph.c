@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fxt/store_content.h>
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/flame/page.h"
 #include "cmd/fxtq/source.h"
@@ -99,12 +98,13 @@ static struct settings settings_of_diff(const struct settings *settings)
 {
     struct settings other = *settings;
 
-    other.filters.capture = settings->diff_capture;
+    other.filters.filter.capture = settings->diff_capture;
     return other;
 }
 
-static enum cli_exit fail(const char *path, sqlite3 *db)
+static enum cli_exit fail(const char *path, struct store *store)
 {
+    sqlite3 *db = store_sqlite(store);
     int code = sqlite3_errcode(db);
 
     cli_error("%s: %s", path, sqlite3_errmsg(db));
@@ -125,8 +125,8 @@ static char *copy_column(sqlite3_stmt *row, int column)
 /* Whether it is what --sample-type asks for.  */
 static bool is_wanted(const struct settings *settings, const struct store_sample_type *type)
 {
-    return settings->filters.type &&
-           store_sample_type_is(settings->filters.type, type->type, type->unit);
+    return settings->filters.filter.sample_type &&
+           store_sample_type_is(settings->filters.filter.sample_type, type->type, type->unit);
 }
 
 static bool take_type(void *context, const struct store_sample_type *type)
@@ -141,13 +141,13 @@ static bool take_type(void *context, const struct store_sample_type *type)
 }
 
 /* What is wanted and has no sample left has a place, too; so has CPU time where nothing is.  */
-static enum cli_exit add_empty(const struct settings *settings, sqlite3 *db, const char *path,
-                               struct types *types)
+static enum cli_exit add_empty(const struct settings *settings, struct store *store,
+                               const char *path, struct types *types)
 {
-    const char *wanted = settings->filters.type;
+    const char *wanted = settings->filters.filter.sample_type;
     bool enough = !wanted && types->count > 0;
     struct store_sample_type *type;
-    int code;
+    struct store_error error;
 
     for (size_t i = 0; i < types->count && wanted && !enough; i++)
         enough = is_wanted(settings, &types->items[i]);
@@ -156,19 +156,24 @@ static enum cli_exit add_empty(const struct settings *settings, sqlite3 *db, con
     if (types->count == MOST_TYPES)
         store_sample_type_release(&types->items[--types->count]);
     type = &types->items[types->count];
-    code = store_sample_type_choose(db, wanted ? wanted : "cpu", settings->filters.capture, type);
+    if (store_sample_type_choose(store, wanted ? wanted : "cpu", settings->filters.filter.capture,
+                                 type, &error) != STORE_OK)
+        return fxtq_complain(path, &error);
     types->count += type->type != NULL;
-    return code == SQLITE_OK ? CLI_OK : fail(path, db);
+    return CLI_OK;
 }
 
-static enum cli_exit find_types(const struct settings *settings, sqlite3 *db, const char *path,
-                                struct types *types)
+static enum cli_exit find_types(const struct settings *settings, struct store *store,
+                                const char *path, struct types *types)
 {
-    int code = store_sample_types_each(db, settings->filters.capture, take_type, types);
+    struct store_error error;
+    enum store_status status = store_sample_types_each(store, settings->filters.filter.capture,
+                                                       take_type, types, &error);
 
     if (types->no_memory)
         cli_out_of_memory();
-    return code == SQLITE_OK ? add_empty(settings, db, path, types) : fail(path, db);
+    return status == STORE_OK ? add_empty(settings, store, path, types)
+                              : fxtq_complain(path, &error);
 }
 
 static void release_types(struct types *types)
@@ -208,26 +213,28 @@ static size_t choose_type(const struct settings *settings, const struct types *t
 
 /* Leave out the types that tell no thread, CPU or time where filters ask for one, but for the one
  * that is wanted, and unless none is left: these say why.  */
-static enum cli_exit keep_filtered(const struct settings *settings, sqlite3 *db,
+static enum cli_exit keep_filtered(const struct settings *settings, struct store *store,
                                    struct types *types)
 {
-    unsigned asked = filters_tell(&settings->filters);
+    const struct store_filter *filter = &settings->filters.filter;
+    enum store_status status = STORE_OK;
+    struct store_error error;
     size_t kept = 0;
-    int code = SQLITE_OK;
 
     for (size_t i = 0; i < types->count; i++) {
         struct store_sample_type *type = &types->items[i];
-        const char *untold = NULL;
+        const char *missing = NULL;
 
-        if (code == SQLITE_OK && !is_wanted(settings, type) && (kept > 0 || i + 1 < types->count))
-            code = store_sample_type_untold(db, type, settings->filters.capture, asked, &untold);
-        if (untold)
+        if (status == STORE_OK && !is_wanted(settings, type) && (kept > 0 || i + 1 < types->count))
+            status = store_sample_type_missing(store, type, filter->capture,
+                                               store_filter_given(filter), &missing, &error);
+        if (missing)
             store_sample_type_release(type);
         else
             types->items[kept++] = *type;
     }
     types->count = kept;
-    return code == SQLITE_OK ? CLI_OK : fail(settings->path, db);
+    return status == STORE_OK ? CLI_OK : fxtq_complain(settings->path, &error);
 }
 
 /* ---- Rows ---- */
@@ -241,37 +248,39 @@ static bool take_row(struct flame_page *page, sqlite3_stmt *row)
                           module ? module : "", sqlite3_column_double(row, 3));
 }
 
-static enum cli_exit take_walk(const struct settings *settings, sqlite3 *db, const char *path,
-                               const char *type, struct flame_page *page, size_t column)
+static enum cli_exit take_walk(const struct settings *settings, struct store *store,
+                               const char *path, const char *type, struct flame_page *page,
+                               size_t column)
 {
     struct filters filters = settings->filters;
-    enum cli_exit resolved = filters_resolve(&filters, db);
+    enum cli_exit resolved = filters_resolve(&filters, store);
     sqlite3_stmt *row = NULL;
     int code;
 
     if (resolved != CLI_OK)
         return resolved;
     code = sqlite3_prepare_v2(
-        db, "SELECT depth, name, module, self FROM fxt_call_tree(" SELECT_ARGUMENTS ")", -1, &row,
+        store_sqlite(store),
+        "SELECT depth, name, module, self FROM fxt_call_tree(" SELECT_ARGUMENTS ")", -1, &row,
         NULL);
     if (code == SQLITE_OK) {
-        filters.type = type;
+        filters.filter.sample_type = type;
         filters_bind(&filters, row);
         flame_page_begin(page, column);
         while ((code = sqlite3_step(row)) == SQLITE_ROW && take_row(page, row))
             ;
     }
     (void)sqlite3_finalize(row);
-    return code == SQLITE_DONE ? CLI_OK : fail(path, db);
+    return code == SQLITE_DONE ? CLI_OK : fail(path, store);
 }
 
 /* Where the functions of the page are defined: in the file that most of their lines are in, at the
  * least line that is known of them.  */
-static enum cli_exit take_places(sqlite3 *db, const char *path, struct flame_page *page)
+static enum cli_exit take_places(struct store *store, const char *path, struct flame_page *page)
 {
     sqlite3_stmt *row = NULL;
     int code = sqlite3_prepare_v2(
-        db,
+        store_sqlite(store),
         "SELECT f.text, coalesce(m.name, ''), p.text || iif(line > 0, ':' || line, '')\n"
         "FROM (SELECT s.function, r.module_id, s.file, count(*) AS n,\n"
         "             min(coalesce(s.start_line, s.line)) AS line\n"
@@ -293,13 +302,13 @@ static enum cli_exit take_places(sqlite3 *db, const char *path, struct flame_pag
             flame_page_place(page, function, module, place);
     }
     (void)sqlite3_finalize(row);
-    return code == SQLITE_DONE ? CLI_OK : fail(path, db);
+    return code == SQLITE_DONE ? CLI_OK : fail(path, store);
 }
 
 /* All types of a store, into every stride-th column from first on.  */
-static enum cli_exit take_store(const struct settings *settings, sqlite3 *db, const char *path,
-                                const struct types *types, struct flame_page *page, size_t first,
-                                size_t stride)
+static enum cli_exit take_store(const struct settings *settings, struct store *store,
+                                const char *path, const struct types *types,
+                                struct flame_page *page, size_t first, size_t stride)
 {
     enum cli_exit status = CLI_OK;
 
@@ -307,20 +316,20 @@ static enum cli_exit take_store(const struct settings *settings, sqlite3 *db, co
         char *start = cli_join(types->items[i].type, "/");
         char *type = cli_join(start, types->items[i].unit);
 
-        status = take_walk(settings, db, path, type, page, i * stride + first);
+        status = take_walk(settings, store, path, type, page, i * stride + first);
         free(start);
         free(type);
     }
-    return status == CLI_OK ? take_places(db, path, page) : status;
+    return status == CLI_OK ? take_places(store, path, page) : status;
 }
 
 /* ---- The page ---- */
 
 /* *out: the command of the first capture that is meant; NULL: unknown.  */
-static enum cli_exit find_command(const struct settings *settings, sqlite3 *db, char **out)
+static enum cli_exit find_command(const struct settings *settings, struct store *store, char **out)
 {
     sqlite3_stmt *row = NULL;
-    int code = sqlite3_prepare_v2(db,
+    int code = sqlite3_prepare_v2(store_sqlite(store),
                                   "SELECT coalesce(command, name) FROM main.capture WHERE :capture "
                                   "IS NULL OR id = :capture ORDER BY id LIMIT 1",
                                   -1, &row, NULL);
@@ -333,7 +342,7 @@ static enum cli_exit find_command(const struct settings *settings, sqlite3 *db, 
     if (code == SQLITE_ROW)
         *out = copy_column(row, 0);
     (void)sqlite3_finalize(row);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? CLI_OK : fail(settings->path, db);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? CLI_OK : fail(settings->path, store);
 }
 
 static enum cli_exit write_page(const struct settings *settings, const struct types *types,
@@ -355,8 +364,8 @@ static enum cli_exit write_page(const struct settings *settings, const struct ty
     return cli_output_commit(&output);
 }
 
-static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sqlite3 *before,
-                               const struct types *types, size_t chosen)
+static enum cli_exit make_page(const struct settings *settings, struct store *store,
+                               struct store *before, const struct types *types, size_t chosen)
 {
     size_t stride = before ? 2 : 1;
     struct flame_page *page = flame_page_open(types->count * stride);
@@ -367,11 +376,11 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
     if (settings->title)
         title = cli_join(settings->title, "");
     else
-        status = find_command(settings, db, &title);
+        status = find_command(settings, store, &title);
     if (status == CLI_OK && before)
         status = take_store(&other, before, settings->diff, types, page, 0, stride);
     if (status == CLI_OK)
-        status = take_store(settings, db, settings->path, types, page, stride - 1, stride);
+        status = take_store(settings, store, settings->path, types, page, stride - 1, stride);
     if (before)
         flame_page_match(page);
     if (status == CLI_OK)
@@ -380,27 +389,28 @@ static enum cli_exit make_page(const struct settings *settings, sqlite3 *db, sql
         cli_note("%s: %s%s%s", settings->output,
                  cli_counted(flame_page_nodes(page) - 1, "call site", "call sites"),
                  flame_page_nodes(page) > 1 ? "" : ": ",
-                 flame_page_nodes(page) > 1 ? "" : filters_why_empty(&settings->filters, db));
+                 flame_page_nodes(page) > 1 ? "" : filters_why_empty(&settings->filters, store));
     free(title);
     flame_page_close(page);
     return status;
 }
 
-static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 *before)
+static enum cli_exit draw(const struct settings *settings, struct store *store,
+                          struct store *before)
 {
     struct types types = { .count = 0 }, others = { .count = 0 };
     struct filters filters = settings->filters; /* each store has its own times */
     struct settings other = settings_of_diff(settings);
-    enum cli_exit status = filters_resolve(&filters, db);
+    enum cli_exit status = filters_resolve(&filters, store);
 
     if (status == CLI_OK)
-        status = filters_check_type(&filters, db, settings->path);
+        status = filters_check_type(&filters, store, settings->path);
     if (status == CLI_OK && before)
         status = filters_check_type(&other.filters, before, settings->diff);
     if (status == CLI_OK)
-        status = find_types(settings, db, settings->path, &types);
+        status = find_types(settings, store, settings->path, &types);
     if (status == CLI_OK)
-        status = keep_filtered(settings, db, &types);
+        status = keep_filtered(settings, store, &types);
     if (status == CLI_OK && before) {
         status = find_types(&other, before, settings->diff, &others);
         keep_common(&types, &others);
@@ -411,7 +421,7 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
         status = settings->input_is_damaged ? CLI_DAMAGED : CLI_USAGE;
     }
     if (status == CLI_OK)
-        status = make_page(settings, db, before, &types, choose_type(settings, &types));
+        status = make_page(settings, store, before, &types, choose_type(settings, &types));
     release_types(&types);
     release_types(&others);
     return status;
@@ -419,13 +429,13 @@ static enum cli_exit draw(const struct settings *settings, sqlite3 *db, sqlite3 
 
 static int run(char **argv)
 {
-    struct settings settings = { .path = NULL };
+    struct settings settings = { .filters = FILTERS_NONE };
     struct source source = { .store = NULL }, before = { .store = NULL };
     enum cli_exit status;
 
     parse(&settings, argv);
-    settings.diff_capture = settings.filters.capture;
-    settings.path = source_take_capture(settings.path, &settings.filters.capture);
+    settings.diff_capture = settings.filters.filter.capture;
+    settings.path = source_take_capture(settings.path, &settings.filters.filter.capture);
     if (settings.diff)
         settings.diff = source_take_capture(settings.diff, &settings.diff_capture);
     status = source_open(&source, settings.path, false, settings.cache);
@@ -433,8 +443,7 @@ static int run(char **argv)
         status = cli_worse(status, source_open(&before, settings.diff, false, settings.cache));
     settings.input_is_damaged = status == CLI_DAMAGED;
     if (source.store && (!settings.diff || before.store))
-        status = cli_worse(status, draw(&settings, store_sqlite(source.store),
-                                        before.store ? store_sqlite(before.store) : NULL));
+        status = cli_worse(status, draw(&settings, source.store, before.store));
     if (status == CLI_OK)
         source_hint_names(&source, settings.path);
     source_close(&source);

@@ -1,14 +1,11 @@
-/* report.c - fxtq report NAME STORE: options, the query, its rows.  */
+/* report.c - fxtq report NAME STORE.  */
 #include "cmd/fxtq/report/report.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/fxtq/format/format.h"
-#include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/session.h"
 #include "cmd/fxtq/source.h"
 
@@ -22,11 +19,6 @@ enum {
     OPTION_SQL,
     OPTION_TIMEOUT,
     OPTION_CACHE,
-};
-
-static const struct report *const reports[] = {
-    &report_top, &report_tree,   &report_callers,  &report_callees, &report_heap, &report_threads,
-    &report_cpu, &report_slices, &report_timeline, &report_damage,  NULL
 };
 
 /* Of all reports; each takes some.  */
@@ -67,13 +59,12 @@ static const char *const fxtq_report_examples[] = {
     NULL,
 };
 
-enum output_kind { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_MARKDOWN, OUTPUT_SQL };
-
 struct settings {
-    const struct report *report;
+    const struct store_report_about *about;
     const char *path;
-    struct request request;
-    enum output_kind output;
+    struct filters filters;
+    struct store_report_request request;
+    enum report_output output;
     double timeout_s;
     bool cache;
     bool has_rows, has_least;
@@ -94,7 +85,7 @@ static double parse_double(const char *option, const char *text, double least, d
 
 static void apply(struct settings *settings, int key, const char *value)
 {
-    struct request *request = &settings->request;
+    struct store_report_request *request = &settings->request;
 
     switch (key) {
     case OPTION_BY:
@@ -105,20 +96,20 @@ static void apply(struct settings *settings, int key, const char *value)
         settings->has_rows = true;
         break;
     case OPTION_MINIMUM:
-        request->least = parse_double("--min", value, 0, 100);
+        request->least_percent = parse_double("--min", value, 0, 100);
         settings->has_least = true;
         break;
     case OPTION_BINS:
         request->bins = (size_t)cli_number("--bins", value, 1, 10000);
         break;
     case OPTION_JSON:
-        settings->output = OUTPUT_JSON;
+        settings->output = REPORT_AS_JSON;
         break;
     case OPTION_MARKDOWN:
-        settings->output = OUTPUT_MARKDOWN;
+        settings->output = REPORT_AS_MARKDOWN;
         break;
     case OPTION_SQL:
-        settings->output = OUTPUT_SQL;
+        settings->output = REPORT_AS_SQL;
         break;
     case OPTION_TIMEOUT:
         settings->timeout_s = parse_double("--timeout", value, 1e-3, 1e9);
@@ -130,30 +121,25 @@ static void apply(struct settings *settings, int key, const char *value)
         cli_texts_add(&settings->operands, value);
         break;
     default:
-        (void)filters_take(&request->filters, key, value);
+        (void)filters_take(&settings->filters, key, value);
         break;
     }
 }
 
 bool fxtq_is_report(const char *name)
 {
-    for (size_t i = 0; reports[i]; i++)
-        if (strcmp(reports[i]->name, name) == 0)
-            return true;
-    return false;
+    return store_report_find(name) != NULL;
 }
 
-static const struct report *find_report(const char *name)
+static const struct store_report_about *find_report(const char *name)
 {
+    const struct store_report_about *about = store_report_find(name);
     struct base_text names = { .bytes = NULL };
 
-    for (size_t i = 0; reports[i]; i++) {
-        if (strcmp(reports[i]->name, name) == 0) {
-            free(names.bytes);
-            return reports[i];
-        }
-        text_addf(&names, "%s%s", i ? ", " : "", reports[i]->name);
-    }
+    if (about)
+        return about;
+    for (size_t i = 0; (about = store_report_at(i)) != NULL; i++)
+        text_addf(&names, "%s%s", i ? ", " : "", about->name);
     cli_usage_error("unknown report '%s'; reports are %s", name, names.bytes);
 }
 
@@ -165,12 +151,13 @@ static void take_operands(struct settings *settings)
 
     if (operands->count == 0)
         cli_usage_error("no report given; 'fxtq report --help' lists them");
-    settings->report = find_report(operands->items[0]);
-    function = settings->report->takes_function;
+    settings->about = find_report(operands->items[0]);
+    settings->request.name = settings->about->name;
+    function = settings->about->has_function;
     if (operands->count != (function ? 3u : 2u))
         cli_usage_error(function ? "report %s takes a pattern and a store"
                                  : "report %s takes one store",
-                        settings->report->name);
+                        settings->about->name);
     settings->path = operands->items[operands->count - 1];
     if (!function)
         return;
@@ -182,370 +169,121 @@ static void take_operands(struct settings *settings)
     filters_check_pattern("", settings->request.function);
 }
 
-/* Whether all stores have it so.  */
-static bool is_of_all(const struct report_refusal *refusal)
+/* A request that cannot be answered is a wrong command line; of filters, the option is named.  */
+static _Noreturn void refuse(const struct settings *settings, unsigned refused, const char *message)
 {
-    return !refusal->has && !refusal->has_none_of;
-}
+    const char *option = filters_given_name(&settings->filters, refused);
 
-/* What nothing could pass is an error, not an empty report.  Before there is a store, what is so in
- * all of them.  */
-static void check_filters(const struct settings *settings)
-{
-    const struct request *request = &settings->request;
-    const struct report_refusal *refusal = settings->report->refusals;
-
-    for (; refusal && refusal->filters; refusal++)
-        if ((request->filters.given & refusal->filters) &&
-            (!refusal->by || (request->by && strcmp(refusal->by, request->by) == 0)) &&
-            (request->db
-                 ? request_has(request, refusal->has) && !request_has(request, refusal->has_none_of)
-                 : is_of_all(refusal)))
-            cli_usage_error("%s: %s", filters_given_name(&request->filters, refusal->filters),
-                            refusal->why);
+    cli_usage_error("%s%s%s", option ? option : "", option ? ": " : "", message);
 }
 
 static void check_options(struct settings *settings)
 {
-    const struct report *report = settings->report;
+    const struct store_report_about *about = settings->about;
+    struct store_report_request *request = &settings->request;
+    struct store_error error;
+    unsigned refused;
 
-    settings->request.wanted_type = settings->request.filters.type;
-    if (settings->request.wanted_type && !report->has_type)
-        cli_usage_error("report %s has no sample types", report->name);
-    if (settings->has_least && !report->is_tree)
-        cli_usage_error("report %s is not a tree and takes no --min; use --rows", report->name);
-    if (settings->request.bins > 0 && !report->has_bins)
-        cli_usage_error("report %s has no --bins", report->name);
-    if (settings->request.by && !report->by)
-        cli_usage_error("report %s has no --by", report->name);
-    if (settings->request.by)
-        (void)cli_choice("--by", settings->request.by, report->by);
-    else if (report->by)
-        settings->request.by = report->by[0];
-    check_filters(settings);
+    request->filter = &settings->filters.filter;
+    if (settings->has_least && !about->is_tree)
+        cli_usage_error("report %s is not a tree and takes no --min; use --rows", about->name);
+    if (request->bins > 0 && !about->has_bins)
+        cli_usage_error("report %s has no --bins", about->name);
+    if (request->by && !about->by)
+        cli_usage_error("report %s has no --by", about->name);
+    if (request->by)
+        (void)cli_choice("--by", request->by, about->by);
+    if (store_report_check(request, &refused, &error) != STORE_OK)
+        refuse(settings, refused, error.message);
     if (!settings->has_rows)
-        settings->request.rows = report->rows;
-}
-
-/* ---- What the store tells before ---- */
-
-static enum cli_exit fail(sqlite3 *db, int code)
-{
-    cli_error("%s", sqlite3_errmsg(db));
-    return code == SQLITE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT;
-}
-
-/* The sample type, what was asked for, or the first there is, and what is known of its samples.  */
-static enum cli_exit learn_type(struct settings *settings)
-{
-    struct request *request = &settings->request;
-    unsigned asked = filters_tell(&request->filters);
-    bool has_values = false;
-    int code = store_sample_type_choose(request->db, request->wanted_type, request->filters.capture,
-                                        &request->type);
-
-    if (code == SQLITE_OK)
-        code = store_sample_type_has_values(request->db, &request->type, request->filters.capture,
-                                            &has_values);
-    request->counts = !has_values || request->type.counted_id;
-    if (settings->report == &report_threads || (request->by && strcmp(request->by, "thread") == 0))
-        asked |= STORE_TELLS_THREAD;
-    if (code == SQLITE_OK)
-        code = store_sample_type_untold(request->db, &request->type, request->filters.capture,
-                                        asked, &request->untold);
-    if (code == SQLITE_OK && request->untold && settings->report->has_type)
-        cli_usage_error("samples of type %s have no %s", request->type.type, request->untold);
-    return code == SQLITE_OK ? CLI_OK : fail(request->db, code);
-}
-
-/* ---- Rows ---- */
-
-static double number_of(const struct format_cell *cell)
-{
-    return cell->type == FORMAT_REAL ? cell->real : (double)cell->integer;
-}
-
-static void print_grouped(struct base_text *text, const struct format_cell *cell)
-{
-    double number = number_of(cell);
-
-    if (number < 0 || number > 1e18)
-        text_addf(text, "%.0f", number);
-    else
-        text_adds(text, cli_grouped((uint64_t)llround(number)));
-}
-
-static enum report_kind value_kind(const struct request *request)
-{
-    if (request->counts || !request->type.type)
-        return REPORT_COUNT;
-    if (strcmp(request->type.unit, "nanoseconds") == 0)
-        return REPORT_NS;
-    return strcmp(request->type.unit, "bytes") == 0 ? REPORT_BYTES : REPORT_COUNT;
-}
-
-/* A number with its unit, in place of the cell.  */
-static void humanize(const struct request *request, enum report_kind kind, struct format_cell *cell,
-                     struct base_text *text)
-{
-    if (cell->type != FORMAT_INTEGER && cell->type != FORMAT_REAL)
-        return;
-    text->length = 0;
-    text_add(text, "", 0);
-    switch (kind == REPORT_VALUE ? value_kind(request) : kind) {
-    case REPORT_NS:
-        print_duration(text, number_of(cell));
-        break;
-    case REPORT_BYTES:
-        print_bytes(text, number_of(cell));
-        break;
-    case REPORT_PERCENT:
-        text_addf(text, "%.2f%%", number_of(cell));
-        break;
-    case REPORT_COUNT:
-        print_grouped(text, cell);
-        break;
-    case REPORT_TIME:
-        text_addf(text, "%+.6fs", (number_of(cell) - (double)request->filters.start_ts) / 1e9);
-        break;
-    default:
-        return;
-    }
-    *cell =
-        (struct format_cell){ .type = FORMAT_TEXT, .bytes = text->bytes, .length = text->length };
-}
-
-static void fetch(sqlite3_stmt *row, int column, struct format_cell *cell)
-{
-    int type = sqlite3_column_type(row, column);
-
-    *cell = (struct format_cell){ .type = FORMAT_NULL, .bytes = "" };
-    if (type == SQLITE_INTEGER) {
-        cell->type = FORMAT_INTEGER;
-        cell->integer = sqlite3_column_int64(row, column);
-    } else if (type == SQLITE_FLOAT) {
-        cell->type = FORMAT_REAL;
-        cell->real = sqlite3_column_double(row, column);
-    } else if (type == SQLITE_TEXT && sqlite3_column_text(row, column)) {
-        cell->type = FORMAT_TEXT;
-        cell->bytes = (const char *)sqlite3_column_text(row, column);
-        cell->length = (size_t)sqlite3_column_bytes(row, column);
-    }
-}
-
-#define COLUMNS_MAX 16u
-#define DEEPEST     200 /* rows of trees are not indented further */
-
-struct printer {
-    const struct settings *settings;
-    const struct report_column *columns;
-    struct format *format;
-    size_t count;             /* that are printed */
-    int sources[COLUMNS_MAX]; /* which of the query's each one is */
-    struct format_column format_columns[COLUMNS_MAX];
-    struct base_text scratch[COLUMNS_MAX];
-    int depth_column; /* -1: none */
-};
-
-/* "self_percent" is long for what stands below.  */
-static const char *title_of(const char *name)
-{
-    if (strcmp(name, "self_percent") == 0)
-        return "self%";
-    return strcmp(name, "total_percent") == 0 ? "total%" : name;
-}
-
-static bool is_text(enum report_kind kind)
-{
-    return kind == REPORT_TEXT || kind == REPORT_FUNCTION;
-}
-
-/* The column of names may also hold files or modules.  */
-static bool is_by_function(const struct settings *settings)
-{
-    const char *by = settings->request.by;
-
-    return !by || strcmp(by, "function") == 0 || strcmp(by, "line") == 0;
-}
-
-static void choose_columns(struct printer *printer)
-{
-    bool json = printer->settings->output == OUTPUT_JSON;
-
-    printer->depth_column = -1;
-    for (int i = 0; printer->columns[i].name; i++) {
-        enum report_kind kind = printer->columns[i].kind;
-        struct format_column *column = &printer->format_columns[printer->count];
-
-        if (kind == REPORT_DEPTH)
-            printer->depth_column = i;
-        if (!json && (kind == REPORT_DEPTH || kind == REPORT_HIDDEN))
-            continue;
-        column->name = json ? printer->columns[i].name : title_of(printer->columns[i].name);
-        column->align = is_text(kind) || kind == REPORT_LABEL ? FORMAT_LEFT : FORMAT_RIGHT;
-        column->whole = !is_text(kind);
-        column->functions = kind == REPORT_FUNCTION && is_by_function(printer->settings);
-        column->rank = printer->columns[i].rank;
-        printer->sources[printer->count++] = i;
-    }
-}
-
-static void print_row(struct printer *printer, sqlite3_stmt *row)
-{
-    bool json = printer->settings->output == OUTPUT_JSON;
-    struct format_cell cells[COLUMNS_MAX];
-
-    for (size_t i = 0; i < printer->count; i++) {
-        enum report_kind kind = printer->columns[printer->sources[i]].kind;
-
-        fetch(row, printer->sources[i], &cells[i]);
-        if (json)
-            continue;
-        humanize(&printer->settings->request, kind, &cells[i], &printer->scratch[i]);
-        if (printer->depth_column >= 0 && is_text(kind)) {
-            int64_t depth = sqlite3_column_int64(row, printer->depth_column);
-
-            cells[i].indent = 2 * (size_t)(depth < 0 ? 0 : depth > DEEPEST ? DEEPEST : depth);
-        }
-    }
-    format_row(printer->format, cells);
-}
-
-/* Why there are no rows, for people.  */
-static void explain_nothing(const struct settings *settings, uint64_t rows)
-{
-    const struct report *report = settings->report;
-    const char *lacks = report->lacks ? report->lacks(&settings->request) : NULL;
-    bool nothing = rows <= (report->is_tree ? 1 : 0);
-
-    if (settings->output != OUTPUT_TEXT && settings->output != OUTPUT_MARKDOWN)
-        return;
-    if (lacks)
-        cli_note("%s has %s", settings->path, lacks);
-    else if (nothing && report->takes_function)
-        cli_note("%s: no stack that is looked at has a function that matches '%s'", settings->path,
-                 settings->request.function);
-    else if (nothing && report == &report_damage)
-        cli_note("%s: nothing was lost, and nothing was odd", settings->path);
-    else if (nothing && (settings->request.filters.given || settings->request.filters.capture))
-        cli_note("%s: nothing passes the filters", settings->path);
-}
-
-static enum cli_exit print_table(struct settings *settings, struct session *session,
-                                 sqlite3_stmt *rows, const struct report_column *columns)
-{
-    struct printer printer = { .settings = settings, .columns = columns };
-    struct format_options options = { .kind = settings->output == OUTPUT_JSON ? FORMAT_JSONL
-                                              : settings->output == OUTPUT_MARKDOWN
-                                                  ? FORMAT_MARKDOWN
-                                                  : FORMAT_PLAIN,
-                                      .no_empty = true,
-                                      .terminal = isatty(STDOUT_FILENO) };
-    uint64_t count = 0;
-    int code;
-
-    code = sqlite3_step(rows); /* what cannot be answered has no heading */
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return session_fail(session, code);
-    if (settings->output == OUTPUT_TEXT)
-        options.columns = cli_columns(stdout);
-    choose_columns(&printer);
-    printer.format = format_new(&options, session->output);
-    format_begin(printer.format, printer.format_columns, printer.count);
-    for (; code == SQLITE_ROW && !session->output->failed; code = sqlite3_step(rows)) {
-        print_row(&printer, rows);
-        count++;
-    }
-    format_end(printer.format);
-    format_free(printer.format);
-    for (size_t i = 0; i < printer.count; i++)
-        free(printer.scratch[i].bytes);
-    if (code != SQLITE_DONE && !session->output->failed)
-        return session_fail(session, code);
-    (void)cli_output_flush(session->output);
-    explain_nothing(settings, count);
-    return CLI_OK;
+        request->rows = about->rows;
+    if (request->bins == 0)
+        request->bins = report_bins_for(cli_columns(stdout));
 }
 
 /* ---- Running ---- */
 
-static enum cli_exit print_sql(struct settings *settings, struct session *session)
+static enum cli_exit fail(const struct settings *settings, const struct session *session,
+                          unsigned refused, const struct store_error *error)
 {
-    struct cli_output *output = session->output;
-    struct base_text sql = { .bytes = NULL };
+    session_settle(session);
+    if (error->status == STORE_INVALID)
+        refuse(settings, refused, error->message);
+    if (error->status == STORE_STOPPED)
+        return session_fail(session, SQLITE_INTERRUPT);
+    return fxtq_complain(NULL, error);
+}
 
-    settings->request.plain = true;
-    (void)settings->report->write(&settings->request, &sql);
-    text_adds(&sql, ";\n");
-    (void)cli_output_write(output, sql.bytes, sql.length);
-    free(sql.bytes);
+/* Why there are no rows, for people.  */
+static void explain_nothing(const struct settings *settings, struct store_report *report,
+                            uint64_t rows)
+{
+    const struct store_report_about *about = settings->about;
+    const struct store_filter *filter = &settings->filters.filter;
+    bool nothing = rows <= (about->is_tree ? 1 : 0);
+    struct store_report_lack lack;
+
+    if (store_report_lacks(report, &lack, NULL) == STORE_OK && lack.what)
+        cli_note("%s has %s%s%s%s%s", settings->path, lack.what, lack.instead ? ": report " : "",
+                 lack.instead ? lack.instead : "", lack.instead_by ? " --by " : "",
+                 lack.instead_by ? lack.instead_by : "");
+    else if (nothing && about->has_function)
+        cli_note("%s: no stack that is looked at has a function that matches '%s'", settings->path,
+                 settings->request.function);
+    else if (nothing && about->nothing)
+        cli_note("%s: %s", settings->path, about->nothing);
+    else if (nothing && (store_filter_given(filter) || filter->capture))
+        cli_note("%s: nothing passes the filters", settings->path);
+}
+
+static enum cli_exit print_sql(const struct settings *settings, struct session *session,
+                               struct store *store)
+{
+    struct store_error error;
+    unsigned refused;
+    char *sql;
+
+    if (store_report_sql(store, &settings->request, &sql, &refused, &error) != STORE_OK)
+        return fail(settings, session, refused, &error);
+    (void)cli_output_write(session->output, sql, strlen(sql));
+    free(sql);
     return CLI_OK;
 }
 
-static enum cli_exit show_rows(struct settings *settings, struct session *session,
-                               sqlite3_stmt *rows)
+static enum cli_exit print_rows(const struct settings *settings, struct session *session,
+                                struct store *store)
 {
+    struct store_report *report;
+    struct store_error error;
+    enum store_status status;
+    unsigned refused;
     uint64_t count = 0;
-    enum cli_exit status = settings->report->show(&settings->request, rows, session->output,
-                                                  cli_columns(stdout), &count);
 
-    (void)cli_output_flush(session->output);
-    if (status == CLI_OK)
-        explain_nothing(settings, count);
-    return status;
-}
-
-static enum cli_exit run_query(struct settings *settings, struct session *session)
-{
-    const struct report *report = settings->report;
-    struct base_text sql = { .bytes = NULL };
-    const struct report_column *columns = report->write(&settings->request, &sql);
-    sqlite3_stmt *rows = NULL;
-    int code;
-    enum cli_exit status;
-
-    session->preparing = true;
-    code = sqlite3_prepare_v2(session->db, sql.bytes, -1, &rows, NULL);
-    session->preparing = false;
-    if (code != SQLITE_OK)
-        status = session_fail(session, code);
-    else if (settings->output == OUTPUT_TEXT && report->show)
-        status = show_rows(settings, session, rows);
+    if (store_report_open(store, &settings->request, &report, &refused, &error) != STORE_OK)
+        return fail(settings, session, refused, &error);
+    if (settings->about->has_bins && settings->output == REPORT_AS_TEXT)
+        status = report_print_timeline(report, cli_columns(stdout), session->output, &count,
+                                       &error);
     else
-        status = print_table(settings, session, rows, columns);
-    (void)sqlite3_finalize(rows);
-    free(sql.bytes);
-    return status;
+        status = report_print_rows(report, settings->output, settings->filters.start_ts,
+                                   session->output, &count, &error);
+    (void)cli_output_flush(session->output);
+    if (status == STORE_OK && settings->output != REPORT_AS_JSON)
+        explain_nothing(settings, report, count);
+    store_report_close(report);
+    return status == STORE_OK ? CLI_OK : fail(settings, session, 0, &error);
 }
 
-static size_t min_size(size_t a, size_t b)
+static enum cli_exit run(struct settings *settings, struct session *session, struct store *store)
 {
-    return a < b ? a : b;
-}
-
-static enum cli_exit run(struct settings *settings, struct session *session)
-{
-    enum cli_exit status = filters_resolve(&settings->request.filters, settings->request.db);
-    size_t columns = cli_columns(stdout);
+    enum cli_exit status = filters_resolve(&settings->filters, store);
 
     if (status == CLI_OK)
-        status = filters_check_type(&settings->request.filters, settings->request.db,
-                                    settings->path);
-    if (status == CLI_OK && (settings->report->has_type || settings->report == &report_threads))
-        status = learn_type(settings);
-    if (status == CLI_OK)
-        check_filters(settings);
+        status = filters_check_type(&settings->filters, store, settings->path);
     if (status != CLI_OK)
         return status;
-    if (settings->request.bins == 0) /* the names of lanes need room too */
-        settings->request.bins = columns > 24 ? columns - 2 - min_size(26, columns / 3) : 80;
-    return settings->output == OUTPUT_SQL ? print_sql(settings, session)
-                                          : run_query(settings, session);
-}
-
-static bool shows_names(const struct report *report)
-{
-    return report->has_type || report == &report_heap;
+    return settings->output == REPORT_AS_SQL ? print_sql(settings, session, store)
+                                             : print_rows(settings, session, store);
 }
 
 static enum cli_exit run_on_store(struct settings *settings, struct store *store)
@@ -556,89 +294,87 @@ static enum cli_exit run_on_store(struct settings *settings, struct store *store
                                .output = &output };
     enum cli_exit status = cli_output_open(&output, NULL);
 
-    settings->request.db = session.db;
     if (status == CLI_OK)
         status = session_start(&session);
     if (status == CLI_OK) {
         session_begin_statement(&session);
         interrupt_catch();
-        status = run(settings, &session);
+        status = run(settings, &session, store);
         session_end(&session);
     }
     return cli_worse(status, cli_output_commit(&output));
 }
 
-static void release(struct settings *settings)
-{
-    free(settings->operands.items);
-    filters_release(&settings->request.filters);
-    store_sample_type_release(&settings->request.type);
-}
-
 static const char *report_word(size_t i, const char **brief)
 {
-    if (!reports[i])
+    const struct store_report_about *about = store_report_at(i);
+
+    if (!about)
         return NULL;
-    *brief = reports[i]->summary;
-    return reports[i]->name;
+    *brief = about->summary;
+    return about->name;
 }
 
+/* ---- The topic ---- */
+
 /* "--by function (default), file": a line of the topic, if there is anything to choose.  */
-static void add_by(struct base_text *text, const struct report *report)
+static void add_by(struct base_text *text, const struct store_report_about *about)
 {
-    for (size_t i = 0; report->by && report->by[i]; i++)
-        text_addf(text, "%s%s%s", i ? ", " : "            --by ", report->by[i],
+    for (size_t i = 0; about->by && about->by[i]; i++)
+        text_addf(text, "%s%s%s", i ? ", " : "            --by ", about->by[i],
                   i ? "" : " (default)");
-    if (report->by)
+    if (about->by)
         text_adds(text, "\n");
 }
 
 /* "not --tid: allocations have no thread".  */
-static void add_refusal(struct base_text *text, const struct report_refusal *refusal)
+static void add_refusal(struct base_text *text, const struct store_report_refusal *refusal)
 {
     static const struct {
         unsigned bit;
         const char *names;
     } filters[] = {
-        { FILTER_STACK, " --focus --ignore" },
-        { FILTER_SHAPE, " --hide --show-from" },
-        { FILTER_TIME, " --time" },
-        { FILTER_PROCESS, " --pid" },
-        { FILTER_THREAD, " --tid" },
-        { FILTER_COMM, " --comm" },
-        { FILTER_CPU, " --cpu" },
+        { STORE_FILTER_STACK, " --focus --ignore" },
+        { STORE_FILTER_SHAPE, " --hide --show-from" },
+        { STORE_FILTER_TIME, " --time" },
+        { STORE_FILTER_PROCESS, " --pid" },
+        { STORE_FILTER_THREAD, " --tid" },
+        { STORE_FILTER_COMM, " --comm" },
+        { STORE_FILTER_CPU, " --cpu" },
     };
 
-    text_adds(text, refusal->filters == FILTER_ALL ? "            no filters" : "            not");
+    text_adds(text,
+              refusal->filters == STORE_FILTER_ALL ? "            no filters" : "            not");
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
-        if (refusal->filters != FILTER_ALL && (refusal->filters & filters[i].bit))
+        if (refusal->filters != STORE_FILTER_ALL && (refusal->filters & filters[i].bit))
             text_adds(text, filters[i].names);
     text_addf(text, "%s%s:\n              %s\n", refusal->by ? " with --by " : "",
               refusal->by ? refusal->by : "", refusal->why);
 }
 
 /* What depends on the store is for the store to say.  */
-static void add_filters(struct base_text *text, const struct report *report)
+static void add_filters(struct base_text *text, const struct store_report_about *about)
 {
-    const struct report_refusal *refusal = report->refusals;
+    const struct store_report_refusal *refusal = about->refusals;
 
     for (; refusal && refusal->filters; refusal++)
-        if (is_of_all(refusal))
+        if (!refusal->has && !refusal->has_none_of)
             add_refusal(text, refusal);
-    if (report->has_type)
+    if (about->has_type)
         text_adds(text, "            --sample-type: some types have no threads, CPUs or times\n");
 }
 
 char *report_topic(void)
 {
     struct base_text text = { .bytes = NULL };
+    const struct store_report_about *about;
 
     text_adds(&text, "fxtq report NAME STORE (or a trace):\n");
-    for (size_t i = 0; reports[i]; i++) {
-        text_addf(&text, "\n  %-9s %s%s\n", reports[i]->name,
-                  reports[i]->takes_function ? "REGEX: " : "", reports[i]->summary);
-        add_by(&text, reports[i]);
-        add_filters(&text, reports[i]);
+    for (size_t i = 0; (about = store_report_at(i)) != NULL; i++) {
+        text_addf(&text, "\n  %-9s %s%s\n", about->name, about->has_function ? "REGEX: " : "",
+                  about->summary);
+        add_by(&text, about);
+        add_filters(&text, about);
     }
     text_adds(&text,
               "\nEach report takes all filters ('fxtq help filters') except those listed above.\nA "
@@ -665,7 +401,9 @@ const struct cli_command fxtq_report = {
 
 static int run_report(char **argv)
 {
-    struct settings settings = { .request = { .least = 0.5 } };
+    struct settings settings = { .filters = FILTERS_NONE,
+                                 .request = { .size = sizeof settings.request,
+                                              .least_percent = 0.5 } };
     struct cli_parser parser;
     struct source source;
     enum cli_exit status;
@@ -676,14 +414,15 @@ static int run_report(char **argv)
         apply(&settings, key, parser.value);
     take_operands(&settings);
     check_options(&settings);
-    settings.path = source_take_capture(settings.path, &settings.request.filters.capture);
+    settings.path = source_take_capture(settings.path, &settings.filters.filter.capture);
     status = source_open(&source, settings.path, false, settings.cache);
     if (source.store)
         status = cli_worse(status, run_on_store(&settings, source.store));
-    if (status == CLI_OK && settings.output == OUTPUT_TEXT && shows_names(settings.report))
+    if (status == CLI_OK && settings.output == REPORT_AS_TEXT && settings.about->has_names)
         source_hint_names(&source, settings.path);
     source_close(&source);
-    release(&settings);
+    free(settings.operands.items);
+    filters_release(&settings.filters);
     interrupt_pass_on();
     return (int)status;
 }
