@@ -1,5 +1,6 @@
 /* breakpad.c - the records of Breakpad symbol files (section 7).  */
 #include "libsymbolize/breakpad.h"
+#include "base/grow.h"
 #include "libsymbolize/words.h"
 #include <stdlib.h>
 #include <string.h>
@@ -131,8 +132,8 @@ static enum sym_status add_text(const struct sym_breakpad *breakpad,
     sym_skip_blanks(&line);
     text.length = (uint32_t)(line.size < UINT16_MAX ? line.size : UINT16_MAX);
     text.offset = (uint64_t)(line.data - breakpad->image.data);
-    struct sym_breakpad_text *items = sym_grow(texts->items, &texts->capacity, texts->count,
-                                               sizeof *items);
+    struct sym_breakpad_text *items = base_grow(texts->items, &texts->capacity, texts->count + 1,
+                                                sizeof *items);
     if (!items)
         return SYM_NO_MEMORY;
     texts->items = items;
@@ -171,8 +172,9 @@ static enum sym_status add_function(struct sym_breakpad *breakpad, struct sym_by
 
     if (!read_function(line, &function, &name))
         return SYM_OK;
-    struct sym_breakpad_function *items = sym_grow(
-        breakpad->functions, &breakpad->function_capacity, breakpad->function_count, sizeof *items);
+    struct sym_breakpad_function *items = base_grow(breakpad->functions,
+                                                    &breakpad->function_capacity,
+                                                    breakpad->function_count + 1, sizeof *items);
     if (!items)
         return SYM_NO_MEMORY;
     breakpad->functions = items;
@@ -315,8 +317,8 @@ static enum sym_status add_piece(struct sym_breakpad *breakpad, struct sym_break
 {
     if (size == 0 || __builtin_add_overflow(piece.start, size, &piece.limit))
         return SYM_OK;
-    struct sym_breakpad_piece *items = sym_grow(breakpad->pieces, &breakpad->piece_capacity,
-                                                breakpad->piece_count, sizeof *items);
+    struct sym_breakpad_piece *items = base_grow(breakpad->pieces, &breakpad->piece_capacity,
+                                                 breakpad->piece_count + 1, sizeof *items);
     if (!items)
         return SYM_NO_MEMORY;
     breakpad->pieces = items;
