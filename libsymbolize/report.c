@@ -116,11 +116,11 @@ static char *missing_text(const struct sym_module *module, const struct sym_find
     if (findings->refusal)
         return sym_format("%s", findings->refusal);
     if (is_brought_along(path))
-        return sym_format("code that the kernel brings along, in no file");
+        return sym_format("code provided by the kernel, not in a file");
     if (findings->build_id_length == 0 && sym_path_kind(path) == SYM_PATH_MEMORY)
         return sym_format("%s is memory without a file, and no build ID is known", path);
     if (findings->build_id_length == 0 && sym_path_kind(path) != SYM_PATH_FILE)
-        return sym_format("no list of its symbols, and no build ID is known");
+        return sym_format("no symbols found, and no build ID is known");
     if (findings->build_id_length == 0)
         return sym_format("no file %s, and no build ID is known", path);
     if (path)
@@ -186,12 +186,12 @@ static char *bracketed_remedy(enum sym_path_kind kind, const struct sym_findings
     if (kind == SYM_PATH_MEMORY)
         return sym_format("%s", "");
     if (findings->count)
-        return sym_format("lines are in the kernel's debug package (linux-image-...-dbg, "
-                          "kernel-debuginfo), whose files are found by build ID: record that too");
+        return sym_format(
+            "lines are in the kernel's debug package (linux-image-...-dbg, kernel-debuginfo), "
+            "whose files are found by build ID: record the kernel's build ID, too");
     if (findings->refusal)
         return sym_format("copy /proc/kallsyms as root%s", whole);
-    return sym_format("name /proc/kallsyms, or a copy that root made of it%s, as symbol path",
-                      whole);
+    return sym_format("pass /proc/kallsyms, or a copy made by root%s, as symbol path", whole);
 }
 
 static char *remedy_text(const struct sym_module *module, const struct sym_findings *findings,
@@ -211,10 +211,10 @@ static char *remedy_text(const struct sym_module *module, const struct sym_findi
     if (kind == SYM_PATH_KERNEL || kind == SYM_PATH_KERNEL_MODULE)
         start = "install the kernel's debug package (linux-image-...-dbg, kernel-debuginfo)";
     if (findings->refusal && findings->refusal_kind == SYM_REFUSAL_OTHER_BUILD)
-        start = "that file was built anew: install the version that was recorded";
+        start = "that file was rebuilt after the recording: install the recorded version";
     else if (findings->refusal && findings->count == 0)
         start = findings->refusal_kind == SYM_REFUSAL_ACCESS ? "make that file readable"
-                                                             : "name the program that was recorded";
+                                                             : "name the recorded program";
     place = place_text(hex);
     const char *ask = may_ask(module, findings) ? "ask the servers of DEBUGINFOD_URLS "
                                                   "(--debuginfod), or "
@@ -233,8 +233,8 @@ static const struct sym_object *fallback_names(const struct sym_module *module)
 static enum sym_status report_load_address(struct sym_module *module)
 {
     enum sym_status status = report_problem(
-        module, sym_format("%s: the object itself is not here, so addresses are taken to count "
-                           "from 0, as in position-independent ones",
+        module, sym_format("%s: the object itself was not found, so its load address is assumed to "
+                           "be 0, as in position-independent objects",
                            module->breakpad->path));
 
     return status ? status
@@ -297,7 +297,7 @@ enum sym_status sym_module_check_files(struct sym_module *module, bool ask)
         if (module->symbols && !sym_object_changed(module->symbols, ask))
             report->quality = sym_symbols_quality(module->symbols);
         return report_text(module, &report->remedy,
-                           sym_format("look again when nothing writes to that file"));
+                           sym_format("run again when no program writes to that file"));
     }
     return SYM_OK;
 }

@@ -292,7 +292,7 @@ grep -q '^run$' out || fail "[kernel]: $(cat out)"
 run 0 fxtsym --symbols kallsyms -fe '[disk]' ffffffffc0000004
 grep -q '^probe$' out || fail "[disk]: $(cat out)"
 run 4 fxtsym -fe '[disk]' ffffffffc0000004
-says 'name /proc/kallsyms, or a copy that root made of it while the module is loaded, as symbol path'
+says 'pass /proc/kallsyms, or a copy made by root while the module is loaded, as symbol path'
 FXT_SYMBOL_CACHE_BYTES=2G
 export FXT_SYMBOL_CACHE_BYTES
 run 2 fxtsym -e program.c "$main"

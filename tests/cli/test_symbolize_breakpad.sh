@@ -55,7 +55,7 @@ guid=$(awk 'NR == 1 { print $4 }' symbols/pie.sym)
 mkdir -p server/pie.stripped/"$guid"
 cp symbols/pie.sym server/pie.stripped/"$guid"/pie.stripped.sym
 same pie --no-cache --build-id "$id" --symbols server
-grep -q 'addresses are taken to count from 0' err || fail "no word about the load address: $(cat err)"
+grep -q 'its load address is assumed to be 0' err || fail "no word about the load address: $(cat err)"
 same pie --no-cache -e symbols/pie.sym # as an object of its own
 
 # Debug information is better, and symbols complete the file.
