@@ -120,7 +120,7 @@ struct compare_set {
     struct compare_run *runs; /* base runs first; each side in the order of addition */
     size_t run_count;
     size_t side_runs[COMPARE_SIDES]; /* number of runs per side */
-    size_t unreadable_count;         /* inputs of which no part could be read */
+    size_t unreadable_count;         /* inputs that could not be read at all */
     bool damaged;                    /* some input could only be read in part */
 };
 
