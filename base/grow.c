@@ -1,5 +1,6 @@
 #include "base/grow.h"
 #include <stdlib.h>
+#include <string.h>
 
 void *base_grow(void *items, size_t *capacity, size_t count, size_t size)
 {
@@ -19,4 +20,15 @@ void *base_grow(void *items, size_t *capacity, size_t count, size_t size)
     if (bigger)
         *capacity = wanted;
     return bigger;
+}
+
+bool base_enlarge(void *array, size_t *capacity, size_t count, size_t size)
+{
+    void *items;
+
+    memcpy(&items, array, sizeof items); /* a pointer of any type, which all look alike */
+    items = base_grow(items, capacity, count, size);
+    if (items)
+        memcpy(array, &items, sizeof items);
+    return items != NULL;
 }

@@ -28,7 +28,6 @@ uint32_t base_pairs_add(struct base_pairs *pairs, uint64_t a, uint64_t b, bool *
 {
     uint64_t hash = base_hash(a, b);
     uint32_t id = find_pair(pairs, a, b, hash);
-    struct base_pair *bigger;
 
     if (is_new)
         *is_new = id == 0;
@@ -36,10 +35,8 @@ uint32_t base_pairs_add(struct base_pairs *pairs, uint64_t a, uint64_t b, bool *
         return id;
     if (pairs->count >= NUMBERS_MAX || !base_index_reserve(&pairs->index))
         return 0;
-    bigger = base_grow(pairs->items, &pairs->capacity, pairs->count + 1, sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&pairs->items, &pairs->capacity, pairs->count + 1, sizeof *pairs->items))
         return 0;
-    pairs->items = bigger;
     pairs->items[pairs->count++] = (struct base_pair){ a, b };
     base_index_add(&pairs->index, hash, (uint32_t)pairs->count);
     return (uint32_t)pairs->count;
@@ -79,7 +76,6 @@ uint32_t base_texts_add(struct base_texts *texts, const char *bytes, size_t leng
 {
     uint64_t hash = base_hash_bytes(bytes, length);
     uint32_t id = find_text(texts, bytes, length, hash);
-    struct base_text_item *bigger;
     const char *copy;
 
     if (is_new)
@@ -88,10 +84,8 @@ uint32_t base_texts_add(struct base_texts *texts, const char *bytes, size_t leng
         return id;
     if (texts->count >= NUMBERS_MAX || !base_index_reserve(&texts->index))
         return 0;
-    bigger = base_grow(texts->items, &texts->capacity, texts->count + 1, sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&texts->items, &texts->capacity, texts->count + 1, sizeof *texts->items))
         return 0;
-    texts->items = bigger;
     copy = base_arena_text(&texts->arena, bytes, length);
     if (!copy)
         return 0;

@@ -189,15 +189,11 @@ static void merge_sort(const struct base_sorter *sorter, char *items, size_t cou
 
 static int sort_items(struct base_sorter *sorter)
 {
-    char *scratch;
-
     if (sorter->sorted)
         return 0;
-    scratch = base_grow(sorter->scratch, &sorter->scratch_capacity, sorter->count / 2,
-                        sorter->size);
-    if (!scratch)
+    if (!base_make_room(&sorter->scratch, &sorter->scratch_capacity, sorter->count / 2,
+                        sorter->size))
         return ENOMEM;
-    sorter->scratch = scratch;
     merge_sort(sorter, sorter->items, sorter->count);
     sorter->sorted = true;
     return 0;
@@ -207,12 +203,9 @@ static int sort_items(struct base_sorter *sorter)
 
 static int add_run(struct base_sorter *sorter, struct run run)
 {
-    struct run *bigger = base_grow(sorter->runs, &sorter->run_capacity, sorter->run_count + 1,
-                                   sizeof *bigger);
-
-    if (!bigger)
+    if (!base_make_room(&sorter->runs, &sorter->run_capacity, sorter->run_count + 1,
+                        sizeof *sorter->runs))
         return ENOMEM;
-    sorter->runs = bigger;
     sorter->runs[sorter->run_count++] = run;
     return 0;
 }

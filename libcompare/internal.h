@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <fxt/compare.h>
+#include "base/grow.h"
 
 /* Fill *error, which may be NULL, and return status.  */
 enum compare_status compare_fail(struct compare_error *error, enum compare_status status,
@@ -21,14 +22,6 @@ static inline void *compare_array(size_t count, size_t size)
 {
     return calloc(count ? count : 1, size);
 }
-
-/* Make room for count items of size bytes in the array that *array, a pointer to the items, points
- * to.  Returns false when memory is short; the array is then untouched.
- *
- *     if (!compare_make_room(&items, &capacity, count + 1, sizeof *items))
- *         return false;
- *     items[count++] = ...;  */
-bool compare_make_room(void *array, size_t *capacity, size_t count, size_t size);
 
 /* qsort() of any number of items, also of none at NULL.  */
 static inline void compare_sort(void *items, size_t count, size_t size,

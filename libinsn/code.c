@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 #define SLICE_BYTES  (UINT64_C(256) << 10)
 #define CACHE_BYTES  (UINT64_C(16) << 20) /* a thread: of slices and their tables in libipt */
 #define MAX_SECTIONS (1U << 20)
@@ -30,7 +32,8 @@ struct insn_code {
     uint64_t capacity;
     uint64_t used;
     struct section *sections; /* owned; number 1 first */
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     struct pt_image_section_cache *caches[MAX_THREADS]; /* owned; NULL before the first use */
     char path[32];                                      /* of the file, for libipt */
 };
@@ -110,15 +113,8 @@ enum insn_status insn_code_add(struct insn_code *code, const void *bytes, size_t
     if (size > code->capacity - code->used || code->count == MAX_SECTIONS)
         return insn_fail(error, INSN_LIMIT, "more code than fits into %llu MiB",
                          (unsigned long long)(code->capacity >> 20));
-    if (code->count == code->room) {
-        uint32_t room = code->room ? 2 * code->room : 16;
-        struct section *larger = reallocarray(code->sections, room, sizeof *larger);
-
-        if (!larger)
-            return insn_fail(error, INSN_NO_MEMORY, "out of memory");
-        code->sections = larger;
-        code->room = room;
-    }
+    if (!base_make_room(&code->sections, &code->room, code->count + 1, sizeof *code->sections))
+        return insn_fail(error, INSN_NO_MEMORY, "out of memory");
     memcpy(code->bytes + code->used, bytes, size);
     if (!hide_change(code))
         return insn_fail_errno(error, "no memory file for code");
@@ -234,15 +230,8 @@ enum insn_status insn_space_map(struct insn_space *space, uint64_t address, uint
     if (size == 0 || offset > from->size || size > from->size - offset || new.last < address)
         return insn_fail(error, INSN_INVALID, "a mapping that leaves its section");
     new.offset = from->offset + offset;
-    if (space->room - space->count < 2) {
-        size_t room = space->room ? 2 * space->room : 16;
-        struct placed *larger = reallocarray(space->placed, room, sizeof *larger);
-
-        if (!larger)
-            return insn_fail(error, INSN_NO_MEMORY, "out of memory");
-        space->placed = larger;
-        space->room = room;
-    }
+    if (!base_make_room(&space->placed, &space->room, space->count + 2, sizeof *space->placed))
+        return insn_fail(error, INSN_NO_MEMORY, "out of memory");
     place(space, &new);
     return INSN_OK;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define DEFAULT_PSB_BYTES 4096
 #define MIN_PSB_BYTES     256
 #define RETURNS           64 /* what the processor remembers of calls */
@@ -55,19 +57,10 @@ void insn_encoder_config(struct insn_config *out)
 
 static bool make_room(struct insn_encoder *encoder)
 {
-    size_t capacity = encoder->capacity ? 2 * encoder->capacity : (size_t)2 * DEFAULT_PSB_BYTES;
-    uint8_t *larger;
-
-    if (encoder->capacity - encoder->used >= LONGEST_PACKET)
+    if (base_make_room(&encoder->buffer, &encoder->capacity, encoder->used + LONGEST_PACKET, 1))
         return true;
-    larger = realloc(encoder->buffer, capacity);
-    if (!larger) {
-        encoder->status = INSN_NO_MEMORY;
-        return false;
-    }
-    encoder->buffer = larger;
-    encoder->capacity = capacity;
-    return true;
+    encoder->status = INSN_NO_MEMORY;
+    return false;
 }
 
 static void put(struct insn_encoder *encoder, const uint8_t *bytes, size_t size)

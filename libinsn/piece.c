@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* More steps than that for each byte of packets, or so many for bytes that do not end, and the code
  * goes round without a packet.  */
 #define STEPS_PER_BYTE 64
@@ -23,15 +25,8 @@ static struct insn_step *add_step(struct insn_steps *steps, enum insn_step_kind 
 {
     struct insn_step *step;
 
-    if (steps->count == steps->capacity) {
-        size_t capacity = steps->capacity ? 2 * steps->capacity : 1024;
-        struct insn_step *larger = reallocarray(steps->items, capacity, sizeof *larger);
-
-        if (!larger)
-            return NULL;
-        steps->items = larger;
-        steps->capacity = capacity;
-    }
+    if (!base_make_room(&steps->items, &steps->capacity, steps->count + 1, sizeof *steps->items))
+        return NULL;
     step = &steps->items[steps->count++];
     *step = (struct insn_step){ .kind = (uint8_t)kind };
     return step;

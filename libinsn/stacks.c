@@ -165,17 +165,15 @@ static void tell_span(struct insn_stacks *stacks, const struct frame *frame, boo
 
 static void push(struct insn_stacks *stacks, const struct frame *frame)
 {
-    struct frame *larger;
     struct charged *slot;
 
     if (stacks->count == INSN_MAX_DEPTH || stacks->status != INSN_OK)
         return;
-    larger = base_grow(stacks->frames, &stacks->capacity, stacks->count + 1, sizeof *larger);
-    if (!larger) {
+    if (!base_make_room(&stacks->frames, &stacks->capacity, stacks->count + 1,
+                        sizeof *stacks->frames)) {
         stacks->status = INSN_NO_MEMORY;
         return;
     }
-    stacks->frames = larger;
     if (stacks->count == 0)
         stacks->known_since = frame->begin;
     stacks->frames[stacks->count] = *frame;
@@ -608,13 +606,11 @@ static enum insn_status decide(struct insn_stacks *stacks, bool happened)
 static bool hold(struct insn_stacks *stacks, const struct insn_step *step, uint64_t begin,
                  uint64_t end)
 {
-    struct timed *larger = base_grow(stacks->undecided, &stacks->undecided_capacity,
-                                     stacks->undecided_count + 1, sizeof *larger);
-
-    if (!larger)
+    if (!base_make_room(&stacks->undecided, &stacks->undecided_capacity,
+                        stacks->undecided_count + 1, sizeof *stacks->undecided))
         return false;
-    stacks->undecided = larger;
-    larger[stacks->undecided_count++] = (struct timed){ .step = *step, .begin = begin, .end = end };
+    stacks->undecided[stacks->undecided_count++] =
+        (struct timed){ .step = *step, .begin = begin, .end = end };
     return true;
 }
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 #define DEFAULT_PIECE_BYTES (16U << 10)
 #define MIN_PIECE_BYTES     64U
 #define MAX_PIECE_BYTES     (16U << 20) /* without a PSB packet in it; then it is cut anywhere */
@@ -236,15 +238,9 @@ static enum insn_status run_batch(struct insn_stream *stream, struct insn_error 
 
 static bool add_piece(struct insn_stream *stream, size_t from, size_t to)
 {
-    if (stream->piece_count == stream->piece_room) {
-        size_t room = stream->piece_room ? 2 * stream->piece_room : 16;
-        struct insn_piece *larger = reallocarray(stream->pieces, room, sizeof *larger);
-
-        if (!larger)
-            return false;
-        stream->pieces = larger;
-        stream->piece_room = room;
-    }
+    if (!base_make_room(&stream->pieces, &stream->piece_room, stream->piece_count + 1,
+                        sizeof *stream->pieces))
+        return false;
     stream->pieces[stream->piece_count++] = (struct insn_piece){ .bytes = stream->bytes + from,
                                                                  .size = to - from,
                                                                  .followed = to < stream->used,
@@ -362,15 +358,8 @@ enum insn_status insn_stream_open(const struct insn_stream_options *options,
 
 static bool append(struct insn_stream *stream, const uint8_t *bytes, size_t size)
 {
-    if (size > stream->capacity - stream->used) {
-        size_t capacity = stream->used + size + stream->capacity / 2;
-        uint8_t *larger = realloc(stream->bytes, capacity);
-
-        if (!larger)
-            return false;
-        stream->bytes = larger;
-        stream->capacity = capacity;
-    }
+    if (!base_make_room(&stream->bytes, &stream->capacity, stream->used + size, 1))
+        return false;
     memcpy(stream->bytes + stream->used, bytes, size);
     stream->used += size;
     stream->totals.bytes += size;

@@ -106,7 +106,6 @@ static enum insn_status close_group(struct insn_timing_state *timing)
 
 enum insn_status insn_timing_add(struct insn_timing_state *timing, const struct insn_step *step)
 {
-    struct insn_step *larger;
     enum insn_status status = INSN_OK;
 
     if (has_own_time(step) && (!timing->has_time || step->ticks != timing->time)) {
@@ -121,10 +120,9 @@ enum insn_status insn_timing_add(struct insn_timing_state *timing, const struct 
         status = spread(timing, timing->count, timing->now);
     if (status != INSN_OK)
         return status;
-    larger = base_grow(timing->waiting, &timing->capacity, timing->count + 1, sizeof *larger);
-    if (!larger)
+    if (!base_make_room(&timing->waiting, &timing->capacity, timing->count + 1,
+                        sizeof *timing->waiting))
         return INSN_NO_MEMORY;
-    timing->waiting = larger;
     timing->waiting[timing->count++] = *step;
     return INSN_OK;
 }

@@ -48,14 +48,12 @@ static bool is_later(const struct profile_heap *heap, bool has_time, int64_t ts_
 static enum profile_status process_level(struct profile_heap *heap, uint32_t process,
                                          struct heap_level **out)
 {
-    struct heap_level *bigger;
-
     if (!heap->processes || process > heap->process_count) {
-        bigger = base_grow(heap->processes, &heap->process_capacity, process, sizeof *bigger);
-        if (!bigger)
+        if (!base_make_room(&heap->processes, &heap->process_capacity, process,
+                            sizeof *heap->processes))
             return PROFILE_NO_MEMORY;
-        heap->processes = bigger;
-        memset(bigger + heap->process_count, 0, (process - heap->process_count) * sizeof *bigger);
+        memset(heap->processes + heap->process_count, 0,
+               (process - heap->process_count) * sizeof *heap->processes);
         heap->process_count = process;
     }
     *out = &heap->processes[process - 1];
@@ -94,7 +92,6 @@ static enum profile_status find_value(struct heap_table *table, uint32_t callsit
 {
     static const uint64_t nothing[4];
     enum profile_status status;
-    struct heap_past *past;
     size_t at;
 
     status = profile_values_add(&table->values, callsite, thread, nothing, &at);
@@ -103,16 +100,15 @@ static enum profile_status find_value(struct heap_table *table, uint32_t callsit
     *out = profile_value_at(&table->values, at);
     if (!level)
         return PROFILE_OK;
-    past = base_grow(table->past, &table->past_capacity, at + 1, sizeof *past);
-    if (!past)
+    if (!base_make_room(&table->past, &table->past_capacity, at + 1, sizeof *table->past))
         return PROFILE_NO_MEMORY;
-    table->past = past;
     if (at == table->past_count)
-        past[table->past_count++] = (struct heap_past){ .epoch = 0 };
-    if (past[at].epoch == level->epoch)
+        table->past[table->past_count++] = (struct heap_past){ .epoch = 0 };
+    if (table->past[at].epoch == level->epoch)
         return PROFILE_OK;
-    past[at].epoch = level->epoch;
-    memcpy(past[at].amounts, (*out)->amounts, table->values.types * sizeof *past[at].amounts);
+    table->past[at].epoch = level->epoch;
+    memcpy(table->past[at].amounts, (*out)->amounts,
+           table->values.types * sizeof *table->past[at].amounts);
     return PROFILE_OK;
 }
 

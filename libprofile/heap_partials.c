@@ -97,17 +97,14 @@ static enum profile_status keep_live(struct heap_table *blocks)
 
 static enum profile_status put_away(struct profile_heap *heap)
 {
-    struct heap_partial *bigger;
     uint64_t samples = heap->releases.values.samples;
     enum profile_status status = PROFILE_OK;
 
     if (heap->partial_count == MAX_PARTIALS)
         return PROFILE_LIMIT;
-    bigger = base_grow(heap->partials, &heap->partial_capacity, heap->partial_count + 1,
-                       sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&heap->partials, &heap->partial_capacity, heap->partial_count + 1,
+                        sizeof *heap->partials))
         return PROFILE_NO_MEMORY;
-    heap->partials = bigger;
     if (!heap->file)
         status = open_file(heap);
     if (status == PROFILE_OK)

@@ -74,14 +74,10 @@ struct profile_stacks *profile_stacks_of(struct profile *profile)
 static enum profile_status reserve(void **items, size_t *capacity, size_t count, size_t size,
                                    struct base_index *index)
 {
-    void *bigger;
-
     if (count >= UINT32_MAX - 1)
         return PROFILE_LIMIT;
-    bigger = base_grow(*items, capacity, count + 1, size);
-    if (!bigger)
+    if (!base_make_room(&*items, capacity, count + 1, size))
         return PROFILE_NO_MEMORY;
-    *items = bigger;
     return base_index_reserve(index) ? PROFILE_OK : PROFILE_NO_MEMORY;
 }
 
@@ -342,14 +338,11 @@ static enum profile_status take_mapping(void *context, const struct profile_mapp
     struct profile_place *place;
 
     if (mapping->module > profile->place_count) {
-        struct profile_place *bigger = base_grow(profile->places, &profile->place_capacity,
-                                                 mapping->module, sizeof *bigger);
-
-        if (!bigger)
+        if (!base_make_room(&profile->places, &profile->place_capacity, mapping->module,
+                            sizeof *profile->places))
             return PROFILE_NO_MEMORY;
-        profile->places = bigger;
-        memset(bigger + profile->place_count, 0,
-               (mapping->module - profile->place_count) * sizeof *bigger);
+        memset(profile->places + profile->place_count, 0,
+               (mapping->module - profile->place_count) * sizeof *profile->places);
         profile->place_count = mapping->module;
     }
     place = &profile->places[mapping->module - 1];
@@ -402,14 +395,11 @@ static enum profile_status take_sample_sum(void *context, const struct profile_s
     struct profile_stack_sum *sum;
 
     if (told->callsite > profile->sum_count) {
-        struct profile_stack_sum *bigger = base_grow(profile->sums, &profile->sum_capacity,
-                                                     told->callsite, sizeof *bigger);
-
-        if (!bigger)
+        if (!base_make_room(&profile->sums, &profile->sum_capacity, told->callsite,
+                            sizeof *profile->sums))
             return PROFILE_NO_MEMORY;
-        profile->sums = bigger;
-        memset(bigger + profile->sum_count, 0,
-               (told->callsite - profile->sum_count) * sizeof *bigger);
+        memset(profile->sums + profile->sum_count, 0,
+               (told->callsite - profile->sum_count) * sizeof *profile->sums);
         profile->sum_count = told->callsite;
     }
     sum = &profile->sums[told->callsite - 1];
@@ -582,16 +572,13 @@ static void forget_unfinished(struct profile *profile)
 static enum profile_status take_kernel_symbols(void *context, const char *text, size_t size)
 {
     struct profile *profile = context;
-    char *bigger;
 
     if (profile->kernel_symbols_done || size > MAX_KERNEL_SYMBOLS - profile->kernel_symbols_size)
         return PROFILE_OK;
-    bigger = base_grow(profile->kernel_symbols, &profile->kernel_symbols_capacity,
-                       profile->kernel_symbols_size + size, 1);
-    if (!bigger)
+    if (!base_make_room(&profile->kernel_symbols, &profile->kernel_symbols_capacity,
+                        profile->kernel_symbols_size + size, 1))
         return PROFILE_NO_MEMORY;
-    profile->kernel_symbols = bigger;
-    memcpy(bigger + profile->kernel_symbols_size, text, size);
+    memcpy(profile->kernel_symbols + profile->kernel_symbols_size, text, size);
     profile->kernel_symbols_size += size;
     return PROFILE_OK;
 }

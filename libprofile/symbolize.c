@@ -40,16 +40,13 @@ static enum profile_status copy_line(struct batch *batch, const struct sym_frame
 static bool take_answer(void *context, size_t index, const struct sym_frame *frames, size_t count)
 {
     struct batch *batch = context;
-    struct profile_line *bigger;
 
     if (count == 0 || !frames[count - 1].function[0]) /* padding: a line, but no function */
         return true;
-    bigger = base_grow(batch->lines, &batch->line_capacity, count, sizeof *bigger);
-    if (!bigger) {
+    if (!base_make_room(&batch->lines, &batch->line_capacity, count, sizeof *batch->lines)) {
         batch->status = profile_no_memory(batch->error);
         return false;
     }
-    batch->lines = bigger;
     for (size_t i = 0; i < count && batch->status == PROFILE_OK; i++)
         batch->status = copy_line(batch, &frames[i], &batch->lines[i]);
     if (batch->status == PROFILE_OK)

@@ -69,19 +69,17 @@ enum profile_status profile_times_add(struct profile_times *times, const struct 
 enum profile_status profile_times_settle(struct profile_times *times, const profile_id *final,
                                          uint32_t count)
 {
-    struct profile_times_trace *traces = base_grow(times->traces, &times->trace_capacity,
-                                                   times->trace_count + 1, sizeof *traces);
     enum profile_status status = write_out(times);
-    profile_id *copy;
+    profile_id *copy = NULL;
 
-    if (traces)
-        times->traces = traces;
-    copy = traces ? calloc((size_t)count + 1, sizeof *copy) : NULL;
+    if (base_make_room(&times->traces, &times->trace_capacity, times->trace_count + 1,
+                       sizeof *times->traces))
+        copy = calloc((size_t)count + 1, sizeof *copy);
     if (!copy)
         return PROFILE_NO_MEMORY;
     for (uint32_t i = 1; i <= count; i++)
         copy[i] = final[i];
-    traces[times->trace_count++] = (struct profile_times_trace){ times->count, copy };
+    times->traces[times->trace_count++] = (struct profile_times_trace){ times->count, copy };
     return status;
 }
 

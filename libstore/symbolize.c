@@ -81,7 +81,6 @@ static bool run(struct symbolizer *work, sqlite3_stmt *statement)
 
 static bool load_module(struct symbolizer *work, sqlite3_stmt *row)
 {
-    void *items = work->modules;
     struct module *module;
 
     if (sqlite3_column_int64(row, 0) != (int64_t)work->module_count + 1) {
@@ -90,9 +89,9 @@ static bool load_module(struct symbolizer *work, sqlite3_stmt *row)
                                   (long long)sqlite3_column_int64(row, 0));
         return false;
     }
-    if (!(items = base_grow(items, &work->module_capacity, work->module_count + 1, sizeof *module)))
+    if (!base_make_room(&work->modules, &work->module_capacity, work->module_count + 1,
+                        sizeof *module))
         return out_of_memory(work);
-    work->modules = items;
     module = &work->modules[work->module_count++];
     *module = (struct module){ .name = store_copy_column(row, 1),
                                .build_id = store_copy_column(row, 2) };
@@ -102,7 +101,6 @@ static bool load_module(struct symbolizer *work, sqlite3_stmt *row)
 static bool load_frame(struct symbolizer *work, sqlite3_stmt *row)
 {
     int64_t module = sqlite3_column_int64(row, 1);
-    void *items = work->frames;
     struct frame *frame;
 
     if (module < 1 || (uint64_t)module > work->module_count) {
@@ -112,9 +110,8 @@ static bool load_frame(struct symbolizer *work, sqlite3_stmt *row)
                                   (long long)module);
         return false;
     }
-    if (!(items = base_grow(items, &work->frame_capacity, work->frame_count + 1, sizeof *frame)))
+    if (!base_make_room(&work->frames, &work->frame_capacity, work->frame_count + 1, sizeof *frame))
         return out_of_memory(work);
-    work->frames = items;
     frame = &work->frames[work->frame_count++];
     *frame = (struct frame){ .id = sqlite3_column_int64(row, 0),
                              .module = (uint32_t)module,
@@ -129,17 +126,15 @@ static bool load_frame(struct symbolizer *work, sqlite3_stmt *row)
 static bool load_text(struct symbolizer *work, sqlite3_stmt *row)
 {
     const char *text = (const char *)sqlite3_column_text(row, 1);
-    void *ids = work->text_ids;
     bool is_new;
 
     if (!text || !base_texts_add(&work->texts, text, (size_t)sqlite3_column_bytes(row, 1), &is_new))
         return out_of_memory(work);
     if (!is_new)
         return true;
-    if (!(ids = base_grow(ids, &work->text_id_capacity, work->text_id_count + 1,
-                          sizeof *work->text_ids)))
+    if (!base_make_room(&work->text_ids, &work->text_id_capacity, work->text_id_count + 1,
+                        sizeof *work->text_ids))
         return out_of_memory(work);
-    work->text_ids = ids;
     work->text_ids[work->text_id_count++] = sqlite3_column_int64(row, 0);
     return true;
 }
@@ -201,7 +196,6 @@ static bool load_all(struct symbolizer *work)
 /* string.id of a text, written if need be; 0 for "" and when writing failed.  */
 static int64_t string_id(struct symbolizer *work, const char *text)
 {
-    void *ids = work->text_ids;
     uint32_t number;
     bool is_new;
 
@@ -212,10 +206,9 @@ static int64_t string_id(struct symbolizer *work, const char *text)
         return out_of_memory(work);
     if (!is_new)
         return work->text_ids[number - 1];
-    if (!(ids = base_grow(ids, &work->text_id_capacity, work->text_id_count + 1,
-                          sizeof *work->text_ids)))
+    if (!base_make_room(&work->text_ids, &work->text_id_capacity, work->text_id_count + 1,
+                        sizeof *work->text_ids))
         return out_of_memory(work);
-    work->text_ids = ids;
     work->text_ids[work->text_id_count++] = work->next_string;
     (void)sqlite3_bind_int64(work->add_string, 1, work->next_string);
     (void)sqlite3_bind_text(work->add_string, 2, text, -1, SQLITE_STATIC);

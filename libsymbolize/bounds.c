@@ -202,14 +202,11 @@ static bool read_range(const struct table *table, struct sym_cursor *cursor, str
 static enum sym_status add_range(struct sym_bounds *bounds, struct sym_ranges *ranges,
                                  struct sym_range range)
 {
-    uint64_t *starts = base_grow(bounds->starts, &bounds->capacity, bounds->count + 1,
-                                 sizeof *starts);
-
-    if (!starts)
+    if (!base_make_room(&bounds->starts, &bounds->capacity, bounds->count + 1,
+                        sizeof *bounds->starts))
         return SYM_NO_MEMORY;
-    bounds->starts = starts;
     range.value = (uint32_t)bounds->count;
-    starts[bounds->count++] = range.low;
+    bounds->starts[bounds->count++] = range.low;
     return sym_ranges_add(ranges, range);
 }
 

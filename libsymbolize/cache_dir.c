@@ -288,17 +288,15 @@ static bool add_entry(const struct sym_cache_dir *dir, const char *name, struct 
         (void)unlinkat(dir->fd, name, 0);
     if (!has_suffix(name, CACHE_SUFFIX))
         return true;
-    struct entry *items = base_grow(entries->items, &entries->capacity, entries->count + 1,
-                                    sizeof *items);
-    if (!items)
+    if (!base_make_room(&entries->items, &entries->capacity, entries->count + 1,
+                        sizeof *entries->items))
         return false;
-    entries->items = items;
-    items[entries->count] = (struct entry){ .name = sym_format("%s", name),
-                                            .size = (uint64_t)info.st_size,
-                                            .used = info.st_mtim };
-    if (!items[entries->count].name)
+    entries->items[entries->count] = (struct entry){ .name = sym_format("%s", name),
+                                                     .size = (uint64_t)info.st_size,
+                                                     .used = info.st_mtim };
+    if (!entries->items[entries->count].name)
         return false;
-    entries->total += items[entries->count++].size;
+    entries->total += entries->items[entries->count++].size;
     return true;
 }
 

@@ -706,17 +706,15 @@ static enum sym_status add_frame(struct sym_cache *cache, uint64_t *node, struct
     uint64_t number = nodes->base + column(nodes, NODE_FUNCTION, item);
     if (up > *node || number >= cache->function_count)
         return SYM_MALFORMED;
-    struct sym_frame *items = base_grow(frames->items, &frames->capacity, frames->count + 1,
-                                        sizeof *items);
-    if (!items)
+    if (!base_make_room(&frames->items, &frames->capacity, frames->count + 1,
+                        sizeof *frames->items))
         return SYM_NO_MEMORY;
-    frames->items = items;
     struct function *function = &cache->functions[number];
     struct position outside = position_of(nodes, item);
     if (!function->ready)
         status = fill_function(cache, (uint32_t)number, function);
     if (!status)
-        status = make_frame(cache, function, at, &items[frames->count++]);
+        status = make_frame(cache, function, at, &frames->items[frames->count++]);
     *at = outside;
     *done = up == 0;
     *node -= up;

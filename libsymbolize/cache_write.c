@@ -30,7 +30,6 @@ static void *set_item(const struct set *set, uint32_t number)
 static enum sym_status set_add(struct set *set, const void *item, uint32_t *number, bool *is_new)
 {
     uint64_t hash = base_hash_bytes(item, set->key_size);
-    uint8_t *items;
     size_t probe;
 
     *is_new = false;
@@ -42,13 +41,10 @@ static enum sym_status set_add(struct set *set, const void *item, uint32_t *numb
     }
     if (set->first + set->count >= UINT32_MAX / 2)
         return SYM_MALFORMED;
-    items = base_grow(set->items, &set->capacity, set->count + 1, set->item_size);
-    if (!items || !base_index_reserve(&set->index)) {
-        set->items = items ? items : set->items;
+    if (!base_make_room(&set->items, &set->capacity, set->count + 1, set->item_size) ||
+        !base_index_reserve(&set->index))
         return SYM_NO_MEMORY;
-    }
-    set->items = items;
-    memcpy(items + set->count * set->item_size, item, set->item_size);
+    memcpy(set->items + set->count * set->item_size, item, set->item_size);
     *number = set->first + (uint32_t)set->count++;
     base_index_add(&set->index, hash, (uint32_t)set->count);
     *is_new = true;
@@ -79,13 +75,11 @@ struct section {
 /* size more bytes behind the section's end, zeroed; NULL: no memory.  */
 static uint8_t *section_add(struct section *section, size_t size)
 {
-    uint8_t *bytes = base_grow(section->bytes, &section->capacity, section->size + size, 1);
     uint8_t *added;
 
-    if (!bytes)
+    if (!base_make_room(&section->bytes, &section->capacity, section->size + size, 1))
         return NULL;
-    section->bytes = bytes;
-    added = bytes + section->size;
+    added = section->bytes + section->size;
     section->size += size;
     return memset(added, 0, size);
 }
@@ -450,16 +444,15 @@ static enum sym_status flush_rows(struct sym_cache_writer *writer)
 
     if (group->count == 0)
         return SYM_OK;
-    struct index_item *index = base_grow(writer->index, &writer->index_capacity,
-                                         writer->index_count + 1, sizeof *index);
-    if (!index)
+    if (!base_make_room(&writer->index, &writer->index_capacity, writer->index_count + 1,
+                        sizeof *writer->index))
         return SYM_NO_MEMORY;
-    writer->index = index;
     if (rows->size > UINT32_MAX)
         return SYM_MALFORMED;
-    index[writer->index_count++] = (struct index_item){ .start = writer->start,
-                                                        .length = writer->limit - writer->start,
-                                                        .place = (uint32_t)rows->size };
+    writer->index[writer->index_count++] = (struct index_item){ .start = writer->start,
+                                                                .length = writer->limit -
+                                                                          writer->start,
+                                                                .place = (uint32_t)rows->size };
     for (uint32_t i = 0; i < group->count; i++)
         if (group->columns[ROW_NODE][i])
             group->columns[ROW_NODE][i] -= writer->lowest_node - 1;

@@ -187,15 +187,12 @@ static bool is_missed(const struct sym_debuginfod *debuginfod, const char *what)
 /* Takes what.  */
 static enum sym_status remember_miss(struct sym_debuginfod *debuginfod, char *what)
 {
-    char **misses = base_grow(debuginfod->misses, &debuginfod->miss_capacity,
-                              debuginfod->miss_count + 1, sizeof(char *));
-
-    if (!misses) {
+    if (!base_make_room(&debuginfod->misses, &debuginfod->miss_capacity, debuginfod->miss_count + 1,
+                        sizeof(char *))) {
         free(what);
         return SYM_NO_MEMORY;
     }
-    debuginfod->misses = misses;
-    misses[debuginfod->miss_count++] = what;
+    debuginfod->misses[debuginfod->miss_count++] = what;
     return SYM_NOT_FOUND;
 }
 

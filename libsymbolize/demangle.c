@@ -27,12 +27,10 @@ static void print_piece(const char *piece, size_t length, void *context)
         longjmp(printer->stop, 1);
     }
     while (printer->capacity - printer->length <= length) { /* with the final NUL */
-        char *grown = base_grow(printer->text, &printer->capacity, printer->capacity + 1, 1);
-        if (!grown) {
+        if (!base_make_room(&printer->text, &printer->capacity, printer->capacity + 1, 1)) {
             printer->status = SYM_NO_MEMORY;
             longjmp(printer->stop, 1);
         }
-        printer->text = grown;
     }
     memcpy(printer->text + printer->length, piece, length);
     printer->length += length;

@@ -193,15 +193,12 @@ static enum sym_die_kind kind_of(uint16_t tag, bool has_addresses)
 static enum sym_status add_attribute(struct sym_abbrevs *abbrevs, uint64_t name, uint64_t form,
                                      int64_t constant)
 {
-    struct sym_attribute *attributes = base_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
-                                                 abbrevs->attribute_count + 1, sizeof *attributes);
-
-    if (!attributes)
+    if (!base_make_room(&abbrevs->attributes, &abbrevs->attribute_capacity,
+                        abbrevs->attribute_count + 1, sizeof *abbrevs->attributes))
         return SYM_NO_MEMORY;
-    abbrevs->attributes = attributes;
     if (name > UINT16_MAX || constant != (int32_t)constant)
         name = 0;
-    attributes[abbrevs->attribute_count++] = (struct sym_attribute){
+    abbrevs->attributes[abbrevs->attribute_count++] = (struct sym_attribute){
         .name = (uint16_t)name,
         .form = form <= UINT16_MAX ? (uint16_t)form : 0, /* 0 is no form: unknown */
         .constant = name ? (int32_t)constant : 0,
@@ -211,13 +208,11 @@ static enum sym_status add_attribute(struct sym_abbrevs *abbrevs, uint64_t name,
 
 static enum sym_status add_step(struct sym_abbrevs *abbrevs, uint32_t add, enum step then)
 {
-    struct sym_step *steps = base_grow(abbrevs->steps, &abbrevs->step_capacity,
-                                       abbrevs->step_count + 1, sizeof *steps);
-
-    if (!steps)
+    if (!base_make_room(&abbrevs->steps, &abbrevs->step_capacity, abbrevs->step_count + 1,
+                        sizeof *abbrevs->steps))
         return SYM_NO_MEMORY;
-    abbrevs->steps = steps;
-    steps[abbrevs->step_count++] = (struct sym_step){ .add = (uint16_t)add, .then = (uint8_t)then };
+    abbrevs->steps[abbrevs->step_count++] = (struct sym_step){ .add = (uint16_t)add,
+                                                               .then = (uint8_t)then };
     return SYM_OK;
 }
 
@@ -314,13 +309,11 @@ static enum sym_status read_declaration(struct sym_abbrevs *abbrevs, struct sym_
     status = prepare(abbrevs, &abbrev, sizes);
     if (status)
         return status;
-    struct sym_abbrev *items = base_grow(abbrevs->items, &abbrevs->capacity, abbrevs->count + 1,
-                                         sizeof *items);
-    if (!items)
+    if (!base_make_room(&abbrevs->items, &abbrevs->capacity, abbrevs->count + 1,
+                        sizeof *abbrevs->items))
         return SYM_NO_MEMORY;
-    abbrevs->items = items;
     abbrevs->is_sparse |= code != abbrevs->count + 1;
-    items[abbrevs->count++] = abbrev;
+    abbrevs->items[abbrevs->count++] = abbrev;
     return SYM_OK;
 }
 
@@ -342,11 +335,9 @@ enum sym_status sym_abbrevs_read(struct sym_abbrevs *abbrevs, const struct sym_b
     enum sym_status status = SYM_OK;
 
     /* An array, also where no declaration has an attribute: positions in it are taken anyway.  */
-    struct sym_attribute *attributes = base_grow(abbrevs->attributes, &abbrevs->attribute_capacity,
-                                                 1, sizeof *attributes);
-    if (!attributes)
+    if (!base_make_room(&abbrevs->attributes, &abbrevs->attribute_capacity, 1,
+                        sizeof *abbrevs->attributes))
         return SYM_NO_MEMORY;
-    abbrevs->attributes = attributes;
     abbrevs->count = abbrevs->attribute_count = abbrevs->step_count = 0;
     abbrevs->is_sparse = false;
     if (limit > offset && limit - offset < cursor.left)

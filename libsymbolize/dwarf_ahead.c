@@ -60,14 +60,11 @@ struct sym_ahead {
 
 static enum sym_status add_task(struct sym_ahead *ahead, struct sym_unit *unit)
 {
-    struct task *tasks = base_grow(ahead->tasks, &ahead->task_capacity, ahead->task_count + 1,
-                                   sizeof *tasks);
-
-    if (!tasks)
+    if (!base_make_room(&ahead->tasks, &ahead->task_capacity, ahead->task_count + 1,
+                        sizeof *ahead->tasks))
         return SYM_NO_MEMORY;
-    ahead->tasks = tasks;
     unit->task = (uint32_t)ahead->task_count;
-    tasks[ahead->task_count++] =
+    ahead->tasks[ahead->task_count++] =
         (struct task){ .unit = unit, .first_run = SYM_NO_VALUE, .last_run = SYM_NO_VALUE };
     sym_dwarf_forget(ahead->dwarf, unit); /* or it could be released while it is worked on */
     return SYM_OK;
@@ -75,21 +72,18 @@ static enum sym_status add_task(struct sym_ahead *ahead, struct sym_unit *unit)
 
 static enum sym_status add_run(struct sym_ahead *ahead, struct sym_unit *unit, struct run run)
 {
-    struct run *runs = base_grow(ahead->runs, &ahead->run_capacity, ahead->run_count + 1,
-                                 sizeof *runs);
-
-    if (!runs)
+    if (!base_make_room(&ahead->runs, &ahead->run_capacity, ahead->run_count + 1,
+                        sizeof *ahead->runs))
         return SYM_NO_MEMORY;
-    ahead->runs = runs;
     uint32_t number = (uint32_t)ahead->run_count;
-    runs[ahead->run_count++] = run;
+    ahead->runs[ahead->run_count++] = run;
     if (unit->task == SYM_NO_VALUE && add_task(ahead, unit))
         return SYM_NO_MEMORY;
     struct task *task = &ahead->tasks[unit->task];
     if (task->last_run == SYM_NO_VALUE)
         task->first_run = number;
     else
-        runs[task->last_run].next = number;
+        ahead->runs[task->last_run].next = number;
     task->last_run = number;
     return SYM_OK;
 }

@@ -17,26 +17,22 @@ struct parser {
 static enum sym_status add_directory(struct parser *parser, const char *name)
 {
     struct sym_lines *lines = parser->lines;
-    const char **directories = base_grow(lines->directories, &lines->directory_capacity,
-                                         lines->directory_count + 1, sizeof(const char *));
 
-    if (!directories)
+    if (!base_make_room(&lines->directories, &lines->directory_capacity, lines->directory_count + 1,
+                        sizeof(const char *)))
         return SYM_NO_MEMORY;
-    lines->directories = directories;
-    directories[lines->directory_count++] = name;
+    lines->directories[lines->directory_count++] = name;
     return SYM_OK;
 }
 
 static enum sym_status add_file(struct parser *parser, const char *name, uint64_t directory)
 {
     struct sym_lines *lines = parser->lines;
-    struct sym_file *files = base_grow(lines->files, &lines->file_capacity, lines->file_count + 1,
-                                       sizeof *files);
 
-    if (!files)
+    if (!base_make_room(&lines->files, &lines->file_capacity, lines->file_count + 1,
+                        sizeof *lines->files))
         return SYM_NO_MEMORY;
-    lines->files = files;
-    files[lines->file_count++] = (struct sym_file){ .name = name, .directory = directory };
+    lines->files[lines->file_count++] = (struct sym_file){ .name = name, .directory = directory };
     return SYM_OK;
 }
 

@@ -111,13 +111,11 @@ static bool is_wanted(const struct sym_info *info, const struct header *header)
 static enum sym_status add_unit(struct sym_info *info, uint64_t offset, const struct header *header)
 {
     const uint64_t length_size = header->offset_size == 8 ? 12 : 4;
-    struct sym_unit *units = base_grow(info->units, &info->unit_capacity, info->unit_count + 1,
-                                       sizeof *units);
 
-    if (!units)
+    if (!base_make_room(&info->units, &info->unit_capacity, info->unit_count + 1,
+                        sizeof *info->units))
         return SYM_NO_MEMORY;
-    info->units = units;
-    struct sym_unit *unit = &units[info->unit_count++];
+    struct sym_unit *unit = &info->units[info->unit_count++];
     *unit = (struct sym_unit){
         .info = info,
         .offset = offset,
@@ -134,7 +132,8 @@ static enum sym_status add_unit(struct sym_info *info, uint64_t offset, const st
         .comp_dir = "",
         .task = SYM_NO_VALUE,
     };
-    if (header->version >= 5) { /* behind the headers of the sections: split units do not say it */
+    if (header->version >=
+        5) { /* behind the headers of the sections: split info->units do not say it */
         unit->str_offsets_base = unit->addr_base = length_size + 4;
         unit->rnglists_base = length_size + 8;
     }
@@ -271,14 +270,11 @@ enum sym_status sym_info_read(struct sym_decoder *decoder, struct sym_info *info
 
 enum sym_status sym_info_add(struct sym_dwarf *dwarf, struct sym_info *info)
 {
-    struct sym_info **infos = base_grow(dwarf->infos, &dwarf->info_capacity, dwarf->info_count + 1,
-                                        sizeof(struct sym_info *));
-
-    if (!infos)
+    if (!base_make_room(&dwarf->infos, &dwarf->info_capacity, dwarf->info_count + 1,
+                        sizeof(struct sym_info *)))
         return SYM_NO_MEMORY;
-    dwarf->infos = infos;
     info->key = (uint64_t)dwarf->info_count << SYM_KEY_BITS;
-    infos[dwarf->info_count++] = info;
+    dwarf->infos[dwarf->info_count++] = info;
     return SYM_OK;
 }
 

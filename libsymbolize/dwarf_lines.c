@@ -70,12 +70,10 @@ static enum sym_status add_row(struct program *program)
     program->highest = row.vaddr;
     if (lines->row_count >= program->rows_max)
         return SYM_MALFORMED;
-    struct sym_row *rows = base_grow(lines->rows, &lines->row_capacity, lines->row_count + 1,
-                                     sizeof *rows);
-    if (!rows)
+    if (!base_make_room(&lines->rows, &lines->row_capacity, lines->row_count + 1,
+                        sizeof *lines->rows))
         return SYM_NO_MEMORY;
-    lines->rows = rows;
-    rows[lines->row_count++] = row;
+    lines->rows[lines->row_count++] = row;
     return SYM_OK;
 }
 
@@ -105,12 +103,10 @@ static enum sym_status end_sequence(struct program *program)
     }
     if (lines->sequence_count >= SEQUENCES_MAX)
         return SYM_MALFORMED;
-    struct sym_sequence *sequences = base_grow(lines->sequences, &lines->sequence_capacity,
-                                               lines->sequence_count + 1, sizeof *sequences);
-    if (!sequences)
+    if (!base_make_room(&lines->sequences, &lines->sequence_capacity, lines->sequence_count + 1,
+                        sizeof *lines->sequences))
         return SYM_NO_MEMORY;
-    lines->sequences = sequences;
-    sequences[lines->sequence_count++] =
+    lines->sequences[lines->sequence_count++] =
         (struct sym_sequence){ .low = lines->rows[first].vaddr,
                                .high = end < code->limit ? end : code->limit,
                                .first = first,

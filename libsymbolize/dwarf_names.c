@@ -111,7 +111,6 @@ static enum sym_status make_readable(struct sym_dwarf *dwarf, const char *linkag
                                      const char **out)
 {
     uint64_t hash = base_hash((uintptr_t)linkage_name, 0);
-    struct sym_readable *items;
     size_t probe;
 
     for (uint32_t id = base_index_first(&dwarf->readable_index, hash, &probe); id;
@@ -123,13 +122,11 @@ static enum sym_status make_readable(struct sym_dwarf *dwarf, const char *linkag
     *out = sym_readable_name(dwarf->strings, linkage_name);
     if (!*out)
         return SYM_NO_MEMORY;
-    items = base_grow(dwarf->readable, &dwarf->readable_capacity, dwarf->readable_count + 1,
-                      sizeof *items);
-    if (items)
-        dwarf->readable = items;
-    if (!items || !base_index_reserve(&dwarf->readable_index))
+    if (!base_make_room(&dwarf->readable, &dwarf->readable_capacity, dwarf->readable_count + 1,
+                        sizeof *dwarf->readable) ||
+        !base_index_reserve(&dwarf->readable_index))
         return SYM_NO_MEMORY;
-    items[dwarf->readable_count++] = (struct sym_readable){ linkage_name, *out };
+    dwarf->readable[dwarf->readable_count++] = (struct sym_readable){ linkage_name, *out };
     base_index_add(&dwarf->readable_index, hash, (uint32_t)dwarf->readable_count);
     return SYM_OK;
 }
@@ -156,12 +153,9 @@ static enum sym_status make_name(struct sym_dwarf *dwarf, uint64_t die_key, stru
 /* Room for a name and its index entry.  */
 static struct sym_name *new_name(struct sym_dwarf *dwarf)
 {
-    struct sym_name **names = base_grow(dwarf->names, &dwarf->name_capacity, dwarf->name_count + 1,
-                                        sizeof(struct sym_name *));
-
-    if (!names)
+    if (!base_make_room(&dwarf->names, &dwarf->name_capacity, dwarf->name_count + 1,
+                        sizeof(struct sym_name *)))
         return NULL;
-    dwarf->names = names;
     if (!base_index_reserve(&dwarf->name_index))
         return NULL;
     return base_arena_alloc(&dwarf->name_arena, sizeof(struct sym_name));

@@ -148,13 +148,10 @@ static void read_details(struct walk *walk, const struct sym_abbrev *abbrev,
 static enum sym_status add_scope(struct sym_scopes *scopes, uint64_t die_key, uint32_t parent,
                                  const struct details *details)
 {
-    struct sym_scope *items = base_grow(scopes->items, &scopes->capacity, scopes->count + 1,
-                                        sizeof *items);
-
-    if (!items)
+    if (!base_make_room(&scopes->items, &scopes->capacity, scopes->count + 1,
+                        sizeof *scopes->items))
         return SYM_NO_MEMORY;
-    scopes->items = items;
-    items[scopes->count++] = (struct sym_scope){
+    scopes->items[scopes->count++] = (struct sym_scope){
         .die_key = die_key,
         .parent = parent,
         .call_file = details->call_file,
@@ -171,17 +168,15 @@ static enum sym_status add_function(struct walk *walk, uint64_t offset, uint32_t
 {
     struct sym_scopes *scopes = walk->scopes;
     struct sym_range like = { .value = (uint32_t)scopes->function_count };
-    struct sym_function *functions = base_grow(scopes->functions, &scopes->function_capacity,
-                                               scopes->function_count + 1, sizeof *functions);
 
-    if (!functions)
+    if (!base_make_room(&scopes->functions, &scopes->function_capacity, scopes->function_count + 1,
+                        sizeof *scopes->functions))
         return SYM_NO_MEMORY;
-    scopes->functions = functions;
     enum sym_status status = add_scope(scopes, walk->unit->info->key + offset, SYM_NO_VALUE,
                                        details);
     if (status)
         return status;
-    functions[scopes->function_count++] = (struct sym_function){
+    scopes->functions[scopes->function_count++] = (struct sym_function){
         .children = offset_of(walk),
         .limit = offset_of(walk),
         .around = around,

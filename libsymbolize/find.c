@@ -121,23 +121,18 @@ static bool has_dwarf(const struct search *search)
 static enum sym_status accept(struct search *search, struct sym_object *object)
 {
     struct sym_findings *findings = &search->findings;
-    struct sym_object **found = base_grow(findings->found, &search->capacity, findings->count + 1,
-                                          sizeof(struct sym_object *));
 
-    if (found)
-        findings->found = found;
-    size_t *steps = base_grow(search->steps, &search->step_capacity, findings->count + 1,
-                              sizeof *steps);
-    if (steps)
-        search->steps = steps;
-    if (!found || !steps ||
+    if (!base_make_room(&findings->found, &search->capacity, findings->count + 1,
+                        sizeof(struct sym_object *)) ||
+        !base_make_room(&search->steps, &search->step_capacity, findings->count + 1,
+                        sizeof *search->steps) ||
         sym_trail_add(search->module, search->place, SYM_OUTCOME_SPARE, quality_of(object),
                       object->path, object->debug_problem ? object->debug_problem : "")) {
         sym_object_free(object);
         return SYM_NO_MEMORY;
     }
-    steps[findings->count] = search->module->step_count - 1;
-    found[findings->count++] = object;
+    search->steps[findings->count] = search->module->step_count - 1;
+    findings->found[findings->count++] = object;
     sym_object_close(object); /* the facts are enough for now */
     search->done = is_complete(findings);
     return SYM_OK;

@@ -398,18 +398,15 @@ static enum sym_markup_effect add_module(struct sym_markup_context *context,
                                                           : SYM_MARKUP_CONFLICT;
     if (context->module_count == CONTEXT_MAX)
         return SYM_MARKUP_TOO_MANY;
-    struct sym_markup_module **modules = base_grow(context->modules, &context->module_capacity,
-                                                   context->module_count + 1,
-                                                   sizeof(struct sym_markup_module *));
-    if (!modules)
+    if (!base_make_room(&context->modules, &context->module_capacity, context->module_count + 1,
+                        sizeof(struct sym_markup_module *)))
         return SYM_MARKUP_NO_MEMORY;
-    context->modules = modules;
     struct sym_markup_module *module = module_new(node);
     if (!module)
         return SYM_MARKUP_NO_MEMORY;
-    memmove(modules + place + 1, modules + place,
+    memmove(context->modules + place + 1, context->modules + place,
             (context->module_count - place) * sizeof(struct sym_markup_module *));
-    modules[place] = module;
+    context->modules[place] = module;
     context->module_count++;
     return SYM_MARKUP_DONE;
 }
@@ -490,11 +487,9 @@ static enum sym_markup_effect add_mapping(struct sym_markup_context *context,
     if (context->mapping_count + 2 > CONTEXT_MAX)
         return SYM_MARKUP_TOO_MANY;
     /* One more may split an old one: two more in the end.  */
-    struct mapping *mappings = base_grow(context->mappings, &context->mapping_capacity,
-                                         context->mapping_count + 1, sizeof *mappings);
-    if (!mappings)
+    if (!base_make_room(&context->mappings, &context->mapping_capacity, context->mapping_count + 1,
+                        sizeof *context->mappings))
         return SYM_MARKUP_NO_MEMORY;
-    context->mappings = mappings;
     return lay_over(context, &added) ? SYM_MARKUP_OVERLAP : SYM_MARKUP_DONE;
 }
 

@@ -294,13 +294,9 @@ static void build_id_of_sections(struct sym_object *object)
 
 static enum sym_status add_load(struct sym_object *object, size_t *capacity, struct sym_load load)
 {
-    struct sym_load *loads = base_grow(object->loads, capacity, object->load_count + 1,
-                                       sizeof *loads);
-
-    if (!loads)
+    if (!base_make_room(&object->loads, capacity, object->load_count + 1, sizeof *object->loads))
         return SYM_NO_MEMORY;
-    object->loads = loads;
-    loads[object->load_count++] = load;
+    object->loads[object->load_count++] = load;
     return SYM_OK;
 }
 
@@ -353,14 +349,12 @@ static enum sym_status read_segments(struct sym_object *object, const struct fil
 static enum sym_status add_code(struct sym_object *object, size_t *capacity, uint64_t start,
                                 uint64_t size)
 {
-    struct sym_code *code = base_grow(object->code, capacity, object->code_count + 1, sizeof *code);
     uint64_t limit;
 
-    if (!code)
+    if (!base_make_room(&object->code, capacity, object->code_count + 1, sizeof *object->code))
         return SYM_NO_MEMORY;
-    object->code = code;
     if (size && !__builtin_add_overflow(start, size, &limit))
-        code[object->code_count++] = (struct sym_code){ .start = start, .limit = limit };
+        object->code[object->code_count++] = (struct sym_code){ .start = start, .limit = limit };
     return SYM_OK;
 }
 

@@ -47,12 +47,9 @@ static bool fills_slot(uint16_t machine, uint32_t type)
 
 static enum sym_status add_slot(struct plt *plt, uint64_t vaddr, const char *name)
 {
-    struct slot *slots = base_grow(plt->slots, &plt->capacity, plt->count + 1, sizeof *slots);
-
-    if (!slots)
+    if (!base_make_room(&plt->slots, &plt->capacity, plt->count + 1, sizeof *plt->slots))
         return SYM_NO_MEMORY;
-    plt->slots = slots;
-    slots[plt->count++] = (struct slot){ .vaddr = vaddr, .name = name };
+    plt->slots[plt->count++] = (struct slot){ .vaddr = vaddr, .name = name };
     return SYM_OK;
 }
 

@@ -32,14 +32,12 @@ enum sym_status sym_trail_add(struct sym_module *module, enum sym_trail_place pl
                                    .quality = quality,
                                    .path = intern(module, path),
                                    .reason = intern(module, reason) };
-    struct sym_trail_step *steps = base_grow(module->steps, &module->step_capacity,
-                                             module->step_count + 1, sizeof *steps);
 
-    if (steps)
-        module->steps = steps;
-    if (!steps || !step.path || !step.reason)
+    if (!step.path || !step.reason ||
+        !base_make_room(&module->steps, &module->step_capacity, module->step_count + 1,
+                        sizeof *module->steps))
         return SYM_NO_MEMORY;
-    steps[module->step_count++] = step;
+    module->steps[module->step_count++] = step;
     return SYM_OK;
 }
 

@@ -177,13 +177,10 @@ enum sym_status sym_module_load(struct sym_module *module)
 
 enum sym_status sym_frames_add(struct sym_frames *frames, struct sym_frame frame)
 {
-    struct sym_frame *items = base_grow(frames->items, &frames->capacity, frames->count + 1,
-                                        sizeof *items);
-
-    if (!items)
+    if (!base_make_room(&frames->items, &frames->capacity, frames->count + 1,
+                        sizeof *frames->items))
         return SYM_NO_MEMORY;
-    frames->items = items;
-    items[frames->count++] = frame;
+    frames->items[frames->count++] = frame;
     return SYM_OK;
 }
 

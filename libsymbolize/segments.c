@@ -14,12 +14,10 @@ enum sym_status sym_ranges_add(struct sym_ranges *ranges, struct sym_range range
         return SYM_OK;
     if (ranges->count >= RANGES_LIMIT)
         return SYM_MALFORMED;
-    struct sym_range *items = base_grow(ranges->items, &ranges->capacity, ranges->count + 1,
-                                        sizeof *items);
-    if (!items)
+    if (!base_make_room(&ranges->items, &ranges->capacity, ranges->count + 1,
+                        sizeof *ranges->items))
         return SYM_NO_MEMORY;
-    ranges->items = items;
-    items[ranges->count++] = range;
+    ranges->items[ranges->count++] = range;
     return SYM_OK;
 }
 
@@ -154,22 +152,6 @@ static bool overlap(const struct sym_ranges *ranges)
     return false;
 }
 
-static bool reserve(struct sym_segments *out, size_t count)
-{
-    size_t wanted = out->count + count;
-
-    if (wanted <= out->capacity)
-        return true;
-    if (wanted < out->capacity * 2)
-        wanted = out->capacity * 2;
-    struct sym_segment *items = realloc(out->items, wanted * sizeof *items);
-    if (!items)
-        return false;
-    out->items = items;
-    out->capacity = wanted;
-    return true;
-}
-
 enum sym_status sym_segments_append(struct sym_segments *out, struct sym_ranges *ranges,
                                     struct sym_sweep *room)
 {
@@ -177,21 +159,16 @@ enum sym_status sym_segments_append(struct sym_segments *out, struct sym_ranges 
         return SYM_OK;
     /* Each turn of the sweep starts or ends at least one range.  RANGES_LIMIT keeps the sum far
      * from wrapping.  */
-    if (!reserve(out, ranges->count * 2 + 1))
+    if (!base_make_room(&out->items, &out->capacity, out->count + ranges->count * 2 + 1,
+                        sizeof *out->items))
         return SYM_NO_MEMORY;
     sort_ranges(ranges);
     if (!overlap(ranges)) {
         lay_out(out, ranges);
         return SYM_OK;
     }
-    if (room->capacity < ranges->count) {
-        const struct sym_range **heap = realloc(room->heap,
-                                                ranges->count * sizeof(struct sym_range *));
-        if (!heap)
-            return SYM_NO_MEMORY;
-        room->heap = heap;
-        room->capacity = ranges->count;
-    }
+    if (!base_make_room(&room->heap, &room->capacity, ranges->count, sizeof(struct sym_range *)))
+        return SYM_NO_MEMORY;
     struct heap heap = { .items = room->heap };
     sweep(out, ranges, &heap);
     return SYM_OK;

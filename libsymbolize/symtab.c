@@ -96,13 +96,10 @@ static bool entry_from_data(const struct sym_object *object, const struct sym_el
 
 enum sym_status sym_entries_add(struct sym_entries *entries, const struct sym_entry *entry)
 {
-    struct sym_entry *items = base_grow(entries->items, &entries->capacity, entries->count + 1,
-                                        sizeof *items);
-
-    if (!items)
+    if (!base_make_room(&entries->items, &entries->capacity, entries->count + 1,
+                        sizeof *entries->items))
         return SYM_NO_MEMORY;
-    entries->items = items;
-    items[entries->count++] = *entry;
+    entries->items[entries->count++] = *entry;
     return SYM_OK;
 }
 

@@ -25,12 +25,10 @@ static enum sym_status add_piece(struct pieces *pieces, struct piece piece)
 {
     if (piece.start >= piece.limit)
         return SYM_OK;
-    struct piece *items = base_grow(pieces->items, &pieces->capacity, pieces->count + 1,
-                                    sizeof *items);
-    if (!items)
+    if (!base_make_room(&pieces->items, &pieces->capacity, pieces->count + 1,
+                        sizeof *pieces->items))
         return SYM_NO_MEMORY;
-    pieces->items = items;
-    items[pieces->count++] = piece;
+    pieces->items[pieces->count++] = piece;
     return SYM_OK;
 }
 

@@ -149,17 +149,15 @@ struct making {
 static bool take_program(void *context, const struct cfi_program *program)
 {
     struct making *making = context;
-    struct cfi_program *programs;
 
     if (program->limit == program->start) { /* unreadable, or it covers nothing */
         making->table->report.refused += program->instructions == NULL;
         return true;
     }
-    programs = base_grow(making->programs, &making->capacity, making->count + 1, sizeof *programs);
-    if (!programs)
+    if (!base_make_room(&making->programs, &making->capacity, making->count + 1,
+                        sizeof *making->programs))
         return false;
-    making->programs = programs;
-    programs[making->count++] = *program;
+    making->programs[making->count++] = *program;
     return true;
 }
 
@@ -168,17 +166,11 @@ static bool add_row(struct made_rows *rows, uint64_t start, uint32_t rule)
     if (rows->count > 0 && rows->rules[rows->count - 1] == rule)
         return true;
     if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity ? 2 * rows->capacity : 1024;
-        uint32_t *starts = reallocarray(rows->starts, capacity, sizeof *starts), *rules;
+        size_t capacity = rows->capacity; /* of both */
 
-        if (!starts)
+        if (!base_make_room(&rows->starts, &capacity, rows->count + 1, sizeof *rows->starts) ||
+            !base_make_room(&rows->rules, &rows->capacity, rows->count + 1, sizeof *rows->rules))
             return false;
-        rows->starts = starts;
-        rules = reallocarray(rows->rules, capacity, sizeof *rules);
-        if (!rules)
-            return false;
-        rows->rules = rules;
-        rows->capacity = capacity;
     }
     rows->starts[rows->count] = (uint32_t)(start - rows->base);
     rows->rules[rows->count++] = rule;

@@ -1,27 +1,14 @@
 #include "sampler-capture/maps.h"
 
+#include "base/grow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CAPACITY 16
-
 static bool reserve(struct address_map *map, size_t more)
 {
-    size_t capacity = map->capacity ? map->capacity : FIRST_CAPACITY;
-    struct mapping *mappings;
-
-    if (map->count + more > MAPS_MAX_MAPPINGS)
-        return false;
-    if (map->count + more <= map->capacity)
-        return true;
-    while (capacity < map->count + more)
-        capacity *= 2;
-    mappings = reallocarray(map->mappings, capacity, sizeof *mappings);
-    if (!mappings)
-        return false;
-    map->mappings = mappings;
-    map->capacity = capacity;
-    return true;
+    return map->count + more <= MAPS_MAX_MAPPINGS &&
+           base_make_room(&map->mappings, &map->capacity, map->count + more, sizeof *map->mappings);
 }
 
 /* The first mapping that ends behind address.  */

@@ -1,5 +1,6 @@
 #include "sampler-capture/proc.h"
 
+#include "base/grow.h"
 #include "sampler-capture/host.h"
 
 #include <ctype.h>
@@ -18,15 +19,8 @@
 
 bool proc_add_id(struct proc_ids *ids, pid_t id)
 {
-    if (ids->count == ids->capacity) {
-        size_t capacity = ids->capacity ? 2 * ids->capacity : 64;
-        pid_t *larger = reallocarray(ids->ids, capacity, sizeof *larger);
-
-        if (!larger)
-            return false;
-        ids->ids = larger;
-        ids->capacity = capacity;
-    }
+    if (!base_make_room(&ids->ids, &ids->capacity, ids->count + 1, sizeof *ids->ids))
+        return false;
     ids->ids[ids->count++] = id;
     return true;
 }

@@ -1,6 +1,7 @@
 /* stream.c - records to bytes, bytes to a file.  */
 #include "sampler-capture/stream.h"
 
+#include "base/grow.h"
 #include "sampler-capture/output.h"
 #include "sampler-capture/utf8.h"
 
@@ -79,17 +80,8 @@ static bool write_plain(struct stream *stream)
 /* Room for more of the frame.  */
 static bool reserve_frame(struct stream *stream)
 {
-    size_t needed = stream->frame_used + ZSTD_CStreamOutSize();
-    uint8_t *larger;
-
-    if (needed <= stream->frame_capacity)
-        return true;
-    larger = realloc(stream->frame, 2 * needed);
-    if (!larger)
-        return false;
-    stream->frame = larger;
-    stream->frame_capacity = 2 * needed;
-    return true;
+    return base_make_room(&stream->frame, &stream->frame_capacity,
+                          stream->frame_used + ZSTD_CStreamOutSize(), 1);
 }
 
 /* What is in the buffer goes into the frame; with end the frame is whole.  */

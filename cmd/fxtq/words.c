@@ -13,14 +13,7 @@ static void add(struct words *words, const char *text, size_t length)
     char *copy = cli_allocate(length + 1, 1);
 
     memcpy(copy, text, length);
-    if (words->count == words->capacity) {
-        words->capacity = words->capacity ? 2 * words->capacity : 256;
-        words->items = reallocarray(words->items, words->capacity, sizeof *words->items);
-        if (!words->items) {
-            cli_error("out of memory");
-            exit(CLI_ENVIRONMENT);
-        }
-    }
+    words->items = cli_grow(words->items, &words->capacity, words->count + 1, sizeof *words->items);
     words->items[words->count++] = copy;
 }
 

@@ -9,18 +9,8 @@
 
 char *buffer_room(struct buffer *buffer, size_t size)
 {
-    if (!buffer->bytes || size > buffer->capacity - buffer->length) {
-        size_t needed = buffer->length + size; /* both are sizes of things in memory */
-        size_t capacity = buffer->capacity ? 2 * buffer->capacity : 4096;
-        char *bytes = realloc(buffer->bytes, capacity > needed ? capacity : needed);
-
-        if (!bytes) {
-            cli_error("out of memory");
-            exit(CLI_ENVIRONMENT);
-        }
-        buffer->bytes = bytes;
-        buffer->capacity = capacity > needed ? capacity : needed;
-    }
+    /* Both are sizes of things in memory.  */
+    buffer->bytes = cli_grow(buffer->bytes, &buffer->capacity, buffer->length + size, 1);
     return buffer->bytes + buffer->length;
 }
 

@@ -4,22 +4,6 @@
 
 #include "cmd/fxtsym/fxtsym.h"
 
-enum {
-    ITEMS_MIN = 1 << 12,
-};
-
-/* Room for one more of size bytes each.  */
-static void *grow(void *items, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return items;
-    *capacity = *capacity ? *capacity + *capacity / 2 : ITEMS_MIN;
-    items = reallocarray(items, *capacity, size);
-    if (!items || *capacity >= CHAIN_END)
-        cli_out_of_memory();
-    return items;
-}
-
 /* Equal strings of a module have equal pointers.  */
 static bool equal_names(const struct sym_frame *a, const struct sym_frame *b)
 {
@@ -45,8 +29,8 @@ static uint32_t name_of(struct chains *chains, const struct sym_frame *frame)
          id = base_index_next(&chains->by_name, hash, &probe))
         if (equal_names(&chains->names[id - 1], frame))
             return id - 1;
-    chains->names = grow(chains->names, &chains->name_capacity, chains->name_count,
-                         sizeof *chains->names);
+    chains->names = cli_grow(chains->names, &chains->name_capacity, chains->name_count + 1,
+                             sizeof *chains->names);
     if (!base_index_reserve(&chains->by_name))
         cli_out_of_memory();
     chains->names[chains->name_count++] = *frame;
@@ -68,12 +52,7 @@ uint32_t chains_add(struct chains *chains, const struct sym_frame *frames, size_
     uint32_t outer = CHAIN_END;
     bool shared = true;
 
-    if (count > chains->path_capacity) {
-        chains->path = reallocarray(chains->path, count, sizeof *chains->path);
-        if (!chains->path)
-            cli_out_of_memory();
-        chains->path_capacity = count;
-    }
+    chains->path = cli_grow(chains->path, &chains->path_capacity, count, sizeof *chains->path);
     for (size_t depth = 0; depth < count; depth++) {
         const struct sym_frame *frame = &frames[count - 1 - depth];
 
@@ -84,8 +63,10 @@ uint32_t chains_add(struct chains *chains, const struct sym_frame *frames, size_
                                    .name = name_of(chains, frame),
                                    .line = frame->line,
                                    .column = frame->column };
-            chains->items = grow(chains->items, &chains->capacity, chains->count,
-                                 sizeof *chains->items);
+            chains->items = cli_grow(chains->items, &chains->capacity, chains->count + 1,
+                                     sizeof *chains->items);
+            if (chains->count >= CHAIN_END)
+                cli_out_of_memory();
             chains->path[depth] = (uint32_t)chains->count;
             chains->items[chains->count++] = chain;
         }
@@ -101,8 +82,8 @@ const struct sym_frame *chains_frames(struct chains *chains, uint32_t number, si
     while (number != CHAIN_END) {
         const struct chain *chain = &chains->items[number];
 
-        chains->frames = grow(chains->frames, &chains->frame_capacity, *count,
-                              sizeof *chains->frames);
+        chains->frames = cli_grow(chains->frames, &chains->frame_capacity, *count + 1,
+                                  sizeof *chains->frames);
         struct sym_frame *frame = &chains->frames[(*count)++];
         *frame = chains->names[chain->name];
         frame->line = chain->line;

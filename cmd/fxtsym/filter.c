@@ -61,19 +61,6 @@ struct filter {
     struct buffer open_line, open_after;
 };
 
-static void *grow(void *items, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return items;
-    *capacity = *capacity ? 2 * *capacity : 64;
-    items = reallocarray(items, *capacity, size);
-    if (!items) {
-        cli_error("out of memory");
-        exit(CLI_ENVIRONMENT);
-    }
-    return items;
-}
-
 static void add_text(struct buffer *out, const char *text)
 {
     buffer_add(out, text, strlen(text));
@@ -106,8 +93,8 @@ static void warn(struct filter *filter, const struct sym_markup_node *node, cons
 
 static struct outcome *add_outcome(struct filter *filter)
 {
-    filter->outcomes = grow(filter->outcomes, &filter->outcome_capacity, filter->outcome_count,
-                            sizeof *filter->outcomes);
+    filter->outcomes = cli_grow(filter->outcomes, &filter->outcome_capacity,
+                                filter->outcome_count + 1, sizeof *filter->outcomes);
     struct outcome *outcome = &filter->outcomes[filter->outcome_count++];
     *outcome = (struct outcome){ .found = false };
     return outcome;
@@ -180,7 +167,8 @@ static void take_line(struct filter *filter, struct held_line line)
     struct sym_markup_cursor cursor = { line.bytes, line.length };
     struct sym_markup_node node;
 
-    filter->lines = grow(filter->lines, &filter->line_capacity, filter->line_count, sizeof line);
+    filter->lines = cli_grow(filter->lines, &filter->line_capacity, filter->line_count + 1,
+                             sizeof line);
     filter->lines[filter->line_count++] = line;
     while (!line.raw && sym_markup_next(&cursor, &node))
         take_node(filter, &node);

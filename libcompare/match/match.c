@@ -212,8 +212,8 @@ static bool lines_are_shared(struct matching *matching, int side, const struct m
 
 static void add_pair(struct matching *matching, struct pair pair)
 {
-    if (compare_make_room(&matching->pairs, &matching->capacity, matching->count + 1,
-                          sizeof *matching->pairs))
+    if (base_make_room(&matching->pairs, &matching->capacity, matching->count + 1,
+                       sizeof *matching->pairs))
         matching->pairs[matching->count++] = pair;
     else
         matching->failed = true;

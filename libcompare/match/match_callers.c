@@ -25,9 +25,8 @@ static bool add(struct match_callers *callers, struct base_map *known, uint32_t 
 
     if (base_map_find(known, key))
         return true;
-    if (!base_map_set(known, key, 0) ||
-        !compare_make_room(&callers->items, &callers->capacity, callers->count + 1,
-                           sizeof *callers->items))
+    if (!base_map_set(known, key, 0) || !base_make_room(&callers->items, &callers->capacity,
+                                                        callers->count + 1, sizeof *callers->items))
         return false;
     callers->items[callers->count++] = (struct match_call){ function, caller };
     return true;

@@ -202,8 +202,8 @@ static bool add_found(struct callers *callers, uint32_t function)
     if (callers->asked[function] == callers->question)
         return true;
     callers->asked[function] = callers->question;
-    if (!compare_make_room(&callers->found, &callers->found_capacity, callers->found_count + 1,
-                           sizeof *callers->found))
+    if (!base_make_room(&callers->found, &callers->found_capacity, callers->found_count + 1,
+                        sizeof *callers->found))
         return false;
     callers->found[callers->found_count++] = function;
     return true;
@@ -260,8 +260,8 @@ static bool add_starts(struct callers *callers, uint32_t function)
     for (size_t i = callers->first[function]; i < limit;) {
         uint32_t at = callers->positions[i];
 
-        if (!compare_make_room(&callers->starts, &callers->start_capacity, callers->start_count + 1,
-                               sizeof *callers->starts))
+        if (!base_make_room(&callers->starts, &callers->start_capacity, callers->start_count + 1,
+                            sizeof *callers->starts))
             return false;
         callers->starts[callers->start_count++] = at;
         i = first_from(callers->positions, i + 1, limit, callers->limits[at]);

@@ -32,7 +32,7 @@ const char *report_text(struct compare_report *report, const char *format, ...)
 static void add_text(struct compare_report *report, const char ***texts, size_t *count,
                      size_t *capacity, const char *text)
 {
-    if (compare_make_room(texts, capacity, *count + 1, sizeof **texts))
+    if (base_make_room(texts, capacity, *count + 1, sizeof **texts))
         (*texts)[(*count)++] = text;
     else
         report->memory->failed = true;
@@ -67,8 +67,8 @@ struct compare_rule *report_rule(struct compare_report *report)
 {
     struct compare_rule *rule;
 
-    if (!compare_make_room(&report->rules, &report->memory->rule_capacity, report->rule_count + 1,
-                           sizeof *report->rules)) {
+    if (!base_make_room(&report->rules, &report->memory->rule_capacity, report->rule_count + 1,
+                        sizeof *report->rules)) {
         report->memory->failed = true;
         return NULL;
     }

@@ -53,7 +53,7 @@ static enum compare_status parse_vector(struct baseline *baseline, const char *w
 
         if (!statements_number(text, &number, &text) || (*text && *text != ' ') || number > most)
             return statements_wrong(&baseline->file, "%s: not a number up to %.0f", what, most);
-        if (!compare_make_room(&out->items, &out->capacity, out->count + 1, sizeof *out->items))
+        if (!base_make_room(&out->items, &out->capacity, out->count + 1, sizeof *out->items))
             return no_memory(baseline);
         out->items[out->count++] = number;
     }
@@ -150,8 +150,8 @@ static enum compare_status parse_function(struct baseline *baseline, char *text)
         status = parse_shares(baseline, "cost with callees", text);
     if (status != COMPARE_OK)
         return status;
-    if (!compare_make_room(&baseline->lines, &baseline->line_capacity, baseline->line_count + 1,
-                           sizeof *baseline->lines))
+    if (!base_make_room(&baseline->lines, &baseline->line_capacity, baseline->line_count + 1,
+                        sizeof *baseline->lines))
         return no_memory(baseline);
     baseline->lines[baseline->line_count++] = line;
     return COMPARE_OK;
@@ -174,8 +174,8 @@ static enum compare_status add_build(struct baseline *baseline, const char *text
 {
     struct compare_environment *environment = &baseline->environment;
 
-    if (!compare_make_room(&environment->builds, &baseline->build_capacity,
-                           environment->build_count + 1, sizeof *environment->builds))
+    if (!base_make_room(&environment->builds, &baseline->build_capacity,
+                        environment->build_count + 1, sizeof *environment->builds))
         return no_memory(baseline);
     environment->builds[environment->build_count++] = text;
     return COMPARE_OK;

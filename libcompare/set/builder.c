@@ -99,7 +99,7 @@ static void clean(char *text, size_t length)
 /* Room for a text of that length.  */
 static char *scratch_of(struct compare_builder *builder, size_t length)
 {
-    if (compare_make_room(&builder->scratch, &builder->scratch_capacity, length + 1, 1))
+    if (base_make_room(&builder->scratch, &builder->scratch_capacity, length + 1, 1))
         return builder->scratch;
     (void)builder_no_memory(builder);
     return NULL;
@@ -129,8 +129,7 @@ static bool add_function(struct compare_builder *builder, uint32_t key)
     struct compare_set *set = &builder->set;
     size_t length;
 
-    if (!compare_make_room(&set->functions, &builder->function_capacity, key,
-                           sizeof *set->functions))
+    if (!base_make_room(&set->functions, &builder->function_capacity, key, sizeof *set->functions))
         return builder_no_memory(builder);
     set->functions[key - 1] = (struct compare_function){ .name = base_texts_get(&builder->keys, key,
                                                                                 &length) };
@@ -210,8 +209,8 @@ struct compare_run *compare_builder_begin_run(struct compare_builder *builder,
 
     if (builder->is_finished || (side != COMPARE_BASE && side != COMPARE_NEW))
         (void)builder_fail(builder, COMPARE_INVALID, "%s: not a run of a side", copy);
-    if (!compare_make_room(&set->runs, &builder->run_capacity, count, sizeof *set->runs) ||
-        !compare_make_room(&builder->raws, &builder->raw_capacity, count, sizeof *builder->raws))
+    if (!base_make_room(&set->runs, &builder->run_capacity, count, sizeof *set->runs) ||
+        !base_make_room(&builder->raws, &builder->raw_capacity, count, sizeof *builder->raws))
         (void)builder_no_memory(builder);
     if (!builder_is_ok(builder))
         return &builder->no_run;
@@ -254,8 +253,8 @@ void compare_builder_add_cost(struct compare_builder *builder, uint32_t function
         return;
     if (function >= builder->set.function_count)
         (void)builder_fail(builder, COMPARE_INVALID, "%s: a cost of no function", run->label);
-    else if (!compare_make_room(&run->costs, &builder->cost_capacity, run->cost_count + 1,
-                                sizeof *run->costs))
+    else if (!base_make_room(&run->costs, &builder->cost_capacity, run->cost_count + 1,
+                             sizeof *run->costs))
         (void)builder_no_memory(builder);
     else
         run->costs[run->cost_count++] = (struct compare_cost){ function, self, total };
@@ -271,7 +270,7 @@ void compare_builder_add_stack(struct compare_builder *builder, profile_id calls
     raw = &builder->raws[builder->set.run_count - 1];
     if (callsite > profile_stacks_callsite_count(profile_stacks_of(builder->profile)))
         (void)builder_fail(builder, COMPARE_INVALID, "%s: a value of no stack", run->label);
-    else if (!compare_make_room(&raw->items, &raw->capacity, raw->count + 1, sizeof *raw->items))
+    else if (!base_make_room(&raw->items, &raw->capacity, raw->count + 1, sizeof *raw->items))
         (void)builder_no_memory(builder);
     else
         raw->items[raw->count++] = (struct raw_value){ callsite, value };

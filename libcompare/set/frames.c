@@ -92,7 +92,7 @@ static void name_frame(struct naming *naming, const struct profile_frame *frame,
                        struct frame_functions *out, size_t *count, size_t *capacity)
 {
     for (uint32_t lines = frame->line_count ? frame->line_count : 1; lines-- > 0;) {
-        if (!compare_make_room(&out->functions, capacity, *count + 1, sizeof *out->functions)) {
+        if (!base_make_room(&out->functions, capacity, *count + 1, sizeof *out->functions)) {
             (void)builder_no_memory(naming->builder);
             return;
         }

@@ -42,7 +42,7 @@ static bool note_tail(struct tails *tails, size_t side, const char *path, const 
     struct tail *item;
 
     if (number == 0 ||
-        !compare_make_room(&tails->items, &tails->capacity, number, sizeof *tails->items))
+        !base_make_room(&tails->items, &tails->capacity, number, sizeof *tails->items))
         return false;
     item = &tails->items[number - 1];
     if (is_new)

@@ -28,7 +28,7 @@ static uint32_t add_node(struct tree *tree, uint32_t parent, uint32_t function)
                            "more than 4,294,967,294 different stacks");
         return 0;
     }
-    if (!compare_make_room(&set->nodes, &tree->capacity, set->node_count + 1, sizeof *set->nodes)) {
+    if (!base_make_room(&set->nodes, &tree->capacity, set->node_count + 1, sizeof *set->nodes)) {
         (void)builder_no_memory(tree->builder);
         return 0;
     }

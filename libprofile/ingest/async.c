@@ -57,7 +57,6 @@ static enum profile_status take_track(struct profile_ingest *ingest, uint32_t gr
                                    .category = owner->category,
                                    .name = owner->name };
     enum profile_status status;
-    uint32_t *bigger;
 
     *out = owner->free_track;
     if (*out) {
@@ -67,11 +66,9 @@ static enum profile_status take_track(struct profile_ingest *ingest, uint32_t gr
     status = ingest_track(ingest, &track, error);
     if (status != PROFILE_OK)
         return status;
-    bigger = base_grow(async->next_free, &async->next_free_capacity, (size_t)track.id + 1,
-                       sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&async->next_free, &async->next_free_capacity, (size_t)track.id + 1,
+                        sizeof *async->next_free))
         return profile_no_memory(error);
-    async->next_free = bigger;
     *out = track.id;
     return PROFILE_OK;
 }
@@ -81,19 +78,15 @@ static enum profile_status take_track(struct profile_ingest *ingest, uint32_t gr
 static enum profile_status new_slice(struct ingest_async *async, uint32_t *out,
                                      struct profile_error *error)
 {
-    struct open_async *bigger;
-
     async->open_count++;
     *out = async->free_slice;
     if (*out) {
         async->free_slice = async->slices[*out - 1].outer;
         return PROFILE_OK;
     }
-    bigger = base_grow(async->slices, &async->slice_capacity, async->slice_count + 1,
-                       sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&async->slices, &async->slice_capacity, async->slice_count + 1,
+                        sizeof *async->slices))
         return profile_no_memory(error);
-    async->slices = bigger;
     *out = (uint32_t)++async->slice_count;
     return PROFILE_OK;
 }

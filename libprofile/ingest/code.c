@@ -61,12 +61,9 @@ static enum profile_status add_line(struct profile_ingest *ingest, uint32_t proc
                                    &symbol.name, error);
     if (status != PROFILE_OK)
         return status;
-    struct code_symbol *items = base_grow(code->items, &code->capacity, code->count + 1,
-                                          sizeof *items);
-    if (!items)
+    if (!base_make_room(&code->items, &code->capacity, code->count + 1, sizeof *code->items))
         return profile_no_memory(error);
-    code->items = items;
-    items[code->count++] = symbol;
+    code->items[code->count++] = symbol;
     return PROFILE_OK;
 }
 

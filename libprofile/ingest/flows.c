@@ -45,17 +45,14 @@ static void forget_flow(struct ingest_flows *flows, uint32_t place)
 static enum profile_status make_place(struct ingest_flows *flows, uint32_t *out,
                                       struct profile_error *error)
 {
-    struct open_flow *bigger;
-
     *out = flows->free_flow;
     if (*out) {
         flows->free_flow = flows->flows[*out - 1].next_free;
         return PROFILE_OK;
     }
-    bigger = base_grow(flows->flows, &flows->flow_capacity, flows->flow_count + 1, sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&flows->flows, &flows->flow_capacity, flows->flow_count + 1,
+                        sizeof *flows->flows))
         return profile_no_memory(error);
-    flows->flows = bigger;
     *out = (uint32_t)++flows->flow_count;
     return PROFILE_OK;
 }

@@ -7,15 +7,11 @@
 enum profile_status ingest_reserve(void **items, size_t *capacity, size_t count, size_t size,
                                    struct base_index *index, struct profile_error *error)
 {
-    void *bigger;
-
     if (count >= UINT32_MAX - 1)
         return profile_fail(error, PROFILE_LIMIT, "more than %u things of a kind in a trace",
                             UINT32_MAX - 1);
-    bigger = base_grow(*items, capacity, count + 1, size);
-    if (!bigger)
+    if (!base_make_room(&*items, capacity, count + 1, size))
         return profile_no_memory(error);
-    *items = bigger;
     if (index && !base_index_reserve(index))
         return profile_no_memory(error);
     return PROFILE_OK;

@@ -65,7 +65,7 @@ static enum insn_status take_charge(void *context, uint32_t callsite,
     struct insn_thread *thread = context;
     struct ingest_insn *insn = thread->process->insn;
     uint64_t hash = base_hash(thread->thread, callsite);
-    struct insn_sum *larger, *sum;
+    struct insn_sum *sum;
     size_t probe;
     uint32_t id;
 
@@ -79,10 +79,10 @@ static enum insn_status take_charge(void *context, uint32_t callsite,
         sum->charge.calls += charge->calls;
         return INSN_OK;
     }
-    larger = base_grow(insn->sums, &insn->sum_capacity, insn->sum_count + 1, sizeof *larger);
-    if (!larger || !base_index_reserve(&insn->sum_index))
+    if (!base_make_room(&insn->sums, &insn->sum_capacity, insn->sum_count + 1,
+                        sizeof *insn->sums) ||
+        !base_index_reserve(&insn->sum_index))
         return keep(profile_no_memory(&thread->error));
-    insn->sums = larger;
     insn->sums[insn->sum_count++] =
         (struct insn_sum){ .thread = thread->thread, .callsite = callsite, .charge = *charge };
     base_index_add(&insn->sum_index, hash, (uint32_t)insn->sum_count);
@@ -265,14 +265,12 @@ static enum profile_status add_thread(struct ingest_insn *insn, const struct fxt
                                       uint32_t id, struct insn_thread **out,
                                       struct profile_error *error)
 {
-    struct insn_thread **larger;
     enum profile_status status;
 
-    larger = base_grow(insn->threads, &insn->thread_capacity, insn->thread_count + 1,
-                       sizeof(void *));
-    if (!larger || !base_index_reserve(&insn->thread_index))
+    if (!base_make_room(&insn->threads, &insn->thread_capacity, insn->thread_count + 1,
+                        sizeof(void *)) ||
+        !base_index_reserve(&insn->thread_index))
         return profile_no_memory(error);
-    insn->threads = larger;
     *out = calloc(1, sizeof **out);
     if (!*out)
         return profile_no_memory(error);

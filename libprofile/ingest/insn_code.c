@@ -10,13 +10,9 @@
 static enum profile_status process_of(struct ingest_insn *insn, uint32_t id,
                                       struct insn_process **out, struct profile_error *error)
 {
-    struct insn_process **larger;
-
     if (id > insn->process_count) {
-        larger = base_grow(insn->processes, &insn->process_capacity, id, sizeof(void *));
-        if (!larger)
+        if (!base_make_room(&insn->processes, &insn->process_capacity, id, sizeof(void *)))
             return profile_no_memory(error);
-        insn->processes = larger;
         while (insn->process_count < id)
             insn->processes[insn->process_count++] = NULL;
     }
@@ -85,7 +81,6 @@ static enum profile_status section_of(struct ingest_insn *insn, const struct ins
 {
     uint64_t size = mapping->limit - mapping->start;
     uint64_t hash = base_hash(base_hash(mapping->module, mapping->vaddr), size);
-    struct insn_section *larger;
     enum profile_status status;
     size_t probe;
 
@@ -100,11 +95,10 @@ static enum profile_status section_of(struct ingest_insn *insn, const struct ins
     status = read_section(insn, out, error);
     if (status != PROFILE_OK)
         return status;
-    larger = base_grow(insn->sections, &insn->section_capacity, insn->section_count + 1,
-                       sizeof *larger);
-    if (!larger || !base_index_reserve(&insn->section_index))
+    if (!base_make_room(&insn->sections, &insn->section_capacity, insn->section_count + 1,
+                        sizeof *insn->sections) ||
+        !base_index_reserve(&insn->section_index))
         return profile_no_memory(error);
-    insn->sections = larger;
     insn->sections[insn->section_count++] = *out;
     base_index_add(&insn->section_index, hash, (uint32_t)insn->section_count);
     return PROFILE_OK;
@@ -136,7 +130,6 @@ enum profile_status insn_add_mapping(struct ingest_insn *insn, uint32_t id,
                                      struct profile_error *error)
 {
     struct insn_process *process = NULL;
-    struct insn_mapping *larger;
     enum profile_status status = process_of(insn, id, &process, error);
 
     if (status != PROFILE_OK)
@@ -144,10 +137,9 @@ enum profile_status insn_add_mapping(struct ingest_insn *insn, uint32_t id,
     forget_places(process);
     if (process->space)
         return map(insn, process, mapping, error);
-    larger = base_grow(process->mappings, &process->capacity, process->count + 1, sizeof *larger);
-    if (!larger)
+    if (!base_make_room(&process->mappings, &process->capacity, process->count + 1,
+                        sizeof *process->mappings))
         return profile_no_memory(error);
-    process->mappings = larger;
     process->mappings[process->count++] = *mapping;
     return PROFILE_OK;
 }

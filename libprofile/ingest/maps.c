@@ -142,12 +142,10 @@ static enum profile_status take_overlaps(struct profile_ingest *ingest,
 
     for (*out = 0; (node = tfind(segment, &process->map, compare_ranges)); ++*out) {
         struct map_segment *found = *(struct map_segment **)node;
-        struct map_segment **bigger = base_grow(ingest->overlaps, &ingest->overlap_capacity,
-                                                *out + 1, sizeof(struct map_segment *));
 
-        if (!bigger)
+        if (!base_make_room(&ingest->overlaps, &ingest->overlap_capacity, *out + 1,
+                            sizeof(struct map_segment *)))
             return profile_no_memory(error);
-        ingest->overlaps = bigger;
         ingest->overlaps[*out] = found;
         tdelete(found, &process->map, compare_ranges);
     }

@@ -178,12 +178,8 @@ static uint32_t thread_of(const struct profile_ingest *ingest, const struct time
 static enum profile_status find_cpu(struct ingest_sched *sched, uint32_t cpu,
                                     struct sched_cpu **out, struct profile_error *error)
 {
-    struct sched_cpu *bigger = base_grow(sched->cpus, &sched->cpu_capacity, (size_t)cpu + 1,
-                                         sizeof *bigger);
-
-    if (!bigger)
+    if (!base_make_room(&sched->cpus, &sched->cpu_capacity, (size_t)cpu + 1, sizeof *sched->cpus))
         return profile_no_memory(error);
-    sched->cpus = bigger;
     while (sched->cpu_count <= cpu)
         sched->cpus[sched->cpu_count++] = (struct sched_cpu){ .running = false };
     *out = &sched->cpus[cpu];

@@ -264,12 +264,8 @@ static enum profile_status close_completes(struct profile_ingest *ingest, uint32
 
 static enum profile_status reserve(struct span_stack *stack, struct profile_error *error)
 {
-    struct open_slice *bigger = base_grow(stack->slices, &stack->capacity, stack->count + 1,
-                                          sizeof *bigger);
-
-    if (!bigger)
+    if (!base_make_room(&stack->slices, &stack->capacity, stack->count + 1, sizeof *stack->slices))
         return profile_no_memory(error);
-    stack->slices = bigger;
     return PROFILE_OK;
 }
 

@@ -147,14 +147,12 @@ static void push_frames(struct austin *austin, struct text stack)
     while (stack.length > 0 && austin->gather->status == PROFILE_OK) {
         const char *end = memchr(stack.at, ';', stack.length);
         size_t length = end ? (size_t)(end - stack.at) : stack.length;
-        void *items = base_grow(austin->frames, &austin->capacity, count + 1,
-                                sizeof *austin->frames);
 
-        if (!items) {
+        if (!base_make_room(&austin->frames, &austin->capacity, count + 1,
+                            sizeof *austin->frames)) {
             austin->gather->status = profile_no_memory(austin->gather->error);
             return;
         }
-        austin->frames = items;
         if (length > 0)
             austin->frames[count++] = location_of(austin->gather, text_of(stack.at, length));
         stack = text_of(stack.at + length + (end != NULL), stack.length - length - (end != NULL));

@@ -197,21 +197,20 @@ bool profile_is_folded(const void *start, size_t length)
 static bool add_frame(struct reader *reader, char *bytes, size_t length)
 {
     static const char unknown[] = PROFILE_UNKNOWN;
-    struct profile_text *frames = base_grow(reader->frames, &reader->frame_capacity,
-                                            reader->frame_count + 1, sizeof *frames);
 
-    if (!frames)
+    if (!base_make_room(&reader->frames, &reader->frame_capacity, reader->frame_count + 1,
+                        sizeof *reader->frames))
         return false;
-    reader->frames = frames;
     while (length > 0 && is_blank(*bytes)) {
         bytes++;
         length--;
     }
     length = trim_end(bytes, length);
     bytes[length] = '\0';
-    frames[reader->frame_count++] = length > 0
-                                        ? (struct profile_text){ bytes, length }
-                                        : (struct profile_text){ unknown, sizeof unknown - 1 };
+    reader->frames[reader->frame_count++] = length > 0
+                                                ? (struct profile_text){ bytes, length }
+                                                : (struct profile_text){ unknown,
+                                                                         sizeof unknown - 1 };
     return true;
 }
 

@@ -228,17 +228,12 @@ void gather_begin(struct gather *gather)
 
 void gather_push(struct gather *gather, uint32_t location)
 {
-    void *items = gather->status == PROFILE_OK && location
-                      ? base_grow(gather->stack, &gather->stack_capacity, gather->stack_count + 1,
-                                  sizeof *gather->stack)
-                      : NULL;
-
-    if (!items) {
+    if (gather->status == PROFILE_OK && location &&
+        base_make_room(&gather->stack, &gather->stack_capacity, gather->stack_count + 1,
+                       sizeof *gather->stack))
+        gather->stack[gather->stack_count++] = location;
+    else
         fail(gather, profile_no_memory(gather->error));
-        return;
-    }
-    gather->stack = items;
-    gather->stack[gather->stack_count++] = location;
 }
 
 void gather_label(struct gather *gather, const char *key, uint32_t string, int64_t number,
@@ -248,17 +243,13 @@ void gather_label(struct gather *gather, const char *key, uint32_t string, int64
                                                .str = string,
                                                .num = number,
                                                .num_unit = gather_word(gather, unit) };
-    void *items = gather->status == PROFILE_OK
-                      ? base_grow(gather->labels, &gather->label_capacity, gather->label_count + 1,
-                                  sizeof *gather->labels)
-                      : NULL;
 
-    if (!items) {
+    if (gather->status == PROFILE_OK &&
+        base_make_room(&gather->labels, &gather->label_capacity, gather->label_count + 1,
+                       sizeof *gather->labels))
+        gather->labels[gather->label_count++] = label;
+    else
         fail(gather, profile_no_memory(gather->error));
-        return;
-    }
-    gather->labels = items;
-    gather->labels[gather->label_count++] = label;
 }
 
 /* A sample in the spool: this, the labels, the values, the locations.  */

@@ -413,14 +413,11 @@ static enum profile_status make_room(struct reader *reader, const struct context
 static enum profile_status keep_mapping(struct reader *reader, struct context *context,
                                         const struct sym_markup_node *node)
 {
-    struct waiting *waiting = base_grow(context->waiting, &context->waiting_capacity,
-                                        context->waiting_count + 1, sizeof *waiting);
-
-    if (!waiting)
+    if (!base_make_room(&context->waiting, &context->waiting_capacity, context->waiting_count + 1,
+                        sizeof *context->waiting))
         return profile_no_memory(reader->error);
-    context->waiting = waiting;
     context->has_mappings = true;
-    waiting[context->waiting_count++] = (struct waiting){
+    context->waiting[context->waiting_count++] = (struct waiting){
         .module = sym_markup_module(context->markup, node->id),
         .start = node->address,
         .size_bytes = node->size_bytes,
@@ -483,19 +480,15 @@ static enum profile_status take_fact(struct reader *reader, struct context *cont
 static enum profile_status add_frame(struct reader *reader, struct trace *trace,
                                      const struct profile_markup_frame *frame)
 {
-    struct profile_markup_frame *frames;
-
     if (trace->count == PROFILE_MARKUP_FRAMES) {
         if (!trace->is_cut)
             note(reader, PROFILE_MARKUP_DEEP);
         trace->is_cut = true;
         return PROFILE_OK;
     }
-    frames = base_grow(trace->frames, &trace->capacity, trace->count + 1, sizeof *frames);
-    if (!frames)
+    if (!base_make_room(&trace->frames, &trace->capacity, trace->count + 1, sizeof *trace->frames))
         return profile_no_memory(reader->error);
-    trace->frames = frames;
-    frames[trace->count++] = *frame;
+    trace->frames[trace->count++] = *frame;
     return PROFILE_OK;
 }
 

@@ -371,23 +371,21 @@ static enum profile_status tell_location(struct reader *reader, const struct raw
         .line_count = raw->line_count,
         .is_folded = raw->is_folded,
     };
-    struct profile_pprof_line *lines = base_grow(reader->lines, &reader->line_capacity,
-                                                 raw->line_count, sizeof *lines);
 
-    if (!lines)
+    if (!base_make_room(&reader->lines, &reader->line_capacity, raw->line_count,
+                        sizeof *reader->lines))
         return profile_no_memory(reader->error);
-    reader->lines = lines;
     for (size_t i = 0; i < raw->line_count; i++) {
         const struct raw_line *line = &tables->lines[raw->first_line + i];
 
-        lines[i] = (struct profile_pprof_line){
+        reader->lines[i] = (struct profile_pprof_line){
             .function = pprof_find_function(tables, line->function_id),
             .line = line->line,
             .column = line->column,
         };
-        reader->notices.bad_references += lines[i].function == 0;
+        reader->notices.bad_references += reader->lines[i].function == 0;
     }
-    location.lines = lines;
+    location.lines = reader->lines;
     reader->notices.lost_mappings += raw->mapping_id != 0 && location.mapping == 0;
     return sink->location ? sink->location(sink->context, &location) : PROFILE_OK;
 }
@@ -412,24 +410,19 @@ static enum profile_status resolve_sample(struct reader *reader)
 {
     struct pprof_tables *tables = &reader->tables;
     const struct numbers *ids = &tables->sample_locations;
-    uint32_t *locations = base_grow(reader->sample_locations, &reader->sample_location_capacity,
-                                    ids->count, sizeof *locations);
-    struct profile_pprof_label *labels;
 
-    if (!locations)
+    if (!base_make_room(&reader->sample_locations, &reader->sample_location_capacity, ids->count,
+                        sizeof *reader->sample_locations))
         return profile_no_memory(reader->error);
-    reader->sample_locations = locations;
     for (size_t i = 0; i < ids->count; i++) {
-        locations[i] = pprof_find_location(tables, ids->items[i]);
-        reader->notices.bad_references += locations[i] == 0;
+        reader->sample_locations[i] = pprof_find_location(tables, ids->items[i]);
+        reader->notices.bad_references += reader->sample_locations[i] == 0;
     }
-    labels = base_grow(reader->labels, &reader->label_capacity, tables->label_count,
-                       sizeof *labels);
-    if (!labels)
+    if (!base_make_room(&reader->labels, &reader->label_capacity, tables->label_count,
+                        sizeof *reader->labels))
         return profile_no_memory(reader->error);
-    reader->labels = labels;
     for (size_t i = 0; i < tables->label_count; i++)
-        labels[i] = (struct profile_pprof_label){
+        reader->labels[i] = (struct profile_pprof_label){
             .key = label_string(reader, tables->labels[i].key),
             .str = label_string(reader, tables->labels[i].str),
             .num = tables->labels[i].num,

@@ -31,16 +31,10 @@ static bool make_room(struct source *source, size_t size)
         memmove(source->buffer, source->buffer + source->start, there);
     source->start = 0;
     source->limit = there;
-    if (size > source->capacity) {
-        size_t wanted = size < WINDOW_BYTES ? WINDOW_BYTES : size + size / 2;
-        uint8_t *bigger = realloc(source->buffer, wanted);
-
-        if (!bigger) {
-            source->status = profile_no_memory(source->error);
-            return false;
-        }
-        source->buffer = bigger;
-        source->capacity = wanted;
+    if (!base_make_room(&source->buffer, &source->capacity,
+                        size < WINDOW_BYTES ? WINDOW_BYTES : size, 1)) {
+        source->status = profile_no_memory(source->error);
+        return false;
     }
     return true;
 }

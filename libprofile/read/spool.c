@@ -64,7 +64,6 @@ enum profile_status spool_add(struct spool *spool, const void *bytes, size_t len
 {
     uint32_t head = (uint32_t)length;
     size_t size = sizeof head + length;
-    uint8_t *bigger;
 
     if (spool->used > 0 &&
         size > spool->most - (spool->used < spool->most ? spool->used : spool->most)) {
@@ -73,10 +72,8 @@ enum profile_status spool_add(struct spool *spool, const void *bytes, size_t len
         if (status != PROFILE_OK)
             return status;
     }
-    bigger = base_grow(spool->bytes, &spool->capacity, spool->used + size, 1);
-    if (!bigger)
+    if (!base_make_room(&spool->bytes, &spool->capacity, spool->used + size, 1))
         return profile_no_memory(error);
-    spool->bytes = bigger;
     memcpy(spool->bytes + spool->used, &head, sizeof head);
     if (length > 0)
         memcpy(spool->bytes + spool->used + sizeof head, bytes, length);
@@ -93,11 +90,8 @@ static enum profile_status fill(struct spool *spool, size_t size, struct profile
     if (there >= size)
         return PROFILE_OK;
     if (size > spool->capacity) {
-        uint8_t *bigger = base_grow(spool->bytes, &spool->capacity, size, 1);
-
-        if (!bigger)
+        if (!base_make_room(&spool->bytes, &spool->capacity, size, 1))
             return profile_no_memory(error);
-        spool->bytes = bigger;
     }
     memmove(spool->bytes, spool->bytes + spool->start, there);
     spool->start = 0;

@@ -38,14 +38,10 @@ enum profile_status stacks_reserve(void **items, size_t *capacity, size_t count,
                                    struct base_index *index, const char *what,
                                    struct profile_error *error)
 {
-    void *bigger;
-
     if (count >= MAX_ID)
         return profile_fail(error, PROFILE_LIMIT, "more than %u distinct %s", MAX_ID, what);
-    bigger = base_grow(*items, capacity, count + 1, size);
-    if (!bigger)
+    if (!base_make_room(&*items, capacity, count + 1, size))
         return profile_no_memory(error);
-    *items = bigger;
     return base_index_reserve(index) ? PROFILE_OK : profile_no_memory(error);
 }
 

@@ -139,17 +139,16 @@ static enum profile_status emit_location(struct emission *emission, size_t index
     const struct pprof_location *from = &plan->locations[index];
     struct profile_frame frame = profile_stacks_get_frame(plan->profile->stacks, from->frame);
     struct profile_pprof_location location = { .id = index + 1, .line_count = frame.line_count };
-    struct profile_pprof_line *lines = base_grow(emission->lines, &emission->line_capacity,
-                                                 frame.line_count, sizeof *lines);
 
-    if (!lines)
+    if (!base_make_room(&emission->lines, &emission->line_capacity, frame.line_count,
+                        sizeof *emission->lines))
         return profile_no_memory(emission->error);
-    emission->lines = lines;
-    location.lines = lines;
+    location.lines = emission->lines;
     for (uint32_t i = 0; i < frame.line_count; i++)
-        lines[i] = (struct profile_pprof_line){ .function = plan->lines[from->first_line + i],
-                                                .line = frame.lines[i].line,
-                                                .column = frame.lines[i].column };
+        emission->lines[i] =
+            (struct profile_pprof_line){ .function = plan->lines[from->first_line + i],
+                                         .line = frame.lines[i].line,
+                                         .column = frame.lines[i].column };
     if (frame.module) {
         location.mapping = plan->module_mappings[frame.module];
         location.address = frame.vaddr + plan->mappings[location.mapping - 1].bias;
@@ -227,13 +226,11 @@ static bool fill_stack(struct emission *emission, profile_id callsite, size_t *c
 
     for (*count = 0; callsite; ++*count) {
         struct profile_callsite at = profile_stacks_get_callsite(plan->profile->stacks, callsite);
-        uint32_t *stack = base_grow(emission->stack, &emission->stack_capacity, *count + 1,
-                                    sizeof *stack);
 
-        if (!stack)
+        if (!base_make_room(&emission->stack, &emission->stack_capacity, *count + 1,
+                            sizeof *emission->stack))
             return false;
-        emission->stack = stack;
-        stack[*count] = plan->frame_locations[at.frame];
+        emission->stack[*count] = plan->frame_locations[at.frame];
         callsite = at.parent;
     }
     return true;

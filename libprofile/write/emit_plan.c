@@ -89,17 +89,15 @@ static enum profile_status find_labels(struct pprof_plan *plan, const struct ppr
     uint64_t hash = base_hash((uint64_t)labels->pid << 32 | labels->tid,
                               (uint64_t)labels->process << 32 | labels->thread) +
                     labels->age;
-    struct pprof_labels *bigger;
     size_t probe;
 
     for (*out = base_index_first(&plan->label_index, hash, &probe); *out;
          *out = base_index_next(&plan->label_index, hash, &probe))
         if (same_labels(&plan->labels[*out - 1], labels))
             return PROFILE_OK;
-    bigger = base_grow(plan->labels, &plan->label_capacity, plan->label_count + 1, sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&plan->labels, &plan->label_capacity, plan->label_count + 1,
+                        sizeof *plan->labels))
         return profile_no_memory(error);
-    plan->labels = bigger;
     if (!base_index_reserve(&plan->label_index))
         return profile_no_memory(error);
     plan->labels[plan->label_count++] = *labels;
@@ -189,18 +187,15 @@ static enum profile_status find_function(struct pprof_plan *plan,
 {
     uint64_t hash = base_hash((uint64_t)function->name << 32 | function->system_name,
                               (uint64_t)function->file << 32 | function->start_line);
-    struct pprof_function *bigger;
     size_t probe;
 
     for (*out = base_index_first(&plan->function_index, hash, &probe); *out;
          *out = base_index_next(&plan->function_index, hash, &probe))
         if (same_function(&plan->functions[*out - 1], function))
             return PROFILE_OK;
-    bigger = base_grow(plan->functions, &plan->function_capacity, plan->function_count + 1,
-                       sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&plan->functions, &plan->function_capacity, plan->function_count + 1,
+                        sizeof *plan->functions))
         return profile_no_memory(error);
-    plan->functions = bigger;
     if (!base_index_reserve(&plan->function_index))
         return profile_no_memory(error);
     plan->functions[plan->function_count++] = *function;
@@ -215,13 +210,11 @@ static enum profile_status add_line(struct pprof_plan *plan, const struct profil
 {
     const struct profile_line *line = &frame->lines[index];
     struct pprof_function function = { .start_line = line->start_line };
-    uint32_t *bigger = base_grow(plan->lines, &plan->line_capacity, plan->line_count + 1,
-                                 sizeof *bigger);
     enum profile_status status;
 
-    if (!bigger)
+    if (!base_make_room(&plan->lines, &plan->line_capacity, plan->line_count + 1,
+                        sizeof *plan->lines))
         return profile_no_memory(error);
-    plan->lines = bigger;
     plan->text.length = 0;
     if (!codec_text_add_function(&plan->text, plan->profile, frame, index))
         return profile_no_memory(error);
@@ -243,13 +236,11 @@ static enum profile_status add_location(struct pprof_plan *plan, profile_id fram
                                         struct profile_error *error)
 {
     struct profile_frame frame = profile_stacks_get_frame(plan->profile->stacks, frame_id);
-    struct pprof_location *bigger = base_grow(plan->locations, &plan->location_capacity,
-                                              plan->location_count + 1, sizeof *bigger);
     enum profile_status status = PROFILE_OK;
 
-    if (!bigger)
+    if (!base_make_room(&plan->locations, &plan->location_capacity, plan->location_count + 1,
+                        sizeof *plan->locations))
         return profile_no_memory(error);
-    plan->locations = bigger;
     plan->locations[plan->location_count++] = (struct pprof_location){ frame_id, plan->line_count };
     plan->frame_locations[frame_id] = (uint32_t)plan->location_count;
     for (uint32_t i = 0; i < frame.line_count && status == PROFILE_OK; i++)

@@ -151,11 +151,8 @@ static enum profile_status add_stack(struct folded *folded, profile_id root, pro
 static enum profile_status add_value(struct folded *folded, profile_id node, uint64_t value,
                                      struct profile_error *error)
 {
-    uint64_t *bigger = base_grow(folded->values, &folded->value_capacity, node, sizeof *bigger);
-
-    if (!bigger)
+    if (!base_make_room(&folded->values, &folded->value_capacity, node, sizeof *folded->values))
         return profile_no_memory(error);
-    folded->values = bigger;
     while (folded->value_count < node)
         folded->values[folded->value_count++] = 0;
     folded->values[node - 1] = profile_add(folded->values[node - 1], value);

@@ -153,14 +153,11 @@ static bool was_done(struct perfetto *writer, bool **done, size_t *room, uint32_
     size_t before = *room;
 
     if (number >= before) {
-        bool *bigger = base_grow(*done, room, (size_t)number + 1, sizeof *bigger);
-
-        if (!bigger) {
+        if (!base_make_room(&*done, room, (size_t)number + 1, sizeof **done)) {
             writer->interned.failed = true;
             return true;
         }
-        *done = bigger;
-        memset(bigger + before, 0, *room - before);
+        memset(*done + before, 0, *room - before);
     }
     if ((*done)[number])
         return true;
@@ -270,14 +267,12 @@ static void intern_stack(struct perfetto *writer, uint32_t number)
     if (was_done(writer, &writer->stacks_done, &writer->stack_room, number))
         return;
     for (uint32_t at = number; at; at = (uint32_t)writer->tables.stacks.items[at - 1].a) {
-        uint32_t *path = base_grow(writer->path, &writer->path_capacity, depth + 1, sizeof *path);
-
-        if (!path) {
+        if (!base_make_room(&writer->path, &writer->path_capacity, depth + 1,
+                            sizeof *writer->path)) {
             writer->interned.failed = true;
             return;
         }
-        writer->path = path;
-        path[depth++] = (uint32_t)writer->tables.stacks.items[at - 1].b;
+        writer->path[depth++] = (uint32_t)writer->tables.stacks.items[at - 1].b;
     }
     for (size_t i = 0; i < depth; i++)
         intern_frame(writer, writer->path[i]);

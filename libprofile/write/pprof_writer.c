@@ -59,17 +59,13 @@ static bool encode(struct profile_pprof_writer *writer, uint32_t field,
 static enum profile_status enter(struct profile_pprof_writer *writer, struct id_list *list,
                                  uint64_t *id)
 {
-    uint64_t *items;
-
     if (list->count >= UINT32_MAX)
         return profile_fail(writer->error, PROFILE_LIMIT, "more than 2^32 - 1 entries");
-    items = base_grow(list->items, &list->capacity, list->count + 1, sizeof *items);
-    if (!items)
+    if (!base_make_room(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
         return profile_no_memory(writer->error);
-    list->items = items;
     if (*id == 0)
         *id = list->count + 1;
-    items[list->count++] = *id;
+    list->items[list->count++] = *id;
     return PROFILE_OK;
 }
 
@@ -103,13 +99,10 @@ static enum profile_status put_strings(void *context, const struct profile_text 
 static enum profile_status add_string(struct profile_pprof_writer *writer, profile_id id,
                                       const char *bytes, size_t length)
 {
-    uint32_t *numbers = base_grow(writer->string_numbers, &writer->string_capacity, id,
-                                  sizeof *numbers);
-
-    if (!numbers)
+    if (!base_make_room(&writer->string_numbers, &writer->string_capacity, id,
+                        sizeof *writer->string_numbers))
         return profile_no_memory(writer->error);
-    writer->string_numbers = numbers;
-    numbers[id - 1] = writer->string_count;
+    writer->string_numbers[id - 1] = writer->string_count;
     return put_string(writer, bytes, length);
 }
 

@@ -132,12 +132,10 @@ static enum profile_status put_stack(struct speedscope *writer, uint32_t stack,
     size_t depth = 0;
 
     for (; stack; stack = (uint32_t)writer->tables.stacks.items[stack - 1].a) {
-        uint32_t *path = base_grow(writer->path, &writer->path_capacity, depth + 1, sizeof *path);
-
-        if (!path)
+        if (!base_make_room(&writer->path, &writer->path_capacity, depth + 1, sizeof *writer->path))
             return profile_no_memory(error);
-        writer->path = path;
-        path[depth++] = writer->frame_names[writer->tables.stacks.items[stack - 1].b - 1] - 1;
+        writer->path[depth++] = writer->frame_names[writer->tables.stacks.items[stack - 1].b - 1] -
+                                1;
     }
     json_put_text(&writer->output, writer->written++ > 0 ? ",\n[" : "\n[");
     while (depth-- > 0) {

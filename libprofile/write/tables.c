@@ -16,14 +16,10 @@ enum profile_status writer_refuse(const struct writer_tables *tables, const char
 static enum profile_status reserve(const struct writer_tables *tables, void **items,
                                    size_t *capacity, size_t count, size_t more, size_t size)
 {
-    void *bigger;
-
     if (count + more >= UINT32_MAX)
         return profile_fail(tables->error, PROFILE_LIMIT, "too many entries of one kind");
-    bigger = base_grow(*items, capacity, count + more, size);
-    if (!bigger)
+    if (!base_make_room(&*items, capacity, count + more, size))
         return profile_no_memory(tables->error);
-    *items = bigger;
     return PROFILE_OK;
 }
 

@@ -12,7 +12,6 @@
 static enum profile_status find_row(struct top *top, const struct profile_frame *frame,
                                     uint32_t index, profile_id *out, struct profile_error *error)
 {
-    struct top_row *bigger;
     enum profile_status status;
 
     top->text.length = 0;
@@ -21,10 +20,8 @@ static enum profile_status find_row(struct top *top, const struct profile_frame 
     status = profile_stacks_string(top->names, top->text.bytes, top->text.length, out, error);
     if (status != PROFILE_OK || *out <= top->row_count)
         return status;
-    bigger = base_grow(top->rows, &top->row_capacity, *out, sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&top->rows, &top->row_capacity, *out, sizeof *top->rows))
         return profile_no_memory(error);
-    top->rows = bigger;
     top->rows[top->row_count++] = (struct top_row){ .flat = 0 };
     return PROFILE_OK;
 }
@@ -33,7 +30,6 @@ static enum profile_status find_spot(struct top *top, profile_id row, profile_id
                                      uint32_t line, uint32_t *out, struct profile_error *error)
 {
     uint64_t hash = base_hash((uint64_t)row << 32 | file, line);
-    struct top_spot *bigger;
     size_t probe;
 
     for (*out = base_index_first(&top->spot_index, hash, &probe); *out;
@@ -43,10 +39,8 @@ static enum profile_status find_spot(struct top *top, profile_id row, profile_id
         if (spot->row == row && spot->file == file && spot->line == line)
             return PROFILE_OK;
     }
-    bigger = base_grow(top->spots, &top->spot_capacity, top->spot_count + 1, sizeof *bigger);
-    if (!bigger)
+    if (!base_make_room(&top->spots, &top->spot_capacity, top->spot_count + 1, sizeof *top->spots))
         return profile_no_memory(error);
-    top->spots = bigger;
     if (!base_index_reserve(&top->spot_index))
         return profile_no_memory(error);
     top->spots[top->spot_count++] = (struct top_spot){ .row = row, .file = file, .line = line };
@@ -90,13 +84,11 @@ static enum profile_status make_targets(struct top *top, struct targets *targets
 {
     struct profile_frame frame = profile_stacks_get_frame(top->profile->stacks, id);
     uint32_t count = frame.line_count ? frame.line_count : 1;
-    struct target *bigger = base_grow(targets->items, &targets->capacity, targets->count + count,
-                                      sizeof *bigger);
     enum profile_status status = PROFILE_OK;
 
-    if (!bigger)
+    if (!base_make_room(&targets->items, &targets->capacity, targets->count + count,
+                        sizeof *targets->items))
         return profile_no_memory(error);
-    targets->items = bigger;
     targets->first[id] = targets->count + 1;
     for (uint32_t i = 0; i < count && status == PROFILE_OK; i++) {
         struct target target = { .spot = 0 };

@@ -58,12 +58,10 @@ static enum store_status add(struct export *export, struct folded *folded, uint6
 {
     bool is_new;
     uint32_t number = base_pairs_add(&folded->keys, owner, callsite, &is_new);
-    void *items = folded->amounts;
 
     if (number == 0 ||
-        !(items = base_grow(items, &folded->capacity, number, sizeof *folded->amounts)))
+        !base_make_room(&folded->amounts, &folded->capacity, number, sizeof *folded->amounts))
         return store_no_memory(export->error);
-    folded->amounts = items;
     if (is_new)
         folded->amounts[number - 1] = (struct amount){ .whole = 0 };
     add_amount(&folded->amounts[number - 1], amount);

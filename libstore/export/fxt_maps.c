@@ -212,12 +212,10 @@ static enum store_status module_id(struct fx *fx, uint32_t process, uint32_t mod
     struct fx_maps *maps = &fx->maps;
     bool is_new;
     uint32_t number = base_pairs_add(&maps->ids, process, module, &is_new);
-    void *items = maps->numbers;
 
     if (number == 0 ||
-        !(items = base_grow(items, &maps->number_capacity, number, sizeof *maps->numbers)))
+        !base_make_room(&maps->numbers, &maps->number_capacity, number, sizeof *maps->numbers))
         return store_no_memory(fx->export->error);
-    maps->numbers = items;
     if (!is_new && maps->records <= MOST_MODULES) {
         *id = maps->numbers[number - 1];
         return STORE_OK;
@@ -630,15 +628,13 @@ enum store_status fx_address(struct fx *fx, uint32_t process, uint32_t frame, ui
     uint32_t kernel = maps->kernel ? maps->spaces[maps->kernel].generation : 0;
     bool is_new;
     uint32_t number = base_pairs_add(&maps->addresses, process, frame, &is_new);
-    void *items = maps->known;
     struct fx_address *known;
     enum store_status status = STORE_OK;
     uint64_t vaddr;
 
     if (number == 0 ||
-        !(items = base_grow(items, &maps->known_capacity, number, sizeof *maps->known)))
+        !base_make_room(&maps->known, &maps->known_capacity, number, sizeof *maps->known))
         return store_no_memory(fx->export->error);
-    maps->known = items;
     known = &maps->known[number - 1];
     if (is_new || known->generation != generation || known->kernel_generation != kernel) {
         status = frame_vaddr(fx, frame, &vaddr);

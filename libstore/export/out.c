@@ -69,11 +69,7 @@ bool out_each(struct out *work, const char *sql, bool (*take)(void *context, sql
 
 bool out_reserve(struct out *work, void **items, size_t *capacity, size_t count, size_t size)
 {
-    void *bigger = base_grow(*items, capacity, count, size);
-
-    if (bigger)
-        *items = bigger;
-    return bigger || out_no_memory(work);
+    return base_make_room(items, capacity, count, size) || out_no_memory(work);
 }
 
 bool out_bytes(struct out *work, sqlite3_stmt *row, int column, uint32_t *out)

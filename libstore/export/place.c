@@ -306,11 +306,10 @@ static bool find_location(struct places *places, uint32_t frame, uint32_t kept, 
 {
     bool is_new;
     uint32_t key = base_pairs_add(&places->keys, frame, kept, &is_new);
-    void *items = places->locations;
 
-    if (!key || !(items = base_grow(items, &places->location_capacity, key, sizeof(uint32_t))))
+    if (!key ||
+        !base_make_room(&places->locations, &places->location_capacity, key, sizeof(uint32_t)))
         return out_no_memory(places->out);
-    places->locations = items;
     if (is_new && !make_location(places, frame, kept, &places->locations[key - 1]))
         return false;
     *number = places->locations[key - 1];

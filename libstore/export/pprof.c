@@ -47,11 +47,9 @@ static enum store_status take_amounts(struct export *export, struct sums *sums,
     bool is_new;
     uint32_t number = base_pairs_add(&sums->keys, (uint64_t)row->thread << 32 | row->process,
                                      callsite, &is_new);
-    void *items = sums->items;
 
-    if (!number || !(items = base_grow(items, &sums->capacity, number, sizeof *sums->items)))
+    if (!number || !base_make_room(&sums->items, &sums->capacity, number, sizeof *sums->items))
         return store_no_memory(export->error);
-    sums->items = items;
     if (is_new)
         sums->items[number - 1] = (struct amounts){ .items[0] = 0 };
     for (size_t i = 0; i < MOST_TYPES; i++)
@@ -65,12 +63,11 @@ static enum store_status note_time(struct export *export, struct sums *sums, int
 {
     bool is_new;
     uint32_t number = base_pairs_add(&sums->captures, (uint64_t)capture, 0, &is_new);
-    void *items = sums->times;
     struct times *times;
 
-    if (!number || !(items = base_grow(items, &sums->times_capacity, number, sizeof *sums->times)))
+    if (!number ||
+        !base_make_room(&sums->times, &sums->times_capacity, number, sizeof *sums->times))
         return store_no_memory(export->error);
-    sums->times = items;
     times = &sums->times[number - 1];
     if (is_new)
         *times = (struct times){ .has_time = false };

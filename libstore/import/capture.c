@@ -50,14 +50,12 @@ static struct import_provider *find_provider(struct store_import *import, uint32
 {
     bool is_new;
     uint32_t number = base_pairs_add(&import->provider_keys, id, 0, &is_new);
-    void *items = import->providers;
 
-    if (number == 0 || !(items = base_grow(items, &import->provider_capacity, number,
-                                           sizeof *import->providers))) {
+    if (number == 0 || !base_make_room(&import->providers, &import->provider_capacity, number,
+                                       sizeof *import->providers)) {
         (void)store_import_fail(import, STORE_NO_MEMORY, "out of memory");
         return NULL;
     }
-    import->providers = items;
     if (is_new)
         import->providers[number - 1] = (struct import_provider){ .name = 0 };
     return &import->providers[number - 1];

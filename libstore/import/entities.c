@@ -50,12 +50,10 @@ int64_t store_import_string(struct store_import *import, const char *bytes, size
 static bool remember_koid(struct store_import *import, uint64_t koid, uint32_t process)
 {
     uint32_t number = base_pairs_add(&import->process_koids, koid, 0, NULL);
-    void *items = import->koid_processes;
 
-    if (number == 0 ||
-        !(items = base_grow(items, &import->koid_capacity, number, sizeof *import->koid_processes)))
+    if (number == 0 || !base_make_room(&import->koid_processes, &import->koid_capacity, number,
+                                       sizeof *import->koid_processes))
         return false;
-    import->koid_processes = items;
     import->koid_processes[number - 1] = process;
     return true;
 }
@@ -70,15 +68,13 @@ int64_t store_import_upid_of_koid(struct store_import *import, uint64_t koid)
 static enum profile_status take_process(void *context, const struct profile_process *process)
 {
     struct store_import *import = context;
-    void *items = import->processes;
     struct import_process *entry;
 
     while (import->process_count < process->id) {
-        if (!(items = base_grow(items, &import->process_capacity, import->process_count + 1,
-                                sizeof *import->processes)))
+        if (!base_make_room(&import->processes, &import->process_capacity,
+                            import->process_count + 1, sizeof *import->processes))
             return store_import_sink_status(
                 store_import_fail(import, STORE_NO_MEMORY, "out of memory"));
-        import->processes = items;
         import->processes[import->process_count++] = (struct import_process){ .koid = 0 };
     }
     entry = &import->processes[process->id - 1];
@@ -92,15 +88,13 @@ static enum profile_status take_process(void *context, const struct profile_proc
 static enum profile_status take_thread(void *context, const struct profile_thread *thread)
 {
     struct store_import *import = context;
-    void *items = import->threads;
     struct import_thread *entry;
 
     while (import->thread_count < thread->id) {
-        if (!(items = base_grow(items, &import->thread_capacity, import->thread_count + 1,
-                                sizeof *import->threads)))
+        if (!base_make_room(&import->threads, &import->thread_capacity, import->thread_count + 1,
+                            sizeof *import->threads))
             return store_import_sink_status(
                 store_import_fail(import, STORE_NO_MEMORY, "out of memory"));
-        import->threads = items;
         import->threads[import->thread_count++] = (struct import_thread){ .koid = 0 };
     }
     entry = &import->threads[thread->id - 1];

@@ -47,14 +47,8 @@ static bool frame_text(struct reading *reading, const struct profile_folded_line
     *length = frame->length;
     if (reading->columns == line->count_count || index + 1 < line->frame_count)
         return true;
-    if (size > reading->text_capacity) {
-        char *bigger = realloc(reading->text, size);
-
-        if (!bigger)
-            return store_import_fail(reading->profiles->import, STORE_NO_MEMORY, "out of memory");
-        reading->text = bigger;
-        reading->text_capacity = size;
-    }
+    if (!base_make_room(&reading->text, &reading->text_capacity, size, 1))
+        return store_import_fail(reading->profiles->import, STORE_NO_MEMORY, "out of memory");
     memcpy(reading->text, frame->bytes, frame->length);
     written = count->is_integer
                   ? snprintf(reading->text + frame->length, 64, " %" PRIu64, count->integer)

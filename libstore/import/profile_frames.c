@@ -18,13 +18,11 @@ static bool out_of_memory(struct profiles *profiles)
 static bool set_id(struct profiles *profiles, struct profile_numbers *numbers, uint32_t number,
                    int64_t id)
 {
-    void *items = numbers->items;
-
     if (number <= numbers->count)
         return true;
-    if (!(items = base_grow(items, &numbers->capacity, numbers->count + 1, sizeof *numbers->items)))
+    if (!base_make_room(&numbers->items, &numbers->capacity, numbers->count + 1,
+                        sizeof *numbers->items))
         return out_of_memory(profiles);
-    numbers->items = items;
     numbers->items[numbers->count++] = id;
     return true;
 }
@@ -230,14 +228,12 @@ static uint32_t number_callsite(struct profiles *profiles, uint32_t parent, uint
                                 bool *is_new)
 {
     uint32_t number = base_pairs_add(&profiles->callsite_keys, parent, frame, is_new);
-    void *items = profiles->depths;
 
     if (!number ||
-        !(items = base_grow(items, &profiles->depth_capacity, number, sizeof(uint32_t)))) {
+        !base_make_room(&profiles->depths, &profiles->depth_capacity, number, sizeof(uint32_t))) {
         (void)out_of_memory(profiles);
         return 0;
     }
-    profiles->depths = items;
     if (*is_new)
         profiles->depths[number - 1] = parent ? profiles->depths[parent - 1] + 1 : 0;
     return number;
@@ -289,13 +285,11 @@ static bool corrupt(struct load *load)
 /* Ids have no gaps, so a row's place is its id.  */
 static bool add_loaded(struct load *load, struct loaded *loaded, int64_t id, uint32_t number)
 {
-    void *items = loaded->items;
-
     if (id != (int64_t)loaded->count + 1)
         return corrupt(load);
-    if (!(items = base_grow(items, &loaded->capacity, loaded->count + 1, sizeof *loaded->items)))
+    if (!base_make_room(&loaded->items, &loaded->capacity, loaded->count + 1,
+                        sizeof *loaded->items))
         return out_of_memory(load->profiles);
-    loaded->items = items;
     loaded->items[loaded->count++] = number;
     return true;
 }
@@ -390,17 +384,15 @@ static bool begin_frame(struct load *load, sqlite3_stmt *row)
 /* A frame, or another line of the last.  */
 static bool load_frame(struct load *load, sqlite3_stmt *row)
 {
-    void *lines = load->lines;
     struct store_profile_line *line;
 
     if (sqlite3_column_int64(row, 0) != load->frame_id && !begin_frame(load, row))
         return false;
     if (sqlite3_column_type(row, 4) == SQLITE_NULL)
         return true;
-    if (!(lines = base_grow(lines, &load->line_capacity, load->frame.line_count + 1,
-                            sizeof *load->lines)))
+    if (!base_make_room(&load->lines, &load->line_capacity, load->frame.line_count + 1,
+                        sizeof *load->lines))
         return out_of_memory(load->profiles);
-    load->lines = lines;
     line = &load->lines[load->frame.line_count++];
     *line = (struct store_profile_line){ .line = sqlite3_column_int64(row, 7),
                                          .column = sqlite3_column_int64(row, 8),

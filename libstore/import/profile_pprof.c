@@ -61,11 +61,7 @@ static enum profile_status told(bool ok)
 static bool reserve(struct reading *reading, void **items, size_t *capacity, size_t count,
                     size_t size)
 {
-    void *bigger = base_grow(*items, capacity, count, size);
-
-    if (bigger)
-        *items = bigger;
-    return bigger || out_of_memory(reading);
+    return base_make_room(items, capacity, count, size) || out_of_memory(reading);
 }
 
 /* ---- Texts ---- */

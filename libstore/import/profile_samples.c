@@ -51,12 +51,9 @@ static uint32_t clean_word(struct profiles *profiles, uint32_t word)
 
 static bool set_type_id(struct profiles *profiles, uint32_t number, int64_t id)
 {
-    void *items = profiles->type_ids.items;
-
-    if (!number ||
-        !(items = base_grow(items, &profiles->type_ids.capacity, number, sizeof(int64_t))))
+    if (!number || !base_make_room(&profiles->type_ids.items, &profiles->type_ids.capacity, number,
+                                   sizeof(int64_t)))
         return out_of_memory(profiles);
-    profiles->type_ids.items = items;
     profiles->type_ids.items[number - 1] = id;
     return true;
 }
@@ -104,12 +101,9 @@ bool store_profiles_open_samples(struct profiles *profiles)
 
 bool store_profiles_type(struct profiles *profiles, uint32_t type, uint32_t unit, bool is_default)
 {
-    void *items = profiles->types;
-
-    if (!(items = base_grow(items, &profiles->type_capacity, profiles->type_count + 1,
-                            sizeof *profiles->types)))
+    if (!base_make_room(&profiles->types, &profiles->type_capacity, profiles->type_count + 1,
+                        sizeof *profiles->types))
         return out_of_memory(profiles);
-    profiles->types = items;
     profiles->types[profiles->type_count++] = (struct store_profile_type){
         .type = type, .unit = unit, .is_default = is_default, .counted_by = SIZE_MAX
     };
@@ -415,12 +409,10 @@ bool store_profiles_labels(struct profiles *profiles, const struct store_profile
     bool is_new;
     uint32_t number = base_texts_add(&profiles->label_sets, (const char *)labels,
                                      count * sizeof *labels, &is_new);
-    void *items = profiles->owners;
 
-    if (!number ||
-        !(items = base_grow(items, &profiles->owner_capacity, number, sizeof *profiles->owners)))
+    if (!number || !base_make_room(&profiles->owners, &profiles->owner_capacity, number,
+                                   sizeof *profiles->owners))
         return out_of_memory(profiles);
-    profiles->owners = items;
     if (is_new && !write_labels(profiles, labels, count, &profiles->owners[number - 1]))
         return false;
     *out = profiles->owners[number - 1];

@@ -12,13 +12,10 @@
  */
 static bool set_id(struct import_ids *ids, profile_id stack, int64_t id)
 {
-    void *items = ids->items;
-
     if (stack <= ids->count)
         return true;
-    if (!(items = base_grow(items, &ids->capacity, ids->count + 1, sizeof *ids->items)))
+    if (!base_make_room(&ids->items, &ids->capacity, ids->count + 1, sizeof *ids->items))
         return false;
-    ids->items = items;
     ids->items[ids->count++] = id;
     return true;
 }
@@ -51,14 +48,12 @@ static enum store_status from_profile(const struct profile_error *error, struct 
 static enum store_status add_loaded(struct load *load, struct loaded *loaded, int64_t id,
                                     profile_id stack, const char *what)
 {
-    void *items = loaded->items;
-
     if (id != (int64_t)loaded->count + 1)
         return store_fail(load->error, STORE_CORRUPT,
                           "the store is corrupt: %s %lld is out of place", what, (long long)id);
-    if (!(items = base_grow(items, &loaded->capacity, loaded->count + 1, sizeof *loaded->items)))
+    if (!base_make_room(&loaded->items, &loaded->capacity, loaded->count + 1,
+                        sizeof *loaded->items))
         return store_no_memory(load->error);
-    loaded->items = items;
     loaded->items[loaded->count++] = stack;
     return STORE_OK;
 }

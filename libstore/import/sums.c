@@ -7,11 +7,9 @@ struct store_sum *store_sums_at(struct store_sums *sums, int64_t upid, int64_t c
 {
     bool is_new;
     uint32_t number = base_pairs_add(&sums->keys, (uint64_t)upid, (uint64_t)callsite, &is_new);
-    void *items = sums->items;
 
-    if (number == 0 || !(items = base_grow(items, &sums->capacity, number, sizeof *sums->items)))
+    if (number == 0 || !base_make_room(&sums->items, &sums->capacity, number, sizeof *sums->items))
         return NULL;
-    sums->items = items;
     if (is_new)
         sums->items[number - 1] = (struct store_sum){ .n.integer = 0 };
     return &sums->items[number - 1];

@@ -8,17 +8,15 @@
 static int64_t key_of(struct store_import *import, profile_id name)
 {
     struct store_timeline *timeline = import->timeline;
-    void *items = timeline->keys;
     const char *bytes;
     size_t length;
 
     while (timeline->key_count <= name) {
-        if (!(items = base_grow(items, &timeline->key_capacity, timeline->key_count + 1,
-                                sizeof *timeline->keys))) {
+        if (!base_make_room(&timeline->keys, &timeline->key_capacity, timeline->key_count + 1,
+                            sizeof *timeline->keys)) {
             (void)store_import_fail(import, STORE_NO_MEMORY, "out of memory");
             return 0;
         }
-        timeline->keys = items;
         timeline->keys[timeline->key_count++] = 0;
     }
     if (timeline->keys[name] == 0) {

@@ -1,5 +1,6 @@
 #include "sampler-capture/cpu/capture.h"
 
+#include "base/grow.h"
 #include "sampler-capture/host.h"
 #include "sampler-capture/proc.h"
 
@@ -9,17 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-/* items with twice the room, or NULL with them untouched.  */
-static void *grow(void *items, size_t *capacity, size_t size, size_t first)
-{
-    size_t larger = *capacity ? *capacity * 2 : first;
-    void *moved = reallocarray(items, larger, size);
-
-    if (moved)
-        *capacity = larger;
-    return moved;
-}
-
 static bool keep_sideband(struct capture *capture, struct drain_cpu *cpu, const uint8_t *bytes,
                           size_t size)
 {
@@ -27,12 +17,8 @@ static bool keep_sideband(struct capture *capture, struct drain_cpu *cpu, const 
         cpu->loss.sideband++;
         return true;
     }
-    if (size > capture->queue_capacity - capture->queue_used) { /* at most 64 KiB, as the growth */
-        uint8_t *queue = grow(capture->queue, &capture->queue_capacity, 1, 65536);
-        if (!queue)
-            return false;
-        capture->queue = queue;
-    }
+    if (!base_make_room(&capture->queue, &capture->queue_capacity, capture->queue_used + size, 1))
+        return false;
     memcpy(capture->queue + capture->queue_used, bytes, size);
     capture->queue_used += size;
     return true;
@@ -88,13 +74,9 @@ void capture_release(struct capture *capture)
 
 static bool add_to_order(struct capture *capture, struct capture_entry entry)
 {
-    if (capture->order_count == capture->order_capacity) {
-        struct capture_entry *order = grow(capture->order, &capture->order_capacity, sizeof *order,
-                                           1024);
-        if (!order)
-            return false;
-        capture->order = order;
-    }
+    if (!base_make_room(&capture->order, &capture->order_capacity, capture->order_count + 1,
+                        sizeof *capture->order))
+        return false;
     capture->order[capture->order_count++] = entry;
     return true;
 }
@@ -190,13 +172,9 @@ static bool is_broken(const struct process *process, const struct region_sample 
 
 static bool add_missing(struct capture *capture, uint64_t koid)
 {
-    if (capture->missing_count == capture->missing_capacity) {
-        uint64_t *missing = grow(capture->missing, &capture->missing_capacity, sizeof *missing, 16);
-
-        if (!missing)
-            return false;
-        capture->missing = missing;
-    }
+    if (!base_make_room(&capture->missing, &capture->missing_capacity, capture->missing_count + 1,
+                        sizeof *capture->missing))
+        return false;
     capture->missing[capture->missing_count++] = koid;
     return true;
 }

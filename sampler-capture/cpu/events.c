@@ -1,5 +1,6 @@
 #include "sampler-capture/cpu/events.h"
 
+#include "base/grow.h"
 #include "sampler-capture/cpu/region.h"
 #include "sampler-capture/perf_record.h"
 
@@ -442,16 +443,10 @@ static bool redirect(int fd, const struct event *ring)
 
 static struct attached *room_for_one(struct cpu_events *cpu)
 {
-    if (cpu->attached_count == cpu->attached_capacity) {
-        size_t capacity = cpu->attached_capacity ? 2 * cpu->attached_capacity : 4;
-        struct attached *larger = reallocarray(cpu->attached, capacity, sizeof *larger);
-
-        if (!larger)
-            return NULL;
-        cpu->attached = larger;
-        cpu->attached_capacity = capacity;
-    }
-    return &cpu->attached[cpu->attached_count];
+    return base_make_room(&cpu->attached, &cpu->attached_capacity, cpu->attached_count + 1,
+                          sizeof *cpu->attached)
+               ? &cpu->attached[cpu->attached_count]
+               : NULL;
 }
 
 /* What is of no size is sampled without a copy.  */

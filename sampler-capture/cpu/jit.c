@@ -89,16 +89,14 @@ static int open_in(int directory, const char *path, uint64_t flags)
 /* Its /tmp is held open: when the last process of a container ends, its mounts go.  */
 static struct jit_process *add_process(struct jit *jit, uint32_t pid)
 {
-    struct jit_process *processes, *process;
+    struct jit_process *process;
     struct stat about;
     char path[64];
     int root;
 
-    processes = base_grow(jit->processes, &jit->capacity, jit->count + 1, sizeof *processes);
-    if (!processes)
+    if (!base_make_room(&jit->processes, &jit->capacity, jit->count + 1, sizeof *jit->processes))
         return NULL;
-    jit->processes = processes;
-    process = &processes[jit->count++];
+    process = &jit->processes[jit->count++];
     *process = (struct jit_process){ .pid = pid, .inner_pid = inner_pid(pid), .dump = -1 };
     root = root_of(pid);
     process->tmp = open_in(root, "tmp", O_PATH | O_DIRECTORY);
@@ -171,7 +169,7 @@ bool jit_expect(struct jit *jit, uint32_t pid, const struct perf_map *map)
 
 static bool add_address(struct jit *jit, struct jit_process *process, uint64_t address)
 {
-    uint64_t hash = base_hash(address, 1), *addresses;
+    uint64_t hash = base_hash(address, 1);
     size_t probe;
     uint32_t at;
 
@@ -181,13 +179,11 @@ static bool add_address(struct jit *jit, struct jit_process *process, uint64_t a
             return true;
     if (jit->address_count == MAX_ADDRESSES)
         return true;
-    addresses = base_grow(process->addresses, &process->capacity, process->count + 1,
-                          sizeof *addresses);
-    if (addresses)
-        process->addresses = addresses;
-    if (!addresses || !base_index_reserve(&process->index))
+    if (!base_make_room(&process->addresses, &process->capacity, process->count + 1,
+                        sizeof *process->addresses) ||
+        !base_index_reserve(&process->index))
         return false;
-    addresses[process->count++] = address;
+    process->addresses[process->count++] = address;
     base_index_add(&process->index, hash, (uint32_t)process->count);
     jit->address_count++;
     return true;

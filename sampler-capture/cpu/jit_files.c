@@ -157,16 +157,13 @@ static void read_name(const struct dump *dump, uint64_t offset, uint64_t left,
 static bool take_load(struct dump *dump, uint64_t offset, uint64_t left)
 {
     struct dump_load load;
-    struct dump_name *names;
     char name[MAX_NAME + 1];
 
     if (left < sizeof load || !read_at(dump->fd, &load, sizeof load, offset))
         return true;
-    names = base_grow(dump->names, &dump->capacity, dump->count + 1, sizeof *names);
-    if (!names)
+    if (!base_make_room(&dump->names, &dump->capacity, dump->count + 1, sizeof *dump->names))
         return false;
-    dump->names = names;
-    names[dump->count++] = (struct dump_name){ load.index, offset + sizeof load };
+    dump->names[dump->count++] = (struct dump_name){ load.index, offset + sizeof load };
     read_name(dump, offset + sizeof load, left - sizeof load, name);
     return add_function(dump->addresses, load.address, load.size, name, dump->out);
 }

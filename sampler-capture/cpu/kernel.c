@@ -1,5 +1,7 @@
 #include "sampler-capture/cpu/kernel.h"
 
+#include "base/grow.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -95,15 +97,9 @@ static bool find_offset(const char *root, uint64_t *offset)
 
 static struct kernel_image *add_image(struct kernel *kernel)
 {
-    if (kernel->count == kernel->capacity) {
-        size_t capacity = kernel->capacity ? 2 * kernel->capacity : 64;
-        struct kernel_image *larger = reallocarray(kernel->images, capacity, sizeof *larger);
-
-        if (!larger)
-            return NULL;
-        kernel->images = larger;
-        kernel->capacity = capacity;
-    }
+    if (!base_make_room(&kernel->images, &kernel->capacity, kernel->count + 1,
+                        sizeof *kernel->images))
+        return NULL;
     kernel->images[kernel->count] = (struct kernel_image){ .start = 0 };
     return &kernel->images[kernel->count++];
 }
@@ -225,15 +221,8 @@ static bool add_line(struct kernel *kernel, size_t *capacity, const struct symbo
 
     if (!image || !strchr("tTwW", symbol->type) || needed > MAX_SYMBOLS_SIZE - kernel->symbols_size)
         return true;
-    if (needed > *capacity - kernel->symbols_size) {
-        size_t larger = *capacity ? 2 * *capacity : 1U << 20;
-        char *symbols = realloc(kernel->symbols, larger);
-
-        if (!symbols)
-            return false;
-        kernel->symbols = symbols;
-        *capacity = larger;
-    }
+    if (!base_make_room(&kernel->symbols, capacity, kernel->symbols_size + needed, 1))
+        return false;
     address = address - image->start + image->vaddr;
     kernel->symbols_size += (size_t)snprintf(kernel->symbols + kernel->symbols_size, needed,
                                              "%016" PRIx64 " %c %s\n", address, symbol->type,

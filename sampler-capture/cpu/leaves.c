@@ -27,13 +27,12 @@ static struct leaf_module *module_of(struct leaves *leaves, const struct module 
 {
     if (module->serial >= leaves->capacity) {
         size_t capacity = leaves->capacity;
-        struct leaf_module *larger = base_grow(leaves->modules, &capacity, module->serial + 1,
-                                               sizeof *larger);
 
-        if (!larger)
+        if (!base_make_room(&leaves->modules, &capacity, module->serial + 1,
+                            sizeof *leaves->modules))
             return NULL;
-        memset(larger + leaves->capacity, 0, (capacity - leaves->capacity) * sizeof *larger);
-        leaves->modules = larger;
+        memset(leaves->modules + leaves->capacity, 0,
+               (capacity - leaves->capacity) * sizeof *leaves->modules);
         leaves->capacity = capacity;
     }
     return &leaves->modules[module->serial];

@@ -1,5 +1,6 @@
 #include "sampler-capture/cpu/sampler.h"
 
+#include "base/grow.h"
 #include "sampler-capture/proc.h"
 
 #include <errno.h>
@@ -200,15 +201,9 @@ static bool is_attached(const struct sampler *sampler, pid_t thread)
 
 static bool remember(struct sampler *sampler, pid_t thread)
 {
-    if (sampler->thread_count == sampler->thread_capacity) {
-        size_t capacity = sampler->thread_capacity ? 2 * sampler->thread_capacity : 16;
-        pid_t *larger = reallocarray(sampler->threads, capacity, sizeof *larger);
-
-        if (!larger)
-            return false;
-        sampler->threads = larger;
-        sampler->thread_capacity = capacity;
-    }
+    if (!base_make_room(&sampler->threads, &sampler->thread_capacity, sampler->thread_count + 1,
+                        sizeof *sampler->threads))
+        return false;
     sampler->threads[sampler->thread_count++] = thread;
     return true;
 }

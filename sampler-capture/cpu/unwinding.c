@@ -122,22 +122,17 @@ static bool expect_module(struct unwinding *unwinding, const uint8_t *bytes, siz
 bool unwinding_tell(struct unwinding *unwinding, const uint8_t *bytes, size_t size,
                     uint64_t time_ns)
 {
-    struct told *told = base_grow(unwinding->told, &unwinding->told_capacity,
-                                  unwinding->told_count + 1, sizeof *told);
     uint8_t *copy = malloc(size);
 
-    if (told)
-        unwinding->told = told;
-    if (!told || !copy) {
-        free(copy);
-        return false;
-    }
-    if (!expect_module(unwinding, bytes, size)) {
+    if (!copy ||
+        !base_make_room(&unwinding->told, &unwinding->told_capacity, unwinding->told_count + 1,
+                        sizeof *unwinding->told) ||
+        !expect_module(unwinding, bytes, size)) {
         free(copy);
         return false;
     }
     memcpy(copy, bytes, size);
-    told[unwinding->told_count++] = (struct told){
+    unwinding->told[unwinding->told_count++] = (struct told){
         .time_ns = time_ns, .number = unwinding->told_number++, .bytes = copy, .size = size
     };
     unwinding->is_sorted = false;

@@ -27,13 +27,11 @@ static struct unwound *reserve(struct unwound_modules *modules, const struct mod
 
     if (serial >= modules->capacity) {
         size_t capacity = modules->capacity;
-        struct unwound *items = base_grow(modules->items, &capacity, (size_t)serial + 1,
-                                          sizeof *items);
 
-        if (!items)
+        if (!base_make_room(&modules->items, &capacity, (size_t)serial + 1, sizeof *modules->items))
             return NULL;
-        memset(items + modules->capacity, 0, (capacity - modules->capacity) * sizeof *items);
-        modules->items = items;
+        memset(modules->items + modules->capacity, 0,
+               (capacity - modules->capacity) * sizeof *modules->items);
         modules->capacity = capacity;
     }
     return &modules->items[serial];

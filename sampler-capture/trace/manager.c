@@ -1,5 +1,6 @@
 #include "sampler-capture/trace/manager.h"
 
+#include "base/grow.h"
 #include "cmd/cli/cli.h"
 
 #include <errno.h>
@@ -495,16 +496,11 @@ static void put_away(struct manager *manager)
             manager->providers[kept++] = provider;
             continue;
         }
-        if (provider->id != 0 && manager->over_count == manager->over_capacity) {
-            size_t capacity = manager->over_capacity ? 2 * manager->over_capacity : 64;
-            struct provider **more = reallocarray(manager->over, capacity, sizeof(void *));
-
-            if (!more) { /* it stays where it is for now */
-                manager->providers[kept++] = provider;
-                continue;
-            }
-            manager->over = more;
-            manager->over_capacity = capacity;
+        if (provider->id != 0 &&
+            !base_make_room(&manager->over, &manager->over_capacity, manager->over_count + 1,
+                            sizeof(void *))) { /* it stays where it is for now */
+            manager->providers[kept++] = provider;
+            continue;
         }
         if (provider->id != 0)
             manager->over[manager->over_count++] = provider;
@@ -563,14 +559,9 @@ static bool fill_polled(struct manager *manager, int extra_fd)
 {
     size_t needed = 2 + 3 * manager->count;
 
-    if (needed > manager->polled_capacity) {
-        struct pollfd *more = reallocarray(manager->polled, needed * 2, sizeof *more);
-
-        if (!more)
-            return false;
-        manager->polled = more;
-        manager->polled_capacity = needed * 2;
-    }
+    if (!base_make_room(&manager->polled, &manager->polled_capacity, needed,
+                        sizeof *manager->polled))
+        return false;
     manager->polled_count = needed;
     manager->polled[0] = (struct pollfd){ .fd = extra_fd, .events = POLLIN };
     manager->polled[1] = (struct pollfd){
