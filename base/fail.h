@@ -17,4 +17,15 @@
         va_end(arguments_);                                                  \
     } while (0)
 
+/* The body of a variadic function fail(error, status, format, ...): fill *error, which may be NULL,
+ * a struct of status, system_errno and message.  */
+#define BASE_FAIL(error, failure, format)          \
+    do {                                           \
+        if (error) {                               \
+            (error)->status = (failure);           \
+            (error)->system_errno = 0;             \
+            BASE_FORMAT((error)->message, format); \
+        }                                          \
+    } while (0)
+
 #endif /* BASE_FAIL_H */

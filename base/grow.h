@@ -7,9 +7,11 @@
 
 /* Return room for at least count items of size bytes, made from items (NULL or a former result) by
  * realloc(), and store in *capacity how many items fit.  Returns NULL when memory is short; items
- * is then untouched.  The array grows by half, so adding items one by one takes constant time each.  */
+ * is then untouched.  The array grows by half, so adding items one by one takes constant time
+ * each.  */
 void *base_grow(void *items, size_t *capacity, size_t count, size_t size);
 
+/* For base_make_room().  */
 bool base_enlarge(void *array, size_t *capacity, size_t count, size_t size);
 
 /* The same for a variable: array is the address of the pointer to the items, which is stored there.

@@ -9,11 +9,7 @@
 enum insn_status insn_fail(struct insn_error *error, enum insn_status status, const char *format,
                            ...)
 {
-    if (!error)
-        return status;
-    error->status = status;
-    error->system_errno = 0;
-    BASE_FORMAT(error->message, format);
+    BASE_FAIL(error, status, format);
     return status;
 }
 

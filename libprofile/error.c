@@ -8,11 +8,7 @@
 enum profile_status profile_fail(struct profile_error *error, enum profile_status status,
                                  const char *format, ...)
 {
-    if (!error)
-        return status;
-    error->status = status;
-    error->system_errno = 0;
-    BASE_FORMAT(error->message, format);
+    BASE_FAIL(error, status, format);
     return status;
 }
 

@@ -8,11 +8,7 @@
 enum store_status store_fail(struct store_error *error, enum store_status status,
                              const char *format, ...)
 {
-    if (!error)
-        return status;
-    error->status = status;
-    error->system_errno = 0;
-    BASE_FORMAT(error->message, format);
+    BASE_FAIL(error, status, format);
     return status;
 }
 

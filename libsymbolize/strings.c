@@ -11,11 +11,7 @@
 
 enum sym_status sym_fail(struct sym_error *error, enum sym_status status, const char *format, ...)
 {
-    if (!error)
-        return status;
-    error->status = status;
-    error->system_errno = 0;
-    BASE_FORMAT(error->message, format);
+    BASE_FAIL(error, status, format);
     return status;
 }
 

@@ -6,11 +6,7 @@
 enum unwind_status unwind_fail(struct unwind_error *error, enum unwind_status status,
                                const char *format, ...)
 {
-    if (!error)
-        return status;
-    error->status = status;
-    error->system_errno = 0;
-    BASE_FORMAT(error->message, format);
+    BASE_FAIL(error, status, format);
     return status;
 }
 

@@ -115,6 +115,7 @@ void host_describe(struct host *host, char *const argv[], struct trace_session *
     session->kernel = host->system.release;
     session->cpu_model = host->cpu_model;
     session->command = host->command;
+    session->clock = "monotonic"; /* samples of CPU time have another */
     session->tool_version = FXT_TOOLCHAIN_VERSION;
     session->realtime_ns = host_clock_ns(CLOCK_REALTIME);
     session->monotonic_ns = host_clock_ns(CLOCK_MONOTONIC);

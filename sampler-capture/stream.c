@@ -189,6 +189,14 @@ struct stream *stream_open(int fd, bool compress_it)
     return NULL;
 }
 
+bool stream_publish(struct stream *stream, struct output *output)
+{
+    if (!output_is_new(output))
+        return true;
+    errno = stream_flush(stream, true) ? 0 : stream_errno(stream);
+    return errno == 0 && output_publish(output);
+}
+
 int stream_errno(const struct stream *stream)
 {
     return stream->failed;

@@ -20,6 +20,7 @@
 #define TRACE_TOOL_PROVIDER 0xffff0000U /* "sampler-capture": names, modules, sessions, losses */
 
 struct stream;
+struct output;
 
 /* Into fd, which is borrowed.  NULL when there is no memory.  */
 struct stream *stream_open(int fd, bool compress);
@@ -67,6 +68,9 @@ bool stream_mapping(struct stream *stream, uint64_t process_koid, const struct m
 /* Bring everything to the file; of a compressed trace, every frame that is a second old, or with
  * last whatever there is.  */
 bool stream_flush(struct stream *stream, bool last);
+
+/* Let a new file begin with what there is so far, and give it its name.  False with errno.  */
+bool stream_publish(struct stream *stream, struct output *output);
 
 /* errno of the failure, ENOMEM included; 0 if there was none.  */
 int stream_errno(const struct stream *stream);

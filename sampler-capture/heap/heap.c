@@ -65,26 +65,19 @@ static int prepare_target(struct run *run)
     return target_prepare(shim, &settings) ? 0 : fail("cannot set the environment");
 }
 
-static int start_trace(struct run *run)
+/* False with errno.  */
+static bool start_trace(struct run *run)
 {
     run->stream = stream_open(run->output.fd, run->options.compress);
-    if (!run->stream) {
-        cli_error("out of memory");
-        return COMMAND_NOT_STARTED;
-    }
+    if (!run->stream)
+        return false;
     host_describe(&run->host, run->options.command, &run->about);
-    run->about.clock = "monotonic";
     run->about.max_frames = HEAP_MAX_FRAMES;
     run->recorder.stream = run->stream;
     run->recorder.interval_bytes = run->options.interval_bytes;
-    if (!recorder_begin(&run->recorder, &run->about, run->options.frame_pointers)) {
-        cli_error("out of memory");
-        return COMMAND_NOT_STARTED;
-    }
-    if (!output_is_new(&run->output))
-        return 0;
-    errno = stream_flush(run->stream, true) ? 0 : stream_errno(run->stream);
-    return errno == 0 && output_publish(&run->output) ? 0 : fail(run->output.name);
+    errno = ENOMEM;
+    return recorder_begin(&run->recorder, &run->about, run->options.frame_pointers) &&
+           stream_publish(run->stream, &run->output);
 }
 
 /* Up to the exec.  0, or the exit status after a message.  */
@@ -102,8 +95,8 @@ static int start(struct run *run)
     if (!server_open(&run->server, &run->recorder))
         return fail("cannot listen in $TMPDIR, or /tmp");
     status = prepare_target(run);
-    if (status == 0)
-        status = start_trace(run);
+    if (status == 0 && !start_trace(run))
+        status = fail(run->output.name);
     if (status == 0 && !command_start(&run->command, run->options.command, run->output.is_stdout))
         status = fail("cannot start a process");
     if (status == 0)

@@ -43,15 +43,13 @@ static bool put_session(const struct run *run)
     return stream_session(run->stream, &run->about, args, sizeof args / sizeof *args);
 }
 
+/* 0, or the exit status after a message.  */
 static int start_trace(struct run *run)
 {
     run->stream = stream_open(run->output.fd, run->options.compress);
-    if (!run->stream) {
-        cli_error("out of memory");
-        return COMMAND_NOT_STARTED;
-    }
+    if (!run->stream)
+        return fail(run->output.name);
     host_describe(&run->host, run->options.command, &run->about);
-    run->about.clock = "monotonic";
     run->recorder.stream = run->stream;
     run->recorder.base_ns = run->about.monotonic_ns;
     insn_encoder_config(&run->recorder.config);
@@ -63,14 +61,9 @@ static int start_trace(struct run *run)
         if (!run->stepper.steps)
             return fail(run->options.steps);
     }
-    if (!put_session(run)) {
-        cli_error("out of memory");
-        return COMMAND_NOT_STARTED;
-    }
-    if (!output_is_new(&run->output))
-        return 0;
-    errno = stream_flush(run->stream, true) ? 0 : stream_errno(run->stream);
-    return errno == 0 && output_publish(&run->output) ? 0 : fail(run->output.name);
+    errno = ENOMEM;
+    return put_session(run) && stream_publish(run->stream, &run->output) ? 0
+                                                                         : fail(run->output.name);
 }
 
 /* Up to the exec.  0, or the exit status after a message.  */

@@ -105,7 +105,6 @@ static bool start_trace(struct run *run)
     if (!run->stream)
         return false;
     host_describe(&run->host, run->options.command, &run->about);
-    run->about.clock = "monotonic";
     args[0] = stream_text("trace_mode", run->options.mode == TRACE_ONESHOT    ? "oneshot"
                                         : run->options.mode == TRACE_CIRCULAR ? "circular"
                                                                               : "streaming");

@@ -488,35 +488,34 @@ static void take_arguments(char **argv, const char *first, va_list *list)
     *argv = NULL;
 }
 
+/* The arguments after first, as an array on the stack of the function that has them.  */
+#define LISTED_ARGUMENTS(argv, first)                                                 \
+    do {                                                                              \
+        char **all_;                                                                  \
+        va_list list_;                                                                \
+                                                                                      \
+        va_start(list_, first);                                                       \
+        all_ = __builtin_alloca((count_arguments(first, &list_) + 1) * sizeof *all_); \
+        va_end(list_);                                                                \
+        va_start(list_, first);                                                       \
+        take_arguments(all_, first, &list_);                                          \
+        va_end(list_);                                                                \
+        (argv) = all_;                                                                \
+    } while (0)
+
 HOOK int execl(const char *path, const char *first, ...)
 {
     struct launch launch = { .how = BY_PATH, .name = path };
-    va_list list;
-    char **argv;
 
-    va_start(list, first);
-    argv = __builtin_alloca((count_arguments(first, &list) + 1) * sizeof *argv);
-    va_end(list);
-    va_start(list, first);
-    take_arguments(argv, first, &list);
-    va_end(list);
-    launch.argv = argv;
+    LISTED_ARGUMENTS(launch.argv, first);
     return start(&launch, environ);
 }
 
 HOOK int execlp(const char *file, const char *first, ...)
 {
     struct launch launch = { .how = BY_SEARCH, .name = file };
-    va_list list;
-    char **argv;
 
-    va_start(list, first);
-    argv = __builtin_alloca((count_arguments(first, &list) + 1) * sizeof *argv);
-    va_end(list);
-    va_start(list, first);
-    take_arguments(argv, first, &list);
-    va_end(list);
-    launch.argv = argv;
+    LISTED_ARGUMENTS(launch.argv, first);
     return start(&launch, environ);
 }
 
