@@ -286,10 +286,10 @@ $(O)/extension/%.o: %.c | $(O)/.deps-build
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_FLAGS) -DFXTSQL_EXTENSION -DSTORE_API= $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(EXTENSION): $(extension_objects) $(O)/libprofile/write/folded_name.o $(O)/libprofile/sample_types.o $(call objects,symbolize) $(call objects,base)
+$(EXTENSION): $(extension_objects) $(O)/libprofile/write/folded_name.o $(O)/libprofile/sample_types.o $(call objects,symbolize) $(call objects,base) libstore/extension/exports.map
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -Wl,--exclude-libs,ALL $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) -lm
+	$(Q)$(CC) -shared -Wl,--version-script=libstore/extension/exports.map $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(libs_symbolize) -lm
 
 # ---- Tests ----
 
