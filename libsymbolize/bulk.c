@@ -1,4 +1,5 @@
 /* bulk.c - many addresses at once: sorted, looked up, equal answers told once. */
+#include "base/file.h"
 #include "libsymbolize/internal.h"
 #include "libsymbolize/order.h"
 #include <inttypes.h>
@@ -123,7 +124,7 @@ static const char *bounds_name(struct sym_module *module, uint64_t start)
 {
     struct sym_hex hex = sym_hex_of(module->build_id, module->build_id_length);
     const char *path = module->name ? module->name : module->path ? module->path : "";
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = base_name(path);
     char *text = sym_format("[%s+0x%" PRIx64 "]", base[0] ? base : hex.text, start);
     const char *name = text ? sym_strings_intern(&module->strings, text, strlen(text)) : NULL;
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 #define PREFIX "modules-"
 #define SUFFIX ".markup"
 
@@ -24,8 +26,7 @@ static bool take_number(const char **next, uint64_t *number)
 
 bool cli_modules_is(const char *path, uint64_t *process)
 {
-    const char *slash = strrchr(path, '/');
-    const char *next = slash ? slash + 1 : path;
+    const char *next = base_name(path);
     uint64_t pid, incarnation = 0;
 
     if (strncmp(next, PREFIX, strlen(PREFIX)) != 0)

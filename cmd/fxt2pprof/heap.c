@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cmd/fxt2pprof/convert.h"
 
 /* ---- Options ---- */
@@ -79,8 +80,7 @@ enum cli_exit configure_heap(const struct settings *settings, struct profile *pr
 /* Where the name ends and its extension begins: the format's, or any other.  */
 static size_t stem_length(const char *path, const char *suffix)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = base_name(path);
     const char *dot = strrchr(name, '.');
     size_t length = strlen(path);
 

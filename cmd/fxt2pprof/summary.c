@@ -1,6 +1,7 @@
 /* What was converted, in a few lines on stderr.  */
 #include <string.h>
 
+#include "base/file.h"
 #include "cmd/fxt2pprof/convert.h"
 
 /* How many poor modules are explained, and what they must matter for that.  */
@@ -80,12 +81,11 @@ static void print_module(const struct profile_stacks *stacks, const struct profi
 {
     struct profile_module module = profile_stacks_get_module(stacks, row->module);
     const char *name = profile_stacks_text(stacks, module.name, NULL);
-    const char *slash = strrchr(name, '/');
     const char *remedy = profile_stacks_text(stacks, row->remedy, NULL);
     bool again = alike(remedy, *said);
 
     cli_note("  %5.1f %% of %s, %.1f %% of frames%s%s: %s%s%s%s", percent(row->self, all->self), of,
-             percent(row->frames, all->frames), *name ? " in " : "", slash ? slash + 1 : name,
+             percent(row->frames, all->frames), *name ? " in " : "", base_name(name),
              profile_stacks_text(stacks, row->problem, NULL), *remedy ? "; " : "",
              again ? "likewise" : "", again ? strrchr(remedy, ' ') : remedy);
     *said = remedy;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/utf8.h"
 #include "cmd/fxtcat/fxtcat.h"
 
@@ -122,8 +123,7 @@ uint32_t clean_text(char *text, size_t size, const char *bytes, size_t length)
 
 void put_base_name(char *name, size_t size, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *base = slash && slash[1] ? slash + 1 : path;
+    const char *base = *base_name(path) ? base_name(path) : path;
 
     name[clean_text(name, size - 1, base, strlen(base))] = '\0';
 }

@@ -8,6 +8,7 @@
 
 #include <fxt/compare_set.h>
 #include <fxt/profile_files.h>
+#include "base/file.h"
 #include "base/numbering.h"
 #include "cmd/cli/input.h"
 #include "cmd/fxtdiff/readers.h"
@@ -224,9 +225,7 @@ static enum profile_status unnamed_line(struct job *job, uint32_t mapping, struc
     profile_id module = mapping > 0 && mapping <= job->mapping_count ? job->mappings[mapping - 1]
                                                                      : 0;
     profile_id name = profile_stacks_get_module(job->stacks, module).name;
-    const char *path = profile_stacks_text(job->stacks, name, NULL);
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = base_name(profile_stacks_text(job->stacks, name, NULL));
     char text[300];
 
     (void)snprintf(text, sizeof text, *base == '[' ? "%s" : "[%s]", *base ? base : "unknown");

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cmd/cli/bounds.h"
 #include "cmd/fxtsym/fxtsym.h"
@@ -324,10 +325,9 @@ void fxtsym_parse(struct settings *settings, struct task *task, char **argv)
 /* The part of a path behind its last slash, without a version: "llvm-symbolizer-19".  */
 static size_t own_name(const char *path, const char **name)
 {
-    const char *slash = strrchr(path, '/');
     size_t length;
 
-    *name = slash ? slash + 1 : path;
+    *name = base_name(path);
     length = strlen(*name);
     while (length && strchr("0123456789.", (*name)[length - 1]))
         length--;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 enum {
@@ -116,12 +117,12 @@ static const char *without_prefix(const struct settings *settings, const char *f
 
 const char *frame_file(const struct settings *settings, const struct sym_frame *frame)
 {
-    const char *file = frame->file, *slash;
+    const char *file = frame->file;
 
     if (!file[0])
         return "??";
     if (settings->basenames)
-        return (slash = strrchr(file, '/')) ? slash + 1 : file;
+        return base_name(file);
     return settings->strip_prefixes.count ? without_prefix(settings, file) : file;
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/file.h"
+
 #define MANY_STREAMS 4 /* from here on, one thread decodes each */
 
 enum profile_status insn_failed(const struct insn_error *failure, struct profile_error *error)
@@ -112,7 +114,7 @@ static enum profile_status name_of(struct insn_thread *thread, const struct insn
 {
     struct profile_stacks *stacks = thread->ingest->stacks;
     const struct insn_place *place;
-    const char *text = PROFILE_ANONYMOUS, *path, *base;
+    const char *text = PROFILE_ANONYMOUS, *base;
     char shown[128];
 
     if (span->entry == INSN_ENTRY_UNTRACED) {
@@ -125,10 +127,8 @@ static enum profile_status name_of(struct insn_thread *thread, const struct insn
         if (place->name)
             return PROFILE_OK;
         if (place->module) {
-            path = profile_stacks_text(stacks,
-                                       profile_stacks_get_module(stacks, place->module).name, NULL);
-            base = strrchr(path, '/');
-            base = base ? base + 1 : path;
+            base = base_name(profile_stacks_text(
+                stacks, profile_stacks_get_module(stacks, place->module).name, NULL));
             (void)snprintf(shown, sizeof shown, base[0] == '[' ? "%s" : "[%s]", base);
             text = shown;
         }

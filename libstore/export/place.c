@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "libstore/export/out.h"
 
 #define ALL_FUNCTIONS UINT32_MAX
@@ -136,14 +137,13 @@ uint32_t places_program(const struct places *places, uint32_t process, const cha
 {
     const struct stacks *stacks = places->out->export->stacks;
     const char *name = places->out->export->processes[process].name;
-    const char *slash = command ? strrchr(command, '/') : NULL;
     uint32_t best = 0;
     unsigned most = 0;
 
-    command = slash ? slash + 1 : command;
+    command = command ? base_name(command) : NULL;
     for (uint32_t i = 1; i <= places->module_count; i++) {
         const char *path = stacks->pool + stacks->module_names[i];
-        const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+        const char *base = base_name(path);
         unsigned like = places->modules[i].upid == process;
 
         if (!places->modules[i].mapped || base[0] == '[' || base[0] == '\0')

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/file.h"
+
 /* More of anything is no store of ours (store.h, limits).  */
 #define IDS_MAX (UINT32_MAX - 2)
 
@@ -234,7 +236,7 @@ static int take_module(struct load *load, sqlite3_stmt *row)
     sqlite3_int64 id = sqlite3_column_int64(row, 0);
     const char *name = (const char *)sqlite3_column_text(row, 1);
     uint32_t next = stacks->module_count + 1;
-    const char *base, *slash;
+    const char *base;
     int code;
 
     if (id != next || id > (sqlite3_int64)IDS_MAX)
@@ -246,8 +248,7 @@ static int take_module(struct load *load, sqlite3_stmt *row)
         return SQLITE_NOMEM;
     stacks->module_names[0] = stacks->module_labels[0] = 0;
     stacks->module_count = next;
-    slash = strrchr(name, '/');
-    base = slash ? slash + 1 : name;
+    base = base_name(name);
     code = pool_add(load, "", name, strlen(name), "", &stacks->module_names[next]);
     if (code != SQLITE_OK)
         return code;

@@ -1,5 +1,6 @@
 #include "sampler-capture/cpu/jit.h"
 
+#include "base/file.h"
 #include "base/grow.h"
 #include "base/index.h"
 #include "sampler-capture/modules.h"
@@ -123,10 +124,10 @@ static int open_file(const struct jit_process *process, int directory, const cha
 /* A process maps a page of its dump, so that others see where it is.  */
 static bool is_dump(const char *path)
 {
-    const char *name = strrchr(path, '/');
+    const char *name = base_name(path);
     size_t length = strlen(path);
 
-    return name && strncmp(name, "/jit-", 5) == 0 && length > 5 &&
+    return name != path && strncmp(name, "jit-", 4) == 0 && length > 5 &&
            strcmp(path + length - 5, ".dump") == 0;
 }
 

@@ -7,12 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/cli/cli.h"
 
 void repeat_name(const char *path, unsigned number, unsigned most, char *name, size_t size)
 {
-    const char *slash = strrchr(path, '/');
-    const char *dot = strchr(slash ? slash : path, '.');
+    const char *dot = strchr(base_name(path), '.');
     int stem = dot ? (int)(dot - path) : (int)strlen(path);
     int digits = snprintf(NULL, 0, "%u", most);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cmd/fxtq/flame/internal.h"
 
 static uint32_t mix(uint32_t a, uint32_t b)
@@ -214,13 +215,6 @@ static void release(struct flame_page *page)
 }
 
 /* ---- The same functions of two sides ---- */
-
-static const char *base_name(const char *module)
-{
-    const char *slash = strrchr(module, '/');
-
-    return slash ? slash + 1 : module;
-}
 
 /* The modules, by their base names, that have a function on one side.  */
 struct owners {
