@@ -381,27 +381,26 @@ const struct store_report_bins *store_report_bins(const struct store_report *rep
     return &report->query.bins;
 }
 
-static void fetch(sqlite3_stmt *row, int column, struct store_report_cell *cell)
+/* False: no memory.  */
+static bool fetch(sqlite3_stmt *row, int column, struct store_report_cell *cell)
 {
     *cell = (struct store_report_cell){ .type = STORE_REPORT_NULL, .text = "" };
     switch (sqlite3_column_type(row, column)) {
     case SQLITE_INTEGER:
         cell->type = STORE_REPORT_INTEGER;
         cell->integer = sqlite3_column_int64(row, column);
-        break;
+        return true;
     case SQLITE_FLOAT:
         cell->type = STORE_REPORT_REAL;
         cell->real = sqlite3_column_double(row, column);
-        break;
+        return true;
     case SQLITE_TEXT:
-        if (!sqlite3_column_text(row, column))
-            break; /* no memory: the next step reports it */
         cell->type = STORE_REPORT_STRING;
         cell->text = (const char *)sqlite3_column_text(row, column);
         cell->length = (size_t)sqlite3_column_bytes(row, column);
-        break;
+        return cell->text != NULL;
     default:
-        break;
+        return true;
     }
 }
 
@@ -416,7 +415,8 @@ enum store_status store_report_next(struct store_report *report,
     if (code != SQLITE_ROW)
         return fail_rows(report->query.store, code, error);
     for (size_t i = 0; i < report->count; i++)
-        fetch(report->rows, (int)i, &report->cells[i]);
+        if (!fetch(report->rows, (int)i, &report->cells[i]))
+            return store_no_memory(error);
     *cells = report->cells;
     return STORE_OK;
 }
