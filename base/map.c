@@ -56,28 +56,6 @@ bool base_map_set(struct base_map *map, uint64_t key, uint64_t value)
     return true;
 }
 
-/* Entries after the gap move up if a search for them would stop at it.  */
-bool base_map_remove(struct base_map *map, uint64_t key)
-{
-    struct base_map_slot *slot = map->slot_count ? find_slot(map, key) : NULL;
-    size_t mask = map->slot_count - 1, gap;
-
-    if (!slot || !slot->used)
-        return false;
-    gap = (size_t)(slot - map->slots);
-    for (size_t at = (gap + 1) & mask; map->slots[at].used; at = (at + 1) & mask) {
-        size_t home = home_of(map, map->slots[at].key);
-
-        if (((at - home) & mask) < ((at - gap) & mask))
-            continue;
-        map->slots[gap] = map->slots[at];
-        gap = at;
-    }
-    map->slots[gap] = (struct base_map_slot){ .used = false };
-    map->count--;
-    return true;
-}
-
 void base_map_release(struct base_map *map)
 {
     free(map->slots);

@@ -23,8 +23,6 @@ struct base_map {
 uint64_t *base_map_find(const struct base_map *map, uint64_t key);
 /* Store the value of a key, new or not.  Returns false when memory is short.  */
 bool base_map_set(struct base_map *map, uint64_t key, uint64_t value);
-/* Remove a key.  Returns whether it was there.  */
-bool base_map_remove(struct base_map *map, uint64_t key);
 void base_map_release(struct base_map *map);
 
 #endif /* BASE_MAP_H */

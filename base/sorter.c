@@ -92,11 +92,6 @@ void base_sorter_close(struct base_sorter *sorter)
     free(sorter);
 }
 
-uint64_t base_sorter_count(const struct base_sorter *sorter)
-{
-    return sorter->file_items + sorter->count;
-}
-
 /* ---- Sorting a run ---- */
 
 /* The two below are inlined where the size is a constant: copies are then a few registers.  */

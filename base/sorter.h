@@ -39,8 +39,6 @@ struct base_sorter;
 int base_sorter_open(const struct base_sorter_options *options, struct base_sorter **out);
 /* Add a copy of item.  */
 int base_sorter_add(struct base_sorter *sorter, const void *item);
-/* How many were added.  */
-uint64_t base_sorter_count(const struct base_sorter *sorter);
 /* No more items will be added.  */
 int base_sorter_finish(struct base_sorter *sorter);
 /* Give the next item, valid until the next call.  *out is NULL after the last one.  */

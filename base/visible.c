@@ -34,16 +34,6 @@ bool base_shown_as_is(const char *bytes, size_t length, size_t *size)
     return character > 0 && !is_refused(base_code_point(bytes, character));
 }
 
-bool base_all_shown_as_is(const char *bytes, size_t length)
-{
-    size_t size;
-
-    for (size_t i = 0; i < length; i += size)
-        if (!base_shown_as_is(bytes + i, length - i, &size))
-            return false;
-    return true;
-}
-
 size_t base_escape(char escape[BASE_ESCAPE_BYTES], const char *bytes, size_t size)
 {
     uint32_t point = base_code_point(bytes, size);

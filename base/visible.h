@@ -23,9 +23,6 @@
  * U+2029) and bytes that are not UTF-8.  */
 bool base_shown_as_is(const char *bytes, size_t length, size_t *size);
 
-/* Whether all of it may be shown as it is.  */
-bool base_all_shown_as_is(const char *bytes, size_t length);
-
 /* The code point of a character of size bytes; UINT32_MAX for a byte that is not UTF-8.  */
 uint32_t base_code_point(const char *bytes, size_t size);
 

@@ -35,11 +35,6 @@ static inline bool shared_swap(uint64_t *word, uint64_t *expected, uint64_t valu
                                        __ATOMIC_ACQUIRE);
 }
 
-static inline uint64_t shared_exchange(uint64_t *word, uint64_t value)
-{
-    return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
-}
-
 static inline uint64_t shared_add(uint64_t *word, uint64_t value)
 {
     return __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);

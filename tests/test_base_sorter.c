@@ -81,7 +81,6 @@ START_TEST(gives_the_order_of_sorting_in_memory)
     sorter = open_sorter("/tmp", sizes[_i].bytes, true);
     for (size_t i = 0; i < sizes[_i].count; i++)
         failures += base_sorter_add(sorter, &keys[i]) != 0;
-    ck_assert_uint_eq(base_sorter_count(sorter), sizes[_i].count);
     ck_assert_int_eq(base_sorter_finish(sorter), 0);
     for (size_t i = 0; i < sizes[_i].count; i++)
         failures += base_sorter_next(sorter, &key) != 0 || !key ||

@@ -581,9 +581,6 @@ bool live_add(struct live_set *live, const struct live_block *block);
 void live_remove(struct live_set *live, struct live_block *block);
 void live_release(struct live_set *live);
 
-/* spans.c */
-enum profile_status ingest_span_event(struct profile_ingest *ingest,
-                                      const struct fxt_record *record, struct profile_error *error);
 /* timeline.c */
 enum profile_status ingest_timeline_event(struct profile_ingest *ingest,
                                           const struct fxt_record *record,

@@ -1,6 +1,5 @@
 #include "sampler-capture/cpu/sampler.h"
 
-#include "base/grow.h"
 #include "sampler-capture/proc.h"
 
 #include <errno.h>
@@ -11,7 +10,6 @@
 #define MIN_RING_SIZE    (16U << 10)
 #define NORMAL_RING_SIZE (256U << 10) /* perf_event_mlock_kb allows users no more by default */
 #define MAX_RING_SIZE    (4U << 20)
-#define PID_LIMIT        4194304 /* of 64-bit kernels, whatever kernel.pid_max says */
 
 struct sampler {
     struct events events;
@@ -19,9 +17,6 @@ struct sampler {
     struct unwinding *unwinding; /* owned; or NULL */
     struct events_error error;
     bool running;
-    pid_t *threads; /* owned; attached by sampler_attach() */
-    size_t thread_count;
-    size_t thread_capacity;
 };
 
 /* There is one at a time.  */
@@ -35,8 +30,6 @@ static const struct sampler_status_entry entries[SAMPLER_STATUSES] = {
     [SAMPLER_NO_MEMORY] = { "ZX_ERR_NO_MEMORY", -4, ENOMEM },
     [SAMPLER_INVALID_ARGS] = { "ZX_ERR_INVALID_ARGS", -10, EINVAL },
     [SAMPLER_BAD_HANDLE] = { "ZX_ERR_BAD_HANDLE", -11, ESRCH },
-    [SAMPLER_WRONG_TYPE] = { "ZX_ERR_WRONG_TYPE", -12, ENOTTY },
-    [SAMPLER_OUT_OF_RANGE] = { "ZX_ERR_OUT_OF_RANGE", -14, ERANGE },
     [SAMPLER_BAD_STATE] = { "ZX_ERR_BAD_STATE", -20, EBUSY },
     [SAMPLER_ALREADY_EXISTS] = { "ZX_ERR_ALREADY_EXISTS", -26, EEXIST },
     [SAMPLER_ACCESS_DENIED] = { "ZX_ERR_ACCESS_DENIED", -30, EACCES },
@@ -145,7 +138,6 @@ static void destroy(struct sampler *sampler)
     if (sampler->drain.cpus)
         drain_release(&sampler->drain);
     events_close(&sampler->events);
-    free(sampler->threads);
     free(sampler);
 }
 
@@ -191,23 +183,6 @@ static enum sampler_status check_handle(const struct sampler *sampler)
     return sampler == current ? SAMPLER_OK : SAMPLER_BAD_HANDLE;
 }
 
-static bool is_attached(const struct sampler *sampler, pid_t thread)
-{
-    for (size_t i = 0; i < sampler->thread_count; i++)
-        if (sampler->threads[i] == thread)
-            return true;
-    return false;
-}
-
-static bool remember(struct sampler *sampler, pid_t thread)
-{
-    if (!base_make_room(&sampler->threads, &sampler->thread_capacity, sampler->thread_count + 1,
-                        sizeof *sampler->threads))
-        return false;
-    sampler->threads[sampler->thread_count++] = thread;
-    return true;
-}
-
 enum sampler_status sampler_attach_target(struct sampler *sampler,
                                           const struct events_target *target)
 {
@@ -221,25 +196,6 @@ enum sampler_status sampler_attach_target(struct sampler *sampler,
     if (!events_attach(&sampler->events, &running, &sampler->error))
         return status_of(sampler->error.cause);
     return SAMPLER_OK;
-}
-
-enum sampler_status sampler_attach(struct sampler *sampler, pid_t thread)
-{
-    const struct events_target target = { .reach = EVENTS_THREAD, .tid = thread };
-    enum sampler_status status = check_handle(sampler);
-
-    if (status != SAMPLER_OK)
-        return status;
-    if (thread <= 0 || thread > PID_LIMIT)
-        return SAMPLER_OUT_OF_RANGE;
-    if (is_attached(sampler, thread))
-        return SAMPLER_OK;
-    if (proc_is_kernel_thread(thread))
-        return SAMPLER_WRONG_TYPE;
-    status = sampler_attach_target(sampler, &target);
-    if (status == SAMPLER_OK && !remember(sampler, thread))
-        return SAMPLER_NO_MEMORY;
-    return status;
 }
 
 /* ---- Start and stop ---- */
@@ -280,49 +236,6 @@ enum sampler_status sampler_drain(struct sampler *sampler)
 }
 
 /* ---- Reading ---- */
-
-static size_t total_size(const struct sampler *sampler)
-{
-    size_t sum = 0;
-
-    for (size_t i = 0; i < sampler->events.count; i++)
-        sum += sampler->drain.cpus[i].region.size;
-    return sum;
-}
-
-/* An empty region has room again.  */
-static size_t take_region(struct drain_cpu *cpu, uint8_t *to)
-{
-    size_t used = cpu->region.used;
-
-    if (used == 0) /* also a CPU that has no region */
-        return 0;
-    memcpy(to, cpu->region.bytes, used);
-    memset(cpu->region.bytes, 0, used);
-    cpu->region.used = 0;
-    cpu->stopped = false;
-    return used;
-}
-
-enum sampler_status sampler_read(struct sampler *sampler, void *buffer, size_t size, size_t *actual)
-{
-    enum sampler_status status = check_handle(sampler);
-
-    *actual = 0;
-    if (status != SAMPLER_OK)
-        return status;
-    if (sampler->running)
-        return SAMPLER_BAD_STATE;
-    if (!buffer) {
-        *actual = total_size(sampler);
-        return SAMPLER_OK;
-    }
-    if (size < total_size(sampler))
-        return SAMPLER_INVALID_ARGS;
-    for (size_t i = 0; i < sampler->events.count; i++)
-        *actual += take_region(&sampler->drain.cpus[i], (uint8_t *)buffer + *actual);
-    return SAMPLER_OK;
-}
 
 struct loss sampler_loss(const struct sampler *sampler)
 {

@@ -8,18 +8,17 @@
  *     struct sampler_config config = { .period = 1000000, .buffer_size = 4 << 20 };
  *
  *     sampler_create_extra(0, &config, sizeof config, &extras, &sampler, &error);
- *     sampler_attach(sampler, tid);
+ *     sampler_attach_target(sampler, &target);
  *     sampler_start(sampler);
  *     while (working)
  *         sampler_drain(sampler);    often enough: a ring holds a quarter of a second
  *     sampler_stop(sampler);
- *     sampler_read(sampler, NULL, 0, &size);
- *     sampler_read(sampler, buffer, size, &size);
  *     sampler_close(sampler);
  *
- * One difference: Zircon's interrupt handler writes regions; here the kernel writes rings, and
- * sampler_drain() moves them.  sampler_stop() and sampler_read() do so too; a ring that overran
- * meanwhile is counted (sampler_loss()).
+ * Two differences: Zircon's interrupt handler writes regions; here the kernel writes rings, and
+ * sampler_drain() moves them.  sampler_stop() does so too; a ring that overran meanwhile is counted
+ * (sampler_loss()).  And there is no call that copies the regions: they are in this process, where
+ * the session reads them in place (sampler_drain_of()).
  *
  * There is one session a process at a time, as there is one in Zircon.  Calls come from one
  * thread.  */
@@ -46,12 +45,10 @@ enum sampler_status {
     SAMPLER_NO_MEMORY = 2,      /* also: no descriptors, no memory that may be locked */
     SAMPLER_INVALID_ARGS = 3,   /* options, config or buffer break a rule */
     SAMPLER_BAD_HANDLE = 4,     /* not the session there is, or no such thread */
-    SAMPLER_WRONG_TYPE = 5,     /* a kernel thread: it has no user stack */
-    SAMPLER_OUT_OF_RANGE = 6,   /* no thread id: not positive, or above the kernel's limit */
-    SAMPLER_BAD_STATE = 7,      /* no session at all, or not in this state */
-    SAMPLER_ALREADY_EXISTS = 8, /* there is a session */
-    SAMPLER_ACCESS_DENIED = 9,  /* kernel.perf_event_paranoid, or somebody else's thread */
-    SAMPLER_STATUSES = 10,
+    SAMPLER_BAD_STATE = 5,      /* no session at all, or not in this state */
+    SAMPLER_ALREADY_EXISTS = 6, /* there is a session */
+    SAMPLER_ACCESS_DENIED = 7,  /* kernel.perf_event_paranoid, or somebody else's thread */
+    SAMPLER_STATUSES = 8,
 };
 
 struct sampler_status_entry {
@@ -74,22 +71,10 @@ struct sampler_config {
 
 struct sampler;
 
-/* Sample a thread, before or after start; once more changes nothing.  There is no detach: a thread
- * is sampled until it ends.  SAMPLER_OUT_OF_RANGE, SAMPLER_BAD_STATE (no session),
- * SAMPLER_BAD_HANDLE, SAMPLER_WRONG_TYPE, SAMPLER_ACCESS_DENIED or SAMPLER_NO_MEMORY.  */
-enum sampler_status sampler_attach(struct sampler *sampler, pid_t thread);
-
 /* Configured to Running, and back.  Start after stop appends.  SAMPLER_BAD_HANDLE or
  * SAMPLER_BAD_STATE.  */
 enum sampler_status sampler_start(struct sampler *sampler);
 enum sampler_status sampler_stop(struct sampler *sampler);
-
-/* Copy what the regions hold, CPU after CPU, with nothing in between, and empty them; *actual is
- * the number of bytes.  With buffer NULL *actual is the size that always suffices: the sum of all
- * regions' sizes.  SAMPLER_BAD_HANDLE; SAMPLER_BAD_STATE while Running; SAMPLER_INVALID_ARGS when
- * size is smaller than that sum, with *actual 0.  */
-enum sampler_status sampler_read(struct sampler *sampler, void *buffer, size_t size,
-                                 size_t *actual);
 
 /* Stops and destroys.  Accepts NULL.  */
 void sampler_close(struct sampler *sampler);
@@ -97,7 +82,7 @@ void sampler_close(struct sampler *sampler);
 /* ---- What Linux adds ---- */
 
 /* Move what the kernel has written up to now into the regions.  A CPU whose region is full samples
- * no more until the regions are read and the session is started again.  SAMPLER_BAD_HANDLE or
+ * no more.  SAMPLER_BAD_HANDLE or
  * SAMPLER_NO_MEMORY.  */
 enum sampler_status sampler_drain(struct sampler *sampler);
 
@@ -129,7 +114,9 @@ enum sampler_status sampler_create_extra(uint64_t options, const struct sampler_
                                          size_t config_size, const struct sampler_extras *extras,
                                          struct sampler **out, struct events_error *error);
 
-/* Attach more than a thread.  */
+/* Sample a target, before or after start.  There is no detach: a thread is sampled until it ends.
+ * SAMPLER_BAD_STATE (no session), SAMPLER_BAD_HANDLE (also: no such thread),
+ * SAMPLER_ACCESS_DENIED or SAMPLER_NO_MEMORY.  */
 enum sampler_status sampler_attach_target(struct sampler *sampler,
                                           const struct events_target *target);
 

@@ -612,9 +612,8 @@ enum session_error session_stop(struct session *session, struct session_result *
     if (session->state != SESSION_RUNNING)
         return fail(session, SESSION_BAD_STATE, "the session is not running");
     session->state = SESSION_STOPPED;
-    events_stop(sampler_drain_of(session->sampler)->events);
-    if (trace_errno(session->trace) != 0 || !round_of(session, true) ||
-        !trace_finish(session->trace))
+    if (sampler_stop(session->sampler) != SAMPLER_OK || trace_errno(session->trace) != 0 ||
+        !round_of(session, true) || !trace_finish(session->trace))
         error = write_failed(session);
     fill_result(session, result);
     return error;
@@ -628,11 +627,6 @@ void session_reset(struct session *session)
 }
 
 /* ---- Asking ---- */
-
-enum session_state session_state_of(const struct session *session)
-{
-    return session->state;
-}
 
 const char *session_message(const struct session *session)
 {

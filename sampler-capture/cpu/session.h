@@ -178,8 +178,6 @@ enum session_error session_stop(struct session *session, struct session_result *
 /* To Unconfigured, from any state; what was not written is lost.  */
 void session_reset(struct session *session);
 
-enum session_state session_state_of(const struct session *session);
-
 /* Why the last call failed, a sentence without a final dot; "" when there is no more to say.  */
 const char *session_message(const struct session *session);
 int session_errno(const struct session *session);
