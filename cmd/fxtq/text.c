@@ -35,17 +35,6 @@ void text_addf(struct base_text *text, const char *format, ...)
     check(text);
 }
 
-void text_add_literal(struct base_text *text, const char *string)
-{
-    text_add(text, "'", 1);
-    for (const char *quote; (quote = strchr(string, '\'')) != NULL; string = quote + 1) {
-        text_add(text, string, (size_t)(quote - string) + 1);
-        text_add(text, "'", 1);
-    }
-    text_adds(text, string);
-    text_add(text, "'", 1);
-}
-
 void text_add_visible(struct base_text *text, const char *bytes, size_t length)
 {
     base_text_add_visible(text, bytes, length);

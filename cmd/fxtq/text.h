@@ -10,9 +10,6 @@ void text_adds(struct base_text *text, const char *string);
 void text_addf(struct base_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* As an SQL string literal: in quotes, those inside doubled.  */
-void text_add_literal(struct base_text *text, const char *string);
-
 /* As it may be shown to people (base/visible.h).  */
 void text_add_visible(struct base_text *text, const char *bytes, size_t length);
 

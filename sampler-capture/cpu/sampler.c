@@ -1,7 +1,5 @@
 #include "sampler-capture/cpu/sampler.h"
 
-#include "sampler-capture/proc.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
