@@ -73,6 +73,8 @@ PROGRAMS := fxtdump fxtcat fxt2pprof fxtsym fxtdiff fxtq sampler-capture
 
 # Shared by all, linked into each with hidden symbols, never installed.
 sources_base := $(wildcard base/*.c)
+# perf.data files; likewise.
+sources_perf := $(wildcard libperf/*.c)
 sources_fxt := $(wildcard libfxt/*.c libfxt/fidl/*.c)
 sources_symbolize := $(wildcard libsymbolize/*.c)
 sources_unwind := $(wildcard libunwind/*.c libunwind/cfi/*.c)
@@ -110,7 +112,7 @@ links_fxtq := $(if $(HAVE_EDIT),-ledit)
 links_sampler-capture := -lpthread
 
 with_insn := $(if $(HAVE_IPT),insn)
-libs_fxtdump := symbolize fxt
+libs_fxtdump := symbolize fxt # libperf's zstd is libfxt's
 libs_fxtcat := symbolize fxt
 libs_fxt2pprof := profile $(with_insn) symbolize fxt
 libs_fxtsym := symbolize fxt
@@ -233,7 +235,7 @@ needs_store := profile $(with_insn) symbolize fxt
 $(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(l))))
 
 # What programs share is an archive: each takes what it needs, and links no library that only others need.
-$(O)/cli.a: $(call objects,cli) $(call objects,base)
+$(O)/cli.a: $(call objects,cli) $(call objects,perf) $(call objects,base)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -294,7 +296,7 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/write/folded_name.o $(O)/libp
 # ---- Tests ----
 
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
-TEST_OBJECTS := $(foreach l,base $(filter-out trace,$(LIBRARIES)),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
+TEST_OBJECTS := $(foreach l,base perf $(filter-out trace,$(LIBRARIES)),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 # Of the preloaded library, what replaces nothing.
 TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi cfi_full object stack)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
@@ -388,7 +390,7 @@ fuzz: $(O)/.deps-fuzz
 
 fuzz-targets: $(FUZZ_FILES)
 
-$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base $(filter-out trace,$(LIBRARIES)),$(call objects,$(l)))
+$(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base perf $(filter-out trace,$(LIBRARIES)),$(call objects,$(l)))
 	$(call say,LD,$@)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) -o $@ $^ $(foreach l,$(LIBRARIES),$(libs_$(l)))
 

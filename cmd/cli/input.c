@@ -70,6 +70,35 @@ size_t cli_input_start(const char *path, void *bytes, size_t size)
     return got > 0 ? (size_t)got : 0;
 }
 
+/* tee() copies what is in a pipe to another one and leaves it there.  */
+static size_t peek_pipe(int fd, void *bytes, size_t size)
+{
+    ssize_t got = 0;
+    int copy[2];
+
+    if (pipe2(copy, O_CLOEXEC) != 0)
+        return 0;
+    if (tee(fd, copy[1], size, 0) > 0)
+        got = read(copy[0], bytes, size);
+    (void)close(copy[0]);
+    (void)close(copy[1]);
+    return got > 0 ? (size_t)got : 0;
+}
+
+size_t cli_input_peek(const char *path, void *bytes, size_t size)
+{
+    off_t at;
+    ssize_t got;
+
+    if (strcmp(path, "-") != 0)
+        return cli_input_start(path, bytes, size);
+    at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    if (at < 0)
+        return peek_pipe(STDIN_FILENO, bytes, size);
+    got = pread(STDIN_FILENO, bytes, size, at);
+    return got > 0 ? (size_t)got : 0;
+}
+
 void cli_input_forget(const char *path)
 {
     struct kept *known = find(path);

@@ -23,6 +23,10 @@ void cli_input_close(const char *path, int fd);
  * Nothing is opened that could not be read again: a pipe would lose its writer.  */
 size_t cli_input_start(const char *path, void *bytes, size_t size);
 
+/* The same, and for "-" the first bytes that are in standard input, a pipe or a file, which stay
+ * there.  Waits for the first bytes of a pipe; it may have fewer than size yet.  */
+size_t cli_input_peek(const char *path, void *bytes, size_t size);
+
 /* Close the descriptor that is kept for a path.  To be called before another library opens and
  * locks the file: POSIX locks of a file end as soon as any descriptor of it is closed.  */
 void cli_input_forget(const char *path);

@@ -58,7 +58,29 @@ void dump_damage_json(struct cli_output *output, const char *path, uint64_t byte
 void dump_damage_text(struct cli_output *output, const char *path, uint64_t bytes,
                       const struct fxt_damage *damage);
 
-/* ---- Shared by text.c and stats.c ---- */
+/* ---- perf.data (perf.c) ---- */
+
+struct dump_perf_options {
+    bool json, stats, verify, hex;
+    bool several; /* it is not the only file: totals say which one they are of */
+    bool has_offset;
+    uint64_t offset;
+    const struct cli_select *select; /* --pid, --tid and --time */
+};
+
+/* Whether the file, or what is in standard input (-), begins like a perf.data file.  */
+bool dump_is_perf(const char *path);
+/* Show its records in the order of time, and say what is damaged.  */
+enum cli_exit dump_perf(const char *path, const struct dump_perf_options *options,
+                        const struct dump_form *form);
+
+/* ---- Shared by text.c, stats.c and perf.c ---- */
+
+/* What every line for people begins with.  */
+void dump_head(const struct dump_form *form, uint64_t offset, const char *time, const char *thread,
+               const char *kind);
+/* Bytes below a line.  */
+void dump_hex(const struct dump_form *form, uint64_t offset, const uint8_t *bytes, uint64_t length);
 
 void dump_put(struct cli_output *output, const char *text);
 /* At most 255 bytes.  */

@@ -57,7 +57,8 @@ static const struct cli_command command = {
     .name = "fxtdump",
     .usage = "[OPTION]... FILE...",
     .summary = "Print the records of traces in the Fuchsia trace format. FILE may be plain or "
-               "compressed with gzip or zstd; - is standard input.  Damage is skipped and "
+               "compressed with gzip or zstd, or a perf.data file; - is standard input.  Damage is "
+               "skipped and "
                "reported, and the exit status is 3.",
     .options = option_table,
     .groups = groups,
@@ -305,6 +306,36 @@ static enum cli_exit dump_trace(const struct settings *settings,
     return cli_worse(status, cli_trace_close(&dump.trace, settings->reading.strict));
 }
 
+/* What is of FXT alone.  */
+static void check_perf(const struct settings *settings, const char *path)
+{
+    if (settings->follow)
+        cli_usage_error("--follow takes FXT: %s is a perf.data file", path);
+    if (settings->select.kinds || settings->select.providers.count > 0)
+        cli_usage_error("--type and --provider choose records of FXT: %s is a perf.data file",
+                        path);
+}
+
+static enum cli_exit dump_one(const struct settings *settings, const struct cli_trace_files *files,
+                              bool several, struct cli_output *output)
+{
+    const struct dump_perf_options options = { .json = settings->json,
+                                               .stats = settings->stats,
+                                               .verify = settings->verify,
+                                               .hex = settings->hex,
+                                               .several = several,
+                                               .has_offset = settings->has_offset,
+                                               .offset = settings->offset,
+                                               .select = &settings->select };
+    const struct dump_form form = { output, cli_colour(stdout) };
+
+    if (settings->reading.force || files->regions || files->count != 1 ||
+        !dump_is_perf(files->paths[0]))
+        return dump_trace(settings, files, several, output);
+    check_perf(settings, files->paths[0]);
+    return dump_perf(files->paths[0], &options, &form);
+}
+
 static enum cli_exit dump_traces(const struct settings *settings, struct cli_output *output)
 {
     struct fxt_reader_options reader = { .size = sizeof reader,
@@ -319,8 +350,7 @@ static enum cli_exit dump_traces(const struct settings *settings, struct cli_out
         cli_bounds_begin(&settings->files);
     cli_traces_find(&traces, &settings->files, &options);
     for (size_t i = 0; i < traces.count && output->failed == 0; i++)
-        status = cli_worse(status,
-                           dump_trace(settings, &traces.items[i], traces.count > 1, output));
+        status = cli_worse(status, dump_one(settings, &traces.items[i], traces.count > 1, output));
     cli_traces_release(&traces);
     return status;
 }

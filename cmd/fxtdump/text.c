@@ -266,14 +266,19 @@ static void put_head(const struct dump_form *form, uint64_t offset, const char *
         dump_print(form->output, "%10" PRIu64 " %16s %-13s %s", offset, time, thread, kind);
 }
 
-static void put_hexdump(const struct dump_form *form, uint64_t offset, const uint8_t *bytes,
-                        uint64_t length)
+void dump_hex(const struct dump_form *form, uint64_t offset, const uint8_t *bytes, uint64_t length)
 {
     if (form->colour)
         dump_put(form->output, DIM);
     cli_hexdump(form->output, offset, bytes, length);
     if (form->colour)
         dump_put(form->output, RESET);
+}
+
+void dump_head(const struct dump_form *form, uint64_t offset, const char *time, const char *thread,
+               const char *kind)
+{
+    put_head(form, offset, time, thread, BOLD, kind);
 }
 
 /* " packets={ftrace_events: 12, clock_snapshot: 1}".  */
@@ -313,7 +318,7 @@ void dump_text(const struct dump_form *form, const struct fxt_record *record,
     put_args(output, record);
     dump_put(output, "\n");
     if (bytes)
-        put_hexdump(form, record->offset, bytes->bytes, bytes->length);
+        dump_hex(form, record->offset, bytes->bytes, bytes->length);
 }
 
 void dump_skipped_text(const struct dump_form *form, const struct fxt_skipped *skipped)
@@ -322,7 +327,7 @@ void dump_skipped_text(const struct dump_form *form, const struct fxt_skipped *s
     dump_print(form->output, " %s bytes: %s\n", cli_grouped(skipped->size),
                fxt_damage_kind_phrase(skipped->kind));
     if (skipped->kind == FXT_DAMAGE_ZERO_WORDS)
-        put_hexdump(form, skipped->offset, NULL, skipped->size);
+        dump_hex(form, skipped->offset, NULL, skipped->size);
     else
-        put_hexdump(form, skipped->offset, skipped->bytes.bytes, skipped->bytes.length);
+        dump_hex(form, skipped->offset, skipped->bytes.bytes, skipped->bytes.length);
 }

@@ -1,0 +1,142 @@
+/* window.c - bytes of the file, a window at a time.  */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "libperf/internal.h"
+
+#define WINDOW_BYTES ((size_t)256 << 10)
+
+void perf_window_open(struct perf_window *window, int fd)
+{
+    *window = (struct perf_window){ .fd = fd, .end = UINT64_MAX };
+    window->can_seek = lseek(fd, 0, SEEK_CUR) >= 0;
+}
+
+void perf_window_release(struct perf_window *window)
+{
+    free(window->buffer);
+    window->buffer = NULL;
+}
+
+static ssize_t read_some(const struct perf_window *window, uint64_t offset, void *bytes,
+                         size_t size)
+{
+    ssize_t count;
+
+    if (window->can_seek && offset > INT64_MAX - size)
+        return 0;
+    do
+        count = window->can_seek ? pread(window->fd, bytes, size, (off_t)offset)
+                                 : read(window->fd, bytes, size);
+    while (count < 0 && errno == EINTR);
+    return count;
+}
+
+/* Read more behind what is there; there is room.  */
+static void read_more(struct perf_window *window)
+{
+    size_t there = window->limit - window->start;
+    size_t room = window->capacity - window->limit;
+    uint64_t at = window->offset + there;
+    ssize_t count;
+
+    if (room > window->end - at)
+        room = (size_t)(window->end - at);
+    count = room > 0 ? read_some(window, at, window->buffer + window->limit, room) : 0;
+    if (count > 0) {
+        window->limit += (size_t)count;
+        return;
+    }
+    window->ended = true;
+    if (count < 0)
+        window->failure = errno;
+}
+
+/* Room for size bytes from start on, what is there moved to the front.  */
+static bool make_room(struct perf_window *window, size_t size)
+{
+    size_t there = window->limit - window->start;
+
+    if (there > 0 && window->start > 0)
+        memmove(window->buffer, window->buffer + window->start, there);
+    window->start = 0;
+    window->limit = there;
+    if (size > window->capacity) {
+        size_t wanted = size < WINDOW_BYTES ? WINDOW_BYTES : size;
+        uint8_t *bigger = realloc(window->buffer, wanted);
+
+        if (!bigger) {
+            window->failure = ENOMEM;
+            window->ended = true;
+            return false;
+        }
+        window->buffer = bigger;
+        window->capacity = wanted;
+    }
+    return true;
+}
+
+size_t perf_window_need(struct perf_window *window, size_t size)
+{
+    if (window->limit - window->start < size && !window->ended)
+        (void)make_room(window, size);
+    while (window->limit - window->start < size && !window->ended)
+        read_more(window);
+    return window->limit - window->start;
+}
+
+void perf_window_take(struct perf_window *window, size_t size)
+{
+    window->start += size;
+    window->offset += size;
+}
+
+bool perf_window_skip(struct perf_window *window, uint64_t size)
+{
+    while (size > 0) {
+        size_t there = perf_window_need(window, 1);
+
+        if (there == 0)
+            return false;
+        if (there > size)
+            there = (size_t)size;
+        perf_window_take(window, there);
+        size -= there;
+        if (window->can_seek && size > WINDOW_BYTES) {
+            if (size > window->end - window->offset)
+                return false;
+            perf_window_seek(window, window->offset + size - 1, window->end);
+            size = 1;
+        }
+    }
+    return true;
+}
+
+void perf_window_seek(struct perf_window *window, uint64_t offset, uint64_t end)
+{
+    window->start = window->limit = 0;
+    window->offset = offset;
+    window->end = end < offset ? offset : end;
+    window->ended = false;
+}
+
+bool perf_window_read(struct perf_window *window, uint64_t offset, void *bytes, size_t size)
+{
+    uint8_t *to = bytes;
+
+    while (size > 0) {
+        ssize_t count = read_some(window, offset, to, size);
+
+        if (count <= 0) {
+            if (count < 0)
+                window->failure = errno;
+            return false;
+        }
+        to += count;
+        offset += (uint64_t)count;
+        size -= (size_t)count;
+    }
+    return true;
+}
