@@ -3,15 +3,10 @@
 
 #include "base/index.h"
 
-static size_t home_of(const struct base_map *map, uint64_t key)
-{
-    return base_hash(key, 0) & (map->slot_count - 1);
-}
-
 /* The slot that holds the key, or the free one where it would go.  */
 static struct base_map_slot *find_slot(const struct base_map *map, uint64_t key)
 {
-    size_t i = home_of(map, key);
+    size_t i = base_hash(key, 0) & (map->slot_count - 1);
 
     while (map->slots[i].used && map->slots[i].key != key)
         i = (i + 1) & (map->slot_count - 1);
