@@ -141,7 +141,7 @@ START_TEST(temporary_file_changes_nothing)
     ck_assert_msg(write_profile(format, 0, 20000, TIMED, &in_memory, &error) == PROFILE_OK, "%s",
                   error.message);
     ck_assert_int_eq(write_profile(format, 4096, 20000, TIMED, &in_file, &error), PROFILE_OK);
-    ck_assert_uint_gt(in_memory.count, 1000);
+    ck_assert_uint_gt(in_memory.count, format->one_type ? 100 : 1000); /* stacks, or samples */
     ck_assert_uint_eq(in_memory.count, in_file.count);
     ck_assert_mem_eq(in_memory.items, in_file.items, in_file.count);
     free(in_memory.items);

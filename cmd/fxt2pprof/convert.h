@@ -7,15 +7,11 @@
 #include "cmd/cli/profiles.h"
 #include "cmd/cli/select.h"
 
-/* Formats for people; all others are those of <fxt/profile_formats.h>.  */
-enum report { REPORT_NONE = 0, REPORT_FOLDED, REPORT_TOP };
-
 struct settings {
     struct cli_texts inputs;
     const char *output;                  /* NULL: not said */
     char *beside_input;                  /* the name that output has by default at a terminal */
-    const struct profile_format *format; /* NULL: report */
-    enum report report;
+    const struct profile_format *format; /* NULL: the table of the hottest functions */
     struct cli_profiles profiles;
     enum profile_root root;
     const char *sample_type; /* NULL: the kind's main one */
@@ -26,7 +22,7 @@ struct settings {
     const char *at_option;   /* --at or --every as it was given, which need times; or NULL */
     bool ages;
     uint64_t every_ns; /* 0: one profile */
-    size_t rows;       /* of REPORT_TOP */
+    size_t rows;       /* of the table */
     bool quiet;
 };
 

@@ -43,7 +43,8 @@ void check_heap_options(const struct settings *settings)
     if (settings->heap_types == PROFILE_HEAP_TYPES_FUCHSIA &&
         settings->profiles.kind == PROFILE_HEAP_FREE)
         cli_usage_error("with --heap-types fuchsia releases are in the heap profile");
-    if (settings->ages && (!settings->format || settings->format->timed))
+    if (settings->ages &&
+        (!settings->format || settings->format->timed || !settings->format->for_programs))
         cli_usage_error("--ages are labels of a pprof profile");
     if (settings->ages && (settings->every_ns || settings->at > PROFILE_HEAP_AT_TIME))
         cli_usage_error("--ages are known at the end, or at a time");

@@ -20,10 +20,9 @@ enum {
     OPTION_QUIET,
 };
 
-/* Those of <fxt/profile_formats.h>, then those for people: fill_formats().  */
+/* Those of <fxt/profile_formats.h>, then the table: fill_formats().  */
 #define FORMATS_MAX 16
 static const char *formats[FORMATS_MAX + 1];
-static const char *const reports[] = { "folded", "top" }; /* from REPORT_FOLDED on */
 
 /* In the order of their enums.  */
 static const char *const heap_types[] = { "pprof", "fuchsia", NULL };
@@ -101,20 +100,8 @@ static void fill_formats(void)
 
     for (; count < FORMATS_MAX && (format = profile_format_at(count)); count++)
         formats[count] = format->name;
-    for (size_t i = 0; i < sizeof reports / sizeof *reports && count < FORMATS_MAX; i++)
-        formats[count++] = reports[i];
-}
-
-static void take_format(struct settings *settings, size_t choice)
-{
-    size_t count = 0;
-
-    settings->format = profile_format_at(choice);
-    if (settings->format)
-        return;
-    while (profile_format_at(count))
-        count++;
-    settings->report = (enum report)(REPORT_FOLDED + (choice - count));
+    if (count < FORMATS_MAX)
+        formats[count] = "top";
 }
 
 static void apply(struct settings *settings, int key, const struct cli_parser *parser)
@@ -126,7 +113,7 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
         settings->output = value;
         break;
     case OPTION_FORMAT:
-        take_format(settings, (size_t)parser->choice);
+        settings->format = profile_format_at((size_t)parser->choice);
         break;
     case OPTION_SAMPLE_TYPE:
         settings->sample_type = value;
@@ -174,7 +161,8 @@ static void parse(struct settings *settings, char **argv)
         apply(settings, key, &parser);
     if (settings->inputs.count == 0)
         cli_usage_error("no trace given");
-    if (!settings->output && settings->format && isatty(STDOUT_FILENO)) {
+    if (!settings->output && settings->format && settings->format->for_programs &&
+        isatty(STDOUT_FILENO)) {
         if (strcmp(settings->inputs.items[0], "-") == 0)
             cli_usage_error("a %s profile is nothing for a terminal: give -o FILE",
                             settings->format->name);
@@ -248,19 +236,17 @@ static enum profile_status write_format(const struct settings *settings,
                                         int sample_type, struct cli_output *output,
                                         struct profile_error *error)
 {
-    struct profile_folded_options folded = { .size = sizeof folded,
-                                             .root = settings->root,
-                                             .value = sample_type };
+    const struct profile_writer_options options = { .size = sizeof options,
+                                                    .root = settings->root };
     struct profile_top_options top = { .size = sizeof top,
                                        .rows = settings->rows,
                                        .sample_type = (size_t)sample_type + 1 };
 
-    if (settings->format)
-        return profile_write_format(profile, kind, (size_t)sample_type + 1, settings->format, NULL,
-                                    cli_output_write, output, error);
-    if (settings->report == REPORT_FOLDED) {
-        cli_output_visible(output);
-        return profile_write_folded(profile, kind, &folded, cli_output_write, output, error);
+    if (settings->format) {
+        if (!settings->format->for_programs)
+            cli_output_visible(output);
+        return profile_write_format(profile, kind, (size_t)sample_type + 1, settings->format,
+                                    &options, cli_output_write, output, error);
     }
     if (output->fd == STDOUT_FILENO) {
         top.columns = cli_columns(stdout);

@@ -27,8 +27,4 @@ enum cli_exit diff_write_pprof(const struct compare_report *report,
 void diff_print_markdown(const struct compare_report *report, const struct diff_settings *settings,
                          struct cli_output *output);
 
-/* False, after a message: some run is known by its vectors alone, as those of a baseline, and has
- * no stacks to write.  */
-bool diff_has_stacks(const struct compare_report *report, const char *option);
-
 #endif /* FXTDIFF_OUTPUTS_H */

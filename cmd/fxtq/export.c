@@ -61,11 +61,6 @@ struct format {
 };
 
 static const struct format others[] = {
-    { .name = "folded",
-      .write = store_export_folded,
-      .summary = "one line per stack, for flamegraph.pl",
-      .row = "stack",
-      .rows = "stacks" },
     { .name = "csv",
       .write = store_export_csv,
       .summary = "one row per sample, for spreadsheets and data frames",
@@ -93,8 +88,8 @@ static bool format_at(size_t index, struct format *out)
                                 .binary = profile->for_programs,
                                 .profile = profile,
                                 .summary = profile->summary,
-                                .row = "entry",
-                                .rows = "entries" };
+                                .row = profile->one_type ? "stack" : "entry",
+                                .rows = profile->one_type ? "stacks" : "entries" };
         return true;
     }
     while (profile_format_at(profiles))

@@ -124,6 +124,10 @@ struct profile_pprof_header {
     uint32_t doc_url;
     const uint32_t *comments;
     size_t comment_count;
+    /* Samples may have exact values, in units of 1/parts, which is below 2^32; 0: they have none.
+     * People read them rounded to so many decimals, 9 at most.  */
+    uint32_t parts;
+    unsigned decimals;
     /* Numbers of entries that will be reported; ignored by the writer.  For samples it is an upper
      * bound.  */
     size_t mapping_count;
@@ -182,10 +186,16 @@ struct profile_pprof_thread {
     uint32_t pid, tid;
 };
 
+/* whole + part / profile_pprof_header.parts, which is not negative.  */
+struct profile_pprof_exact {
+    uint64_t whole;
+    uint32_t part;
+};
+
 struct profile_pprof_sample {
     const uint32_t *locations; /* numbers, leaf first */
     size_t location_count;
-    const int64_t *values; /* as many as there are sample types */
+    const int64_t *values; /* as many as there are sample types; rounded if there are exact ones */
     size_t value_count;
     const struct profile_pprof_label *labels;
     size_t label_count;
@@ -199,6 +209,9 @@ struct profile_pprof_sample {
     int64_t ts_ns; /* time of the trace, not Unix time */
     bool has_cpu;
     uint32_t cpu; /* on which it was taken */
+    /* The values for receivers that add up: sums of rounded values would be off.  NULL: values are
+     * exact.  */
+    const struct profile_pprof_exact *exact;
 };
 
 /* Calls come in this order: all strings in one call, the header once, then each mapping, function,

@@ -31,6 +31,7 @@ struct profile_format {
     bool for_programs;   /* nothing to read on a terminal */
     bool timed;          /* shows the time of each sample: see profile_keep_times() */
     bool needs_times;    /* cannot hold samples without a time */
+    bool one_type;       /* adds up one sample type, whichever captures it is of */
 };
 
 /* The format with that index, from 0; NULL if there are no more.  */
@@ -42,6 +43,8 @@ PROFILE_API const struct profile_format *profile_format_named(const char *name);
 struct profile_writer_options {
     size_t size;               /* sizeof(struct profile_writer_options) */
     bool raw;                  /* pprof: the bare message, no gzip */
+    enum profile_root root;    /* folded: the first frame of stacks */
+    bool all_types;            /* folded: a column for each sample type, not only for one */
     const char *temporary_dir; /* for samples with times; NULL: $TMPDIR, else /tmp */
     size_t sort_bytes;         /* of samples in memory before the file is used; 0: 16 MiB */
 };

@@ -77,8 +77,11 @@ static enum profile_status emit_header(const struct emission *emission)
         .sample_count = plan->sample_count,
     };
 
-    for (size_t i = 0; i < plan->type_count; i++)
+    for (size_t i = 0; i < plan->type_count; i++) {
         types[i] = (struct profile_pprof_type){ plan->types[i].type, plan->types[i].unit };
+        if (plan->own_types[i].units > 1)
+            header.parts = PROFILE_OBJECT_UNITS; /* the smallest units of all */
+    }
     fill_period(plan, &header);
     return emission->sink->header ? emission->sink->header(emission->sink->context, &header)
                                   : PROFILE_OK;
@@ -243,13 +246,20 @@ static enum profile_status emit_one(struct emission *emission, const struct ppro
     const struct pprof_plan *plan = emission->plan;
     struct profile_pprof_label labels[LABELS_MAX];
     int64_t values[PROFILE_MAX_TYPES];
+    struct profile_pprof_exact exact[PROFILE_MAX_TYPES];
 
     if (!fill_stack(emission, from->callsite, &sample->location_count))
         return profile_no_memory(emission->error);
     sample->locations = emission->stack;
-    for (size_t i = 0; i < plan->type_count; i++)
-        values[i] = to_int64(profile_from_units(from->values[i], plan->own_types[i].units));
+    for (size_t i = 0; i < plan->type_count; i++) {
+        uint32_t units = plan->own_types[i].units;
+
+        values[i] = to_int64(profile_from_units(from->values[i], units));
+        exact[i].whole = from->values[i] / units;
+        exact[i].part = (uint32_t)(from->values[i] % units) * (PROFILE_OBJECT_UNITS / units);
+    }
     sample->values = values;
+    sample->exact = exact;
     sample->value_count = plan->type_count;
     sample->label_count = fill_labels(plan, &plan->labels[from->labels - 1], labels);
     sample->labels = labels;

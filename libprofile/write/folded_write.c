@@ -1,14 +1,21 @@
-/* folded_write.c - folded stacks (docs/formats/pprof.md section 5).
+/* folded_write.c - folded stacks (docs/formats/pprof.md section 5), for all that is emitted into a
+ * sink: profiles, stores, comparisons.
  *
- * Stacks whose names are equal after clean-up are one line, so the profile's call sites are first
- * brought into a second struct profile_stacks whose frames are clean names.  Its call sites form a
- * tree; walking it with sorted children writes sorted lines without ever holding them all.  */
+ * Stacks whose names are equal after clean-up are one line.  Samples are added up by owner and
+ * stack; in the end these become a tree of clean names, and walking it with sorted children writes
+ * sorted lines without ever holding them all.  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/write/output.h"
+#include "libprofile/write/writers.h"
+
+/* A sum: whole + part / parts of one, part below parts.  */
+struct sum {
+    uint64_t whole;
+    uint64_t part;
+};
 
 /* One position below a node: the line that ends with child, or the lines that go on through it. */
 struct item {
@@ -17,23 +24,93 @@ struct item {
 };
 
 struct folded {
-    const struct profile *profile;
-    struct profile_stacks *names; /* the tree */
-    enum profile_kind kind;
+    struct writer_tables tables; /* first: the sink's context is both */
+    struct codec_output output;
     enum profile_root root;
-    size_t type;
-    uint32_t units;
+    bool all_types;
+    size_t columns; /* of sums: types that are written */
+
+    struct base_pairs keys; /* thread, stack */
+    struct sum *sums;       /* of key i, from [(i - 1) * columns] on */
+    size_t sum_capacity;
+
+    struct profile_stacks *names; /* the tree */
+    struct sum *lines;            /* of tree node i, from [(i - 1) * columns] on */
+    size_t line_count, line_capacity;
+    profile_id *nodes;     /* number of the stack to tree node, under the root of roots[] */
+    profile_id *roots;     /* the tree node under which nodes[] holds, + 1; 0: not yet */
+    uint32_t *path;        /* scratch: stacks on the way to a known one */
+    struct item *items;    /* children of all nodes, grouped by node and sorted */
+    size_t *first_item;    /* of node id at [id]; [id + 1] is behind its last */
     struct base_text text; /* scratch */
-
-    uint64_t *values; /* of tree node id at [id - 1] */
-    size_t value_count, value_capacity;
-
-    profile_id *nodes;  /* profile's call site to tree node, under the root of roots[] */
-    profile_id *roots;  /* the tree node under which nodes[] holds; 0: not yet */
-    profile_id *path;   /* scratch: call sites on the way to a known one */
-    struct item *items; /* children of all nodes, grouped by node and sorted */
-    size_t *first_item; /* of node id at [id]; [id + 1] is behind its last */
 };
+
+/* ---- Adding up ---- */
+
+static void add_sum(const struct folded *folded, struct sum *to, struct sum more)
+{
+    uint64_t parts = folded->tables.header.parts;
+
+    to->part += more.part;
+    if (parts && to->part >= parts) {
+        to->part -= parts;
+        to->whole = profile_add(to->whole, 1);
+    }
+    to->whole = profile_add(to->whole, more.whole);
+}
+
+/* Lines have no negative values: they count for nothing.  */
+static struct sum value_of(const struct folded *folded, const struct profile_pprof_sample *sample,
+                           size_t type)
+{
+    uint64_t parts = folded->tables.header.parts;
+    struct sum sum = { .whole = 0 };
+
+    if (!sample->exact || !parts) {
+        sum.whole = sample->values[type] > 0 ? (uint64_t)sample->values[type] : 0;
+    } else {
+        sum.whole = profile_add(sample->exact[type].whole, sample->exact[type].part / parts);
+        sum.part = sample->exact[type].part % parts;
+    }
+    return sum;
+}
+
+/* The sums of a key, which are zero if it is new; NULL: no memory.  */
+static struct sum *sums_of(struct folded *folded, uint32_t thread, uint32_t stack)
+{
+    size_t columns = folded->columns;
+    bool is_new;
+    uint32_t key = base_pairs_add(&folded->keys, thread, stack, &is_new);
+    struct sum *found;
+
+    if (!key ||
+        !base_make_room(&folded->sums, &folded->sum_capacity, key * columns, sizeof *folded->sums))
+        return NULL;
+    found = &folded->sums[(key - 1) * columns];
+    if (is_new)
+        memset(found, 0, columns * sizeof *found);
+    return found;
+}
+
+static enum profile_status take_sample(void *context, const struct profile_pprof_sample *sample)
+{
+    struct folded *folded = context;
+    uint32_t stack, thread = folded->root == PROFILE_ROOT_NONE ? 0 : sample->thread;
+    enum profile_status status = writer_tables_stack(&folded->tables, sample, &stack);
+    struct sum *sums;
+
+    if (status != PROFILE_OK)
+        return status;
+    if (folded->columns == 0)
+        folded->columns = folded->all_types ? folded->tables.header.type_count : 1;
+    sums = sums_of(folded, thread, stack);
+    if (!sums)
+        return profile_no_memory(folded->tables.error);
+    for (size_t i = 0; i < folded->columns; i++)
+        add_sum(folded, &sums[i],
+                value_of(folded, sample, folded->all_types ? i : folded->tables.shown));
+    return PROFILE_OK;
+}
 
 /* ---- Clean names ---- */
 
@@ -67,140 +144,134 @@ static enum profile_status add_node(struct folded *folded, profile_id parent, bo
 
 /* ---- Into the tree ---- */
 
-/* Inlined functions are ordinary frames here: outer before inner.  */
-static enum profile_status add_frame(struct folded *folded, profile_id parent, profile_id frame_id,
+static enum profile_status add_frame(struct folded *folded, profile_id parent, uint32_t number,
                                      profile_id *out, struct profile_error *error)
 {
-    struct profile_frame frame = profile_stacks_get_frame(folded->profile->stacks, frame_id);
-    uint32_t count = frame.line_count > 0 ? frame.line_count : 1;
-    enum profile_status status = PROFILE_OK;
+    struct writer_frame frame = writer_frame_at(&folded->tables, number);
 
-    *out = parent;
-    while (count-- > 0 && status == PROFILE_OK) {
-        folded->text.length = 0;
-        if (!codec_text_add_function(&folded->text, folded->profile, &frame, count))
-            return profile_no_memory(error);
-        status = add_node(folded, *out, false, out, error);
-    }
-    return status;
+    return writer_frame_name(&folded->tables, &frame, &folded->text)
+               ? add_node(folded, parent, false, out, error)
+               : profile_no_memory(error);
 }
 
-static enum profile_status add_owner(struct folded *folded, profile_id parent, profile_id name,
-                                     const char *prefix, uint64_t koid, profile_id *out,
-                                     struct profile_error *error)
-{
-    char number[32];
-    size_t length;
-    const char *bytes = profile_stacks_text(folded->profile->stacks, name, &length);
-    bool ok;
-
-    folded->text.length = 0;
-    if (length > 0) {
-        ok = codec_text_add_utf8(&folded->text, bytes, length);
-    } else {
-        int size = snprintf(number, sizeof number, "%s-%" PRIu32, prefix, (uint32_t)koid);
-        ok = codec_text_add(&folded->text, number, (size_t)size);
-    }
-    return ok ? add_node(folded, parent, true, out, error) : profile_no_memory(error);
-}
-
-/* The tree node that stands for the thread; 0 with PROFILE_ROOT_NONE.  */
-static enum profile_status add_root(struct folded *folded, uint32_t thread, profile_id *out,
+/* The tree node that stands for the thread; 0: there is none.  */
+static enum profile_status add_root(struct folded *folded, uint32_t number, profile_id *out,
                                     struct profile_error *error)
 {
-    const struct profile_owner *owner = &folded->profile->threads[thread - 1];
-    const struct profile_owner_process *process =
-        &folded->profile->processes[owner->process_id - 1];
-    enum profile_status status;
+    const struct profile_pprof_thread *thread = number ? &folded->tables.threads[number] : NULL;
+    enum profile_status status = PROFILE_OK;
 
     *out = 0;
-    if (folded->root == PROFILE_ROOT_NONE)
+    if (!thread || folded->root == PROFILE_ROOT_NONE)
         return PROFILE_OK;
-    status = add_owner(folded, 0, process->name, "pid", process->koid, out, error);
-    if (status == PROFILE_OK && folded->root == PROFILE_ROOT_THREAD &&
-        profile_knows_thread(folded->kind, owner))
-        status = add_owner(folded, *out, profile_owner_name(folded->profile, owner), "tid",
-                           owner->koid, out, error);
+    if (!writer_process_name(&folded->tables, number, &folded->text))
+        return profile_no_memory(error);
+    if (thread->has_pid || folded->text.length > 0)
+        status = add_node(folded, 0, true, out, error);
+    if (status != PROFILE_OK || folded->root != PROFILE_ROOT_THREAD)
+        return status;
+    if (!writer_thread_name(&folded->tables, number, &folded->text))
+        return profile_no_memory(error);
+    if (thread->has_tid || folded->text.length > 0)
+        status = add_node(folded, *out, true, out, error);
     return status;
 }
 
-/* The tree node of a call site below root.  Nodes found on the way are kept, as long as the same
- * root is asked for.  */
-static enum profile_status add_stack(struct folded *folded, profile_id root, profile_id callsite,
+/* The tree node of a stack below root.  Nodes found on the way are kept, as long as the same root
+ * is asked for.  */
+static enum profile_status add_stack(struct folded *folded, profile_id root, uint32_t stack,
                                      profile_id *out, struct profile_error *error)
 {
-    const struct profile_stacks *stacks = folded->profile->stacks;
+    const struct base_pair *stacks = folded->tables.stacks.items;
     enum profile_status status = PROFILE_OK;
     size_t depth = 0;
 
-    while (callsite && !(folded->nodes[callsite] && folded->roots[callsite] == root)) {
-        folded->path[depth++] = callsite;
-        callsite = profile_stacks_get_callsite(stacks, callsite).parent;
+    while (stack && folded->roots[stack] != root + 1) {
+        folded->path[depth++] = stack;
+        stack = (uint32_t)stacks[stack - 1].a;
     }
-    *out = callsite ? folded->nodes[callsite] : root;
+    *out = stack ? folded->nodes[stack] : root;
     while (depth-- > 0 && status == PROFILE_OK) {
-        profile_id at = folded->path[depth];
+        uint32_t at = folded->path[depth];
 
-        status = add_frame(folded, *out, profile_stacks_get_callsite(stacks, at).frame, out, error);
+        status = add_frame(folded, *out, (uint32_t)stacks[at - 1].b, out, error);
         folded->nodes[at] = *out;
-        folded->roots[at] = root;
+        folded->roots[at] = root + 1;
     }
     return status;
 }
 
-static enum profile_status add_value(struct folded *folded, profile_id node, uint64_t value,
-                                     struct profile_error *error)
+static bool is_zero(const struct folded *folded, const struct sum *sums)
 {
-    if (!base_make_room(&folded->values, &folded->value_capacity, node, sizeof *folded->values))
+    for (size_t i = 0; i < folded->columns; i++)
+        if (sums[i].whole != 0 || sums[i].part != 0)
+            return false;
+    return true;
+}
+
+/* node 0: nothing stands for the samples.  */
+static enum profile_status add_line(struct folded *folded, profile_id node, const struct sum *sums,
+                                    struct profile_error *error)
+{
+    size_t columns = folded->columns;
+
+    if (node == 0)
+        return PROFILE_OK;
+    if (!base_make_room(&folded->lines, &folded->line_capacity, node * columns,
+                        sizeof *folded->lines))
         return profile_no_memory(error);
-    while (folded->value_count < node)
-        folded->values[folded->value_count++] = 0;
-    folded->values[node - 1] = profile_add(folded->values[node - 1], value);
+    if (folded->line_count < node)
+        memset(folded->lines + folded->line_count * columns, 0,
+               (node - folded->line_count) * columns * sizeof *folded->lines);
+    if (folded->line_count < node)
+        folded->line_count = node;
+    for (size_t i = 0; i < columns; i++)
+        add_sum(folded, &folded->lines[(node - 1) * columns + i], sums[i]);
     return PROFILE_OK;
 }
 
-static int compare_threads(const void *a, const void *b, void *context)
+static int compare_keys(const void *a, const void *b, void *context)
 {
-    const struct profile_values *values = context;
-    const struct profile_value *left = profile_value_at(values, *(const uint32_t *)a);
-    const struct profile_value *right = profile_value_at(values, *(const uint32_t *)b);
+    const struct base_pair *keys = context;
+    const struct base_pair *left = &keys[*(const uint32_t *)a],
+                           *right = &keys[*(const uint32_t *)b];
 
-    if (left->thread != right->thread)
-        return left->thread < right->thread ? -1 : 1;
-    return (left->callsite > right->callsite) - (left->callsite < right->callsite);
+    if (left->a != right->a)
+        return left->a < right->a ? -1 : 1;
+    return (left->b > right->b) - (left->b < right->b);
 }
 
-/* All values, thread by thread, so that nodes of one root are asked for together.  */
-static enum profile_status build_tree(struct folded *folded, struct profile_values *values,
-                                      struct profile_error *error)
+/* All sums, thread by thread, so that nodes of one root are asked for together.  */
+static enum profile_status build_tree(struct folded *folded, struct profile_error *error)
 {
-    size_t callsites = (size_t)profile_stacks_callsite_count(folded->profile->stacks) + 1;
-    uint32_t *order = calloc(values->count + 1, sizeof *order);
+    size_t stacks = folded->tables.stacks.count + 1, count = folded->keys.count;
+    uint32_t *order = calloc(count + 1, sizeof *order);
     enum profile_status status = PROFILE_OK;
     profile_id root = 0, node;
-    uint32_t thread = 0;
+    uint64_t thread = UINT64_MAX;
 
-    folded->nodes = calloc(callsites, sizeof *folded->nodes);
-    folded->roots = calloc(callsites, sizeof *folded->roots);
-    folded->path = calloc(callsites, sizeof *folded->path);
+    folded->nodes = calloc(stacks, sizeof *folded->nodes);
+    folded->roots = calloc(stacks, sizeof *folded->roots);
+    folded->path = calloc(stacks, sizeof *folded->path);
     if (!order || !folded->nodes || !folded->roots || !folded->path)
         status = profile_no_memory(error);
-    for (size_t i = 0; i < values->count && status == PROFILE_OK; i++)
+    for (size_t i = 0; i < count && status == PROFILE_OK; i++)
         order[i] = (uint32_t)i;
-    if (status == PROFILE_OK)
-        qsort_r(order, values->count, sizeof *order, compare_threads, values);
-    for (size_t i = 0; i < values->count && status == PROFILE_OK; i++) {
-        const struct profile_value *value = profile_value_at(values, order[i]);
+    if (status == PROFILE_OK && count > 0)
+        qsort_r(order, count, sizeof *order, compare_keys, folded->keys.items);
+    for (size_t i = 0; i < count && status == PROFILE_OK; i++) {
+        const struct base_pair *key = &folded->keys.items[order[i]];
+        const struct sum *sums = &folded->sums[order[i] * folded->columns];
 
-        if (value->amounts[folded->type] == 0)
+        if (is_zero(folded, sums))
             continue;
-        if (value->thread != thread)
-            status = add_root(folded, value->thread, &root, error);
-        thread = value->thread;
+        if (key->a != thread)
+            status = add_root(folded, (uint32_t)key->a, &root, error);
+        thread = key->a;
         if (status == PROFILE_OK)
-            status = add_stack(folded, root, value->callsite, &node, error);
+            status = add_stack(folded, root, (uint32_t)key->b, &node, error);
         if (status == PROFILE_OK)
-            status = add_value(folded, node, value->amounts[folded->type], error);
+            status = add_line(folded, node, sums, error);
     }
     free(order);
     return status;
@@ -277,13 +348,50 @@ struct level {
     size_t length;      /* of the line's text up to here */
 };
 
-static void put_line(const struct base_text *line, uint64_t value, struct codec_output *output)
+/* A sum as people read it: rounded to so many decimals, without zeros at its end.  Returns whether
+ * it is more than 0.  */
+static bool format_sum(const struct folded *folded, struct sum sum, char *text, size_t size)
 {
-    char number[32];
-    int length = snprintf(number, sizeof number, " %" PRIu64 "\n", value);
+    const struct profile_pprof_header *header = &folded->tables.header;
+    uint64_t scale = 1, digits = 0;
+    size_t length;
 
-    codec_put(output, line->bytes, line->length);
-    codec_put(output, number, (size_t)length);
+    for (unsigned i = 0; i < header->decimals; i++)
+        scale *= 10;
+    if (header->parts) /* both are below 2^32 */
+        digits = (sum.part * scale + header->parts / 2) / header->parts;
+    if (digits == scale && digits > 0) {
+        sum.whole = profile_add(sum.whole, 1);
+        digits = 0;
+    }
+    length = (size_t)snprintf(text, size, " %" PRIu64, sum.whole);
+    if (digits > 0) {
+        length += (size_t)snprintf(text + length, size - length, ".%0*" PRIu64,
+                                   (int)header->decimals, digits);
+        while (text[length - 1] == '0')
+            text[--length] = '\0';
+    }
+    return sum.whole > 0 || digits > 0;
+}
+
+static void put_line(struct folded *folded, profile_id node)
+{
+    const struct sum *sums = &folded->lines[(node - 1) * folded->columns];
+    char number[64];
+    bool any = false;
+
+    if (node > folded->line_count)
+        return;
+    for (size_t i = 0; i < folded->columns; i++)
+        any |= format_sum(folded, sums[i], number, sizeof number);
+    if (!any)
+        return;
+    codec_put(&folded->output, folded->text.bytes, folded->text.length);
+    for (size_t i = 0; i < folded->columns; i++) {
+        (void)format_sum(folded, sums[i], number, sizeof number);
+        codec_put(&folded->output, number, strlen(number));
+    }
+    codec_put(&folded->output, "\n", 1);
 }
 
 static struct level enter(const struct folded *folded, profile_id node, size_t length)
@@ -293,7 +401,7 @@ static struct level enter(const struct folded *folded, profile_id node, size_t l
 
 /* Walk the tree in order.  The line being built is folded->text.  */
 static enum profile_status write_tree(struct folded *folded, struct level *levels,
-                                      struct codec_output *output, struct profile_error *error)
+                                      struct profile_error *error)
 {
     struct base_text *line = &folded->text;
     size_t depth = 1;
@@ -315,24 +423,18 @@ static enum profile_status write_tree(struct folded *folded, struct level *level
         if (!codec_text_add(line, name, length))
             return profile_no_memory(error);
         if (!item->through) {
-            uint64_t value = item->child <= folded->value_count ? folded->values[item->child - 1]
-                                                                : 0;
-            value = profile_from_units(value, folded->units);
-            if (value > 0)
-                put_line(line, value, output);
+            put_line(folded, item->child);
         } else {
             if (!codec_text_add(line, ";", 1))
                 return profile_no_memory(error);
             levels[depth++] = enter(folded, item->child, line->length);
         }
     }
-    return codec_output_finish(output, error);
+    return PROFILE_OK;
 }
 
-static enum profile_status write_lines(struct folded *folded, profile_write_fn write, void *context,
-                                       struct profile_error *error)
+static enum profile_status write_lines(struct folded *folded, struct profile_error *error)
 {
-    struct codec_output output;
     struct level *levels;
     uint32_t deepest = 0;
     enum profile_status status = sort_items(folded, error);
@@ -348,23 +450,100 @@ static enum profile_status write_lines(struct folded *folded, profile_write_fn w
     levels = calloc((size_t)deepest + 1, sizeof *levels);
     if (!levels)
         return profile_no_memory(error);
-    codec_output_init(&output, write, context);
-    status = write_tree(folded, levels, &output, error);
+    status = write_tree(folded, levels, error);
     free(levels);
     return status;
 }
 
-static void release(struct folded *folded)
+/* ---- The writer ---- */
+
+static enum profile_status take_header(void *context, const struct profile_pprof_header *header)
 {
-    free(folded->text.bytes);
-    free(folded->values);
+    struct folded *folded = context;
+    struct profile_pprof_sink tables;
+
+    if (header->decimals > 9)
+        return writer_refuse(&folded->tables, "more than 9 decimals");
+    writer_tables_sink(&folded->tables, &tables);
+    return tables.header(context, header);
+}
+
+static enum profile_status folded_finish(void *context, struct profile_error *error)
+{
+    struct folded *folded = context;
+    enum profile_status status = build_tree(folded, error);
+
+    if (status == PROFILE_OK)
+        status = write_lines(folded, error);
+    return status == PROFILE_OK ? codec_output_finish(&folded->output, error) : status;
+}
+
+static void folded_sink(void *context, struct profile_pprof_sink *out)
+{
+    struct folded *folded = context;
+
+    writer_tables_sink(&folded->tables, out);
+    out->header = take_header;
+    out->sample = take_sample;
+}
+
+static void folded_errors_to(void *context, struct profile_error *error)
+{
+    struct folded *folded = context;
+
+    folded->tables.error = error;
+}
+
+static void folded_close(void *context)
+{
+    struct folded *folded = context;
+
+    if (!folded)
+        return;
+    writer_tables_release(&folded->tables);
+    base_pairs_release(&folded->keys);
+    base_text_release(&folded->text);
+    free(folded->sums);
+    free(folded->lines);
     free(folded->nodes);
     free(folded->roots);
     free(folded->path);
     free(folded->items);
     free(folded->first_item);
     profile_stacks_close(folded->names);
+    free(folded);
 }
+
+static enum profile_status folded_open(const struct profile_writer_options *options,
+                                       profile_write_fn write, void *context, void **out,
+                                       struct profile_error *error)
+{
+    struct folded *folded;
+    enum profile_status status;
+
+    if ((unsigned)options->root > PROFILE_ROOT_NONE)
+        return profile_fail(error, PROFILE_INVALID, "no root %d", (int)options->root);
+    folded = calloc(1, sizeof *folded);
+    if (!folded)
+        return profile_no_memory(error);
+    codec_output_init(&folded->output, write, context);
+    folded->root = options->root;
+    folded->all_types = options->all_types;
+    status = profile_stacks_open(&folded->names, error);
+    if (status == PROFILE_OK)
+        *out = folded;
+    else
+        folded_close(folded);
+    return status;
+}
+
+const struct writer_functions folded_functions = {
+    .open = folded_open,
+    .sink = folded_sink,
+    .errors_to = folded_errors_to,
+    .finish = folded_finish,
+    .close = folded_close,
+};
 
 enum profile_status profile_write_folded(const struct profile *profile, enum profile_kind kind,
                                          const struct profile_folded_options *options,
@@ -372,32 +551,18 @@ enum profile_status profile_write_folded(const struct profile *profile, enum pro
                                          struct profile_error *error)
 {
     struct profile_folded_options chosen = { .value = -1 };
-    struct folded folded = { .profile = profile };
-    struct profile_values values;
-    const struct profile_known_type *types;
-    enum profile_status status;
-    size_t type_count;
+    struct profile_writer_options writer = { .size = sizeof writer };
 
-    if ((unsigned)kind >= PROFILE_KINDS)
-        return profile_fail(error, PROFILE_INVALID, "no profile of kind %d", (int)kind);
     if (options)
         memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
-    types = profile_types(profile, kind, &type_count);
-    if (chosen.value < -1 || chosen.value >= (int)type_count)
+    if ((unsigned)kind < PROFILE_KINDS && chosen.value < -1) {
+        size_t count;
+
+        (void)profile_types(profile, kind, &count);
         return profile_fail(error, PROFILE_INVALID, "no sample type %d among %zu", chosen.value,
-                            type_count);
-    if ((unsigned)chosen.root > PROFILE_ROOT_NONE)
-        return profile_fail(error, PROFILE_INVALID, "no root %d", (int)chosen.root);
-    folded.root = chosen.root;
-    folded.kind = kind;
-    folded.type = chosen.value < 0 ? profile_default_type(profile, kind) : (size_t)chosen.value;
-    folded.units = types[folded.type].units;
-    values = profile->values[kind];
-    status = profile_stacks_open(&folded.names, error);
-    if (status == PROFILE_OK)
-        status = build_tree(&folded, &values, error);
-    if (status == PROFILE_OK)
-        status = write_lines(&folded, write, context, error);
-    release(&folded);
-    return status;
+                            count);
+    }
+    writer.root = chosen.root;
+    return profile_write_format(profile, kind, (size_t)chosen.value + 1,
+                                profile_format_named("folded"), &writer, write, context, error);
 }

@@ -22,6 +22,8 @@ static const struct known_format {
     { { "perfetto", ".pftrace", "for ui.perfetto.dev: CPU samples on their timeline",
         .for_programs = true, .timed = true, .needs_times = true },
       &perfetto_functions },
+    { { "folded", ".folded", "one line per stack, for flamegraph.pl", .one_type = true },
+      &folded_functions },
 };
 
 #define FORMATS (sizeof known_formats / sizeof *known_formats)

@@ -5,7 +5,7 @@
  *   tables.c      strings, functions, locations, threads and stacks of a profile that is written
  *   timed.c       its samples, by thread and time
  *   json_out.c    JSON
- *   speedscope.c, firefox.c, perfetto.c, pprof_writer.c   one format each  */
+ *   speedscope.c, firefox.c, perfetto.c, pprof_writer.c, folded_write.c   one format each  */
 #ifndef PROFILE_WRITE_WRITERS_H
 #define PROFILE_WRITE_WRITERS_H
 
@@ -33,6 +33,7 @@ extern const struct writer_functions pprof_functions;      /* pprof_writer.c */
 extern const struct writer_functions speedscope_functions; /* speedscope.c */
 extern const struct writer_functions firefox_functions;    /* firefox.c */
 extern const struct writer_functions perfetto_functions;   /* perfetto.c */
+extern const struct writer_functions folded_functions;     /* folded_write.c */
 
 /* ---- Tables (tables.c) ---- */
 

@@ -5,7 +5,6 @@
  *   types.c    which samples a sample type means
  *   rows.c     samples, heap events and samples of profiles that pass the filter
  *   text.c     stacks as text; buffered output
- *   folded.c   folded stacks
  *   csv.c      rows as CSV
  *   fxt.h      a capture as FXT
  *
@@ -178,10 +177,6 @@ enum store_status export_stack(struct export *export, uint32_t callsite,
 /* Append "a;b;c" of the stack to text.  */
 enum store_status export_add_stack(struct export *export, struct base_text *text,
                                    uint32_t callsite);
-
-/* Append the frames that stand for a row's process, or process and thread.  */
-enum store_status export_add_root(struct export *export, struct base_text *text,
-                                  enum profile_root root, const struct export_row *row);
 
 /* Keeps the first failure; export_end() tells of it.  */
 void export_put(struct export *export, const char *bytes, size_t length);

@@ -401,7 +401,9 @@ static bool prepare_all(struct out *work)
 bool out_open(struct out *work, struct export *export, const struct profile_format *format,
               store_write_fn write)
 {
-    struct profile_writer_options options = { .size = sizeof options, .raw = export->options.raw };
+    struct profile_writer_options options = { .size = sizeof options,
+                                              .raw = export->options.raw,
+                                              .root = export->options.root };
     size_t count = export->stacks->string_count;
     uint32_t empty;
 

@@ -1,6 +1,7 @@
 /* out.h - pieces of a profile, in any of its formats, from rows of a store.  Private to libstore.
  *
  *   pprof.c    store_export_profile(): which way; traces, and what is no pprof profile
+ *   one_type.c samples of one type, added up
  *   profile.c  a capture that was a pprof profile, as that profile again
  *   place.c    mappings and locations of frames
  *   out.c      texts, functions, values, labels: what both need
@@ -118,6 +119,11 @@ uint32_t places_program(const struct places *places, uint32_t process, const cha
 
 /* The locations of a stack, leaf first, into work->stack, as hide and show_from leave them.  */
 bool places_stack(struct places *places, uint32_t callsite, size_t *count);
+
+/* ---- One type (one_type.c) ---- */
+
+/* Write the samples of the filter's type, or of the default one, of all captures together.  */
+bool one_type_tell(struct out *work);
 
 /* ---- Profiles (profile.c) ---- */
 

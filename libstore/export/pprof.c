@@ -572,6 +572,23 @@ static int put_bytes(void *context, const void *bytes, size_t size)
     return export->output.system_errno;
 }
 
+/* Lines are what one_type.c's formats consist of.  */
+static int put_lines(void *context, const void *bytes, size_t size)
+{
+    struct export *export = context;
+
+    for (const char *next = bytes; size > 0;) {
+        const char *end = memchr(next, '\n', size);
+        size_t length = end ? (size_t)(end - next) + 1 : size;
+
+        export->counts->rows += end != NULL;
+        export_put(export, next, length);
+        next += length;
+        size -= length;
+    }
+    return export->output.system_errno;
+}
+
 static bool finish(struct out *work)
 {
     struct profile_error error = { .status = PROFILE_OK };
@@ -586,8 +603,11 @@ static bool finish(struct out *work)
 static bool export_all(struct out *work, struct export *export, const struct profile_format *format)
 {
     char *origin = NULL;
-    bool ok = out_open(work, export, format, put_bytes) && choose_capture(work, &origin);
+    bool ok = out_open(work, export, format, format->one_type ? put_lines : put_bytes);
 
+    if (ok && format->one_type)
+        return one_type_tell(work) && finish(work);
+    ok = ok && choose_capture(work, &origin);
     if (ok)
         ok = work->capture ? export_profile(work, origin && strcmp(origin, "pprof") == 0)
                            : export_traces(work);
@@ -602,6 +622,15 @@ enum store_status store_export_pprof(struct store *store, const struct store_fil
                                      struct store_export_counts *counts, struct store_error *error)
 {
     return store_export_profile(store, filter, profile_format_named("pprof"), options, write,
+                                context, counts, error);
+}
+
+enum store_status store_export_folded(struct store *store, const struct store_filter *filter,
+                                      const struct store_export_options *options,
+                                      store_write_fn write, void *context,
+                                      struct store_export_counts *counts, struct store_error *error)
+{
+    return store_export_profile(store, filter, profile_format_named("folded"), options, write,
                                 context, counts, error);
 }
 

@@ -60,16 +60,13 @@ enum store_status export_written(struct export *export)
 /* ---- Frames ---- */
 
 /* What was added behind start, as one frame's name (profile_folded_name()).  */
-static bool clean(struct base_text *text, size_t start, bool blanks)
+static bool clean(struct base_text *text, size_t start)
 {
     size_t length = text->length > start
                         ? profile_folded_name(text->bytes + start, text->length - start)
                         : 0;
 
     text->length = start + length;
-    for (size_t i = start; blanks && i < text->length; i++)
-        if (text->bytes[i] == ' ')
-            text->bytes[i] = '_';
     return length > 0 || export_text_adds(text, "[unknown]");
 }
 
@@ -95,7 +92,7 @@ static bool add_frame(struct export *export, struct base_text *text, size_t begi
             return false;
         start = text->length;
         if (!export_text_adds(text, stacks_function(export->stacks, frame, i)) ||
-            !clean(text, start, false))
+            !clean(text, start))
             return false;
     }
     return true;
@@ -145,33 +142,4 @@ enum store_status export_stack(struct export *export, uint32_t callsite,
     }
     *out = &cached->text;
     return status;
-}
-
-/* ---- Roots ---- */
-
-static bool add_owner(struct base_text *text, const char *name, const char *prefix, uint64_t koid)
-{
-    char number[32];
-    size_t start = text->length;
-
-    if (name && *name)
-        return export_text_adds(text, name) && clean(text, start, true);
-    (void)snprintf(number, sizeof number, "%s-%" PRIu32, prefix, (uint32_t)koid);
-    return export_text_adds(text, number);
-}
-
-enum store_status export_add_root(struct export *export, struct base_text *text,
-                                  enum profile_root root, const struct export_row *row)
-{
-    const struct export_process *process = &export->processes[row->process];
-    const struct export_thread *thread = &export->threads[row->thread];
-
-    if (root == PROFILE_ROOT_NONE || row->process == 0)
-        return STORE_OK;
-    if (!add_owner(text, process->name, "pid", process->koid))
-        return store_no_memory(export->error);
-    if (root == PROFILE_ROOT_THREAD && row->thread != 0 &&
-        (!export_text_add(text, ";", 1) || !add_owner(text, thread->name, "tid", thread->koid)))
-        return store_no_memory(export->error);
-    return STORE_OK;
 }
