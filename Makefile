@@ -113,7 +113,7 @@ links_sampler-capture := -lpthread
 
 with_insn := $(if $(HAVE_IPT),insn)
 libs_fxtdump := symbolize fxt # libperf's zstd is libfxt's
-libs_fxtcat := symbolize fxt
+libs_fxtcat := profile $(with_insn) symbolize fxt
 libs_fxt2pprof := profile $(with_insn) symbolize fxt
 libs_fxtsym := symbolize fxt
 libs_fxtdiff := store compare profile $(with_insn) symbolize fxt

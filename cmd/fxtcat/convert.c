@@ -1,4 +1,5 @@
-/* fxtcat convert --layout profiler: samples as Fuchsia's CPU profiler writes them.
+/* fxtcat convert: with --perfetto (perfetto.c), or with --layout profiler: samples as Fuchsia's CPU
+ * profiler writes them.
  *
  * docs/formats/fxt.md section 4.2: magic, initialization, and then nothing but kernel objects,
  * backtraces, modules and mappings, which is all that the host's tool takes; everything inline, no
@@ -11,27 +12,37 @@
 
 #include "cmd/cli/map.h"
 #include "cmd/fxtcat/fxtcat.h"
+#include "cmd/fxtcat/perfetto.h"
 
 #define MAGIC_NUMBER 0x16547846u
 #define MAX_FRAMES   255u /* the count has 8 bits */
 #define MAX_MODULES  (size_t)(1 << 20)
 
-enum { OPTION_LAYOUT = 1 };
+enum { OPTION_LAYOUT = 1, OPTION_PERFETTO };
 
 static const char *const layouts[] = { "profiler", NULL };
 
 static const struct cli_option option_table[] = {
     { OPTION_LAYOUT, 0, "layout", "LAYOUT", "profiler: the layout of Fuchsia's CPU profiler",
       .choices = layouts },
+    { OPTION_PERFETTO, 0, "perfetto", NULL,
+      "copy the trace and add its CPU samples for ui.perfetto.dev" },
     { 0 },
 };
 
-static const struct cli_option *const groups[] = { job_output_options, cli_arch_options,
-                                                   cli_strict_options, cli_bounds_options, NULL };
+static const struct cli_option *const groups[] = { job_output_options,
+                                                   cli_arch_options,
+                                                   cli_symbols_options,
+                                                   cli_naming_options,
+                                                   cli_strict_options,
+                                                   cli_bounds_options,
+                                                   NULL };
 
 static const char *const examples[] = {
     "Convert a capture for Fuchsia's own host tool",
     "fxtcat convert --layout profiler -o profile.fxt trace.fxt",
+    "Show events and CPU samples on one timeline in ui.perfetto.dev",
+    "fxtcat convert --perfetto -o timeline.fxt trace.fxt",
     NULL,
 };
 
@@ -39,16 +50,18 @@ static int run(char **argv);
 
 const struct cli_command convert_command = {
     .name = "fxtcat convert",
-    .usage = "--layout LAYOUT [OPTION]... FILE",
-    .summary = "Write the samples of a trace, the names of their processes and threads, and their "
-               "address maps in another layout.  Records that the layout cannot represent are left "
-               "out and counted.",
+    .usage = "--layout LAYOUT|--perfetto [OPTION]... FILE",
+    .summary = "Rewrite a trace for another program.  --layout writes the samples, the names of "
+               "their processes and threads, and their address maps; records that the layout "
+               "cannot represent are left out and counted.  --perfetto copies the trace and adds "
+               "its CPU samples, symbolized, in blobs that Perfetto reads; all programs here still "
+               "read the output as the same trace.",
     .options = option_table,
     .groups = groups,
     .examples = examples,
     .first = CLI_TRACE,
     .run = run,
-    .brief = "rewrite the samples in another layout",
+    .brief = "rewrite a trace for another program",
 };
 
 struct convert {
@@ -66,27 +79,16 @@ struct convert {
     uint64_t early;    /* records before time 0, which the layout has not */
 };
 
-static void put(struct convert *convert, const struct fxt_record *record)
-{
-    struct fxt_error error;
-    enum fxt_status status = fxt_writer_record(convert->writer, record, &error);
-
-    if (status != FXT_OK && status != FXT_IO) { /* the output tells of failed writes at the end */
-        cli_error("%s: %s", convert->job.output.path, error.message);
-        job_fail(&convert->job, CLI_ENVIRONMENT);
-    }
-}
-
 /* Magic and a clock that counts nanoseconds.  */
 static void put_start(struct convert *convert)
 {
     struct fxt_record record = { .kind = FXT_RECORD_MAGIC };
 
     record.value.magic.number = MAGIC_NUMBER;
-    put(convert, &record);
+    job_put(&convert->job, convert->writer, &record);
     record = (struct fxt_record){ .kind = FXT_RECORD_INIT };
     record.value.init.ticks_per_second = 1000000000;
-    put(convert, &record);
+    job_put(&convert->job, convert->writer, &record);
 }
 
 /* The record with its time in nanoseconds and its thread inline.  */
@@ -117,7 +119,7 @@ static void put_stack(struct convert *convert, const struct fxt_record *record,
     backtrace.arg_count = 0;
     memset(&backtrace.value, 0, sizeof backtrace.value);
     backtrace.value.backtrace.frames = frames;
-    put(convert, &backtrace);
+    job_put(&convert->job, convert->writer, &backtrace);
     convert->samples++;
 }
 
@@ -163,7 +165,7 @@ static void put_object(struct convert *convert, const struct fxt_record *record)
         object.args = &owner;
         object.arg_count = 1;
     }
-    put(convert, &object);
+    job_put(&convert->job, convert->writer, &object);
 }
 
 /* ---- Address maps ---- */
@@ -208,7 +210,7 @@ static void put_module(struct convert *convert, const struct fxt_record *record)
         .bytes = name,
         .length = clean_text(name, sizeof name, record->name.bytes, record->name.length),
     };
-    put(convert, &module);
+    job_put(&convert->job, convert->writer, &module);
     convert->module_count++;
 }
 
@@ -226,7 +228,7 @@ static void put_mapping(struct convert *convert, const struct fxt_record *record
     }
     mapping.value.mapping.module_id = (uint16_t)*id;
     mapping.thread.thread = 0;
-    put(convert, &mapping);
+    job_put(&convert->job, convert->writer, &mapping);
     convert->mapping_count++;
 }
 
@@ -259,7 +261,7 @@ static void put_blob(struct convert *convert, const struct fxt_record *record)
         blob.category = fxt_inline("cpu_profiler");
         blob.name = fxt_inline("stack_sample");
         blob.arg_count = 0;
-        put(convert, &blob);
+        job_put(&convert->job, convert->writer, &blob);
         convert->samples++;
     } else {
         convert->left_out++;
@@ -321,45 +323,73 @@ static void summarize(const struct convert *convert, const char *path)
                     cli_counted(convert->early, "record", "records"));
 }
 
-static void parse(struct convert *convert, char **argv)
+/* Convert to the profiler's layout.  */
+static void write_layout(struct convert *convert)
 {
-    bool has_layout = false;
+    struct fxt_error error;
+
+    if (fxt_writer_open(cli_output_write, &convert->job.output, &convert->writer, &error) !=
+        FXT_OK) {
+        cli_error("%s", error.message);
+        job_fail(&convert->job, CLI_ENVIRONMENT);
+        return;
+    }
+    put_start(convert);
+    (void)job_read(&convert->job, convert->job.traces.items, NULL, visit, convert);
+    if (convert->job.records > 0)
+        summarize(convert, convert->job.traces.items->label);
+    fxt_writer_close(convert->writer);
+}
+
+struct settings {
+    bool layout, perfetto;
+    bool names; /* an option was given that says where names come from */
+    struct cli_symbols symbols;
+};
+
+static void parse(struct convert *convert, struct settings *settings, char **argv)
+{
     struct cli_parser parser;
     int key;
 
     cli_start(&parser, &convert_command, argv);
-    while ((key = cli_next(&parser)) != CLI_END)
+    while ((key = cli_next(&parser)) != CLI_END) {
         if (key == OPTION_LAYOUT)
-            has_layout = true;
+            settings->layout = true;
+        else if (key == OPTION_PERFETTO)
+            settings->perfetto = true;
+        else if (cli_symbols_take(&settings->symbols, key, &parser))
+            settings->names = true;
         else
             job_take(&convert->job, key, &parser);
+    }
     job_find(&convert->job, 1);
     convert->arm64 = convert->job.reading.arm64;
-    if (!has_layout)
-        cli_usage_error("convert to what? Give --layout profiler");
+    if (!settings->layout && !settings->perfetto)
+        cli_usage_error("convert to what? Give --layout profiler or --perfetto");
+    if (settings->layout && settings->perfetto)
+        cli_usage_error("--layout and --perfetto are two outputs: give one of them");
+    if (settings->layout && settings->names)
+        cli_usage_error("--layout profiler has addresses, no names: options for names are for "
+                        "--perfetto");
 }
 
 static int run(char **argv)
 {
     struct convert convert = { .job = { .status = CLI_OK } };
-    struct fxt_error error;
+    struct settings settings = { .layout = false };
 
-    parse(&convert, argv);
-    if (!job_open(&convert.job))
-        return (int)job_close(&convert.job);
-    if (fxt_writer_open(cli_output_write, &convert.job.output, &convert.writer, &error) == FXT_OK) {
-        const struct cli_trace_files *files = convert.job.traces.items;
-
-        put_start(&convert);
-        (void)job_read(&convert.job, files, NULL, visit, &convert);
-        if (convert.job.records > 0)
-            summarize(&convert, files->label);
-        fxt_writer_close(convert.writer);
-    } else {
-        cli_error("%s", error.message);
-        job_fail(&convert.job, CLI_ENVIRONMENT);
+    parse(&convert, &settings, argv);
+    if (cli_symbols_check(&settings.symbols) != CLI_OK)
+        return CLI_ENVIRONMENT;
+    if (job_open(&convert.job)) {
+        if (settings.perfetto)
+            perfetto_convert(&convert.job, &settings.symbols);
+        else
+            write_layout(&convert);
     }
     cli_map_release(&convert.processes);
     cli_map_release(&convert.modules);
+    cli_symbols_release(&settings.symbols);
     return (int)job_close(&convert.job);
 }

@@ -36,35 +36,12 @@ static void set_bit(uint8_t *bits, unsigned i, bool value)
 
 /* ---- Writing ---- */
 
-/* A record of our own.  */
-static void put(struct emit *emit, const struct fxt_record *record)
-{
-    struct fxt_error error;
-    enum fxt_status status = fxt_writer_record(emit->writer, record, &error);
-
-    if (status == FXT_OK || status == FXT_IO) /* the output tells of failed writes at the end */
-        return;
-    cli_error("%s: %s", emit->job->output.path, error.message);
-    job_fail(emit->job, CLI_ENVIRONMENT);
-}
-
-/* The record that was read last, as it is.  What markup says of regions has no bytes yet.  */
-static void put_as_read(struct emit *emit, const struct fxt_record *record)
-{
-    struct fxt_bytes bytes = fxt_reader_bytes(emit->job->trace.reader);
-
-    if (emit->job->trace.from_modules)
-        put(emit, record);
-    else
-        (void)cli_output_write(&emit->job->output, bytes.bytes, (size_t)bytes.length);
-}
-
 static void put_magic(struct emit *emit)
 {
     struct fxt_record record = { .kind = FXT_RECORD_MAGIC };
 
     record.value.magic.number = MAGIC_NUMBER;
-    put(emit, &record);
+    job_put(emit->job, emit->writer, &record);
 }
 
 /* ---- Providers ---- */
@@ -171,7 +148,7 @@ static void introduce(struct emit *emit, struct emit_provider *provider,
     if (record.name.length == 0 && emit->tables == EMIT_IN_PLACE)
         record.name = fxt_inline(emit->name);
     record.value.provider.id = provider->id;
-    put(emit, &record);
+    job_put(emit->job, emit->writer, &record);
     provider->introduced = true;
 }
 
@@ -191,7 +168,7 @@ static struct emit_provider *switch_provider(struct emit *emit, const struct fxt
         struct fxt_record record = { .kind = FXT_RECORD_PROVIDER_SECTION };
 
         record.value.provider.id = provider->id;
-        put(emit, &record);
+        job_put(emit->job, emit->writer, &record);
     }
     emit->present = emit->source;
     return provider;
@@ -221,7 +198,7 @@ static void need_clock(struct emit *emit, struct emit_provider *provider,
     record.value.init.base_ticks = source->base_ticks;
     record.value.init.base_time_ns = source->base_time_ns;
     record.value.init.extended = source->base_ticks || source->base_time_ns;
-    put(emit, &record);
+    job_put(emit->job, emit->writer, &record);
     remember_clock(provider, source);
 }
 
@@ -242,7 +219,7 @@ static void need_string(struct emit *emit, struct emit_provider *provider,
         (provider->strings && has_bit(provider->strings, string->index)))
         return;
     record.value.table.index = string->index;
-    put(emit, &record);
+    job_put(emit->job, emit->writer, &record);
     have_string(provider, string->index, true);
 }
 
@@ -254,7 +231,7 @@ static void need_thread(struct emit *emit, struct emit_provider *provider,
     if (thread->index == 0 || thread->missing || has_bit(provider->threads, thread->index))
         return;
     record.value.table.index = thread->index;
-    put(emit, &record);
+    job_put(emit->job, emit->writer, &record);
     set_bit(provider->threads, thread->index, true);
 }
 
@@ -306,7 +283,7 @@ static void take_provider_event(struct emit *emit, const struct fxt_record *reco
     if (about == NO_PROVIDER)
         return;
     event.value.provider.id = emit->providers[about].id;
-    put(emit, &event);
+    job_put(emit->job, emit->writer, &event);
 }
 
 /* A record that sets state of its provider.  */
@@ -317,7 +294,7 @@ static void take_table(struct emit *emit, const struct fxt_record *record)
 
     if (in_place) {
         provider = switch_provider(emit, record->provider);
-        put_as_read(emit, record);
+        job_put_as_read(emit->job, emit->writer, record);
     } else if (emit->source != NO_PROVIDER) {
         provider = &emit->providers[emit->source];
     }
@@ -360,5 +337,5 @@ void emit_record(struct emit *emit, const struct fxt_record *record, bool wanted
     if (!provider)
         return;
     need_all(emit, provider, record);
-    put_as_read(emit, record);
+    job_put_as_read(emit->job, emit->writer, record);
 }

@@ -50,6 +50,12 @@ typedef void (*job_visit_fn)(void *context, const struct fxt_record *record);
 bool job_read(struct job *job, const struct cli_trace_files *files,
               const struct fxt_reader_options *options, job_visit_fn visit, void *context);
 
+/* Write a record of our own; writer writes to the job's output.  A failure ends in the job.  */
+void job_put(struct job *job, struct fxt_writer *writer, const struct fxt_record *record);
+
+/* Write the record that was read last, as it is.  What markup says of regions has no bytes yet.  */
+void job_put_as_read(struct job *job, struct fxt_writer *writer, const struct fxt_record *record);
+
 /* The output could not be made: it is removed at the end.  */
 void job_fail(struct job *job, enum cli_exit status);
 

@@ -84,6 +84,27 @@ void job_fail(struct job *job, enum cli_exit status)
     job->output.failed = ECANCELED; /* nothing is written any more */
 }
 
+void job_put(struct job *job, struct fxt_writer *writer, const struct fxt_record *record)
+{
+    struct fxt_error error;
+    enum fxt_status status = fxt_writer_record(writer, record, &error);
+
+    if (status == FXT_OK || status == FXT_IO) /* the output tells of failed writes at the end */
+        return;
+    cli_error("%s: %s", job->output.path, error.message);
+    job_fail(job, CLI_ENVIRONMENT);
+}
+
+void job_put_as_read(struct job *job, struct fxt_writer *writer, const struct fxt_record *record)
+{
+    struct fxt_bytes bytes = fxt_reader_bytes(job->trace.reader);
+
+    if (job->trace.from_modules)
+        job_put(job, writer, record);
+    else
+        (void)cli_output_write(&job->output, bytes.bytes, (size_t)bytes.length);
+}
+
 enum cli_exit job_close(struct job *job)
 {
     enum cli_exit status = job->status;

@@ -39,24 +39,6 @@ struct recover {
     uint64_t mended; /* records */
 };
 
-static void put(struct recover *recover, const struct fxt_record *record)
-{
-    struct fxt_error error;
-    enum fxt_status status = fxt_writer_record(recover->writer, record, &error);
-
-    if (status != FXT_OK && status != FXT_IO) { /* the output tells of failed writes at the end */
-        cli_error("%s: %s", recover->job.output.path, error.message);
-        job_fail(&recover->job, CLI_ENVIRONMENT);
-    }
-}
-
-static void put_as_read(struct recover *recover)
-{
-    struct fxt_bytes bytes = fxt_reader_bytes(recover->job.trace.reader);
-
-    (void)cli_output_write(&recover->job.output, bytes.bytes, (size_t)bytes.length);
-}
-
 /* Whether the record says nothing that any reader could use.  */
 static bool is_void(const struct fxt_record *record)
 {
@@ -96,7 +78,7 @@ static void put_magic(struct recover *recover)
     struct fxt_record record = { .kind = FXT_RECORD_MAGIC };
 
     record.value.magic.number = MAGIC_NUMBER;
-    put(recover, &record);
+    job_put(&recover->job, recover->writer, &record);
 }
 
 static void visit(void *context, const struct fxt_record *record)
@@ -110,18 +92,14 @@ static void visit(void *context, const struct fxt_record *record)
     }
     if (recover->written++ == 0 && record->kind != FXT_RECORD_MAGIC)
         put_magic(recover);
-    if (recover->job.trace.from_modules) { /* it has no bytes yet */
-        put(recover, record);
-        return;
-    }
     if (ends_before_start(record))
         mended.value.event.end_ticks = record->ticks;
     else if (!has_wrong_count(recover, record)) {
-        put_as_read(recover);
+        job_put_as_read(&recover->job, recover->writer, record);
         return;
     }
     recover->mended++;
-    put(recover, &mended);
+    job_put(&recover->job, recover->writer, &mended);
 }
 
 /* Bytes in no record.  */

@@ -3,10 +3,11 @@
 
 FORMAT is pprof, speedscope, firefox or perfetto.  Prints "NAME<tab>SELF<tab>TOTAL" for each function, by bytes of the name, and
 "thread NAME<tab>VALUE" for each thread that has one.  A function that is on a stack twice counts once.  Times are in nanoseconds.
+A file for perfetto may also be a trace in FXT that has the packets in blobs.
 
 The decoders are written apart from the writers, from the formats' own descriptions, and check what those demand.
 With --places: "NAME<tab>FILE:LINE" for each line of each function instead.
-With --times: "THREAD<tab>NANOSECONDS" for each sample, since the first one, instead."""
+With --times: "THREAD<tab>NANOSECONDS" for each sample, since the first one, instead.  --clock: as they stand in the file."""
 import collections
 import gzip
 import json
@@ -176,7 +177,24 @@ def read_firefox(data):
             yield Sample(thread["tid"], int(time * 1000000), int(weight * unit), walk(stack))
 
 
+def blobs(data):
+    """What the blobs of type 3 of a trace hold together (docs/formats/fxt.md sections 1.1 and 2.7)."""
+    out, at = b"", 0
+    while at < len(data):
+        head = struct.unpack_from("<Q", data, at)[0]
+        size = 8 * (head >> 4 & 0xFFFFFFFF if head & 15 == 15 else head >> 4 & 0xFFF)
+        assert 0 < size <= len(data) - at, "a record beyond the end"
+        if head & 15 == 5 and head >> 48 & 0xFF == 3:
+            name = head >> 16 & 0xFFFF
+            start = at + 8 + ((name & 0x7FFF) + 7 & ~7 if name & 0x8000 else 0)
+            out += data[start:start + (head >> 32 & 0x7FFF)]
+        at += size
+    return out
+
+
 def read_perfetto(data):
+    if data[:8] == bytes.fromhex("1000044678541600"):
+        data = blobs(data)
     names = {f: {} for f in (5, 16, 17, 18)}
     frames, stacks, mappings, threads = {}, {}, {}, {}
     cleared = False
@@ -215,8 +233,7 @@ def read_perfetto(data):
         stack = stacks[one(entry, 6)] if one(entry, 6) else []
         samples.append(Sample(one(task, 3), one(message, 8), one(entry, 11), [frames[i] for i in stack]))
         assert one(task, 3) in threads or not task
-    first = min((s.time for s in samples), default=0)
-    return [s._replace(time=s.time - first) for s in samples]
+    return samples
 
 
 READERS = {"pprof": read_pprof, "speedscope": read_speedscope, "firefox": read_firefox, "perfetto": read_perfetto}
@@ -225,12 +242,15 @@ READERS = {"pprof": read_pprof, "speedscope": read_speedscope, "firefox": read_f
 def main():
     wanted, (kind, path) = [a for a in sys.argv[1:] if a[0] == "-"], [a for a in sys.argv[1:] if a[0] != "-"]
     with open(path, "rb") as file:
-        samples = READERS[kind](file.read())
+        samples = list(READERS[kind](file.read()))
+    if wanted != ["--clock"] and kind == "perfetto":
+        first = min((s.time for s in samples), default=0)
+        samples = [s._replace(time=s.time - first) for s in samples]
     own, total, by_thread, places = (collections.Counter() for _ in range(4))
     out = sys.stdout.buffer
     lines = []
     for sample in samples:
-        if wanted == ["--times"]:
+        if wanted == ["--times"] or wanted == ["--clock"]:
             lines.append(f"{sample.thread}\t{sample.time}")
             continue
         by_thread[sample.thread] += sample.value
