@@ -1,4 +1,4 @@
-/* write_profile.c - both sides as a profile that is emitted into a writer (<fxt/profile_formats.h>).
+/* write_profile.c - both sides as a profile, emitted into a writer (<fxt/profile_formats.h>).
  *
  * pprof: as `pprof -diff_base` makes them: samples of the base are negative and have the label
  * pprof::base=true, by which percentages become those of the base.  Folded stacks: as
