@@ -250,7 +250,7 @@ static enum sym_status read_sections(struct sym_object *object, const struct fil
 
 /* ---- Build ID ---- */
 
-/* The build ID in a run of notes (section 3); false: none.  */
+/* The build ID in a run of notes (section 3); false: none.  Go's is noted on the way.  */
 static bool find_build_id(struct sym_object *object, uint64_t offset, uint64_t size,
                           uint64_t alignment)
 {
@@ -271,6 +271,10 @@ static bool find_build_id(struct sym_object *object, uint64_t offset, uint64_t s
             object->build_id_length = (size_t)desc_size;
             return true;
         }
+        if (sym_object_load(object, note + 8, 4) == BASE_GO_NOTE_TYPE && name_size == 4 &&
+            memcmp(note + 12, "Go\0", 4) == 0)
+            object->has_go_id |= base_go_build_id((const char *)note + desc, (size_t)desc_size,
+                                                  object->go_id);
         uint64_t next = (desc + desc_size + mask) & ~mask;
         if (next >= size)
             return false;
@@ -288,6 +292,16 @@ static void build_id_of_sections(struct sym_object *object)
             find_build_id(object, section->offset, section->size, section->alignment))
             return;
     }
+}
+
+/* What identifies an object without a build ID of GNU's kind, which goes before Go's.  */
+static void use_substitutes(struct sym_object *object)
+{
+    object->has_text_hash = sym_breakpad_hash_text(object, object->text_hash);
+    if (!object->has_go_id)
+        return;
+    memcpy(object->build_id, object->go_id, sizeof object->go_id);
+    object->build_id_length = sizeof object->go_id;
 }
 
 /* ---- Segments ---- */
@@ -567,7 +581,7 @@ static enum sym_status read_facts(struct sym_object *object, struct sym_error *e
     if (!status && !object->build_id_length)
         build_id_of_sections(object);
     if (!status && !object->build_id_length)
-        object->has_text_hash = sym_breakpad_hash_text(object, object->text_hash);
+        use_substitutes(object);
     if (!status)
         status = read_tables(object);
     return status ? no_memory(object, error) : SYM_OK;

@@ -8,6 +8,7 @@
 #ifndef SYMBOLIZE_OBJECT_H
 #define SYMBOLIZE_OBJECT_H
 
+#include "base/go_build_id.h"
 #include "libsymbolize/base.h"
 #include "libsymbolize/map.h"
 #include <elf.h>
@@ -74,7 +75,9 @@ struct sym_object {
     enum sym_object_kind kind;
 
     uint8_t build_id[SYM_BUILD_ID_MAX];
-    size_t build_id_length; /* 0: none */
+    size_t build_id_length;          /* 0: none */
+    uint8_t go_id[BASE_GO_BUILD_ID]; /* the build ID of a Go program without GNU's */
+    bool has_go_id;
     uint16_t machine;
     bool is_64, big_endian;
     bool relocatable;      /* ET_REL */

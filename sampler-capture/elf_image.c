@@ -1,5 +1,7 @@
 #include "sampler-capture/elf_image.h"
 
+#include "base/go_build_id.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -25,6 +27,8 @@ struct source {
     uint64_t headers_offset;
     size_t header_count;
     unsigned notes_left;
+    uint8_t go_id[BASE_GO_BUILD_ID]; /* where there is no build ID of GNU's kind */
+    bool has_go_id;
 };
 
 struct header {
@@ -95,6 +99,15 @@ static uint64_t padded(uint64_t size, uint64_t align)
     return (size + align - 1) / align * align;
 }
 
+/* Keep Go's build ID, which is at an offset.  */
+static void read_go_id(struct source *source, uint64_t offset)
+{
+    char text[BASE_GO_BUILD_ID_TEXT];
+
+    if (source->read(source->context, offset, text, sizeof text))
+        source->has_go_id |= base_go_build_id(text, sizeof text, source->go_id);
+}
+
 /* Look for the build ID among the notes of one segment.  */
 static void read_notes(struct source *source, const struct header *segment, struct elf_image *out)
 {
@@ -115,6 +128,11 @@ static void read_notes(struct source *source, const struct header *segment, stru
         size = description + padded(note.n_descsz, align);
         if (description + note.n_descsz > left)
             return;
+        if (note.n_type == BASE_GO_NOTE_TYPE && note.n_namesz == sizeof name &&
+            note.n_descsz == BASE_GO_BUILD_ID_TEXT && at <= UINT64_MAX - sizeof note - size &&
+            source->read(source->context, at + sizeof note, name, sizeof name) &&
+            memcmp(name, "Go\0", sizeof name) == 0)
+            read_go_id(source, at + sizeof note + description);
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof name && note.n_descsz > 0 &&
             note.n_descsz <= ELF_IMAGE_MAX_BUILD_ID && at <= UINT64_MAX - sizeof note - size &&
             source->read(source->context, at + sizeof note, name, sizeof name) &&
@@ -150,6 +168,10 @@ static bool read_image(elf_read_fn read, void *context, struct elf_image *out)
         out->segments[out->segment_count].file_size = header.file_size;
         out->segments[out->segment_count].vaddr = header.vaddr;
         out->segment_count++;
+    }
+    if (out->build_id_size == 0 && source.has_go_id) {
+        memcpy(out->build_id, source.go_id, sizeof source.go_id);
+        out->build_id_size = sizeof source.go_id;
     }
     return true;
 }

@@ -65,6 +65,52 @@ static struct small_elf small_elf(void)
     return elf;
 }
 
+#define GO_PARTS "AAAAAAAAAAAAAAAAAAAA/BBBBBBBBBBBBBBBBBBBB/CCCCCCCCCCCCCCCCCCCC/"
+
+/* Go's note in the place of the first, and the name of the second; the size of the build ID.  */
+static const struct {
+    const char *text, *second;
+    size_t size;
+} go_notes[] = {
+    { GO_PARTS "AQIDBAUGBwgJCgsMDQ7_", "Bar", 15 },
+    { GO_PARTS "AQIDBAUGBwgJCgsMDQ7_", "GNU", 20 }, /* which goes before Go's */
+    { "redacted", "Bar", 0 },
+    { GO_PARTS "AQIDBAUGBwgJCgsMDQ7", "Bar", 0 },
+    { GO_PARTS "AQIDBAUGBwgJCgsMDQ7_A", "Bar", 0 },
+    { GO_PARTS "AQIDBAUGBwgJCgsMDQ7+", "Bar", 0 },
+    { GO_PARTS "AQIDBAUGBwgJCgsMDQ/_", "Bar", 0 },
+    { "AAAAAAAAAAAAAAAAAAAABBBBBBBBBBBBBBBBBBBBBBCCCCCCCCCCCCCCCCCCCCC/AQIDBAUGBwgJCgsMDQ7_", "Bar",
+      0 },
+    { "", "Bar", 0 },
+};
+
+START_TEST(takes_go_s_build_id_where_there_is_no_other)
+{
+    static const uint8_t last[15] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255 };
+    struct small_elf elf = small_elf();
+    uint8_t bytes[SMALL_SIZE + 128];
+    size_t length = strlen(go_notes[_i].text), padded = (length + 3) & ~(size_t)3;
+    Elf64_Nhdr go = { .n_namesz = 4, .n_descsz = (Elf64_Word)length, .n_type = 4 };
+    struct elf_image image;
+
+    elf.programs[4].p_filesz = sizeof go + 4 + padded + SMALL_SIZE -
+                               offsetof(struct small_elf, note);
+    memcpy(elf.name, go_notes[_i].second, 4);
+    memset(bytes, 0, sizeof bytes);
+    memcpy(bytes, &elf, NOTE_OFFSET);
+    memcpy(bytes + NOTE_OFFSET, &go, sizeof go);
+    memcpy(bytes + NOTE_OFFSET + sizeof go, "Go", 3);
+    memcpy(bytes + NOTE_OFFSET + sizeof go + 4, go_notes[_i].text, length);
+    memcpy(bytes + NOTE_OFFSET + sizeof go + 4 + padded, &elf.note,
+           SMALL_SIZE - offsetof(struct small_elf, note));
+    ck_assert(elf_image_read_memory(bytes, sizeof bytes, &image));
+    ck_assert_uint_eq(image.build_id_size, go_notes[_i].size);
+    if (image.build_id_size)
+        ck_assert_mem_eq(image.build_id, image.build_id_size == 15 ? last : elf.build_id,
+                         image.build_id_size);
+}
+END_TEST
+
 START_TEST(finds_segments_and_build_id)
 {
     struct small_elf elf = small_elf();
@@ -310,6 +356,8 @@ int main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, finds_segments_and_build_id);
+    tcase_add_loop_test(tcase, takes_go_s_build_id_where_there_is_no_other, 0,
+                        sizeof go_notes / sizeof go_notes[0]);
     tcase_add_loop_test(tcase, places_a_mapping_by_its_file_offset, 0,
                         sizeof places / sizeof *places);
     tcase_add_test(tcase, places_our_own_code_where_the_loader_did);

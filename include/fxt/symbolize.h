@@ -417,7 +417,8 @@ SYM_API const char *sym_libraries(void);
 
 /* Read the build ID of the ELF file at path.  At most capacity bytes are stored in id, and its
  * whole length in *length.  Notes are searched in program headers, then in sections (section 3).  A
- * note of more than 64 bytes is not a build ID.  Returns SYM_OK, SYM_NOT_FOUND (an ELF object
+ * note of more than 64 bytes is not a build ID.  A Go program without one has 15 bytes of Go's own
+ * (docs/symbolization.md, "Go").  Returns SYM_OK, SYM_NOT_FOUND (an ELF object
  * without build ID), SYM_IO, SYM_MALFORMED, SYM_INVALID or SYM_NO_MEMORY.  */
 SYM_API enum sym_status sym_build_id(const char *path, uint8_t *id, size_t capacity, size_t *length,
                                      struct sym_error *error);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/go_build_id.h"
 #include "libprofile/write/emit_plan.h"
 
 static const char *const label_texts[PPROF_TEXTS] = {
@@ -358,7 +359,10 @@ static enum profile_status add_build_id(struct pprof_plan *plan,
                                         struct profile_error *error)
 {
     plan->text.length = 0;
-    if (!codec_text_add_build_id(&plan->text, module))
+    /* Go's own is for ours alone: pprof knows GNU's build IDs, of which none has 15 bytes, and
+     * would say of a Go program that it has another one.  */
+    if (module->build_id_length != BASE_GO_BUILD_ID &&
+        !codec_text_add_build_id(&plan->text, module))
         return profile_no_memory(error);
     return profile_stacks_string(plan->strings, plan->text.bytes, plan->text.length, out, error);
 }

@@ -104,6 +104,27 @@ check plain 1
 check generic 7
 check page 101
 
+# Go's own build ID identifies a program that has none of GNU's: the last part, in base64url, of what go tool buildid prints.
+go build -o whole ./plain
+go build -o other ./generic
+id=$(go tool buildid whole | python3 -c 'import base64; print(base64.urlsafe_b64decode(input().split("/")[3]).hex())')
+fxtsym --explain whole | grep -qx "  build ID    $id" || fail "not $id: $(fxtsym --explain whole)"
+mkdir ids found
+cp whole found/something
+strip -s -o ids/whole whole
+inside=0x$(text_addresses whole 1 | sed -n 3000p)
+fxtsym --no-cache -ife whole "$inside" >expected
+fxtsym --no-cache -ife ids/whole --symbols found "$inside" >ours 2>err || fail "by Go's build ID: $(cat err)"
+cmp expected ours || fail "by Go's build ID"
+fxtsym --no-cache --build-id "$id" --symbols found -if "$inside" >ours 2>err || fail "--build-id: $(cat err)"
+cmp expected ours || fail '--build-id'
+fxtsym --explain ids/whole --symbols other >explained || fail 'explain'
+grep -q "other: the file has build ID [0-9a-f]*, not $id" explained || fail "another program: $(cat explained)"
+# In a Breakpad symbol file such a program goes by a hash of its code.
+text_addresses whole 97 | fxtsym --no-cache --json -ie whole | grep -v '"function":""' >answers
+python3 "$ROOT/tests/tools/breakpad.py" whole Linux whole <answers >whole.sym
+fxtsym --explain ids/whole --symbols whole.sym | grep -q 'used .*whole.sym' || fail 'a symbol file of a Go program'
+
 # Addresses outside the code have no names and keep none from others, in any order, also after the cache was written.
 go build -ldflags='-s -w -B 0x0123456789abcdef0123456789abcdef01234567' -o stripped ./plain
 inside=0x$(text_addresses stripped 1 | sed -n 3000p)
@@ -151,4 +172,31 @@ for seed in range(20):
     if result.returncode not in (0, 4):
         raise SystemExit("status %d: %s" % (result.returncode, result.stderr))
 END
+
+# A capture has the same build ID; a pprof profile has none of Go's, which pprof would call a mismatch.
+stop_if_wrong
+. "$ROOT/tests/cli/perf.sh"
+mkdir busy
+cat >busy/main.go <<'END'
+package main
+
+func main() {
+	sum := 0
+	for i := 0; i < 300000000; i++ {
+		sum += i * sum
+	}
+	println(sum)
+}
+END
+go build -o spin ./busy
+id=$(go tool buildid spin | python3 -c 'import base64; print(base64.urlsafe_b64decode(input().split("/")[3]).hex())')
+run 0 sampler-capture cpu -F 5000 --keep-modules kept -o go.fxt -- ./spin
+cmp spin "kept/.build-id/$(echo "$id" | cut -c 1-2)/$(echo "$id" | cut -c 3-).debug" || fail 'the program is not kept'
+run 0 fxtdump go.fxt
+prints "build_id=$id name=$WORK/spin"
+rm spin
+run 0 fxt2pprof --symbols kept -o go.pb.gz go.fxt
+go tool pprof -raw go.pb.gz >out 2>err || fail "go tool pprof: $(cat err)"
+prints ' main.main '
+! grep -q "$id" out || fail "the pprof profile has Go's build ID"
 finish
