@@ -64,7 +64,8 @@ static enum perf_data_status failure_of(const struct perf_data *data, struct per
 bool perf_data_is(const void *start, size_t length)
 {
     return length >= PERF_DATA_SNIFF_BYTES &&
-           (memcmp(start, "PERFILE2", 8) == 0 || memcmp(start, "2ELIFREP", 8) == 0);
+           (memcmp(start, "PERFILE2", 8) == 0 || memcmp(start, "2ELIFREP", 8) == 0 ||
+            memcmp(start, "PERFFILE", 8) == 0);
 }
 
 bool perf_data_is_pipe(const void *start, size_t length)
@@ -182,7 +183,8 @@ static enum perf_data_status read_header(struct perf_data *data, struct perf_dat
         return status ? status : perf_fail(error, PERF_DATA_FOREIGN, 0, "not a perf.data file");
     }
     start = perf_window_bytes(&data->window);
-    data->facts.is_big_endian = start[0] == '2';
+    /* The first version's magic is a text; its first number is small.  */
+    data->facts.is_big_endian = memcmp(start, "PERFFILE", 8) == 0 ? start[8] == 0 : start[0] == '2';
     data->swap = data->facts.is_big_endian != is_big_host;
     data->facts.is_pipe = perf_data_is_pipe(start, PIPE_HEADER_BYTES);
     if (!data->facts.is_pipe)

@@ -300,12 +300,32 @@ static void read_sample(const struct perf_data_event *event, struct perf_cursor 
 
 /* ---- Others ---- */
 
+/* Which file an MMAP2 is of, and whether it is code.  */
+static void read_identity(struct perf_cursor *cursor, uint16_t misc,
+                          struct perf_data_mapping *mapping)
+{
+    enum { EXECUTABLE = 4, MOST_PROTECTION = 0xffff };
+    const uint8_t *identity = perf_take(cursor, 24);
+
+    if (identity && misc & MISC_BUILD_ID) {
+        mapping->build_id_length = identity[0] <= 20 ? identity[0] : 20;
+        memcpy(mapping->build_id, identity + 4, sizeof mapping->build_id);
+    } else if (identity) {
+        mapping->device = (uint64_t)perf_load_u32(identity, cursor->swap) << 32 |
+                          perf_load_u32(identity + 4, cursor->swap);
+        mapping->inode = perf_load_u64(identity + 8, cursor->swap);
+    }
+    /* Linux 3.12 to 3.15 wrote no protection: there the name begins here.  */
+    if (cursor->left >= 4 && perf_load_u32(cursor->at, cursor->swap) > MOST_PROTECTION)
+        return;
+    mapping->is_data = !(perf_take_u32(cursor) & EXECUTABLE);
+    (void)perf_take_u32(cursor); /* flags */
+}
+
 static void read_mapping(struct perf_cursor *cursor, struct perf_data_record *record,
                          bool is_second)
 {
-    enum { EXECUTABLE = 4 };
     struct perf_data_mapping *mapping = &record->mapping;
-    const uint8_t *identity;
 
     record->pid = perf_take_u32(cursor);
     record->tid = perf_take_u32(cursor);
@@ -313,19 +333,8 @@ static void read_mapping(struct perf_cursor *cursor, struct perf_data_record *re
     mapping->length = perf_take_u64(cursor);
     mapping->file_offset = perf_take_u64(cursor);
     mapping->is_data = record->misc & MISC_OUT;
-    if (is_second) {
-        identity = perf_take(cursor, 24);
-        if (identity && record->misc & MISC_BUILD_ID) {
-            mapping->build_id_length = identity[0] <= 20 ? identity[0] : 20;
-            memcpy(mapping->build_id, identity + 4, sizeof mapping->build_id);
-        } else if (identity) {
-            mapping->device = (uint64_t)perf_load_u32(identity, cursor->swap) << 32 |
-                              perf_load_u32(identity + 4, cursor->swap);
-            mapping->inode = perf_load_u64(identity + 8, cursor->swap);
-        }
-        mapping->is_data = !(perf_take_u32(cursor) & EXECUTABLE);
-        (void)perf_take_u32(cursor); /* flags */
-    }
+    if (is_second)
+        read_identity(cursor, record->misc, mapping);
     mapping->name = perf_take_text(cursor);
 }
 

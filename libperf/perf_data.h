@@ -31,7 +31,7 @@ enum perf_data_status {
     PERF_DATA_END = 1,       /* no more records */
     PERF_DATA_NO_MEMORY = 2, /* an allocation failed */
     PERF_DATA_IO = 3,        /* reading failed; see error->system_errno */
-    PERF_DATA_FOREIGN = 4,   /* not a perf.data file, or one from before 2010 ("PERFFILE") */
+    PERF_DATA_FOREIGN = 4,   /* not a perf.data file */
     /* The form of files, but fd cannot seek: copy it to a file first.  */
     PERF_DATA_NEEDS_FILE = 5,
     PERF_DATA_MALFORMED = 6, /* no event can be read, so no record has a meaning */

@@ -764,6 +764,29 @@ START_TEST(memory_may_run_out_at_any_place)
 }
 END_TEST
 
+/* Of old kernels and old versions of perf.  */
+START_TEST(old_forms_are_read)
+{
+    for (unsigned big = 0; big < 2; big++) {
+        begin_file(&file, (struct form){ .big = big }, SAMPLE_TYPE);
+        memcpy(file.bytes, "PERFFILE", 8);
+        begin_record(&file, PERF_DATA_MMAP2, 0);
+        put(&file, 7, 4);
+        put(&file, 7, 4);
+        put(&file, 0x400000, 8);
+        put(&file, 0x1000, 8);
+        put(&file, 0, 8);
+        for (unsigned i = 0; i < 3; i++)
+            put(&file, 9, 8);
+        put_text(&file, "[stack]");
+        put_identification(&file, 100, 11);
+        end_file(&file);
+        ck_assert_str_eq(read_all(&file)->text,
+                         "MMAP2 @100 7/7 cpu 1: 400000+1000 file 0 [stack] code id - (0)\n");
+    }
+}
+END_TEST
+
 START_TEST(files_of_others_are_told_apart)
 {
     struct perf_data_error error;
@@ -772,7 +795,8 @@ START_TEST(files_of_others_are_told_apart)
 
     ck_assert(perf_data_is("PERFILE2", 8));
     ck_assert(perf_data_is("2ELIFREP", 8));
-    ck_assert(!perf_data_is("PERFFILE", 8));
+    ck_assert(perf_data_is("PERFFILE", 8));
+    ck_assert(!perf_data_is("PERFFILM", 8));
     ck_assert(!perf_data_is("PERFILE2", 7));
     begin_file(&file, (struct form){ .big = false }, SAMPLE_TYPE);
     end_file(&file);
@@ -806,6 +830,7 @@ int main(void)
     tcase_add_loop_test(tests, every_prefix_delivers_what_is_whole, 0, FORMS);
     tcase_add_loop_test(tests, no_flipped_bit_breaks_reading, 0, FORMS);
     tcase_add_loop_test(tests, memory_may_run_out_at_any_place, 0, FORMS);
+    tcase_add_test(tests, old_forms_are_read);
     tcase_add_test(tests, files_of_others_are_told_apart);
     suite_add_tcase(suite, tests);
     runner = srunner_create(suite);
