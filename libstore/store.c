@@ -469,17 +469,36 @@ bool store_is_database_start(const void *start, size_t length)
     return length >= sizeof magic && memcmp(start, magic, sizeof magic) == 0;
 }
 
+/* The first bytes, read by SQLite's own means: if this program closed another descriptor of a store
+ * that it has open, the kernel would drop the locks of that store.  */
+static bool read_start(const char *path, char *start, int size)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    char *full = malloc((size_t)vfs->mxPathname + 1);
+    sqlite3_file *file = calloc(1, (size_t)vfs->szOsFile);
+    const char *name = NULL;
+    bool result = false;
+
+    if (full && file && (vfs->xFullPathname(vfs, path, vfs->mxPathname + 1, full) & 0xff) == 0)
+        name = sqlite3_create_filename(full, "", "", 0, NULL);
+    if (name &&
+        vfs->xOpen(vfs, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, NULL) == SQLITE_OK)
+        result = file->pMethods->xRead(file, start, size, 0) == SQLITE_OK;
+    if (file && file->pMethods)
+        (void)file->pMethods->xClose(file);
+    sqlite3_free_filename(name);
+    free(file);
+    free(full);
+    return result;
+}
+
 bool store_is_database(const char *path)
 {
     char start[16];
     struct stat info;
-    /* Opening and closing a pipe would end the program that writes to it.  */
-    bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode);
-    int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    bool result = fd >= 0 && pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start &&
-                  store_is_database_start(start, sizeof start);
 
-    if (fd >= 0)
-        (void)close(fd);
-    return result;
+    /* Opening and closing a pipe would end the program that writes to it.  */
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+           read_start(path, start, (int)sizeof start) &&
+           store_is_database_start(start, sizeof start);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "libstore/internal.h"
@@ -206,6 +207,63 @@ START_TEST(gives_a_store_its_name_when_it_is_complete)
     ck_assert_int_eq(store_create("s", NULL, &second, NULL), STORE_EXISTS);
     store_close(store);
     ck_assert(store_is_database("s"));
+    leave_folder();
+}
+END_TEST
+
+/* What another process finds when it wants to write to the store.  */
+static int write_from_another_process(void)
+{
+    sqlite3 *db = NULL;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (sqlite3_open("s", &db) != SQLITE_OK)
+            _exit(255);
+        _exit(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) & 0xff);
+    }
+    ck_assert_int_gt(child, 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return WEXITSTATUS(status);
+}
+
+START_TEST(a_look_at_an_open_store_keeps_its_locks)
+{
+    struct store *store;
+
+    enter_folder();
+    store = new_store("s");
+    ck_assert_int_eq(store_publish(store, NULL), STORE_OK);
+    store_close(store);
+    store = reopen_store("s", STORE_APPEND);
+    ck_assert_int_eq(sqlite3_exec(store_sqlite(store), "BEGIN IMMEDIATE", NULL, NULL, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(write_from_another_process(), SQLITE_BUSY);
+    ck_assert(store_is_database("s"));
+    ck_assert(store_is_database("./s"));
+    ck_assert_int_eq(symlink("s", "link"), 0);
+    ck_assert(store_is_database("link"));
+    ck_assert_int_eq(write_from_another_process(), SQLITE_BUSY);
+    ck_assert_int_eq(sqlite3_exec(store_sqlite(store), "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    ck_assert_int_eq(write_from_another_process(), SQLITE_OK);
+    store_close(store);
+    ck_assert_int_eq(unlink("link"), 0);
+    leave_folder();
+}
+END_TEST
+
+START_TEST(what_is_no_regular_file_of_sqlite_is_no_database)
+{
+    enter_folder();
+    ck_assert(!store_is_database("s"));
+    ck_assert(!store_is_database("."));
+    ck_assert(!store_is_database(""));
+    ck_assert_int_eq(mkfifo("s", 0600), 0);
+    ck_assert(!store_is_database("s"));
+    ck_assert_int_eq(unlink("s"), 0);
+    ck_assert_int_eq(close(open("s", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    ck_assert(!store_is_database("s"));
     leave_folder();
 }
 END_TEST
@@ -488,6 +546,8 @@ int main(void)
     tcase_add_test(imports, takes_a_capture_once);
     tcase_add_test(imports, leaves_nothing_of_an_import_that_was_given_up);
     tcase_add_test(imports, gives_a_store_its_name_when_it_is_complete);
+    tcase_add_test(imports, a_look_at_an_open_store_keeps_its_locks);
+    tcase_add_test(imports, what_is_no_regular_file_of_sqlite_is_no_database);
     tcase_add_test(imports, replaces_what_a_killed_import_left);
     tcase_add_test(imports, writes_nothing_to_a_store_that_is_read);
     tcase_add_test(imports, keeps_a_text_that_is_empty);

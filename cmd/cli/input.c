@@ -98,11 +98,3 @@ size_t cli_input_peek(const char *path, void *bytes, size_t size)
     got = pread(STDIN_FILENO, bytes, size, at);
     return got > 0 ? (size_t)got : 0;
 }
-
-void cli_input_forget(const char *path)
-{
-    struct kept *known = find(path);
-
-    if (known)
-        (void)close(take(known));
-}

@@ -5,8 +5,9 @@
  * gets it at the first byte of the file.  All of them therefore see the same file, also if another
  * one is put in its place meanwhile.
  *
- * Only regular files are kept, because only these can be read again.  To be called by the main
- * thread.  */
+ * Only regular files are kept, because only these can be read again.  A kept descriptor is not
+ * closed before the program ends: if the file is a store that SQLite has open, closing any
+ * descriptor of it would drop SQLite's locks.  To be called by the main thread.  */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -26,9 +27,5 @@ size_t cli_input_start(const char *path, void *bytes, size_t size);
 /* The same, and for "-" the first bytes that are in standard input, a pipe or a file, which stay
  * there.  Waits for the first bytes of a pipe; it may have fewer than size yet.  */
 size_t cli_input_peek(const char *path, void *bytes, size_t size);
-
-/* Close the descriptor that is kept for a path.  To be called before another library opens and
- * locks the file: POSIX locks of a file end as soon as any descriptor of it is closed.  */
-void cli_input_forget(const char *path);
 
 #endif /* CLI_INPUT_H */

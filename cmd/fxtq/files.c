@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/store.h>
 #include "cmd/cli/cli.h"
 #include "cmd/fxtq/text.h"
 
@@ -27,10 +28,16 @@ static int read_all(FILE *file, struct base_text *text)
 char *file_read_text(const char *path)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "re");
     struct base_text text = { .bytes = NULL };
-    int failed = file ? 0 : errno;
+    FILE *file;
+    int failed;
 
+    if (!is_stdin && store_is_database(path)) { /* to close it would drop the locks of a store */
+        cli_error("%s: an SQLite database, not a file of SQL", path);
+        return NULL;
+    }
+    file = is_stdin ? stdin : fopen(path, "re");
+    failed = file ? 0 : errno;
     text_add(&text, "", 0);
     if (file)
         failed = read_all(file, &text);

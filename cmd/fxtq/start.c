@@ -127,11 +127,8 @@ ptrdiff_t start_read(void *context, void *buffer, size_t size)
 bool start_is_store(const char *path)
 {
     char bytes[16];
-    bool is_store = store_is_database_start(bytes, cli_input_start(path, bytes, sizeof bytes));
 
-    if (is_store)
-        cli_input_forget(path);
-    return is_store;
+    return store_is_database_start(bytes, cli_input_start(path, bytes, sizeof bytes));
 }
 
 void start_close(struct start *start)

@@ -31,7 +31,8 @@ ptrdiff_t start_read(void *start, void *buffer, size_t size);
 
 void start_close(struct start *start);
 
-/* Whether a file is a store.  One that is not stays open for the part that reads it.  */
+/* Whether a file is a store.  The file stays open, for the part that reads it and because SQLite
+ * may have it open (cmd/cli/input.h).  */
 bool start_is_store(const char *path);
 
 #endif /* FXTQ_START_H */

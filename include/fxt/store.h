@@ -144,7 +144,8 @@ STORE_API enum store_status store_open(const char *path, const struct store_opti
                                        struct store **out, struct store_error *error);
 
 /* Whether the file at path begins like an SQLite database and should be opened by store_open() and
- * not by a reader of traces.  Returns false if the file cannot be read.  */
+ * not by a reader of traces.  The file may be a store that is open: it keeps its locks.  Returns
+ * false if the file cannot be read.  */
 STORE_API bool store_is_database(const char *path);
 
 /* The same for the first bytes of a file, of which 16 suffice.  */

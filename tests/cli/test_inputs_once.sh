@@ -72,6 +72,24 @@ strace -f -q -e trace=open,openat -o trace fxt2pprof -q a.folded -o out >/dev/nu
 says 'looks like folded stacks'
 [ "$(grep -cF '"a.folded"' trace)" -eq 1 ] || fail "opened to say what it is: $(grep -F '"a.folded"' trace)"
 
+# ---- No look at a store drops its locks ----
+
+# The kernel drops all POSIX locks of a file when any of its descriptors is closed: only SQLite, which waits with that, may close one.
+fxtq import -q a.fxt -o a.fxtq
+locked() { # locked COMMAND...
+    strace -f -q -y -e trace=close,fcntl -o trace "$@" >/dev/null 2>err || fail "$*: status $?: $(cat err)"
+    awk '/^[0-9 ]*fcntl\([0-9]+<[^>]*\/a\.fxtq>, F_SETLK/ { n = $0; sub(/.*fcntl\(/, "", n); sub(/<.*/, "", n); sqlite[n] = 1; any = 1 }
+         /^[0-9 ]*close\([0-9]+<[^>]*\/a\.fxtq>/ { n = $0; sub(/.*close\(/, "", n); sub(/<.*/, "", n); if (any && !sqlite[n]) { print; bad = 1 } }
+         END { exit bad || !any }' trace >dropped || fail "$*: closes a store that SQLite has open: $(cat dropped)"
+}
+locked fxtq a.fxtq 'SELECT 1'
+locked fxtq report top a.fxtq
+locked fxtq flamegraph -o out --diff ./a.fxtq a.fxtq
+status=0
+fxtq a.fxtq '.read a.fxtq' 2>err || status=$?
+[ $status -eq 4 ] || fail ".read STORE: status $status"
+says 'a.fxtq: an SQLite database, not a file of SQL'
+
 # ---- However they come ----
 
 same() { # same INPUT COMMAND...: @ is the input
