@@ -44,6 +44,7 @@ static struct {
     bool lifted; /* --no-limit */
     bool holds_memory, holds_files;
     uint64_t input_bytes;
+    uint64_t request_bytes;              /* of inputs that only the output follows */
     uint64_t memory_bytes, output_bytes; /* the bounds */
     bool knows_limits;
     struct rlimit data, file; /* as they were */
@@ -132,6 +133,20 @@ static bool hold(int resource, uint64_t bytes, const struct rlimit *before)
     return bytes < before->rlim_cur && setrlimit((__rlimit_resource_t)resource, &limit) == 0;
 }
 
+static uint64_t size_of_inputs(const struct cli_texts *inputs)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < inputs->count; i++)
+        bytes = add_sizes(bytes, size_of_input(inputs->items[i]));
+    return bytes;
+}
+
+void cli_bounds_count_output(const struct cli_texts *inputs)
+{
+    bounds.request_bytes = add_sizes(bounds.request_bytes, size_of_inputs(inputs));
+}
+
 void cli_bounds_begin(const struct cli_texts *inputs)
 {
     struct stat info;
@@ -141,10 +156,10 @@ void cli_bounds_begin(const struct cli_texts *inputs)
         return;
     learn_limits();
     cli_bounds_lift_memory();
-    for (size_t i = 0; i < inputs->count; i++)
-        bounds.input_bytes = add_sizes(bounds.input_bytes, size_of_input(inputs->items[i]));
+    bounds.input_bytes = add_sizes(bounds.input_bytes, size_of_inputs(inputs));
     bounds.memory_bytes = bound_of(bounds.input_bytes, MEMORY_LEAST, MEMORY_PER_BYTE);
-    bounds.output_bytes = bound_of(bounds.input_bytes, OUTPUT_LEAST, OUTPUT_PER_BYTE);
+    bounds.output_bytes = bound_of(add_sizes(bounds.input_bytes, bounds.request_bytes),
+                                   OUTPUT_LEAST, OUTPUT_PER_BYTE);
     bounds.holds_memory = !HAS_SANITIZER && hold(RLIMIT_DATA, bounds.memory_bytes, &bounds.data);
     /* What is appended to a file counts from its start.  */
     if (fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode))

@@ -29,6 +29,10 @@ bool cli_bounds_take(int key);
  * Again for more inputs: their sizes are added.  */
 void cli_bounds_begin(const struct cli_texts *inputs);
 
+/* Only the output follows these inputs, not the memory of the program: call it before
+ * cli_bounds_begin().  */
+void cli_bounds_count_output(const struct cli_texts *inputs);
+
 /* All is read: what comes now, such as debug information, does not follow the inputs.  The bound on
  * files stays.  Harmless without bounds.  */
 void cli_bounds_lift_memory(void);

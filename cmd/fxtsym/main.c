@@ -19,19 +19,17 @@ static int exit_status(const struct task *task, const struct objects *objects)
     return objects->status == CLI_ENVIRONMENT;
 }
 
-/* What is written follows the objects and the requests.  */
+/* Objects are counted when they are found (objects.c).  Memory does not follow requests, which are
+ * read in batches, but follows the modules of a log.  */
 static void hold_bounds(const struct task *task)
 {
-    struct cli_texts inputs = { .items = NULL };
+    const char *standard_input = "-";
+    const struct cli_texts input = { .items = &standard_input, .count = 1 };
+    const struct cli_texts none = { .items = NULL };
 
-    if (task->object)
-        cli_texts_add(&inputs, task->object);
-    for (size_t i = 0; i < task->explain.count; i++)
-        cli_texts_add(&inputs, task->explain.items[i]);
-    if (task->markup || task->addresses.count == 0)
-        cli_texts_add(&inputs, "-");
-    cli_bounds_begin(&inputs);
-    free(inputs.items);
+    if (!task->markup && task->addresses.count == 0)
+        cli_bounds_count_output(&input);
+    cli_bounds_begin(task->markup ? &input : &none);
 }
 
 int fxtsym_run(char **argv)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/cli/bounds.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 enum { BUILD_ID_MAX = 64 }; /* bytes */
@@ -20,12 +21,14 @@ static _Noreturn void fail(const struct sym_error *error)
 
 void objects_open(struct objects *objects, struct cli_symbols *symbols)
 {
+    const struct cli_texts none = { .items = NULL };
     enum cli_exit status;
 
     *objects = (struct objects){ .symbols = symbols, .status = CLI_OK };
     status = cli_symbols_open(symbols, &objects->session);
     if (status != CLI_OK)
         exit((int)status);
+    cli_bounds_begin(&none); /* which opening symbols lifts: here they are the input */
 }
 
 static void free_nothing(void *node)
@@ -110,6 +113,20 @@ static bool is_file(const char *path)
     return !S_ISDIR(info.st_mode);
 }
 
+/* Debug files are found, or fetched, that the command line does not name; they are the input, too.
+ */
+static void hold_bounds(const struct sym_report *report)
+{
+    struct cli_texts inputs = { .items = NULL };
+
+    if (report->code_path[0])
+        cli_texts_add(&inputs, report->code_path);
+    if (report->debug_path[0] && strcmp(report->debug_path, report->code_path) != 0)
+        cli_texts_add(&inputs, report->debug_path);
+    cli_bounds_begin(&inputs);
+    free(inputs.items);
+}
+
 /* A path in brackets ("[kernel]") is no file's: kallsyms may name it.  */
 static void find_module(struct objects *objects, struct object *object, const char *path,
                         const char *build_id)
@@ -140,6 +157,7 @@ static void find_module(struct objects *objects, struct object *object, const ch
     while (objects->items[object->first]->module != object->module)
         object->first++; /* at most to itself */
     const struct sym_report *report = sym_module_report(object->module);
+    hold_bounds(report);
     object->narrow = is_narrow(report->code_path[0] ? report->code_path : report->debug_path);
 }
 

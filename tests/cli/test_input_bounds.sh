@@ -30,6 +30,18 @@ def folded(path, lines, frames):
             file.write(out.compress(b"l%d" % line + b";f" * frames + b" 1\n"))
         file.write(out.flush())
 folded("stacks.folded.gz", 1500, 10000)
+# The same as pprof: every stack has a root of its own.
+def varint(n): return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+def field(number, value): return varint(number << 3 | 2) + varint(len(value)) + value if isinstance(value, bytes) else varint(number << 3) + varint(value)
+def pprof(path, stacks, frames):
+    out = field(1, field(1, 1) + field(2, 2)) + b"".join(field(6, text) for text in (b"", b"cpu", b"count", b"f"))
+    out += field(5, field(1, 1) + field(2, 3))
+    out += b"".join(field(4, field(1, i) + field(3, i) + field(4, field(1, 1) + field(2, i))) for i in range(1, stacks + 2))
+    with gzip.open(path, "wb", 1) as file:
+        file.write(out)
+        for i in range(stacks):
+            file.write(field(2, field(1, varint(1) * frames + varint(2 + i)) + field(2, varint(1))))
+pprof("locations.pb.gz", 1500, 10000)
 END
 
 bounded() { # bounded COMMAND...: ends with status 4 and a message that names --no-limit; 3 GiB would end it otherwise
@@ -38,6 +50,25 @@ bounded() { # bounded COMMAND...: ends with status 4 and a message that names --
     [ $status -eq 4 ] || fail "$*: status $status, not 4: $(cat err)"
     grep -q 'is the limit for such an input: .*--no-limit takes it' err || fail "$*: the message names no option: $(cat err)"
 }
+
+# An object of 5 MB whose nine sections of debug information are one, of 252 MB, which is unpacked for each.
+python3 - <<'END' || fail "the object"
+import os, struct, zlib
+size = 252 << 20
+pack = zlib.compressobj(1)
+data = struct.pack("<IIQQ", 1, 0, size, 1) + pack.compress(os.urandom(4 << 20))
+data += b"".join(pack.compress(bytes(8 << 20)) for _ in range(31)) + pack.flush()
+debug = ["abbrev", "str", "line", "line_str", "str_offsets", "rnglists", "ranges", "addr", "info"]
+names = ["", ".text", *(".debug_" + name for name in debug), ".shstrtab"]
+texts = ("\0".join(names) + "\0").encode()
+end = 64 + len(data)
+def header(name):
+    at = texts.index((name + "\0").encode()) if name else 0
+    fields = {"": (0, 0, 0, 0, 0, 0, 0, 0, 0), ".text": (1, 6, 0x1000, 64, 4096, 0, 0, 16, 0), ".shstrtab": (3, 0, 0, end, len(texts), 0, 0, 1, 0)}
+    return struct.pack("<IIQQQQIIQQ", at, *fields.get(name, (1, 0x800, 0, 64, len(data), 0, 0, 1, 0)))
+file = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, end + len(texts), 0, 64, 56, 0, 64, len(names), len(names) - 1)
+open("packed.so", "wb").write(file + data + texts + b"".join(map(header, names)))
+END
 
 # ---- What is written ----
 
@@ -59,6 +90,13 @@ fxtdump --no-limit names.fxt.zst 2>err | wc -c >size
 if ! ldd "$(command -v fxtdiff)" 2>/dev/null | grep -q 'lib[atm]san'; then # whose address space counts as data
     bounded fxtdiff stacks.folded.gz -- small.folded
     grep -q 'MiB of memory' err || fail "fxtdiff: $(cat err)"
+    bounded fxtdiff locations.pb.gz -- small.folded
+    grep -q 'MiB of memory' err || fail "fxtdiff of pprof: $(cat err)"
+    bounded fxtsym --no-cache -fe packed.so 0x1010
+    grep -q 'MiB of memory' err || fail "fxtsym: $(cat err)"
+    echo packed.so 0x1010 | bounded fxtsym --no-cache --style llvm
+    fxtsym --no-limit --no-cache -fe packed.so 0x1010 >out 2>err || fail "fxtsym --no-limit: $(cat err)"
+    grep -q 'unreadable debug information' err || fail "fxtsym --no-limit: $(cat err)"
 fi
 
 # ---- Real inputs are far below ----
