@@ -323,6 +323,63 @@ static void count(struct perf_dump *dump, const struct perf_data_record *record)
     dump->events[record->event]++;
 }
 
+/* What the file says of the machine and of perf, as far as it does.  */
+struct fact {
+    const char *key, *label, *text;
+};
+
+enum { FACTS = 6 };
+
+static void facts_of(const struct perf_dump *dump, struct fact facts[FACTS])
+{
+    const struct perf_data_facts *from = perf_data_facts(dump->data);
+
+    facts[0] = (struct fact){ "host", "host", from->host };
+    facts[1] = (struct fact){ "kernel", "kernel", from->kernel };
+    facts[2] = (struct fact){ "arch", "machine", from->arch };
+    facts[3] = (struct fact){ "cpu", "CPU", from->cpu };
+    facts[4] = (struct fact){ "perf_version", "perf", from->perf_version };
+    facts[5] = (struct fact){ "command", "command", from->command };
+}
+
+static void facts_text(const struct perf_dump *dump)
+{
+    struct fact facts[FACTS];
+
+    facts_of(dump, facts);
+    for (size_t i = 0; i < FACTS; i++) {
+        if (!facts[i].text || !*facts[i].text)
+            continue;
+        dump_print(dump->form.output, "%15s", facts[i].label);
+        put_text(dump->form.output, "  ", facts[i].text);
+        dump_put(dump->form.output, "\n");
+    }
+    if (perf_data_build_id_count(dump->data) > 0)
+        dump_print(dump->form.output, "%15zu  files with a build ID\n",
+                   perf_data_build_id_count(dump->data));
+}
+
+static void facts_json(struct json *json, const struct perf_dump *dump)
+{
+    struct fact facts[FACTS];
+
+    facts_of(dump, facts);
+    for (size_t i = 0; i < FACTS; i++)
+        if (facts[i].text)
+            json_text(json, facts[i].key, facts[i].text);
+    json_open(json, "build_ids", '[');
+    for (size_t i = 0; i < perf_data_build_id_count(dump->data); i++) {
+        const struct perf_data_build_id *id = perf_data_build_id(dump->data, i);
+
+        json_open(json, NULL, '{');
+        json_text(json, "name", id->name);
+        json_hex(json, "build_id", id->bytes, id->length);
+        json_bool(json, "kernel", id->is_kernel);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void stats_text(const struct perf_dump *dump)
 {
     struct cli_output *output = dump->form.output;
@@ -347,6 +404,7 @@ static void stats_text(const struct perf_dump *dump)
     if (dump->has_time)
         dump_print(output, "%15s  ns, from %" PRIu64 " to %" PRIu64 "\n",
                    cli_grouped(dump->last_ns - dump->first_ns), dump->first_ns, dump->last_ns);
+    facts_text(dump);
 }
 
 static void stats_json(const struct perf_dump *dump)
@@ -375,6 +433,7 @@ static void stats_json(const struct perf_dump *dump)
         json_unsigned(&json, "first_ns", dump->first_ns);
         json_unsigned(&json, "last_ns", dump->last_ns);
     }
+    facts_json(&json, dump);
     json_close(&json, '}');
     json_end_line(&json);
 }

@@ -30,6 +30,10 @@ prints "SWITCH_CPU_WIDE cpu=1 out preempted other=3/4"
 run 0 fxtdump --stats "$files/file-zstd"
 prints "              1  samples of second:u"
 prints "             42  lost"
+prints "           host  machine"
+prints "        command  perf record"
+run 0 fxtdump --stats --json "$files/pipe-big"
+prints '"build_ids":[{"name":"/bin/app","build_id":"30313233343536373839616263646566","kernel":false}]'
 prints "            110  ns, from 100 to 210"
 
 # Choosing.
