@@ -56,7 +56,7 @@ enum compare_status statements_open(struct statements *file, const char *name, c
     if (strange == 0)
         return COMPARE_OK;
     statements_close(file);
-    return compare_fail(error, COMPARE_MALFORMED, "%s:%zu: control characters, or no UTF-8", name,
+    return compare_fail(error, COMPARE_MALFORMED, "%s:%zu: control characters, or not UTF-8", name,
                         strange);
 }
 

@@ -50,7 +50,9 @@ bool background_folder(char *path, size_t size)
         return false;
     }
     if (!is_private(own) || strlen(own) >= size) {
-        cli_error("%s: is no folder of yours alone; set XDG_RUNTIME_DIR to another one", own);
+        cli_error(
+            "%s is not a folder that only you can write to; set XDG_RUNTIME_DIR to another one",
+            own);
         return false;
     }
     memcpy(path, own, strlen(own) + 1);
@@ -135,9 +137,9 @@ void background_begin(const char *output)
         exit(CLI_ENVIRONMENT);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         (void)(read_state(fd, &state) || (state.pid = 0));
-        cli_error("there is a background session already, task_id %d: "
-                  "'sampler-capture stop' ends it",
-                  (int)state.pid);
+        cli_error(
+            "a background session is already running, task_id %d; 'sampler-capture stop' ends it",
+            (int)state.pid);
         exit(CLI_ENVIRONMENT);
     }
     if (pipe2(ready, O_CLOEXEC) != 0 || (child = fork()) < 0) {
@@ -153,7 +155,7 @@ void background_begin(const char *output)
     ready_fd = ready[1];
     (void)setsid();
     if (!write_state(fd, output)) {
-        cli_error("cannot write down the session: %s", strerror(errno));
+        cli_error("cannot record the session: %s", strerror(errno));
         exit(CLI_ENVIRONMENT);
     }
 }
@@ -190,7 +192,7 @@ static void parse_nothing(const struct cli_command *command, char **argv)
 
     cli_start(&parser, command, argv);
     while (cli_next(&parser) != CLI_END)
-        cli_usage_error("'%s' is not expected", parser.value);
+        cli_usage_error("unexpected operand '%s'", parser.value);
 }
 
 /* The running session, or false.  *fd is open then.  */

@@ -19,22 +19,24 @@ static const struct {
     bool kernel;
 } sentences[] = {
     { "nothing is wrong", { BASE }, NULL },
-    { "samples", { BASE, .loss.ring = 1 }, "lost: 1 sample, since the kernel's buffers were full" },
+    { "samples",
+      { BASE, .loss.ring = 1 },
+      "lost: 1 sample, because the kernel's buffers were full" },
     { "names that are read again",
       { BASE, .loss.sideband = 740, .looks = 1 },
-      "lost: 740 records of names and mappings, since the kernel's buffers were full; mappings "
+      "lost: 740 records of names and mappings, because the kernel's buffers were full; mappings "
       "were read again from /proc, so only what was gone by then is missing" },
     { "names that are not",
       { BASE, .loss.sideband = 1 },
-      "lost: 1 record of names and mappings, since the kernel's buffers were full; code in them "
+      "lost: 1 record of names and mappings, because the kernel's buffers were full; code in them "
       "has no names" },
-    { "throttled", { BASE, .loss.throttled = 2 }, "lost: the kernel held sampling back 2 times" },
+    { "throttled", { BASE, .loss.throttled = 2 }, "lost: the kernel throttled sampling 2 times" },
     { "a full region",
       { BASE, .loss.region_full = 3 },
-      "lost: 3 samples, since buffers of 4,096 bytes were full" },
+      "lost: 3 samples, because buffers of 4,096 bytes were full" },
     { "a full region that ends it",
       { BASE, .loss.region_full = 3, .loss.stopped = 1 },
-      "1 CPU sampled no more once their buffers of 4,096 bytes were full, which is --mode "
+      "1 CPU sampled no more after their buffers of 4,096 bytes were full (--mode "
       "oneshot" },
     { "unreadable",
       { BASE, .loss.unreadable = 4 },
@@ -42,10 +44,10 @@ static const struct {
     { "exited", { BASE, .loss.exited = 5 }, "lost: 5 samples of threads that were just ending" },
     { "no samples",
       { .period_ns = 1000000 },
-      "no samples: no thread used a CPU for 1,000,000 ns outside the kernel; -F" },
+      "no samples: no thread used a CPU for 1,000,000 ns outside the kernel; use a higher -F" },
     { "no samples with the kernel's",
       { .period_ns = 1000000 },
-      "no samples: no thread used a CPU for 1,000,000 ns; -F",
+      "no samples: no thread used a CPU for 1,000,000 ns; use a higher -F",
       .kernel = true },
     { "all were lost", { .period_ns = 1000000, .loss.ring = 7 }, "lost: 7 samples" },
     { "copies smaller than wanted",
@@ -72,14 +74,13 @@ static const struct {
     { "too few to matter", { BASE, .frameless = { .samples = 9, .count = 1 } }, NULL },
     { "mappings of no code",
       { BASE, .unplaced = 2 },
-      "2 mappings are of no code of an ELF file that could be read: addresses in them are file "
-      "offsets" },
+      "2 mappings are not code of a readable ELF file: their addresses are file offsets" },
     { "too many mappings",
       { BASE, .mappings_dropped = 1, .totals.unmapped = 1 },
       "left out: 2 mappings of processes that have too many" },
     { "short threads",
       { BASE },
-      "samples stand for 1.00 s of 3.00 s CPU time outside the kernel",
+      "samples cover 1.00 s of 3.00 s CPU time outside the kernel",
       .user_seconds = 3 },
     { "short threads, but there were losses",
       { BASE, .loss.ring = 9 },
@@ -87,7 +88,7 @@ static const struct {
       .user_seconds = 3 },
     { "time in the kernel",
       { BASE },
-      "0.50 s of 1.50 s CPU time went by in the kernel",
+      "0.50 s of 1.50 s CPU time were in the kernel",
       .user_seconds = 1,
       .kernel_seconds = 0.5 },
     { "time in the kernel that is too short to matter",
@@ -103,7 +104,7 @@ static const struct {
       .kernel_seconds = 0.5 },
     { "hidden names",
       { BASE, .kernel_hidden = true },
-      "kernel functions have no names, since kernel.kptr_restrict or kernel.perf_event_paranoid "
+      "kernel functions have no names, because kernel.kptr_restrict or kernel.perf_event_paranoid "
       "hides their addresses",
       .kernel = true },
 };

@@ -58,10 +58,10 @@ static const struct {
       "base.txt:5: cost with callees: not a number" },
     { HEAD "period_ns soon\n", "base.txt:5: not a period in nanoseconds: soon" },
     { HEAD "left_out 2\n", "base.txt:5: not a share up to 1: 2" },
-    { HEAD "arch x\033[2J\n", "base.txt:5: control characters, or no UTF-8" },
-    { HEAD "arch \xff\n", "base.txt:5: control characters, or no UTF-8" },
-    { HEAD "arch \xc2\x9b\n", "base.txt:5: control characters, or no UTF-8" },
-    { HEAD "arch \xef\xbf\xbe\n", "base.txt:5: control characters, or no UTF-8" },
+    { HEAD "arch x\033[2J\n", "base.txt:5: control characters, or not UTF-8" },
+    { HEAD "arch \xff\n", "base.txt:5: control characters, or not UTF-8" },
+    { HEAD "arch \xc2\x9b\n", "base.txt:5: control characters, or not UTF-8" },
+    { HEAD "arch \xef\xbf\xbe\n", "base.txt:5: control characters, or not UTF-8" },
 };
 
 START_TEST(says_what_is_wrong_and_where)

@@ -188,18 +188,18 @@ static const struct {
     void (*add)(void);
     const char *reason, *power;
 } undecided[] = {
-    { one_run, "1 + 1 runs: a gate needs at least 4 + 4", "One run a side tells nothing" },
-    { three_runs, "3 + 3 runs: a gate needs at least 4 + 4; 4 + 4 would do to find +5 % in total",
-      "3 + 3 runs find with 80 % probability a regression of: total" },
-    { noisy_runs, "too noisy: runs vary by 25.", "5 + 5 runs find" },
-    { unreadable_inputs, "2 inputs could not be read", "nothing could be found" },
-    { an_unreadable_input, "1 input could not be read", "nothing could be found" },
-    { an_empty_run, "the new run n9 has no cpu samples, only heap", "nothing could be found" },
-    { an_empty_base, "the base run b9 has no samples", "nothing could be found" },
-    { nothing_in_common, "no function is in both: these are not builds of one program",
-      "nothing could be found" },
+    { one_run, "1 + 1 runs: a gate needs at least 4 + 4", "With one run per side, the noise" },
+    { three_runs, "3 + 3 runs: a gate needs at least 4 + 4; 4 + 4 runs would detect +5 % in total",
+      "3 + 3 runs detect with 80 % probability a regression of: total" },
+    { noisy_runs, "too noisy: runs vary by 25.", "5 + 5 runs detect" },
+    { unreadable_inputs, "2 inputs could not be read", "none: these runs" },
+    { an_unreadable_input, "1 input could not be read", "none: these runs" },
+    { an_empty_run, "the new run n9 has no cpu samples, only heap", "none: these runs" },
+    { an_empty_base, "the base run b9 has no samples", "none: these runs" },
+    { nothing_in_common, "the runs have no function in common: they are not builds of one program",
+      "none: these runs" },
     { all_of_one_function, "no function has a share from 0.5 % to below 100 %: nothing was tested",
-      "5 + 5 runs find" },
+      "5 + 5 runs detect" },
 };
 
 START_TEST(says_why_there_is_no_verdict)
@@ -300,14 +300,13 @@ static const struct {
     { two_periods, COMPARE_UNLIKE,
       "b was sampled every 1,000,000 ns, n every 2,000,000 ns: capture both with the same period" },
     { counts_beside_times, COMPARE_UNLIKE,
-      "b has 5,000,000,000 in all, n 1,000: they cannot be of one sample type" },
+      "the total of b is 5,000,000,000, that of n 1,000: they cannot have the same sample type" },
     { times_beside_counts, COMPARE_UNLIKE,
-      "b has 1,000 in all, n 5,000,000,000: they cannot be of one sample type" },
-    { the_same_label, COMPARE_UNLIKE,
-      "b is given twice: a copy of a run says nothing of how runs vary" },
-    { copies, COMPARE_UNLIKE, "a and b are one run: a copy says nothing of how runs vary" },
+      "the total of b is 1,000, that of n 5,000,000,000: they cannot have the same sample type" },
+    { the_same_label, COMPARE_UNLIKE, "b is given twice; each run may be given only once" },
+    { copies, COMPARE_UNLIKE, "a and b are the same run; each run may be given only once" },
     { copies_of_microseconds, COMPARE_UNLIKE,
-      "a and b are one run: a copy says nothing of how runs vary" },
+      "a and b are the same run; each run may be given only once" },
     { many_runs, COMPARE_LIMIT, "1,001 runs; at most 1000 can be compared" },
 };
 
@@ -331,8 +330,8 @@ START_TEST(equal_counts_are_noted)
 
     add_copies("bytes");
     report = open_report(run_builder_finish(), NULL);
-    ck_assert_str_eq(report->notes[0], "a and b are equal in every stack: a copy of a run says "
-                                       "nothing of how runs vary");
+    ck_assert_str_eq(report->notes[0], "a and b are equal in every stack: if one is a copy of the "
+                                       "other, remove it");
     compare_report_close(report);
 }
 END_TEST
@@ -363,9 +362,9 @@ START_TEST(what_is_odd_is_noted)
     report = open_report(run_builder_finish(), NULL);
     compare_report_add_note(report, "and this");
     ck_assert_uint_eq(report->note_count, 3);
-    ck_assert_str_eq(report->notes[0], "1 run says no sample type: taken for samples in count");
-    ck_assert_str_eq(report->notes[1], "the new runs cost 1 % of what those of the base did: was "
-                                       "it the same work?");
+    ck_assert_str_eq(report->notes[0], "1 run has no sample type: assumed to be samples in count");
+    ck_assert_str_eq(report->notes[1], "the new runs cost 1 % of the base runs: check that "
+                                       "both did the same work");
     ck_assert_str_eq(report->notes[2], "and this");
     compare_report_close(report);
 }

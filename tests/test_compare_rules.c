@@ -76,8 +76,8 @@ static const struct {
     { "function parse_?o?y(int) self < 1ns", "parse_body(int): 70.00 ms", COMPARE_RULE_BROKEN },
     { "function parse_* total < 90.5%", "parse_body(int) and 1 other: 90.00%", COMPARE_RULE_KEPT },
     { "function * total < 100.5%", "main and 2 others: 100.00%", COMPARE_RULE_KEPT },
-    { "function *x*y self < 1%", "no such function was seen: 0.00%", COMPARE_RULE_KEPT },
-    { "function nobody self < 1 min", "no such function was seen: 0.000 ns", COMPARE_RULE_KEPT },
+    { "function *x*y self < 1%", "no such function in the runs: 0.00%", COMPARE_RULE_KEPT },
+    { "function nobody self < 1 min", "no such function in the runs: 0.000 ns", COMPARE_RULE_KEPT },
     /* How often they call each other is not known.  */
     { "function parse_* total < 91%", "parse_body(int) and 1 other: 70.00% to 90.00%",
       COMPARE_RULE_KEPT, true },
@@ -111,7 +111,7 @@ START_TEST(a_budget_is_held_against_the_median)
                                       : budgets[_i].outcome == COMPARE_RULE_BROKEN
                                           ? COMPARE_FAIL
                                           : COMPARE_INCONCLUSIVE);
-    ck_assert_str_eq(report->power, "budgets alone find no change, only what exceeds them");
+    ck_assert_str_eq(report->power, "none: budgets only check limits, and detect no change");
     compare_report_close(report);
 }
 END_TEST
@@ -153,17 +153,17 @@ static const struct {
     { "", "b.txt: no budgets" },
     { "# nothing\n", "b.txt: no budgets" },
     { "total 5s\n", "b.txt:1: no \"< LIMIT\"" },
-    { "\ntotal < much\n", "b.txt:2: not a limit as 5%, 120ms, 64MiB or 1000: much" },
-    { "total < 5 parsecs\n", "b.txt:1: not a limit as" },
-    { "total < -5\n", "b.txt:1: not a limit as" },
-    { "total < 9999999999999999999999\n", "b.txt:1: not a limit as" },
-    { "total < 5%\n", "b.txt:1: a total is not a percentage of itself" },
-    { "cpu < 5%\n", "b.txt:1: a total is not a percentage of itself" },
+    { "\ntotal < much\n", "b.txt:2: not a limit such as 5%, 120ms, 64MiB or 1000: much" },
+    { "total < 5 parsecs\n", "b.txt:1: not a limit such as" },
+    { "total < -5\n", "b.txt:1: not a limit such as" },
+    { "total < 9999999999999999999999\n", "b.txt:1: not a limit such as" },
+    { "total < 5%\n", "b.txt:1: the limit of a total cannot be a percentage" },
+    { "cpu < 5%\n", "b.txt:1: the limit of a total cannot be a percentage" },
     { "gpu < 5s\n", "b.txt:1: none of \"function\", \"total\"" },
-    { "heap < 5B\n", "b.txt:1: what of the heap: inuse, alloc or free?" },
-    { "heap inuse now < 5B\n", "b.txt:1: what is this: now" },
+    { "heap < 5B\n", "b.txt:1: neither \"inuse\", \"alloc\" nor \"free\" after \"heap\"" },
+    { "heap inuse now < 5B\n", "b.txt:1: unexpected text: now" },
     { "function f < 5s\n", "b.txt:1: neither \"self\" nor \"total\" before the limit" },
-    { "function self < 5s\n", "b.txt:1: which function?" },
+    { "function self < 5s\n", "b.txt:1: no name after \"function\"" },
 };
 
 START_TEST(says_which_budget_is_wrong)
@@ -193,14 +193,14 @@ static const struct {
     { "function f until 2026-12-31: known\n", NULL },
     { "total until 2028-02-29: known\n", NULL },
     { "# none\n", NULL },
-    { "function f: known\n", "s.txt:1: no \"until DATE\", without which nothing is suppressed" },
-    { "function  until 2026-12-31: x\n", "s.txt:1: which function?" },
+    { "function f: known\n", "s.txt:1: no \"until DATE\"; a suppression must have an end" },
+    { "function  until 2026-12-31: x\n", "s.txt:1: no name after \"function\"" },
     { "module f until 2026-12-31: x\n",
       "s.txt:1: neither \"function NAME\" nor \"total\": module" },
     { "total until 2026-12-31\n", "s.txt:1: no reason after the date" },
     { "total until 2026-12-31:\n", "s.txt:1: no reason after the date" },
-    { "total until 2026-13-31: x\n", "s.txt:1: not a date as 2026-12-31: 2026-13-31" },
-    { "total until tomorrow: x\n", "s.txt:1: not a date as 2026-12-31: tomorrow" },
+    { "total until 2026-13-31: x\n", "s.txt:1: not a date such as 2026-12-31: 2026-13-31" },
+    { "total until tomorrow: x\n", "s.txt:1: not a date such as 2026-12-31: tomorrow" },
 };
 
 START_TEST(says_which_suppression_is_wrong)
@@ -241,7 +241,7 @@ START_TEST(today_is_a_date)
 
     ck_assert_int_eq(compare_apply_suppressions(NULL, "s", "", 0, "today", &error),
                      COMPARE_INVALID);
-    ck_assert_str_eq(error.message, "not a date as 2026-12-31: today");
+    ck_assert_str_eq(error.message, "not a date such as 2026-12-31: today");
 }
 END_TEST
 
@@ -345,26 +345,26 @@ static const struct {
     { { .cpu_model = "A" }, { .cpu_model = "A" }, NULL, NULL },
     { { .cpu_model = "A" },
       { .cpu_model = "B" },
-      "measured differently: CPU of the base is \"A\", of the new runs \"B\"",
-      "CPU of the base is \"A\", of the new runs \"B\"" },
+      "different environments: CPU of the base is \"A\", that of the new runs \"B\"",
+      "CPU of the base is \"A\", that of the new runs \"B\"" },
     { { .kernel = "6" },
       { .kernel = NULL },
       NULL,
-      "kernel of the base is \"6\", of the new runs unknown" },
+      "kernel of the base is \"6\", that of the new runs unknown" },
     { { .arch = NULL },
       { .arch = "arm" },
       NULL,
-      "architecture of the base is unknown, of the new runs \"arm\"" },
+      "architecture of the base is unknown, that of the new runs \"arm\"" },
     { { .compiler = "cc 1" },
       { .compiler = "cc 2" },
-      "measured differently: compiler of the base is \"cc 1\", of the new runs \"cc 2\"",
-      "compiler of the base is \"cc 1\", of the new runs \"cc 2\"" },
+      "different environments: compiler of the base is \"cc 1\", that of the new runs \"cc 2\"",
+      "compiler of the base is \"cc 1\", that of the new runs \"cc 2\"" },
     { { .command = "a" }, { .command = "b" }, NULL, NULL },
     { { .period_ns = 5 }, { .period_ns = 5 }, NULL, NULL },
     { { .period_ns = 5 },
       { .period_ns = 0 },
       NULL,
-      "sampling period of the base is \"5 ns\", of the new runs unknown" },
+      "sampling period of the base is \"5 ns\", that of the new runs unknown" },
     { { .builds = (const char *[]){ "aa prog" }, .build_count = 1 },
       { .builds = (const char *[]){ "aa prog" }, .build_count = 1 },
       "both sides are runs of the same builds",

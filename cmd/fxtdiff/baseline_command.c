@@ -83,7 +83,9 @@ static void warn_of_mixture(const struct compare_set *set)
             first = environment;
         if (first->cpu_model && environment->cpu_model &&
             strcmp(first->cpu_model, environment->cpu_model) != 0) {
-            cli_warning("%s was measured on another CPU than the first run", set->runs[i].label);
+            cli_warning("%s was measured on another CPU model than the first run: a baseline needs "
+                        "runs of one machine",
+                        set->runs[i].label);
             return;
         }
     }
@@ -105,7 +107,7 @@ static const struct compare_set *read_set(const struct work *work, struct diff_r
     if (!set) {
         *status = CLI_ENVIRONMENT;
     } else if (set->run_count == 0 || (work->runs.count > 0 && set->side_runs[COMPARE_NEW] == 0)) {
-        cli_error("no runs");
+        cli_error("no run could be read");
         *status = *status == CLI_OK ? CLI_USAGE : *status;
         set = NULL;
     }
@@ -190,8 +192,9 @@ static enum cli_exit write_runs(const struct work *work, struct diff_runs *runs,
     warn_of_mixture(set);
     written = replace_runs(work, set, old_too);
     if (written == CLI_OK && set->side_runs[COMPARE_NEW] < COMPARE_MIN_RUNS)
-        cli_warning("%s: a gate needs at least %d runs, here %s %zu", work->file, COMPARE_MIN_RUNS,
-                    set->side_runs[COMPARE_NEW] == 1 ? "is" : "are", set->side_runs[COMPARE_NEW]);
+        cli_warning("%s: a gate needs at least %d runs, but there %s %zu", work->file,
+                    COMPARE_MIN_RUNS, set->side_runs[COMPARE_NEW] == 1 ? "is" : "are",
+                    set->side_runs[COMPARE_NEW]);
     return cli_worse(written, status);
 }
 
@@ -308,7 +311,7 @@ static void parse(struct work *work, char **argv)
             cli_texts_add(&work->runs, parser.value);
     }
     if (!work->verb || !work->file)
-        cli_usage_error("create, accept or show, and a file");
+        cli_usage_error("usage: fxtdiff baseline create|accept|show FILE [RUN]...");
 }
 
 /* accept replaces the file: it must not be a run, given by mistake.  */
@@ -338,11 +341,11 @@ static enum cli_exit work_on(const struct work *work)
     enum cli_exit status;
 
     if (verb != SHOW && work->runs.count == 0)
-        cli_usage_error("of which runs?");
+        cli_usage_error("no runs given");
     if (verb == SHOW && work->runs.count > 0)
         cli_usage_error("show takes one file");
     if (verb == CREATE && access(work->file, F_OK) == 0) {
-        cli_error("%s: exists; \"fxtdiff baseline accept\" replaces its runs", work->file);
+        cli_error("%s exists; to replace its runs: fxtdiff baseline accept", work->file);
         return CLI_USAGE;
     }
     status = verb == CREATE ? CLI_OK : check_file(work->file);

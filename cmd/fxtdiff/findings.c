@@ -40,11 +40,13 @@ const char *diff_finding_id(enum diff_finding_kind kind)
 const char *diff_finding_help(enum diff_finding_kind kind)
 {
     static const char *const helps[] = {
-        [DIFF_FINDING_INCONCLUSIVE] = "These runs cannot tell whether the new build regressed.",
-        [DIFF_FINDING_TOTAL] = "The new build costs more in all.",
-        [DIFF_FINDING_FUNCTION] = "The function costs more in the new build.",
-        [DIFF_FINDING_MOVED] = "The function costs more, its file or its callers do not: moved.",
-        [DIFF_FINDING_BUDGET] = "The new build costs more than a budget allows.",
+        [DIFF_FINDING_INCONCLUSIVE] =
+            "The runs are inconclusive: they do not show whether the new build regressed.",
+        [DIFF_FINDING_TOTAL] = "The total cost of the new build regressed.",
+        [DIFF_FINDING_FUNCTION] = "The cost of the function regressed in the new build.",
+        [DIFF_FINDING_MOVED] = "The cost of the function grew, but not that of its file or its "
+                               "callers: the cost moved.",
+        [DIFF_FINDING_BUDGET] = "The new build exceeds a budget.",
     };
 
     return helps[kind];

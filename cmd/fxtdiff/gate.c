@@ -79,9 +79,9 @@ static void check_target(const struct diff_settings *settings, size_t output)
     bool to_stdout = path && strcmp(path, "-") == 0;
 
     if (to_stdout && diff_outputs[output].binary && isatty(STDOUT_FILENO))
-        cli_usage_error("--%s prints what is nothing for a terminal: give --%s=FILE", name, name);
+        cli_usage_error("--%s is not written to a terminal; use --%s=FILE", name, name);
     if (path && !to_stdout && is_kept(path, !diff_outputs[output].is_profile))
-        cli_usage_error("--%s would overwrite %s, which holds runs", name, path);
+        cli_usage_error("--%s would overwrite %s, which is an input", name, path);
 }
 
 void diff_check_outputs(const struct diff_settings *settings)

@@ -71,7 +71,7 @@ double diff_part(const char *option, const char *text, double limit)
 
     if (end == text || (*end && !percent) || !isfinite(number) || number < 0 ||
         strpbrk(text, "xXpP\t\n ") == text)
-        cli_usage_error("%s: '%s' is not a part like 5%%, 0.3pp or 0.05", option, text);
+        cli_usage_error("%s: '%s' is not a share such as 5%%, 0.3pp or 0.05", option, text);
     if (percent)
         number /= 100;
     if (number > limit)

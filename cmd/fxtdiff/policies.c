@@ -42,7 +42,7 @@ static enum cli_exit say_date(time_t seconds, char today[11])
     struct tm tm;
 
     if (!gmtime_r(&seconds, &tm) || strftime(today, 11, "%Y-%m-%d", &tm) != 10) {
-        cli_error("no calendar has the time %lld", (long long)seconds);
+        cli_error("the time %lld has no date", (long long)seconds);
         return CLI_USAGE;
     }
     return CLI_OK;
@@ -79,7 +79,7 @@ enum cli_exit diff_check_today(struct compare_report *report, const struct diff_
     (void)settings;
     if (compare_is_date(date))
         return CLI_OK;
-    cli_error("--today: not a date as 2026-12-31: %s", date);
+    cli_error("--today: not a date such as 2026-12-31: %s", date);
     return CLI_USAGE;
 }
 

@@ -162,7 +162,7 @@ static enum profile_status take_header(void *context, const struct profile_pprof
     const char *unit;
 
     if (header->type_count == 0) {
-        cli_error("%s: a profile without sample types", job->label);
+        cli_error("%s: the profile has no sample types", job->label);
         job->refused = true;
         return PROFILE_STOPPED;
     }
@@ -268,7 +268,7 @@ static enum profile_status take_location(void *context,
 static enum profile_status refuse_negative(struct job *job)
 {
     if (!job->refused)
-        cli_error("%s: has negative values: it is a difference already", job->label);
+        cli_error("%s has negative values: it is already a difference", job->label);
     job->refused = true;
     return PROFILE_STOPPED;
 }
@@ -424,7 +424,7 @@ static enum profile_status take_line(void *context, const struct profile_folded_
     profile_id callsite = 0;
 
     if (line->count_count > 1) {
-        cli_error("%s: line %llu has two columns of counts: it is a difference already", job->label,
+        cli_error("%s: line %llu has two columns of counts: it is already a difference", job->label,
                   (unsigned long long)line->number);
         job->refused = true;
         return PROFILE_STOPPED;

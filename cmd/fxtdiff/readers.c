@@ -63,7 +63,7 @@ static enum cli_exit refuse_text(struct diff_runs *runs, enum compare_side side,
 {
     (void)side;
     (void)path;
-    cli_error("%s: text, but its first line is no stack with a count behind it", label);
+    cli_error("%s: the first line of this text file is not a stack followed by a count", label);
     compare_builder_add_unreadable(runs->builder);
     return CLI_DAMAGED;
 }

@@ -134,14 +134,17 @@ static int run_child(const struct job *job, const char *const *argv)
 
 /* ---- One run ---- */
 
-static enum cli_exit complain(const struct job *job, enum compare_side side, int status)
+/* status: of doing, "capturing" or "running" the command.  A capture has the command's status, or
+ * one of its own.  */
+static enum cli_exit complain(const struct job *job, const char *doing, enum compare_side side,
+                              int status)
 {
     if (interrupted) {
         cli_error("interrupted");
         return CLI_ENVIRONMENT;
     }
     show_log(job);
-    cli_error("the %s command ended with status %d: %s", side_names[side], status,
+    cli_error("%s the %s command ended with status %d: %s", doing, side_names[side], status,
               job->commands[side]);
     return CLI_ENVIRONMENT;
 }
@@ -154,7 +157,7 @@ static enum cli_exit warm_up(const struct job *job, enum compare_side side)
         int status = run_child(job, argv);
 
         if (status != 0 || interrupted)
-            return complain(job, side, status);
+            return complain(job, "running", side, status);
     }
     return CLI_OK;
 }
@@ -179,7 +182,7 @@ static enum cli_exit capture(const struct job *job, enum compare_side side, unsi
     argv[count++] = job->commands[side];
     argv[count] = NULL;
     status = run_child(job, argv);
-    return status == 0 && !interrupted ? CLI_OK : complain(job, side, status);
+    return status == 0 && !interrupted ? CLI_OK : complain(job, "capturing", side, status);
 }
 
 static enum cli_exit capture_all(const struct job *job)

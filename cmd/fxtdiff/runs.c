@@ -19,7 +19,7 @@ enum cli_exit diff_fail_type(const struct compare_error *error)
 {
     if (error->status != COMPARE_UNLIKE)
         return diff_fail(error);
-    cli_error("%s; --sample-type says what", error->message);
+    cli_error("%s; select one type with --sample-type", error->message);
     return CLI_USAGE;
 }
 

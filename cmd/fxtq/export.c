@@ -280,7 +280,7 @@ static enum cli_exit check_captures(const struct settings *settings, sqlite3 *db
         }
     (void)sqlite3_finalize(row);
     if (count > 1) {
-        cli_error("fxt holds one capture: give --capture with one of %s%s", names.bytes,
+        cli_error("an fxt file has one capture; select it with --capture: %s%s", names.bytes,
                   count > 10 ? ", ..." : "");
         status = CLI_USAGE;
     }

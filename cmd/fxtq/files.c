@@ -45,9 +45,9 @@ char *file_read_text(const char *path)
         (void)fclose(file);
     if (failed) {
         cli_error("%s: %s", is_stdin ? "standard input" : path,
-                  failed == EFBIG ? "more than 16 MiB of SQL" : strerror(failed));
+                  failed == EFBIG ? "more than 16 MiB, the limit for SQL files" : strerror(failed));
     } else if (strlen(text.bytes) != text.length) {
-        cli_error("%s: no SQL: there are zero bytes in it", is_stdin ? "standard input" : path);
+        cli_error("%s: not SQL: the file contains NUL bytes", is_stdin ? "standard input" : path);
     } else {
         return text.bytes;
     }

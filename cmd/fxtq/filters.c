@@ -206,7 +206,9 @@ enum cli_exit filters_resolve(struct filters *filters, struct store *store)
                                                        ? "samples of profiles"
                                                        : "the records of the trace");
     if ((filters->from.relative || filters->limit.relative) && span.timed > 1)
-        cli_usage_error("--time: which of the %" PRIu64 " captures? Give --capture ID", span.timed);
+        cli_usage_error("--time: the store has %" PRIu64
+                        " captures with times; select one with --capture ID",
+                        span.timed);
     filters->start_ts = span.start_ts;
     filter->from_ts = resolve(&filters->from, span.start_ts);
     filter->limit_ts = resolve(&filters->limit, span.start_ts);
@@ -249,7 +251,7 @@ const char *filters_why_empty(const struct filters *filters, struct store *store
     unsigned found = 0;
 
     if (store_filter_given(&filters->filter))
-        return "nothing passes the filters";
+        return "nothing matches the filters";
     (void)store_has(store, filters->filter.capture, STORE_HAS_DURATIONS, &found,
                     NULL); /* nothing more to say */
     return found ? "no samples, but durations (fxtq report slices)" : "no samples";

@@ -62,7 +62,7 @@ void filters_bind(const struct filters *filters, sqlite3_stmt *statement);
 enum cli_exit filters_check_type(const struct filters *filters, struct store *store,
                                  const char *path);
 
-/* Why there are no samples to show, for people: "nothing passes the filters".  */
+/* Why there are no samples to show, for people: "nothing matches the filters".  */
 const char *filters_why_empty(const struct filters *filters, struct store *store);
 
 void filters_release(struct filters *filters);

@@ -183,7 +183,7 @@ static int run(char **argv)
     cli_start(&parser, &fxtq_help, argv);
     while (cli_next(&parser) != CLI_END) {
         if (topic)
-            cli_usage_error("one topic at a time");
+            cli_usage_error("more than one topic given");
         topic = parser.value;
     }
     while (topic && i < TOPICS && strcmp(topics[i].name, topic) != 0)

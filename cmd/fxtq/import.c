@@ -90,7 +90,7 @@ static void parse(struct settings *settings, char **argv)
     if (settings->inputs.count == 0)
         cli_usage_error("no trace or profile given");
     if (!settings->output)
-        cli_usage_error("no store given: -o STORE");
+        cli_usage_error("no store given; use -o STORE");
 }
 
 /* ---- Limits ---- */
@@ -120,8 +120,8 @@ static enum cli_exit fail(const struct settings *settings, const char *label, ui
 {
     if (error->status != STORE_TOO_LARGE)
         return fxtq_complain(settings->output, error);
-    cli_error("%s: it would make the store grow by more than %s MiB, the limit for such an input: "
-              "if it is neither damaged nor hostile, 'fxtq import --no-limit' takes it",
+    cli_error("%s: the import would make the store grow by more than %s MiB, the limit for an "
+              "input of this size; if you trust the input, use 'fxtq import --no-limit'",
               label, cli_grouped(limit >> 20));
     return CLI_ENVIRONMENT;
 }
@@ -162,7 +162,7 @@ static void print_summary(const char *output, const struct store_import *import,
 
 static void say_known(const struct settings *settings, const char *label, int64_t capture)
 {
-    cli_note("%s: %s has it already, as capture %lld", label, settings->output, (long long)capture);
+    cli_note("%s: already in %s, as capture %lld", label, settings->output, (long long)capture);
 }
 
 static enum cli_exit read_records(struct settings *settings, struct cli_trace *trace,
@@ -256,7 +256,7 @@ static enum cli_exit tell_profile(struct settings *settings, const char *label, 
     if (status != STORE_OK)
         return fail(settings, label, limit, error);
     if (!settings->quiet) {
-        cli_note("%s: a profile into %s", label, settings->output);
+        cli_note("%s: imported a profile into %s", label, settings->output);
         print_samples(result->samples, result->callsites);
     }
     if (result->is_damaged)

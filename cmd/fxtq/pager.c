@@ -104,6 +104,6 @@ void pager_end(struct pager *pager, struct cli_output *output)
     pager->pid = 0;
     if (!WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127))
         return;
-    cli_warning("the pager '%s' cannot be run: output goes without one", pager_command());
+    cli_warning("the pager '%s' cannot be run; the output is not paged", pager_command());
     pager->cannot_run = true;
 }

@@ -86,7 +86,7 @@ static double parse_seconds(const char *text)
     double seconds = strtod(text, &end);
 
     if (end == text || *end != '\0' || !(seconds > 0 && seconds < 1e9))
-        cli_usage_error("--timeout: '%s' is not a number of seconds above 0", text);
+        cli_usage_error("--timeout: '%s' is not a number of seconds greater than 0", text);
     return seconds;
 }
 
@@ -149,10 +149,9 @@ static void check_statements(const struct query *query)
         const char *sql = query->statements.items[i];
 
         if (*sql != '.' && access(sql, F_OK) == 0)
-            cli_usage_error(
-                "'%s' is a file, where SQL was expected: --file reads SQL, 'fxtq import' "
-                "makes one store of several captures",
-                sql);
+            cli_usage_error("'%s' is a file, but SQL was expected; use --file=FILE for a file with "
+                            "SQL, and 'fxtq import' to put several captures into one store",
+                            sql);
     }
 }
 
@@ -162,18 +161,18 @@ static void explain_missing(const char *path)
     if (access(path, F_OK) == 0 || errno != ENOENT || strpbrk(path, "./ "))
         return;
     if (fxtq_is_report(path)) {
-        cli_note("a report of that name: fxtq report %s STORE|TRACE", path);
+        cli_note("'%s' is a report: fxtq report %s STORE|TRACE", path, path);
         return;
     }
     for (size_t i = 0; fxtq_program.commands[i]; i++) {
         const char *command = strchr(fxtq_program.commands[i]->name, ' ') + 1;
 
         if (near_is_meant(path, command)) {
-            cli_note("'%s' is no command either; there is 'fxtq %s'", path, command);
+            cli_note("'%s' is not a command, either; did you mean 'fxtq %s'?", path, command);
             return;
         }
     }
-    cli_note("'%s' is no command either: 'fxtq --help' lists them", path);
+    cli_note("'%s' is not a command, either; 'fxtq --help' lists the commands", path);
 }
 
 /* Whether the terminal shows what is not ASCII.  */
@@ -265,8 +264,8 @@ int fxtq_query(char **argv)
     if (!query.path)
         cli_usage_error("no store given");
     if (query.cache && query.session.write)
-        cli_usage_error("--cache and --write exclude each other: a cache is replaced when the trace"
-                        " changes; make a store of your own by 'fxtq import %s -o STORE'",
+        cli_usage_error("--cache and --write exclude each other, because a cache is replaced when "
+                        "the trace changes; create a store with 'fxtq import %s -o STORE'",
                         query.path);
     if (access(query.path, F_OK) == 0)
         check_statements(&query);

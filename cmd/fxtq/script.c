@@ -185,13 +185,15 @@ static enum cli_exit bind_all(struct session *session, sqlite3_stmt *statement)
 
         if (!name || name[0] == '?') {
             session_settle(session);
-            cli_error("parameters need names: write :name, and give -p name=VALUE");
+            cli_error("parameters need names: write :name in SQL, and use -p name=VALUE or "
+                      ".parameter name VALUE");
             return CLI_USAGE;
         }
         value = parameter_value(session, name + 1);
         if (!value) {
             session_settle(session);
-            cli_error("%s has no value: give -p %s=VALUE", name, name + 1);
+            cli_error("%s has no value; use -p %s=VALUE or .parameter %s VALUE", name, name + 1,
+                      name + 1);
             return CLI_USAGE;
         }
         if (bind_value(statement, i, value) != SQLITE_OK)

@@ -188,7 +188,7 @@ static int authorize(void *context, int action, const char *first, const char *s
     if (session->write || is_reading(session, action, first, second, schema))
         return SQLITE_OK;
     (void)snprintf(session->denied, sizeof session->denied,
-                   "%s%s%.100s would change the store: give --write",
+                   "%s%s%.100s would change the store; start fxtq with --write to allow it",
                    /* the first thing that CREATE asks for is a row of sqlite_master */
                    names_schema && action == SQLITE_INSERT ? "CREATE" : action_name(action),
                    *object ? " " : "", object);
@@ -299,7 +299,8 @@ enum cli_exit session_fail(const struct session *session, int code)
     switch (code & 0xff) {
     case SQLITE_INTERRUPT:
         if (session->timed_out)
-            cli_error("stopped after %g s (--timeout)", session->timeout_s);
+            cli_error("stopped after %g s; raise the limit with %s", session->timeout_s,
+                      session->command ? "--timeout or .timeout" : "--timeout");
         else
             cli_error("interrupted");
         return CLI_ENVIRONMENT;
@@ -311,7 +312,7 @@ enum cli_exit session_fail(const struct session *session, int code)
             cli_error("the store is damaged: %s", sqlite3_errmsg(session->db));
         return CLI_DAMAGED;
     case SQLITE_BUSY:
-        cli_error("the store is locked by another program");
+        cli_error("the store is locked by another program; try again when that has finished");
         return CLI_ENVIRONMENT;
     case SQLITE_AUTH:
         cli_error("%s", session->denied[0] ? session->denied : sqlite3_errmsg(session->db));

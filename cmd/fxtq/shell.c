@@ -105,7 +105,7 @@ void shell_run(struct commands *commands, const char *path)
 {
     const struct session *session = commands->session;
 
-    cli_note("%s: %s.  .help for help, .quit to leave", path,
+    cli_note("%s: %s.  Type .help for help, .quit to leave", path,
              session->write ? "open for writing" : "read-only");
     words_load(&words, session->db);
     lines_start(complete, ".read ");

@@ -84,13 +84,14 @@ static enum cli_exit use(struct caching *caching)
     caching->source->store = caching->look.store;
     if (!caching->look.is_damaged)
         return CLI_OK;
-    cli_error("%s: damaged; details: fxtq report damage %s", caching->trace, caching->path);
+    cli_error("%s: the trace is damaged; for details: fxtq report damage %s", caching->trace,
+              caching->path);
     return CLI_DAMAGED;
 }
 
 static enum cli_exit refuse(const struct caching *caching)
 {
-    cli_error("%s is in the way of the cache: %s; rename it, or leave out --cache", caching->path,
+    cli_error("%s cannot be used as the cache: %s; rename it, or omit --cache", caching->path,
               caching->look.why);
     return CLI_ENVIRONMENT;
 }
@@ -105,7 +106,7 @@ static bool can_do_without(const struct store_error *error)
 
 static void note_without(const struct caching *caching, const struct store_error *error)
 {
-    cli_note("%s: %s; this query does without the cache", caching->path, error->message);
+    cli_note("%s: %s; this query runs without the cache", caching->path, error->message);
 }
 
 /* Give the new store its name, and open it as everybody else: it was open for writing, and
@@ -174,7 +175,7 @@ static enum cli_exit open_cached(struct source *source, const char *trace)
     enum cli_exit status;
 
     if (!cache_describe(trace, &caching.state)) {
-        cli_note("%s: not a regular file; this query does without a cache", trace);
+        cli_note("%s: not a regular file; this query runs without a cache", trace);
         return import_into_memory(source, trace);
     }
     caching.path = cli_join(trace, ".fxtq");
@@ -222,7 +223,8 @@ const char *source_take_capture(const char *operand, int64_t *capture)
         return operand;
     }
     if (*capture && *capture != asked)
-        cli_usage_error("%s and --capture %lld are two captures", operand, (long long)*capture);
+        cli_usage_error("%s and --capture %lld select different captures", operand,
+                        (long long)*capture);
     *capture = asked;
     return path; /* the program needs it to its end, like the operand */
 }
@@ -236,7 +238,7 @@ static enum cli_exit import_each(struct source *source, const struct cli_texts *
         bool one = false;
 
         if (start_is_store(paths->items[i])) {
-            cli_error("%s is a store: of several inputs all must be traces", paths->items[i]);
+            cli_error("%s is a store; several inputs must all be traces", paths->items[i]);
             return CLI_USAGE;
         }
         status = cli_worse(status, fxtq_import_into(source->store, paths->items[i], &one));
@@ -275,7 +277,7 @@ void source_hint_names(const struct source *source, const char *path)
         return;
     if (sqlite3_prepare_v2(store_sqlite(source->store), lacks_names, -1, &row, NULL) == SQLITE_OK &&
         sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0))
-        cli_note("%s: addresses have no names yet; next: fxtq symbolize %s", path, path);
+        cli_note("%s: no address has a symbol; to look them up: fxtq symbolize %s", path, path);
     (void)sqlite3_finalize(row);
 }
 

@@ -90,7 +90,7 @@ static double parse_percent(const char *text)
     double percent = strtod(text, &end);
 
     if (end == text || *end || !(percent >= 0 && percent <= 100))
-        cli_usage_error("--require-symbols: '%s' is no percentage from 0 to 100", text);
+        cli_usage_error("--require-symbols: '%s' is not a percentage from 0 to 100", text);
     return percent;
 }
 
@@ -208,7 +208,7 @@ static enum cli_exit check_required(const struct settings *settings, const struc
 {
     if (settings->required < 0 || percent(sums->named, sums->frames) >= settings->required)
         return CLI_OK;
-    cli_error("%s: %.2f %% of the frames in samples have a function, %g %% are required",
+    cli_error("%s: %.2f %% of the sampled frames have a function, less than the required %g %%",
               settings->path, floor(percent(sums->named, sums->frames) * 100) / 100,
               settings->required);
     return CLI_POLICY;
@@ -229,7 +229,7 @@ static enum cli_exit cover(const struct settings *settings, struct store *store,
     if (print)
         status = print_coverage(settings, rows, count);
     else if (!settings->quiet)
-        cli_note("symbols: %.1f %% of the frames in samples have a function, %.1f %% a line",
+        cli_note("symbols: %.1f %% of the sampled frames have a function, %.1f %% a line",
                  percent(sums.named, sums.frames), percent(sums.lined, sums.frames));
     store_coverage_release(rows, count);
     return cli_worse(status, check_required(settings, &sums));

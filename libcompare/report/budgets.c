@@ -99,7 +99,7 @@ static enum compare_status parse_subject(const struct statements *file, char *te
             return statements_wrong(file, "neither \"self\" nor \"total\" before the limit");
         budget->subject = *last == 's' ? SUBJECT_SELF : SUBJECT_CALLEES;
         if (last == rest || !*rest)
-            return statements_wrong(file, "which function?");
+            return statements_wrong(file, "no name after \"function\"");
         budget->pattern = rest;
         return COMPARE_OK;
     }
@@ -115,9 +115,9 @@ static enum compare_status parse_subject(const struct statements *file, char *te
                                 "and \"heap\": %s",
                                 word);
     if (!*budget->pattern)
-        return statements_wrong(file, "what of the heap: inuse, alloc or free?");
+        return statements_wrong(file, "neither \"inuse\", \"alloc\" nor \"free\" after \"heap\"");
     if (*rest)
-        return statements_wrong(file, "what is this: %s", rest);
+        return statements_wrong(file, "unexpected text: %s", rest);
     return COMPARE_OK;
 }
 
@@ -135,7 +135,7 @@ static enum compare_status parse(const struct statements *file, char *line, stru
     amount += budget->inclusive;
     amount += strspn(amount, " \t");
     if (!parse_amount(amount, budget))
-        return statements_wrong(file, "not a limit as 5%%, 120ms, 64MiB or 1000: %s", amount);
+        return statements_wrong(file, "not a limit such as 5%%, 120ms, 64MiB or 1000: %s", amount);
     end = (size_t)(sign - line);
     while (end > 0 && (line[end - 1] == ' ' || line[end - 1] == '\t'))
         end--;
@@ -143,7 +143,7 @@ static enum compare_status parse(const struct statements *file, char *line, stru
     status = parse_subject(file, line, budget);
     if (status == COMPARE_OK && strcmp(budget->unit, "%") == 0 &&
         (budget->subject == SUBJECT_TOTAL || budget->subject == SUBJECT_TYPE))
-        return statements_wrong(file, "a total is not a percentage of itself");
+        return statements_wrong(file, "the limit of a total cannot be a percentage");
     return status;
 }
 
@@ -293,7 +293,7 @@ static const char *say_functions(struct measuring *measuring, const struct budge
     if (budget->subject == SUBJECT_TOTAL || budget->subject == SUBJECT_TYPE)
         return "";
     if (measuring->matches == 0)
-        return "no such function was seen: ";
+        return "no such function in the runs: ";
     name = measuring->set->functions[measuring->heaviest].name;
     if (measuring->matches == 1)
         return report_text(measuring->report, "%s: ", name);

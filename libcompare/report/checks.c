@@ -104,15 +104,15 @@ static enum compare_status check_copies(struct compare_report *report, struct co
         return COMPARE_OK;
     if (strcmp(copy->label, first->label) == 0)
         return compare_fail(error, COMPARE_UNLIKE,
-                            "%s is given twice: a copy of a run says nothing of how runs vary",
-                            copy->label);
+                            "%s is given twice; each run may be given only once", copy->label);
     if (strcmp(unit, "nanoseconds") == 0 || strcmp(unit, "microseconds") == 0)
         return compare_fail(error, COMPARE_UNLIKE,
-                            "%s and %s are one run: a copy says nothing of how runs vary",
+                            "%s and %s are the same run; each run may be given only once",
                             first->label, copy->label);
-    report_note(report,
-                "%s and %s are equal in every stack: a copy of a run says nothing of how runs vary",
-                first->label, copy->label);
+    report_note(
+        report,
+        "%s and %s are equal in every stack: if one is a copy of the other, remove it",
+        first->label, copy->label);
     return COMPARE_OK;
 }
 
@@ -130,10 +130,11 @@ static enum compare_status check_kinds(const struct compare_set *set, struct com
             base_grouped(other->environment.period_ns, b));
     other = run_of_other_type(set, &first);
     if (other)
-        return compare_fail(error, COMPARE_UNLIKE,
-                            "%s has %s in all, %s %s: they cannot be of one sample type",
-                            first->label, compare_amount(unit, first->cost, a), other->label,
-                            compare_amount(unit, other->cost, b));
+        return compare_fail(
+            error, COMPARE_UNLIKE,
+            "the total of %s is %s, that of %s %s: they cannot have the same sample type",
+            first->label, compare_amount(unit, first->cost, a), other->label,
+            compare_amount(unit, other->cost, b));
     if (set->run_count > COMPARE_MAX_RUNS)
         return compare_fail(error, COMPARE_LIMIT, "%s runs; at most %d can be compared",
                             base_grouped(set->run_count, a), (int)COMPARE_MAX_RUNS);
@@ -186,8 +187,8 @@ static const char *find_problem(struct compare_report *report)
                            set->unreadable_count == 1 ? "" : "s");
     problem = empty_run(report);
     if (!problem && report_has_sides(report) && !has_common_function(report))
-        problem = "no function is in both: these are not builds of one program, or one lacks its "
-                  "symbols";
+        problem = "the runs have no function in common: they are not builds of one program, or one "
+                  "build has no symbols";
     return problem;
 }
 

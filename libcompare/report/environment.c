@@ -74,7 +74,7 @@ static const char *difference(struct compare_report *report, unsigned field, boo
             if (set->runs[k].side == other)
                 values[other] = field_of(report, &set->runs[k], field);
         if (strict || values[other])
-            return report_text(report, "%s of the base is %s, of the new runs %s",
+            return report_text(report, "%s of the base is %s, that of the new runs %s",
                                field_names[field], quoted(report, values[COMPARE_BASE]),
                                quoted(report, values[COMPARE_NEW]));
     }
@@ -171,7 +171,7 @@ void report_note_environment(struct compare_report *report)
         const char *how = difference(report, field, false);
 
         if (how)
-            report_note(report, "measured differently: %s", how);
+            report_note(report, "different environments: %s", how);
     }
 }
 

@@ -176,12 +176,11 @@ static void add_notes(struct compare_report *report)
     for (size_t i = 0; i < set->run_count; i++)
         assumed += set->runs[i].type_assumed;
     if (assumed > 0 && assumed < set->run_count)
-        report_note(report, "%zu run%s no sample type: taken for %s in %s", assumed,
-                    assumed == 1 ? " says" : "s say", set->type.type, set->type.unit);
+        report_note(report, "%zu run%s no sample type: assumed to be %s in %s", assumed,
+                    assumed == 1 ? " has" : "s have", set->type.type, set->type.unit);
     if (report->comparison && report->comparison->total.relative <= -SUSPICIOUS_SAVING)
         report_note(report,
-                    "the new runs cost %.2g %% of what those of the base did: was it the same "
-                    "work?",
+                    "the new runs cost %.2g %% of the base runs: check that both did the same work",
                     100 * (1 + report->comparison->total.relative));
     report_note_environment(report);
 }

@@ -48,14 +48,14 @@ static enum compare_status parse(const struct statements *file, char *line, stru
     char *subject = line;
 
     if (!until)
-        return statements_wrong(file, "no \"until DATE\", without which nothing is suppressed");
+        return statements_wrong(file, "no \"until DATE\"; a suppression must have an end");
     *until = '\0';
     until += strlen(" until ");
     out->pattern = NULL;
     if (strncmp(subject, "function ", 9) == 0) {
         out->pattern = subject + 9 + strspn(subject + 9, " \t");
         if (!*out->pattern)
-            return statements_wrong(file, "which function?");
+            return statements_wrong(file, "no name after \"function\"");
     } else if (strcmp(subject, "total") != 0) {
         return statements_wrong(file, "neither \"function NAME\" nor \"total\": %s", subject);
     }
@@ -67,7 +67,7 @@ static enum compare_status parse(const struct statements *file, char *line, stru
     }
     out->until = until;
     if (!compare_is_date(until))
-        return statements_wrong(file, "not a date as 2026-12-31: %s", until);
+        return statements_wrong(file, "not a date such as 2026-12-31: %s", until);
     if (!*out->reason)
         return statements_wrong(file, "no reason after the date");
     return COMPARE_OK;
@@ -112,7 +112,7 @@ enum compare_status compare_apply_suppressions(struct compare_report *report, co
     char *line;
 
     if (!compare_is_date(today))
-        return compare_fail(error, COMPARE_INVALID, "not a date as 2026-12-31: %s", today);
+        return compare_fail(error, COMPARE_INVALID, "not a date such as 2026-12-31: %s", today);
     status = statements_open(&file, name, bytes, length, COMPARE_RULES_BYTES, error);
     while (status == COMPARE_OK && (line = statements_next(&file)) != NULL) {
         status = parse(&file, line, &suppression);

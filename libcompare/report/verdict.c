@@ -150,12 +150,12 @@ static const char *make_power(struct compare_report *report)
     char text[600] = "", percent[16];
 
     if (isinf(total))
-        return "One run a side tells nothing of the noise between runs: no change is large enough "
-               "to be told from it.";
+        return "With one run per side, the noise between runs is unknown, so no change can be "
+               "detected.";
     say_percent(percent, sizeof percent, total);
     add_functions_power(report, text, sizeof text);
     return report_text(report,
-                       "%zu + %zu runs find with 80 %% probability a regression of: total %s%s",
+                       "%zu + %zu runs detect with 80 %% probability a regression of: total %s%s",
                        comparison->runs[0], comparison->runs[1], percent, text);
 }
 
@@ -184,7 +184,7 @@ static const char *wanted_runs(struct compare_report *report)
         return "";
     if (wanted < COMPARE_MIN_RUNS)
         wanted = COMPARE_MIN_RUNS;
-    return report_text(report, "; %zu + %zu would do to find %+.3g %% in total", wanted, wanted,
+    return report_text(report, "; %zu + %zu runs would detect %+.3g %% in total", wanted, wanted,
                        least);
 }
 
@@ -216,8 +216,8 @@ static enum compare_verdict judge_comparison(struct compare_report *report)
         return COMPARE_FAIL;
     if (total->detectable > report->options.min_total) {
         report_reason(report,
-                      "too noisy: runs vary by %.1f %%, so that %+.3g %% in total would go "
-                      "unseen%s",
+                      "too noisy: runs vary by %.1f %%, so a change of %+.3g %% in total would not "
+                      "be detected%s",
                       100 * total->noise, least, wanted_runs(report));
         return COMPARE_INCONCLUSIVE;
     }
@@ -246,12 +246,12 @@ static void judge_runs(struct compare_report *report)
     if (report->problem) {
         report_reason(report, "%s", report->problem);
         report->verdict = COMPARE_INCONCLUSIVE;
-        report->power = "nothing could be found: these runs cannot be compared";
+        report->power = "none: these runs cannot be compared";
     } else if (report->comparison) {
         report->verdict = judge_comparison(report);
         report->power = make_power(report);
     } else {
-        report->power = "budgets alone find no change, only what exceeds them";
+        report->power = "none: budgets only check limits, and detect no change";
     }
     if (report->set->damaged && !report->problem) {
         report_reason(report, "the input is damaged");

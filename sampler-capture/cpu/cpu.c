@@ -127,7 +127,7 @@ static int wait_for_name(struct run *run)
         else if (is_first)
             cli_note("waiting for a process named %s", options->comm);
         if (status == CLI_OK && is_late(run)) {
-            cli_error("no process was named %s in that time", options->comm);
+            cli_error("no process was named %s within the duration (-d)", options->comm);
             status = CLI_ENVIRONMENT;
         }
         if (status == CLI_OK && poll(&signals, 1, time_to_wait(run)) > 0 &&
@@ -311,7 +311,7 @@ static void dump(struct run *run)
 
     run->command.dump = false;
     if (run->options.mode != DRAIN_CIRCULAR) {
-        cli_warning("SIGUSR2 means something to --mode circular only");
+        cli_warning("SIGUSR2 is ignored: only --mode circular writes a trace on it");
         return;
     }
     run->dumps++;

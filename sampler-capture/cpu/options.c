@@ -147,7 +147,7 @@ uint64_t duration_from(const char *text)
         if (end != text && strcmp(end, units[i].unit) == 0 && isfinite(number) && number > 0 &&
             number * units[i].seconds >= 1e-3 && number * units[i].seconds < 1e8)
             return (uint64_t)(number * units[i].seconds * 1e9);
-    cli_usage_error("-d: '%s' is no time: 10, 1.5s, 300ms, 2m", text);
+    cli_usage_error("-d: '%s' is not a duration such as 10, 1.5s, 300ms or 2m", text);
 }
 
 static void add_task(struct cpu_options *options, enum session_task_kind kind, pid_t id)
@@ -169,15 +169,15 @@ static bool has_targets(const struct cpu_options *options)
 static void check_targets(const struct cpu_options *options)
 {
     if (options->command[0] && has_targets(options))
-        cli_usage_error("either a COMMAND to run or -p, --tree, -t, -a, --comm");
+        cli_usage_error("COMMAND cannot be combined with -p, --tree, -t, -a or --comm");
     if (!options->command[0] && !has_targets(options))
-        cli_usage_error("nothing to sample: -- COMMAND, or -p, --tree, -t, -a, --comm");
+        cli_usage_error("nothing to sample; use -- COMMAND, -p, --tree, -t, -a or --comm");
     if (options->comm && options->task_count > 0)
-        cli_usage_error("--comm goes with no other target");
+        cli_usage_error("--comm cannot be combined with other targets");
     if (options->background && options->command[0])
-        cli_usage_error("a background session samples what runs already: -p, --tree, -t, -a");
+        cli_usage_error("a background session samples running processes; use -p, --tree, -t or -a");
     if (options->background && options->duration_ns)
-        cli_usage_error("a background session ends with 'sampler-capture stop': no -d");
+        cli_usage_error("a background session ends with 'sampler-capture stop'; omit -d");
 }
 
 static void check_output(const struct cpu_options *options)
@@ -185,20 +185,20 @@ static void check_output(const struct cpu_options *options)
     bool to_stdout = options->output && strcmp(options->output, "-") == 0;
 
     if (!options->output && !options->regions)
-        cli_usage_error("no output file: -o OUT.fxt");
+        cli_usage_error("no output file given; use -o OUT.fxt");
     if (options->output && options->regions)
-        cli_usage_error("either a trace (-o) or a folder of regions (--regions)");
+        cli_usage_error("-o and --regions cannot be combined");
     if (options->regions && (options->compress || options->profiler))
         cli_usage_error("raw regions have no --layout and are not compressed");
     if (to_stdout && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is no text for a terminal: redirect standard output");
+        cli_usage_error("a trace is not written to a terminal; redirect standard output");
     if (to_stdout && options->background)
-        cli_usage_error("a background session has no standard output: -o OUT.fxt");
+        cli_usage_error("a background session has no standard output; use -o OUT.fxt");
     if (options->mode == DRAIN_CIRCULAR && (to_stdout || options->regions))
-        cli_usage_error("a flight recorder writes files: -o OUT.fxt");
+        cli_usage_error("--mode circular writes files; use -o OUT.fxt");
     if (options->stats_json && strcmp(options->stats_json, "-") == 0 &&
         (to_stdout || options->background))
-        cli_usage_error("standard output is taken: --stats-json FILE");
+        cli_usage_error("standard output is used for the trace; use --stats-json FILE");
 }
 
 static void check_unwind(const struct cpu_options *options)
@@ -206,7 +206,7 @@ static void check_unwind(const struct cpu_options *options)
     if (options->stack_size && options->strategy == SESSION_STRATEGY_FRAME_POINTER)
         cli_usage_error("--stack-size is for --unwind auto and dwarf");
     if (options->strategy == SESSION_STRATEGY_DWARF && !unwinding_is_possible())
-        cli_usage_error("--unwind dwarf: not on this machine");
+        cli_usage_error("--unwind dwarf is not supported on this machine");
 }
 
 static void check_repeat(const struct cpu_options *options)
@@ -214,19 +214,19 @@ static void check_repeat(const struct cpu_options *options)
     if (!options->repeat)
         return;
     if (!options->output || strcmp(options->output, "-") == 0)
-        cli_usage_error("--repeat writes files: -o OUT.fxt");
+        cli_usage_error("--repeat writes files; use -o OUT.fxt");
     if (!options->command[0] && !options->duration_ns)
-        cli_usage_error("--repeat needs an end for each capture: -- COMMAND, or -d");
+        cli_usage_error("--repeat needs an end for each capture; use -- COMMAND or -d");
     if (options->background || options->comm || options->mode == DRAIN_CIRCULAR)
-        cli_usage_error("--repeat goes with none of --background, --comm, --mode circular");
+        cli_usage_error("--repeat cannot be combined with --background, --comm or --mode circular");
     if (options->stats_json)
-        cli_usage_error("--stats-json is of one capture: no --repeat");
+        cli_usage_error("--stats-json cannot be combined with --repeat");
 }
 
 static void set_period(struct cpu_options *options, uint64_t period_ns)
 {
     if (options->period_ns)
-        cli_usage_error("-F and --period say the same thing: give one of them, once");
+        cli_usage_error("-F and --period set the same rate; give only one of them, once");
     options->period_ns = period_ns;
 }
 

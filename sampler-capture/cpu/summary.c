@@ -28,28 +28,28 @@ static void print_losses(const struct summary *summary)
     const struct loss *loss = &summary->result->loss;
 
     if (loss->ring)
-        cli_note("lost: %s, since the kernel's buffers were full: take a longer period, %s",
+        cli_note("lost: %s, because the kernel's buffers were full: use a longer period, %s",
                  cli_counted(loss->ring, "sample", "samples"),
                  summary->result->stack_size ? "a smaller --stack-size or a higher 'ulimit -l'"
                                              : "a larger --buffer-size or a faster disk");
     if (loss->sideband)
-        cli_note("lost: %s of names and mappings, since the kernel's buffers were full; %s",
+        cli_note("lost: %s of names and mappings, because the kernel's buffers were full; %s",
                  cli_counted(loss->sideband, "record", "records"),
                  summary->result->looks
                      ? "mappings were read again from /proc, so only what was gone by then is "
                        "missing"
                      : "code in them has no names");
     if (loss->throttled)
-        cli_note("lost: the kernel held sampling back %s: take a longer period or raise "
+        cli_note("lost: the kernel throttled sampling %s: use a longer period or raise "
                  "kernel.perf_event_max_sample_rate",
                  cli_counted(loss->throttled, "time", "times"));
     if (loss->stopped)
-        cli_note("%s no more once their buffers of %s bytes were full, which is --mode oneshot: "
-                 "a larger --buffer-size samples longer",
+        cli_note("%s no more after their buffers of %s bytes were full (--mode oneshot); use a "
+                 "larger --buffer-size to sample longer",
                  cli_counted(loss->stopped, "CPU sampled", "CPUs sampled"),
                  cli_grouped(summary->result->region_size));
     else if (loss->region_full)
-        cli_note("lost: %s, since buffers of %s bytes were full: raise --buffer-size",
+        cli_note("lost: %s, because buffers of %s bytes were full: use a larger --buffer-size",
                  cli_counted(loss->region_full, "sample", "samples"),
                  cli_grouped(summary->result->region_size));
     if (loss->unreadable)
@@ -112,10 +112,9 @@ static void print_missed(const struct summary *summary)
     if (summary->result->totals.samples > 0 && loss_total(&summary->result->loss) == 0 &&
         sampled < summary->user_seconds / 2 &&
         summary->user_seconds > 20 * (double)summary->result->period_ns / 1e9)
-        cli_note(
-            "samples stand for %.2f s of %.2f s CPU time outside the kernel: threads that live "
-            "shorter than a period have none; take a higher -F",
-            sampled, summary->user_seconds);
+        cli_note("samples cover %.2f s of %.2f s CPU time outside the kernel: threads that use "
+                 "less CPU time than a period have no samples; use a higher -F",
+                 sampled, summary->user_seconds);
 }
 
 /* Nothing in a stack shows that a function in its middle is missing.  */
@@ -144,30 +143,29 @@ static void print_doubts(const struct summary *summary)
     const struct trace_totals *totals = &summary->result->totals;
 
     if (totals->samples == 0 && loss_total(&summary->result->loss) == 0)
-        cli_note("no samples: no thread used a CPU for %s ns%s; -F takes more samples",
+        cli_note("no samples: no thread used a CPU for %s ns%s; use a higher -F",
                  cli_grouped(summary->result->period_ns),
                  summary->kernel ? "" : " outside the kernel");
     if (totals->samples >= 20 && summary->result->broken > totals->samples / 2 &&
         summary->result->unwound.stacks == 0)
-        cli_note("most stacks end after one or two functions, where code was compiled without "
-                 "frame pointers: to see callers %scompile it with "
-                 "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer",
-                 unwinding_is_possible() ? "take --unwind auto, or " : "");
+        cli_note("most stacks end after one or two functions, in code compiled without frame "
+                 "pointers: to see callers, %scompile it with -fno-omit-frame-pointer "
+                 "-mno-omit-leaf-frame-pointer",
+                 unwinding_is_possible() ? "use --unwind auto, or " : "");
     print_frameless(summary->result);
     if (summary->result->kernel_hidden)
-        cli_note("kernel functions have no names, since kernel.kptr_restrict or "
+        cli_note("kernel functions have no names, because kernel.kptr_restrict or "
                  "kernel.perf_event_paranoid hides their addresses; as root, 'sysctl "
                  "kernel.kptr_restrict=0 kernel.perf_event_paranoid=1' shows them");
     print_missed(summary);
     if (!summary->kernel &&
         summary->kernel_seconds > 20 * (double)summary->result->period_ns / 1e9 &&
         summary->kernel_seconds > summary->user_seconds / 9) /* a tenth of the whole */
-        cli_note("%.2f s of %.2f s CPU time went by in the kernel, where no samples are taken "
-                 "without --kernel",
-                 summary->kernel_seconds, summary->user_seconds + summary->kernel_seconds);
+        cli_note(
+            "%.2f s of %.2f s CPU time were in the kernel, which is only sampled with --kernel",
+            summary->kernel_seconds, summary->user_seconds + summary->kernel_seconds);
     if (summary->result->unplaced)
-        cli_note("%s of no code of an ELF file that could be read: addresses in them are file "
-                 "offsets",
+        cli_note("%s not code of a readable ELF file: their addresses are file offsets",
                  cli_counted(summary->result->unplaced, "mapping is", "mappings are"));
     if (summary->result->mappings_dropped + totals->unmapped)
         cli_note("left out: %s of processes that have too many",

@@ -131,7 +131,7 @@ static bool work(struct run *run)
             return true;
         if (run->command.dump) {
             run->command.dump = false;
-            cli_warning("SIGUSR2 means nothing to a heap capture");
+            cli_warning("SIGUSR2 is ignored by heap captures");
         }
         if (!server_round(&run->server, false))
             return false;
@@ -182,7 +182,7 @@ static void summarize_processes(const struct run *run)
 
     if (server->lost.rejected)
         cli_note(
-            "%s, since they sent what is no message",
+            "%s, because they sent invalid messages",
             cli_counted(server->lost.rejected, "connection was closed", "connections were closed"));
     summarize_started(server);
     if (server->unseen)
@@ -190,14 +190,13 @@ static void summarize_processes(const struct run *run)
                  cli_counted(server->unseen, "process has an allocator of its own",
                              "processes have allocators of their own"));
     if (server->confined)
-        cli_note("%s with seccomp, where what sampling does may be forbidden: not captured from "
-                 "there on",
-                 cli_counted(server->confined, "process confined itself",
-                             "processes confined themselves"));
+        cli_note(
+            "%s with seccomp, where what sampling does may be forbidden: not captured from then on",
+            cli_counted(server->confined, "process confined itself",
+                        "processes confined themselves"));
     if (server->unconnected)
         cli_note("%s - no descriptor was free, fewer than 32 are allowed, or it closed the one "
-                 "that it inherited and has another root folder or user: not captured from there "
-                 "on",
+                 "that it inherited and has another root folder or user: not captured from then on",
                  cli_counted(server->unconnected, "process could not connect",
                              "processes could not connect"));
     if (server->running)
@@ -211,16 +210,16 @@ static void summarize_losses(const struct run *run)
     const struct record_loss *lost = &run->server.lost;
 
     if (lost->allocations + lost->frees)
-        cli_note("lost: %s and %s, since the capture could not keep up: take a larger --interval",
+        cli_note("lost: %s and %s, because the capture could not keep up: use a larger --interval",
                  cli_counted(lost->allocations, "allocation", "allocations"),
                  cli_counted(lost->frees, "free", "frees"));
     if (lost->no_memory)
-        cli_note("lost: %s, since the program had no memory left to remember %s",
+        cli_note("lost: %s, because the program had no memory left to record %s",
                  cli_counted(lost->no_memory, "allocation", "allocations"),
                  lost->no_memory == 1 ? "it" : "them");
     if (run->server.closed)
-        cli_note("a program closed the descriptor of the capture %s, and is another process from "
-                 "there on; %s that were in use stay so in the one before",
+        cli_note("a program closed the descriptor of the capture %s, and is a new process from "
+                 "then on; %s in use remain in use in the earlier one",
                  cli_counted(run->server.closed, "time", "times"),
                  cli_counted(lost->forgotten, "block", "blocks"));
     if (run->server.waits && !run->options.quiet)
@@ -241,6 +240,15 @@ static void summarize_contents(const struct run *run)
              kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
 }
 
+/* Whether allocations may be missing for another reason than the interval.  */
+static bool may_miss(const struct run *run)
+{
+    const struct server *server = &run->server;
+
+    return server->lost.allocations || server->lost.no_memory || server->lost.rejected ||
+           server->unseen || server->confined || server->unconnected;
+}
+
 /* Why it is empty, or what to do with it.  */
 static void summarize_next(const struct run *run)
 {
@@ -248,6 +256,8 @@ static void summarize_next(const struct run *run)
 
     if (recorder->processes == 0)
         cli_note("no process connected: nothing was captured");
+    else if (recorder->allocations == 0 && may_miss(run))
+        cli_note("nothing was sampled");
     else if (recorder->allocations == 0)
         cli_note("nothing was sampled: what was captured allocated less than %s bytes or so with "
                  "malloc(3) and its like; a smaller --interval samples more",

@@ -66,11 +66,11 @@ const struct cli_command heap_command = {
 static void check(const struct heap_options *options)
 {
     if (!options->command[0])
-        cli_usage_error("nothing to run: -- COMMAND");
+        cli_usage_error("no command given; use -- COMMAND");
     if (!options->output)
-        cli_usage_error("no output file: -o OUT.fxt");
+        cli_usage_error("no output file given; use -o OUT.fxt");
     if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is no text for a terminal: redirect standard output");
+        cli_usage_error("a trace is not written to a terminal; redirect standard output");
 }
 
 void heap_options_parse(struct heap_options *options, char **argv)

@@ -669,7 +669,7 @@ static bool take_packet(struct server *server, struct connection *connection, si
         break;
     case MESSAGE_REJECTED:
         if (!server->warned) /* once: whoever does it may do it for ever */
-            cli_warning("process %u sent what is no message, and is not listened to any more: %s",
+            cli_warning("process %u sent an invalid message, and its connection was closed: %s",
                         connection->process.pid, why);
         server->warned = true;
         connection->rejected++;

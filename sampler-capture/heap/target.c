@@ -132,8 +132,8 @@ bool target_find_shim(char path[PATH_MAX], char message[TARGET_MESSAGE_SIZE])
     }
     say(message, named ? named : SHIM_NAME,
         named ? "is not there"
-              : "is not where it was installed, ../lib/fxt beside this program; FXT_HEAP_SHIM=PATH "
-                "tells where it is");
+              : "is not where it was installed, ../lib/fxt beside this program; set FXT_HEAP_SHIM "
+                "to its path");
     return false;
 }
 

@@ -108,7 +108,7 @@ static void summarize(const struct run *run)
                  cli_counted(stepper->threads, "thread", "threads"),
                  cli_counted(run->recorder.packet_bytes, "byte", "bytes"));
     if (stepper->overflows)
-        cli_note("packets were lost %s, as asked for",
+        cli_note("packets were dropped %s (--overflow-every)",
                  cli_counted(stepper->overflows, "time", "times"));
     if (stepper->foreign)
         cli_note(

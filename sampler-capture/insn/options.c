@@ -78,13 +78,13 @@ const struct cli_command insn_command = {
 static void check(const struct insn_options *options)
 {
     if (!options->simulate)
-        cli_usage_error("only made packets can be captured: --simulate");
+        cli_usage_error("only simulated packets can be captured; use --simulate");
     if (!options->command[0])
-        cli_usage_error("nothing to run: -- COMMAND");
+        cli_usage_error("no command given; use -- COMMAND");
     if (!options->output)
-        cli_usage_error("no output file: -o OUT.fxt");
+        cli_usage_error("no output file given; use -o OUT.fxt");
     if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is no text for a terminal: redirect standard output");
+        cli_usage_error("a trace is not written to a terminal; redirect standard output");
 }
 
 void insn_options_parse(struct insn_options *options, char **argv)

@@ -23,7 +23,7 @@ static bool find_path(char path[108])
 
     if (named && named[0] != '\0') {
         if (named[0] != '/' || strlen(named) > 90) {
-            cli_error("FXT_TRACE_SOCKET=%s: is no absolute path of at most 90 bytes", named);
+            cli_error("FXT_TRACE_SOCKET=%s is not an absolute path of at most 90 bytes", named);
             return false;
         }
         memcpy(path, named, strlen(named) + 1);
@@ -49,7 +49,7 @@ static bool lock(struct registry *registry)
     }
     if (flock(registry->lock_fd, LOCK_EX | LOCK_NB) == 0)
         return true;
-    cli_error("another session records at %s: end it first, or set FXT_TRACE_SOCKET",
+    cli_error("another session is recording at %s; end it first, or set FXT_TRACE_SOCKET",
               registry->path);
     return false;
 }

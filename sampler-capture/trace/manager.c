@@ -478,8 +478,7 @@ static void accept_all(struct manager *manager)
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
         if (manager->accept_after_ns == 0)
-            cli_warning("%s: programs that come now are recorded when others have ended",
-                        strerror(errno));
+            cli_warning("%s: new programs are recorded when others have ended", strerror(errno));
         manager->accept_after_ns = now_ns() + ACCEPT_NS;
     }
 }
@@ -520,7 +519,7 @@ static int compare_ids(const void *a, const void *b)
 static void tell_slow(struct provider *provider)
 {
     if (!provider->told_slow)
-        cli_warning("%s (%" PRIu64 "): has not started within 5 seconds; the session goes on",
+        cli_warning("%s (%" PRIu64 "): has not started within 5 seconds; the session continues",
                     provider->name, provider->pid);
     provider->told_slow = true;
 }
@@ -543,10 +542,11 @@ static void check_times(struct manager *manager)
         if (provider->state == PROVIDER_STARTING || provider->state == PROVIDER_STOPPING) {
             write_rest(manager, provider);
             if (!provider->unreadable)
-                cli_warning("%s (%" PRIu64 "): %s", provider->name, provider->pid,
-                            provider->was_started
-                                ? "did not stop in time; what it wrote until now is in the trace"
-                                : "has not begun to record; there is nothing of it in the trace");
+                cli_warning(
+                    "%s (%" PRIu64 "): %s", provider->name, provider->pid,
+                    provider->was_started
+                        ? "did not stop in time; the trace has the events that it wrote until now"
+                        : "has not begun to record; the trace has none of its events");
             terminate(manager, provider);
         } else if (provider->state == PROVIDER_TERMINATING) {
             end(manager, provider);

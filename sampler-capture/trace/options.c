@@ -199,15 +199,15 @@ static void check(struct recording_options *options)
 {
     if (options->action != TRACE_RECORD) {
         if (options->command[0])
-            cli_usage_error("'%s' is not expected", options->command[0]);
+            cli_usage_error("unexpected operand '%s'", options->command[0]);
         if (options->output)
-            cli_usage_error("a list is no trace: -o has no meaning");
+            cli_usage_error("-o cannot be combined with a list");
         return;
     }
     if (!options->output)
-        cli_usage_error("no output file: -o OUT.fxt");
+        cli_usage_error("no output file given; use -o OUT.fxt");
     if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is no text for a terminal: redirect standard output");
+        cli_usage_error("a trace is not written to a terminal; redirect standard output");
     if (options->background && (options->command[0] || options->duration_ns))
         cli_usage_error("--background records until 'sampler-capture stop': no COMMAND and no "
                         "--duration");

@@ -66,8 +66,8 @@ static void report_none(const struct sums *sums)
     if (sums->recorded > 0)
         return;
     if (sums->registered == 0)
-        cli_note("no program registered: is it built with libfxttrace, and does it call "
-                 "trace_provider_create_with_name()?");
+        cli_note("no program registered: a program must be linked with libfxttrace and call "
+                 "trace_provider_create_with_name()");
     else
         cli_note("%s registered, and nothing of %s could be recorded",
                  cli_counted(sums->registered, "program", "programs"),
@@ -84,14 +84,14 @@ void report_summary(const struct manager *manager, const char *output, double se
                  cli_counted(sums.recorded, "provider", "providers"), seconds,
                  kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
     if (sums.dropped > 0)
-        cli_note("lost: %s, for which buffers had no room: take a larger --buffer-size%s",
+        cli_note("lost: %s, because buffers were full: use a larger --buffer-size%s",
                  cli_counted(sums.dropped, "record", "records"),
                  manager->options->mode == TRACE_ONESHOT ? ", or --mode streaming" : "");
     if (sums.broken > 0)
-        cli_note("lost: %s of buffers, in which there was no record",
+        cli_note("lost: %s of buffers that contained no valid record",
                  cli_counted(sums.broken, "byte", "bytes"));
     if (sums.refused > 0)
-        cli_note("left out: %s, by which a provider speaks for another one",
+        cli_note("left out: %s of a provider about another one",
                  cli_counted(sums.refused, "metadata record", "metadata records"));
     report_none(&sums);
 }

@@ -150,7 +150,7 @@ static bool is_over(struct run *run)
         return true;
     if (run->command.dump) {
         run->command.dump = false;
-        cli_warning("SIGUSR2 means nothing to this capture");
+        cli_warning("SIGUSR2 is ignored by this capture");
     }
     if (run->options.duration_ns && passed_ns(run) >= run->options.duration_ns)
         return true;

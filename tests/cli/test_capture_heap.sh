@@ -39,7 +39,7 @@ c++ -O1 -g -fno-omit-frame-pointer -std=c++17 -faligned-new -fPIC -shared -o plu
 expect 2 sampler-capture heap -- true
 says "no output file"
 expect 2 sampler-capture heap -o x.fxt
-says "nothing to run"
+says "no command given"
 expect 2 sampler-capture heap -o x.fxt --interval 0 -- true
 says "--interval"
 expect 2 sampler-capture heap -o x.fxt --unwind dwarf -- true
@@ -165,7 +165,7 @@ expect 0 sampler-capture heap --interval 4096 -o again.fxt -- ./heapwork again .
 fxtdump --verify again.fxt >damage || fail "again: $(cat damage)"
 heap_check again.fxt >checked
 [ "$(number processes) $(number early_frees) $(number bad)" = "3 0 0" ] || fail "again: $(cat checked)"
-says "a program closed the descriptor of the capture 1 time, and is another process from there on; 0 blocks that were in use"
+says "a program closed the descriptor of the capture 1 time, and is a new process from then on; 0 blocks in use remain"
 ! grep '^lost: ' err || fail "again: $(cat err)"
 # What was in use then stays so, and that is said; what shows it, an allocation, is lost to neither side.
 cat >closes.c <<'EOF2'
@@ -189,7 +189,7 @@ int main(void)
 EOF2
 "${CC:-cc}" -O1 -o closes closes.c
 expect 0 sampler-capture heap --interval 1 -o closes.fxt -- ./closes
-says "a program closed the descriptor of the capture 1 time, and is another process from there on; 100 blocks that were in use stay so"
+says "a program closed the descriptor of the capture 1 time, and is a new process from then on; 100 blocks in use remain in use"
 ! grep '^lost: ' err || fail "closes: $(cat err)"
 heap_check closes.fxt >checked
 [ "$(number allocations) $(number frees) $(number live) $(number forgotten) $(number lost)" = "200 100 100 100 0" ] ||
@@ -200,7 +200,7 @@ says "100 releases: a process closed its connection"
 sed 's/void \*volatile block = malloc(2000);/void *volatile block = NULL;/' closes.c >closes2.c
 "${CC:-cc}" -O1 -o closes closes2.c
 expect 0 sampler-capture heap --interval 1 -o closes.fxt -- ./closes
-says "100 blocks that were in use stay so"
+says "100 blocks in use remain in use"
 ! grep '^lost: ' err || fail "closes: $(cat err)"
 # No memory to remember blocks in: its own cause.
 cat >limited.c <<'EOF2'
@@ -223,7 +223,7 @@ EOF2
 MALLOC_TOP_PAD_=8000000 expect 0 sampler-capture heap --interval 1 -o limited.fxt -- ./limited
 heap_check limited.fxt >checked
 [ "$(number no_memory)" -gt 1000 ] || fail "limited: $(cat checked)"
-says "since the program had no memory left to remember them"
+says "because the program had no memory left to record them"
 ! grep "keep up" err || [ "$(number lost)" != 0 ] || fail "limited: $(cat err)"
 
 # Deep stacks keep the inner 512 frames.

@@ -78,7 +78,7 @@ EOF2
 capture mappings.fxt -F 2000 -- sh stopped.sh
 share 'work;first_work' 45 75
 sampler-capture cpu -o mappings.fxt -- sh stopped.sh 2>err || fail "$(cat err)"
-grep -q 'lost: [0-9,]* records of names and mappings, since the kernel.s buffers were full; mappings were read again from /proc' err ||
+grep -q 'lost: [0-9,]* records of names and mappings, because the kernel.s buffers were full; mappings were read again from /proc' err ||
     fail "mappings: $(cat err)"
 fxt2pprof mappings.fxt --format folded -o folded 2>err
 grep -q 'lost: [0-9,]* names and mappings, the kernel.s buffers overran' err || fail "mappings: $(cat err)"

@@ -144,7 +144,7 @@ stats = json.load(open("oneshot.json"))
 full = sum(int(cpu["region_full"]) for cpu in stats["lost_by_cpu"])
 assert full == int(stats["lost"]["region_full"]) > 0, stats
 EOF
-says 'CPUs* sampled no more once their buffers of 65,536 bytes were full, which is --mode oneshot'
+says 'CPUs* sampled no more after their buffers of 65,536 bytes were full (--mode oneshot)'
 ! grep -q 'lost:' err || fail "nobody counts what a oneshot capture does not take: $(cat err)"
 fxt2pprof oneshot.fxt --format folded -o folded 2>err || fail "$(cat err)"
 says "sampled no more once a region was full (--mode oneshot), and nobody counted"
@@ -245,7 +245,7 @@ task=$(sed -n 's/^Background session started. task_id: //p' out)
 [ -n "$task" ] || fail "$(cat out)"
 sampler-capture status | grep -qx "  - task_id: $task" || fail "$(sampler-capture status)"
 capture 4 --background -p $pid -o second.fxt
-says "there is a background session already, task_id $task"
+says "a background session is already running, task_id $task"
 works $pid 100
 sampler-capture stop | grep -qx 'Wrote profile to back.fxt' || fail "stop"
 hot back.fxt
@@ -283,7 +283,7 @@ kill $second $third
 wait $second $third 2>/dev/null || true
 says 'samples of 3 processes'
 capture 4 --comm none-$$ -d 0.3 -o none.fxt
-says "no process was named none-$$ in that time"
+says "no process was named none-$$ within the duration (-d)"
 [ ! -e none.fxt ] || fail "a capture of nobody left a file"
 
 # What only privileges allow is said for what it is.
@@ -334,14 +334,14 @@ refused() { # refused SENTENCE OPTION...
     says "$sentence"
 }
 refused 'nothing to sample' -o x.fxt
-refused 'either a COMMAND' -p 1 -o x.fxt -- true
-refused 'goes with no other target' --comm a -p 1 -o x.fxt
-refused 'no -d' --background -p 1 -d 1 -o x.fxt
-refused 'samples what runs already' --background -o x.fxt -- true
+refused 'COMMAND cannot be combined' -p 1 -o x.fxt -- true
+refused 'cannot be combined with other targets' --comm a -p 1 -o x.fxt
+refused 'omit -d' --background -p 1 -d 1 -o x.fxt
+refused 'samples running processes' --background -o x.fxt -- true
 refused 'no output file' -p 1
-refused 'either a trace' -p 1 -o x.fxt --regions d
+refused 'cannot be combined' -p 1 -o x.fxt --regions d
 refused 'are not compressed' -p 1 --regions d --compress
 refused 'writes files' -p 1 --mode circular -o -
-refused 'is no time' -p 1 -d never -o x.fxt
-refused 'is no time' -p 1 -d -3 -o x.fxt
+refused 'is not a duration' -p 1 -d never -o x.fxt
+refused 'is not a duration' -p 1 -d -3 -o x.fxt
 refused "'nothing'" -p 1 --mode nothing -o x.fxt

@@ -31,7 +31,7 @@ done
 run 0 fxtdiff base? -- same?
 prints 'PASS'
 prints '6 + 6 runs'
-prints 'power: 6 + 6 runs find with 80 % probability a regression of: total 5.2 %'
+prints 'power: 6 + 6 runs detect with 80 % probability a regression of: total 5.2 %'
 is_silent
 
 run 1 fxtdiff base? -- dear?
@@ -57,7 +57,7 @@ for i in 1 2 3 4; do
 done
 run 5 fxtdiff noisy? -- noisy?
 prints 'INCONCLUSIVE: too noisy: '
-grep -q ' + [0-9]* would do to find +5 % in total$' out || fail "not said how many runs would do"
+grep -q ' + [0-9]* runs would detect +5 % in total$' out || fail "not said how many runs would do"
 
 # Nothing large enough to be tested.
 run 5 fxtdiff base? -- same? --floor 100%
@@ -76,7 +76,7 @@ prints 'and '
 run 2 fxtdiff base? -- same? --q 2
 says '--q: 2 is more than 50%'
 run 2 fxtdiff base? -- same? --min-rel five
-says "'five' is not a part"
+says "'five' is not a share"
 run 2 fxtdiff base1
 says 'no new runs'
 run 2 fxtdiff -- base1
@@ -174,7 +174,7 @@ valid
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "main;very<long|name>_of_a_`function`_*number*_%d %d\n", i, 1000 + i % 7 }' >wide
 for i in 1 2 3; do cp wide wide$i; done
 run 0 fxtdiff --markdown --rows 0 --floor 0% wide* -- wide*
-prints 'wide and wide1 are equal in every stack: a copy of a run says nothing of how runs vary'
+prints 'wide and wide1 are equal in every stack: if one is a copy of the other, remove it'
 [ "$(wc -c <out)" -lt 65000 ] || fail "$(wc -c <out) bytes of Markdown"
 prints 'more functions'
 # shellcheck disable=SC2016 # backquotes of Markdown
@@ -228,8 +228,8 @@ bad() { # bad STATUS SENTENCE NEW...: against the base
 }
 for i in 1 2 3; do cp zero zero$i && cp other other$i; done
 bad 5 'the new run zero has no samples' zero zero[123]
-bad 5 'no function is in both' other other?
-bad 2 'same1 is given twice: a copy of a run says nothing of how runs vary' same1 same2 same1 same3
+bad 5 'the runs have no function in common' other other?
+bad 2 'same1 is given twice; each run may be given only once' same1 same2 same1 same3
 # Copies under other names, of a program of functions enough to tell.
 for i in 1 2 3 4; do
     awk -v i=$i 'BEGIN { for (f = 0; f < 12; f++) printf "main;f%d %d000000\n", f, 100 + f + (f * 7 + i * 3) % 5 }' >many$i
@@ -247,7 +247,7 @@ END
 cp time1 time2
 run 5 fxtdiff time1 time2
 run 2 fxtdiff time1 time2 -- time1
-says 'time1 and time2 are one run: a copy says nothing of how runs vary'
+says 'time1 and time2 are the same run; each run may be given only once'
 # Work moves within a file; not between files of one name, as each crate has them.
 for i in 1 2 3 4; do
     for at in a b; do
@@ -264,13 +264,13 @@ for i in 1 2 3 4; do
     folded "stopped$i" "main;work;hot $((100 + i % 2))" "main;io $((200 + i % 2))"
 done
 run 0 fxtdiff base? -- stopped?
-prints 'note: the new runs cost 1.7 % of what those of the base did: was it the same work?'
-bad 2 'two columns of counts: it is a difference already' two_columns
+prints 'note: the new runs cost 1.7 % of the base runs: check that both did the same work'
+bad 2 'two columns of counts: it is already a difference' two_columns
 bad 3 'damaged: ' damaged base1 base2 base3
 bad 3 'the input is damaged' damaged base1 base2 base3
 bad 3 'empty: empty, not an FXT trace' empty base1 base2 base3
 bad 3 '1 input could not be read' empty base1 base2 base3
-bad 3 'no_stacks: text, but its first line is no stack with a count behind it' no_stacks base1 base2 base3
+bad 3 'no_stacks: the first line of this text file is not a stack followed by a count' no_stacks base1 base2 base3
 bad 3 'zeros: damaged' zeros base1 base2 base3
 
 finish

@@ -71,7 +71,7 @@ for kind in pb.gz folded; do
 done
 compare 1 base1.fxt base2.pb.gz base3.folded base4.fxt base5.pb.gz -- new1.folded new2.fxt new3.pb.gz new4.fxt new5.fxt
 prints 'FAIL: 1 function regressed'
-prints 'note: 2 runs say no sample type: taken for cpu in nanoseconds'
+prints 'note: 2 runs have no sample type: assumed to be cpu in nanoseconds'
 compare 1 --sample-type samples base?.pb.gz -- new?.fxt
 gzip -k base1.folded
 gzip -dc base1.pb.gz >raw.pb
@@ -121,7 +121,7 @@ says 'no sample type alloc_space, only samples, cpu'
 # Counts beside nanoseconds.
 sed 's/000000$//' base1.folded >counts.folded
 compare 2 base?.pb.gz -- counts.folded
-says 'they cannot be of one sample type'
+says 'they cannot have the same sample type'
 compare 5 --profile heap base?.fxt -- new?.fxt
 prints 'the base run base1.fxt has no heap samples, only cpu'
 compare 5 --pid 1 base?.fxt -- new?.fxt

@@ -313,7 +313,7 @@ cp base1 kept
 status=0
 fxtdiff --junit kept base? -- same? 2>err || status=$?
 [ $status -eq 2 ] || fail "a trace would be overwritten: status $status"
-grep -q '^fxtdiff: --junit would overwrite kept, which holds runs' err || fail "a trace would be overwritten: $(cat err)"
+grep -q '^fxtdiff: --junit would overwrite kept, which is an input' err || fail "a trace would be overwritten: $(cat err)"
 cmp -s base1 kept || fail "a trace is overwritten"
 run 0 fxtdiff --folded base? -- same?
 [ "$(head -c 6 out)" != 'PASS: ' ] || fail "--folded in front of runs: $(head -3 out)"

@@ -41,7 +41,7 @@ run 0 fxtdiff base.txt -- same?
 run 0 fxtdiff base? -- base.txt
 # It is not overwritten by mistake; accepting takes new runs, and keeps what people wrote.
 run 2 fxtdiff baseline create base.txt dear?
-refused 'fxtdiff baseline: base.txt: exists; "fxtdiff baseline accept" replaces its runs'
+refused 'fxtdiff baseline: base.txt exists; to replace its runs: fxtdiff baseline accept'
 cp base.txt kept.txt
 sed 's/^type/# measured on the quiet machine\ntype/' kept.txt >base.txt
 run 0 fxtdiff baseline accept base.txt dear?
@@ -63,7 +63,7 @@ for verb in 'show base1' 'accept base1 dear1' 'show /dev/null' 'accept /dev/null
     cmp -s base1 before || fail "baseline $verb: changed a run"
 done
 run 0 fxtdiff baseline create three.txt base1 base2 base3
-says 'three.txt: a gate needs at least 4 runs, here are 3'
+says 'three.txt: a gate needs at least 4 runs, but there are 3'
 # The same runs give the same bytes, wherever and whenever.
 mkdir elsewhere
 (cd elsewhere && fxtdiff baseline create again.txt ../base?)
@@ -152,10 +152,10 @@ done
 for strange in '\0033[31m' '\0377' '\0302\0205' '\0357\0277\0276' '\0177'; do
     printf 'function hot%b self < 50%%\n' "$strange" >bad.txt
     run 2 fxtdiff base? -- dear? --budget bad.txt
-    refused 'fxtdiff: bad.txt:1: control characters, or no UTF-8'
+    refused 'fxtdiff: bad.txt:1: control characters, or not UTF-8'
     printf '# known\nfunction hot until 2030-01-01: because %b\n' "$strange" >bad.txt
     run 2 fxtdiff base? -- dear? --suppressions bad.txt
-    refused 'fxtdiff: bad.txt:2: control characters, or no UTF-8'
+    refused 'fxtdiff: bad.txt:2: control characters, or not UTF-8'
     { cat kept.txt && printf '# %b\n' "$strange"; } >bad.txt
     run 2 fxtdiff bad.txt -- dear?
 done
@@ -178,12 +178,12 @@ at_home="s/^type/cpu_model Alpha 21264\nkernel 6.1.0\narch x86_64\ncompiler GCC 
 sed "$at_home" kept.txt >home.txt
 sed "$at_home; s/21264/21364/; s/1234/5678/" kept.txt >away.txt
 run 0 fxtdiff home.txt -- away.txt
-prints 'note: measured differently: CPU of the base is "Alpha 21264", of the new runs "Alpha 21364"'
+prints 'note: different environments: CPU of the base is "Alpha 21264", that of the new runs "Alpha 21364"'
 run 6 fxtdiff home.txt -- away.txt --strict-env
-refused 'fxtdiff: CPU of the base is "Alpha 21264", of the new runs "Alpha 21364" (--strict-env)'
+refused 'fxtdiff: CPU of the base is "Alpha 21264", that of the new runs "Alpha 21364" (--strict-env)'
 run 0 fxtdiff home.txt -- home.txt --strict-env
 run 6 fxtdiff home.txt -- kept.txt --strict-env
-refused 'fxtdiff: CPU of the base is "Alpha 21264", of the new runs unknown (--strict-env)'
+refused 'fxtdiff: CPU of the base is "Alpha 21264", that of the new runs unknown (--strict-env)'
 run 0 fxtdiff home.txt -- kept.txt
 ! grep -q 'measured differently' out || fail "what is unknown differs: $(cat out)"
 run 0 fxtdiff baseline show home.txt
@@ -218,7 +218,7 @@ budget 1 'EXCEEDED ' '17,431' 'total < 17431'
 # What is not measured is not kept.
 budget 5 'unknown  ' 'these runs measure samples in count' 'heap inuse < 64MiB'
 budget 5 'unknown  ' 'these runs measure count, not nanoseconds' 'total < 2s'
-budget 0 'kept     ' 'no such function was seen: 0.00%' 'function nope self < 1%'
+budget 0 'kept     ' 'no such function in the runs: 0.00%' 'function nope self < 1%'
 prints 'note: budgets:1: no function matches nope'
 # Of several runs, the median; beside a comparison, either fails.
 echo 'function hot self < 29.2%' >budgets
@@ -255,17 +255,17 @@ bad_budget() { # bad_budget SENTENCE-BEHIND-NAME LINE
     refused "fxtdiff: budgets:3: $1"
 }
 bad_budget 'no "< LIMIT"' 'function hot self 5%'
-bad_budget 'not a limit as 5%, 120ms, 64MiB or 1000: ' 'function hot self <'
-bad_budget 'not a limit as 5%, 120ms, 64MiB or 1000: five' 'function hot self < five'
-bad_budget 'not a limit as 5%, 120ms, 64MiB or 1000: 5 parsecs' 'function hot self < 5 parsecs'
-bad_budget 'not a limit as 5%, 120ms, 64MiB or 1000: -5%' 'function hot self < -5%'
-bad_budget 'not a limit as 5%, 120ms, 64MiB or 1000: 99999999999999999999999' 'total < 99999999999999999999999'
-bad_budget 'not a limit as 5%, 120ms, 64MiB or 1000: nan' 'total < nan'
+bad_budget 'not a limit such as 5%, 120ms, 64MiB or 1000: ' 'function hot self <'
+bad_budget 'not a limit such as 5%, 120ms, 64MiB or 1000: five' 'function hot self < five'
+bad_budget 'not a limit such as 5%, 120ms, 64MiB or 1000: 5 parsecs' 'function hot self < 5 parsecs'
+bad_budget 'not a limit such as 5%, 120ms, 64MiB or 1000: -5%' 'function hot self < -5%'
+bad_budget 'not a limit such as 5%, 120ms, 64MiB or 1000: 99999999999999999999999' 'total < 99999999999999999999999'
+bad_budget 'not a limit such as 5%, 120ms, 64MiB or 1000: nan' 'total < nan'
 bad_budget 'neither "self" nor "total" before the limit' 'function hot < 5%'
-bad_budget 'which function?' 'function self < 5%'
-bad_budget 'what of the heap: inuse, alloc or free?' 'heap < 64MiB'
-bad_budget 'what is this: please' 'heap inuse please < 64MiB'
-bad_budget 'a total is not a percentage of itself' 'total < 5%'
+bad_budget 'no name after "function"' 'function self < 5%'
+bad_budget 'neither "inuse", "alloc" nor "free" after "heap"' 'heap < 64MiB'
+bad_budget 'unexpected text: please' 'heap inuse please < 64MiB'
+bad_budget 'the limit of a total cannot be a percentage' 'total < 5%'
 bad_budget 'none of "function", "total", "cpu", "wall", "samples" and "heap": memory' 'memory < 5MiB'
 : >budgets
 run 2 fxtdiff --budget budgets -- base1
@@ -318,19 +318,19 @@ run 1 fxtdiff base? -- dear? --suppressions suppressions
 SOURCE_DATE_EPOCH=soon run 2 fxtdiff base? -- dear? --suppressions suppressions
 refused 'fxtdiff: SOURCE_DATE_EPOCH is not a number of seconds: soon'
 run 2 fxtdiff base? -- dear? --suppressions suppressions --today tomorrow
-refused 'fxtdiff: --today: not a date as 2026-12-31: tomorrow'
+refused 'fxtdiff: --today: not a date such as 2026-12-31: tomorrow'
 
 bad_suppression() { # bad_suppression SENTENCE-BEHIND-NAME LINE
     suppress 2 2026-06-01 "$2"
     refused "fxtdiff: suppressions:1: $1"
 }
-bad_suppression 'no "until DATE", without which nothing is suppressed' 'function hot: known'
-bad_suppression 'not a date as 2026-12-31: 2026-13-01' 'function hot until 2026-13-01: known'
-bad_suppression 'not a date as 2026-12-31: 2026-02-29' 'function hot until 2026-02-29: known'
-bad_suppression 'not a date as 2026-12-31: 2026-2-1: known' 'function hot until 2026-2-1: known'
-bad_suppression 'not a date as 2026-12-31: : known' 'function hot until : known'
+bad_suppression 'no "until DATE"; a suppression must have an end' 'function hot: known'
+bad_suppression 'not a date such as 2026-12-31: 2026-13-01' 'function hot until 2026-13-01: known'
+bad_suppression 'not a date such as 2026-12-31: 2026-02-29' 'function hot until 2026-02-29: known'
+bad_suppression 'not a date such as 2026-12-31: 2026-2-1: known' 'function hot until 2026-2-1: known'
+bad_suppression 'not a date such as 2026-12-31: : known' 'function hot until : known'
 bad_suppression 'no reason after the date' 'function hot until 2026-12-31'
 bad_suppression 'no reason after the date' 'function hot until 2026-12-31: '
-bad_suppression 'which function?' 'function  until 2026-12-31: known'
+bad_suppression 'no name after "function"' 'function  until 2026-12-31: known'
 bad_suppression 'neither "function NAME" nor "total": hot' 'hot until 2026-12-31: known'
 finish

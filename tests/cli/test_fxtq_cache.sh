@@ -94,8 +94,8 @@ while IFS='|' read -r name reason make; do
     tar -cf before.tar --sort=name t.fxt.fxtq*
     touch t.fxt
     run 4 "$fxtq" --cache t.fxt "$query"
-    says "t.fxt.fxtq is in the way of the cache: $reason"
-    says "rename it, or leave out --cache"
+    says "t.fxt.fxtq cannot be used as the cache: $reason"
+    says "rename it, or omit --cache"
     [ ! -s out ] || fail "$name: answered $(cat out)"
     tar -cf after.tar --sort=name t.fxt.fxtq*
     cmp -s before.tar after.tar || fail "$name: it was changed"
@@ -170,14 +170,14 @@ mkfifo side
 cat t.fxt >side &
 run 0 timeout 600 "$fxtq" --cache side "$query"
 prints 1000
-says "does without a cache"
+says "runs without a cache"
 (
     exec 9>t.fxt.fxtq.part
     flock -n 9
     "$fxtq" --cache t.fxt "$query" 9>&- >out 2>err || echo failed >>err
 )
 prints 1000
-says "another program is making the store; this query does without the cache"
+says "another program is making the store; this query runs without the cache"
 [ ! -e t.fxt.fxtq ] || fail "a cache was made although another program makes it"
 run 2 "$fxtq" --cache --write t.fxt "$query"
 says "exclude each other"
@@ -187,7 +187,7 @@ head -c 30000 kept/old.fxt >half.fxt
 run 3 "$fxtq" --cache half.fxt "$query"
 cp out first
 run 3 "$fxtq" --cache half.fxt "$query"
-says "half.fxt: damaged"
+says "half.fxt: the trace is damaged"
 cmp first out || fail "another answer from the cache of a damaged trace"
 
 # Without the names that could not be looked up, an answer is not kept, nor is the damage forgotten.

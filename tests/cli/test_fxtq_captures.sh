@@ -38,7 +38,7 @@ says "there is no capture 3"
 run 2 fxtq flamegraph --diff both.fxtq#3 both.fxtq#2 -o got.html
 says "there is no capture 3"
 run 2 fxtq report top --capture 1 both.fxtq#2
-says "both.fxtq#2 and --capture 1 are two captures"
+says "both.fxtq#2 and --capture 1 select different captures"
 run 0 fxtq report top --capture 2 both.fxtq#2
 run 4 fxtq report top nothing.fxtq#2
 # A file may be called so.

@@ -138,7 +138,7 @@ run 0 fxtq export folded spans.fxtq
 says 'fxtq export: warning: spans.fxtq: the export is empty: no samples, but durations (fxtq report slices)'
 [ ! -s out ] || fail "stacks of no samples: $(cat out)"
 run 0 fxtq export csv --cpu 1 --time 1,2 empty.fxtq
-says 'empty.fxtq: the export is empty: nothing passes the filters'
+says 'empty.fxtq: the export is empty: nothing matches the filters'
 [ "$(tr -d '\r' <out)" = capture,ts_ns,time_s,cpu,pid,process,tid,thread,weight_ns,function,stack ] || fail "an empty table: $(cat out)"
 run 0 fxtq export pprof -o none.pb.gz empty.fxtq
 zcat none.pb.gz | protoc --decode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >none.txt
@@ -158,7 +158,7 @@ says 'there is no capture 7'
 run 2 fxtq export csv --root none sampler.fxtq
 says '--root is for folded'
 run 2 fxtq export folded sampler.fxtq sampler.fxt
-says 'is a store: of several inputs all must be traces'
+says 'is a store; several inputs must all be traces'
 run 4 fxtq export folded not.there
 run 4 fxtq export folded sampler.fxtq -o /dev/full
 says 'No space left'

@@ -159,7 +159,7 @@ refuse 'fxtq flamegraph: drawn.fxtq: samples of type alloc_space have no thread'
 
 refuse 'fxtq flamegraph: --capture: there is no capture 9' fxtq flamegraph --capture 9 drawn.fxtq -o no.html
 fxtq flamegraph --pid 99999 drawn.fxtq -o no.html 2>err || fail "a flame graph of nothing"
-grep -q 'no.html: 0 call sites: nothing passes the filters' err || fail "a flame graph of nothing: $(cat err)"
+grep -q 'no.html: 0 call sites: nothing matches the filters' err || fail "a flame graph of nothing: $(cat err)"
 
 # ---- Stacks, as pprof leaves them ----
 

@@ -54,7 +54,7 @@ grep -q '<title>&lt;/script>&lt;b>&amp;"x</title>' title.html || fail "title: $(
 if grep -oE '(src|href)="[^"]*"' one.html | grep -v '="data:'; then fail 'the page refers to something'; fi
 
 run 2 fxtq flamegraph one.fxtq
-says 'no page given: -o FILE.html'
+says 'no output file given; use -o FILE.html'
 run 2 fxtq flamegraph -o x.html
 says 'no store given'
 run 2 fxtq flamegraph --sample-type inuse_space one.fxtq -o x.html

@@ -109,7 +109,7 @@ fi
 
 gzip -c logger.log >logger.log.gz
 run 0 fxtq import logger.log.gz -o named.fxtq
-says 'has it already, as capture 1'
+says ', as capture 1'
 fxtq import -q - -o piped.fxtq <logger.log
 [ "$(sql piped.fxtq 'SELECT count(*) FROM profile_sample')" = 200 ] || fail 'from a pipe'
 run 0 fxtq import kernel.log -o named.fxtq

@@ -36,7 +36,7 @@ unset XDG_CACHE_HOME DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
 fxt2pprof -q -o cpu.pb.gz cpu.fxt
 fxt2pprof -q --format folded --root none -o cpu.folded cpu.fxt
 run 0 fxtq import cpu.pb.gz -o profile.fxtq
-says "cpu.pb.gz: a profile into profile.fxtq"
+says "cpu.pb.gz: imported a profile into profile.fxtq"
 run 0 fxtq import -q cpu.fxt -o trace.fxtq
 
 # The same profile out of the trace's store, and out of its own.
@@ -179,12 +179,12 @@ gzip -dc cpu.pb.gz >bare.pb
 zstd -q bare.pb -o cpu.pb.zst
 for file in bare.pb cpu.pb.zst; do
     run 0 fxtq import $file -o profile.fxtq
-    says "profile.fxtq has it already, as capture 1"
+    says "already in profile.fxtq, as capture 1"
 done
 fxtq import - -o profile.fxtq <cpu.pb.gz 2>err || fail "standard input: $(cat err)"
-says "standard input: profile.fxtq has it already, as capture 1"
+says "standard input: already in profile.fxtq, as capture 1"
 gzip -dc cpu.pb.gz | fxtq import - -o profile.fxtq 2>err || fail "a pipe: $(cat err)"
-says "standard input: profile.fxtq has it already, as capture 1"
+says "standard input: already in profile.fxtq, as capture 1"
 # shellcheck disable=SC2002 # a pipe is meant
 cat cpu.fxt | fxtq import - -o pipe.fxtq 2>err || fail "a trace from a pipe: $(cat err)"
 [ "$(ask pipe.fxtq 'SELECT count(*) FROM cpu_sample')" = 3000 ] || fail "a trace from a pipe: $(cat err)"

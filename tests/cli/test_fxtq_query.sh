@@ -82,7 +82,7 @@ give "2" "temporary tables" run.fxtq "CREATE TEMP TABLE t(a); INSERT INTO t VALU
 give "integer,real,text,text,text" "types" -p a=12 -p b=1.5 -p c=x -p d= -p "e= 1" run.fxtq "SELECT typeof(:a), typeof(@b), typeof(\$c), typeof(:d), typeof(:e)"
 give "9223372036854775807,text" "the largest number" -p a=9223372036854775807 -p b=9223372036854775808x run.fxtq "SELECT :a, typeof(:b)"
 give "2" "the last one counts" -p a=1 -p a=2 run.fxtq "SELECT :a"
-refuse 2 ':b has no value: give -p b=VALUE' run.fxtq "SELECT :b"
+refuse 2 ':b has no value; use -p b=VALUE or .parameter b VALUE' run.fxtq "SELECT :b"
 refuse 2 'parameters need names' run.fxtq "SELECT ?"
 refuse 2 '-p x: no statement has :x' -p x=1 run.fxtq "SELECT 1"
 refuse 2 "'x' is not NAME=VALUE" -p x run.fxtq "SELECT 1"
@@ -97,10 +97,10 @@ refuse 2 '^fxtq: wrong.sql:3: no such table: nowhere' run.fxtq --file wrong.sql
 refuse 2 'no such column: "unquoted"\|no such column: unquoted' run.fxtq 'SELECT "unquoted"'
 refuse 4 'nowhere.sql: No such file' run.fxtq --file nowhere.sql
 refuse 4 'reprot: No such file' reprot top run.fxtq
-grep -q "'reprot' is no command either" err || fail "a word that is no command: $(cat err)"
+grep -q "'reprot' is not a command, either" err || fail "a word that is no command: $(cat err)"
 cp run.fxtq other.fxtq
-refuse 2 "'other.fxtq' is a file, where SQL was expected" run.fxtq other.fxtq 'SELECT 1'
-refuse 4 'no SQL: there are zero bytes' run.fxtq --file run.fxtq
+refuse 2 "'other.fxtq' is a file, but SQL was expected" run.fxtq other.fxtq 'SELECT 1'
+refuse 4 'not SQL: the file contains NUL bytes' run.fxtq --file run.fxtq
 refuse 2 'no store given'
 refuse 4 'nowhere.fxtq: ' nowhere.fxtq "SELECT 1"
 refuse 2 "unknown option --colour" --colour run.fxtq
@@ -111,7 +111,7 @@ for sql in "DELETE FROM cpu_sample" "INSERT INTO meta VALUES (0, 'a', 1)" "UPDAT
     "CREATE VIEW v AS SELECT 1" "CREATE INDEX i ON cpu_sample(ts)" "ALTER TABLE log RENAME TO l" "ANALYZE" "REINDEX" "PRAGMA user_version = 9" \
     "PRAGMA journal_mode = wal" "PRAGMA writable_schema = 1" "VACUUM INTO 'copy.db'" VACUUM "CREATE VIRTUAL TABLE f USING fts5(a)" \
     "CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END"; do
-    refuse 2 'give --write' run.fxtq "$sql"
+    refuse 2 'start fxtq with --write' run.fxtq "$sql"
 done
 refuse 2 'extensions cannot be loaded\|not authorized' run.fxtq "SELECT load_extension('x.so')"
 cmp -s run.fxtq before.fxtq || fail "reading changed the store"
@@ -122,7 +122,7 @@ give "3" "what was written" write.fxtq "SELECT value FROM meta WHERE key = 'note
 refuse 2 'may not be modified\|defensive' --write write.fxtq "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = 'x'"
 give "200,200" "two stores" run.fxtq "ATTACH 'write.fxtq' AS other" "SELECT (SELECT count(*) FROM cpu_sample), (SELECT count(*) FROM other.cpu_sample)"
 refuse 2 '^fxtq: CREATE would change the store' run.fxtq 'CREATE TABLE made (a)'
-refuse 2 'give --write' run.fxtq "ATTACH 'write.fxtq' AS other; DELETE FROM other.log"
+refuse 2 'start fxtq with --write' run.fxtq "ATTACH 'write.fxtq' AS other; DELETE FROM other.log"
 
 # Topics of help name what there is.
 fxtq help | grep -q '^sql  ' || fail "help: $(fxtq help)"
@@ -142,7 +142,7 @@ for topic in $(fxtq help | sed '/^$/,$d; s/ .*//') import report; do
 done
 fxtq help reports | sed -n '/^  heap/,/^$/p' | grep -q 'allocations have no thread' || fail "help reports: $(fxtq help reports)"
 fxtq help report | cmp -s - out || fail "help of a command"
-refuse 2 "one topic at a time" help sql filters
+refuse 2 "more than one topic given" help sql filters
 
 # What was meant: a table, a report, a command.
 for typed in samples:cpu_sample processs:process slicee:slice main.cpu_samples:cpu_sample; do
@@ -151,13 +151,13 @@ for typed in samples:cpu_sample processs:process slicee:slice main.cpu_samples:c
 done
 refuse 2 'no such table: nowhere' run.fxtq 'SELECT * FROM nowhere'
 ! grep -q 'there is:' err || fail "near to nowhere: $(cat err)"
-refuse 4 'a report of that name: fxtq report top STORE|TRACE' top
-refuse 4 "'impotr' is no command either; there is 'fxtq import'" impotr
-refuse 4 "'xyzzy' is no command either: 'fxtq --help' lists them" xyzzy
+refuse 4 "'top' is a report: fxtq report top STORE|TRACE" top
+refuse 4 "'impotr' is not a command, either; did you mean 'fxtq import'?" impotr
+refuse 4 "'xyzzy' is not a command, either; 'fxtq --help' lists the commands" xyzzy
 
 # Time runs out; SIGINT.
 endless="WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r"
-refuse 4 'stopped after 0.3 s (--timeout)' --timeout 0.3 run.fxtq "$endless"
+refuse 4 'stopped after 0.3 s; raise the limit with --timeout or .timeout' --timeout 0.3 run.fxtq "$endless"
 refuse 2 "is not a number of seconds" --timeout 0 run.fxtq "SELECT 1"
 python3 - "$endless" <<'EOF' || fail "SIGINT"
 import os, signal, subprocess, sys, time
@@ -190,7 +190,7 @@ sqlite3 trace.fxt.fxtq "DELETE FROM meta WHERE key = 'mine'"
 "$O/bench/fxtgen" --count 2000 --seed 5 >trace.fxt
 give 2000 "a store that is out of date" --cache trace.fxt "SELECT count(*) FROM cpu_sample"
 echo no store >trace.fxt.fxtq
-refuse 4 'trace.fxt.fxtq is in the way' --cache trace.fxt "SELECT 1"
+refuse 4 'trace.fxt.fxtq cannot be used as the cache' --cache trace.fxt "SELECT 1"
 head -c 20000 trace.fxt >half.fxt
 refuse 3 'half.fxt' half.fxt "SELECT count(*) FROM cpu_sample"
 [ "$(sed -n 2p out)" -gt 0 ] || fail "nothing of a damaged trace: $(cat out)"

@@ -168,9 +168,9 @@ nothing "heap.pb.gz has no allocations, but a profile of them: report top" heap 
 nothing "run.fxtq has no allocations" heap run.fxtq
 nothing "run.fxtq: nothing was lost, and nothing was odd" damage run.fxtq
 nothing "drawn.fxtq: nothing was lost, and nothing was odd" damage --capture 2 drawn.fxtq
-nothing "run.fxtq: nothing passes the filters" top --pid 99999 run.fxtq
-nothing "run.fxtq: nothing passes the filters" timeline --comm nobody run.fxtq
-nothing "no stack that is looked at has a function that matches 'nowhere'" callers nowhere run.fxtq
+nothing "run.fxtq: nothing matches the filters" top --pid 99999 run.fxtq
+nothing "run.fxtq: nothing matches the filters" timeline --comm nobody run.fxtq
+nothing "no function in the selected stacks matches 'nowhere'" callers nowhere run.fxtq
 
 # ---- What is refused ----
 
@@ -196,7 +196,7 @@ refuse 2 "report top is not a tree" top --min 3 run.fxtq
 refuse 2 "report tree has no --bins" tree --bins 3 run.fxtq
 refuse 2 "there are no samples of type 'gold' in run.fxtq, only " top --sample-type gold run.fxtq
 refuse 2 "there is no capture 7" top --capture 7 run.fxtq
-refuse 2 "which of the 2 captures? Give --capture ID" top --time +1s, drawn.fxtq
+refuse 2 "the store has 2 captures with times; select one with --capture ID" top --time +1s, drawn.fxtq
 refuse 2 "'(' is not a regular expression" top --focus '(' run.fxtq
 refuse 2 "have no CPU" top --sample-type alloc_space --cpu 1 drawn.fxtq
 refuse 2 "--pid: 'x' is not a number" top --pid 1,x run.fxtq

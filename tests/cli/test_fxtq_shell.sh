@@ -118,7 +118,7 @@ shell.line(".nothing", "unknown command .nothing; .help lists")
 shell.line(".format", ".format FORMAT")
 shell.line(".format xml", "unknown format 'xml'; formats are")
 shell.line(".help", "All other input is SQL")
-shell.line("DELETE FROM log;", "give --write")
+shell.line("DELETE FROM log;", "start fxtq with --write")
 
 # Control-C stops a statement, and forgets a line.
 shell.type(endless + "\n")
@@ -188,7 +188,7 @@ assert shell.end(".quit\n") == 0
 for pager in ("/nonexistent", "no-such-pager -R", work, "LESS=R no-such-pager | no-such-pager"):
     shell = Shell(PAGER=pager)
     shell.type("SELECT n * 1000 + 7 AS n FROM (WITH RECURSIVE r(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT n FROM r);\n")
-    seen = shell.wait("the pager '%s' cannot be run: output goes without one" % pager)
+    seen = shell.wait("the pager '%s' cannot be run; the output is not paged" % pager)
     assert all("%d" % (n * 1000 + 7) in seen for n in (1, 2, 10000, 20000)), seen
     shell.wait("fxtq> ")
     shell.type("SELECT 79 + 1;\n")

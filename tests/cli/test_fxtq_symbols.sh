@@ -20,7 +20,7 @@ names() { # names WANT WHEN: what the store calls the frame: functions with line
 for command in 'report top' 'report tree' 'flamegraph -o page.html'; do
     # shellcheck disable=SC2086 # words
     run 0 fxtq $command run.fxtq
-    says 'run.fxtq: addresses have no names yet; next: fxtq symbolize run.fxtq'
+    says 'run.fxtq: no address has a symbol; to look them up: fxtq symbolize run.fxtq'
     # shellcheck disable=SC2086 # words
     run 0 fxtq $command trace.fxt
     ! grep -q 'next:' err || fail "fxtq $command trace.fxt: $(cat err)"
@@ -29,10 +29,10 @@ run 0 fxtq report top --json run.fxtq
 [ ! -s err ] || fail "--json: $(cat err)"
 run 0 fxtq symbolize run.fxtq
 says "program: no file /nowhere/program, and none with build ID $id"
-says 'symbols: 0.0 % of the frames in samples have a function, 0.0 % a line'
+says 'symbols: 0.0 % of the sampled frames have a function, 0.0 % a line'
 names '' 'without a file'
 run 6 fxtq coverage --require-symbols 50 run.fxtq
-says '0.00 % of the frames in samples have a function, 50 % are required'
+says '0.00 % of the sampled frames have a function, less than the required 50 %'
 run 0 fxtq coverage --require-symbols 0 run.fxtq
 mv out covered
 for option in --require-symbols=0 --cache --cache; do
@@ -69,7 +69,7 @@ run 0 fxtq coverage --json run.fxtq
 run 2 fxtq symbolize
 says 'no store given'
 run 2 fxtq coverage --require-symbols 101 run.fxtq
-says "'101' is no percentage"
+says "'101' is not a percentage"
 run 2 fxtq coverage run.fxtq more
 run 4 fxtq symbolize --symbols nowhere run.fxtq
 says '--symbols: nowhere: No such file or directory'

@@ -192,8 +192,8 @@ large closed
 text closed
 EOF2
 cmp -s expected out || fail "foreign: $(cat out err)"
-grep -q '5 connections were closed, since they sent what is no message' err || fail "foreign: $(cat err)"
-[ "$(grep -c 'is not listened to any more' err)" = 1 ] || fail "foreign: not once: $(cat err)"
+grep -q '5 connections were closed, because they sent invalid messages' err || fail "foreign: $(cat err)"
+[ "$(grep -c 'sent an invalid message' err)" = 1 ] || fail "foreign: not once: $(cat err)"
 heap_check foreign.fxt >checked
 # The third free is of what is not in use: kept as it came.
 [ "$(number bad) $(number early_frees) $(number processes)" = "0 1 7" ] || fail "foreign: $(cat checked)"

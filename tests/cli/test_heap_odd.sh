@@ -114,6 +114,7 @@ status=0
 sampler-capture heap --interval 1 -o own.fxt -- ./own >out 2>err || status=$?
 [ $status -eq 9 ] || fail "own: status $status: $(cat err)"
 says "1 process has an allocator of its own linked in"
+if grep -q "allocated less" err; then fail "the program allocated, unseen: $(cat err)"; fi
 # None, but its address is one in the program.
 cat >address.c <<'EOF2'
 #include <stdlib.h>

@@ -80,7 +80,7 @@ fi
 # Lost packets: what is decoded is right, and decoding goes on.
 for seed in 1 2; do
     run 0 sampler-capture insn --simulate --overflow-every 300 --seed $seed --steps lossy.steps -o lossy.fxt -- ./threads
-    says "packets were lost"
+    says "packets were dropped"
     for how in "" "1 64"; do
         # shellcheck disable=SC2086 # words
         run 0 insn_check lossy.fxt lossy.steps $how
@@ -117,7 +117,7 @@ says "--simulate"
 run 2 sampler-capture insn --simulate -- true
 says "no output file"
 run 2 sampler-capture insn --simulate -o x.fxt
-says "nothing to run"
+says "no command given"
 run 2 sampler-capture insn --simulate --timing fine -o x.fxt -- true
 says "--timing"
 

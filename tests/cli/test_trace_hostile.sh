@@ -26,9 +26,9 @@ done
 hostile changing -m streaming
 hostile silent --stop-timeout 0.2 -m circular
 says 'mute ('
-says 'has not begun to record; there is nothing of it in the trace'
+says 'has not begun to record; the trace has none of its events'
 says 'begun ('
-says 'did not stop in time; what it wrote until now is in the trace'
+says 'did not stop in time; the trace has the events that it wrote until now'
 hostile crowd -b 4096
 [ "$(tr '{' '\n' <stats | grep -c '"recorded":true')" -eq 4200 ] || fail "not all of many are recorded"
 hostile late

@@ -57,7 +57,7 @@ fxtdump alert.fxt | grep -q 'category=watch' || fail "nothing is recorded before
 run 0 sampler-capture trace --background -m streaming -o background.fxt
 prints 'task_id: '
 run 4 sampler-capture trace -o second.fxt -d 1
-says 'another session records'
+says 'another session is recording'
 run 0 sampler-capture status
 prints 'background.fxt'
 wait_for lines on 52
@@ -82,7 +82,7 @@ kill -STOP $watch
 wait_for has_stopped $watch
 kill -INT $manager
 wait $manager
-says 'did not stop in time; what it wrote until now is in the trace'
+says 'did not stop in time; the trace has the events that it wrote until now'
 run 0 fxtdump --verify stopped.fxt
 fxtdump stopped.fxt | grep -q 'category=watch' || fail "nothing is there of a program that does not answer"
 kill -CONT $watch

@@ -79,14 +79,15 @@ static void parse(struct settings *settings, char **argv)
         else if (key == KEY_CACHE)
             settings->cache = true;
         else if (settings->path)
-            cli_usage_error("more than one store: '%s'; --diff STORE compares two", parser.value);
+            cli_usage_error("more than one store: '%s'; to compare two, use --diff STORE",
+                            parser.value);
         else
             settings->path = parser.value;
     }
     if (!settings->path)
         cli_usage_error("no store given");
     if (!settings->output)
-        cli_usage_error("no page given: -o FILE.html");
+        cli_usage_error("no output file given; use -o FILE.html");
     inputs[0] = settings->path;
     inputs[1] = settings->diff;
     cli_output_check(settings->output,

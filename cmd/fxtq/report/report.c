@@ -228,12 +228,12 @@ static void explain_nothing(const struct settings *settings, struct store_report
                  lack.instead ? lack.instead : "", lack.instead_by ? " --by " : "",
                  lack.instead_by ? lack.instead_by : "");
     else if (nothing && about->has_function)
-        cli_note("%s: no stack that is looked at has a function that matches '%s'", settings->path,
+        cli_note("%s: no function in the selected stacks matches '%s'", settings->path,
                  settings->request.function);
     else if (nothing && about->nothing)
         cli_note("%s: %s", settings->path, about->nothing);
     else if (nothing && (store_filter_given(filter) || filter->capture))
-        cli_note("%s: nothing passes the filters", settings->path);
+        cli_note("%s: nothing matches the filters", settings->path);
 }
 
 static enum cli_exit print_sql(const struct settings *settings, struct session *session,
