@@ -301,8 +301,8 @@ enum fxt_decoded fxt_decode_log(struct fxt_reader *reader, uint64_t header,
 enum fxt_decoded fxt_decode_profiler(struct fxt_reader *reader, uint64_t header,
                                      struct fxt_cursor *cursor);
 
-/* Look at the first bytes of a trace (start.c): FXT_OK, or FXT_FATAL with a message that names
- * what they are instead.  */
+/* Look at the first bytes of a trace (first_bytes.c): FXT_OK, or FXT_FATAL with a message that
+ * names what they are instead.  */
 enum fxt_status fxt_examine_start(const uint8_t *bytes, size_t length, struct fxt_error *error);
 
 #endif /* FXT_INTERNAL_H */

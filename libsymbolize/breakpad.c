@@ -1,7 +1,7 @@
 /* breakpad.c - the records of Breakpad symbol files (section 7).  */
 #include "libsymbolize/breakpad.h"
 #include "base/grow.h"
-#include "libsymbolize/words.h"
+#include "libsymbolize/text_fields.h"
 #include <stdlib.h>
 #include <string.h>
 

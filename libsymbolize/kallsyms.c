@@ -1,7 +1,7 @@
 /* kallsyms.c - the kernel's own list of its symbols: "ffffffff81000000 T _text", modules' with
  * "\t[module]" behind.  */
 #include "libsymbolize/symtab.h"
-#include "libsymbolize/words.h"
+#include "libsymbolize/text_fields.h"
 #include <stdlib.h>
 #include <string.h>
 

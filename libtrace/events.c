@@ -3,7 +3,7 @@
 
 #include "libtrace/clock.h"
 #include "libtrace/engine.h"
-#include "libtrace/words.h"
+#include "libtrace/record_words.h"
 
 /* What an event is made of; the arguments come from a site or from the caller.  */
 struct event {

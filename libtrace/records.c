@@ -7,7 +7,7 @@
 
 #include "libtrace/clock.h"
 #include "libtrace/engine.h"
-#include "libtrace/words.h"
+#include "libtrace/record_words.h"
 
 /* Room for a record of the context's run.  */
 static uint64_t *begin(trace_context_t *context, uint64_t words, struct trace_writer **writer)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/fxtq/files.h"
-#include "cmd/fxtq/lines.h"
+#include "cmd/fxtq/line_editor.h"
 #include "cmd/fxtq/session.h"
 #include "cmd/fxtq/shell.h"
 #include "cmd/fxtq/source.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/fxtq/lines.h"
+#include "cmd/fxtq/line_editor.h"
 #include "cmd/fxtq/words.h"
 
 static struct words words;

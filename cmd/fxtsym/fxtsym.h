@@ -1,9 +1,9 @@
 /* fxtsym.h - what the parts of fxtsym share.
  *
- * options.c reads the command line.  Addresses come in lines (lines.c), are read (requests.c) and
- * collected into a batch (batch.c) that looks each object up once, and leave in the order they came
- * in (text.c, json.c).  Logs with symbolizer markup take the same batches (filter.c).  explain.c
- * tells where an object was looked for.  */
+ * options.c reads the command line.  Addresses come in lines (input_lines.c), are parsed
+ * (requests.c) and collected into a batch (batch.c), which looks up each object once.  Results are
+ * printed in the order of the input (text.c, json.c).  Logs with symbolizer markup use the same
+ * batches (filter.c).  explain.c lists the places searched for an object.  */
 #ifndef FXTSYM_H
 #define FXTSYM_H
 

@@ -1,4 +1,4 @@
-/* lines.c - csv, tsv, html: rows that need no other row.  */
+/* delimited.c - csv, tsv, html: rows that need no other row.  */
 #include <string.h>
 
 #include "base/visible.h"

@@ -1,4 +1,4 @@
-/* words.c - numbers and results as all outputs show them.  */
+/* number_texts.c - numbers and results as all outputs show them.  */
 #include <fxt/compare_report.h>
 
 #include <math.h>

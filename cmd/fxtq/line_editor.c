@@ -1,4 +1,4 @@
-#include "cmd/fxtq/lines.h"
+#include "cmd/fxtq/line_editor.h"
 
 #include <errno.h>
 #include <stdio.h>

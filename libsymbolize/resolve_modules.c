@@ -1,4 +1,4 @@
-/* many.c - several modules at once.
+/* resolve_modules.c - several modules at once.
  *
  * A large module keeps all jobs busy by its units (dwarf_ahead.c), so those are read one after the
  * other. Of the others each job takes one, reads it alone, and lets it go. */

@@ -1,4 +1,4 @@
-/* start.c - reads the settings and begins.  What was allocated before is not seen, nor is its
+/* initialize.c - reads the settings and begins.  What was allocated before is not seen, nor is its
  * free.  */
 #include "sampler-capture/heap/shim/shim.h"
 

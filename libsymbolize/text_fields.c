@@ -1,4 +1,4 @@
-#include "libsymbolize/words.h"
+#include "libsymbolize/text_fields.h"
 #include <string.h>
 
 bool sym_take_line(struct sym_bytes *text, struct sym_bytes *line)

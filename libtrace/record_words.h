@@ -1,7 +1,7 @@
-/* words.h - strings and arguments as words of a record (docs/formats/fxt.md, sections 1.2 and
- * 2.5).  */
-#ifndef TRACE_WORDS_H
-#define TRACE_WORDS_H
+/* record_words.h - strings and arguments as words of a record (docs/formats/fxt.md, sections 1.2
+ * and 2.5).  */
+#ifndef TRACE_RECORD_WORDS_H
+#define TRACE_RECORD_WORDS_H
 
 #include <stdint.h>
 #include <string.h>
@@ -130,4 +130,4 @@ static inline uint64_t *trace_put_args(uint64_t *words, const trace_arg_t *args,
     return words;
 }
 
-#endif /* TRACE_WORDS_H */
+#endif /* TRACE_RECORD_WORDS_H */

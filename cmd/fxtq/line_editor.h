@@ -1,7 +1,7 @@
-/* lines.h - lines that a user types: with editing, history and completion where libedit is there,
- * plainly without.  */
-#ifndef FXTQ_LINES_H
-#define FXTQ_LINES_H
+/* line_editor.h - lines that a user types, with editing, history and completion if libedit is
+ * there.  */
+#ifndef FXTQ_LINE_EDITOR_H
+#define FXTQ_LINE_EDITOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,4 +24,4 @@ char *lines_read(const char *prompt);
 /* A whole statement, which may have several lines.  */
 void lines_remember(const char *statement);
 
-#endif /* FXTQ_LINES_H */
+#endif /* FXTQ_LINE_EDITOR_H */

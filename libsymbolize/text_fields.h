@@ -1,6 +1,7 @@
-/* words.h - lines, words and numbers of symbol files that are text (kallsyms.c, breakpad.c).  */
-#ifndef SYMBOLIZE_WORDS_H
-#define SYMBOLIZE_WORDS_H
+/* text_fields.h - lines, words and numbers of symbol files that are text (kallsyms.c,
+ * breakpad.c).  */
+#ifndef SYMBOLIZE_TEXT_FIELDS_H
+#define SYMBOLIZE_TEXT_FIELDS_H
 
 #include "libsymbolize/base.h"
 
@@ -24,4 +25,4 @@ bool sym_word_decimal(struct sym_bytes word, uint32_t *value);
 /* Whether line begins with text.  */
 bool sym_begins_with(struct sym_bytes line, const char *text);
 
-#endif /* SYMBOLIZE_WORDS_H */
+#endif /* SYMBOLIZE_TEXT_FIELDS_H */
