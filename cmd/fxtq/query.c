@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <fxt/store_content.h>
 #include "cmd/fxtq/files.h"
 #include "cmd/fxtq/line_editor.h"
 #include "cmd/fxtq/session.h"
@@ -67,6 +68,8 @@ struct query {
     struct cli_texts statements; /* SQL of the command line */
     struct cli_texts files;
     const char *path;
+    int64_t capture; /* of STORE#CAPTURE; 0: none was given */
+    char *capture_parameter;
     bool cache;
     bool has_format;
 };
@@ -193,6 +196,46 @@ static void choose_format(struct query *query)
         format->kind = !terminal ? FORMAT_TSV : is_utf8() ? FORMAT_BOX : FORMAT_TABLE;
 }
 
+/* STORE#2 sets the parameter :capture, because SQL chooses its rows itself.  */
+static void take_capture(struct query *query)
+{
+    struct base_text parameter = { .bytes = NULL };
+
+    query->path = source_take_capture(query->path, &query->capture);
+    if (query->capture == 0)
+        return;
+    text_addf(&parameter, "capture=%lld", (long long)query->capture);
+    query->capture_parameter = parameter.bytes;
+    cli_texts_add(&query->session.parameters, parameter.bytes);
+}
+
+static enum cli_exit find_capture(const struct query *query, struct store *store)
+{
+    struct store_error error;
+    struct store_span span;
+
+    if (query->capture == 0)
+        return CLI_OK;
+    if (store_span(store, query->capture, &span, &error) != STORE_OK)
+        return fxtq_complain(query->path, &error);
+    if (span.captures == 0)
+        cli_usage_error("%s: there is no capture %lld", query->path, (long long)query->capture);
+    return CLI_OK;
+}
+
+/* SQL without :capture has read all captures.  */
+static enum cli_exit check_capture_used(const struct query *query)
+{
+    const struct session *session = &query->session;
+
+    if (query->capture == 0 || session->parameters_used[session->parameters.count - 1])
+        return CLI_OK;
+    cli_error("%s#%lld: no statement uses :capture, so the rows are those of all captures; add "
+              "capture_id = :capture, or for call_top and its like capture = :capture",
+              query->path, (long long)query->capture);
+    return CLI_USAGE;
+}
+
 static enum cli_exit run_files(struct query *query, struct commands *commands)
 {
     enum cli_exit status = CLI_OK;
@@ -226,6 +269,8 @@ static enum cli_exit ask(struct query *query, struct commands *commands)
     for (size_t i = 0; i < query->statements.count && status == CLI_OK; i++)
         status = commands_run_sql(commands, query->statements.items[i], NULL);
     if (status == CLI_OK)
+        status = check_capture_used(query);
+    if (status == CLI_OK)
         status = script_check_parameters(&query->session);
     return status;
 }
@@ -234,12 +279,15 @@ static enum cli_exit ask_store(struct query *query, struct store *store)
 {
     struct commands commands = { .pages = false };
     struct cli_output output;
-    enum cli_exit status = cli_output_open(&output, NULL);
+    enum cli_exit status = find_capture(query, store);
 
+    if (status == CLI_OK)
+        status = cli_output_open(&output, NULL);
+    if (status != CLI_OK)
+        return status;
     query->session.db = store_sqlite(store);
     query->session.output = &output;
-    if (status == CLI_OK)
-        status = session_start(&query->session);
+    status = session_start(&query->session);
     if (status == CLI_OK) {
         commands_start(&commands, &query->session);
         status = ask(query, &commands);
@@ -267,6 +315,7 @@ int fxtq_query(char **argv)
         cli_usage_error("--cache and --write exclude each other, because a cache is replaced when "
                         "the trace changes; create a store with 'fxtq import %s -o STORE'",
                         query.path);
+    take_capture(&query);
     if (access(query.path, F_OK) == 0)
         check_statements(&query);
     choose_format(&query);
@@ -282,6 +331,7 @@ int fxtq_query(char **argv)
     free(query.statements.items);
     free(query.files.items);
     free(query.session.parameters.items);
+    free(query.capture_parameter);
     interrupt_pass_on();
     return (int)status;
 }

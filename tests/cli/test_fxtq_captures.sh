@@ -41,6 +41,20 @@ run 2 fxtq report top --capture 1 both.fxtq#2
 says "both.fxtq#2 and --capture 1 select different captures"
 run 0 fxtq report top --capture 2 both.fxtq#2
 run 4 fxtq report top nothing.fxtq#2
+# SQL chooses its rows itself, by :capture.
+for n in 1 2; do
+    run 0 fxtq --no-header both.fxtq#$n "SELECT count(*), sum(self) FROM call_top WHERE capture = :capture; SELECT count(*) FROM process WHERE capture_id = :capture"
+    cp out got
+    run 0 fxtq --no-header $n.fxtq "SELECT count(*), sum(self) FROM call_top; SELECT count(*) FROM process"
+    cmp -s out got || fail "both.fxtq#$n: $(cat got), of $n.fxtq: $(cat out)"
+done
+run 2 fxtq both.fxtq#2 "SELECT count(*) FROM process"
+says 'both.fxtq#2: no statement uses :capture'
+run 2 fxtq both.fxtq#3 "SELECT :capture"
+says 'both.fxtq: there is no capture 3'
+run 0 fxtq --no-header both.fxtq#2 "SELECT name FROM process WHERE capture_id = :capture AND pid = :pid" -p pid=1
+run 2 fxtq both.fxtq#2 "SELECT :capture" -p pid=1
+says 'no statement has :pid'
 # A file may be called so.
 cp 1.fxtq odd.fxtq#2
 run 0 fxtq report threads odd.fxtq#2
