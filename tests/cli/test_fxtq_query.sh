@@ -100,7 +100,7 @@ refuse 4 'reprot: No such file' reprot top run.fxtq
 grep -q "'reprot' is not a command, either" err || fail "a word that is no command: $(cat err)"
 cp run.fxtq other.fxtq
 refuse 2 "'other.fxtq' is a file, but SQL was expected" run.fxtq other.fxtq 'SELECT 1'
-refuse 4 'not SQL: the file contains NUL bytes' run.fxtq --file run.fxtq
+refuse 4 'an SQLite database, not a file of SQL' run.fxtq --file run.fxtq
 refuse 2 'no store given'
 refuse 4 'nowhere.fxtq: ' nowhere.fxtq "SELECT 1"
 refuse 2 "unknown option --colour" --colour run.fxtq
