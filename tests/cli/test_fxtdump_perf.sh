@@ -32,9 +32,9 @@ prints "              1  samples of second:u"
 prints "             42  lost"
 prints "           host  machine"
 prints "        command  perf record"
+prints "            110  ns, from 100 to 210"
 run 0 fxtdump --stats --json "$files/pipe-big"
 prints '"build_ids":[{"name":"/bin/app","build_id":"30313233343536373839616263646566","kernel":false}]'
-prints "            110  ns, from 100 to 210"
 
 # Choosing.
 run 0 fxtdump --tid 8 --time 120,200 --json "$files/file"
