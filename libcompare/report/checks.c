@@ -109,10 +109,9 @@ static enum compare_status check_copies(struct compare_report *report, struct co
         return compare_fail(error, COMPARE_UNLIKE,
                             "%s and %s are the same run; each run may be given only once",
                             first->label, copy->label);
-    report_note(
-        report,
-        "%s and %s are equal in every stack: if one is a copy of the other, remove it",
-        first->label, copy->label);
+    report_note(report,
+                "%s and %s are equal in every stack: if one is a copy of the other, remove it",
+                first->label, copy->label);
     return COMPARE_OK;
 }
 
