@@ -7,7 +7,7 @@
 #include "cmd/cli/symbols.h"
 #include "cmd/cli/trace.h"
 #include "cmd/fxtq/fxtq.h"
-#include "cmd/fxtq/start.h"
+#include "cmd/fxtq/input_kind.h"
 
 /* What a store may grow by without --no-limit: captures and profiles become 2 to 50 times as large
  * as their compressed files.  */

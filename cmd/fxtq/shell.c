@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/fxtq/completion_words.h"
 #include "cmd/fxtq/line_editor.h"
-#include "cmd/fxtq/words.h"
 
 static struct words words;
 

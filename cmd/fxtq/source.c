@@ -9,7 +9,7 @@
 #include "cmd/cli/select.h"
 #include "cmd/cli/symbols.h"
 #include "cmd/fxtq/cache.h"
-#include "cmd/fxtq/start.h"
+#include "cmd/fxtq/input_kind.h"
 
 static enum cli_exit open_store(struct source *source, const char *path, bool write)
 {

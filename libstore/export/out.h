@@ -3,7 +3,7 @@
  *   pprof.c    store_export_profile(): which way; traces, and what is no pprof profile
  *   one_type.c samples of one type, added up
  *   profile.c  a capture that was a pprof profile, as that profile again
- *   place.c    mappings and locations of frames
+ *   locations.c mappings and locations of frames
  *   out.c      texts, functions, values, labels: what both need
  *
  * Functions return false after setting status and the export's error.  */
@@ -91,7 +91,7 @@ bool out_values(struct out *work, int64_t sample);
 /* Its labels, into work->labels.  */
 bool out_labels(struct out *work, int64_t set, size_t *count);
 
-/* ---- Places (place.c) ---- */
+/* ---- Places (locations.c) ---- */
 
 /* Locations for frames, with mappings for their modules, told when they are needed first.  */
 struct places {

@@ -1,6 +1,7 @@
-/* start.h - what a file is, by its first bytes, without losing them: they may come from a pipe.  */
-#ifndef FXTQ_START_H
-#define FXTQ_START_H
+/* input_kind.h - the kind of a file, by its first bytes, without losing them: they may come from a
+ * pipe.  */
+#ifndef FXTQ_INPUT_KIND_H
+#define FXTQ_INPUT_KIND_H
 
 #include <stddef.h>
 
@@ -35,4 +36,4 @@ void start_close(struct start *start);
  * may have it open (cmd/cli/input.h).  */
 bool start_is_store(const char *path);
 
-#endif /* FXTQ_START_H */
+#endif /* FXTQ_INPUT_KIND_H */

@@ -1,4 +1,4 @@
-#include "cmd/fxtq/start.h"
+#include "cmd/fxtq/input_kind.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "cmd/fxtq/words.h"
+#include "cmd/fxtq/completion_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* words.h - what can stand in a statement: completion.  */
-#ifndef FXTQ_WORDS_H
-#define FXTQ_WORDS_H
+/* completion_words.h - what can stand in a statement: completion.  */
+#ifndef FXTQ_COMPLETION_WORDS_H
+#define FXTQ_COMPLETION_WORDS_H
 
 #include <sqlite3.h>
 #include <stddef.h>
@@ -20,4 +20,4 @@ const char *words_match(const struct words *words, const char *text, size_t inde
 
 void words_release(struct words *words);
 
-#endif /* FXTQ_WORDS_H */
+#endif /* FXTQ_COMPLETION_WORDS_H */
