@@ -97,6 +97,23 @@ struct store_span {
 STORE_API enum store_status store_span(struct store *store, int64_t capture, struct store_span *out,
                                        struct store_error *error);
 
+/* ---- Stacks ---- */
+
+/* What the things of a store are in a struct profile_stacks: that of id i is at [i - 1].  */
+struct store_stacks {
+    profile_id *modules, *frames, *callsites;
+    size_t module_count, frame_count, callsite_count;
+};
+
+/* Add the modules, frames and call sites of a store to stacks.  With names, frames with an address
+ * get the functions that the store knows; without, they stay without lines, and all frames that
+ * only imported profiles have become one.  Returns STORE_OK, STORE_CORRUPT, STORE_LIMIT, STORE_IO or
+ * STORE_NO_MEMORY; *out is empty on failure.  */
+STORE_API enum store_status store_load_stacks(struct store *store, struct profile_stacks *stacks,
+                                              bool names, struct store_stacks *out,
+                                              struct store_error *error);
+STORE_API void store_stacks_release(struct store_stacks *stacks); /* accepts an all-zero struct */
+
 /* ---- Sample types ---- */
 
 /* The rows of traces that count for a type, in addition to imported profiles.  */

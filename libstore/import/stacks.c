@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/store_content.h>
 #include "libstore/import/import.h"
 
 /* ---- Ids ---- */
@@ -22,240 +23,28 @@ static bool set_id(struct import_ids *ids, profile_id stack, int64_t id)
 
 /* ---- Loading ---- */
 
-/* What is loaded, by the store's ids.  */
-struct loaded {
-    profile_id *items;
-    size_t count, capacity;
-};
-
-struct load {
-    struct store_import *import;
-    struct loaded modules, frames, callsites;
-    sqlite3_stmt *lines; /* of a frame */
-    struct store_error *error;
-};
-
-static enum store_status from_profile(const struct profile_error *error, struct store_error *out)
+static bool set_ids(struct import_ids *ids, const profile_id *stacks, size_t count)
 {
-    return store_fail(out,
-                      error->status == PROFILE_NO_MEMORY ? STORE_NO_MEMORY
-                      : error->status == PROFILE_LIMIT   ? STORE_LIMIT
-                                                         : STORE_IO,
-                      "%s", error->message);
-}
+    bool ok = true;
 
-/* Ids have no gaps, so a row's place is its id.  */
-static enum store_status add_loaded(struct load *load, struct loaded *loaded, int64_t id,
-                                    profile_id stack, const char *what)
-{
-    if (id != (int64_t)loaded->count + 1)
-        return store_fail(load->error, STORE_CORRUPT,
-                          "the store is corrupt: %s %lld is out of place", what, (long long)id);
-    if (!base_make_room(&loaded->items, &loaded->capacity, loaded->count + 1,
-                        sizeof *loaded->items))
-        return store_no_memory(load->error);
-    loaded->items[loaded->count++] = stack;
-    return STORE_OK;
-}
-
-/* The thing a row refers to; 0 for NULL.  */
-static enum store_status find_loaded(struct load *load, const struct loaded *loaded,
-                                     sqlite3_stmt *row, int column, profile_id *out)
-{
-    int64_t id = sqlite3_column_int64(row, column);
-
-    *out = 0;
-    if (sqlite3_column_type(row, column) == SQLITE_NULL)
-        return STORE_OK;
-    if (id < 1 || (uint64_t)id > loaded->count)
-        return store_fail(load->error, STORE_CORRUPT,
-                          "the store is corrupt: a row refers to %lld, which is not there",
-                          (long long)id);
-    *out = loaded->items[id - 1];
-    return STORE_OK;
-}
-
-static enum store_status intern(struct load *load, sqlite3_stmt *row, int column, profile_id *out)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-    struct profile_error error;
-
-    *out = 0;
-    if (!text)
-        return STORE_OK;
-    if (profile_stacks_string(load->import->stacks, text, (size_t)sqlite3_column_bytes(row, column),
-                              out, &error) == PROFILE_OK)
-        return STORE_OK;
-    return from_profile(&error, load->error);
-}
-
-static enum store_status load_module(struct load *load, sqlite3_stmt *row)
-{
-    struct profile_module module = { .name = 0 };
-    struct profile_error error;
-    enum store_status status = intern(load, row, 1, &module.name);
-    profile_id stack = 0;
-
-    if (status != STORE_OK)
-        return status;
-    module.build_id_length = (uint8_t)store_parse_build_id(
-        (const char *)sqlite3_column_text(row, 2), module.build_id, sizeof module.build_id);
-    if (profile_stacks_module(load->import->stacks, &module, &stack, &error) != PROFILE_OK)
-        return from_profile(&error, load->error);
-    if (!set_id(&load->import->modules, stack, sqlite3_column_int64(row, 0)))
-        return store_no_memory(load->error);
-    return add_loaded(load, &load->modules, sqlite3_column_int64(row, 0), stack, "module");
-}
-
-#define MOST_LINES 1000
-
-/* The lines that tell a frame without an address from others.  */
-static enum store_status load_lines(struct load *load, int64_t frame, struct profile_line *lines,
-                                    size_t *count)
-{
-    enum store_status status = STORE_OK;
-    int code = SQLITE_ROW;
-
-    *count = 0;
-    (void)sqlite3_bind_int64(load->lines, 1, frame);
-    while (status == STORE_OK && *count < MOST_LINES &&
-           (code = sqlite3_step(load->lines)) == SQLITE_ROW) {
-        struct profile_line *line = &lines[(*count)++];
-
-        status = intern(load, load->lines, 0, &line->function);
-        if (status == STORE_OK)
-            status = intern(load, load->lines, 1, &line->system_name);
-        if (status == STORE_OK)
-            status = intern(load, load->lines, 2, &line->file);
-        line->line = (uint32_t)sqlite3_column_int64(load->lines, 3);
-        line->column = (uint32_t)sqlite3_column_int64(load->lines, 4);
-        line->start_line = (uint32_t)sqlite3_column_int64(load->lines, 5);
-    }
-    (void)sqlite3_reset(load->lines);
-    if (status == STORE_OK && code != SQLITE_DONE && code != SQLITE_ROW)
-        status = store_fail_sqlite(load->error, load->import->store->db, code);
-    return status;
-}
-
-static enum store_status load_named_frame(struct load *load, int64_t id, profile_id *stack)
-{
-    struct profile_line *lines = calloc(MOST_LINES, sizeof *lines);
-    struct profile_error error;
-    enum store_status status;
-    size_t count;
-
-    if (!lines)
-        return store_no_memory(load->error);
-    status = load_lines(load, id, lines, &count);
-    if (status == STORE_OK &&
-        profile_stacks_named_frame(load->import->stacks, lines, count, stack, &error) != PROFILE_OK)
-        status = from_profile(&error, load->error);
-    free(lines);
-    return status;
-}
-
-/* Frames that only imported profiles have are all the same for a trace, which never meets them.  */
-static enum store_status load_foreign_frame(struct load *load, profile_id *stack)
-{
-    static const char name[] = "\n"; /* no name of a function */
-    struct profile_line line = { .function = 0 };
-    struct profile_error error;
-
-    if (profile_stacks_string(load->import->stacks, name, 1, &line.function, &error) !=
-            PROFILE_OK ||
-        profile_stacks_named_frame(load->import->stacks, &line, 1, stack, &error) != PROFILE_OK)
-        return from_profile(&error, load->error);
-    return STORE_OK;
-}
-
-static enum store_status load_frame(struct load *load, sqlite3_stmt *row)
-{
-    int64_t id = sqlite3_column_int64(row, 0);
-    struct profile_error error;
-    profile_id module, stack = 0;
-    enum store_status status = find_loaded(load, &load->modules, row, 1, &module);
-
-    if (status != STORE_OK)
-        return status;
-    if (sqlite3_column_type(row, 3) != SQLITE_NULL)
-        status = load_foreign_frame(load, &stack);
-    else if (sqlite3_column_type(row, 2) == SQLITE_NULL)
-        status = load_named_frame(load, id, &stack);
-    else if (profile_stacks_address_frame(load->import->stacks, module,
-                                          (uint64_t)sqlite3_column_int64(row, 2), &stack,
-                                          &error) != PROFILE_OK)
-        status = from_profile(&error, load->error);
-    if (status == STORE_OK && !set_id(&load->import->frames, stack, id))
-        status = store_no_memory(load->error);
-    return status == STORE_OK ? add_loaded(load, &load->frames, id, stack, "frame") : status;
-}
-
-static enum store_status load_callsite(struct load *load, sqlite3_stmt *row)
-{
-    int64_t id = sqlite3_column_int64(row, 0);
-    struct profile_error error;
-    profile_id parent, frame, stack;
-    enum store_status status = find_loaded(load, &load->callsites, row, 1, &parent);
-
-    if (status == STORE_OK)
-        status = find_loaded(load, &load->frames, row, 2, &frame);
-    if (status == STORE_OK && frame == 0)
-        status = store_fail(load->error, STORE_CORRUPT,
-                            "the store is corrupt: callsite %lld has no frame", (long long)id);
-    if (status != STORE_OK)
-        return status;
-    if (profile_stacks_callsite(load->import->stacks, parent, frame, &stack, &error) != PROFILE_OK)
-        return from_profile(&error, load->error);
-    if (!set_id(&load->import->callsites, stack, id))
-        return store_no_memory(load->error);
-    return add_loaded(load, &load->callsites, id, stack, "callsite");
-}
-
-static enum store_status load_rows(struct load *load, const char *sql,
-                                   enum store_status (*each)(struct load *, sqlite3_stmt *))
-{
-    sqlite3 *db = load->import->store->db;
-    enum store_status status = STORE_OK;
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-
-    if (code == SQLITE_OK)
-        code = SQLITE_ROW;
-    while (status == STORE_OK && code == SQLITE_ROW &&
-           (code = sqlite3_step(statement)) == SQLITE_ROW)
-        status = each(load, statement);
-    if (status == STORE_OK && code != SQLITE_DONE)
-        status = store_fail_sqlite(load->error, db, code);
-    (void)sqlite3_finalize(statement);
-    return status;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = set_id(ids, stacks[i], (int64_t)i + 1);
+    return ok;
 }
 
 enum store_status store_import_load_stacks(struct store_import *import, struct store_error *error)
 {
-    struct load load = { .import = import, .error = error };
-    enum store_status status = STORE_OK;
-    int code = sqlite3_prepare_v2(
-        import->store->db,
-        "SELECT fn.text, sys.text, file.text, s.line, s.\"column\", s.start_line FROM symbol AS s "
-        "LEFT JOIN string AS fn ON fn.id = s.function "
-        "LEFT JOIN string AS sys ON sys.id = s.system_name "
-        "LEFT JOIN string AS file ON file.id = s.file WHERE s.frame_id = ? ORDER BY inline_depth",
-        -1, &load.lines, NULL);
+    struct store_stacks loaded;
+    enum store_status status = store_load_stacks(import->store, import->stacks, false, &loaded,
+                                                 error);
 
-    if (code != SQLITE_OK)
-        status = store_fail_sqlite(error, import->store->db, code);
-    if (status == STORE_OK)
-        status = load_rows(&load, "SELECT id, name, build_id FROM module ORDER BY id", load_module);
-    if (status == STORE_OK)
-        status = load_rows(&load, "SELECT id, module_id, vaddr, file_offset FROM frame ORDER BY id",
-                           load_frame);
-    if (status == STORE_OK)
-        status = load_rows(&load, "SELECT id, parent_id, frame_id FROM callsite ORDER BY id",
-                           load_callsite);
-    (void)sqlite3_finalize(load.lines);
-    free(load.modules.items);
-    free(load.frames.items);
-    free(load.callsites.items);
+    if (status != STORE_OK)
+        return status;
+    if (!set_ids(&import->modules, loaded.modules, loaded.module_count) ||
+        !set_ids(&import->frames, loaded.frames, loaded.frame_count) ||
+        !set_ids(&import->callsites, loaded.callsites, loaded.callsite_count))
+        status = store_no_memory(error);
+    store_stacks_release(&loaded);
     return status;
 }
 

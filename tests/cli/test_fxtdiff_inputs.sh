@@ -102,7 +102,7 @@ compare 2 --sample-type alloc_space base.fxtq -- new.fxtq
 says 'base.fxtq: has no such sample type'
 sqlite3 named.fxtq 'UPDATE callsite SET frame_id = 99999'
 compare 3 named.fxtq -- new.fxtq
-says 'named.fxtq: the store is corrupt: a row refers to what is not there'
+says 'named.fxtq: the store is corrupt: a row refers to 99999, which is not there'
 # Through pipes.
 gzip -dc base1.pb.gz | compare 5 - base2.fxt
 prints 'INCONCLUSIVE: 1 + 1 runs'

@@ -68,3 +68,17 @@ status=0
 fxtq report top --sample-type alloc_objects cpu.fxtq >out 2>err || status=$?
 [ $status -eq 2 ] || fail "allocations of a CPU profile: status $status"
 grep -q "no samples of type 'alloc_objects'" err || fail "allocations of a CPU profile: $(cat err)"
+
+# ---- Comparisons take counts, too, of traces and of stores ----
+for input in cpu.fxt cpu.fxtq cpu.pb.gz; do
+    status=0
+    fxtdiff --no-symbolize --sample-type samples $input -- $input >out 2>err || status=$?
+    grep -q 'samples per run: 500 -> 500' out || fail "fxtdiff $input: status $status: $(cat out err)"
+done
+fxtdiff --no-symbolize --json --profile heap --sample-type alloc_objects heap.fxt -- heap.fxt >of-trace 2>err || true
+fxtdiff --no-symbolize --json --sample-type alloc_objects heap.fxtq -- heap.fxtq >of-store 2>err || true
+python3 - <<'PY' || fail 'allocations of a store'
+import json
+traced, stored = ([run["cost"] for run in json.load(open(name))["runs"]] for name in ("of-trace", "of-store"))
+assert len(traced) == len(stored) == 2 and all(abs(a - b) < 1e-3 * b for a, b in zip(traced, stored)), (traced, stored)
+PY
