@@ -240,7 +240,7 @@ CREATE TABLE callsite (
     frame_id  INTEGER NOT NULL REFERENCES frame (id),
     depth     INTEGER NOT NULL  -- 0 for a root
 ) STRICT;
--- For walks from callers to callees: ... FROM callsite WHERE parent_id = ?, as in call_tree().
+-- For walks from callers to callees, as in call_tree().
 CREATE INDEX callsite_by_parent ON callsite (parent_id, frame_id);
 
 -- Frames with display names: the innermost function; without symbols '[module]', or '[build ID]' for a module

@@ -103,7 +103,7 @@ run 0 fxtq import -q part.fxt -o part.fxtq
 # One capture of several; names stay in the store.
 fxtq import -q sampler.fxt spans.fxt heap.fxt -o three.fxtq
 run 2 fxtq export fxt three.fxtq -o x.fxt
-says 'give --capture with one of 1 (sampler.fxt), 2 (spans.fxt), 3 (heap.fxt)'
+says 'an fxt file has one capture; select it with --capture: 1 (sampler.fxt), 2 (spans.fxt), 3 (heap.fxt)'
 [ ! -e x.fxt ] || fail "a file although it failed"
 for capture in 1:sampler 2:spans 3:heap; do
     run 0 fxtq export fxt -q --capture ${capture%:*} three.fxtq -o x.fxt
