@@ -106,9 +106,9 @@ struct store_stacks {
 };
 
 /* Add the modules, frames and call sites of a store to stacks.  With names, frames with an address
- * get the functions that the store knows; without, they stay without lines, and all frames that
- * only imported profiles have become one.  Returns STORE_OK, STORE_CORRUPT, STORE_LIMIT, STORE_IO or
- * STORE_NO_MEMORY; *out is empty on failure.  */
+ * get the functions that the store has for them; without, they have no lines, and all frames that
+ * only imported profiles have become one.  Returns STORE_OK, STORE_CORRUPT, STORE_LIMIT, STORE_IO
+ * or STORE_NO_MEMORY; *out is empty on failure.  */
 STORE_API enum store_status store_load_stacks(struct store *store, struct profile_stacks *stacks,
                                               bool names, struct store_stacks *out,
                                               struct store_error *error);
