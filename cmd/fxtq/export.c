@@ -58,6 +58,8 @@ struct format {
                                struct store_error *error);
     const char *summary;    /* a phrase */
     const char *row, *rows; /* what it consists of */
+    bool is_table;          /* enum store_csv_table applies */
+    bool is_capture;        /* all records of one capture, not samples alone */
 };
 
 static const struct format others[] = {
@@ -65,13 +67,15 @@ static const struct format others[] = {
       .write = store_export_csv,
       .summary = "one row per sample, for spreadsheets and data frames",
       .row = "row",
-      .rows = "rows" },
+      .rows = "rows",
+      .is_table = true },
     { .name = "fxt",
       .binary = true,
       .write = store_export_fxt,
       .summary = "one capture as a trace, with addresses in place of symbols",
       .row = "record",
-      .rows = "records" },
+      .rows = "records",
+      .is_capture = true },
 };
 
 #define OTHERS      (sizeof others / sizeof *others)
@@ -157,22 +161,23 @@ static void apply(struct settings *settings, int key, const struct cli_parser *p
 /* Options that would do nothing.  */
 static void check(const struct settings *settings)
 {
-    const char *name = settings->format.name;
+    const struct format *format = &settings->format;
 
-    if (!name)
+    if (!format->name)
         cli_usage_error("no format given; 'fxtq export --help' lists them");
     if (settings->inputs.count == 0)
         cli_usage_error("no store given");
     cli_output_check(settings->output, &settings->inputs);
-    if (settings->options.root != PROFILE_ROOT_PROCESS && strcmp(name, "folded") != 0)
+    if (settings->options.root != PROFILE_ROOT_PROCESS &&
+        !(format->profile && format->profile->has_roots))
         cli_usage_error("--root is for folded stacks");
-    if (settings->options.table != STORE_CSV_ANY && strcmp(name, "csv") != 0)
+    if (settings->options.table != STORE_CSV_ANY && !format->is_table)
         cli_usage_error("--table is for csv");
-    if (settings->options.csv_safe && strcmp(name, "csv") != 0)
+    if (settings->options.csv_safe && !format->is_table)
         cli_usage_error("--csv-safe is for csv");
-    if (settings->format.binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
+    if (format->binary && (!settings->output || strcmp(settings->output, "-") == 0) &&
         isatty(STDOUT_FILENO))
-        cli_usage_error("%s is not written to a terminal; use -o FILE", name);
+        cli_usage_error("%s is not written to a terminal; use -o FILE", format->name);
 }
 
 /* ---- Writing ---- */
@@ -199,7 +204,7 @@ static void summarize(const struct settings *settings, const struct store_export
     const char *where = settings->output && strcmp(settings->output, "-") != 0 ? settings->output
                                                                                : "standard output";
 
-    if (strcmp(settings->format.name, "fxt") == 0) {
+    if (settings->format.is_capture) {
         cli_note("%s: %s of %s and %s%s%s", where,
                  cli_counted(counts->rows, settings->format.row, settings->format.rows),
                  cli_counted(counts->samples, "sample", "samples"),
@@ -251,7 +256,7 @@ static enum cli_exit write_format(struct settings *settings, struct store *store
     cli_progress_end(&progress);
     if (status != STORE_OK)
         return complain(settings, &error, output);
-    if (counts.samples == 0 && strcmp(settings->format.name, "fxt") != 0)
+    if (counts.samples == 0 && !settings->format.is_capture)
         cli_warning("%s: the export is empty: %s", settings->inputs.items[0],
                     filters_why_empty(&settings->filters, store));
     if (!settings->quiet)
@@ -267,7 +272,7 @@ static enum cli_exit check_captures(const struct settings *settings, sqlite3 *db
     unsigned count = 0;
     enum cli_exit status = CLI_OK;
 
-    if (strcmp(settings->format.name, "fxt") != 0 || settings->filters.filter.capture)
+    if (!settings->format.is_capture || settings->filters.filter.capture)
         return CLI_OK;
     if (sqlite3_prepare_v2(db, "SELECT id, name FROM main.capture ORDER BY id", -1, &row, NULL) ==
         SQLITE_OK)

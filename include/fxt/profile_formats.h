@@ -32,6 +32,7 @@ struct profile_format {
     bool timed;          /* shows the time of each sample: see profile_keep_times() */
     bool needs_times;    /* cannot hold samples without a time */
     bool one_type;       /* adds up one sample type, whichever captures it is of */
+    bool has_roots;      /* enum profile_root applies */
 };
 
 /* The format with that index, from 0; NULL if there are no more.  */

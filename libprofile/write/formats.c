@@ -22,7 +22,8 @@ static const struct known_format {
     { { "perfetto", ".pftrace", "for ui.perfetto.dev: CPU samples on their timeline",
         .for_programs = true, .timed = true, .needs_times = true },
       &perfetto_functions },
-    { { "folded", ".folded", "one line per stack, for flamegraph.pl", .one_type = true },
+    { { "folded", ".folded", "one line per stack, for flamegraph.pl", .one_type = true,
+        .has_roots = true },
       &folded_functions },
 };
 
