@@ -7,6 +7,7 @@
 #ifndef FXTQ_FLAME_INTERNAL_H
 #define FXTQ_FLAME_INTERNAL_H
 
+#include "base/numbering.h"
 #include "cmd/fxtq/flame/page.h"
 
 #define LEVELS_MOST 65535u
@@ -22,36 +23,37 @@ struct name {
     unsigned sides;            /* of a comparison that have it: 1 before, 2 after */
 };
 
-struct node {
-    uint32_t parent; /* before its children */
-    uint32_t name;
-};
-
-/* From two numbers to an index + 1, by open addressing; 0 is free.  */
-struct table {
-    uint32_t *slots;
-    size_t mask;
-};
-
 struct flame_page {
     size_t columns;
     size_t column;                  /* of the rows that come */
     uint32_t path[LEVELS_MOST + 1]; /* the node at each level of the last row; [0] is the root */
     size_t level;                   /* of the last row */
 
-    struct node *nodes; /* [0] is the root */
-    double *values;     /* [node * columns + column]: own values */
-    size_t node_count, node_capacity;
-    struct table node_table; /* by parent and name */
+    struct base_pairs nodes; /* a: parent, which precedes its children; b: name.  [0] is the root */
+    double *values;          /* [node * columns + column]: own values */
+    size_t value_capacity;
 
-    struct name *names; /* [0] is the root's */
-    size_t name_count, name_capacity;
-    struct table name_table; /* by function and module */
+    struct base_pairs name_keys; /* a: function, b: module; in the order of names */
+    struct name *names;          /* [0] is the root's */
+    size_t name_capacity;
 
-    char **texts;
-    size_t text_count, text_capacity;
-    struct table text_table; /* by the text */
+    struct base_texts texts; /* [0] is the empty text */
 };
+
+static inline uint32_t flame_parent(const struct flame_page *page, size_t node)
+{
+    return (uint32_t)page->nodes.items[node].a;
+}
+
+static inline uint32_t flame_name(const struct flame_page *page, size_t node)
+{
+    return (uint32_t)page->nodes.items[node].b;
+}
+
+static inline const char *flame_text(const struct flame_page *page, size_t text)
+{
+    return page->texts.items[text].bytes;
+}
 
 /* The number of a text, added if need be.  */
 uint32_t flame_page_text(struct flame_page *page, const char *text);

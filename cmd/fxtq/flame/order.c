@@ -10,21 +10,21 @@ static int by_text(const void *a, const void *b)
 {
     const struct name *x = &sorted_page->names[*(const uint32_t *)a];
     const struct name *y = &sorted_page->names[*(const uint32_t *)b];
-    char *const *texts = sorted_page->texts;
-    int order = strcmp(texts[x->function], texts[y->function]);
+    int order = strcmp(flame_text(sorted_page, x->function), flame_text(sorted_page, y->function));
 
-    return order ? order : strcmp(texts[x->module], texts[y->module]);
+    return order ? order
+                 : strcmp(flame_text(sorted_page, x->module), flame_text(sorted_page, y->module));
 }
 
 /* Names in the order of their texts.  */
 static uint32_t *sort_names(const struct flame_page *page)
 {
-    uint32_t *names = cli_allocate(page->name_count, sizeof *names);
+    uint32_t *names = cli_allocate(page->name_keys.count, sizeof *names);
 
-    for (uint32_t i = 0; i < page->name_count; i++)
+    for (uint32_t i = 0; i < page->name_keys.count; i++)
         names[i] = i;
     sorted_page = page;
-    qsort(names, page->name_count, sizeof *names, by_text);
+    qsort(names, page->name_keys.count, sizeof *names, by_text);
     return names;
 }
 
@@ -48,22 +48,22 @@ static uint32_t *count_sort(const uint32_t *items, size_t count, const uint32_t 
 /* All nodes but the root, by parent and then by name.  */
 static uint32_t *sort_nodes(const struct flame_page *page)
 {
-    size_t count = page->node_count;
+    size_t count = page->nodes.count;
     uint32_t *names = sort_names(page);
-    uint32_t *ranks = cli_allocate(page->name_count, sizeof *ranks);
+    uint32_t *ranks = cli_allocate(page->name_keys.count, sizeof *ranks);
     uint32_t *keys = cli_allocate(count, sizeof *keys);
     uint32_t *items = cli_allocate(count, sizeof *items);
     uint32_t *by_name, *sorted;
 
-    for (uint32_t i = 0; i < page->name_count; i++)
+    for (uint32_t i = 0; i < page->name_keys.count; i++)
         ranks[names[i]] = i;
     for (uint32_t i = 0; i < count; i++)
-        keys[i] = ranks[page->nodes[i].name];
+        keys[i] = ranks[flame_name(page, i)];
     for (uint32_t i = 1; i < count; i++)
         items[i - 1] = i;
-    by_name = count_sort(items, count - 1, keys, page->name_count);
+    by_name = count_sort(items, count - 1, keys, page->name_keys.count);
     for (uint32_t i = 0; i < count; i++)
-        keys[i] = page->nodes[i].parent;
+        keys[i] = flame_parent(page, i);
     sorted = count_sort(by_name, count - 1, keys, count);
     free(names);
     free(ranks);
@@ -75,7 +75,7 @@ static uint32_t *sort_nodes(const struct flame_page *page)
 
 struct flame_walk flame_walk_make(const struct flame_page *page)
 {
-    size_t count = page->node_count;
+    size_t count = page->nodes.count;
     uint32_t *sorted = sort_nodes(page);
     size_t *first = cli_allocate(count + 1, sizeof *first); /* of a node's children in sorted */
     uint32_t *waiting = cli_allocate(count, sizeof *waiting);
@@ -85,7 +85,7 @@ struct flame_walk flame_walk_make(const struct flame_page *page)
     size_t waits = 1;
 
     for (size_t i = 1; i < count; i++)
-        first[page->nodes[i].parent + 1]++;
+        first[flame_parent(page, i) + 1]++;
     for (size_t i = 1; i <= count; i++)
         first[i] += first[i - 1];
     while (waits > 0) {

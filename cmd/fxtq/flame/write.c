@@ -119,7 +119,7 @@ static void write_shape(const struct flame_page *page, const struct flame_walk *
     put_key(output, "name");
     column_open(&column, output);
     for (size_t i = 0; i < walk->count; i++)
-        column_number(&column, page->nodes[walk->nodes[i]].name, 4);
+        column_number(&column, flame_name(page, walk->nodes[i]), 4);
     column_close(&column);
 }
 
@@ -130,7 +130,7 @@ static void write_name_column(const struct flame_page *page, const char *key, si
 
     put_key(output, key);
     column_open(&column, output);
-    for (size_t i = 0; i < page->name_count; i++) {
+    for (size_t i = 0; i < page->name_keys.count; i++) {
         uint32_t text;
 
         memcpy(&text, (const char *)&page->names[i] + member, sizeof text);
@@ -149,10 +149,10 @@ static void write_names(const struct flame_page *page, struct cli_output *output
     write_name_column(page, "shorts", offsetof(struct name, shown), output);
     put_key(output, "strings");
     column_open(&column, output);
-    for (size_t i = 0; i < page->text_count; i++) {
+    for (size_t i = 0; i < page->texts.count; i++) {
         if (i > 0)
             column_byte(&column, '\n');
-        for (const char *at = page->texts[i]; *at; at++)
+        for (const char *at = flame_text(page, i); *at; at++)
             column_byte(&column, *at == '\n' ? ' ' : (unsigned char)*at); /* lines separate texts */
     }
     column_close(&column);
@@ -273,8 +273,8 @@ static void fill(const struct flame_page *page, const struct flame_page_head *he
 /* Names as frames have room for them.  */
 static void shorten_names(struct flame_page *page)
 {
-    for (size_t i = 0; i < page->name_count; i++) {
-        const char *text = page->texts[page->names[i].function];
+    for (size_t i = 0; i < page->name_keys.count; i++) {
+        const char *text = flame_text(page, page->names[i].function);
         char *shown = profile_short_name(text, strlen(text));
 
         if (!shown)
