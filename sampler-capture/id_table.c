@@ -1,54 +1,46 @@
 #include "sampler-capture/id_table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define FIRST_CAPACITY 64
+#include "base/grow.h"
 
-/* The slot of id, or the unused one where it belongs.  capacity is not 0 and a slot is free.  */
 static struct id_slot *slot_of(const struct id_table *table, uint32_t id)
 {
-    size_t mask = table->capacity - 1;
-    /* Knuth's multiplicative hash: ids come in rows.  */
-    size_t i = (size_t)id * 2654435769U & mask;
+    uint64_t hash = base_hash(id, 0);
+    size_t probe;
 
-    while (table->slots[i].incarnations != 0 && table->slots[i].id != id)
-        i = (i + 1) & mask;
-    return &table->slots[i];
+    for (uint32_t at = base_index_first(&table->index, hash, &probe); at;
+         at = base_index_next(&table->index, hash, &probe))
+        if (table->slots[at - 1].id == id)
+            return &table->slots[at - 1];
+    return NULL;
 }
 
-static bool grow(struct id_table *table)
+static struct id_slot *add_slot(struct id_table *table, uint32_t id)
 {
-    struct id_table larger = { .count = table->count };
-
-    larger.capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
-    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
-    if (!larger.slots)
-        return false;
-    for (size_t i = 0; i < table->capacity; i++)
-        if (table->slots[i].incarnations != 0)
-            *slot_of(&larger, table->slots[i].id) = table->slots[i];
-    free(table->slots);
-    *table = larger;
-    return true;
+    if (!base_make_room(&table->slots, &table->capacity, table->count + 1, sizeof *table->slots) ||
+        !base_index_reserve(&table->index))
+        return NULL;
+    table->slots[table->count++] = (struct id_slot){ .id = id };
+    base_index_add(&table->index, base_hash(id, 0), (uint32_t)table->count);
+    return &table->slots[table->count - 1];
 }
 
 void *id_table_find(const struct id_table *table, uint32_t id)
 {
-    return table->capacity ? slot_of(table, id)->object : NULL;
+    const struct id_slot *slot = slot_of(table, id);
+
+    return slot ? slot->object : NULL;
 }
 
 bool id_table_begin(struct id_table *table, uint32_t id, void *object, uint64_t *koid)
 {
-    struct id_slot *slot;
+    struct id_slot *slot = slot_of(table, id);
 
-    if (table->count >= table->capacity / 2 && !grow(table))
+    if (!slot)
+        slot = add_slot(table, id);
+    if (!slot)
         return false;
-    slot = slot_of(table, id);
-    if (slot->incarnations == 0) {
-        slot->id = id;
-        table->count++;
-    }
     *koid = id | (uint64_t)slot->incarnations << 32;
     slot->incarnations++;
     slot->object = object;
@@ -57,12 +49,15 @@ bool id_table_begin(struct id_table *table, uint32_t id, void *object, uint64_t 
 
 void id_table_end(struct id_table *table, uint32_t id)
 {
-    if (table->capacity)
-        slot_of(table, id)->object = NULL;
+    struct id_slot *slot = slot_of(table, id);
+
+    if (slot)
+        slot->object = NULL;
 }
 
 void id_table_release(struct id_table *table)
 {
+    base_index_release(&table->index);
     free(table->slots);
-    memset(table, 0, sizeof *table);
+    *table = (struct id_table){ .slots = NULL };
 }

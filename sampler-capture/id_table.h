@@ -10,17 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/index.h"
+
 struct id_slot {
     uint32_t id;
-    uint32_t incarnations; /* how many there were; 0 marks an unused slot */
+    uint32_t incarnations; /* how many there were */
     void *object;          /* of the current incarnation, borrowed; NULL after its end */
 };
 
 /* All zero is an empty table.  */
 struct id_table {
-    struct id_slot *slots; /* owned */
-    size_t capacity;       /* 0 or a power of two */
-    size_t count;
+    struct base_index index;
+    struct id_slot *slots; /* owned; in the order of first sight */
+    size_t count, capacity;
 };
 
 /* The object of id, or NULL.  */

@@ -1,5 +1,7 @@
 #include "sampler-capture/modules.h"
 
+#include "base/grow.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -11,9 +13,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define FIRST_BUCKETS 64
-#define DELETED       " (deleted)"
-#define VDSO          "[vdso]"
+#define DELETED " (deleted)"
+#define VDSO    "[vdso]"
 
 static bool starts_with(const char *text, const char *start)
 {
@@ -29,16 +30,6 @@ bool perf_map_is_anonymous(const struct perf_map *map)
            starts_with(map->name, "/dev/zero") || starts_with(map->name, "/anon_hugepage");
 }
 
-/* FNV-1a, 64 bits.  */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-    const uint8_t *next = bytes;
-
-    while (size-- > 0)
-        hash = (hash ^ *next++) * 0x100000001b3ULL;
-    return hash;
-}
-
 static size_t name_length(const char *name)
 {
     size_t length = strlen(name);
@@ -51,10 +42,10 @@ static size_t name_length(const char *name)
 
 static uint64_t hash_of(const struct perf_map *map)
 {
-    uint64_t hash = hash_bytes(0xcbf29ce484222325ULL, map->name, name_length(map->name));
+    uint64_t name = base_hash_bytes(map->name, name_length(map->name));
 
-    hash = hash_bytes(hash, map->build_id, map->build_id_size);
-    return hash_bytes(hash, &map->inode, sizeof map->inode);
+    return base_hash(base_hash(name, base_hash_bytes(map->build_id, map->build_id_size)),
+                     map->inode);
 }
 
 static bool is_module_of(const struct module *module, const struct perf_map *map)
@@ -197,46 +188,25 @@ static struct module *make_module(const struct perf_map *map, uint32_t pid, stru
     return module;
 }
 
-static bool grow(struct module_table *table)
-{
-    size_t count = table->bucket_count ? table->bucket_count * 2 : FIRST_BUCKETS;
-    struct module **buckets = calloc(count, sizeof(struct module *));
-
-    if (!buckets)
-        return false;
-    for (size_t i = 0; i < table->bucket_count; i++) {
-        for (struct module *module = table->buckets[i], *next; module; module = next) {
-            struct module **bucket = &buckets[module->hash & (count - 1)];
-            next = module->next_in_bucket;
-            module->next_in_bucket = *bucket;
-            *bucket = module;
-        }
-    }
-    free(table->buckets);
-    table->buckets = buckets;
-    table->bucket_count = count;
-    return true;
-}
-
 struct module *modules_find(struct module_table *table, const struct perf_map *map, uint32_t pid)
 {
     uint64_t hash = hash_of(map);
-    struct module **bucket;
     struct module *module;
+    size_t probe;
 
-    if (table->count >= table->bucket_count && !grow(table))
+    for (uint32_t serial = base_index_first(&table->index, hash, &probe); serial;
+         serial = base_index_next(&table->index, hash, &probe))
+        if (is_module_of(table->items[serial - 1], map))
+            return table->items[serial - 1];
+    if (!base_make_room(&table->items, &table->capacity, table->count + 1, sizeof(void *)) ||
+        !base_index_reserve(&table->index))
         return NULL;
-    bucket = &table->buckets[hash & (table->bucket_count - 1)];
-    for (module = *bucket; module; module = module->next_in_bucket)
-        if (module->hash == hash && is_module_of(module, map))
-            return module;
     module = make_module(map, pid, table->keeper);
     if (!module)
         return NULL;
-    module->hash = hash;
-    module->serial = ++table->count;
-    module->next_in_bucket = *bucket;
-    *bucket = module;
+    table->items[table->count++] = module;
+    module->serial = (uint32_t)table->count;
+    base_index_add(&table->index, hash, module->serial);
     return module;
 }
 
@@ -248,13 +218,11 @@ bool modules_vaddr(const struct module *module, uint64_t file_offset, uint64_t *
 
 void modules_release(struct module_table *table)
 {
-    for (size_t i = 0; i < table->bucket_count; i++) {
-        for (struct module *module = table->buckets[i], *next; module; module = next) {
-            next = module->next_in_bucket;
-            free(module->name);
-            free(module);
-        }
+    for (size_t i = 0; i < table->count; i++) {
+        free(table->items[i]->name);
+        free(table->items[i]);
     }
-    free(table->buckets);
+    base_index_release(&table->index);
+    free(table->items);
     memset(table, 0, sizeof *table);
 }

@@ -2,6 +2,7 @@
 #ifndef CAPTURE_MODULES_H
 #define CAPTURE_MODULES_H
 
+#include "base/index.h"
 #include "sampler-capture/elf_image.h"
 #include "sampler-capture/keep.h"
 #include "sampler-capture/perf_record.h"
@@ -12,8 +13,6 @@
 
 /* One file.  Owned by its table and never freed before it.  */
 struct module {
-    struct module *next_in_bucket;
-    uint64_t hash;
     uint32_t serial; /* 1, 2, ... in the order of first sight; 0 is code of no file */
     char *name;      /* as the kernel gave it, without " (deleted)" */
     /* What the kernel gave to tell files of one name apart.  */
@@ -28,11 +27,11 @@ struct module {
 
 /* All zero is an empty table.  Memory: O(distinct files mapped).  */
 struct module_table {
-    struct module **buckets; /* owned */
-    size_t bucket_count;     /* 0 or a power of two */
-    uint32_t count;          /* of modules made */
-    uint64_t unplaced;       /* mappings whose file does not give their vaddr: modules_vaddr() */
-    struct keeper *keeper;   /* takes each file; borrowed; NULL: none does */
+    struct base_index index;
+    struct module **items; /* owned; by serial, from 1 on */
+    size_t count, capacity;
+    uint64_t unplaced;     /* mappings whose file does not give their vaddr: modules_vaddr() */
+    struct keeper *keeper; /* takes each file; borrowed; NULL: none does */
 };
 
 /* Whether a mapping belongs to no file: code made at run time.  */

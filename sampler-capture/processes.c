@@ -304,7 +304,7 @@ struct thread *processes_thread(struct process_table *table, uint32_t pid, uint3
 
 void processes_forget_written(struct process_table *table)
 {
-    for (size_t i = 0; i < table->processes.capacity; i++) {
+    for (size_t i = 0; i < table->processes.count; i++) {
         struct process *process = table->processes.slots[i].object;
 
         if (!process)
@@ -361,7 +361,7 @@ bool process_module_id(struct process *process, const struct module *module, uin
 
 void processes_release(struct process_table *table)
 {
-    for (size_t i = 0; i < table->processes.capacity; i++)
+    for (size_t i = 0; i < table->processes.count; i++)
         if (table->processes.slots[i].object)
             end_process(table, table->processes.slots[i].object);
     id_table_release(&table->processes);

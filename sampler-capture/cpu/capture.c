@@ -344,7 +344,7 @@ static bool look_again(struct capture *capture, bool last)
         return true;
     capture->looks_due--;
     capture->looks++;
-    for (size_t i = 0; i < processes->capacity; i++)
+    for (size_t i = 0; i < processes->count; i++)
         if (processes->slots[i].object &&
             !proc_describe((pid_t)processes->slots[i].id, tell_again, capture))
             return false;

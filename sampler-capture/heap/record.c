@@ -67,12 +67,13 @@ static bool rename_process(struct recorder *recorder, struct process *process,
 
 static struct module *module_of(const struct module_table *table, const struct fidl_module *wanted)
 {
-    for (size_t i = 0; i < table->bucket_count; i++)
-        for (struct module *module = table->buckets[i]; module; module = module->next_in_bucket)
-            if (wanted->build_id_length > 0 &&
-                module->image.build_id_size >= wanted->build_id_length &&
-                memcmp(module->image.build_id, wanted->build_id, wanted->build_id_length) == 0)
-                return module;
+    for (size_t i = 0; i < table->count; i++) {
+        struct module *module = table->items[i];
+
+        if (wanted->build_id_length > 0 && module->image.build_id_size >= wanted->build_id_length &&
+            memcmp(module->image.build_id, wanted->build_id, wanted->build_id_length) == 0)
+            return module;
+    }
     return NULL;
 }
 
