@@ -80,11 +80,21 @@ static void put_options(struct json *json, const struct compare_options *options
     json_double(json, "min_share", options->min_share);
     json_double(json, "min_rel", options->min_rel);
     json_double(json, "min_total", options->min_total);
+    json_double(json, "need_share", options->need_share);
+    json_double(json, "need_change", options->need_change);
     json_text(json, "metric", metrics[options->metric]);
     json_close(json, '}');
 }
 
 /* ---- What came out ---- */
+
+static void put_count_or_null(struct json *json, const char *key, double count)
+{
+    if (count > 0)
+        json_unsigned(json, key, (uint64_t)count);
+    else
+        json_null(json, key);
+}
 
 static void put_total(struct json *json, const struct compare_result *comparison)
 {
@@ -101,10 +111,8 @@ static void put_total(struct json *json, const struct compare_result *comparison
     json_bool(json, "exact", total->exact);
     put_number(json, "noise", total->noise);
     put_number(json, "detectable", total->detectable);
-    if (total->runs_wanted > 0)
-        json_unsigned(json, "runs_wanted", total->runs_wanted);
-    else
-        json_null(json, "runs_wanted");
+    put_count_or_null(json, "runs_wanted", (double)total->runs_wanted);
+    json_bool(json, "blind", comparison->total_is_blind);
     json_close(json, '}');
 }
 
@@ -176,9 +184,13 @@ static void put_comparison(struct json *json, const struct compare_report *repor
     if (!report->comparison) {
         json_null(json, "total");
         json_null(json, "tests");
+        json_null(json, "runs_needed");
+        json_null(json, "samples_needed");
     } else {
         put_total(json, report->comparison);
         json_unsigned(json, "tests", report->comparison->test_count);
+        put_count_or_null(json, "runs_needed", (double)report->comparison->runs_needed);
+        put_count_or_null(json, "samples_needed", report->comparison->samples_needed);
     }
     json_open(json, "functions", '[');
     for (size_t i = 0; i < report->row_count; i++)

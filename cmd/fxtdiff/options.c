@@ -16,6 +16,8 @@ enum {
     OPTION_MIN_SHARE,
     OPTION_MIN_REL,
     OPTION_MIN_TOTAL,
+    OPTION_NEED_SHARE,
+    OPTION_NEED_CHANGE,
     OPTION_METRIC,
     OPTION_ROWS,
     OPTION_QUIET,
@@ -45,6 +47,12 @@ static const struct cli_option compare_options[] = {
       "ignore relative changes in cost smaller than this (default 5%)" },
     { OPTION_MIN_TOTAL, 0, "min-total", "PART",
       "ignore relative changes in the total smaller than this (default 5%)" },
+    { OPTION_NEED_SHARE, 0, "need-share", "SHARE",
+      "PASS requires that a function of this share would have been found (default 5%; 0: nothing "
+      "is "
+      "required of functions)" },
+    { OPTION_NEED_CHANGE, 0, "need-change", "PART",
+      "if it, or the total, had regressed by this much (default 25%)" },
     { OPTION_METRIC, 0, "metric", "METRIC",
       "compare self cost, total cost (with callees), or both (default)", .choices = metrics },
     { OPTION_ROWS, 0, "rows", "N",
@@ -115,6 +123,12 @@ static bool compare_option(struct diff_settings *settings, int key, const struct
         return true;
     case OPTION_MIN_TOTAL:
         settings->compare.min_total = diff_part("--min-total", value, 100);
+        return true;
+    case OPTION_NEED_SHARE:
+        settings->compare.need_share = diff_part("--need-share", value, 0.99);
+        return true;
+    case OPTION_NEED_CHANGE:
+        settings->compare.need_change = diff_part("--need-change", value, 100);
         return true;
     case OPTION_METRIC:
         settings->compare.metric = (enum compare_metric)parser->choice;

@@ -42,7 +42,8 @@ struct job {
     size_t count_value; /* index of samples/count; SIZE_MAX: none */
     int64_t period;     /* of values of the sample type; 0 unknown */
     double cost, samples;
-    uint64_t divisor; /* greatest common one of all folded counts; 0 without any */
+    uint64_t divisor;      /* greatest common one of all folded counts; 0 without any */
+    size_t counted_stacks; /* of folded stacks: those with a count above 0 */
 };
 
 /* ---- Opening ---- */
@@ -387,12 +388,23 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /* Nanoseconds of samples are multiples of the period: a large number that divides all of them is
- * what a sample stands for.  A small one may be chance.  */
+ * what a sample stands for.  A small one, or one of few stacks, may be chance: one stack of 5,000
+ * samples is divided by 5,000.  */
 #define LEAST_PERIOD 1000
+#define LEAST_STACKS 3
 
 static void take_count(struct job *job, const struct profile_folded_count *count)
 {
+    job->counted_stacks += count->integer > 0;
     job->divisor = count->is_integer ? common_divisor(count->integer, job->divisor) : 1;
+}
+
+/* What a sample stands for in folded stacks.  */
+static double sample_value(const struct job *job)
+{
+    return job->divisor >= LEAST_PERIOD && job->counted_stacks >= LEAST_STACKS
+               ? (double)job->divisor
+               : 1;
 }
 
 /* A frame of folded stacks: a name, in which a place may stand.  */
@@ -465,7 +477,7 @@ enum cli_exit diff_read_folded(struct diff_runs *runs, enum compare_side side, c
         status = finish(&job, profile_read_folded(input, &sink, NULL, &notices, &job.error),
                         &notices);
         job.run->cost = job.cost;
-        job.run->samples = job.divisor >= LEAST_PERIOD ? job.cost / (double)job.divisor : job.cost;
+        job.run->samples = job.cost / sample_value(&job);
     }
     fxt_input_close(input);
     if (fd >= 0)

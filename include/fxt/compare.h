@@ -111,9 +111,15 @@ struct compare_options {
     /* Functions whose share is smaller, both of all samples and in the mean of both sides, are not
      * tested: 0.005.  */
     double floor;
-    double min_share;           /* a smaller change of share is ignored: 0.003 (0.3 points) */
-    double min_rel;             /* a smaller relative change of cost is ignored: 0.05 */
-    double min_total;           /* the same for the total: 0.05 */
+    double min_share; /* a smaller change of share is ignored: 0.003 (0.3 points) */
+    double min_rel;   /* a smaller relative change of cost is ignored: 0.05 */
+    double min_total; /* the same for the total: 0.05 */
+    /* PASS requires that a function of the share need_share, 0.05 (floor, if that is larger), would
+     * have been found with 80 % probability if its cost had grown by need_change, 0.25, whatever
+     * min_share and min_rel ignore, and that a total would have been that grew by as much
+     * (min_total, if that is larger).  If need_share is 0, nothing is required of functions.  */
+    double need_share;
+    double need_change;
     enum compare_metric metric; /* of reports; compare_runs() ignores it */
 };
 
@@ -133,8 +139,9 @@ enum compare_reason {
     COMPARE_REASON_TOTAL = 1,           /* fail: the total regressed */
     COMPARE_REASON_FUNCTIONS = 2,       /* fail: functions regressed, the total not significantly */
     COMPARE_REASON_TOO_FEW_RUNS = 3,    /* inconclusive: fewer than COMPARE_MIN_RUNS */
-    COMPARE_REASON_TOO_NOISY = 4,       /* inconclusive: could not detect a change of min_total */
+    COMPARE_REASON_TOO_NOISY = 4,       /* inconclusive: a total of need_change goes undetected */
     COMPARE_REASON_NOTHING_TO_TEST = 5, /* inconclusive: no function reaches the floor */
+    COMPARE_REASON_BLIND = 6, /* inconclusive: a function of need_share that grows by need_change */
 };
 
 /* Level 1 (section 2): the runs' total cost.  */
@@ -145,9 +152,11 @@ struct compare_total_change {
     double relative; /* shift / base; 0.02: the cost is 2 % higher */
     double low;      /* 95 % interval of relative, bootstrapped over runs; */
     double high;     /* low = high = relative with one run a side */
-    double p;        /* two-sided permutation test; 1 with one run a side */
+    double p;        /* two-sided permutation test of ranks; 1 with one run a side */
     bool exact;      /* all rearrangements were evaluated, not a sample of them */
-    double noise;    /* standard deviation from run to run, relative to base, both sides pooled */
+    /* Standard deviation from run to run, relative to base, by the median distance of two runs of
+     * one side, so that an odd run does not count; at least what counting samples makes of it.  */
+    double noise;
     /* The smallest relative change for which a test with these runs has p <= q with 80 %
      * probability; infinite with one run a side.  */
     double detectable;
@@ -199,6 +208,16 @@ struct compare_result {
     double mean_samples[2];    /* of a run of each side */
     size_t runs[2];
     struct compare_options options; /* of the comparison */
+    /* A change of min_total would not have been detected with 80 % probability: if the verdict is
+     * PASS, it rests on the functions, whose shares do not have the noise of runs.  */
+    bool total_is_blind;
+    /* Why the verdict is not PASS even if nothing regressed: TOO_NOISY, NOTHING_TO_TEST, BLIND, or
+     * NONE.  */
+    enum compare_reason not_pass;
+    /* If it is TOO_NOISY or BLIND: with which there could be a PASS.  Either is enough; 0: it would
+     * not be, whatever the number.  */
+    size_t runs_needed;    /* on each side, with as many samples a run */
+    double samples_needed; /* in each run, with as many runs */
 };
 
 /* Compare the runs.  options may be NULL.  The caller owns the result and must release it with

@@ -27,7 +27,30 @@ static const struct compare_run *run_with_other_period(const struct compare_set 
 /* Counts of samples beside nanoseconds are not what a slower build looks like.  */
 #define UNLIKELY_RATIO 1000
 
-/* A run without a sample type whose cost is out of all proportion to those that have one.  */
+static bool are_out_of_proportion(double a, double b)
+{
+    return a > b * UNLIKELY_RATIO || b > a * UNLIKELY_RATIO;
+}
+
+static double least_stack(const struct compare_run *run)
+{
+    double least = 0;
+
+    for (size_t i = 0; i < run->stack_count; i++)
+        if (run->stacks[i].value > 0 && (least == 0 || run->stacks[i].value < least))
+            least = run->stacks[i].value;
+    return least;
+}
+
+/* A run that stopped early costs less in all, but its smallest stack is one sample as well.  */
+static bool are_of_two_units(const struct compare_run *a, const struct compare_run *b)
+{
+    return are_out_of_proportion(a->cost, b->cost) &&
+           are_out_of_proportion(least_stack(a), least_stack(b));
+}
+
+/* A run without a sample type whose cost is out of all proportion to those that have one; if none
+ * has one, that seems to be in another unit than the first run.  */
 static const struct compare_run *run_of_other_type(const struct compare_set *set,
                                                    const struct compare_run **typed)
 {
@@ -35,12 +58,15 @@ static const struct compare_run *run_of_other_type(const struct compare_set *set
     for (size_t i = 0; i < set->run_count; i++)
         if (!set->runs[i].type_assumed && set->runs[i].cost > 0)
             *typed = &set->runs[i];
-    for (size_t i = 0; *typed && i < set->run_count; i++) {
+    for (size_t i = 0; i < set->run_count; i++) {
         const struct compare_run *run = &set->runs[i];
 
-        if (run->type_assumed && run->cost > 0 &&
-            (run->cost > (*typed)->cost * UNLIKELY_RATIO ||
-             run->cost < (*typed)->cost / UNLIKELY_RATIO))
+        if (!run->type_assumed || !(run->cost > 0))
+            continue;
+        if (!*typed)
+            *typed = run;
+        if ((*typed)->type_assumed ? are_of_two_units(run, *typed)
+                                   : are_out_of_proportion(run->cost, (*typed)->cost))
             return run;
     }
     return NULL;

@@ -188,11 +188,79 @@ static const char *wanted_runs(struct compare_report *report)
                        least);
 }
 
+/* "; 7 + 7 runs or 9,000 samples a run would do".  */
+static const char *needed(struct compare_report *report)
+{
+    const struct compare_result *comparison = report->comparison;
+    char text[BASE_GROUPED_BYTES];
+    const char *samples = base_grouped((uint64_t)comparison->samples_needed, text);
+
+    if (comparison->runs_needed > 0 && comparison->samples_needed > 0)
+        return report_text(report, "; %zu + %zu runs, or %s samples in each run, would detect it",
+                           comparison->runs_needed, comparison->runs_needed, samples);
+    if (comparison->runs_needed > 0)
+        return report_text(report, "; %zu + %zu runs would detect it", comparison->runs_needed,
+                           comparison->runs_needed);
+    if (comparison->samples_needed > 0)
+        return report_text(report, "; %s samples in each run would detect it", samples);
+    return "; more runs or samples are not enough: the runs must vary less";
+}
+
+/* "runs vary by 3.1 %": bounded, for few samples of a cost near 0 vary by anything.  */
+static const char *noise_text(struct compare_report *report)
+{
+    double noise = report->comparison->total.noise;
+
+    return noise > 1 ? "by more than the cost itself"
+                     : report_text(report, "by %.1f %%", 100 * noise);
+}
+
+/* What stands against PASS, beside failures; false: nothing.  */
+static bool is_inconclusive(struct compare_report *report)
+{
+    const struct compare_result *comparison = report->comparison;
+    const struct compare_options *options = &comparison->options;
+    double change = 100 * options->need_change;
+
+    switch (comparison->not_pass) {
+    case COMPARE_REASON_NOTHING_TO_TEST:
+        report_reason(report,
+                      "no function has a share from %.3g %% to below 100 %%: nothing was tested",
+                      100 * options->floor);
+        return true;
+    case COMPARE_REASON_TOO_NOISY:
+        report_reason(
+            report,
+            "too noisy: runs vary %s, so a change of %+.3g %% in total would not be detected%s",
+            noise_text(report), 100 * fmax(options->min_total, options->need_change),
+            needed(report));
+        return true;
+    case COMPARE_REASON_BLIND:
+        report_reason(report,
+                      "too little power: a function of %.3g %% that regressed by %.3g %% would not "
+                      "be detected%s",
+                      100 * options->need_share, change, needed(report));
+        return true;
+    default:
+        break;
+    }
+    return false;
+}
+
+/* What PASS rests on if runs vary too much to see a change of their total.  */
+static void say_what_decided(struct compare_report *report)
+{
+    if (report->comparison->total_is_blind)
+        report_reason(report,
+                      "decided by the functions: runs vary %s, so a change of %+.3g %% in total "
+                      "would not be detected if all functions regressed alike%s",
+                      noise_text(report), 100 * report->options.min_total, wanted_runs(report));
+}
+
 static enum compare_verdict judge_comparison(struct compare_report *report)
 {
     const struct compare_result *comparison = report->comparison;
     const struct compare_total_change *total = &comparison->total;
-    double least = 100 * report->options.min_total;
     char p[COMPARE_NUMBER_BYTES], number[BASE_GROUPED_BYTES];
 
     if (!has_runs_to_fail(report)) {
@@ -214,19 +282,9 @@ static enum compare_verdict judge_comparison(struct compare_report *report)
     if ((compare_total_regressed(report) && !report->total_suppressed) ||
         report->regressed_count > 0)
         return COMPARE_FAIL;
-    if (total->detectable > report->options.min_total) {
-        report_reason(report,
-                      "too noisy: runs vary by %.1f %%, so a change of %+.3g %% in total would not "
-                      "be detected%s",
-                      100 * total->noise, least, wanted_runs(report));
+    if (is_inconclusive(report))
         return COMPARE_INCONCLUSIVE;
-    }
-    if (comparison->test_count == 0) {
-        report_reason(report,
-                      "no function has a share from %.3g %% to below 100 %%: nothing was tested",
-                      100 * report->options.floor);
-        return COMPARE_INCONCLUSIVE;
-    }
+    say_what_decided(report);
     return COMPARE_PASS;
 }
 

@@ -1,4 +1,4 @@
-/* permutation.c - exact permutation test of a difference of means (section 2.1).
+/* permutation.c - exact permutation test of a difference of means, here of ranks (section 2.1).
  *
  * Under "nothing changed" the labels base and new could stand on the runs in any other way.  The p
  * value is the share of ways whose difference of means is at least as large as the one seen; with

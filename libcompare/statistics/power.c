@@ -110,3 +110,89 @@ double compare_result_detectable_total(const struct compare_result *comparison)
     return fmax(comparison->total.detectable,
                 comparison->options.min_total + compare_t_quantile(POWER, df) * error);
 }
+
+/* ---- What a verdict of PASS requires ---- */
+
+bool compare_total_seen(const struct compare_result *comparison)
+{
+    const struct compare_options *options = &comparison->options;
+
+    return comparison->total.detectable <= fmax(options->min_total, options->need_change);
+}
+
+/* What the caller asked to ignore is not unseen: only the noise counts.  */
+bool compare_functions_seen(const struct compare_result *comparison)
+{
+    struct compare_result other = *comparison;
+
+    other.options.min_rel = other.options.min_share = 0;
+    return !(other.options.need_share > 0) ||
+           compare_result_detectable(&other, other.options.need_share) <= other.options.need_change;
+}
+
+static bool would_see(const struct compare_result *comparison, size_t runs, double samples_factor)
+{
+    struct compare_result other = *comparison;
+
+    for (int side = 0; side < 2; side++) {
+        other.runs[side] = runs ? runs : comparison->runs[side];
+        other.mean_samples[side] *= samples_factor;
+    }
+    /* Each run tells one time more what a function varies by.  */
+    other.degrees_of_freedom += (double)(other.runs[0] + other.runs[1]) -
+                                (double)(comparison->runs[0] + comparison->runs[1]);
+    other.total.detectable = compare_noise_floor(other.total.noise, other.runs[0], other.runs[1],
+                                                 other.options.q);
+    return compare_total_seen(&other) && compare_functions_seen(&other);
+}
+
+static size_t runs_needed(const struct compare_result *comparison)
+{
+    size_t low = comparison->runs[0] < comparison->runs[1] ? comparison->runs[0]
+                                                           : comparison->runs[1];
+    size_t high = COMPARE_MAX_RUNS / 2;
+
+    if (low < COMPARE_MIN_RUNS)
+        low = COMPARE_MIN_RUNS;
+    if (!would_see(comparison, high, 1))
+        return 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (would_see(comparison, middle, 1))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* More samples a run than that are not asked for.  */
+#define MOST_SAMPLES_FACTOR 1e4
+
+static double samples_needed(const struct compare_result *comparison)
+{
+    double low = 1, high = MOST_SAMPLES_FACTOR;
+
+    if (!would_see(comparison, 0, high))
+        return 0;
+    while (high / low > 1.01) {
+        double middle = sqrt(low * high);
+
+        if (would_see(comparison, 0, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return ceil(high * fmax(comparison->mean_samples[0], comparison->mean_samples[1]));
+}
+
+void compare_find_needed(struct compare_result *comparison)
+{
+    if (comparison->runs[0] + comparison->runs[1] < 3 ||
+        (comparison->not_pass != COMPARE_REASON_TOO_NOISY &&
+         comparison->not_pass != COMPARE_REASON_BLIND))
+        return;
+    comparison->runs_needed = runs_needed(comparison);
+    comparison->samples_needed = samples_needed(comparison);
+}

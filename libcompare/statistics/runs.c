@@ -15,6 +15,8 @@ void compare_options_init(struct compare_options *options)
         .min_share = 0.003,
         .min_rel = 0.05,
         .min_total = 0.05,
+        .need_share = 0.05,
+        .need_change = 0.25,
     };
 }
 
@@ -30,10 +32,13 @@ static enum compare_status check(const struct compare_input *input,
                                  const struct compare_options *options, struct compare_error *error)
 {
     size_t runs = input->base_runs + input->new_runs;
-    double limits[] = { options->q, options->floor, options->min_share, options->min_rel,
-                        options->min_total };
+    double limits[] = { options->q,          options->floor,     options->min_share,
+                        options->min_rel,    options->min_total, options->need_share,
+                        options->need_change };
 
-    if (options->size != sizeof *options || !all_valid(limits, 5, true) || options->q >= 1)
+    if (options->size != sizeof *options ||
+        !all_valid(limits, sizeof limits / sizeof *limits, true) || options->q >= 1 ||
+        options->need_share >= 1)
         return compare_fail(error, COMPARE_INVALID, "unusable comparison options");
     if (input->base_runs == 0 || input->new_runs == 0)
         return compare_fail(error, COMPARE_INVALID, "a side has no runs");
@@ -71,6 +76,17 @@ static void count_flags(struct compare_result *comparison)
     }
 }
 
+static enum compare_reason reason_against_pass(const struct compare_result *comparison)
+{
+    if (!compare_total_seen(comparison))
+        return COMPARE_REASON_TOO_NOISY;
+    if (comparison->test_count == 0)
+        return COMPARE_REASON_NOTHING_TO_TEST;
+    if (!compare_functions_seen(comparison))
+        return COMPARE_REASON_BLIND;
+    return COMPARE_REASON_NONE;
+}
+
 static enum compare_reason reason_of(const struct compare_result *comparison,
                                      const struct compare_options *options)
 {
@@ -82,11 +98,7 @@ static enum compare_reason reason_of(const struct compare_result *comparison,
         return COMPARE_REASON_TOTAL;
     if (comparison->regressed_count > 0)
         return COMPARE_REASON_FUNCTIONS;
-    if (total->detectable > options->min_total)
-        return COMPARE_REASON_TOO_NOISY;
-    if (comparison->test_count == 0)
-        return COMPARE_REASON_NOTHING_TO_TEST;
-    return COMPARE_REASON_NONE;
+    return comparison->not_pass;
 }
 
 static enum compare_verdict verdict_of(enum compare_reason reason)
@@ -100,6 +112,7 @@ static enum compare_verdict verdict_of(enum compare_reason reason)
     case COMPARE_REASON_TOO_FEW_RUNS:
     case COMPARE_REASON_TOO_NOISY:
     case COMPARE_REASON_NOTHING_TO_TEST:
+    case COMPARE_REASON_BLIND:
         break;
     }
     return COMPARE_INCONCLUSIVE;
@@ -114,6 +127,8 @@ static enum compare_status fill(const struct compare_input *input,
     comparison->runs[0] = input->base_runs;
     comparison->runs[1] = input->new_runs;
     comparison->options = *options;
+    if (options->need_share > 0)
+        comparison->options.need_share = fmax(options->need_share, options->floor);
     if (status == COMPARE_OK)
         status = compare_functions(input, options, comparison, error);
     comparison->t_95 = INFINITY;
@@ -124,6 +139,9 @@ static enum compare_status fill(const struct compare_input *input,
     if (status != COMPARE_OK)
         return status;
     count_flags(comparison);
+    comparison->total_is_blind = comparison->total.detectable > options->min_total;
+    comparison->not_pass = reason_against_pass(comparison);
+    compare_find_needed(comparison);
     comparison->reason = reason_of(comparison, options);
     comparison->verdict = verdict_of(comparison->reason);
     return COMPARE_OK;

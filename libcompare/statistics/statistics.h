@@ -35,6 +35,9 @@ size_t compare_random_below(struct compare_random *random, size_t limit);
  * looked at.  */
 double compare_permutation(const double *values, size_t base_count, size_t new_count, bool *exact);
 
+/* The relative change of the total that its test finds with 80 % probability at that level.  */
+double compare_noise_floor(double noise, size_t base_count, size_t new_count, double level);
+
 enum compare_status compare_totals(const struct compare_input *input,
                                    const struct compare_options *options,
                                    struct compare_total_change *out, struct compare_error *error);
@@ -84,5 +87,14 @@ enum compare_status compare_find_moved(const struct compare_input *input,
                                        const struct compare_options *options,
                                        struct compare_result *comparison,
                                        struct compare_error *error);
+
+/* ---- Power (power.c) ---- */
+
+/* Whether what options.need_change asks of the total, and of functions, would have been found.  */
+bool compare_total_seen(const struct compare_result *comparison);
+bool compare_functions_seen(const struct compare_result *comparison);
+
+/* Fill in runs_needed and samples_needed.  */
+void compare_find_needed(struct compare_result *comparison);
 
 #endif /* COMPARE_STATISTICS_H */

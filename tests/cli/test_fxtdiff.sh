@@ -57,7 +57,42 @@ for i in 1 2 3 4; do
 done
 run 5 fxtdiff noisy? -- noisy?
 prints 'INCONCLUSIVE: too noisy: '
-grep -q ' + [0-9]* runs would detect +5 % in total$' out || fail "not said how many runs would do"
+grep -q 'too noisy: .* [0-9]* + [0-9]* runs would detect it$' out || fail "not said how many runs would do"
+
+# What divides the counts of one or two stacks by chance is no period: these are 5,000 samples and more a run.
+for i in 1 2 3 4; do
+    folded "one_stack$i" "main;hot $((5000 + i * 10))"
+    folded "two_stacks$i" "main;hot $((5000 + (i % 2) * 1000))" "main;cold $((9000 + (i % 2) * 1000))"
+done
+run 5 fxtdiff one_stack? -- one_stack?
+prints 'samples per run: 5,025 -> 5,025'
+run 0 fxtdiff --json two_stacks? -- one_stack?
+grep -q '"cost":16000,"samples":16000' out || fail "a period of 1000 was made up"
+
+# Few samples see nothing: that is no PASS, unless nothing is required of functions.
+for i in 1 2 3 4; do
+    folded "few$i" "main;hot $((9 + i % 2))" "main;cold $((11 - i % 2))"
+done
+run 5 fxtdiff few[1-4] -- few[1-4]
+prints 'INCONCLUSIVE: too little power: a function of 5 % that regressed by 25 % would not be detected; '
+grep -q 'detected; [0-9]* + [0-9]* runs, or [0-9,]* samples in each run, would detect it$' out || fail "not said what would do"
+run 5 fxtdiff few[1-4] -- few[1-4] --need-change 500%
+run 0 fxtdiff few[1-4] -- few[1-4] --need-share 0 --min-total 50%
+run 0 fxtdiff base? -- same? --floor 20% # which is then the share that is required
+
+# Runs that vary too much for the total: the functions decide, and the report says so.
+for i in 1 2 3 4 5; do
+    folded "swing$i" "main;hot $((5000 * (95 + i * 2) / 100))" "main;cold $((9000 * (95 + i * 2) / 100))"
+done
+run 0 fxtdiff swing? -- swing?
+prints 'PASS: decided by the functions: runs vary by '
+
+# Nanoseconds beside counts, without a word about either.
+for i in 1 2 3 4; do
+    folded "nano$i" "main;hot $((5000000000 + i * 1000000))" "main;cold $((3000000000 - i * 1000000))"
+done
+run 2 fxtdiff nano? -- same?
+says 'they cannot have the same sample type'
 
 # Nothing large enough to be tested.
 run 5 fxtdiff base? -- same? --floor 100%
@@ -235,8 +270,8 @@ for i in 1 2 3 4; do
     awk -v i=$i 'BEGIN { for (f = 0; f < 12; f++) printf "main;f%d %d000000\n", f, 100 + f + (f * 7 + i * 3) % 5 }' >many$i
 done
 cp many1 many5
-run 0 fxtdiff many[1-4] -- many[1-4]
-run 0 fxtdiff many[1-4] -- many[1-4] many5
+run 0 fxtdiff --need-share 0 many[1-4] -- many[1-4]
+run 0 fxtdiff --need-share 0 many[1-4] -- many[1-4] many5
 prints 'note: many1 and many5 are equal in every stack'
 protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >time1 <<END
 sample_type { type: 1 unit: 2 }
@@ -263,7 +298,7 @@ prints ' regressed  parse'
 for i in 1 2 3 4; do
     folded "stopped$i" "main;work;hot $((100 + i % 2))" "main;io $((200 + i % 2))"
 done
-run 0 fxtdiff base? -- stopped?
+run 5 fxtdiff base? -- stopped?
 prints 'note: the new runs cost 1.7 % of the base runs: check that both did the same work'
 bad 2 'two columns of counts: it is already a difference' two_columns
 bad 3 'damaged: ' damaged base1 base2 base3

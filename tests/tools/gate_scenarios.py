@@ -23,11 +23,13 @@ class Scenario:
 
     stacks    {frames, root first: (weight in the base, weight in the new build)}; the leaf's noise is the stack's
     changed   the function that is to be flagged; None: none is
+    odd       what the first run of the new build costs more than the others, all functions alike
     bounds    {"fail": (least, most), ...}: shares of very many comparisons"""
 
-    def __init__(self, stacks, changed=None, noise=0.03, weather=None, layout=0.0, samples=SAMPLES, runs=(5, 5), **bounds):
+    def __init__(self, stacks, changed=None, noise=0.03, weather=None, layout=0.0, samples=SAMPLES, runs=(5, 5), odd=1.0, **bounds):
         self.stacks, self.changed, self.noise, self.layout, self.samples, self.runs = stacks, changed, noise, layout, samples, runs
         self.weather = noise if weather is None else weather
+        self.odd = odd
         self.bounds = bounds
 
 
@@ -62,7 +64,8 @@ def write_runs(scenario, rng, folder):
     for side, count in enumerate(scenario.runs):
         for run in range(count):
             paths[side].append(os.path.join(folder, f"{'new' if side else 'base'}-{run}"))
-            write_run(scenario, side, scale, shifts, rng, paths[side][-1])
+            odd = scenario.odd if side and run == 0 else 1.0
+            write_run(scenario, side, scale * odd, shifts, rng, paths[side][-1])
     return paths
 
 
@@ -170,9 +173,13 @@ def allocations(factor):
 RARE = (0, 0.05)
 SCENARIOS = {
     "equal builds, noise 0 %": Scenario(flat(300), noise=0, fail=RARE),
-    "equal builds, noise 3 %": Scenario(flat(300), fail=RARE),
+    "equal builds, noise 3 %": Scenario(flat(300), fail=RARE, inconclusive=RARE),
     "equal builds, noise 8 %": Scenario(flat(300), noise=0.08, fail=RARE),
     "equal builds, 30 functions": Scenario(flat(30), fail=RARE),
+    "equal builds, an odd run": Scenario(flat(300), odd=1.5, fail=RARE, inconclusive=RARE),
+    "equal builds, 20 samples a run": Scenario(flat(300), samples=20, fail=RARE, **{"pass": (0, 0)}),
+    "all functions +7 %": Scenario({stack: (old, new * 1.07) for stack, (old, new) in flat(300).items()}, noise=0, weather=0.03,
+                                     fail=(0.65, 0.95)),
     "4 % function +15 %": Scenario(flat(300, 5, 0.04, 1.15), "f5", found=(0.9, 1)),
     "20 % function gone": Scenario(flat(300, 5, 0.2, 0.0), fail=RARE),
     "20 % function twice as fast": Scenario(flat(300, 5, 0.2, 0.5), fail=RARE),
