@@ -156,7 +156,8 @@ static void note_other_memory(const struct profile_heap_peak *peaks, size_t coun
     for (size_t i = 1; i < count; i++)
         if (peaks[i].resident_bytes >= MUCH_BYTES && explained(&peaks[i]) < 50) {
             cli_note("  the rest is what malloc(3) and its like did not allocate: code, stacks, "
-                     "files, and memory of mmap(2), such as the arenas of interpreters");
+                     "files, and memory of mmap(2), such as the arenas of interpreters, unless "
+                     "the capture was made with --mmap, which records it");
             return;
         }
 }

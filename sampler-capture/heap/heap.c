@@ -52,7 +52,8 @@ static int prepare_target(struct run *run)
                                               .losses = losses,
                                               .key = key,
                                               .interval_bytes = run->options.interval_bytes,
-                                              .frame_pointers = run->options.frame_pointers };
+                                              .frame_pointers = run->options.frame_pointers,
+                                              .mappings = run->options.mappings };
     char shim[PATH_MAX], message[TARGET_MESSAGE_SIZE];
 
     if (!target_check(run->options.command[0], message) || !target_find_shim(shim, message)) {
@@ -232,9 +233,14 @@ static void summarize_contents(const struct run *run)
     const struct recorder *recorder = &run->recorder;
     double kib = (double)stream_bytes(run->stream) / 1024;
 
-    cli_note("%s: %s and %s of %s in %.2f s; %.1f %s", run->output.name,
+    char mappings[64] = "";
+
+    if (run->options.mappings)
+        (void)snprintf(mappings, sizeof mappings, ", and %s",
+                       cli_counted(recorder->mappings, "mapping", "mappings"));
+    cli_note("%s: %s and %s%s of %s in %.2f s; %.1f %s", run->output.name,
              cli_counted(recorder->allocations, "sampled allocation", "sampled allocations"),
-             cli_counted(recorder->frees, "free", "frees"),
+             cli_counted(recorder->frees, "free", "frees"), mappings,
              cli_counted(recorder->processes, "process", "processes"),
              (double)(host_clock_ns(CLOCK_MONOTONIC) - run->about.monotonic_ns) / 1e9,
              kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
@@ -256,12 +262,14 @@ static void summarize_next(const struct run *run)
 
     if (recorder->processes == 0)
         cli_note("no process connected: nothing was captured");
-    else if (recorder->allocations == 0 && may_miss(run))
+    else if (recorder->allocations + recorder->mappings == 0 && may_miss(run))
         cli_note("nothing was sampled");
-    else if (recorder->allocations == 0)
+    else if (recorder->allocations + recorder->mappings == 0)
         cli_note("nothing was sampled: what was captured allocated less than %s bytes or so with "
-                 "malloc(3) and its like; a smaller --interval samples more",
-                 cli_grouped(run->options.interval_bytes));
+                 "malloc(3) and its like%s; a smaller --interval samples more%s",
+                 cli_grouped(run->options.interval_bytes),
+                 run->options.mappings ? " and mapped no anonymous memory" : "",
+                 run->options.mappings ? "" : ", and --mmap records memory of mmap(2)");
     else if (!run->output.is_stdout)
         cli_note("next: fxt2pprof --profile heap %s%s%s -o heap.pb.gz", run->output.name,
                  run->keeper ? " --symbols " : "", run->keeper ? run->options.kept : "");

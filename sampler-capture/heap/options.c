@@ -12,6 +12,7 @@ enum key {
     KEY_OUTPUT = 1,
     KEY_INTERVAL,
     KEY_UNWIND,
+    KEY_MMAP,
     KEY_COMPRESS,
     KEY_KEEP_MODULES,
     KEY_QUIET,
@@ -28,6 +29,9 @@ static const struct cli_option option_table[] = {
       "unwind by unwind tables (cfi, the default) or by frame pointers (fp), which is faster but "
       "requires code that keeps them",
       .choices = unwinders },
+    { KEY_MMAP, 0, "mmap", NULL,
+      "also record anonymous memory that the program maps itself with mmap(2), such as the arenas "
+      "of interpreters: every mapping, with its stack below mmap" },
     { KEY_COMPRESS, 0, "compress", NULL, "compress with zstd" },
     KEEP_OPTION(KEY_KEEP_MODULES),
     { KEY_QUIET, 'q', "quiet", NULL, "print no summary, only losses" },
@@ -91,6 +95,9 @@ void heap_options_parse(struct heap_options *options, char **argv)
             break;
         case KEY_UNWIND:
             options->frame_pointers = parser.choice == 1;
+            break;
+        case KEY_MMAP:
+            options->mappings = true;
             break;
         case KEY_COMPRESS:
             options->compress = true;

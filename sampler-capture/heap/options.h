@@ -11,6 +11,7 @@ struct heap_options {
     const char *output; /* "-" is standard output */
     uint64_t interval_bytes;
     bool frame_pointers;
+    bool mappings; /* are recorded, too */
     bool compress;
     bool quiet;           /* only what is not in the trace is told */
     const char *kept;     /* folder for copies of the modules; NULL: none */

@@ -37,6 +37,7 @@
 #define HEAP_ENV_KEY      "FXT_HEAP_KEY"     /* 32 hexadecimal digits, in the file of losses */
 #define HEAP_ENV_GATE     "FXT_HEAP_GATE"    /* DESCRIPTOR:INODE in decimal */
 #define HEAP_ENV_LOSSES   "FXT_HEAP_LOSSES"  /* likewise, of the file of losses */
+#define HEAP_ENV_MMAP     "FXT_HEAP_MMAP"    /* "1": calls of mmap(2) and the like are told */
 #define HEAP_ENV_PREFIX   "FXT_HEAP_"        /* of all that the capture sets */
 /* Where the library is; for a capture tool that is not beside it.  */
 #define HEAP_ENV_SHIM "FXT_HEAP_SHIM"
@@ -59,6 +60,34 @@
 #define HEAP_MAX_INTERVAL     (UINT64_C(1) << 40)
 #define HEAP_MAX_FRAMES       512   /* of a stack */
 #define HEAP_MAX_PACKET       32000 /* bytes our library sends at once */
+
+/* A call that changed the address map, in words: a packet of its own among the messages.  It looks
+ * like a flexible method of theirs, which servers that do not know it skip.  Threads tell their
+ * calls in any order, so tickets, numbers that the process counts up, say which call came later:
+ * one is taken before the system call, one after it.  */
+struct heap_mapping {
+    uint64_t header;  /* HEAP_MAPPING_HEADER */
+    uint64_t ordinal; /* HEAP_MAPPING_ORDINAL */
+    uint64_t kind;    /* enum heap_mapping_kind */
+    uint64_t before, after;
+    uint64_t address, size;         /* bytes */
+    uint64_t old_address, old_size; /* HEAP_MOVED: what is no more; otherwise 0 */
+    uint64_t frame_count;
+    uint64_t
+        frames[]; /* return addresses, innermost first; the first lies in the function called */
+};
+
+#define HEAP_MAPPING_HEADER  UINT64_C(0x0180000200000000)
+#define HEAP_MAPPING_ORDINAL UINT64_C(0x4658544d4d415031)
+#define HEAP_MAPPING_WORDS   10 /* before the frames */
+
+enum heap_mapping_kind {
+    HEAP_MAPPED = 1,   /* anonymous memory, in place of what was there */
+    HEAP_RESERVED = 2, /* addresses without access: no memory so far */
+    HEAP_UNMAPPED = 3, /* nothing, or a file */
+    HEAP_MOVED = 4,    /* mremap(2) */
+    HEAP_OPENED = 5,   /* mprotect(2) gives access: what was reserved is memory from here on */
+};
 
 /* What one connection lost.  Whoever connects takes a free one first, and says which by the name of
  * its socket; when the connection has ended, the server frees it.  */

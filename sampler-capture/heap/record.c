@@ -204,10 +204,9 @@ static bool put_modules(struct recorder *recorder, struct process *process, uint
 /* ---- Messages ---- */
 
 static bool put_blob(struct recorder *recorder, const struct process *process, uint64_t ticks,
-                     const uint8_t *bytes, size_t length)
+                     uint64_t interval_bytes, const uint8_t *bytes, size_t length)
 {
-    const struct fxt_arg interval = stream_number("sampling_interval_bytes",
-                                                  recorder->interval_bytes);
+    const struct fxt_arg interval = stream_number("sampling_interval_bytes", interval_bytes);
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,
         .ticks = ticks,
@@ -240,7 +239,25 @@ bool recorder_message(struct recorder *recorder, struct process *process, uint64
             return false;
         break;
     }
-    return put_blob(recorder, process, ticks, bytes, length);
+    return put_blob(recorder, process, ticks, recorder->interval_bytes, bytes, length);
+}
+
+bool recorder_mapping(struct recorder *recorder, const struct process *process, uint64_t ticks,
+                      bool is_release, uint64_t address, uint64_t size, const uint64_t *frames,
+                      size_t count)
+{
+    uint8_t message[HEAP_MAX_FRAMES * 8 + 256];
+    enum fidl_status status;
+    size_t length;
+
+    if (is_release)
+        status = fidl_encode_deallocation(FIDL_GENERATION_2, address, frames, count, message,
+                                          sizeof message, &length);
+    else
+        status = fidl_encode_allocation(FIDL_GENERATION_2, address, frames, count, size, message,
+                                        sizeof message, &length);
+    recorder->mappings += !is_release;
+    return status != FIDL_OK || put_blob(recorder, process, ticks, 1, message, length);
 }
 
 bool recorder_loss(struct recorder *recorder, uint64_t koid, uint64_t ticks,

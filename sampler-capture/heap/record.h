@@ -32,6 +32,7 @@ struct recorder {
     uint64_t allocations; /* messages written */
     uint64_t frees;
     uint64_t infos;
+    uint64_t mappings; /* blocks of memory that programs mapped themselves */
 };
 
 /* These return false when the trace cannot go on: stream_errno() says why, or, where that is 0,
@@ -46,6 +47,13 @@ bool recorder_process(struct recorder *recorder, struct process *process);
 /* A message of a process: bytes and what they say.  */
 bool recorder_message(struct recorder *recorder, struct process *process, uint64_t ticks,
                       const uint8_t *bytes, size_t length, const struct fidl_message *message);
+
+/* Anonymous memory that a process maps itself is a block of its own: it is there (allocation), or
+ * no more.  Written as a message of the sampler whose interval is one byte, since each is
+ * recorded.  */
+bool recorder_mapping(struct recorder *recorder, const struct process *process, uint64_t ticks,
+                      bool is_release, uint64_t address, uint64_t size, const uint64_t *frames,
+                      size_t count);
 
 /* What was lost of a process, from its start on.  */
 struct record_loss {

@@ -1,6 +1,7 @@
 #include "sampler-capture/heap/server.h"
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/heap/mappings.h"
 #include "sampler-capture/heap/message.h"
 #include "sampler-capture/heap/passing.h"
 
@@ -38,6 +39,7 @@ struct connection {
     struct connection *next;
     int fd;
     struct process process;
+    struct mappings mappings;
     struct heap_losses *losses; /* borrowed from the mapping; NULL: it takes none */
     struct record_loss written; /* what the trace says was lost */
     uint64_t rejected;
@@ -497,6 +499,7 @@ static bool end_connection(struct server *server, struct connection *connection)
     (void)epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
     (void)close(connection->fd);
     process_release(&connection->process);
+    mappings_release(&connection->mappings);
     free(connection);
     return fine;
 }
@@ -653,14 +656,41 @@ static enum received receive(struct server *server, struct connection *connectio
     return RECEIVED_PACKET;
 }
 
+struct mapper {
+    struct server *server;
+    struct connection *connection;
+};
+
+static bool write_mapping(void *context, bool is_release, uint64_t address, uint64_t size,
+                          const uint64_t *frames, size_t count)
+{
+    const struct mapper *mapper = context;
+
+    return recorder_mapping(mapper->server->recorder, &mapper->connection->process,
+                            mapper->connection->ticks, is_release, address, size, frames, count);
+}
+
 /* Take one packet.  *open says whether the connection goes on.  */
 static bool take_packet(struct server *server, struct connection *connection, size_t length,
                         bool *open)
 {
+    struct mapper mapper = { server, connection };
+    uint64_t frames[HEAP_MAX_FRAMES];
     struct fidl_message message;
+    struct heap_mapping call;
     const char *why;
 
     server->packets++;
+    if (mappings_read(server->packet, length, &call, frames)) {
+        enum mappings_status status = mappings_apply(&connection->mappings, &call, frames,
+                                                     write_mapping, &mapper);
+
+        if (status == MAPPINGS_TOO_MANY) {
+            connection->rejected++;
+            *open = false;
+        }
+        return status == MAPPINGS_OK || status == MAPPINGS_TOO_MANY;
+    }
     switch (message_judge(server->packet, length, &message, &why)) {
     case MESSAGE_ACCEPTED:
         return recorder_message(server->recorder, &connection->process, connection->ticks,

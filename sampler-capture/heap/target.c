@@ -181,6 +181,7 @@ bool target_prepare(const char *shim, const struct target_settings *settings)
            setenv(HEAP_ENV_KEY, settings->key, 1) == 0 &&
            set_number(HEAP_ENV_INTERVAL, settings->interval_bytes) &&
            set_number(HEAP_ENV_FILTERS, own_filters()) &&
+           set_or_unset(HEAP_ENV_MMAP, settings->mappings ? "1" : "") &&
            setenv(HEAP_ENV_UNWIND, settings->frame_pointers ? "fp" : "cfi", 1) == 0;
     free(list);
     return fine;

@@ -14,6 +14,7 @@ struct target_settings {
     const char *key;
     uint64_t interval_bytes;
     bool frame_pointers;
+    bool mappings; /* are recorded, too */
 };
 
 #define TARGET_MESSAGE_SIZE ((size_t)2 * PATH_MAX)

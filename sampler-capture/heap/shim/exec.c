@@ -165,7 +165,7 @@ static bool is_ours(const char *variable)
     static const char *const names[] = { HEAP_ENV_FOLDER "=", HEAP_ENV_INTERVAL "=",
                                          HEAP_ENV_UNWIND "=", HEAP_ENV_FILTERS "=",
                                          HEAP_ENV_KEY "=",    HEAP_ENV_GATE "=",
-                                         HEAP_ENV_LOSSES "=" };
+                                         HEAP_ENV_LOSSES "=", HEAP_ENV_MMAP "=" };
 
     if (strncmp(variable, HEAP_ENV_PREFIX, sizeof HEAP_ENV_PREFIX - 1) != 0)
         return false;

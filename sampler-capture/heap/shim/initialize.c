@@ -116,6 +116,7 @@ __attribute__((constructor)) static void start(void)
     if (settings->interval < HEAP_MIN_INTERVAL || settings->interval > HEAP_MAX_INTERVAL)
         settings->interval = HEAP_DEFAULT_INTERVAL;
     settings->frame_pointers = unwind && strcmp(unwind, "fp") == 0;
+    settings->mappings = number(HEAP_ENV_MMAP, 0) == 1;
     settings->seeded = getenv(HEAP_ENV_SEED) != NULL;
     settings->seed = number(HEAP_ENV_SEED, 0);
     shim_begin();

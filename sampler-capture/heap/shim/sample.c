@@ -363,6 +363,71 @@ void shim_restore(struct shim_live_block *block)
     leave(guard);
 }
 
+/* ---- Mappings ---- */
+
+bool shim_records_mappings(void)
+{
+    return shim_settings.mappings && shim_process && !shim_thread.inside &&
+           !atomic_load_explicit(&shim_confined, memory_order_relaxed) &&
+           !atomic_load_explicit(&shim_process->ended, memory_order_relaxed);
+}
+
+uint64_t shim_ticket(void)
+{
+    return atomic_fetch_add(&shim_process->tickets, 1) + 1;
+}
+
+/* Also for a call that the server does not hear of, the program goes on.  */
+static void tell_mapping(struct shim_scratch *scratch, struct heap_mapping *call)
+{
+    const struct shim_stack *stack = &scratch->stack;
+    size_t words = HEAP_MAPPING_WORDS + stack->count;
+    enum shim_sent sent = SHIM_CLOSED;
+
+    call->header = HEAP_MAPPING_HEADER;
+    call->ordinal = HEAP_MAPPING_ORDINAL;
+    call->frame_count = stack->count;
+    memcpy(scratch->message, call, HEAP_MAPPING_WORDS * sizeof(uint64_t));
+    memcpy(scratch->message + HEAP_MAPPING_WORDS * sizeof(uint64_t), stack->frames,
+           stack->count * sizeof(uint64_t));
+    for (int attempt = 0; attempt < 2 && sent == SHIM_CLOSED && is_connected(); attempt++) {
+        sent = shim_send(scratch->message, words * sizeof(uint64_t));
+        if (sent == SHIM_CLOSED)
+            begin_again();
+    }
+    if (sent == SHIM_DROPPED)
+        shim_count(call->kind == HEAP_UNMAPPED ? &shim_losses()->frees
+                                               : &shim_losses()->allocations);
+}
+
+/* The function called is the innermost frame: one less than what is put there lies in it.  */
+static void put_entry(struct shim_stack *stack, uintptr_t entry)
+{
+    size_t kept = stack->count < HEAP_MAX_FRAMES ? stack->count : HEAP_MAX_FRAMES - 1;
+
+    memmove(stack->words + 1, stack->frames, kept * sizeof *stack->words);
+    stack->words[0] = (uint64_t)entry + 1;
+    stack->frames = stack->words;
+    stack->count = kept + 1;
+}
+
+void shim_record_mapping(struct heap_mapping *call, uintptr_t entry)
+{
+    struct guard guard = enter();
+
+    call->after = shim_ticket();
+    if (is_connected()) {
+        struct shim_scratch *scratch = take_scratch();
+
+        shim_unwind(&scratch->stack);
+        put_entry(&scratch->stack, entry);
+        shim_modules_check(&scratch->stack);
+        tell_mapping(scratch, call);
+        give_scratch(scratch);
+    }
+    leave(guard);
+}
+
 /* ---- Start ---- */
 
 struct shim_process *shim_process;

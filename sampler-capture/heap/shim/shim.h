@@ -63,6 +63,13 @@ void shim_forget(struct shim_live_block *block);
 /* It was not: it is in use again, by the stack that allocated it.  */
 void shim_restore(struct shim_live_block *block);
 
+/* Whether calls that change the address map are recorded now.  */
+bool shim_records_mappings(void);
+/* The next ticket (protocol.h).  */
+uint64_t shim_ticket(void);
+/* Tell such a call of the function at entry: kind, before, addresses and sizes are set.  */
+void shim_record_mapping(struct heap_mapping *call, uintptr_t entry);
+
 /* ---- The process ---- */
 
 struct shim_lock {
@@ -111,6 +118,7 @@ struct shim_process {
     struct heap_losses *losses;  /* NULL: there is nobody to count for */
     _Atomic size_t modules_told; /* how many of the modules it was told of */
 
+    _Atomic uint64_t tickets; /* given out */
     _Atomic uint32_t threads; /* seeded so far */
     struct shim_scratch scratches[SHIM_SCRATCHES];
     uint8_t info[HEAP_MAX_PACKET]; /* a SetProcessInfo being made; under module_lock */
@@ -126,6 +134,7 @@ struct shim_settings {
     bool idle;    /* nobody captures this program */
     bool foreign; /* its C library is not the one that the shim was built for */
     bool frame_pointers;
+    bool mappings; /* are recorded */
     bool seeded;
     uint64_t seed;
     uint64_t interval;
