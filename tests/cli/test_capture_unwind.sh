@@ -97,7 +97,7 @@ capture lld ./work-lld 0.15
 # The kernel alone finds no such stacks.
 "${CC:-cc}" -O2 -fomit-frame-pointer -g -o work work.c
 sampler-capture cpu --unwind fp -o fp.fxt -- ./work 0.15 2>err
-says "take --unwind auto"
+says "use --unwind auto"
 [ "$(share fp.fxt "$whole")" -le 10 ] || fail "frame pointers find callers where there are none"
 
 # ---- As much of stacks as is needed (auto) ----
