@@ -149,6 +149,18 @@ static enum sym_status add_bounds(struct sym_module *module, uint64_t vaddr,
                     .function = name, .linkage_name = "", .file = "", .source = SYM_QUALITY_NONE });
 }
 
+/* ---- Functions without files ---- */
+
+static enum sym_status add_symbol_file(struct sym_module *module, uint64_t vaddr,
+                                       struct sym_frames *frames)
+{
+    struct sym_frame *frame = frames->count == 1 ? &frames->items[0] : NULL;
+
+    if (!frame || frame->file[0] || !frame->linkage_name[0])
+        return SYM_OK;
+    return sym_symbol_file(module, vaddr, &frames->span, &frame->file);
+}
+
 /* The frames for vaddr as the session wants them, from wherever the module's answers come.  A cache
  * file that turns out to be damaged is replaced on the way.  */
 static enum sym_status find_frames(struct batch *batch, uint64_t vaddr, struct sym_frames *frames)
@@ -167,6 +179,8 @@ static enum sym_status find_frames(struct batch *batch, uint64_t vaddr, struct s
     }
     if (!status && !module->cache)
         status = sym_module_frames(module, vaddr, frames);
+    if (!status && module->session->symbol_files)
+        status = add_symbol_file(module, vaddr, frames);
     if (!status && module->session->bounds && frames->count == 0)
         status = add_bounds(module, vaddr, frames);
     if (!status && module->session->no_inlines && frames->count > 1) {
@@ -181,7 +195,9 @@ static bool equal_frame(const struct sym_frame *a, const struct sym_frame *b)
 {
     return a->function == b->function && a->linkage_name == b->linkage_name && a->file == b->file &&
            a->line == b->line && a->column == b->column && a->start_line == b->start_line &&
-           a->inlined == b->inlined && a->source == b->source;
+           a->inlined == b->inlined && a->source == b->source &&
+           a->discriminator == b->discriminator && a->has_start == b->has_start &&
+           a->start_vaddr == b->start_vaddr && a->start_file == b->start_file;
 }
 
 static bool equal_frames(const struct sym_frames *a, const struct sym_frames *b)
@@ -249,7 +265,7 @@ static uint32_t *note_for(struct batch *batch, uint64_t vaddr)
 
     /* What has no name in the file may have several here.  */
     if (!batch->noting || !cache || batch->module->session->bounds ||
-        sym_cache_seek(cache, vaddr, &batch->place))
+        batch->module->session->symbol_files || sym_cache_seek(cache, vaddr, &batch->place))
         return NULL; /* damage is for find_frames() */
     return sym_cache_note(cache, &batch->place);
 }

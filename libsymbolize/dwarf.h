@@ -118,6 +118,7 @@ struct sym_row {
     uint32_t file; /* as the line table counts; see sym_unit_file() */
     uint32_t line; /* 0: the compiler named none */
     uint32_t column;
+    uint32_t discriminator; /* only with sym_dwarf.details */
 };
 
 struct sym_sequence { /* rows [first, first + count) of [low, high) */
@@ -170,6 +171,9 @@ struct sym_name {
     uint64_t die_key;
     const char *function, *linkage_name;
     uint32_t start_line;
+    uint32_t start_file;    /* as the unit of start_key counts; UINT32_MAX: none */
+    uint64_t start_key;     /* of the DIE that says so */
+    const char *start_path; /* interned; NULL: not wanted so far; see sym_name_file() */
 };
 
 /* A linkage name and its readable form; both interned, so that pointers compare.  */
@@ -179,11 +183,17 @@ struct sym_readable {
 
 /* A function or an inlined copy of one.  */
 struct sym_scope {
-    uint64_t die_key;            /* where its name is looked for: its own DIE, or, of an inlined
+    uint64_t die_key;      /* where its name is looked for: its own DIE, or, of an inlined
                                   * copy, that of the function */
-    const struct sym_name *name; /* NULL: not wanted so far; see sym_scope_name() */
-    uint32_t parent;             /* the scope it was inlined into; SYM_NO_VALUE: a function */
+    struct sym_name *name; /* NULL: not wanted so far; see sym_scope_name() */
+    uint32_t parent;       /* the scope it was inlined into; SYM_NO_VALUE: a function */
     uint32_t call_file, call_line, call_column;
+};
+
+/* More about a scope, which is kept only with sym_dwarf.details.  */
+struct sym_scope_detail {
+    uint64_t start; /* its first address; UINT64_MAX: unknown, or it has several pieces */
+    uint32_t call_discriminator; /* of the code that it was inlined into */
 };
 
 /* Of the function whose scope has the same index.  */
@@ -199,6 +209,8 @@ struct sym_function {
 struct sym_scopes {
     struct sym_scope *items; /* functions first, then the copies inlined into those decoded */
     size_t count, capacity;
+    struct sym_scope_detail *details; /* of the same index; NULL: without sym_dwarf.details */
+    size_t detail_capacity;
     struct sym_function *functions;
     size_t function_count, function_capacity;
     struct sym_segments segments; /* value: function */
@@ -220,7 +232,9 @@ struct sym_info {
     bool is_split;
     uint64_t key; /* added to the offset of a DIE tells it from those of all others */
     struct sym_bytes sections[SYM_SECTION_COUNT];
-    struct sym_unit *units; /* by offset */
+    bool has_locations;                        /* .debug_loc and .debug_loclists are among them */
+    uint64_t locations_offset, locations_size; /* of a package's unit: its part; size 0: all */
+    struct sym_unit *units;                    /* by offset */
     size_t unit_count, unit_capacity;
     struct sym_abbrev_table *tables;
     size_t table_count;
@@ -238,7 +252,7 @@ struct sym_unit {
     struct sym_sizes sizes;
     uint32_t table; /* of abbreviations: index into info->tables */
     uint64_t base;  /* low_pc: what range lists count from */
-    uint64_t addr_base, str_offsets_base, rnglists_base;
+    uint64_t addr_base, str_offsets_base, rnglists_base, loclists_base;
     uint64_t ranges_base;     /* of a split unit before DWARF 5, otherwise 0 */
     uint64_t gnu_ranges_base; /* of a skeleton: that of its split unit */
     uint64_t line_offset;     /* in .debug_line; UINT64_MAX: none */
@@ -280,9 +294,17 @@ struct sym_finder {
     void *context;
 };
 
+/* The files of another unit than the one that is looked at.  */
+struct sym_foreign {
+    const struct sym_unit *from; /* NULL: of none */
+    struct sym_unit unit;        /* what of it reads the table; lines are its own */
+    uint64_t entries_read;       /* of all such tables */
+};
+
 struct sym_dwarf {
     struct sym_object *object;   /* not owned */
     struct sym_strings *strings; /* not owned */
+    bool details, relative;      /* sym_options.details, relative_files */
     struct sym_finder finder;
     struct sym_info main;
     struct sym_unit *units; /* those of main, fixed once it is open */
@@ -314,11 +336,13 @@ struct sym_dwarf {
     struct base_index readable_index;
     struct sym_readable *readable;
     size_t readable_count, readable_capacity;
+    struct sym_foreign foreign;
+    struct sym_variables *variables; /* index of static variables; NULL: not wanted so far */
 };
 
 /* Makes the index of units; decodes none but those that do not say what they cover.  finder is
- * copied; NULL: companions are not looked for.  SYM_OK, SYM_MALFORMED (no unit is readable) or
- * SYM_NO_MEMORY.  */
+ * copied; NULL: companions are not looked for; dwarf->details and relative are set before.
+ * SYM_OK, SYM_MALFORMED (no unit is readable) or SYM_NO_MEMORY.  */
 enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *object,
                                const struct sym_finder *finder, struct sym_strings *strings,
                                struct sym_error *error);
@@ -366,6 +390,11 @@ enum sym_status sym_unit_place(struct sym_decoder *decoder, struct sym_unit *uni
 
 /* Fills the name of a scope.  SYM_OK or SYM_NO_MEMORY.  */
 enum sym_status sym_scope_name(struct sym_dwarf *dwarf, struct sym_scope *scope);
+
+/* The interned path of the file that declares a function of unit, "" unknown.  SYM_OK or
+ * SYM_NO_MEMORY.  */
+enum sym_status sym_name_file(struct sym_dwarf *dwarf, struct sym_unit *unit, struct sym_name *name,
+                              const char **path);
 
 /* The interned path of a file as rows number them, "" unknown; the second as scopes do, which in a
  * split unit may be otherwise.  SYM_OK or SYM_NO_MEMORY.  */
@@ -427,6 +456,61 @@ static inline const struct sym_unit *sym_unit_dies(const struct sym_unit *unit)
 {
     return unit->split ? unit->split : unit;
 }
+
+/* ---- DIEs one at a time ---- */
+
+/* A DIE, by its key.  */
+struct sym_die {
+    const struct sym_unit *unit;
+    const struct sym_abbrevs *abbrevs;
+    const struct sym_abbrev *abbrev; /* NULL: there is no such DIE */
+    uint64_t key;
+    struct sym_cursor cursor; /* behind its code; ends with the unit */
+};
+
+/* SYM_OK, also where there is none, or SYM_NO_MEMORY.  */
+enum sym_status sym_die_open(struct sym_decoder *decoder, uint64_t key, struct sym_die *die);
+
+/* From a DIE whose attributes were not read to the next one in the order of the file; *depth, which
+ * is that of the one, becomes that of the other.  False: there is none, or *depth would be 0.  */
+bool sym_die_next(struct sym_die *die, uint32_t *depth);
+
+/* What a DIE and those it refers to (abstract origin, specification) say.  The strings lie in the
+ * sections.  */
+struct sym_texts {
+    const char *plain, *linkage;     /* "" unknown */
+    uint64_t start_line, start_file; /* of the declaration; 0, UINT32_MAX: unknown */
+    uint64_t start_key;              /* of the DIE that has start_file */
+    uint64_t type;                   /* key of a DIE, where has_type */
+    bool has_type;
+    bool has_next; /* for dwarf_names.c alone, as the next two */
+    uint64_t here; /* key of the DIE that is being read */
+    uint64_t next; /* key of the DIE that the last one refers to */
+};
+enum sym_status sym_die_texts(struct sym_decoder *decoder, uint64_t die_key,
+                              struct sym_texts *texts);
+
+/* The interned path of file as the unit of the DIE die_key counts, which may be another than unit;
+ * "" unknown.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_decl_file(struct sym_dwarf *dwarf, struct sym_unit *unit, uint32_t file,
+                              uint64_t die_key, const char **path);
+
+/* The size of the type with that key.  SYM_OK, SYM_NOT_FOUND (unknown) or SYM_NO_MEMORY.  */
+enum sym_status sym_type_size(struct sym_decoder *decoder, uint64_t type_key, uint64_t *size);
+
+/* The bytes of a block or an expression; none: form is that of something else.  */
+struct sym_cursor sym_block_read(const struct sym_unit *unit, uint16_t form,
+                                 struct sym_cursor *cursor);
+
+/* Whether an expression is a register; an offset from the frame's base, which may be a register (-1
+ * if not); an address, as of static variables.  */
+bool sym_expression_register(struct sym_cursor expression, uint8_t *number);
+bool sym_expression_offset(struct sym_cursor expression, int base_register, int64_t *offset);
+bool sym_expression_address(const struct sym_unit *unit, struct sym_cursor expression,
+                            uint64_t *vaddr);
+
+/* Reads .debug_loc and .debug_loclists.  SYM_OK, SYM_MALFORMED or SYM_NO_MEMORY.  */
+enum sym_status sym_info_load_locations(struct sym_info *info);
 
 /* What an attribute's value is.  */
 enum sym_value_class {
@@ -509,5 +593,6 @@ enum sym_status sym_line_header_read(const struct sym_unit *unit, struct sym_lin
 void sym_lines_release(struct sym_lines *lines);
 void sym_scopes_release(struct sym_scopes *scopes);
 void sym_names_release(struct sym_dwarf *dwarf);
+void sym_variables_release(struct sym_dwarf *dwarf); /* accepts one without */
 
 #endif /* SYMBOLIZE_DWARF_H */

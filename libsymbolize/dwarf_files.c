@@ -196,17 +196,18 @@ static enum sym_status read_tables(struct sym_dwarf *dwarf, struct sym_unit *uni
 /* Interned path of a directory; NULL: no memory.  DWARF 5 repeats the compilation directory as its
  * entry 0, to which the others are relative (6.2.4): where it is relative itself
  * (-ffile-prefix-map) it must not be put before itself.  */
-static const char *directory_path(struct sym_strings *strings, const struct sym_unit *unit,
+static const char *directory_path(const struct sym_dwarf *dwarf, const struct sym_unit *unit,
                                   uint64_t index)
 {
     const struct sym_lines *lines = &unit->lines;
-    const char *base = unit->comp_dir;
+    struct sym_strings *strings = dwarf->strings;
+    const char *base = dwarf->relative ? "" : unit->comp_dir;
     size_t count = lines->directory_count;
 
     if (lines->version < 5)
         return sym_strings_join(strings, base,
                                 index == 0 || index > count ? "" : lines->directories[index - 1]);
-    if (count && strcmp(lines->directories[0], base) != 0)
+    if (count && !dwarf->relative && strcmp(lines->directories[0], base) != 0)
         base = sym_strings_join(strings, base, lines->directories[0]);
     if (!base)
         return NULL;
@@ -234,7 +235,7 @@ enum sym_status sym_unit_file(struct sym_dwarf *dwarf, struct sym_unit *unit, ui
     if (!entry->path) {
         const char *directory = entry->name[0] == '/'
                                     ? ""
-                                    : directory_path(dwarf->strings, unit, entry->directory);
+                                    : directory_path(dwarf, unit, entry->directory);
         entry->path = directory ? sym_strings_join(dwarf->strings, directory, entry->name) : NULL;
     }
     *path = entry->path;

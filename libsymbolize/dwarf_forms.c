@@ -63,6 +63,7 @@ static const uint8_t classes[] = {
     [DW_FORM_addrx3] = SYM_VALUE_ADDRESS_INDEX,
     [DW_FORM_addrx4] = SYM_VALUE_ADDRESS_INDEX,
     [DW_FORM_rnglistx] = SYM_VALUE_LIST_INDEX,
+    [DW_FORM_loclistx] = SYM_VALUE_LIST_INDEX,
     [DW_FORM_ref1] = SYM_VALUE_DIE,
     [DW_FORM_ref2] = SYM_VALUE_DIE,
     [DW_FORM_ref4] = SYM_VALUE_DIE,

@@ -26,6 +26,31 @@ enum sym_status sym_info_load(struct sym_info *info, struct sym_object *object,
     return status;
 }
 
+/* A part of a section; an impossible one is empty.  */
+static struct sym_bytes cut(struct sym_bytes bytes, uint64_t offset, uint64_t size)
+{
+    if (offset > bytes.size || size > bytes.size - offset)
+        return (struct sym_bytes){ 0 };
+    return (struct sym_bytes){ bytes.data + offset, (size_t)size };
+}
+
+enum sym_status sym_info_load_locations(struct sym_info *info)
+{
+    static const enum sym_section wanted[] = { SYM_SECTION_LOC, SYM_SECTION_LOCLISTS };
+    enum sym_status status = SYM_OK;
+
+    if (info->has_locations)
+        return SYM_OK;
+    for (size_t i = 0; i < 2 && !status; i++) {
+        struct sym_bytes *bytes = &info->sections[wanted[i]];
+        status = sym_object_section(info->object, wanted[i], bytes, NULL);
+        if (!status && info->locations_size)
+            *bytes = cut(*bytes, info->locations_offset, info->locations_size);
+    }
+    info->has_locations = status != SYM_NO_MEMORY;
+    return status;
+}
+
 /* ---- Unit headers ---- */
 
 struct header {

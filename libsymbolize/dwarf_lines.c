@@ -14,6 +14,7 @@ enum {
 struct machine {
     uint64_t vaddr, slot;
     uint64_t file, line, column;
+    uint64_t discriminator; /* of the next row alone */
 };
 
 struct program {
@@ -40,27 +41,31 @@ static uint32_t cut_u32(uint64_t value)
 
 static bool same_position(const struct sym_row *a, const struct sym_row *b)
 {
-    return a->line == b->line && a->file == b->file && a->column == b->column;
+    return a->line == b->line && a->file == b->file && a->column == b->column &&
+           a->discriminator == b->discriminator;
 }
 
-/* Line 0 is code of no line: it shows the last one that was named (section 5).  Of several rows at
- * one address the last counts.  */
+/* Line 0 is code of no line: it shows the last one that was named (section 5), unless the caller
+ * wants all details.  Of several rows at one address the last counts.  */
 static enum sym_status add_row(struct program *program)
 {
     struct sym_lines *lines = program->lines;
-    const struct machine *machine = &program->machine;
+    struct machine *machine = &program->machine;
+    bool details = program->decoder->dwarf->details;
     struct sym_row row = { .vaddr = machine->vaddr,
                            .file = cut_u32(machine->file),
                            .line = cut_u32(machine->line),
-                           .column = cut_u32(machine->column) };
+                           .column = cut_u32(machine->column),
+                           .discriminator = details ? cut_u32(machine->discriminator) : 0 };
 
+    machine->discriminator = 0;
     if (lines->row_count > program->first) {
         struct sym_row *last = &lines->rows[lines->row_count - 1];
         program->backwards |= row.vaddr < program->highest;
         if (program->backwards)
             return SYM_OK;
         program->highest = row.vaddr;
-        if (row.line == 0 || same_position(&row, last))
+        if ((row.line == 0 && !details) || same_position(&row, last))
             return SYM_OK;
         if (row.vaddr == last->vaddr) {
             *last = row;
@@ -174,7 +179,10 @@ static enum sym_status run_extended(struct program *program, struct sym_cursor *
         program->machine.vaddr = sym_read_number(&operands, operands.left);
         program->machine.slot = 0;
         return SYM_OK;
-    default: /* discriminators, what vendors add, and files defined late, which nobody writes */
+    case DW_LNE_set_discriminator:
+        program->machine.discriminator = sym_read_uleb(&operands);
+        return operands.failed ? SYM_MALFORMED : SYM_OK;
+    default: /* what vendors add, and files defined late, which nobody writes */
         return SYM_OK;
     }
 }

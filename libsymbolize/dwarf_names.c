@@ -5,18 +5,11 @@
 #include "base/grow.h"
 
 enum {
-    HOPS_MAX = 16, /* references from a DIE to the one that holds its name */
+    HOPS_MAX = 16,           /* references from a DIE to the one that holds its name */
+    FOREIGN_FILES = 1 << 20, /* entries of tables of files */
 };
 
 /* ---- Reading DIEs ---- */
-
-/* What a chain of DIEs says about a function.  The strings lie in the sections.  */
-struct texts {
-    const char *plain, *linkage; /* "" unknown */
-    uint64_t start_line;
-    uint64_t next; /* key of the DIE that the last one refers to */
-    bool has_next;
-};
 
 static void read_text(const struct sym_decoder *decoder, const struct sym_unit *unit,
                       const struct sym_attribute *attribute, struct sym_cursor *cursor,
@@ -31,7 +24,7 @@ static void read_text(const struct sym_decoder *decoder, const struct sym_unit *
 
 static void read_attribute(const struct sym_decoder *decoder, const struct sym_unit *unit,
                            const struct sym_attribute *attribute, struct sym_cursor *cursor,
-                           struct texts *texts)
+                           struct sym_texts *texts)
 {
     struct sym_value value;
 
@@ -47,6 +40,21 @@ static void read_attribute(const struct sym_decoder *decoder, const struct sym_u
         sym_value_read(unit, attribute, cursor, &value);
         if (!texts->start_line && value.kind == SYM_VALUE_CONSTANT && value.number <= UINT32_MAX)
             texts->start_line = value.number;
+        break;
+    case DW_AT_decl_file:
+        sym_value_read(unit, attribute, cursor, &value);
+        if (texts->start_file != UINT32_MAX || value.kind != SYM_VALUE_CONSTANT ||
+            value.number >= UINT32_MAX)
+            break;
+        texts->start_file = value.number;
+        texts->start_key = texts->here;
+        break;
+    case DW_AT_type:
+        sym_value_read(unit, attribute, cursor, &value);
+        if (texts->has_type || !sym_value_die(decoder, &value))
+            break;
+        texts->type = value.number;
+        texts->has_type = true;
         break;
     case DW_AT_abstract_origin:
     case DW_AT_specification:
@@ -64,37 +72,29 @@ static void read_attribute(const struct sym_decoder *decoder, const struct sym_u
 }
 
 /* Adds what a DIE says.  SYM_OK or SYM_NO_MEMORY.  */
-static enum sym_status read_die(struct sym_decoder *decoder, uint64_t die_key, struct texts *texts)
+static enum sym_status read_die(struct sym_decoder *decoder, uint64_t die_key,
+                                struct sym_texts *texts)
 {
-    const struct sym_unit *unit = sym_dwarf_unit_of(decoder->dwarf, die_key);
-    const struct sym_abbrevs *abbrevs;
+    struct sym_die die;
+    enum sym_status status = sym_die_open(decoder, die_key, &die);
 
-    if (!unit)
-        return SYM_OK;
-    enum sym_status status = sym_unit_abbrevs(decoder, unit, &abbrevs);
-    if (status)
+    if (status || !die.abbrev)
         return status;
-    uint64_t offset = die_key - unit->info->key;
-    struct sym_cursor cursor = sym_cursor_at(&unit->info->sections[SYM_SECTION_INFO], offset,
-                                             unit->info->big_endian);
-    if (!cursor.failed && unit->limit - offset < cursor.left)
-        cursor.left = (size_t)(unit->limit - offset);
-    const struct sym_abbrev *abbrev = sym_abbrevs_find(abbrevs, sym_read_uleb(&cursor));
-    if (!abbrev)
-        return SYM_OK;
-    for (uint32_t i = 0; i < abbrev->attribute_count && !cursor.failed; i++)
-        read_attribute(decoder, unit, &abbrevs->attributes[abbrev->first_attribute + i], &cursor,
-                       texts);
+    for (uint32_t i = 0; i < die.abbrev->attribute_count && !die.cursor.failed; i++)
+        read_attribute(decoder, die.unit, &die.abbrevs->attributes[die.abbrev->first_attribute + i],
+                       &die.cursor, texts);
     return SYM_OK;
 }
 
-static enum sym_status collect(struct sym_decoder *decoder, uint64_t die_key, struct texts *texts)
+enum sym_status sym_die_texts(struct sym_decoder *decoder, uint64_t die_key,
+                              struct sym_texts *texts)
 {
     enum sym_status status = SYM_OK;
 
-    *texts = (struct texts){ .plain = "", .linkage = "" };
+    *texts = (struct sym_texts){ .plain = "", .linkage = "", .start_file = UINT32_MAX };
     for (int hops = 0; hops <= HOPS_MAX && !status; hops++) {
         texts->has_next = false;
+        texts->here = die_key;
         status = read_die(decoder, die_key, texts);
         if (!texts->has_next)
             break;
@@ -135,12 +135,15 @@ static enum sym_status make_readable(struct sym_dwarf *dwarf, const char *linkag
 
 static enum sym_status make_name(struct sym_dwarf *dwarf, uint64_t die_key, struct sym_name *name)
 {
-    struct texts texts;
-    enum sym_status status = collect(&dwarf->decoder, die_key, &texts);
+    struct sym_texts texts;
+    enum sym_status status = sym_die_texts(&dwarf->decoder, die_key, &texts);
 
     if (status)
         return status;
-    *name = (struct sym_name){ .die_key = die_key, .start_line = (uint32_t)texts.start_line };
+    *name = (struct sym_name){ .die_key = die_key,
+                               .start_line = (uint32_t)texts.start_line,
+                               .start_file = (uint32_t)texts.start_file,
+                               .start_key = texts.start_key };
     name->linkage_name = sym_strings_intern(dwarf->strings, texts.linkage, strlen(texts.linkage));
     if (!name->linkage_name)
         return SYM_NO_MEMORY;
@@ -186,6 +189,61 @@ enum sym_status sym_scope_name(struct sym_dwarf *dwarf, struct sym_scope *scope)
     base_index_add(&dwarf->name_index, hash, (uint32_t)dwarf->name_count);
     scope->name = name;
     return SYM_OK;
+}
+
+/* Other units may be decoded by other threads just now: of theirs, only what the index of units has
+ * is looked at.  Tables of files are read again where units alternate, within a budget.  */
+static enum sym_status foreign_file(struct sym_dwarf *dwarf, const struct sym_unit *from,
+                                    uint32_t file, const char **path)
+{
+    struct sym_foreign *foreign = &dwarf->foreign;
+    struct sym_lines *lines = &foreign->unit.lines;
+
+    if (foreign->from != from) {
+        sym_lines_release(lines);
+        if (foreign->entries_read > FOREIGN_FILES + dwarf->main.sections[SYM_SECTION_LINE].size)
+            from = NULL;
+        *foreign = (struct sym_foreign){ .from = from, .entries_read = foreign->entries_read };
+        if (!from)
+            return SYM_OK;
+        foreign->unit = (struct sym_unit){
+            .info = from->info,
+            .offset = from->offset,
+            .limit = from->limit,
+            .sizes = from->sizes,
+            .str_offsets_base = from->str_offsets_base,
+            .line_offset = from->line_offset,
+            .comp_dir = from->comp_dir,
+        };
+    }
+    bool had_files = lines->has_files;
+    enum sym_status status = sym_unit_file(dwarf, &foreign->unit, file, path);
+    if (!had_files)
+        foreign->entries_read += lines->file_count + lines->directory_count;
+    return status;
+}
+
+enum sym_status sym_decl_file(struct sym_dwarf *dwarf, struct sym_unit *unit, uint32_t file,
+                              uint64_t die_key, const char **path)
+{
+    const struct sym_unit *from = file == UINT32_MAX ? NULL : sym_dwarf_unit_of(dwarf, die_key);
+
+    *path = "";
+    if (!from)
+        return SYM_OK;
+    return from == sym_unit_dies(unit) ? sym_unit_call_file(dwarf, unit, file, path)
+                                       : foreign_file(dwarf, from, file, path);
+}
+
+enum sym_status sym_name_file(struct sym_dwarf *dwarf, struct sym_unit *unit, struct sym_name *name,
+                              const char **path)
+{
+    enum sym_status status = SYM_OK;
+
+    if (!name->start_path)
+        status = sym_decl_file(dwarf, unit, name->start_file, name->start_key, &name->start_path);
+    *path = !status && name->start_path[0] ? name->start_path : NULL;
+    return status;
 }
 
 void sym_names_release(struct sym_dwarf *dwarf)

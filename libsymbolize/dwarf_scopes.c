@@ -93,7 +93,7 @@ static bool jump(struct walk *walk, const struct sym_abbrev *abbrev)
 struct details {
     struct sym_extent extent;
     struct sym_value origin;
-    uint32_t call_file, call_line, call_column;
+    uint32_t call_file, call_line, call_column, call_discriminator;
 };
 
 static uint32_t narrow(const struct sym_value *value, uint32_t otherwise)
@@ -138,6 +138,10 @@ static void read_details(struct walk *walk, const struct sym_abbrev *abbrev,
             sym_value_read(walk->unit, attribute, &walk->cursor, &value);
             details->call_column = narrow(&value, 0);
             break;
+        case DW_AT_GNU_discriminator:
+            sym_value_read(walk->unit, attribute, &walk->cursor, &value);
+            details->call_discriminator = narrow(&value, 0);
+            break;
         default:
             sym_form_skip(&walk->unit->sizes, attribute->form, &walk->cursor);
             break;
@@ -145,12 +149,33 @@ static void read_details(struct walk *walk, const struct sym_abbrev *abbrev,
     }
 }
 
-static enum sym_status add_scope(struct sym_scopes *scopes, uint64_t die_key, uint32_t parent,
+static enum sym_status add_scope_detail(const struct walk *walk, const struct details *details)
+{
+    struct sym_scopes *scopes = walk->scopes;
+
+    if (!walk->decoder->dwarf->details)
+        return SYM_OK;
+    if (!base_make_room(&scopes->details, &scopes->detail_capacity, scopes->count + 1,
+                        sizeof *scopes->details))
+        return SYM_NO_MEMORY;
+    scopes->details[scopes->count] = (struct sym_scope_detail){
+        .start = sym_value_address(walk->unit, &details->extent.low),
+        .call_discriminator = details->call_discriminator,
+    };
+    return SYM_OK;
+}
+
+static enum sym_status add_scope(const struct walk *walk, uint64_t die_key, uint32_t parent,
                                  const struct details *details)
 {
+    struct sym_scopes *scopes = walk->scopes;
+
     if (!base_make_room(&scopes->items, &scopes->capacity, scopes->count + 1,
                         sizeof *scopes->items))
         return SYM_NO_MEMORY;
+    enum sym_status status = add_scope_detail(walk, details);
+    if (status)
+        return status;
     scopes->items[scopes->count++] = (struct sym_scope){
         .die_key = die_key,
         .parent = parent,
@@ -172,8 +197,7 @@ static enum sym_status add_function(struct walk *walk, uint64_t offset, uint32_t
     if (!base_make_room(&scopes->functions, &scopes->function_capacity, scopes->function_count + 1,
                         sizeof *scopes->functions))
         return SYM_NO_MEMORY;
-    enum sym_status status = add_scope(scopes, walk->unit->info->key + offset, SYM_NO_VALUE,
-                                       details);
+    enum sym_status status = add_scope(walk, walk->unit->info->key + offset, SYM_NO_VALUE, details);
     if (status)
         return status;
     scopes->functions[scopes->function_count++] = (struct sym_function){
@@ -363,7 +387,7 @@ static enum sym_status visit_inlined(struct copies *copies, const struct sym_abb
         uint64_t origin = sym_value_die(walk->decoder, &details.origin)
                               ? details.origin.number
                               : walk->unit->info->key + offset;
-        status = add_scope(scopes, origin, around, &details);
+        status = add_scope(walk, origin, around, &details);
         if (status)
             return status;
         inner = like.value;
@@ -445,6 +469,7 @@ enum sym_status sym_function_decode(struct sym_decoder *decoder, struct sym_unit
 void sym_scopes_release(struct sym_scopes *scopes)
 {
     free(scopes->items);
+    free(scopes->details);
     free(scopes->functions);
     sym_segments_release(&scopes->segments);
     sym_segments_release(&scopes->inlined);

@@ -137,6 +137,8 @@ static enum sym_section column_section(uint64_t version, uint64_t id)
         return SYM_SECTION_ABBREV;
     case 4:
         return SYM_SECTION_LINE;
+    case 5:
+        return version >= 5 ? SYM_SECTION_LOCLISTS : SYM_SECTION_LOC;
     case 6:
         return SYM_SECTION_STR_OFFSETS;
     case 8:
@@ -220,6 +222,11 @@ static bool cut_sections(const struct package_index *index, uint64_t row, struct
         if (which == SYM_SECTION_COUNT)
             continue;
         struct sym_bytes *bytes = &info->sections[which];
+        if (which == SYM_SECTION_LOC || which == SYM_SECTION_LOCLISTS) {
+            info->locations_offset = offset; /* they are read later */
+            info->locations_size = size;
+            continue;
+        }
         if (offset > bytes->size || size > bytes->size - offset)
             return false;
         if (offset > 0) /* one that is not there has no data to count from */

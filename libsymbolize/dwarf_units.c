@@ -80,6 +80,9 @@ static void read_root_attribute(struct sym_unit *unit, const struct sym_attribut
     case DW_AT_language:
         unit->classes_hold_code = !is_c(value.number);
         break;
+    case DW_AT_loclists_base:
+        unit->loclists_base = offset_or(&value, 0);
+        break;
     case DW_AT_rnglists_base:
         unit->rnglists_base = offset_or(&value, 0);
         break;
@@ -250,6 +253,8 @@ enum sym_status sym_dwarf_open(struct sym_dwarf *dwarf, struct sym_object *objec
 {
     *dwarf = (struct sym_dwarf){
         .object = object,
+        .details = dwarf->details,
+        .relative = dwarf->relative,
         .strings = strings,
         .newest = SYM_NO_VALUE,
         .oldest = SYM_NO_VALUE,
@@ -281,6 +286,8 @@ void sym_dwarf_close(struct sym_dwarf *dwarf)
     free(dwarf->infos);
     sym_segments_release(&dwarf->segments);
     sym_names_release(dwarf);
+    sym_variables_release(dwarf);
+    sym_lines_release(&dwarf->foreign.unit.lines);
     sym_decoder_release(&dwarf->decoder);
     if (dwarf->has_lock)
         (void)pthread_mutex_destroy(&dwarf->table_lock);

@@ -478,7 +478,8 @@ static const struct sym_object *code_of(const struct search *search)
 static bool is_fetched(enum sym_section section)
 {
     return section != SYM_SECTION_TYPES && section != SYM_SECTION_CU_INDEX &&
-           section != SYM_SECTION_TU_INDEX;
+           section != SYM_SECTION_TU_INDEX && section != SYM_SECTION_LOC &&
+           section != SYM_SECTION_LOCLISTS; /* large, and only for sym_module_locals() */
 }
 
 /* Takes the debug information whose sections lie in the cache, one a file.  */
@@ -718,6 +719,10 @@ static void choose(struct search *search)
         if (symbols_rank(object) > symbols_rank(module->symbols))
             module->symbols = object;
     }
+    /* One without functions may have variables.  */
+    if (!module->code && !module->debug && !module->symbols && !module->breakpad &&
+        search->findings.count)
+        module->symbols = search->findings.found[0];
     /* Without a build ID in the key the one that all others were found by is a guess too.  */
     search->findings.unverified = (module->build_id_length == 0 && search->findings.count) ||
                                   is_unverified(module->code) || is_unverified(module->debug) ||

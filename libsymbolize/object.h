@@ -29,7 +29,9 @@ enum sym_section {
     SYM_SECTION_LINE,
     SYM_SECTION_STR,
     SYM_SECTION_STR_OFFSETS,
-    SYM_SECTION_RNGLISTS,
+    SYM_SECTION_LOC,
+    SYM_SECTION_LOCLISTS,
+    SYM_SECTION_RNGLISTS, /* the last one that split objects have as .dwo */
     SYM_SECTION_LINE_STR,
     SYM_SECTION_RANGES,
     SYM_SECTION_ADDR,

@@ -6,6 +6,10 @@
 
 #include "base/grow.h"
 
+enum {
+    SEGMENTS_OF_SYMBOL = 64, /* that are looked at for its start */
+};
+
 /* ---- Loading ---- */
 
 static enum sym_status find_dwo(void *context, const struct sym_unit *skeleton, sym_fits_fn fits,
@@ -52,6 +56,8 @@ static enum sym_status load_dwarf(struct sym_module *module)
 
     if (!module->debug)
         return SYM_OK;
+    loaded->dwarf.details = module->session->details;
+    loaded->dwarf.relative = module->session->relative_files;
     enum sym_status status = sym_object_reopen(module->debug, &error);
     if (!status)
         status = sym_dwarf_open(&loaded->dwarf, module->debug, &finder, &module->strings, &error);
@@ -242,6 +248,19 @@ static enum sym_status find_symbol(struct sym_module *module, uint64_t vaddr, st
     return SYM_OK;
 }
 
+/* What struct sym_frame has with sym_options.details.  */
+static enum sym_status add_details(struct sym_loaded *loaded, struct sym_unit *unit, uint32_t scope,
+                                   struct sym_frame *frame)
+{
+    const struct sym_scope_detail *details = unit->scopes.details;
+
+    if (!details)
+        return SYM_OK;
+    frame->has_start = details[scope].start != UINT64_MAX;
+    frame->start_vaddr = frame->has_start ? details[scope].start : 0;
+    return sym_name_file(&loaded->dwarf, unit, unit->scopes.items[scope].name, &frame->start_file);
+}
+
 /* The frames that debug information gives, up to the real function.  */
 static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *unit,
                                     uint64_t vaddr, struct sym_frames *frames)
@@ -258,6 +277,7 @@ static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *
     if (!status && place->row) {
         frame.line = place->row->line;
         frame.column = place->row->column;
+        frame.discriminator = place->row->discriminator;
         status = sym_unit_file(dwarf, unit, place->row->file, &frame.file);
     }
     uint32_t index = place->scope;
@@ -270,7 +290,11 @@ static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *
         frame.linkage_name = scope->name->linkage_name;
         frame.start_line = scope->name->start_line;
         frame.inlined = scope->parent != SYM_NO_VALUE;
-        status = sym_frames_add(frames, frame);
+        status = add_details(loaded, unit, index, &frame);
+        if (!status)
+            status = sym_frames_add(frames, frame);
+        frame.discriminator = unit->scopes.details ? unit->scopes.details[index].call_discriminator
+                                                   : 0;
         index = scope->parent; /* always an earlier scope */
         frame.line = scope->call_line;
         frame.column = scope->call_column;
@@ -281,6 +305,37 @@ static enum sym_status scope_frames(struct sym_loaded *loaded, struct sym_unit *
         return status;
     frame.function = frame.linkage_name = ""; /* but perhaps a line: what a symbol may complete */
     return sym_frames_add(frames, frame);
+}
+
+/* Where the last symbol that was found begins.  Its segments lie near each other: others are nested
+ * in it.  */
+static uint64_t start_of_symbol(const struct sym_loaded *loaded)
+{
+    const struct sym_segment *segments = loaded->symbols.segments.items;
+    ptrdiff_t at = loaded->symbol_at, first = at > SEGMENTS_OF_SYMBOL ? at - SEGMENTS_OF_SYMBOL : 0;
+    uint64_t start = segments[at].start;
+
+    for (ptrdiff_t i = first; i < at; i++)
+        if (segments[i].value == segments[at].value)
+            return segments[i].start;
+    return start;
+}
+
+/* Completes frames with what a symbol alone knows: where a function in several pieces begins.  */
+static enum sym_status complete_start(struct sym_module *module, uint64_t vaddr,
+                                      struct sym_frames *frames)
+{
+    struct sym_frame *outermost = frames->count ? &frames->items[frames->count - 1] : NULL;
+    bool found;
+
+    if (!module->session->details || !outermost || outermost->has_start)
+        return SYM_OK;
+    enum sym_status status = find_symbol(module, vaddr, &frames->span, &found);
+    if (!status && found) {
+        outermost->has_start = true;
+        outermost->start_vaddr = start_of_symbol(&module->loaded);
+    }
+    return status;
 }
 
 /* The real function also has a symbol, which knows its linkage name where debug information does
@@ -336,7 +391,7 @@ static enum sym_status find_frames(struct sym_module *module, uint64_t vaddr,
         status = complete_with_symbol(module, vaddr, frames);
     if (!status && loaded->breakpad.ready && !frames->count)
         status = sym_breakpad_frames(module, vaddr, true, frames);
-    return status;
+    return status ? status : complete_start(module, vaddr, frames);
 }
 
 enum sym_status sym_module_frames(struct sym_module *module, uint64_t vaddr,

@@ -13,6 +13,7 @@ static const char *const section_names[SYM_SECTION_COUNT] = {
     [SYM_SECTION_INFO] = ".debug_info",         [SYM_SECTION_TYPES] = ".debug_types",
     [SYM_SECTION_ABBREV] = ".debug_abbrev",     [SYM_SECTION_LINE] = ".debug_line",
     [SYM_SECTION_STR] = ".debug_str",           [SYM_SECTION_STR_OFFSETS] = ".debug_str_offsets",
+    [SYM_SECTION_LOC] = ".debug_loc",           [SYM_SECTION_LOCLISTS] = ".debug_loclists",
     [SYM_SECTION_RNGLISTS] = ".debug_rnglists", [SYM_SECTION_LINE_STR] = ".debug_line_str",
     [SYM_SECTION_RANGES] = ".debug_ranges",     [SYM_SECTION_ADDR] = ".debug_addr",
     [SYM_SECTION_ARANGES] = ".debug_aranges",   [SYM_SECTION_CU_INDEX] = ".debug_cu_index",

@@ -8,7 +8,7 @@
 static enum sym_status copy_cache_options(struct sym_session *session,
                                           const struct sym_options *options)
 {
-    session->no_cache = options->no_cache;
+    session->no_cache = options->no_cache || options->details || options->relative_files;
     session->cache_limit_bytes = options->cache_limit_bytes;
     if (!options->cache_dir)
         return SYM_OK;
@@ -24,6 +24,10 @@ static enum sym_status copy_options(struct sym_session *session, const struct sy
 
     session->no_inlines = options->no_inlines;
     session->bounds = options->bounds;
+    session->details = options->details;
+    session->relative_files = options->relative_files;
+    session->symbol_files = options->symbol_files;
+    session->keep_tags = options->keep_tags;
     session->seat.jobs = options->jobs;
     session->debug_root = sym_format("%s", root);
     session->debuginfod_cache = cache ? sym_format("%s", cache) : sym_debuginfod_default_cache();

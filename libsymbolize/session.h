@@ -83,7 +83,7 @@ struct sym_session {
     struct sym_debuginfod *debuginfod; /* NULL: servers are not to be asked */
     char *kallsyms;                    /* text, or NULL */
     size_t kallsyms_size;
-    bool no_inlines, bounds;
+    bool no_inlines, bounds, details, relative_files, symbol_files, keep_tags; /* options */
     struct sym_module *modules;
     struct sym_seat seat;
 
@@ -262,6 +262,11 @@ enum sym_status sym_module_load(struct sym_module *module);
 /* After a look-up: writes into the report what split units and supplements were missed.  SYM_OK or
  * SYM_NO_MEMORY.  */
 enum sym_status sym_module_check_companions(struct sym_module *module);
+
+/* The file that the symbol table gives for vaddr, interned, "" none, and cuts the span to where
+ * that holds.  SYM_OK or SYM_NO_MEMORY.  */
+enum sym_status sym_symbol_file(struct sym_module *module, uint64_t vaddr, struct sym_span *span,
+                                const char **file);
 
 /* The frames for vaddr in a loaded module, all of them whatever the session leaves out.  Nothing is
  * done where frames has them, by its span.  SYM_OK or SYM_NO_MEMORY.  */

@@ -32,21 +32,30 @@ static void give_back(struct sym_object *object, bool was_open)
         sym_object_close(object);
 }
 
+/* An address without the tag in its highest byte, which in those of a kernel is 0xff.  */
+static uint64_t without_tag(uint64_t vaddr)
+{
+    return (uint64_t)((int64_t)(vaddr << 8) >> 8);
+}
+
 /* A file that cannot be read is no worse than one without names.  */
 static enum sym_status read_symbols(struct sym_module *module)
 {
     struct sym_named *items = NULL;
     size_t count = 0;
+    struct sym_object *object = module->symbols ? module->symbols : module->code;
     bool was_open;
 
     if (module->by_name)
         return SYM_OK;
-    enum sym_status status = borrow(module->symbols, &was_open);
+    enum sym_status status = borrow(object, &was_open); /* one without functions may have data */
     if (!status)
-        status = sym_named_read(module->symbols, &module->strings, &items, &count);
-    give_back(module->symbols, was_open);
+        status = sym_named_read(object, &module->strings, &items, &count);
+    give_back(object, was_open);
     if (status == SYM_NO_MEMORY)
         goto fail;
+    for (size_t i = 0; i < count && !module->session->keep_tags; i++)
+        items[i].start = without_tag(items[i].start);
     module->by_name = calloc(count + 1, sizeof *items);
     module->by_vaddr = calloc(count + 1, sizeof *items);
     if (!module->by_name || !module->by_vaddr)
@@ -77,7 +86,11 @@ static enum sym_status describe(struct sym_module *module, const struct sym_name
     if (!name)
         return sym_fail(error, SYM_NO_MEMORY, "out of memory");
     *out = (struct sym_symbol_place){
-        .name = name, .linkage_name = symbol->name, .vaddr = symbol->start, .size = symbol->size
+        .name = name,
+        .linkage_name = symbol->name,
+        .vaddr = symbol->start,
+        .size = symbol->size,
+        .file = symbol->file,
     };
     return SYM_OK;
 }
@@ -115,19 +128,62 @@ enum sym_status sym_module_symbol(struct sym_module *module, const char *name, s
     return describe(module, &module->by_name[first + index], out, error);
 }
 
-enum sym_status sym_module_symbol_at(struct sym_module *module, uint64_t vaddr,
-                                     struct sym_symbol_place *out, struct sym_error *error)
+static void cut_span(struct sym_span *span, uint64_t start, uint64_t limit)
+{
+    if (start > span->start)
+        span->start = start;
+    if (limit < span->limit)
+        span->limit = limit;
+}
+
+/* The symbol at vaddr, NULL: none; cuts span, unless it is NULL, to where it is the same.  */
+static enum sym_status find_at(struct sym_module *module, uint64_t vaddr, struct sym_span *span,
+                               const struct sym_named **out)
 {
     struct sym_named wanted = { .start = vaddr, .size = UINT64_MAX };
     enum sym_status status = read_symbols(module);
 
+    *out = NULL;
+    if (status)
+        return status;
+    const struct sym_named *items = module->by_vaddr;
+    size_t count = items ? module->named_count : 0;
+    size_t next = count_before(items, count, &wanted, compare_vaddrs);
+    const struct sym_named *symbol = next ? &items[next - 1] : NULL;
+    uint64_t start = symbol ? symbol->start : 0, end = start;
+    uint64_t limit = next < count ? items[next].start : UINT64_MAX;
+    bool ends = symbol && symbol->size && !__builtin_add_overflow(start, symbol->size, &end);
+    if (symbol && !(ends && vaddr >= end))
+        *out = symbol;
+    if (ends && vaddr < end && end < limit)
+        limit = end;
+    if (ends && vaddr >= end)
+        start = end;
+    if (span)
+        cut_span(span, start, limit);
+    return SYM_OK;
+}
+
+enum sym_status sym_module_symbol_at(struct sym_module *module, uint64_t vaddr,
+                                     struct sym_symbol_place *out, struct sym_error *error)
+{
+    const struct sym_named *symbol;
+    enum sym_status status = find_at(module, vaddr, NULL, &symbol);
+
     if (status)
         return sym_fail(error, status, "out of memory");
-    size_t next = count_before(module->by_vaddr, module->named_count, &wanted, compare_vaddrs);
-    const struct sym_named *symbol = next ? &module->by_vaddr[next - 1] : NULL;
-    if (!symbol || (symbol->size && vaddr - symbol->start >= symbol->size))
-        return sym_fail(error, SYM_NOT_FOUND, "no symbol is there");
-    return describe(module, symbol, out, error);
+    return symbol ? describe(module, symbol, out, error)
+                  : sym_fail(error, SYM_NOT_FOUND, "no symbol is there");
+}
+
+enum sym_status sym_symbol_file(struct sym_module *module, uint64_t vaddr, struct sym_span *span,
+                                const char **file)
+{
+    const struct sym_named *symbol;
+    enum sym_status status = find_at(module, vaddr, span, &symbol);
+
+    *file = !status && symbol ? symbol->file : "";
+    return status;
 }
 
 enum sym_status sym_module_section(struct sym_module *module, const char *name, uint64_t *vaddr,

@@ -122,11 +122,13 @@ static enum sym_status read_entries(const struct sym_object *object, const struc
 
     for (size_t i = 1; i < table->symbols.size / size && !status; i++) {
         struct sym_elf_symbol symbol = sym_object_symbol(object, table->symbols.data + i * size);
-        if (symbol.name == 0 || symbol.name >= strings.size || !fill(object, &symbol, &entry))
+        bool is_file = symbol.type == STT_FILE; /* without a name it ends the one before */
+        if ((symbol.name == 0 && !is_file) || symbol.name >= strings.size ||
+            !fill(object, &symbol, &entry))
             continue;
         entry.name = (const char *)strings.data + symbol.name;
         entry.source = (uint8_t)source;
-        if (entry.name[0] && !is_mapping_symbol(object, entry.name))
+        if (is_file || (entry.name[0] && !is_mapping_symbol(object, entry.name)))
             status = sym_entries_add(entries, &entry);
     }
     return status;
@@ -380,6 +382,11 @@ static bool entry_from_any(const struct sym_object *object, const struct sym_elf
                            struct sym_entry *out)
 {
     uint64_t start = symbol->value;
+
+    if (symbol->type == STT_FILE) {
+        *out = (struct sym_entry){ .is_file = true };
+        return true;
+    }
     bool is_place = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
                     symbol->type == STT_OBJECT || symbol->type == STT_NOTYPE;
 
@@ -387,7 +394,9 @@ static bool entry_from_any(const struct sym_object *object, const struct sym_elf
         return false;
     if (object->relocatable && symbol->section < object->section_count)
         start += object->sections[symbol->section].vaddr;
-    *out = (struct sym_entry){ .start = entry_of(object, symbol, start), .size = symbol->size };
+    *out = (struct sym_entry){ .start = entry_of(object, symbol, start),
+                               .size = symbol->size,
+                               .preference = preference_of(symbol->binding) };
     return true;
 }
 
@@ -402,6 +411,7 @@ enum sym_status sym_named_read(const struct sym_object *object, struct sym_strin
         status = sym_kallsyms_read(object->image, object->kallsyms_module, &entries);
     else if (find_table(object, SHT_SYMTAB, &table) || find_table(object, SHT_DYNSYM, &table))
         status = read_entries(object, &table, entry_from_any, SYM_QUALITY_SYMTAB, &entries);
+    const char *file = "";
     *count = 0;
     *out = calloc(entries.count + 1, sizeof **out);
     for (size_t i = 0; *out && !status && i < entries.count; i++) {
@@ -410,8 +420,15 @@ enum sym_status sym_named_read(const struct sym_object *object, struct sym_strin
         const char *name = sym_strings_intern(strings, entry->name, sym_symbol_length(&symbol));
         if (!name)
             status = SYM_NO_MEMORY;
+        else if (entry->is_file)
+            file = name;
         else if (name[0])
-            (*out)[(*count)++] = (struct sym_named){ name, entry->start, entry->size };
+            (*out)[(*count)++] = (struct sym_named){
+                .name = name,
+                .file = entry->preference == preference_of(STB_LOCAL) ? file : "",
+                .start = entry->start,
+                .size = entry->size,
+            };
     }
     free(entries.items);
     return *out && status != SYM_NO_MEMORY ? SYM_OK : SYM_NO_MEMORY;

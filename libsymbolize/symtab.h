@@ -34,6 +34,7 @@ enum sym_status sym_data_read(struct sym_symbols *symbols, const struct sym_obje
 /* A symbol as a place.  */
 struct sym_named {
     const char *name; /* borrowed from the strings given to sym_named_read() */
+    const char *file; /* likewise; of the source, which only symbols that are not global have; "" */
     uint64_t start, size;
 };
 
@@ -66,6 +67,7 @@ struct sym_entry {
     uint8_t preference; /* global over weak over local */
     uint8_t source;
     bool sized_function;
+    bool is_file; /* no place, but the source file of the local symbols behind it */
 };
 
 struct sym_entries {

@@ -94,6 +94,11 @@ static struct sym_options options_of(const struct cli_symbols *symbols)
                                  .debuginfod = symbols->debuginfod,
                                  .no_inlines = symbols->no_inlines,
                                  .bounds = symbols->bounds,
+                                 .details = symbols->details,
+                                 .relative_files = symbols->relative_files,
+                                 .symbol_files = symbols->symbol_files,
+                                 .keep_tags = symbols->keep_tags,
+                                 .debug_root = symbols->debug_root,
                                  .jobs = symbols->jobs,
                                  .no_cache = symbols->no_cache };
 }

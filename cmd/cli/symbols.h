@@ -19,8 +19,10 @@ struct cli_symbols {
     bool no_cache;
     bool no_symbolize; /* for the caller */
     bool no_inlines;
-    bool bounds;   /* functions without names are told apart: sym_options.bounds */
-    unsigned jobs; /* threads; 0: one a CPU */
+    bool bounds; /* functions without names are told apart: sym_options.bounds */
+    bool details, relative_files, symbol_files, keep_tags; /* as in struct sym_options */
+    const char *debug_root;                                /* likewise; borrowed */
+    unsigned jobs;                                         /* threads; 0: one a CPU */
 
     /* For symbols.c only.  */
     struct sym_session *session;

@@ -8,14 +8,19 @@
 static bool equal_names(const struct sym_frame *a, const struct sym_frame *b)
 {
     return a->function == b->function && a->linkage_name == b->linkage_name && a->file == b->file &&
-           a->start_line == b->start_line && a->inlined == b->inlined && a->source == b->source;
+           a->start_line == b->start_line && a->inlined == b->inlined && a->source == b->source &&
+           a->discriminator == b->discriminator && a->has_start == b->has_start &&
+           a->start_vaddr == b->start_vaddr && a->start_file == b->start_file;
 }
 
 static uint64_t hash_name(const struct sym_frame *frame)
 {
     uint64_t names = base_hash((uintptr_t)frame->function, (uintptr_t)frame->linkage_name);
 
-    return base_hash(base_hash(names, (uintptr_t)frame->file), frame->start_line);
+    uint64_t numbers = (uint64_t)frame->discriminator << 32 | frame->start_line;
+
+    return base_hash(base_hash(base_hash(names, (uintptr_t)frame->file), numbers),
+                     frame->start_vaddr);
 }
 
 /* The number of the name of frame.  Units repeat names, and answers that are far apart share them:

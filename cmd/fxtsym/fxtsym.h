@@ -1,14 +1,16 @@
 /* fxtsym.h - what the parts of fxtsym share.
  *
  * options.c reads the command line.  Addresses come in lines (input_lines.c), are parsed
- * (requests.c) and collected into a batch (batch.c), which looks up each object once.  Results are
- * printed in the order of the input (text.c, json.c).  Logs with symbolizer markup use the same
- * batches (filter.c).  explain.c lists the places searched for an object.  */
+ * (requests.c, requests_llvm.c) and collected into a batch (batch.c), which looks up each object
+ * once.  Results are printed in the order of the input (text.c, json.c, llvm_json.c).  Logs with
+ * symbolizer markup use the same batches (filter.c).  explain.c lists the places searched for an
+ * object.  */
 #ifndef FXTSYM_H
 #define FXTSYM_H
 
 #include <fxt/symbolize.h>
 #include "base/index.h"
+#include "cmd/cli/json.h"
 #include "cmd/cli/symbols.h"
 
 /* ---- Options ---- */
@@ -16,6 +18,7 @@
 enum style {
     STYLE_ADDR2LINE,
     STYLE_LLVM,
+    STYLE_JSON, /* only as an option */
 };
 
 /* Which names are made readable.  */
@@ -31,7 +34,9 @@ struct settings {
     bool hexadecimal;      /* addresses in them have no need of 0x: llvm-addr2line */
     bool linked;           /* in the place of another program, whose exit statuses it has */
     const char *link_name; /* of that program */
-    bool json;
+    bool json;             /* our own */
+    bool llvm_json;        /* as llvm-symbolizer prints it */
+    bool verbose;          /* a line for each thing that is known */
     bool functions, inlines, demangle; /* as addr2line -f, -i, -C; llvm-symbolizer has them all */
     bool no_functions, no_inlines, no_demangle;
     bool short_names; /* without scopes and parameters */
@@ -45,8 +50,8 @@ struct settings {
 /* What the command line asks for besides how it is to look.  */
 struct task {
     const char *object, *build_id;
-    const char *section;             /* that addresses count from, or NULL */
-    const char *const *output_style; /* a name of the style, or NULL */
+    const char *section; /* that addresses count from, or NULL */
+    int output_style;    /* enum style, STYLE_JSON, or -1: that of the requests */
     bool markup;
     struct cli_symbols symbols;
     struct cli_texts explain;
@@ -113,6 +118,7 @@ struct object {
     bool narrow;    /* 32-bit: addresses have 8 digits and wrap there */
     bool has_path;  /* not only a build ID */
     bool reported;  /* its problem was said */
+    char *problem;  /* why it cannot be looked at: "No such file or directory"; NULL: it can */
 };
 
 struct objects {
@@ -147,6 +153,12 @@ static inline int digit_of(char c)
  * else.  */
 bool parse_build_id(const char *text, size_t text_length, uint8_t *id, size_t capacity,
                     size_t *length);
+
+/* What it was asked by, for JSON: a path or a build ID alone.  */
+const char *object_asked(const struct object *object);
+
+/* Why nothing is known about it; NULL: something is.  */
+const char *object_problem(const struct object *object);
 
 /* Say once on stderr why the names of an object are not better.  */
 void objects_report(struct objects *objects, uint32_t index);
@@ -301,10 +313,23 @@ void answer_requests(const struct settings *settings, const struct task *task,
 
 const char *quality_name(enum sym_quality quality); /* "dwarf" */
 
-/* The name to show, never "".  */
+/* The name to show, never "".  The second is the short one, if that is wanted.  */
 const char *frame_name(const struct settings *settings, const struct sym_frame *frame);
-/* Its file without what --strip-prefix and --basenames take off; never "".  */
+const char *name_to_show(const struct settings *settings, const struct sym_frame *frame,
+                         size_t *length);
+/* Its file without what --strip-prefix and --basenames take off; never "".  The same of a path;
+ * NULL: unknown.  */
 const char *frame_file(const struct settings *settings, const struct sym_frame *frame);
+const char *path_to_show(const struct settings *settings, const char *path);
+
+/* One frame for an answer of any number of them: with STYLE_LLVM the real function, and where in it
+ * or in what was inlined into it.  */
+struct sym_frame frame_without_inlined(const struct settings *settings,
+                                       const struct sym_frame *frames, size_t count);
+
+/* Appends the lines of the source around the frame's, if they are wanted and the file is here.  */
+void source_append(const struct settings *settings, struct buffer *out,
+                   const struct sym_frame *frame);
 
 /* addr2line's and llvm-symbolizer's; the context of text_print is a struct cli_output.  */
 void text_append(const struct settings *settings, struct buffer *out,
@@ -315,6 +340,39 @@ void text_print(void *output, struct batch *batch);
 void frames_append(const struct settings *settings, struct buffer *out,
                    const struct sym_frame *frames, size_t count);
 void json_print(void *output, struct batch *batch);
+
+/* ---- llvm-symbolizer's JSON ---- */
+
+struct llvm_json {
+    struct json json;
+    bool list; /* all answers in one array */
+};
+
+void llvm_json_begin(struct llvm_json *json, struct cli_output *output, bool list);
+void llvm_json_end(struct llvm_json *json);
+void llvm_json_print(void *json, struct batch *batch); /* a print_fn */
+
+/* An answer that no batch has: open, one of the next four or a list of frames or locals, close.  */
+struct llvm_datum {
+    const char *name, *file; /* "" unknown; file and line of the declaration */
+    uint32_t line;
+    uint64_t start, size;
+};
+void llvm_json_open(struct llvm_json *json, const uint64_t *address); /* NULL: none was given */
+void llvm_json_error(struct llvm_json *json, const char *problem);
+void llvm_json_datum(struct llvm_json *json, const struct llvm_datum *datum);
+void llvm_json_local(struct llvm_json *json, const struct settings *settings,
+                     const struct sym_local *local);
+void llvm_json_frame(struct llvm_json *json, const struct settings *settings,
+                     const struct sym_frame *frames, size_t count);
+void llvm_json_close(struct llvm_json *json, const struct object *object, const char *symbol,
+                     size_t symbol_length); /* symbol may be NULL */
+
+/* The whole output where the object of all requests is lacking.  */
+void llvm_json_lacking(struct cli_output *output, const struct object *object);
+
+/* The whole answer to what is no request.  */
+void llvm_json_unknown(struct llvm_json *json, const struct settings *settings);
 
 /* ---- Markup ---- */
 

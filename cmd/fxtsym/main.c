@@ -35,7 +35,7 @@ static void hold_bounds(const struct task *task)
 int fxtsym_run(char **argv)
 {
     char **arguments = fxtsym_arguments(&settings, argv);
-    struct task task = { .object = NULL };
+    struct task task = { .output_style = -1 };
     struct cli_output output;
     struct objects objects;
 

@@ -41,6 +41,7 @@ void objects_close(struct objects *objects)
     tdestroy(objects->by_name, free_nothing);
     for (size_t i = 0; i < objects->count; i++) {
         free(objects->items[i]->name);
+        free(objects->items[i]->problem);
         free(objects->items[i]);
     }
     free(objects->items);
@@ -147,7 +148,8 @@ static void find_module(struct objects *objects, struct object *object, const ch
         return;
     }
     if (path && path[0] != '[' && !build_id && !is_file(path)) {
-        cli_error(objects->llvm_messages ? "error: '%s': %s" : "%s: %s", path, strerror(errno));
+        object->problem = cli_join(strerror(errno), "");
+        cli_error(objects->llvm_messages ? "error: '%s': %s" : "%s: %s", path, object->problem);
         objects->lacks_file = true;
         objects->status = cli_worse(objects->status, CLI_ENVIRONMENT);
         return;
@@ -202,6 +204,22 @@ static struct object *add_object(struct objects *objects, char *name)
     if (!tsearch(object, &objects->by_name, compare_names))
         fail(&(struct sym_error){ .message = "out of memory" });
     return object;
+}
+
+const char *object_asked(const struct object *object)
+{
+    static const char mark[] = "build ID "; /* as name_of() begins */
+
+    return object->name + (object->has_path ? 0 : strlen(mark));
+}
+
+const char *object_problem(const struct object *object)
+{
+    if (object->problem || !object->module)
+        return object->problem ? object->problem : "not a build ID";
+    const struct sym_report *report = sym_module_report(object->module);
+    bool found = report->code_path[0] || report->debug_path[0];
+    return found || !report->problem[0] ? NULL : report->problem;
 }
 
 uint32_t objects_find(struct objects *objects, const char *path, const char *build_id)

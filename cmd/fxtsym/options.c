@@ -25,10 +25,16 @@ enum {
     OPTION_ADJUST_VMA,
     OPTION_STYLE,
     OPTION_OUTPUT_STYLE,
+    OPTION_VERBOSE,
     OPTION_CONTEXT,
     OPTION_DEFAULT_ARCH,
     OPTION_DEBUG_PATH,
+    OPTION_DEBUG_ROOT,
     OPTION_NO_DEBUGINFOD,
+    OPTION_RELATIVE,
+    OPTION_UNTAG,
+    OPTION_NO_UNTAG,
+    OPTION_RELATIVE_ADDRESS,
     OPTION_JSON,
     OPTION_NO_INLINES,
     OPTION_NO_DEMANGLE,
@@ -45,8 +51,8 @@ enum {
     CONTEXT_MAX = 1000,       /* lines */
 };
 
-static const char *const styles[] = { "addr2line", "llvm", NULL }; /* as enum style */
-static const char *const output_styles[] = { "GNU", "LLVM", NULL };
+static const char *const styles[] = { "addr2line", "llvm", NULL };          /* as enum style */
+static const char *const output_styles[] = { "GNU", "LLVM", "JSON", NULL }; /* the same */
 static const char *const function_kinds[] = { "linkage", "short", "none", NULL };
 static const char *const truths[] = { "true", "false", NULL };
 static const char *const demanglers[] = { "auto", "gnu-v3", "rust", "none", "false", "true", NULL };
@@ -77,24 +83,38 @@ static const struct cli_option option_table[] = {
     { OPTION_ADDRESSES, 0, "print-address", NULL, "the same" },
     { OPTION_PRETTY, 'p', "pretty-print", NULL, "print one line per frame" },
     { OPTION_BASENAMES, 's', "basenames", NULL, "print file names without directories" },
+    { OPTION_RELATIVE, 0, "relativenames", NULL,
+      "print file names without the directory that the compiler ran in; the symbol cache is not "
+      "used" },
     { OPTION_STRIP_PREFIX, 0, "strip-prefix", "DIR",
       "remove DIR from the start of file names; may be repeated", CLI_FOLDER },
     { OPTION_STYLE, 0, "style", "STYLE",
       "addr2line (default), or llvm: read requests and print output as llvm-symbolizer does",
       .choices = styles },
-    { OPTION_OUTPUT_STYLE, 0, "output-style", "STYLE", "format of the output only: GNU or LLVM",
+    { OPTION_OUTPUT_STYLE, 0, "output-style", "STYLE",
+      "format of the output only: GNU, LLVM, or JSON as llvm-symbolizer prints it",
       .choices = output_styles },
+    { OPTION_VERBOSE, 0, "verbose", NULL,
+      "print file, start of the function, line, column and discriminator on lines of their own; "
+      "the symbol cache, which does not hold all of them, is not used" },
     { OPTION_CONTEXT, 0, "print-source-context-lines", "N",
       "print N source lines around each line" },
     { OPTION_JSON, 0, "json", NULL, "print one JSON object per address, with every field" },
     { OPTION_NO_INLINES, 0, "no-inlines", NULL,
       "print one frame per address, without inlined frames" },
     { OPTION_NO_DEMANGLE, 0, "no-demangle", NULL, "do not demangle names" },
+    { OPTION_UNTAG, 0, "untag-addresses", NULL,
+      "remove memory tags from the addresses of data (the default)" },
+    { OPTION_NO_UNTAG, 0, "no-untag-addresses", NULL, "keep memory tags" },
+    { OPTION_RELATIVE_ADDRESS, 0, "relative-address", NULL,
+      "accepted for compatibility: the base of an ELF object is 0" },
     { OPTION_TARGET, 'b', "target", "NAME", "object format: default, or elf..." },
     { OPTION_DEFAULT_ARCH, 0, "default-arch", "NAME",
       "accepted for compatibility: an ELF object is for one architecture" },
     { OPTION_DEBUG_PATH, 0, "debug-file-directory", "DIR", "same as --symbols", CLI_FOLDER },
-    { OPTION_DEBUG_PATH, 0, "fallback-debug-path", "DIR", "same as --symbols", CLI_FOLDER },
+    { OPTION_DEBUG_ROOT, 0, "fallback-debug-path", "DIR",
+      "search here instead of /usr/lib/debug, by the paths of programs and by build ID",
+      CLI_FOLDER },
     { OPTION_DEBUG_PATH, 0, "dwp", "FILE", "same as --symbols: a package of split units",
       CLI_FILE },
     { OPTION_NO_DEBUGINFOD, 0, "no-debuginfod", NULL, "do not contact servers (the default)" },
@@ -156,11 +176,20 @@ static void set_flag(struct settings *settings, struct task *task, int key)
     case OPTION_PRETTY:
         settings->pretty = true;
         break;
-    case OPTION_BASENAMES:
-        settings->basenames = true;
+    case OPTION_BASENAMES: /* the last of the two counts */
+    case OPTION_RELATIVE:
+        settings->basenames = key == OPTION_BASENAMES;
+        task->symbols.relative_files = key == OPTION_RELATIVE;
+        break;
+    case OPTION_UNTAG:
+    case OPTION_NO_UNTAG:
+        task->symbols.keep_tags = key == OPTION_NO_UNTAG;
         break;
     case OPTION_JSON:
         settings->json = true;
+        break;
+    case OPTION_VERBOSE:
+        settings->verbose = true;
         break;
     case OPTION_NO_INLINES:
         settings->no_inlines = true;
@@ -173,6 +202,7 @@ static void set_flag(struct settings *settings, struct task *task, int key)
         break;
     case OPTION_RECURSE_LIMIT: /* libsymbolize's, always */
     case OPTION_NO_RECURSE_LIMIT:
+    case OPTION_RELATIVE_ADDRESS:
         break;
     default: /* OPTION_MARKUP */
         task->markup = true;
@@ -248,7 +278,7 @@ static void set_option(struct settings *settings, struct task *task, int key,
         settings->llvm_requests = settings->style == STYLE_LLVM;
         break;
     case OPTION_OUTPUT_STYLE:
-        task->output_style = &styles[parser->choice];
+        task->output_style = (int)parser->choice;
         break;
     case OPTION_CONTEXT:
         settings->context_lines = cli_number("--print-source-context-lines", value, 0, CONTEXT_MAX);
@@ -260,6 +290,9 @@ static void set_option(struct settings *settings, struct task *task, int key,
         break;
     case OPTION_DEBUG_PATH:
         cli_texts_add(&task->symbols.paths, value);
+        break;
+    case OPTION_DEBUG_ROOT:
+        task->symbols.debug_root = value;
         break;
     case OPTION_JOBS:
         task->symbols.jobs = (unsigned)cli_number("--jobs", value, 1, 1024);
@@ -287,8 +320,22 @@ static void check_task(const struct settings *settings, const struct task *task)
                         task->markup ? "--markup" : "--explain");
     if (task->section && settings->llvm_requests)
         cli_usage_error("--section is for addr2line's requests");
+    if (settings->json && settings->llvm_json)
+        cli_usage_error("--json and --output-style JSON are two forms: one of them");
     if (settings->json && settings->context_lines)
         cli_usage_error("--print-source-context-lines is for text, not for --json");
+}
+
+/* What is printed, and what has to be known for it.  addr2line prints discriminators, always.  */
+static void set_output(struct settings *settings, struct task *task)
+{
+    settings->llvm_json = task->output_style == STYLE_JSON;
+    if (settings->llvm_json) /* its own frames for the requests of either program */
+        settings->style = STYLE_LLVM;
+    else if (task->output_style >= 0)
+        settings->style = (enum style)task->output_style;
+    task->symbols.details = settings->verbose || settings->llvm_json ||
+                            (settings->linked && settings->style == STYLE_ADDR2LINE);
 }
 
 /* The command, by the name that it was started by: messages begin with that.  */
@@ -302,6 +349,8 @@ void fxtsym_parse(struct settings *settings, struct task *task, char **argv)
     called = fxtsym_command;
     if (settings->link_name)
         called.name = settings->link_name;
+    task->symbols.symbol_files = settings->linked;
+    task->symbols.keep_tags = settings->hexadecimal; /* llvm-addr2line's default */
     cli_start(&parser, &called, argv);
     while ((key = cli_next(&parser)) != CLI_END)
         set_option(settings, task, key, &parser);
@@ -315,8 +364,7 @@ void fxtsym_parse(struct settings *settings, struct task *task, char **argv)
         settings->demangle = false;
     if (settings->no_inlines)
         settings->inlines = false;
-    if (task->output_style)
-        settings->style = (enum style)(task->output_style - styles);
+    set_output(settings, task);
     check_task(settings, task);
 }
 

@@ -1,29 +1,20 @@
-/* Requests: addresses, symbols, and what llvm-symbolizer is asked for, from the command line or
- * from lines.  */
+/* Requests: addresses and symbols as addr2line takes them, from the command line or from lines.  */
 #include <endian.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/fxtsym/fxtsym.h"
+#include "cmd/fxtsym/requests.h"
 
 enum {
     PLAIN_LINE_ROOM = 2 + 16 + 1, /* bytes of the longest line that is an address alone */
-    BUILD_ID_MAX = 64,            /* bytes */
 };
 
 /* ---- Numbers ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* All digits of base at text to *value; how many there were; 0 when they are too many.  */
-static size_t parse_digits(const char *text, size_t length, int base, uint64_t *value)
+size_t parse_digits(const char *text, size_t length, int base, uint64_t *value)
 {
     size_t count = 0;
 
@@ -49,7 +40,7 @@ static size_t parse_hex(const char *text, size_t length, uint64_t *value)
     return count;
 }
 
-static void skip_blanks(const char **text, size_t *length)
+void skip_blanks(const char **text, size_t *length)
 {
     while (*length && is_blank(**text)) {
         ++*text;
@@ -124,7 +115,7 @@ static size_t parse_plain_line(const char *text, uint64_t *vaddr)
 }
 
 /* As llvm-symbolizer reads them: the prefix tells the base.  */
-static bool parse_offset(const char *text, size_t length, uint64_t *vaddr)
+bool parse_offset(const char *text, size_t length, uint64_t *vaddr)
 {
     int base = 10;
 
@@ -139,22 +130,9 @@ static bool parse_offset(const char *text, size_t length, uint64_t *vaddr)
     return length && parse_digits(text, length, base, vaddr) == length;
 }
 
-/* ---- The server ---- */
+/* ---- Answers that are known ---- */
 
-/* Where requests come from and go to.  */
-struct server {
-    const struct settings *settings;
-    struct objects *objects;
-    struct batch batch;
-    bool has_object;
-    uint32_t object;    /* of requests that do not name one */
-    uint64_t bias;      /* added to addresses */
-    uint64_t limit;     /* addresses are below; those that count from a section */
-    struct buffer text; /* of one answer */
-    uint64_t bad;       /* requests that are no addresses */
-};
-
-static void complain(struct server *server, const char *text, size_t length, const char *reason)
+void server_complain(struct server *server, const char *text, size_t length, const char *reason)
 {
     bool quiet = server->settings->linked && !server->settings->llvm_requests; /* as addr2line */
 
@@ -167,12 +145,12 @@ static void complain(struct server *server, const char *text, size_t length, con
 }
 
 /* An answer that is known, in the place of one to be looked up.  */
-static void add_answer(struct server *server, const struct sym_frame *frames, size_t count)
+void server_add_answer(struct server *server, const struct sym_frame *frames, size_t count)
 {
     text_append(server->settings, &server->text, frames, count);
 }
 
-static void end_answer(struct server *server)
+void server_end_answer(struct server *server)
 {
     size_t length = server->text.length;
 
@@ -193,7 +171,7 @@ static void add_vaddr(struct server *server, uint64_t vaddr, bool inside)
 }
 
 /* The vaddr of the index-th symbol of a name; its size to *size.  */
-static bool find_symbol(struct server *server, uint32_t object, const char *name, size_t length,
+bool server_find_symbol(struct server *server, uint32_t object, const char *name, size_t length,
                         size_t index, struct sym_symbol_place *place)
 {
     struct sym_module *module = server->objects->items[object]->module;
@@ -217,7 +195,7 @@ static bool add_symbol(struct server *server, const char *text, size_t length)
     skip_blanks(&text, &length);
     while (end < length && !is_blank(text[end]) && text[end] != '+')
         end++;
-    if (!end || !find_symbol(server, server->object, text, end, 0, &place))
+    if (!end || !server_find_symbol(server, server->object, text, end, 0, &place))
         return false;
     size_t next = end;
     while (next < length && (is_blank(text[next]) || text[next] == '+'))
@@ -254,257 +232,14 @@ static void add_plain(struct server *server, const char *line, size_t length)
         add_vaddr(server, vaddr + server->bias, vaddr < server->limit);
         return;
     }
-    complain(server, line, length, "neither an address nor a symbol of the object");
+    server_complain(server, line, length, "neither an address nor a symbol of the object");
     if (server->settings->json)
         batch_add_echo(&server->batch, line, length);
     else
         batch_add(&server->batch, server->bias, OBJECT_NONE);
 }
 
-/* ---- llvm-symbolizer's requests ---- */
-
-/* The next word of a request, quoted or not.  False: none, or its quote is not closed.  */
-static bool next_word(const char **line, size_t *left, const char **word, size_t *length)
-{
-    const char *end;
-    char quote;
-
-    while (*left && is_blank(**line)) {
-        ++*line;
-        --*left;
-    }
-    if (!*left)
-        return false;
-    quote = **line;
-    if (quote == '"' || quote == '\'') {
-        *word = *line + 1;
-        end = memchr(*word, quote, *left - 1);
-        if (!end)
-            return false;
-        *length = (size_t)(end++ - *word);
-    } else {
-        *word = end = *line;
-        while (end < *line + *left && !is_blank(*end))
-            end++;
-        *length = (size_t)(end - *word);
-    }
-    *left -= (size_t)(end - *line);
-    *line = end;
-    return true;
-}
-
-/* What a request asks for.  */
-enum command {
-    COMMAND_CODE,
-    COMMAND_DATA,
-};
-
-static enum command take_command(const char **line, size_t *left)
-{
-    static const char *const names[] = { "CODE ", "DATA " };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (*left >= 5 && memcmp(*line, names[i], 5) == 0) {
-            *line += 5;
-            *left -= 5;
-            return (enum command)i;
-        }
-    }
-    return COMMAND_CODE;
-}
-
-enum prefix {
-    PREFIX_NONE,
-    PREFIX_FILE,
-    PREFIX_BUILD_ID,
-};
-
-static enum prefix take_prefix(const char **line, size_t *left)
-{
-    static const char *const names[] = { "", "FILE:", "BUILDID:" };
-
-    skip_blanks(line, left);
-    for (size_t i = 1; i < sizeof names / sizeof names[0]; i++) {
-        size_t length = strlen(names[i]);
-
-        if (*left >= length && memcmp(*line, names[i], length) == 0) {
-            *line += length;
-            *left -= length;
-            return (enum prefix)i;
-        }
-    }
-    return PREFIX_NONE;
-}
-
-/* An object that a request names by path or build ID.  */
-static uint32_t named_object(struct server *server, const char *name, size_t length, bool by_id)
-{
-    char *text = strndup(name, length);
-    uint32_t object;
-
-    if (!text)
-        cli_out_of_memory();
-    object = objects_find(server->objects, by_id ? NULL : text, by_id ? text : NULL);
-    free(text);
-    return object;
-}
-
-/* The object of a request: the one that it names, or the one of all.  A phrase says what is wrong
- * with it; NULL: nothing.  */
-static const char *take_object(struct server *server, const char **line, size_t *left,
-                               uint32_t *object)
-{
-    static const char *const missing[] = { "no input filename has been specified",
-                                           "must be followed by an input file",
-                                           "must be followed by a hash" }; /* as enum prefix */
-    enum prefix prefix = take_prefix(line, left);
-    const char *name;
-    size_t length, id_length;
-    uint8_t id[BUILD_ID_MAX];
-
-    *object = server->object;
-    if (prefix != PREFIX_NONE && take_prefix(line, left) != PREFIX_NONE)
-        return "duplicate input file specification prefix";
-    if (prefix == PREFIX_NONE && server->has_object)
-        return NULL;
-    if (server->has_object)
-        return "input file has already been specified";
-    skip_blanks(line, left);
-    if (!*left)
-        return missing[prefix];
-    if (!next_word(line, left, &name, &length))
-        return "unbalanced quotes in input file name";
-    if (prefix == PREFIX_BUILD_ID && !parse_build_id(name, length, id, sizeof id, &id_length))
-        return "wrong format of build-id";
-    skip_blanks(line, left);
-    if (!*left)
-        return "no module offset has been specified";
-    *object = named_object(server, name, length, prefix == PREFIX_BUILD_ID);
-    return NULL;
-}
-
-static bool append_location(void *context, size_t index, const struct sym_frame *frames,
-                            size_t count)
-{
-    struct server *server = context;
-    struct settings one = *server->settings;
-
-    (void)index;
-    one.inlines = false;
-    text_append(&one, &server->text, frames, count);
-    if (one.style == STYLE_LLVM && server->text.length) /* the empty line is for all of them */
-        server->text.length--;
-    return true;
-}
-
-/* SYMBOL or SYMBOL+OFFSET: each place of that name.  */
-static void add_symbols(struct server *server, uint32_t object, const char *word, size_t length)
-{
-    struct sym_module *module = server->objects->items[object]->module;
-    const char *plus = memrchr(word, '+', length);
-    struct sym_symbol_place place;
-    struct sym_error error;
-    uint64_t offset = 0;
-    size_t found = 0, name_length = length;
-
-    if (plus && plus > word && parse_offset(plus + 1, length - (size_t)(plus + 1 - word), &offset))
-        name_length = (size_t)(plus - word);
-    for (; find_symbol(server, object, word, name_length, found, &place); found++) {
-        uint64_t vaddr = place.vaddr + (offset < place.size ? offset : 0);
-
-        if (sym_module_resolve(module, &vaddr, 1, append_location, server, &error) != SYM_OK)
-            cli_out_of_memory();
-    }
-    objects_report(server->objects, object);
-    if (!found)
-        add_answer(server, NULL, 0);
-    else if (server->settings->style == STYLE_LLVM)
-        buffer_add(&server->text, "\n", 1);
-    end_answer(server);
-}
-
-/* The variable, constant or function at vaddr: name, start and size, and where it was declared,
- * which is not known here.  */
-static void add_data(struct server *server, uint32_t object, uint64_t vaddr)
-{
-    struct sym_module *module = server->objects->items[object]->module;
-    struct sym_symbol_place place = { .name = "??", .linkage_name = "??" };
-    char numbers[64];
-
-    if (module)
-        (void)sym_module_symbol_at(module, vaddr, &place, NULL);
-    const char *name = server->settings->demangle ? place.name : place.linkage_name;
-    buffer_add(&server->text, name, strlen(name));
-    (void)snprintf(numbers, sizeof numbers, "\n%" PRIu64 " %" PRIu64 "\n??:?\n", place.vaddr,
-                   place.size);
-    buffer_add(&server->text, numbers, strlen(numbers));
-    if (server->settings->style == STYLE_LLVM)
-        buffer_add(&server->text, "\n", 1);
-    end_answer(server);
-}
-
-static bool parse_llvm_address(const struct settings *settings, const char *word, size_t length,
-                               uint64_t *vaddr)
-{
-    bool prefixed = length > 2 && word[0] == '0' && (word[1] | 32) == 'x';
-
-    if (!settings->hexadecimal)
-        return parse_offset(word, length, vaddr);
-    if (prefixed) {
-        word += 2;
-        length -= 2;
-    }
-    return length && parse_digits(word, length, 16, vaddr) == length;
-}
-
-/* [CODE|DATA] [FILE:|BUILDID:] [FILE] ADDRESS, where SYMBOL+OFFSET may stand for the address.  A
- * phrase says what is wrong with it; NULL: nothing.  */
-static const char *add_llvm(struct server *server, const char *line, size_t length)
-{
-    enum command command = take_command(&line, &length);
-    uint32_t object;
-    uint64_t vaddr;
-    const char *problem = take_object(server, &line, &length, &object);
-
-    if (problem)
-        return problem;
-    skip_blanks(&line, &length);
-    size_t end = 0;
-    while (end < length && !is_blank(line[end]))
-        end++;
-    if (end == 0)
-        return "no module offset has been specified";
-    bool is_address = parse_llvm_address(server->settings, line, end, &vaddr);
-    if (!is_address && line[0] >= '0' && line[0] <= '9')
-        return "expected a number as module offset";
-    if (server->settings->json && (command == COMMAND_DATA || !is_address))
-        return "--json answers requests for code at an address";
-    if (!is_address && command == COMMAND_DATA)
-        return "expected a number as module offset";
-    if (!is_address)
-        add_symbols(server, object, line, end);
-    else if (command == COMMAND_DATA)
-        add_data(server, object, vaddr + server->bias);
-    else
-        batch_add(&server->batch, vaddr + server->bias, object);
-    return NULL;
-}
-
-static void add_llvm_request(struct server *server, const char *line, size_t length)
-{
-    const char *problem = add_llvm(server, line, length);
-
-    if (!problem)
-        return;
-    if (length || !server->settings->linked)
-        complain(server, line, length, problem);
-    if (server->settings->json) {
-        batch_add_echo(&server->batch, line, length);
-        return;
-    }
-    add_answer(server, NULL, 0);
-    end_answer(server);
-}
+/* ---- Lines ---- */
 
 /* Most of a million requests are addresses alone, of one object: what length bytes of whole lines
  * at text begin with.  How many bytes that was.  */
@@ -529,7 +264,7 @@ static void add_request(struct server *server, const char *line, size_t length)
     while (length && (line[length - 1] == '\n' || line[length - 1] == '\r'))
         length--;
     if (server->settings->llvm_requests)
-        add_llvm_request(server, line, length);
+        server_add_llvm(server, line, length);
     else
         add_plain(server, line, length);
     if (batch_is_full(&server->batch))
@@ -595,6 +330,18 @@ static bool find_section(struct server *server, const char *name)
     return false;
 }
 
+static void open_batch(struct server *server, const struct settings *settings,
+                       struct cli_output *output)
+{
+    if (settings->llvm_json)
+        batch_open(&server->batch, settings, server->objects, frames_append, llvm_json_print,
+                   server->json);
+    else if (settings->json)
+        batch_open(&server->batch, settings, server->objects, frames_append, json_print, output);
+    else
+        batch_open(&server->batch, settings, server->objects, text_append, text_print, output);
+}
+
 void answer_requests(const struct settings *settings, const struct task *task,
                      struct objects *objects, struct cli_output *output)
 {
@@ -602,6 +349,7 @@ void answer_requests(const struct settings *settings, const struct task *task,
     struct server server = {
         .settings = &biased, .objects = objects, .bias = settings->bias, .limit = UINT64_MAX
     };
+    struct llvm_json json;
 
     server.has_object = task->object || task->build_id || !settings->llvm_requests;
     if (server.has_object)
@@ -610,13 +358,19 @@ void answer_requests(const struct settings *settings, const struct task *task,
                                      : task->build_id ? NULL
                                                       : "a.out",
                                      task->build_id);
-    if (settings->linked && !settings->llvm_requests && objects->lacks_file)
-        return; /* as addr2line */
+    if (settings->linked && server.has_object && objects->lacks_file) { /* as they do */
+        if (settings->llvm_json)
+            llvm_json_lacking(output, objects->items[server.object]);
+        return;
+    }
     if (task->section && !find_section(&server, task->section))
         return;
     biased.bias = server.bias;
-    batch_open(&server.batch, &biased, objects, settings->json ? frames_append : text_append,
-               settings->json ? json_print : text_print, output);
+    if (settings->llvm_json) {
+        server.json = &json;
+        llvm_json_begin(&json, output, task->addresses.count > 0);
+    }
+    open_batch(&server, &biased, output);
     for (size_t i = 0; i < task->addresses.count && output->failed == 0; i++)
         add_request(&server, task->addresses.items[i], strlen(task->addresses.items[i]));
     if (task->addresses.count)
@@ -625,6 +379,8 @@ void answer_requests(const struct settings *settings, const struct task *task,
         answer_lines(&server, output);
     if (server.bad > 1 && !objects->llvm_messages)
         cli_error("%s lines are not addresses", cli_grouped(server.bad));
+    if (server.json)
+        llvm_json_end(server.json);
     batch_close(&server.batch);
     free(server.text.bytes);
 }

@@ -46,7 +46,8 @@ const char *frame_name(const struct settings *settings, const struct sym_frame *
     bool demangle = settings->demangle && is_wanted(settings->demangler, frame->linkage_name);
     const char *name = frame->function;
 
-    bool as_linked = settings->style == STYLE_LLVM || frame->source != SYM_QUALITY_DWARF;
+    bool as_linked = settings->style == STYLE_LLVM || settings->llvm_requests ||
+                     frame->source != SYM_QUALITY_DWARF;
 
     if (mangled ? !demangle : as_linked && frame->linkage_name[0])
         name = frame->linkage_name;
@@ -84,16 +85,23 @@ static const char *short_name(const char *name, size_t *length)
     return start;
 }
 
+const char *name_to_show(const struct settings *settings, const struct sym_frame *frame,
+                         size_t *length)
+{
+    const char *name = frame_name(settings, frame);
+
+    if (settings->short_names && frame->function[0])
+        return short_name(frame->function, length);
+    *length = strlen(name);
+    return name;
+}
+
 static void add_name(const struct settings *settings, struct buffer *out,
                      const struct sym_frame *frame)
 {
-    const char *name = frame_name(settings, frame);
     size_t length;
+    const char *name = name_to_show(settings, frame, &length);
 
-    if (settings->short_names && frame->function[0])
-        name = short_name(frame->function, &length);
-    else
-        length = strlen(name);
     buffer_add(out, name, length);
 }
 
@@ -115,15 +123,36 @@ static const char *without_prefix(const struct settings *settings, const char *f
     return file;
 }
 
-const char *frame_file(const struct settings *settings, const struct sym_frame *frame)
+const char *path_to_show(const struct settings *settings, const char *path)
 {
-    const char *file = frame->file;
-
-    if (!file[0])
+    if (!path || !path[0])
         return "??";
     if (settings->basenames)
-        return base_name(file);
-    return settings->strip_prefixes.count ? without_prefix(settings, file) : file;
+        return base_name(path);
+    return settings->strip_prefixes.count ? without_prefix(settings, path) : path;
+}
+
+const char *frame_file(const struct settings *settings, const struct sym_frame *frame)
+{
+    return path_to_show(settings, frame->file);
+}
+
+struct sym_frame frame_without_inlined(const struct settings *settings,
+                                       const struct sym_frame *frames, size_t count)
+{
+    static const struct sym_frame unknown = { .function = "", .linkage_name = "", .file = "" };
+
+    if (count < 2 || settings->style != STYLE_LLVM)
+        return count ? frames[0] : unknown;
+    struct sym_frame frame = frames[0];
+    const struct sym_frame *real = &frames[count - 1];
+    frame.function = real->function;
+    frame.linkage_name = real->linkage_name;
+    frame.source = real->source;
+    frame.inlined = false;
+    frame.has_start = real->has_start;
+    frame.start_vaddr = real->start_vaddr;
+    return frame;
 }
 
 static void add_text(struct buffer *out, const char *text)
@@ -164,9 +193,8 @@ static void add_source_line(struct buffer *out, size_t width, uint64_t number, b
     add_text(out, "\n");
 }
 
-/* The lines of the source around the frame's, if the file is here.  */
-static void add_context(const struct settings *settings, struct buffer *out,
-                        const struct sym_frame *frame)
+void source_append(const struct settings *settings, struct buffer *out,
+                   const struct sym_frame *frame)
 {
     uint64_t half = settings->context_lines / 2, number = 0;
     uint64_t first = frame->line > half ? frame->line - half : 1;
@@ -193,6 +221,40 @@ static void add_context(const struct settings *settings, struct buffer *out,
     (void)fclose(file);
 }
 
+/* ---- Verbose ---- */
+
+static void add_field(struct buffer *out, const char *name, uint32_t number)
+{
+    add_text(out, name);
+    add_number(out, number);
+    add_text(out, "\n");
+}
+
+static void add_verbose(const struct settings *settings, struct buffer *out,
+                        const struct sym_frame *frame)
+{
+    char start[2 + 16 + 1];
+
+    add_text(out, "  Filename: ");
+    add_text(out, frame_file(settings, frame));
+    add_text(out, "\n");
+    if (frame->start_line) {
+        add_text(out, "  Function start filename: ");
+        add_text(out, path_to_show(settings, frame->start_file));
+        add_field(out, "\n  Function start line: ", frame->start_line);
+    }
+    if (frame->has_start && settings->style == STYLE_LLVM) {
+        (void)snprintf(start, sizeof start, "0x%" PRIx64, frame->start_vaddr);
+        add_text(out, "  Function start address: ");
+        add_text(out, start);
+        add_text(out, "\n");
+    }
+    add_field(out, "  Line: ", frame->line);
+    add_field(out, "  Column: ", frame->column);
+    if (frame->discriminator)
+        add_field(out, "  Discriminator: ", frame->discriminator);
+}
+
 /* ---- addr2line ---- */
 
 /* "??:0" where nothing is known, "FILE:?" and "??:?" where only the line is not.  */
@@ -201,10 +263,15 @@ static void add_addr2line_position(const struct settings *settings, struct buffe
 {
     add_text(out, frame_file(settings, frame));
     add_text(out, ":");
-    if (frame->line)
+    if (frame->line || settings->llvm_requests)
         add_number(out, frame->line);
     else
         add_text(out, "?");
+    if (frame->discriminator) {
+        add_text(out, " (discriminator ");
+        add_number(out, frame->discriminator);
+        add_text(out, ")");
+    }
     add_text(out, "\n");
 }
 
@@ -225,45 +292,48 @@ static void add_addr2line(const struct settings *settings, struct buffer *out,
             add_name(settings, out, &frames[i]);
             add_text(out, between);
         }
+        if (settings->verbose) {
+            add_verbose(settings, out, &frames[i]);
+            continue;
+        }
         add_addr2line_position(settings, out, &frames[i]);
-        add_context(settings, out, &frames[i]);
+        source_append(settings, out, &frames[i]);
     }
 }
 
 /* ---- llvm-symbolizer ---- */
 
 static void add_llvm_frame(const struct settings *settings, struct buffer *out,
-                           const struct sym_frame *named, const struct sym_frame *position)
+                           const struct sym_frame *frame)
 {
     if (settings->functions) {
-        add_name(settings, out, named);
+        add_name(settings, out, frame);
         add_text(out, settings->pretty ? " at " : "\n");
     }
-    add_text(out, frame_file(settings, position));
+    if (settings->verbose) {
+        add_verbose(settings, out, frame);
+        return;
+    }
+    add_text(out, frame_file(settings, frame));
     add_text(out, ":");
-    add_number(out, position->line);
+    add_number(out, frame->line);
     add_text(out, ":");
-    add_number(out, position->column);
+    add_number(out, frame->column);
     add_text(out, "\n");
-    add_context(settings, out, position);
+    source_append(settings, out, frame);
 }
 
 static void add_llvm(const struct settings *settings, struct buffer *out,
                      const struct sym_frame *frames, size_t count)
 {
-    static const struct sym_frame unknown = { .function = "", .linkage_name = "", .file = "" };
-
-    if (count == 0) {
-        frames = &unknown;
-        count = 1;
-    }
-    if (!settings->inlines) { /* the real function, and where in it or what it inlined */
-        add_llvm_frame(settings, out, &frames[count - 1], &frames[0]);
+    if (count == 0 || !settings->inlines) {
+        struct sym_frame one = frame_without_inlined(settings, frames, count);
+        add_llvm_frame(settings, out, &one);
     } else {
         for (size_t i = 0; i < count; i++) {
             if (i && settings->pretty)
                 add_text(out, " (inlined by) ");
-            add_llvm_frame(settings, out, &frames[i], &frames[i]);
+            add_llvm_frame(settings, out, &frames[i]);
         }
     }
     add_text(out, "\n");

@@ -117,11 +117,23 @@ struct sym_options {
                       * 1: only the caller's.  The answers do not depend on it */
     bool no_inlines; /* return only the real function, at its own line: the line that calls the code
                       * that was copied into it */
+    bool details;    /* fill the last fields of struct sym_frame, and return line 0 where the
+                      * compiler named no line, not the line before.  The symbol cache does not hold
+                      * these, so it is neither read nor written */
 
     /* Name code that nothing names after its function's bounds in .eh_frame or .debug_frame:
      * "[libcrypto.so.3+0x1a2b40]" is the function that begins at this vaddr, the same in every run.
      * Its only frame has no file, no line, and SYM_QUALITY_NONE as its source.  */
     bool bounds;
+
+    bool relative_files; /* file names as the compiler was given them, without the directory that it
+                          * ran in; without the symbol cache, which has both in one */
+    bool symbol_files;   /* where a function of the symbol table has no file, the name of the source
+                          * file that the table gives for functions and data that are not global:
+                          * "crtstuff.c", without a directory */
+    bool keep_tags;      /* addresses of symbols may have memory tags in their highest byte: leave
+                          * them there.  By default sym_module_symbol() and the functions below it
+                          * take them off */
 
     /* The symbol cache keeps the symbols that were read, by build ID, in a directory of files that
      * can be opened in microseconds.  It never makes an answer worse; a problem with it only costs
@@ -286,6 +298,14 @@ struct sym_frame {
     bool inlined;             /* this function's code was copied into the next frame's */
     enum sym_quality source;  /* the table that provided the function name; SYM_QUALITY_NONE: the
                                * name stands for the bounds of a function (sym_options.bounds) */
+
+    /* With sym_options.details only, else 0 and NULL.  */
+    uint32_t discriminator; /* tells blocks of code apart that have one line; 0: none */
+    bool has_start;         /* start_vaddr is known */
+    uint64_t start_vaddr;   /* where this function, or this copy of it, begins, by the debug
+                             * information, or, of a function that this has in several pieces or
+                             * not at all, by its symbol */
+    const char *start_file; /* of the function's declaration; NULL unknown */
 };
 
 /* Receives the answer for vaddrs[index]: count frames, innermost first; the last one is the real
@@ -363,6 +383,40 @@ struct sym_datum {
 SYM_API enum sym_status sym_module_data(struct sym_module *module, uint64_t vaddr,
                                         struct sym_datum *out, struct sym_error *error);
 
+/* ---- Variables ---- */
+
+/* A parameter or variable of a function, as debug information describes it.  Strings as in struct
+ * sym_frame, "" unknown.  */
+struct sym_local {
+    const char *function; /* that it belongs to, without scopes: "area" */
+    const char *name;
+    const char *file; /* of its declaration */
+    uint32_t line;    /* 0: unknown */
+    bool has_frame_offset, has_size, has_tag_offset;
+    int64_t frame_offset; /* in bytes, from the base that debug information names for the frame:
+                           * where it is for at least a part of the function */
+    uint64_t size;        /* of its type, in bytes */
+    uint64_t tag_offset;  /* of its tag in the tags of the frame (HWAddressSanitizer) */
+};
+
+/* local is valid during the call.  Return false to stop.  */
+typedef bool (*sym_local_fn)(void *context, const struct sym_local *local);
+
+/* Report the parameters and variables of the function at vaddr, in the order of their declaration.
+ * If vaddr is in a copy of an inlined function, they are those of the copy, and in each case also
+ * those of what was inlined into it.  Without debug information there are none.  Returns SYM_OK,
+ * SYM_STOPPED or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_locals(struct sym_module *module, uint64_t vaddr,
+                                          sym_local_fn visit, void *context,
+                                          struct sym_error *error);
+
+/* Return file and line of the declaration of the static variable at vaddr; *file as in struct
+ * sym_frame.  The first call reads all debug information of the module.  Returns SYM_OK,
+ * SYM_NOT_FOUND (the outputs are unchanged) or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_declaration(struct sym_module *module, uint64_t vaddr,
+                                               const char **file, uint32_t *line,
+                                               struct sym_error *error);
+
 /* ---- Places by name ---- */
 
 /* A function, variable or label of the symbol table.  Strings as in struct sym_frame.  */
@@ -370,7 +424,8 @@ struct sym_symbol_place {
     const char *name;         /* demangled, or as in the file */
     const char *linkage_name; /* as in the symbol table, without "@VERSION" */
     uint64_t vaddr;
-    uint64_t size; /* 0: unknown */
+    uint64_t size;    /* 0: unknown */
+    const char *file; /* as sym_options.symbol_files has it, "" unknown */
 };
 
 /* Return the index-th symbol (from 0, in the order of addresses) whose linkage name is name.

@@ -170,7 +170,7 @@ asks llvm-symbolizer "$unknown" -e program "FILE:program 0x$outer"
 says 'input file has already been specified'
 asks llvm-symbolizer "table
 $((0x$table)) 16
-??:?" -e program "DATA $((0x$table + 5))"
+program.c:1" -s -e program "DATA $((0x$table + 5))"
 asks llvm-symbolizer "outer
 $((0x$outer)) $(readelf -sW program | awk '$8 == "outer" { print $3; exit }')
 ??:?" "DATA program 0x$outer"
