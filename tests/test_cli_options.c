@@ -278,8 +278,7 @@ static const char help[] =
     "  -c, --colour=COLOUR       red or green\n"
     "      --about=SIZE          small, or any number\n"
     "      --last                the last one\n"
-    "      --completion=SHELL    print what completes this program's command line in\n"
-    "                            bash, zsh or fish\n"
+    "      --completion=SHELL    print the completion script for bash, zsh or fish\n"
     "  -h, --help                show this help\n"
     "      --version             show the version\n"
     "\n"
@@ -379,10 +378,9 @@ static const struct call calls[] = {
       false,
       0,
       "Usage: tool COMMAND\n\nDo things.\n\nCommands (each has a --help):\n  mend  mend a "
-      "thing\n\nOptions:\n      --completion=SHELL    print what completes this program's command "
-      "line in\n                            bash, zsh or fish\n  -h, --help                show "
-      "this "
-      "help\n      --version             show the version\n",
+      "thing\n\nOptions:\n      --completion=SHELL    print the completion script for bash, zsh or "
+      "fish\n  -h, --help                show this help\n      --version             show the "
+      "version\n",
       "" },
 };
 

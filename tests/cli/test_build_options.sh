@@ -18,7 +18,7 @@ chmod +x pkg-config sources/scripts/deps
 
 build() { # build OPTION...: both objects that have options, and the command lines that made them
     make -C sources -j2 O="$WORK/out" PKG_CONFIG="$WORK/pkg-config" V=1 CFLAGS=-O0 "$@" \
-        "$WORK/out/libsymbolize/unpack.o" "$WORK/out/cmd/fxtq/lines.o" >log 2>&1 || fail "$(cat log)"
+        "$WORK/out/libsymbolize/unpack.o" "$WORK/out/cmd/fxtq/line_editor.o" >log 2>&1 || fail "$(cat log)"
 }
 options() { grep -oE 'SYM_HAVE_LZMA|FXTQ_HAVE_LIBEDIT' log | sort | tr '\n' ' '; }
 both='FXTQ_HAVE_LIBEDIT SYM_HAVE_LZMA '

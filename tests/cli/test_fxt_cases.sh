@@ -17,7 +17,7 @@ done
 # The conditions of the one table stand in the same order in the other, each with a file and words of a test in it.
 sed -n '/^### 3\.2/,/^Jane Street/s/^| \([^|]*\) |.*/\1/p' "$ROOT/docs/formats/fxt.md" | grep -vE '^(condition|---)$' >"$WORK/rows"
 # shellcheck disable=SC2016 # the backquotes are those of Markdown
-sed -n '/^### What a reader meets/,/^## /s/^| \([^|]*\) | `\([a-z_]*\)` | \(.*\) |$/\1|\2|\3/p' "$ROOT/docs/testing.md" >"$WORK/tests"
+sed -n '/^### Behaviour of the reader/,/^## /s/^| \([^|]*\) | `\([a-z_]*\)` | \(.*\) |$/\1|\2|\3/p' "$ROOT/docs/testing.md" >"$WORK/tests"
 cut -d'|' -f1 "$WORK/tests" | diff "$WORK/rows" - || fail "docs/testing.md does not list the rows of section 3.2"
 while IFS='|' read -r row file words; do
     grep -qF -- "$words" "$ROOT/tests/$file.c" || fail "$row: tests/$file.c has no test '$words'"

@@ -89,6 +89,6 @@ for command in 'python3 -c "import sys; x = [str(i) for i in range(300000)]; pri
     fxtdump --verify real.fxt >damage || fail "$command: $(cat damage)"
 done
 python=$(python3 -c 'import sys; print(sys.executable)')
-sampler-capture heap --mmap -q -o python.fxt -- "$python" -c 'x = [str(i) for i in range(300000)]' || fail "python"
+sampler-capture heap --mmap -q -o python.fxt -- "$python" -c 'import os; x = [str(i) for i in range(300000)]; os._exit(0)' || fail "python"
 [ "$(pages python.fxt 'mmap[^;]* [0-9]*$')" -gt 500 ] || fail "python's arenas: $(pages python.fxt .) pages"
 finish
