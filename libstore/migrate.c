@@ -30,16 +30,34 @@ struct object {
     char type[16], name[64];
 };
 
+/* The ";" that ends a statement, which is in no comment and no text; a trigger's follows its END.
+ * NULL: there is none.  */
+static const char *end_of(const char *sql)
+{
+    bool is_trigger = strncmp(sql, "CREATE TRIGGER ", 15) == 0;
+    const char *at = sql;
+
+    while (at && (at = strpbrk(at, "-';")) != NULL) {
+        if (*at == ';' && (!is_trigger || strncmp(at - 4, "\nEND", 4) == 0))
+            return at;
+        if (*at == '\'')
+            at = strchr(at + 1, '\'');
+        else if (at[0] == '-' && at[1] == '-')
+            at = strchr(at, '\n');
+        at += at != NULL;
+    }
+    return NULL;
+}
+
 static bool next_object(const char **at, struct object *out)
 {
     while ((*at = strstr(*at, "\nCREATE ")) != NULL) {
-        bool is_trigger = strncmp(++*at, "CREATE TRIGGER ", 15) == 0;
-        const char *end = strstr(*at, is_trigger ? "\nEND;" : ";\n");
+        const char *end = end_of(++*at);
 
         if (!end || sscanf(*at, "CREATE %15[A-Z] %63[a-z_]", out->type, out->name) != 2)
             continue;
         out->sql = *at;
-        out->length = (int)(end - *at) + (is_trigger ? (int)strlen("\nEND") : 0);
+        out->length = (int)(end - *at);
         return true;
     }
     return false;

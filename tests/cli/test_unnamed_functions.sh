@@ -55,7 +55,7 @@ prints "$(name_of "$first")"
 
 run 0 fxtq import -q one.fxt three.fxt -o run.fxtq
 run 0 fxtq symbolize run.fxtq
-says 'symbols: 0.0 % of the frames in samples have a function'
+says 'symbols: 0.0 % of the sampled frames have a function'
 ! grep -q 'better names' err || fail 'bounds are called names'
 run 6 fxtq coverage --require-symbols 1 run.fxtq
 run 0 fxtq report top run.fxtq
