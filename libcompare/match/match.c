@@ -534,20 +534,23 @@ static bool unite_best(const struct matching *matching, struct compare_builder *
     struct compare_set *set = &builder->set;
     struct match_callers callers = { .items = NULL };
     uint8_t *wanted = compare_array(set->function_count, 1);
-    bool ok = wanted != NULL;
+    double *shares = match_module_shares(builder, frames);
+    bool ok = wanted && shares;
 
     if (ok) {
         mark_wanted(matching, wanted);
         ok = match_callers_open(builder, frames, wanted, &callers);
     }
     if (ok) {
-        (void)match_modules(set, &callers, to);
+        (void)match_modules(set, &callers, shares, to);
         do
             ok = match_unite_pairs(set, &callers, matching->best, matching->best_count, to);
-        while (ok && match_modules(set, &callers, to)); /* which renamed functions may call */
+        while (ok &&
+               match_modules(set, &callers, shares, to)); /* which renamed functions may call */
     }
     match_callers_release(&callers);
     free(wanted);
+    free(shares);
     return ok;
 }
 

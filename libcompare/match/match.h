@@ -96,8 +96,15 @@ bool match_unite_pairs(struct compare_set *set, const struct match_callers *call
 /* Whether only one side has it, and it stands for the code of a module without names.  */
 bool match_is_module(const struct compare_function *function);
 
-/* Unite those of them that have a common caller, and no other one.  The callers of all of them are
- * known.  Returns whether there were any.  */
-bool match_modules(struct compare_set *set, const struct match_callers *callers, uint32_t *to);
+/* The share of each of them, with its callees, in the cost of its side: a number for each function
+ * of the set, 0 for other functions, to be released with free().  Returns
+ * NULL when memory is short.  */
+double *match_module_shares(const struct compare_builder *builder,
+                            const struct frame_functions *frames);
+
+/* Unite those of them that have a common caller, and no other one that is not much smaller.  The
+ * callers of all of them are known.  Returns whether there were any.  */
+bool match_modules(struct compare_set *set, const struct match_callers *callers,
+                   const double *shares, uint32_t *to);
 
 #endif /* COMPARE_MATCH_H */
