@@ -191,7 +191,7 @@ static const struct {
     { one_run, "1 + 1 runs: a gate needs at least 4 + 4", "With one run per side, the noise" },
     { three_runs, "3 + 3 runs: a gate needs at least 4 + 4; 4 + 4 runs would detect +5 % in total",
       "3 + 3 runs detect with 80 % probability a regression of: total" },
-    { noisy_runs, "too noisy: runs vary by 30.", "5 + 5 runs detect" },
+    { noisy_runs, "too noisy: runs vary by 29.", "5 + 5 runs detect" },
     { unreadable_inputs, "2 inputs could not be read", "none: these runs" },
     { an_unreadable_input, "1 input could not be read", "none: these runs" },
     { an_empty_run, "the new run n9 has no cpu samples, only heap", "none: these runs" },

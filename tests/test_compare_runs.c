@@ -103,9 +103,9 @@ START_TEST(total_is_described_by_medians_and_shift)
 }
 END_TEST
 
-/* Of 12 pairs of runs of one side 8 are 10 % apart: the noise is 9.87 %.  n runs a side see 5 %
- * when (t(0.975) + t(0.8)) * 0.0987 * sqrt(2 / n / 0.955) <= 0.05; with the normal distribution for
- * t that is n = 64.0.  */
+/* Of the 6 pairs of runs of each side 4 are 10 % apart: the noise is 10.7 %.  n runs a side see 5 %
+ * when (t(0.975) + t(0.8)) * 0.107 * sqrt(2 / n / 0.955) <= 0.05; with the normal distribution for
+ * t that is n = 75.2.  */
 START_TEST(noise_above_the_threshold_asks_for_more_runs)
 {
     struct fixture fixture;
@@ -115,10 +115,50 @@ START_TEST(noise_above_the_threshold_asks_for_more_runs)
     for (size_t i = 0; i < RUNS; i++)
         fixture.cost[i] = i % 2 ? 950 : 1050;
     comparison = compared(&fixture);
-    ck_assert_double_eq_tol(comparison->total.noise, 0.1 / 0.9539 / (1 + 1.0 / 16), 1e-12);
+    ck_assert_double_eq_tol(comparison->total.noise, 0.1 / 0.9539 / 0.98, 1e-12);
     ck_assert_int_eq(comparison->reason, COMPARE_REASON_TOO_NOISY);
-    ck_assert_uint_ge(comparison->total.runs_wanted, 64);
-    ck_assert_uint_le(comparison->total.runs_wanted, 66);
+    ck_assert_uint_ge(comparison->total.runs_wanted, 75);
+    ck_assert_uint_le(comparison->total.runs_wanted, 77);
+    compare_result_free(comparison);
+}
+END_TEST
+
+/* Runs of which one side is steady: 8 of the 12 distances within the sides are at most 2.  */
+static const double one_wild_side[][RUNS] = {
+    { 1000, 1001, 1000, 1001, 900, 901, 1100, 1102 },
+    { 900, 901, 1100, 1102, 1000, 1001, 1000, 1001 },
+};
+
+START_TEST(a_steady_side_does_not_hide_the_noise_of_the_other)
+{
+    struct fixture fixture;
+    struct compare_result *comparison;
+    double steady = 1 / 0.9539 / 0.98, wild = 199 / 0.9539 / 0.98;
+
+    set_up(&fixture);
+    memcpy(fixture.cost, one_wild_side[_i], sizeof fixture.cost);
+    comparison = compared(&fixture);
+    ck_assert_double_eq_tol(comparison->total.noise * comparison->total.base,
+                            sqrt((steady * steady + wild * wild) / 2), 1e-9);
+    ck_assert_int_eq(comparison->verdict, COMPARE_INCONCLUSIVE);
+    ck_assert_int_eq(comparison->reason, COMPARE_REASON_TOO_NOISY);
+    compare_result_free(comparison);
+}
+END_TEST
+
+/* Base^2 / 3 + new^2 / 5 is the variance of the difference.  */
+START_TEST(the_noise_of_the_smaller_side_counts_for_more)
+{
+    static const double costs[RUNS] = { 950, 1000, 1050, 1000, 1000, 1000, 1000, 1000 };
+    struct fixture fixture;
+    struct compare_result *comparison;
+
+    set_up(&fixture);
+    fixture.input.base_runs = 3;
+    fixture.input.new_runs = 5;
+    memcpy(fixture.cost, costs, sizeof costs);
+    comparison = compared(&fixture);
+    ck_assert_double_eq_tol(comparison->total.noise, 0.05 / 0.9539 / 1.38 * sqrt(5.0 / 8), 1e-12);
     compare_result_free(comparison);
 }
 END_TEST
@@ -739,6 +779,9 @@ int main(void)
     tcase_add_test(tcase, what_went_from_more_samples_is_tested);
     tcase_add_test(tcase, total_is_described_by_medians_and_shift);
     tcase_add_test(tcase, noise_above_the_threshold_asks_for_more_runs);
+    tcase_add_loop_test(tcase, a_steady_side_does_not_hide_the_noise_of_the_other, 0,
+                        (int)(sizeof one_wild_side / sizeof *one_wild_side));
+    tcase_add_test(tcase, the_noise_of_the_smaller_side_counts_for_more);
     tcase_add_test(tcase, regressed_total_fails);
     tcase_add_test(tcase, share_of_one_function_is_tested_by_likelihood_ratio);
     tcase_add_test(tcase, p_values_are_adjusted_for_their_number);

@@ -154,8 +154,9 @@ struct compare_total_change {
     double high;     /* low = high = relative with one run a side */
     double p;        /* two-sided permutation test of ranks; 1 with one run a side */
     bool exact;      /* all rearrangements were evaluated, not a sample of them */
-    /* Standard deviation from run to run, relative to base, by the median distance of two runs of
-     * one side, so that an odd run does not count; at least what counting samples makes of it.  */
+    /* Standard deviation from run to run, relative to base: of each side by the median distance of
+     * two of its runs, so that an odd run does not count, and of both as their difference has it;
+     * at least what counting samples makes of it.  */
     double noise;
     /* The smallest relative change for which a test with these runs has p <= q with 80 %
      * probability; infinite with one run a side.  */
