@@ -62,12 +62,12 @@ grep -q 'too noisy: .* [0-9]* + [0-9]* runs would detect it$' out || fail "not s
 # What divides the counts of one or two stacks by chance is no period: these are 5,000 samples and more a run.
 for i in 1 2 3 4; do
     folded "one_stack$i" "main;hot $((5000 + i * 10))"
-    folded "two_stacks$i" "main;hot $((5000 + (i % 2) * 1000))" "main;cold $((9000 + (i % 2) * 1000))"
+    folded "two_stacks$i" "main;hot $((50000 + (i % 2) * 1000))" "main;cold $((90000 + (i % 2) * 1000))"
 done
 run 5 fxtdiff one_stack? -- one_stack?
 prints 'samples per run: 5,025 -> 5,025'
 run 0 fxtdiff --json two_stacks? -- one_stack?
-grep -q '"cost":16000,"samples":16000' out || fail "a period of 1000 was made up"
+grep -q '"cost":142000,"samples":142000' out || fail "a period of 1000 was made up"
 
 # Few samples see nothing: that is no PASS, unless nothing is required of functions.
 for i in 1 2 3 4; do
