@@ -34,7 +34,7 @@ class Scenario:
 
 
 def poisson(rng, mean):
-    if mean > 50:
+    if mean > 10:
         return max(0, round(rng.gauss(mean, math.sqrt(mean))))
     count, product, limit = -1, 1.0, math.exp(-mean)
     while product > limit:
