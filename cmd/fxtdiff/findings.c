@@ -44,8 +44,8 @@ const char *diff_finding_help(enum diff_finding_kind kind)
             "The runs are inconclusive: they do not show whether the new build regressed.",
         [DIFF_FINDING_TOTAL] = "The total cost of the new build regressed.",
         [DIFF_FINDING_FUNCTION] = "The cost of the function regressed in the new build.",
-        [DIFF_FINDING_MOVED] = "The cost of the function grew, but not that of its file or its "
-                               "callers: the cost moved.",
+        [DIFF_FINDING_MOVED] = ("The cost of the function grew, but not that of its file or its "
+                                "callers: the cost moved."),
         [DIFF_FINDING_BUDGET] = "The new build exceeds a budget.",
     };
 
