@@ -48,7 +48,7 @@ static bool is_later(const struct profile_heap *heap, bool has_time, int64_t ts_
 static enum profile_status process_level(struct profile_heap *heap, uint32_t process,
                                          struct heap_level **out)
 {
-    if (!heap->processes || process > heap->process_count) {
+    if (process > heap->process_count) {
         if (!base_make_room(&heap->processes, &heap->process_capacity, process,
                             sizeof *heap->processes))
             return PROFILE_NO_MEMORY;
