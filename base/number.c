@@ -2,7 +2,7 @@
 
 const char *base_grouped(uint64_t number, char text[BASE_GROUPED_BYTES])
 {
-    char *end = text + BASE_GROUPED_BYTES - 1;
+    char *end = &text[BASE_GROUPED_BYTES - 1];
     unsigned digits = 0;
 
     *end = '\0';

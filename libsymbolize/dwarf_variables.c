@@ -68,7 +68,7 @@ static enum sym_status index_unit(struct sym_dwarf *dwarf, struct sym_variables 
                                   uint32_t number)
 {
     struct sym_unit *unit = &dwarf->units[number];
-    struct sym_die die;
+    struct sym_die die = { .abbrev = NULL };
     uint32_t depth = 0;
     enum sym_status status = sym_unit_open_split(dwarf, unit);
     const struct sym_unit *dies = sym_unit_dies(unit);
@@ -138,7 +138,7 @@ enum sym_status sym_module_declaration(struct sym_module *module, uint64_t vaddr
 {
     struct sym_dwarf *dwarf = &module->loaded.dwarf;
     const struct sym_variable *variable = NULL;
-    struct sym_texts texts;
+    struct sym_texts texts = { .start_line = 0 };
     const char *path = "";
     enum sym_status status = sym_module_load(module);
 

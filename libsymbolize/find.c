@@ -757,7 +757,8 @@ static void tell_choice(struct search *search)
         step->outcome = SYM_OUTCOME_USED;
         if (!step->reason[0])
             step->reason = uses[use - 1];
-        if (object == module->symbols && object->has_go && !module->debug && !module->breakpad)
+        if (module->symbols && object == module->symbols && object->has_go && !module->debug &&
+            !module->breakpad)
             step->reason = "for code, and Go's own table of functions, files and lines";
     }
 }

@@ -334,7 +334,7 @@ static bool read_channel(void)
 /* False when there will be no more packets.  */
 static bool read_fifo(void)
 {
-    struct trace_packet packet;
+    struct trace_packet packet = { .request = 0 };
     int handles[2];
     ssize_t length = receive(&provider.fifo, &packet, sizeof packet, handles);
 

@@ -128,7 +128,7 @@ fi
 packages=$(dirname "$(command -v fxt2pprof)")/../viewers
 if [ ! -e "$packages/node_modules/speedscope" ]; then
     mkdir -p "$packages"
-    HOME=$WORK npm install --silent --no-audit --no-fund --prefix "$packages" \
+    HOME=$WORK timeout 90 npm install --silent --no-audit --no-fund --fetch-retries=1 --prefix "$packages" \
         speedscope@1.25.0 @firefox-devtools/profiler-cli@0.10.0 >npm.log 2>&1 || rm -rf "$packages/node_modules"
 fi
 if [ ! -e "$packages/node_modules/speedscope" ]; then
