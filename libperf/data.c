@@ -368,8 +368,8 @@ static void take_update(struct perf_data *data, struct perf_cursor cursor)
 }
 
 /* Bytes that follow the record and are not in its size.  */
-static uint64_t bytes_behind(const struct perf_data *data, uint32_t kind, const uint8_t *bytes,
-                             size_t size)
+static uint64_t bytes_after(const struct perf_data *data, uint32_t kind, const uint8_t *bytes,
+                            size_t size)
 {
     if (kind == PERF_DATA_AUXTRACE && size >= 16)
         return perf_load_u64(bytes + 8, data->swap);
@@ -436,7 +436,7 @@ static bool tell_now(struct perf_data *data, const uint8_t *bytes, size_t size, 
         return false;
     }
     if (!is_expanded)
-        data->behind = bytes_behind(data, kind, bytes, size);
+        data->to_skip = bytes_after(data, kind, bytes, size);
     if (kind >= PERF_DATA_FIRST_OF_PERF && !take_own(data, kind, bytes, size, offset))
         return false;
     return perf_decode(data, bytes, size, offset);
@@ -450,8 +450,8 @@ static bool read_record(struct perf_data *data)
     bool is_expanded = bytes != NULL;
     uint64_t time_ns, offset;
 
-    if (!bytes && perf_window_skip(&data->window, data->behind)) {
-        data->behind = 0;
+    if (!bytes && perf_window_skip(&data->window, data->to_skip)) {
+        data->to_skip = 0;
         bytes = next_plain(data, &size);
     }
     if (!bytes) {
@@ -470,7 +470,7 @@ static bool read_record(struct perf_data *data)
     return false;
 }
 
-/* The next record that goes on now; *is_told: it is in data->record.  False: none for now.  */
+/* The next record that goes on now; *is_told: it is in data->record.  False: all others wait.  */
 static bool take_waiting(struct perf_data *data, bool *is_told)
 {
     struct perf_order *order = &data->order;

@@ -256,7 +256,7 @@ static void read_front(const struct perf_data_event *event, struct perf_cursor *
                                                : event->period;
 }
 
-/* The members behind the user stack.  */
+/* The members after the user stack.  */
 static void read_rest(const struct perf_data_event *event, struct perf_cursor *cursor,
                       struct perf_data_sample *sample)
 {

@@ -100,7 +100,7 @@ struct perf_data {
     struct perf_data_notices notices;
     struct perf_waiting last; /* what was delivered last, and is still borrowed */
     bool has_last;
-    uint64_t behind;   /* bytes to pass over before the next record */
+    uint64_t to_skip;  /* bytes to pass over before the next record */
     uint64_t ids_read; /* of all attributes */
     bool ended;
     bool out_of_memory;
@@ -142,13 +142,13 @@ void perf_events_release(struct perf_events *events);
 /* facts.c */
 void perf_facts_feature(struct perf_data *data, uint32_t feature, struct perf_cursor cursor,
                         uint64_t offset);
-/* The feature sections behind the data of the form of files.  */
+/* The feature sections after the data of the form of files.  */
 void perf_facts_sections(struct perf_data *data, const uint64_t features[4], uint64_t offset);
 /* The entry of a build ID: what a record of type 67 has, its header included.  */
 bool perf_facts_build_id(struct perf_data *data, struct perf_cursor cursor, uint16_t misc);
 
 /* expand.c */
-/* Decompress what a record holds, behind what is left.  */
+/* Decompress the contents of a record and add them to those not read yet.  */
 void perf_expand(struct perf_data *data, const uint8_t *bytes, size_t size, uint64_t offset);
 void perf_expansion_release(struct perf_expansion *expansion);
 
@@ -162,7 +162,7 @@ void perf_order_round(struct perf_order *order);
 void perf_order_half(struct perf_order *order);
 /* There will be no more.  */
 void perf_order_finish(struct perf_order *order);
-/* The next one that goes on; false: none for now.  Its bytes are valid until it is given back.  */
+/* The next one that goes on; false: the rest waits.  Its bytes are valid until given back.  */
 bool perf_order_next(struct perf_order *order, struct perf_waiting *out);
 void perf_order_give_back(struct perf_order *order, const struct perf_waiting *waiting);
 void perf_order_release(struct perf_order *order);

@@ -34,7 +34,7 @@ static ssize_t read_some(const struct perf_window *window, uint64_t offset, void
     return count;
 }
 
-/* Read more behind what is there; there is room.  */
+/* Read more bytes to the end of the buffer, which has room.  */
 static void read_more(struct perf_window *window)
 {
     size_t there = window->limit - window->start;
