@@ -1,4 +1,5 @@
 /* What the durable buffer holds: strings by content, threads, names; and the categories.  */
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -161,7 +162,6 @@ uint32_t trace_tables_thread(uint64_t process, uint64_t thread, bool *is_new)
 
 void trace_tables_name_process(void)
 {
-    extern char *program_invocation_short_name;
     const char *name = program_invocation_short_name ? program_invocation_short_name : "";
     size_t length = strnlen(name, 100);
     uint64_t words = 2 + words_of(length);
