@@ -4,14 +4,18 @@
  * begins, so there are as many tracks as were ever open together, not as there were operations.  */
 #include <stdlib.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/async.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/events.h"
+#include "libprofile/ingest/slices.h"
+#include "libprofile/ingest/timeline.h"
 
 static enum profile_status find_group(struct profile_ingest *ingest,
                                       const struct timeline_event *event, uint32_t *out,
                                       struct profile_error *error)
 {
-    struct ingest_async *async = &ingest->async;
-    const struct span_pair *pair = &ingest->timeline.pairs[event->pair - 1];
+    struct ingest_async *async = ingest->async;
+    const struct span_pair *pair = &ingest->timeline->pairs[event->pair - 1];
     struct async_group group = { .process = ingest->threads[pair->thread - 1].process_id,
                                  .category = event->category,
                                  .name = pair->name };
@@ -50,7 +54,7 @@ static void put_track_back(struct ingest_async *async, uint32_t group, uint32_t 
 static enum profile_status take_track(struct profile_ingest *ingest, uint32_t group, uint32_t *out,
                                       struct profile_error *error)
 {
-    struct ingest_async *async = &ingest->async;
+    struct ingest_async *async = ingest->async;
     struct async_group *owner = &async->groups[group - 1];
     struct profile_track track = { .kind = PROFILE_TRACK_ASYNC,
                                    .process = owner->process,
@@ -94,13 +98,13 @@ static enum profile_status new_slice(struct ingest_async *async, uint32_t *out,
 static enum profile_status begin(struct profile_ingest *ingest, const struct timeline_event *event,
                                  uint32_t group, struct profile_error *error)
 {
-    struct ingest_async *async = &ingest->async;
+    struct ingest_async *async = ingest->async;
     struct open_entry *entry = open_table_find(&async->table, group, event->value);
     enum profile_status status = PROFILE_OK;
     struct open_async slice = {
         .start_ns = event->key.ts_ns,
         .args = ingest_args_of(event),
-        .thread = ingest->timeline.pairs[event->pair - 1].thread,
+        .thread = ingest->timeline->pairs[event->pair - 1].thread,
         .group = group,
     };
     uint32_t place;
@@ -136,7 +140,7 @@ static enum profile_status tell(struct profile_ingest *ingest, const struct open
                                 uint64_t correlation_id, int64_t end_ns, uint64_t end_args,
                                 uint32_t flags, struct profile_error *error)
 {
-    const struct ingest_async *async = &ingest->async;
+    const struct ingest_async *async = ingest->async;
     const struct async_group *group = &async->groups[slice->group - 1];
     struct closed_slice closed = {
         .key = { slice->start_ns, slice->id },
@@ -159,7 +163,7 @@ static enum profile_status tell(struct profile_ingest *ingest, const struct open
 static enum profile_status end(struct profile_ingest *ingest, const struct timeline_event *event,
                                uint32_t group, struct profile_error *error)
 {
-    struct ingest_async *async = &ingest->async;
+    struct ingest_async *async = ingest->async;
     struct open_entry *entry = open_table_find(&async->table, group, event->value);
     struct open_async *slice;
     enum profile_status status;
@@ -190,13 +194,13 @@ static enum profile_status end(struct profile_ingest *ingest, const struct timel
 static enum profile_status moment(struct profile_ingest *ingest, const struct timeline_event *event,
                                   uint32_t group, struct profile_error *error)
 {
-    struct ingest_async *async = &ingest->async;
+    struct ingest_async *async = ingest->async;
     const struct open_entry *entry = open_table_find(&async->table, group, event->value);
     enum profile_status status = PROFILE_OK;
     struct open_async slice = {
         .start_ns = event->key.ts_ns,
         .args = ingest_args_of(event),
-        .thread = ingest->timeline.pairs[event->pair - 1].thread,
+        .thread = ingest->timeline->pairs[event->pair - 1].thread,
         .group = group,
     };
 
@@ -235,7 +239,7 @@ enum profile_status ingest_async_take(struct profile_ingest *ingest,
 /* What is still open lasts to the end of the trace.  */
 enum profile_status ingest_async_finish(struct profile_ingest *ingest, struct profile_error *error)
 {
-    const struct ingest_async *async = &ingest->async;
+    const struct ingest_async *async = ingest->async;
     const struct open_table *table = &async->table;
     enum profile_status status = PROFILE_OK;
 
@@ -254,9 +258,9 @@ enum profile_status ingest_async_finish(struct profile_ingest *ingest, struct pr
 
 void ingest_async_release(struct profile_ingest *ingest)
 {
-    free(ingest->async.groups);
-    base_index_release(&ingest->async.group_index);
-    free(ingest->async.next_free);
-    free(ingest->async.slices);
-    open_table_release(&ingest->async.table);
+    free(ingest->async->groups);
+    base_index_release(&ingest->async->group_index);
+    free(ingest->async->next_free);
+    free(ingest->async->slices);
+    open_table_release(&ingest->async->table);
 }

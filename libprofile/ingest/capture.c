@@ -1,7 +1,9 @@
 /* capture.c - what captures say of themselves: the session, the clock, and what was lost.  */
 #include <string.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/capture.h"
+#include "libprofile/ingest/heap.h"
+#include "libprofile/ingest/samples.h"
 
 /* ---- Arguments, whatever integer type they were written with ---- */
 
@@ -87,8 +89,8 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
         capture.max_frames = (uint32_t)max_frames;
     capture.has_clock = argument_i64(record, "realtime_ns", &capture.realtime_ns) &&
                         argument_i64(record, "monotonic_ns", &capture.monotonic_ns);
-    if (ingest_argument_u64(record, "sampling_interval_bytes", &ingest->heap.interval_bytes)) {
-        ingest->heap.max_frames = capture.max_frames; /* a heap's: it says nothing of samples */
+    if (ingest_argument_u64(record, "sampling_interval_bytes", &ingest->heap->interval_bytes)) {
+        ingest->heap->max_frames = capture.max_frames; /* a heap's: it says nothing of samples */
     } else {
         enum profile_status status = ingest_sample_tell(ingest, error); /* with the old period */
 

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/code.h"
+#include "libprofile/ingest/entities.h"
 
 #define MAX_SYMBOLS (1U << 22)
 #define MAX_NAME    4096U /* bytes; what is longer is cut */
@@ -44,7 +45,7 @@ static bool take_number(struct fxt_bytes *line, uint64_t *out)
 static enum profile_status add_line(struct profile_ingest *ingest, uint32_t process,
                                     struct fxt_bytes line, struct profile_error *error)
 {
-    struct ingest_code *code = &ingest->code;
+    struct ingest_code *code = ingest->code;
     struct code_symbol symbol = { .process = process, .order = (uint32_t)code->count };
     enum profile_status status;
     uint64_t size;
@@ -102,17 +103,17 @@ static int compare(const void *left, const void *right)
 
 void ingest_code_sort(struct profile_ingest *ingest)
 {
-    if (ingest->code.count > 1)
-        qsort(ingest->code.items, ingest->code.count, sizeof *ingest->code.items, compare);
+    if (ingest->code->count > 1)
+        qsort(ingest->code->items, ingest->code->count, sizeof *ingest->code->items, compare);
 }
 
 profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t process, uint64_t address)
 {
     const struct code_symbol wanted = { .process = process, .start = address, .order = UINT32_MAX };
-    const struct code_symbol *items = ingest->code.items, *best = NULL;
+    const struct code_symbol *items = ingest->code->items, *best = NULL;
     size_t low = 0;
 
-    for (size_t high = ingest->code.count; low < high;) { /* those before low begin at or before */
+    for (size_t high = ingest->code->count; low < high;) { /* those before low begin at or before */
         size_t middle = low + (high - low) / 2;
 
         if (compare(&items[middle], &wanted) <= 0)
@@ -133,5 +134,5 @@ profile_id ingest_code_find(const struct profile_ingest *ingest, uint32_t proces
 
 void ingest_code_release(struct profile_ingest *ingest)
 {
-    free(ingest->code.items);
+    free(ingest->code->items);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/entities.h"
 
 /* Filters compare the low 32 bits: the high ones count incarnations of a pid in our captures.  */
 static bool is_chosen(const uint64_t *ids, size_t count, uint64_t koid)

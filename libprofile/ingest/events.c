@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/events.h"
+#include "libprofile/ingest/timeline.h"
 
 enum profile_status ingest_text(struct profile_ingest *ingest, const struct fxt_string *text,
                                 profile_id *out, struct profile_error *error)
@@ -35,9 +37,9 @@ enum profile_status ingest_args(struct profile_ingest *ingest, const struct fxt_
 enum profile_status ingest_track(struct profile_ingest *ingest, struct profile_track *track,
                                  struct profile_error *error)
 {
-    if (ingest->tracks.count >= UINT32_MAX - 1)
+    if (ingest->tracks->count >= UINT32_MAX - 1)
         return profile_fail(error, PROFILE_LIMIT, "more than %u tracks in a trace", UINT32_MAX - 1);
-    track->id = ++ingest->tracks.count;
+    track->id = ++ingest->tracks->count;
     if (!ingest->sink.track)
         return PROFILE_OK;
     return ingest_sink_status(ingest->sink.track(ingest->sink.context, track), error);
@@ -46,7 +48,7 @@ enum profile_status ingest_track(struct profile_ingest *ingest, struct profile_t
 static enum profile_status add_series(struct profile_ingest *ingest, struct counter_series *series,
                                       uint64_t hash, struct profile_error *error)
 {
-    struct ingest_tracks *tracks = &ingest->tracks;
+    struct ingest_tracks *tracks = ingest->tracks;
     struct profile_track track = { .kind = PROFILE_TRACK_COUNTER,
                                    .process = series->process,
                                    .category = series->category,
@@ -73,7 +75,7 @@ static enum profile_status add_series(struct profile_ingest *ingest, struct coun
 static enum profile_status find_series(struct profile_ingest *ingest, struct counter_series *series,
                                        struct profile_error *error)
 {
-    struct ingest_tracks *tracks = &ingest->tracks;
+    struct ingest_tracks *tracks = ingest->tracks;
     uint64_t hash = base_hash(base_hash(series->process, series->counter_id),
                               base_hash(base_hash(series->category, series->name), series->series));
     size_t probe;
@@ -94,8 +96,8 @@ static enum profile_status find_series(struct profile_ingest *ingest, struct cou
 
 void ingest_tracks_release(struct profile_ingest *ingest)
 {
-    free(ingest->tracks.series);
-    base_index_release(&ingest->tracks.series_index);
+    free(ingest->tracks->series);
+    base_index_release(&ingest->tracks->series_index);
 }
 
 /* ---- Counters ---- */
@@ -224,7 +226,7 @@ enum profile_status ingest_tell_object(struct profile_ingest *ingest,
     if (status != PROFILE_OK || !wanted)
         return status;
     if (record->arg_count > 0 && ingest->sink.args) {
-        call.args = ++ingest->timeline.ordinal;
+        call.args = ++ingest->timeline->ordinal;
         status = ingest_args(ingest, record, call.args, error);
     }
     if (status != PROFILE_OK)

@@ -7,7 +7,10 @@
  * thread then.  */
 #include <stdlib.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/flows.h"
+#include "libprofile/ingest/spans.h"
+#include "libprofile/ingest/timeline.h"
 
 /* Key of the entry for all flows of an id; no process has this entity id.  */
 #define ANY_PROCESS UINT64_MAX
@@ -85,7 +88,7 @@ static enum profile_status register_flow(struct ingest_flows *flows, uint32_t pl
 static enum profile_status begin(struct profile_ingest *ingest, const struct open_flow *flow,
                                  struct profile_error *error)
 {
-    struct ingest_flows *flows = &ingest->flows;
+    struct ingest_flows *flows = ingest->flows;
     const struct open_entry *own = open_table_find(&flows->table, flow->process, flow->trace_id);
     enum profile_status status;
     uint32_t place;
@@ -110,7 +113,7 @@ static enum profile_status tell(struct profile_ingest *ingest, const struct open
                                 const struct open_flow *in, bool step, struct profile_error *error)
 {
     struct profile_flow call = {
-        .id = ++ingest->flows.last_id,
+        .id = ++ingest->flows->last_id,
         .trace_id = out->trace_id,
         .out = out->slice,
         .in = in->slice,
@@ -132,7 +135,7 @@ static enum profile_status tell(struct profile_ingest *ingest, const struct open
 static enum profile_status go_on(struct profile_ingest *ingest, const struct open_flow *here,
                                  bool step, struct profile_error *error)
 {
-    struct ingest_flows *flows = &ingest->flows;
+    struct ingest_flows *flows = ingest->flows;
     uint32_t place = find_flow(flows, here->process, here->trace_id);
     struct open_flow *flow;
     enum profile_status status;
@@ -158,7 +161,7 @@ enum profile_status ingest_flow_take(struct profile_ingest *ingest,
                                      const struct timeline_event *event,
                                      struct profile_error *error)
 {
-    const struct span_pair *pair = &ingest->timeline.pairs[event->pair - 1];
+    const struct span_pair *pair = &ingest->timeline->pairs[event->pair - 1];
     struct open_flow here = {
         .trace_id = event->value,
         .ts_ns = event->key.ts_ns,
@@ -181,11 +184,11 @@ enum profile_status ingest_flow_take(struct profile_ingest *ingest,
 
 void ingest_flow_finish(struct profile_ingest *ingest)
 {
-    ingest->notices.unfinished_flows += ingest->flows.open_count;
+    ingest->notices.unfinished_flows += ingest->flows->open_count;
 }
 
 void ingest_flow_release(struct profile_ingest *ingest)
 {
-    free(ingest->flows.flows);
-    open_table_release(&ingest->flows.table);
+    free(ingest->flows->flows);
+    open_table_release(&ingest->flows->table);
 }

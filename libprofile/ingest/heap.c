@@ -7,7 +7,10 @@
 #include <stdlib.h>
 
 #include <fxt/fidl_sampler.h>
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/heap.h"
+#include "libprofile/ingest/maps.h"
+#include "libprofile/ingest/samples.h"
 
 /* Mean interval of Fuchsia's sampler, for streams that do not say theirs (section 4).  */
 #define DEFAULT_INTERVAL_BYTES 131072u
@@ -116,7 +119,7 @@ static struct profile_allocation describe(const struct profile_ingest *ingest,
 /* The mean interval: as the record says, or the session, or Fuchsia's.  */
 static uint64_t interval_of(const struct profile_ingest *ingest, const struct fxt_record *record)
 {
-    uint64_t interval_bytes = ingest->heap.interval_bytes;
+    uint64_t interval_bytes = ingest->heap->interval_bytes;
 
     if (!ingest_argument_u64(record, "sampling_interval_bytes", &interval_bytes) &&
         interval_bytes == 0)
@@ -128,7 +131,7 @@ static enum profile_status find_callsite(struct profile_ingest *ingest, const st
                                          uint32_t *out, struct profile_error *error)
 {
     struct fxt_words pcs = { sender->message.stack.bytes, (size_t)sender->message.stack.count };
-    uint32_t depth = ingest->heap.max_frames ? ingest->heap.max_frames : DEFAULT_MAX_FRAMES;
+    uint32_t depth = ingest->heap->max_frames ? ingest->heap->max_frames : DEFAULT_MAX_FRAMES;
 
     return ingest_return_stack(ingest, sender->koid, pcs, pcs.count >= depth, out, error);
 }
@@ -150,7 +153,7 @@ static enum profile_status end_block(struct profile_ingest *ingest, const struct
     bool told = block->told;
     enum profile_status status = PROFILE_OK;
 
-    live_remove(&ingest->heap.live, block);
+    live_remove(&ingest->heap->live, block);
     if (!told || !ingest->sink.release)
         return PROFILE_OK;
     if (!assumed)
@@ -179,8 +182,8 @@ static enum profile_status add_block(struct profile_ingest *ingest, const struct
         status = find_callsite(ingest, sender, &block.callsite, error);
     if (status != PROFILE_OK)
         return status;
-    block.id = block.told ? ++ingest->heap.allocations : 0;
-    if (!live_add(&ingest->heap.live, &block))
+    block.id = block.told ? ++ingest->heap->allocations : 0;
+    if (!live_add(&ingest->heap->live, &block))
         return profile_no_memory(error);
     if (!block.told || !ingest->sink.allocation)
         return PROFILE_OK;
@@ -193,7 +196,7 @@ static enum profile_status add_block(struct profile_ingest *ingest, const struct
 static enum profile_status take_allocation(struct profile_ingest *ingest,
                                            const struct sender *sender, struct profile_error *error)
 {
-    struct live_block *before = live_find(&ingest->heap.live, sender->process,
+    struct live_block *before = live_find(&ingest->heap->live, sender->process,
                                           sender->message.address);
     enum profile_status status = PROFILE_OK;
 
@@ -204,7 +207,7 @@ static enum profile_status take_allocation(struct profile_ingest *ingest,
     if (before) {
         ingest->notices.repeated_blocks++;
         status = end_block(ingest, sender, before, true, error);
-    } else if (ingest->heap.live.count >= MAX_LIVE_BLOCKS) {
+    } else if (ingest->heap->live.count >= MAX_LIVE_BLOCKS) {
         ingest->notices.blocks_left_out++;
         return PROFILE_OK;
     }
@@ -215,7 +218,7 @@ static enum profile_status take_deallocation(struct profile_ingest *ingest,
                                              const struct sender *sender,
                                              struct profile_error *error)
 {
-    struct live_block *block = live_find(&ingest->heap.live, sender->process,
+    struct live_block *block = live_find(&ingest->heap->live, sender->process,
                                          sender->message.address);
 
     if (!sender->message.has_address || !sender->message.has_stack) {
@@ -319,7 +322,7 @@ enum profile_status ingest_heap_finish(struct profile_ingest *ingest, struct pro
 
     if (!ingest->sink.in_use)
         return PROFILE_OK;
-    status = list_blocks(&ingest->heap.live, &blocks, &count, error);
+    status = list_blocks(&ingest->heap->live, &blocks, &count, error);
     for (size_t i = 0; i < count && status == PROFILE_OK; i++) {
         struct profile_allocation allocation = describe(ingest, blocks[i]);
         struct profile_in_use call = {

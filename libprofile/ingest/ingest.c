@@ -2,7 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/async.h"
+#include "libprofile/ingest/capture.h"
+#include "libprofile/ingest/code.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/events.h"
+#include "libprofile/ingest/flows.h"
+#include "libprofile/ingest/heap.h"
+#include "libprofile/ingest/insn.h"
+#include "libprofile/ingest/maps.h"
+#include "libprofile/ingest/samples.h"
+#include "libprofile/ingest/sched.h"
+#include "libprofile/ingest/slices.h"
+#include "libprofile/ingest/timeline.h"
 
 enum profile_status ingest_reserve(void **items, size_t *capacity, size_t count, size_t size,
                                    struct base_index *index, struct profile_error *error)
@@ -73,6 +85,38 @@ static bool copy_options(struct profile_ingest *ingest,
            copy_filter(ingest->options.tids, ingest->options.tid_count, &ingest->tids);
 }
 
+/* An ingest and the states of its parts, which are freed with it.  */
+struct whole {
+    struct profile_ingest ingest;
+    struct ingest_code code;
+    struct ingest_samples samples;
+    struct ingest_heap heap;
+    struct ingest_timeline timeline;
+    struct ingest_async async;
+    struct ingest_flows flows;
+    struct ingest_sched sched;
+    struct ingest_slices slices;
+    struct ingest_tracks tracks;
+};
+
+static struct profile_ingest *new_ingest(void)
+{
+    struct whole *whole = calloc(1, sizeof *whole);
+
+    if (!whole)
+        return NULL;
+    whole->ingest.code = &whole->code;
+    whole->ingest.samples = &whole->samples;
+    whole->ingest.heap = &whole->heap;
+    whole->ingest.timeline = &whole->timeline;
+    whole->ingest.async = &whole->async;
+    whole->ingest.flows = &whole->flows;
+    whole->ingest.sched = &whole->sched;
+    whole->ingest.slices = &whole->slices;
+    whole->ingest.tracks = &whole->tracks;
+    return &whole->ingest;
+}
+
 enum profile_status profile_ingest_open(const struct profile_sink *sink,
                                         struct profile_stacks *stacks,
                                         const struct profile_ingest_options *options,
@@ -84,16 +128,16 @@ enum profile_status profile_ingest_open(const struct profile_sink *sink,
         return profile_fail(error, PROFILE_INVALID, "a sink of %zu bytes", sink->size);
     if (options && options->size < sizeof options->size)
         return profile_fail(error, PROFILE_INVALID, "options of %zu bytes", options->size);
-    ingest = calloc(1, sizeof *ingest);
+    ingest = new_ingest();
     if (!ingest)
         return profile_no_memory(error);
     memcpy(&ingest->sink, sink, sink->size < sizeof *sink ? sink->size : sizeof *sink);
-    ingest->timeline.slices = ingest->sink.slice;
-    ingest->timeline.flows = ingest->sink.flow;
-    ingest->timeline.sched = ingest->sink.sched || ingest->sink.thread_state ||
-                             ingest->sink.off_cpu;
-    ingest->timeline.nested = ingest->sink.span || ingest->sink.slice || ingest->sink.flow ||
+    ingest->timeline->slices = ingest->sink.slice;
+    ingest->timeline->flows = ingest->sink.flow;
+    ingest->timeline->sched = ingest->sink.sched || ingest->sink.thread_state ||
                               ingest->sink.off_cpu;
+    ingest->timeline->nested = ingest->sink.span || ingest->sink.slice || ingest->sink.flow ||
+                               ingest->sink.off_cpu;
     ingest->stacks = stacks;
     if (!copy_options(ingest, options)) {
         profile_ingest_close(ingest);
@@ -110,7 +154,7 @@ void profile_ingest_close(struct profile_ingest *ingest)
 #ifdef PROFILE_HAVE_INSN
     ingest_insn_release(ingest);
 #endif
-    live_release(&ingest->heap.live);
+    live_release(&ingest->heap->live);
     ingest_timeline_release(ingest);
     ingest_sample_release(ingest);
     ingest_map_release(ingest);
@@ -127,7 +171,7 @@ void profile_ingest_close(struct profile_ingest *ingest)
     free(ingest->tids);
     free(ingest->temporary_dir);
     base_arena_release(&ingest->arena);
-    free(ingest);
+    free(ingest); /* the first member of the whole */
 }
 
 const struct profile_notices *profile_ingest_notices(const struct profile_ingest *ingest)

@@ -1,6 +1,9 @@
 /* insn.c - instruction traces: the packets of each thread become slices of functions, and charges
  * of stacks that are told at the end.  docs/insntrace.md says which blobs they come in.  */
-#include "libprofile/ingest/insn.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/events.h"
+#include "libprofile/ingest/insn_parts.h"
+#include "libprofile/ingest/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +155,7 @@ static enum insn_status take_span(void *context, const struct insn_span *span)
     enum profile_status status;
     profile_id name;
 
-    if (!ingest->timeline.nested)
+    if (!ingest->timeline->nested)
         return INSN_OK;
     status = name_of(thread, span, &name);
     if (status == PROFILE_OK)
@@ -166,7 +169,7 @@ static enum profile_status put_instant(struct insn_thread *thread, const char *n
     struct profile_ingest *ingest = thread->ingest;
     struct fxt_arg arg = { .type = FXT_ARG_UINT64, .value.uint64 = value };
     struct timeline_event event = { .key.ts_ns = ts_ns,
-                                    .key.ordinal = ingest->timeline.ordinal++,
+                                    .key.ordinal = ingest->timeline->ordinal++,
                                     .value = FXT_SCOPE_THREAD,
                                     .type = TIMELINE_INSTANT,
                                     .category = thread->category };
@@ -193,7 +196,7 @@ static enum insn_status take_mark(void *context, const struct insn_mark *mark)
     int64_t ts_ns = time_of(thread, mark->ticks);
     char name[40];
 
-    if (!thread->ingest->timeline.slices)
+    if (!thread->ingest->timeline->slices)
         return INSN_OK;
     switch (mark->kind) {
     case INSN_STEP_PTWRITE:
@@ -382,7 +385,7 @@ static struct ingest_insn *insn_of(struct profile_ingest *ingest)
 
 static bool is_wanted(const struct profile_ingest *ingest)
 {
-    return ingest->options.session && (ingest->sink.executed || ingest->timeline.nested);
+    return ingest->options.session && (ingest->sink.executed || ingest->timeline->nested);
 }
 
 bool ingest_is_insn(const struct profile_ingest *ingest, const struct fxt_record *record)

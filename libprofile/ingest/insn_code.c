@@ -1,5 +1,6 @@
 /* insn_code.c - which code and which function is at an address of a process.  */
-#include "libprofile/ingest/insn.h"
+#include "libprofile/ingest/insn_parts.h"
+#include "libprofile/ingest/maps.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* live.c - the sampled blocks that are in use, by process and address.  */
 #include <stdlib.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "base/index.h"
+#include "libprofile/ingest/live.h"
 
 #define FIRST_SLOTS ((size_t)256)
 

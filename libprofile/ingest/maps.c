@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include <fxt/fidl_sampler.h>
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/insn.h"
+#include "libprofile/ingest/maps.h"
+#include "libprofile/ingest/samples.h"
 
 static int compare_ranges(const void *a, const void *b)
 {

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/code.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/maps.h"
+#include "libprofile/ingest/samples.h"
 
 /* How deep stacks can get where the capture does not say (docs/formats/fxt.md sections 4.1, 4.2).
  */
@@ -57,7 +60,7 @@ struct sample_waiting {
 static enum profile_status find_space(struct profile_ingest *ingest, uint32_t process,
                                       uint32_t *out, struct profile_error *error)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     struct ingest_process *owner = &ingest->processes[process - 1];
     enum profile_status status;
 
@@ -86,7 +89,7 @@ static enum profile_status finish_frame(struct profile_ingest *ingest, struct ra
     if (frame->space == 0)
         return profile_stacks_function_frame(ingest->stacks, PROFILE_TRUNCATED,
                                              strlen(PROFILE_TRUNCATED), &frame->final, error);
-    if (!ingest_map_find(ingest, ingest->samples.spaces[frame->space - 1].process, frame->address,
+    if (!ingest_map_find(ingest, ingest->samples->spaces[frame->space - 1].process, frame->address,
                          &module, &vaddr) ||
         profile_stacks_get_module(ingest->stacks, module).name == 0)
         return PROFILE_OK;
@@ -96,7 +99,7 @@ static enum profile_status finish_frame(struct profile_ingest *ingest, struct ra
 static enum profile_status find_frame(struct profile_ingest *ingest, uint32_t space,
                                       uint64_t address, uint32_t *out, struct profile_error *error)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     uint64_t hash = base_hash(address, space);
     enum profile_status status;
     size_t probe;
@@ -129,7 +132,7 @@ static enum profile_status finish_callsite(struct profile_ingest *ingest,
                                            struct raw_callsite *callsite,
                                            struct profile_error *error)
 {
-    const struct ingest_samples *samples = &ingest->samples;
+    const struct ingest_samples *samples = ingest->samples;
     profile_id frame = samples->frames[callsite->frame - 1].final;
     profile_id parent = callsite->parent ? samples->callsites[callsite->parent - 1].final : 0;
 
@@ -141,7 +144,7 @@ static enum profile_status finish_callsite(struct profile_ingest *ingest,
 static enum profile_status find_callsite(struct profile_ingest *ingest, uint32_t parent,
                                          uint32_t frame, uint32_t *out, struct profile_error *error)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     uint64_t hash = base_hash(parent, frame);
     enum profile_status status;
     size_t probe;
@@ -208,7 +211,7 @@ static enum profile_status look_up(struct profile_ingest *ingest, const struct s
                                    const struct seen_print *print, struct seen_slot **out,
                                    struct profile_error *error)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     struct seen_slot slot = { .space = stack->is_sample ? stack->space : 0 };
     enum profile_status status;
 
@@ -229,7 +232,7 @@ static enum profile_status look_up(struct profile_ingest *ingest, const struct s
 static enum profile_status find_stack(struct profile_ingest *ingest, const struct stack *stack,
                                       struct seen_slot **out, struct profile_error *error)
 {
-    struct seen_print print = print_of(&ingest->samples.seen, stack);
+    struct seen_print print = print_of(&ingest->samples->seen, stack);
 
     return look_up(ingest, stack, &print, out, error);
 }
@@ -237,7 +240,7 @@ static enum profile_status find_stack(struct profile_ingest *ingest, const struc
 static enum profile_status look_up_oldest(struct profile_ingest *ingest,
                                           struct profile_error *error)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     const struct sample_waiting *oldest = &samples->waiting[samples->waiting_first];
     struct seen_slot *seen;
 
@@ -250,7 +253,7 @@ enum profile_status ingest_sample_settle(struct profile_ingest *ingest, struct p
 {
     enum profile_status status = PROFILE_OK;
 
-    while (ingest->samples.waiting_count > 0 && status == PROFILE_OK)
+    while (ingest->samples->waiting_count > 0 && status == PROFILE_OK)
         status = look_up_oldest(ingest, error);
     return status;
 }
@@ -259,7 +262,7 @@ enum profile_status ingest_sample_settle(struct profile_ingest *ingest, struct p
 static enum profile_status count_stack(struct profile_ingest *ingest, const struct stack *stack,
                                        struct profile_error *error)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     enum profile_status status = PROFILE_OK;
     struct sample_waiting *last;
 
@@ -301,7 +304,7 @@ static enum profile_status find_spaces(struct profile_ingest *ingest, uint64_t k
     uint32_t process, kernel;
     enum profile_status status = PROFILE_OK;
 
-    if (ingest->samples.frame_count == 0)
+    if (ingest->samples->frame_count == 0)
         status = find_frame(ingest, 0, 0, &process, error); /* RAW_TRUNCATED */
     if (status == PROFILE_OK)
         status = ingest_process(ingest, koid, &process, error);
@@ -406,7 +409,7 @@ enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t 
  * address, which would differ from run to run.  */
 static const char *name_of_nowhere(const struct profile_ingest *ingest, uint32_t space)
 {
-    uint32_t process = ingest->samples.spaces[space - 1].process;
+    uint32_t process = ingest->samples->spaces[space - 1].process;
     return ingest->processes[process - 1].segments ? PROFILE_ANONYMOUS : PROFILE_UNKNOWN;
 }
 
@@ -414,7 +417,7 @@ static const char *name_of_nowhere(const struct profile_ingest *ingest, uint32_t
 static enum profile_status make_frames(struct profile_ingest *ingest, profile_id *final_frames,
                                        bool *anonymous, struct profile_error *error)
 {
-    const struct ingest_samples *samples = &ingest->samples;
+    const struct ingest_samples *samples = ingest->samples;
     struct map_query *queries = calloc(samples->frame_count, sizeof *queries);
     struct map_query *by_frame = calloc(samples->frame_count, sizeof *by_frame);
     enum profile_status status = queries && by_frame ? PROFILE_OK : profile_no_memory(error);
@@ -470,7 +473,7 @@ static enum profile_status make_callsites(struct profile_ingest *ingest,
                                           const profile_id *final_frames, profile_id *final,
                                           struct profile_error *error)
 {
-    const struct ingest_samples *samples = &ingest->samples;
+    const struct ingest_samples *samples = ingest->samples;
     enum profile_status status = PROFILE_OK;
 
     for (size_t i = 0; i < samples->callsite_count && status == PROFILE_OK; i++) {
@@ -488,7 +491,7 @@ static enum profile_status make_callsites(struct profile_ingest *ingest,
  * parents, so they are used up.  */
 static void count_anonymous(struct profile_ingest *ingest, const bool *anonymous)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     uint64_t *count = &ingest->notices.anonymous_frames;
 
     for (size_t i = samples->callsite_count; i-- > 0;) {
@@ -510,7 +513,7 @@ static void count_unmapped(struct profile_ingest *ingest)
 
 enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct profile_error *error)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     enum profile_status status = ingest_sample_settle(ingest, error);
 
     for (size_t i = 0; samples->seen.slots && i <= samples->seen.mask && status == PROFILE_OK;
@@ -533,7 +536,7 @@ enum profile_status ingest_sample_tell(struct profile_ingest *ingest, struct pro
 
 enum profile_status ingest_sample_finish(struct profile_ingest *ingest, struct profile_error *error)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
     enum profile_status status = ingest_sample_tell(ingest, error); /* now all are there */
     profile_id *final_frames = calloc(samples->frame_count + 1, sizeof *final_frames);
     profile_id *final = calloc(samples->callsite_count + 1, sizeof *final);
@@ -561,7 +564,7 @@ enum profile_status ingest_sample_finish(struct profile_ingest *ingest, struct p
 
 void ingest_sample_release(struct profile_ingest *ingest)
 {
-    struct ingest_samples *samples = &ingest->samples;
+    struct ingest_samples *samples = ingest->samples;
 
     free(samples->spaces);
     free(samples->frames);

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/sched.h"
+#include "libprofile/ingest/spans.h"
+#include "libprofile/ingest/timeline.h"
 
 /* Flags of an event.  */
 enum {
@@ -135,11 +138,11 @@ enum profile_status ingest_sched_record(struct profile_ingest *ingest,
     };
     enum profile_status status;
 
-    if (!ingest->timeline.sched) {
+    if (!ingest->timeline->sched) {
         ingest->notices.unhandled_records++;
         return PROFILE_OK;
     }
-    event.key.ordinal = ingest->timeline.ordinal++;
+    event.key.ordinal = ingest->timeline->ordinal++;
     if (record->kind == FXT_RECORD_CONTEXT_SWITCH)
         status = read_switch(ingest, record, &event, error);
     else if (record->kind == FXT_RECORD_LEGACY_CONTEXT_SWITCH)
@@ -215,7 +218,7 @@ static enum profile_status tell_stretch(struct profile_ingest *ingest, uint32_t 
                                         int64_t end_ns, bool unfinished, unsigned end_state,
                                         struct profile_error *error)
 {
-    const struct sched_cpu *cpu = &ingest->sched.cpus[number];
+    const struct sched_cpu *cpu = &ingest->sched->cpus[number];
     struct profile_sched call = {
         .start_ns = cpu->since_ns,
         .end_ns = end_ns,
@@ -349,7 +352,7 @@ static enum profile_status take_switch(struct profile_ingest *ingest,
     uint32_t out = thread_of(ingest, event, 32), in = thread_of(ingest, event, 0);
     struct sched_thread next = { .since_ns = event->key.ts_ns, .known = true };
     struct sched_cpu *cpu;
-    enum profile_status status = find_cpu(&ingest->sched, event->pair, &cpu, error);
+    enum profile_status status = find_cpu(ingest->sched, event->pair, &cpu, error);
     bool expected;
 
     if (status != PROFILE_OK)
@@ -438,7 +441,7 @@ enum profile_status ingest_sched_finish(struct profile_ingest *ingest, struct pr
 {
     enum profile_status status = PROFILE_OK;
 
-    for (uint32_t i = 0; i < ingest->sched.cpu_count && status == PROFILE_OK; i++)
+    for (uint32_t i = 0; i < ingest->sched->cpu_count && status == PROFILE_OK; i++)
         status = tell_stretch(ingest, i, ingest->last_ns, true, PROFILE_THREAD_UNKNOWN, error);
     for (uint32_t i = 1; i <= ingest->thread_count && status == PROFILE_OK; i++)
         if (ingest->threads[i - 1].waking)
@@ -448,5 +451,5 @@ enum profile_status ingest_sched_finish(struct profile_ingest *ingest, struct pr
 
 void ingest_sched_release(struct profile_ingest *ingest)
 {
-    free(ingest->sched.cpus);
+    free(ingest->sched->cpus);
 }

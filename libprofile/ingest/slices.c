@@ -2,13 +2,13 @@
  *
  * Slices are finished children first.  A receiver that writes rows wants a parent before its
  * children and rows in the order of time, so they are sorted once more, by their ids.  */
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/slices.h"
 
 enum profile_status ingest_slice_add(struct profile_ingest *ingest,
                                      const struct closed_slice *slice, struct profile_error *error)
 {
     /* The sorter of events still holds its share.  */
-    return ingest_sorter_add(ingest, &ingest->slices.sorter, ingest->options.sort_bytes / 2, slice,
+    return ingest_sorter_add(ingest, &ingest->slices->sorter, ingest->options.sort_bytes / 2, slice,
                              sizeof *slice, error);
 }
 
@@ -41,7 +41,7 @@ static enum profile_status tell(const struct profile_ingest *ingest,
 
 enum profile_status ingest_slice_finish(struct profile_ingest *ingest, struct profile_error *error)
 {
-    struct base_sorter *sorter = ingest->slices.sorter;
+    struct base_sorter *sorter = ingest->slices->sorter;
     enum profile_status status = ingest_sorter_status(
         ingest, sorter ? base_sorter_finish(sorter) : 0, error);
     const void *slice = NULL;
@@ -57,5 +57,5 @@ enum profile_status ingest_slice_finish(struct profile_ingest *ingest, struct pr
 
 void ingest_slice_release(struct profile_ingest *ingest)
 {
-    base_sorter_close(ingest->slices.sorter);
+    base_sorter_close(ingest->slices->sorter);
 }

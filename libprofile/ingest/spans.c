@@ -15,7 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/events.h"
+#include "libprofile/ingest/slices.h"
+#include "libprofile/ingest/timeline.h"
+#include "libprofile/ingest/spans.h"
 
 /* Deeper begins are left out and counted.  What real programs nest is bounded by the stack of a
  * thread, 8 MiB of frames of 16 bytes or more; a trace of begins without ends is not.  */
@@ -71,7 +75,7 @@ static enum profile_status callsite_of(struct profile_ingest *ingest, struct spa
         struct open_slice *slice = &stack->slices[next];
         profile_id frame;
 
-        status = frame_of(ingest, &ingest->timeline.pairs[slice->pair - 1], &frame, error);
+        status = frame_of(ingest, &ingest->timeline->pairs[slice->pair - 1], &frame, error);
         if (status == PROFILE_OK)
             status = profile_stacks_callsite(ingest->stacks, *out, frame, &slice->callsite, error);
         *out = slice->callsite;
@@ -174,7 +178,7 @@ static enum profile_status finish_slice(struct profile_ingest *ingest, uint32_t 
 {
     const struct ingest_thread *owner = &ingest->threads[thread - 1];
     const struct span_stack *stack = owner->stack;
-    struct span_pair *pair = &ingest->timeline.pairs[slice->pair - 1];
+    struct span_pair *pair = &ingest->timeline->pairs[slice->pair - 1];
     struct closed_slice closed = {
         .key = { slice->start_ns, slice->id },
         .end_ns = slice->complete ? slice->end_ns : now_ns,
@@ -211,12 +215,12 @@ static enum profile_status close_innermost(struct profile_ingest *ingest, uint32
         status = callsite_of(ingest, stack, stack->count - 1, &callsite, error);
     if (status != PROFILE_OK)
         return status;
-    slice = pop(&ingest->timeline, stack);
+    slice = pop(ingest->timeline, stack);
     if (stack->count > 0)
         stack->slices[stack->count - 1].child_ns += (uint64_t)now_ns - (uint64_t)slice.start_ns;
     if (ingest->sink.span)
         status = tell_span(ingest, thread, &slice, callsite, now_ns, why, error);
-    if (status == PROFILE_OK && ingest->timeline.slices)
+    if (status == PROFILE_OK && ingest->timeline->slices)
         status = finish_slice(ingest, thread, &slice, now_ns, why, end_args, error);
     return status;
 }
@@ -307,14 +311,14 @@ static enum profile_status open_slice(struct profile_ingest *ingest, uint32_t th
         return PROFILE_OK;
     }
     status = reserve(stack, error);
-    if (status == PROFILE_OK && ingest->timeline.slices)
+    if (status == PROFILE_OK && ingest->timeline->slices)
         status = need_track(ingest, thread, error);
     if (status == PROFILE_OK && !slice.complete)
-        status = give_up_waiting(ingest, &ingest->timeline.pairs[event->pair - 1], error);
+        status = give_up_waiting(ingest, &ingest->timeline->pairs[event->pair - 1], error);
     if (status != PROFILE_OK)
         return status;
     slice.id = ingest_slice_id(ingest);
-    push(&ingest->timeline, stack, slice);
+    push(ingest->timeline, stack, slice);
     /* Nothing can be inside an empty one.  */
     if (slice.complete && slice.end_ns <= slice.start_ns)
         return close_innermost(ingest, thread, slice.start_ns, CLOSE_ENDED, 0, error);
@@ -325,7 +329,7 @@ static enum profile_status open_slice(struct profile_ingest *ingest, uint32_t th
 static enum profile_status late_end(struct profile_ingest *ingest,
                                     const struct timeline_event *event, struct profile_error *error)
 {
-    struct span_pair *pair = &ingest->timeline.pairs[event->pair - 1];
+    struct span_pair *pair = &ingest->timeline->pairs[event->pair - 1];
 
     if (!pair->ended) {
         ingest->notices.stray_ends++;
@@ -376,7 +380,7 @@ static enum profile_status end_slice(struct profile_ingest *ingest, uint32_t thr
         stack->left_out--;
         return PROFILE_OK;
     }
-    open = find_begin(stack, &ingest->timeline.pairs[event->pair - 1]);
+    open = find_begin(stack, &ingest->timeline->pairs[event->pair - 1]);
     if (open == 0)
         return late_end(ingest, event, error);
     return close_down_to(ingest, thread, open - 1, event->key.ts_ns, ingest_args_of(event), error);
@@ -388,7 +392,7 @@ static enum profile_status stack_of(struct profile_ingest *ingest,
 {
     struct ingest_thread *owner;
 
-    *thread = ingest->timeline.pairs[event->pair - 1].thread;
+    *thread = ingest->timeline->pairs[event->pair - 1].thread;
     owner = &ingest->threads[*thread - 1];
     if (!owner->stack)
         owner->stack = calloc(1, sizeof *owner->stack);
@@ -449,7 +453,7 @@ static enum profile_status take_instant(struct profile_ingest *ingest, uint32_t 
         .track = ingest->threads[thread - 1].track,
         .thread = thread,
         .category = event->category,
-        .name = ingest->timeline.pairs[event->pair - 1].name,
+        .name = ingest->timeline->pairs[event->pair - 1].name,
         .depth = (uint32_t)place.depth,
         .flags = PROFILE_SLICE_INSTANT,
     };
@@ -496,8 +500,8 @@ enum profile_status ingest_span_finish(struct profile_ingest *ingest, struct pro
     for (uint32_t i = 1; i <= ingest->thread_count && status == PROFILE_OK; i++)
         if (ingest->threads[i - 1].stack)
             status = close_thread(ingest, i, error);
-    for (size_t i = 0; i < ingest->timeline.pair_count && status == PROFILE_OK; i++)
-        status = give_up_waiting(ingest, &ingest->timeline.pairs[i], error);
+    for (size_t i = 0; i < ingest->timeline->pair_count && status == PROFILE_OK; i++)
+        status = give_up_waiting(ingest, &ingest->timeline->pairs[i], error);
     return status;
 }
 
@@ -508,6 +512,6 @@ void ingest_span_release(struct profile_ingest *ingest)
             free(ingest->threads[i].stack->slices);
             free(ingest->threads[i].stack);
         }
-    for (size_t i = 0; i < ingest->timeline.pair_count; i++)
-        free(ingest->timeline.pairs[i].ended);
+    for (size_t i = 0; i < ingest->timeline->pair_count; i++)
+        free(ingest->timeline->pairs[i].ended);
 }

@@ -2,7 +2,8 @@
  * memory follows how much was open at once, not how much ever was.  */
 #include <stdlib.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "base/index.h"
+#include "libprofile/ingest/table.h"
 
 static size_t home_of(const struct open_table *table, uint64_t a, uint64_t b)
 {

@@ -11,14 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/ingest/ingest.h"
+#include "libprofile/ingest/async.h"
+#include "libprofile/ingest/entities.h"
+#include "libprofile/ingest/events.h"
+#include "libprofile/ingest/flows.h"
+#include "libprofile/ingest/sched.h"
+#include "libprofile/ingest/slices.h"
+#include "libprofile/ingest/spans.h"
+#include "libprofile/ingest/timeline.h"
 
 /* ---- Reading ---- */
 
 static enum profile_status find_pair(struct profile_ingest *ingest, uint32_t thread,
                                      profile_id name, uint32_t *out, struct profile_error *error)
 {
-    struct ingest_timeline *timeline = &ingest->timeline;
+    struct ingest_timeline *timeline = ingest->timeline;
     uint64_t hash = base_hash(thread, name);
     enum profile_status status;
     size_t probe;
@@ -72,7 +79,7 @@ enum profile_status ingest_timeline_add(struct profile_ingest *ingest,
                                         const struct timeline_event *event,
                                         struct profile_error *error)
 {
-    return ingest_sorter_add(ingest, &ingest->timeline.sorter, ingest->options.sort_bytes, event,
+    return ingest_sorter_add(ingest, &ingest->timeline->sorter, ingest->options.sort_bytes, event,
                              sizeof *event, error);
 }
 
@@ -135,7 +142,7 @@ static enum profile_status describe(struct profile_ingest *ingest, const struct 
     bool arrow = event->type >= TIMELINE_FLOW_BEGIN && event->type <= TIMELINE_FLOW_END;
     enum profile_status status;
 
-    if (!ingest->timeline.slices && !arrow)
+    if (!ingest->timeline->slices && !arrow)
         return PROFILE_OK;
     status = ingest_text(ingest, &record->category, &event->category, error);
     if (status != PROFILE_OK || record->arg_count == 0 || !ingest->sink.args)
@@ -153,7 +160,7 @@ enum profile_status ingest_timeline_event(struct profile_ingest *ingest,
     uint32_t thread;
     profile_id name;
 
-    if (!classify(&ingest->timeline, record, &event)) {
+    if (!classify(ingest->timeline, record, &event)) {
         ingest->notices.unhandled_records += event.type > TIMELINE_COMPLETE ||
                                              record->value.event.type > FXT_EVENT_FLOW_END;
         return PROFILE_OK;
@@ -161,7 +168,7 @@ enum profile_status ingest_timeline_event(struct profile_ingest *ingest,
     status = ingest_thread(ingest, &record->thread, &thread, error);
     if (status != PROFILE_OK || !ingest->threads[thread - 1].chosen)
         return status;
-    event.key.ordinal = ingest->timeline.ordinal++;
+    event.key.ordinal = ingest->timeline->ordinal++;
     status = ingest_text(ingest, &record->name, &name, error);
     if (status == PROFILE_OK)
         status = describe(ingest, record, &event, error);
@@ -186,7 +193,7 @@ static enum profile_status take_held(struct profile_ingest *ingest,
 
 static enum profile_status release_all(struct profile_ingest *ingest, struct profile_error *error)
 {
-    struct ingest_timeline *timeline = &ingest->timeline;
+    struct ingest_timeline *timeline = ingest->timeline;
     enum profile_status status = PROFILE_OK;
 
     for (size_t i = 0; i < timeline->held_count && status == PROFILE_OK; i++)
@@ -204,7 +211,7 @@ static uint32_t thread_of(const struct ingest_timeline *timeline,
 static enum profile_status release_thread(struct profile_ingest *ingest, uint32_t thread,
                                           struct profile_error *error)
 {
-    struct ingest_timeline *timeline = &ingest->timeline;
+    struct ingest_timeline *timeline = ingest->timeline;
     enum profile_status status = PROFILE_OK;
     size_t kept = 0;
 
@@ -222,7 +229,7 @@ static enum profile_status release_thread(struct profile_ingest *ingest, uint32_
 static enum profile_status hold(struct profile_ingest *ingest, const struct timeline_event *event,
                                 struct profile_error *error)
 {
-    struct ingest_timeline *timeline = &ingest->timeline;
+    struct ingest_timeline *timeline = ingest->timeline;
     struct timeline_event *held = timeline->held;
     enum profile_status status = PROFILE_OK;
     size_t at;
@@ -242,7 +249,7 @@ static enum profile_status hold(struct profile_ingest *ingest, const struct time
 static enum profile_status take(struct profile_ingest *ingest, const struct timeline_event *event,
                                 struct profile_error *error)
 {
-    struct ingest_timeline *timeline = &ingest->timeline;
+    struct ingest_timeline *timeline = ingest->timeline;
     enum profile_status status = PROFILE_OK;
 
     if (timeline->held_count > 0 && timeline->held[0].key.ts_ns != event->key.ts_ns)
@@ -269,7 +276,7 @@ static enum profile_status take(struct profile_ingest *ingest, const struct time
 
 static enum profile_status walk(struct profile_ingest *ingest, struct profile_error *error)
 {
-    struct base_sorter *sorter = ingest->timeline.sorter;
+    struct base_sorter *sorter = ingest->timeline->sorter;
     enum profile_status status = ingest_sorter_status(ingest, base_sorter_finish(sorter), error);
     const void *event = NULL;
 
@@ -285,7 +292,7 @@ static enum profile_status walk(struct profile_ingest *ingest, struct profile_er
 enum profile_status ingest_timeline_finish(struct profile_ingest *ingest,
                                            struct profile_error *error)
 {
-    enum profile_status status = ingest->timeline.sorter ? walk(ingest, error) : PROFILE_OK;
+    enum profile_status status = ingest->timeline->sorter ? walk(ingest, error) : PROFILE_OK;
 
     if (status == PROFILE_OK)
         status = ingest_sched_finish(ingest, error);
@@ -296,8 +303,8 @@ enum profile_status ingest_timeline_finish(struct profile_ingest *ingest,
     if (status != PROFILE_OK)
         return status;
     ingest_flow_finish(ingest);
-    base_sorter_close(ingest->timeline.sorter); /* before slices are merged: its memory is large */
-    ingest->timeline.sorter = NULL;
+    base_sorter_close(ingest->timeline->sorter); /* before slices are merged: its memory is large */
+    ingest->timeline->sorter = NULL;
     return ingest_slice_finish(ingest, error);
 }
 
@@ -309,7 +316,7 @@ void ingest_timeline_release(struct profile_ingest *ingest)
     ingest_sched_release(ingest);
     ingest_slice_release(ingest);
     ingest_tracks_release(ingest);
-    base_sorter_close(ingest->timeline.sorter);
-    free(ingest->timeline.pairs);
-    base_index_release(&ingest->timeline.pair_index);
+    base_sorter_close(ingest->timeline->sorter);
+    free(ingest->timeline->pairs);
+    base_index_release(&ingest->timeline->pair_index);
 }

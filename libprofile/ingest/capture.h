@@ -1,0 +1,29 @@
+/* capture.h - what captures report about themselves; losses.  Private to libprofile/ingest.  */
+#ifndef PROFILE_INGEST_CAPTURE_H
+#define PROFILE_INGEST_CAPTURE_H
+
+#include "libprofile/ingest/ingest.h"
+
+/* Cumulative counts of one CPU (counter fxt.capture/lost).  */
+struct lost_counter {
+    uint64_t id;
+    bool heap; /* of a process (heap_lost), not of a CPU */
+    struct profile_loss last;
+};
+
+enum profile_status ingest_capture_session(struct profile_ingest *ingest,
+                                           const struct fxt_record *record,
+                                           struct profile_error *error);
+enum profile_status ingest_capture_init(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error);
+enum profile_status ingest_capture_lost(struct profile_ingest *ingest,
+                                        const struct fxt_record *record, bool heap,
+                                        struct profile_error *error);
+enum profile_status ingest_capture_resident(struct profile_ingest *ingest,
+                                            const struct fxt_record *record,
+                                            struct profile_error *error);
+enum profile_status ingest_capture_finish(struct profile_ingest *ingest,
+                                          struct profile_error *error);
+
+#endif /* PROFILE_INGEST_CAPTURE_H */
