@@ -18,8 +18,8 @@
 #include "libprofile/ingest/entities.h"
 #include "libprofile/ingest/events.h"
 #include "libprofile/ingest/slices.h"
-#include "libprofile/ingest/timeline.h"
 #include "libprofile/ingest/spans.h"
+#include "libprofile/ingest/timeline.h"
 
 /* Deeper begins are left out and counted.  What real programs nest is bounded by the stack of a
  * thread, 8 MiB of frames of 16 bytes or more; a trace of begins without ends is not.  */
