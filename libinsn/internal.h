@@ -23,6 +23,10 @@ enum insn_status insn_fail_errno(struct insn_error *error, const char *what);
  * size.  */
 size_t insn_find_psb(const uint8_t *bytes, size_t size, size_t from);
 
+/* Whether the processor may claim after an overflow that tracing is enabled though it is not
+ * (erratum APL12), which only the packets that follow show: those of the next piece, too.  */
+bool insn_config_looks_on(const struct insn_config *config);
+
 /* ---- Code (code.c) ---- */
 
 #define MAX_THREADS 8 /* that decode at once */

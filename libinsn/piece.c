@@ -312,6 +312,20 @@ static void decode_all(struct run *run)
     run->piece->alive = run->enabled;
 }
 
+static void configure_filters(struct pt_conf_addr_filter *out, const struct insn_filter *filters)
+{
+    uint64_t *const ranges[INSN_FILTERS][2] = { { &out->addr0_a, &out->addr0_b },
+                                                { &out->addr1_a, &out->addr1_b },
+                                                { &out->addr2_a, &out->addr2_b },
+                                                { &out->addr3_a, &out->addr3_b } };
+
+    for (unsigned i = 0; i < INSN_FILTERS; i++) {
+        out->config.addr_cfg |= (uint64_t)(filters[i].mode & 0xf) << 4 * i;
+        *ranges[i][0] = filters[i].start;
+        *ranges[i][1] = filters[i].end;
+    }
+}
+
 static void configure(struct pt_config *out, const struct insn_config *config)
 {
     pt_config_init(out);
@@ -326,8 +340,17 @@ static void configure(struct pt_config *out, const struct insn_config *config)
     out->nom_freq = config->nom_freq;
     out->cpuid_0x15_eax = config->cpuid_0x15_eax;
     out->cpuid_0x15_ebx = config->cpuid_0x15_ebx;
+    configure_filters(&out->addr_filter, config->filters);
     out->flags.variant.block.end_on_call = 1;
     out->flags.variant.block.end_on_jump = 1;
+}
+
+bool insn_config_looks_on(const struct insn_config *config)
+{
+    struct pt_config pt;
+
+    configure(&pt, config);
+    return pt.errata.apl12;
 }
 
 void insn_piece_decode(struct insn_piece *piece, const struct insn_config *config,

@@ -14,6 +14,7 @@
 #define MIN_PIECE_BYTES     64U
 #define MAX_PIECE_BYTES     (16U << 20) /* without a PSB packet in it; then it is cut anywhere */
 #define PIECES_PER_THREAD   4
+#define LOSS_SEEN           256U /* bytes before a PSB packet that are searched for an overflow */
 
 struct worker {
     struct insn_stream *stream;
@@ -33,6 +34,7 @@ struct insn_stream {
     size_t used, capacity;
     uint64_t offset; /* of bytes in the stream */
     bool synced;     /* they begin with a PSB packet */
+    bool looks_on;   /* after a loss the processor's packets need those that follow */
 
     struct worker *workers;    /* owned; options.threads of them */
     struct insn_piece *pieces; /* owned; of one batch */
@@ -269,6 +271,27 @@ static enum insn_status find_start(struct insn_stream *stream, bool all, struct 
     return deliver_gap(stream, INSN_GAP_NO_SYNC, stream->offset - lost, lost, error);
 }
 
+/* Whether packets were lost just before the PSB packet at to.  */
+static bool follows_loss(const struct insn_stream *stream, size_t from, size_t to)
+{
+    static const uint8_t overflow[] = { 0x02, 0xf3 };
+    size_t size = to - from < LOSS_SEEN ? to - from : LOSS_SEEN;
+
+    return memmem(stream->bytes + to - size, size, overflow, sizeof overflow) != NULL;
+}
+
+/* The first place at or after at where a piece that begins at from can end; stream->used: none.  */
+static size_t find_cut(const struct insn_stream *stream, size_t from, size_t at)
+{
+    do {
+        at = insn_find_psb(stream->bytes, stream->used, at);
+        if (at == stream->used || !stream->looks_on || at - from > MAX_PIECE_BYTES ||
+            !follows_loss(stream, from, at))
+            return at;
+        at += PSB_SIZE;
+    } while (true);
+}
+
 /* Cut what there is into pieces and decode them.  What follows the last PSB packet waits for more,
  * unless all is to be decoded.  */
 static enum insn_status decode(struct insn_stream *stream, bool all, struct insn_error *error)
@@ -277,13 +300,12 @@ static enum insn_status decode(struct insn_stream *stream, bool all, struct insn
     size_t from = 0;
 
     while (status == INSN_OK && stream->synced && from < stream->used) {
-        size_t to = insn_find_psb(stream->bytes, stream->used, from + stream->options.piece_bytes);
+        size_t to = find_cut(stream, from, from + stream->options.piece_bytes);
 
         if (to == stream->used) { /* to the last PSB packet of a short rest */
             size_t next = from;
 
-            while ((next = insn_find_psb(stream->bytes, stream->used, next + PSB_SIZE)) <
-                   stream->used)
+            while ((next = find_cut(stream, from, next + PSB_SIZE)) < stream->used)
                 to = next;
         }
         if (to == stream->used && !all && stream->used - from <= MAX_PIECE_BYTES)
@@ -342,6 +364,7 @@ enum insn_status insn_stream_open(const struct insn_stream_options *options,
     if (options)
         stream->options = *options;
     apply_defaults(&stream->options);
+    stream->looks_on = insn_config_looks_on(&stream->options.config);
     stream->space = space;
     stream->take = take;
     stream->context = context;

@@ -88,11 +88,12 @@ static void teardown(void)
     insn_code_close(pieces);
 }
 
-static struct insn_totals decode(const uint8_t *bytes, size_t size, size_t part, struct seen *seen)
+static struct insn_totals decode_as(const struct insn_config *config, const uint8_t *bytes,
+                                    size_t size, size_t part, struct seen *seen)
 {
-    const struct insn_stream_options options = { .size = sizeof options,
-                                                 .threads = 1,
-                                                 .piece_bytes = 64 };
+    const struct insn_stream_options options = {
+        .size = sizeof options, .config = *config, .threads = 1, .piece_bytes = 64
+    };
     struct insn_stream *stream;
     struct insn_totals totals;
 
@@ -108,6 +109,13 @@ static struct insn_totals decode(const uint8_t *bytes, size_t size, size_t part,
     ck_assert_uint_eq(totals.bytes, size);
     insn_stream_close(stream);
     return totals;
+}
+
+static struct insn_totals decode(const uint8_t *bytes, size_t size, size_t part, struct seen *seen)
+{
+    const struct insn_config unknown = { .family = 0 };
+
+    return decode_as(&unknown, bytes, size, part, seen);
 }
 
 static void expect_block(const struct insn_step *step, uint64_t ip, uint64_t last_ip,
@@ -248,6 +256,55 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* Ten thousand broken traces of three copies: no crash, no hang, and no more gap than bytes.  */
+/* After the overflow the processor says that it traces at 1007, though it does not: a PSB packet
+ * without an address follows.  */
+static const uint8_t after_overflow[] = {
+    PSB,  0x99, 1,    0x7d, 0x00, 0x10, 0, 0, 0, 0, 2, 0x23, /* MODE, FUP 1000, PSBEND */
+    2,    0xf3, 0x3d, 0x07, 0x10,                            /* OVF, FUP 1007 */
+    PSB,  0x99, 1,    2,    0x23,                            /* MODE, PSBEND */
+    0x71, 0x10, 0x10, 0,    0,    0,    0,                   /* TIP.PGE 1010 */
+    0x3d, 0x11, 0x10, 0x01,                                  /* FUP 1011, TIP.PGD */
+};
+
+START_TEST(processors_that_claim_to_trace_after_an_overflow_are_not_believed)
+{
+    const struct insn_config goldmont = { .family = 6, .model = 95 };
+    struct seen seen;
+
+    (void)decode_as(&goldmont, after_overflow, sizeof after_overflow, (size_t)_i, &seen);
+    ck_assert_uint_eq(seen.count, 5);
+    ck_assert_int_eq(seen.steps[0].kind, INSN_STEP_ENABLED);
+    ck_assert_int_eq(seen.steps[1].kind, INSN_STEP_OVERFLOW);
+    ck_assert_uint_eq(seen.steps[1].ip, 0);
+    ck_assert_int_eq(seen.steps[2].kind, INSN_STEP_ENABLED);
+    ck_assert_uint_eq(seen.steps[2].ip, 0x1010);
+    expect_block(&seen.steps[3], 0x1010, 0x1010, 1, INSN_CLASS_OTHER);
+    ck_assert_int_eq(seen.steps[4].kind, INSN_STEP_STOPPED);
+}
+END_TEST
+
+/* je at 1005 leads to 1009 or 1007; the end of tracing has no address (erratum SKL014): the filter
+ * says which instructions were traced before it.  */
+START_TEST(filters_say_where_tracing_ended_where_the_processor_does_not)
+{
+    static const uint8_t ended[] = {
+        PSB,  0x99, 1, 0x7d, 0x00, 0x10, 0, 0, 0, 0, 2, 0x23, /* MODE, FUP 1000, PSBEND */
+        0x01,                                                 /* TIP.PGD without an address */
+    };
+    const struct insn_config skylake = {
+        .family = 6,
+        .model = 94,
+        .filters = { { .mode = INSN_FILTER_TRACE, .start = 0x1000, .end = 0x100f } }
+    };
+    struct seen seen;
+
+    (void)decode_as(&skylake, ended, sizeof ended, sizeof ended, &seen);
+    ck_assert_uint_eq(seen.count, 3); /* the call leaves the range */
+    expect_block(&seen.steps[1], 0x1000, 0x1000, 1, INSN_CLASS_CALL);
+    ck_assert_int_eq(seen.steps[2].kind, INSN_STEP_DISABLED);
+}
+END_TEST
+
 START_TEST(survives_mutations)
 {
     uint64_t state = 0x9e3779b97f4a7c15U + (unsigned)_i;
@@ -324,6 +381,9 @@ int main(void)
     tcase_add_loop_test(all, tells_bytes_before_the_first_psb_packet, 1, 20);
     tcase_add_loop_test(all, goes_on_at_the_next_psb_packet, 0, sizeof damages / sizeof *damages);
     tcase_add_test(all, leaves_endless_code);
+    tcase_add_loop_test(all, processors_that_claim_to_trace_after_an_overflow_are_not_believed, 1,
+                        (int)sizeof after_overflow + 1);
+    tcase_add_test(all, filters_say_where_tracing_ended_where_the_processor_does_not);
     tcase_add_loop_test(all, survives_mutations, 0, 10);
     tcase_add_test(all, later_mappings_replace_earlier_ones);
     tcase_add_test(all, stops_when_the_receiver_says_so);

@@ -99,6 +99,20 @@ enum insn_timing {
     INSN_TIMING_CYC = 2, /* also cycles before each branch packet */
 };
 
+/* IA32_RTIT_CTL.ADDRn_CFG: the use of a range of addresses.  */
+enum insn_filter_mode {
+    INSN_FILTER_OFF = 0,
+    INSN_FILTER_TRACE = 1, /* only code in such ranges is traced */
+    INSN_FILTER_STOP = 2,  /* tracing stops for good when code in the range runs */
+};
+
+#define INSN_FILTERS 4
+
+struct insn_filter {
+    uint64_t start, end; /* both inclusive, as in the registers */
+    uint32_t mode;       /* enum insn_filter_mode */
+};
+
 /* The configuration of a trace, which a decoder needs.  If all members are 0, the trace has no MTC
  * and CYC packets, and the processor is unknown.  */
 struct insn_config {
@@ -109,6 +123,8 @@ struct insn_config {
     uint8_t nom_freq;        /* maximum non-turbo ratio; 0 unknown */
     uint32_t cpuid_0x15_eax; /* ticks of the TSC = crystal ticks * ebx / eax */
     uint32_t cpuid_0x15_ebx;
+    /* Processors with erratum SKL014 omit addresses that only the filters tell.  */
+    struct insn_filter filters[INSN_FILTERS];
 };
 
 /* Fill in the configuration of the simulated processor: 1 cycle is 1 tick, 64 ticks are one tick of
