@@ -48,9 +48,6 @@ static inline uint64_t profile_multiply(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* The id of a string that is there, or 0.  */
-profile_id profile_stacks_find_string(const struct profile_stacks *stacks, const char *bytes,
-                                      size_t length);
 profile_id profile_stacks_string_count(const struct profile_stacks *stacks);
 
 /* A named frame of one line that knows a function only.  */

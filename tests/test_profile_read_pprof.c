@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/profile_formats.h>
+
 #include "tests/support/allocation.h"
 #include "tests/support/pprof_text.h"
 
@@ -91,17 +93,18 @@ END_TEST
 START_TEST(writes_what_was_read)
 {
     struct pprof_bytes bytes = example(true), again = { .count = 0 };
-    const struct profile_pprof_options raw = { .size = sizeof raw, .raw = true };
-    struct profile_pprof_writer *writer;
+    const struct profile_writer_options raw = { .size = sizeof raw, .raw = true };
+    struct profile_writer *writer;
     struct profile_pprof_sink sink;
 
-    ck_assert_int_eq(profile_pprof_writer_open(&raw, pprof_bytes_write, &again, &writer, NULL),
+    ck_assert_int_eq(profile_writer_open(profile_format_named("pprof"), &raw, pprof_bytes_write,
+                                         &again, &writer, NULL),
                      PROFILE_OK);
-    profile_pprof_writer_sink(writer, &sink);
+    profile_writer_sink(writer, &sink);
     ck_assert_int_eq(pprof_read_bytes(bytes.items, bytes.count, 0, &sink, NULL, NULL, NULL),
                      PROFILE_OK);
-    ck_assert_int_eq(profile_pprof_writer_finish(writer, NULL), PROFILE_OK);
-    profile_pprof_writer_close(writer);
+    ck_assert_int_eq(profile_writer_finish(writer, NULL), PROFILE_OK);
+    profile_writer_close(writer);
     ck_assert_uint_eq(again.count, bytes.count);
     ck_assert_mem_eq(again.items, bytes.items, bytes.count);
     free(bytes.items);
@@ -366,18 +369,19 @@ START_TEST(says_when_memory_is_short)
 
     for (n = 1; status != PROFILE_OK && n < 1000; n++) {
         struct pprof_bytes again = { .count = 0 };
-        struct profile_pprof_writer *writer = NULL;
+        struct profile_writer *writer = NULL;
         struct profile_pprof_sink sink;
 
         allocation_fail_at(n);
-        status = profile_pprof_writer_open(NULL, pprof_bytes_write, &again, &writer, NULL);
+        status = profile_writer_open(profile_format_named("pprof"), NULL, pprof_bytes_write, &again,
+                                     &writer, NULL);
         if (status == PROFILE_OK) {
-            profile_pprof_writer_sink(writer, &sink);
+            profile_writer_sink(writer, &sink);
             status = pprof_read_bytes(bytes.items, bytes.count, 1, &sink, &options, NULL, NULL);
         }
         if (status == PROFILE_OK)
-            status = profile_pprof_writer_finish(writer, NULL);
-        profile_pprof_writer_close(writer);
+            status = profile_writer_finish(writer, NULL);
+        profile_writer_close(writer);
         allocation_fail_at(0);
         ck_assert(status == PROFILE_OK || status == PROFILE_NO_MEMORY ||
                   (status == PROFILE_IO && again.failed));
@@ -393,19 +397,20 @@ END_TEST
 
 START_TEST(writes_a_string_once)
 {
-    const struct profile_pprof_options raw = { .size = sizeof raw, .raw = true };
+    const struct profile_writer_options raw = { .size = sizeof raw, .raw = true };
     struct pprof_bytes bytes = { .count = 0 };
-    struct profile_pprof_writer *writer;
+    struct profile_writer *writer;
     uint32_t ids[4];
 
-    ck_assert_int_eq(profile_pprof_writer_open(&raw, pprof_bytes_write, &bytes, &writer, NULL),
+    ck_assert_int_eq(profile_writer_open(profile_format_named("pprof"), &raw, pprof_bytes_write,
+                                         &bytes, &writer, NULL),
                      PROFILE_OK);
-    ck_assert_int_eq(profile_pprof_writer_string(writer, "one", 3, &ids[0], NULL), PROFILE_OK);
-    ck_assert_int_eq(profile_pprof_writer_string(writer, "", 0, &ids[1], NULL), PROFILE_OK);
-    ck_assert_int_eq(profile_pprof_writer_string(writer, "two", 3, &ids[2], NULL), PROFILE_OK);
-    ck_assert_int_eq(profile_pprof_writer_string(writer, "one", 3, &ids[3], NULL), PROFILE_OK);
-    ck_assert_int_eq(profile_pprof_writer_finish(writer, NULL), PROFILE_OK);
-    profile_pprof_writer_close(writer);
+    ck_assert_int_eq(profile_writer_string(writer, "one", 3, &ids[0]), PROFILE_OK);
+    ck_assert_int_eq(profile_writer_string(writer, "", 0, &ids[1]), PROFILE_OK);
+    ck_assert_int_eq(profile_writer_string(writer, "two", 3, &ids[2]), PROFILE_OK);
+    ck_assert_int_eq(profile_writer_string(writer, "one", 3, &ids[3]), PROFILE_OK);
+    ck_assert_int_eq(profile_writer_finish(writer, NULL), PROFILE_OK);
+    profile_writer_close(writer);
     ck_assert(ids[0] == 1 && ids[1] == 0 && ids[2] == 2 && ids[3] == 1);
     ck_assert_uint_eq(bytes.count, 12);
     ck_assert_mem_eq(bytes.items, "\x32\x00\x32\x03one\x32\x03two", 12);
@@ -423,19 +428,20 @@ START_TEST(refuses_numbers_not_told)
     const struct profile_pprof_sample sample = { .locations = &location, .location_count = 1 };
     const struct profile_pprof_header header = { .type_count = 0 };
     struct pprof_bytes bytes = { .count = 0 };
-    struct profile_pprof_writer *writer;
+    struct profile_writer *writer;
     struct profile_pprof_sink sink;
 
-    ck_assert_int_eq(profile_pprof_writer_open(NULL, pprof_bytes_write, &bytes, &writer, NULL),
+    ck_assert_int_eq(profile_writer_open(profile_format_named("pprof"), NULL, pprof_bytes_write,
+                                         &bytes, &writer, NULL),
                      PROFILE_OK);
-    profile_pprof_writer_sink(writer, &sink);
+    profile_writer_sink(writer, &sink);
     ck_assert_int_eq(sink.strings(sink.context, &not_empty, 1), PROFILE_INVALID);
     ck_assert_int_eq(sink.location(sink.context, &of_function), PROFILE_INVALID);
     ck_assert_int_eq(sink.location(sink.context, &of_mapping), PROFILE_INVALID);
     ck_assert_int_eq(sink.sample(sink.context, &sample), PROFILE_INVALID);
     ck_assert_int_eq(sink.header(sink.context, &header), PROFILE_OK);
     ck_assert_int_eq(sink.header(sink.context, &header), PROFILE_INVALID);
-    profile_pprof_writer_close(writer); /* without an end */
+    profile_writer_close(writer); /* without an end */
     free(bytes.items);
 }
 END_TEST
@@ -450,15 +456,17 @@ static int disk_full(void *context, const void *bytes, size_t size)
 
 START_TEST(says_why_writing_failed)
 {
-    struct profile_pprof_writer *writer;
+    struct profile_writer *writer;
     struct profile_error error;
     uint32_t id;
 
-    ck_assert_int_eq(profile_pprof_writer_open(NULL, disk_full, NULL, &writer, NULL), PROFILE_OK);
-    ck_assert_int_eq(profile_pprof_writer_string(writer, "x", 1, &id, NULL), PROFILE_OK);
-    ck_assert_int_eq(profile_pprof_writer_finish(writer, &error), PROFILE_IO);
+    ck_assert_int_eq(
+        profile_writer_open(profile_format_named("pprof"), NULL, disk_full, NULL, &writer, NULL),
+        PROFILE_OK);
+    ck_assert_int_eq(profile_writer_string(writer, "x", 1, &id), PROFILE_OK);
+    ck_assert_int_eq(profile_writer_finish(writer, &error), PROFILE_IO);
     ck_assert_int_eq(error.system_errno, ENOSPC);
-    profile_pprof_writer_close(writer);
+    profile_writer_close(writer);
 }
 END_TEST
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fxt/profile_formats.h>
 #include <fxt/store_export.h>
 #include "libstore/internal.h"
 #include "tests/support/allocation.h"
@@ -201,18 +202,19 @@ static void put_odd_samples(const struct profile_pprof_sink *sink)
 
 static struct pprof_bytes odd_profile(void)
 {
-    struct profile_pprof_options options = { .size = sizeof options, .raw = true };
+    struct profile_writer_options options = { .size = sizeof options, .raw = true };
     struct pprof_bytes bytes = { .count = 0 };
-    struct profile_pprof_writer *writer;
+    struct profile_writer *writer;
     struct profile_pprof_sink sink;
 
-    ck_assert_int_eq(profile_pprof_writer_open(&options, pprof_bytes_write, &bytes, &writer, NULL),
+    ck_assert_int_eq(profile_writer_open(profile_format_named("pprof"), &options, pprof_bytes_write,
+                                         &bytes, &writer, NULL),
                      PROFILE_OK);
-    profile_pprof_writer_sink(writer, &sink);
+    profile_writer_sink(writer, &sink);
     put_odd_tables(&sink);
     put_odd_samples(&sink);
-    ck_assert_int_eq(profile_pprof_writer_finish(writer, NULL), PROFILE_OK);
-    profile_pprof_writer_close(writer);
+    ck_assert_int_eq(profile_writer_finish(writer, NULL), PROFILE_OK);
+    profile_writer_close(writer);
     return bytes;
 }
 

@@ -2,9 +2,9 @@
  * stacks line by line.
  *
  * profile_read_pprof() passes all contents of a pprof profile to a sink, in terms of the file; it
- * does not interpret, merge or omit anything.  struct profile_pprof_writer takes the same calls and
- * writes a profile, and can itself be the sink.  Its output then decodes to the same message, but
- * for the order of fields (docs/formats/pprof.md, section 1).
+ * does not interpret, merge or omit anything.  A writer of <fxt/profile_formats.h> can itself be
+ * the sink.  The output of the format "pprof" then decodes to the same message, but for the order
+ * of fields (docs/formats/pprof.md, section 1).
  *
  *     struct fxt_input_options from = { .size = sizeof from, .fd = fd, .as_stream = true };
  *     fxt_input_open(&from, &input, NULL);
@@ -276,42 +276,6 @@ PROFILE_API enum profile_status profile_read(struct fxt_input *input,
                                              const struct profile_read_options *options,
                                              struct profile_read_notices *notices,
                                              struct profile_error *error);
-
-/* ---- Writing pprof ---- */
-
-struct profile_pprof_writer;
-
-/* Open a writer.  It writes during each call; it holds in memory one entry and an id for each
- * mapping, function and location.  options are those of profile_write_pprof() and may be NULL.
- * Returns PROFILE_OK or PROFILE_NO_MEMORY.  */
-PROFILE_API enum profile_status profile_pprof_writer_open(
-    const struct profile_pprof_options *options, profile_write_fn write, void *context,
-    struct profile_pprof_writer **out, struct profile_error *error);
-
-/* Fill in a sink that calls the writer.  Its functions may also be called directly; context is the
- * writer.
- *
- * Unlike those of a reader, strings may come in several calls, at any time before the writer is
- * finished, and their numbers continue; the first string of all must be "".  The other calls may
- * come in any order, too, as long as an entry is reported before it is referred to by number; the
- * header may come once.  An entry with id 0 gets its number as id; locations and lines that refer
- * to 0 are left out.  Each call returns PROFILE_OK, PROFILE_NO_MEMORY, PROFILE_IO, PROFILE_LIMIT or
- * PROFILE_INVALID: an unknown number, a first string other than "", or a second header.  */
-PROFILE_API void profile_pprof_writer_sink(struct profile_pprof_writer *writer,
-                                           struct profile_pprof_sink *out);
-
-/* Return the number of the string among those written so far; a new string is written first.  */
-PROFILE_API enum profile_status profile_pprof_writer_string(struct profile_pprof_writer *writer,
-                                                            const char *bytes, size_t length,
-                                                            uint32_t *out,
-                                                            struct profile_error *error);
-
-/* Write the remaining output.  It must be called once, and only close may follow.  Returns
- * PROFILE_OK or PROFILE_IO.  */
-PROFILE_API enum profile_status profile_pprof_writer_finish(struct profile_pprof_writer *writer,
-                                                            struct profile_error *error);
-
-PROFILE_API void profile_pprof_writer_close(struct profile_pprof_writer *writer); /* accepts NULL */
 
 /* ---- Folded stacks ---- */
 

@@ -73,11 +73,12 @@ PROFILE_API enum profile_status profile_writer_open(const struct profile_format 
 /* Fill in the sink that the writer is.  Strings may come in several calls, at any time before the
  * writer is finished, and their numbers continue; the first string of all must be "".  The other
  * calls may come in any order, too, as long as an entry is reported before it is referred to by
- * number; the header comes once, before the first sample.
+ * number; the header comes once, before the first sample.  In pprof, an entry with id 0 gets its
+ * number as id, and locations and lines that refer to 0 are left out.
  *
  * Each call returns PROFILE_OK, PROFILE_NO_MEMORY, PROFILE_IO, PROFILE_LIMIT or PROFILE_INVALID: an
- * unknown number, a second header, samples with and without times, or contents that the format
- * cannot hold.  profile_writer_error() then describes the failure.  */
+ * unknown number, a first string other than "", a second header, samples with and without times, or
+ * contents that the format cannot hold.  profile_writer_error() then describes the failure.  */
 PROFILE_API void profile_writer_sink(struct profile_writer *writer, struct profile_pprof_sink *out);
 
 /* Return the number of the string among those written so far; a new string is written first.

@@ -63,14 +63,6 @@ static profile_id find_string(const struct profile_stacks *stacks, const char *b
     return 0;
 }
 
-profile_id profile_stacks_find_string(const struct profile_stacks *stacks, const char *bytes,
-                                      size_t length)
-{
-    if (length == 0)
-        return 0;
-    return find_string(stacks, bytes, length, base_hash_bytes(bytes, length));
-}
-
 profile_id profile_stacks_string_count(const struct profile_stacks *stacks)
 {
     return (profile_id)stacks->string_count;

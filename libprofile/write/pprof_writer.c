@@ -4,6 +4,7 @@
  * encodes one entry at a time.  */
 #include <pb_encode.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <fxt/profile_files.h>
 #include "libprofile/write/gzip.h"
@@ -16,14 +17,11 @@ struct id_list {
     size_t count, capacity;
 };
 
-struct profile_pprof_writer {
+struct pprof_writer {
     struct codec_gzip gzip;
     pb_ostream_t stream;
     struct profile_error *error; /* of the call in progress, if it has one */
     uint32_t string_count;
-    struct profile_stacks *strings; /* those of profile_pprof_writer_string() */
-    uint32_t *string_numbers;       /* of its string id at [id - 1] */
-    size_t string_capacity;
     struct id_list mappings, functions, locations;
     uint8_t *sample; /* scratch: one that is encoded */
     size_t sample_capacity;
@@ -32,13 +30,13 @@ struct profile_pprof_writer {
 
 /* ---- Errors ---- */
 
-static enum profile_status refuse(struct profile_pprof_writer *writer, const char *what)
+static enum profile_status refuse(struct pprof_writer *writer, const char *what)
 {
     return profile_fail(writer->error, PROFILE_INVALID, "%s", what);
 }
 
 /* Encoding fails with the output alone: messages have no bounds to exceed.  */
-static enum profile_status outcome(struct profile_pprof_writer *writer, bool ok)
+static enum profile_status outcome(struct pprof_writer *writer, bool ok)
 {
     if (ok)
         return PROFILE_OK;
@@ -48,16 +46,15 @@ static enum profile_status outcome(struct profile_pprof_writer *writer, bool ok)
                         PB_GET_ERROR(&writer->stream));
 }
 
-static bool encode(struct profile_pprof_writer *writer, uint32_t field,
-                   const pb_msgdesc_t *description, const void *message)
+static bool encode(struct pprof_writer *writer, uint32_t field, const pb_msgdesc_t *description,
+                   const void *message)
 {
     return pb_encode_tag(&writer->stream, PB_WT_STRING, field) &&
            pb_encode_submessage(&writer->stream, description, message);
 }
 
 /* The id that an entry gets, entered under its number.  */
-static enum profile_status enter(struct profile_pprof_writer *writer, struct id_list *list,
-                                 uint64_t *id)
+static enum profile_status enter(struct pprof_writer *writer, struct id_list *list, uint64_t *id)
 {
     if (list->count >= UINT32_MAX)
         return profile_fail(writer->error, PROFILE_LIMIT, "more than 2^32 - 1 entries");
@@ -71,8 +68,7 @@ static enum profile_status enter(struct profile_pprof_writer *writer, struct id_
 
 /* ---- Strings ---- */
 
-static enum profile_status put_string(struct profile_pprof_writer *writer, const char *bytes,
-                                      size_t length)
+static enum profile_status put_string(struct pprof_writer *writer, const char *bytes, size_t length)
 {
     if (writer->string_count == UINT32_MAX)
         return profile_fail(writer->error, PROFILE_LIMIT, "more than 2^32 - 1 strings");
@@ -85,48 +81,13 @@ static enum profile_status put_string(struct profile_pprof_writer *writer, const
 static enum profile_status put_strings(void *context, const struct profile_text *strings,
                                        size_t count)
 {
-    struct profile_pprof_writer *writer = context;
+    struct pprof_writer *writer = context;
     enum profile_status status = PROFILE_OK;
 
     if (count > 0 && writer->string_count == 0 && strings[0].length != 0)
         return refuse(writer, "string 0 is not \"\"");
     for (size_t i = 0; i < count && status == PROFILE_OK; i++)
         status = put_string(writer, strings[i].bytes, strings[i].length);
-    return status;
-}
-
-/* Write a string that got the id and enter its number.  */
-static enum profile_status add_string(struct profile_pprof_writer *writer, profile_id id,
-                                      const char *bytes, size_t length)
-{
-    if (!base_make_room(&writer->string_numbers, &writer->string_capacity, id,
-                        sizeof *writer->string_numbers))
-        return profile_no_memory(writer->error);
-    writer->string_numbers[id - 1] = writer->string_count;
-    return put_string(writer, bytes, length);
-}
-
-enum profile_status profile_pprof_writer_string(struct profile_pprof_writer *writer,
-                                                const char *bytes, size_t length, uint32_t *out,
-                                                struct profile_error *error)
-{
-    profile_id known = profile_stacks_find_string(writer->strings, bytes, length);
-    enum profile_status status = PROFILE_OK;
-    profile_id id = 0;
-
-    *out = 0;
-    writer->error = error;
-    if (writer->string_count == 0)
-        status = put_string(writer, "", 0);
-    if (length > 0 && !known && status == PROFILE_OK) {
-        status = profile_stacks_string(writer->strings, bytes, length, &id, error);
-        if (status == PROFILE_OK)
-            status = add_string(writer, id, bytes, length);
-        known = id;
-    }
-    if (known && status == PROFILE_OK)
-        *out = writer->string_numbers[known - 1];
-    writer->error = NULL;
     return status;
 }
 
@@ -165,7 +126,7 @@ static pb_callback_t callback(bool (*function)(pb_ostream_t *, const pb_field_t 
 
 static enum profile_status put_header(void *context, const struct profile_pprof_header *header)
 {
-    struct profile_pprof_writer *writer = context;
+    struct pprof_writer *writer = context;
     perftools_profiles_Profile message = {
         .sample_type = callback(encode_types, header),
         .drop_frames = header->drop_frames,
@@ -190,7 +151,7 @@ static enum profile_status put_header(void *context, const struct profile_pprof_
 
 static enum profile_status put_mapping(void *context, const struct profile_pprof_mapping *from)
 {
-    struct profile_pprof_writer *writer = context;
+    struct pprof_writer *writer = context;
     perftools_profiles_Mapping mapping = {
         .id = from->id,
         .memory_start = from->start,
@@ -213,7 +174,7 @@ static enum profile_status put_mapping(void *context, const struct profile_pprof
 
 static enum profile_status put_function(void *context, const struct profile_pprof_function *from)
 {
-    struct profile_pprof_writer *writer = context;
+    struct pprof_writer *writer = context;
     perftools_profiles_Function function = {
         .id = from->id,
         .name = from->name,
@@ -231,7 +192,7 @@ static enum profile_status put_function(void *context, const struct profile_ppro
 
 /* The writer and one location.  */
 struct told {
-    const struct profile_pprof_writer *writer;
+    const struct pprof_writer *writer;
     const struct profile_pprof_location *location;
 };
 
@@ -255,7 +216,7 @@ static bool encode_lines(pb_ostream_t *stream, const pb_field_t *field, void *co
 
 static enum profile_status put_location(void *context, const struct profile_pprof_location *from)
 {
-    struct profile_pprof_writer *writer = context;
+    struct pprof_writer *writer = context;
     struct told told = { .writer = writer, .location = from };
     perftools_profiles_Location location = {
         .id = from->id,
@@ -318,7 +279,7 @@ static uint8_t *put_head(uint8_t *start, uint32_t field, uint8_t *bytes, size_t 
     return to + length;
 }
 
-static uint8_t *put_stack(const struct profile_pprof_writer *writer, uint8_t *to,
+static uint8_t *put_stack(const struct pprof_writer *writer, uint8_t *to,
                           const struct profile_pprof_sample *sample)
 {
     uint8_t *ids = to + FIELD_BYTES, *end = ids;
@@ -343,7 +304,7 @@ static uint8_t *put_label(uint8_t *to, const struct profile_pprof_label *label)
 }
 
 /* Room for a sample of that shape, or NULL after filling in the error.  */
-static uint8_t *make_sample_room(struct profile_pprof_writer *writer,
+static uint8_t *make_sample_room(struct pprof_writer *writer,
                                  const struct profile_pprof_sample *sample)
 {
     size_t numbers, labels, size;
@@ -365,7 +326,7 @@ static uint8_t *make_sample_room(struct profile_pprof_writer *writer,
 
 static enum profile_status put_sample(void *context, const struct profile_pprof_sample *from)
 {
-    struct profile_pprof_writer *writer = context;
+    struct pprof_writer *writer = context;
     uint8_t *bytes, *start, *end;
 
     for (size_t i = 0; i < from->location_count; i++)
@@ -393,24 +354,33 @@ static bool write_bytes(pb_ostream_t *stream, const pb_byte_t *bytes, size_t siz
     return codec_gzip_put(stream->state, bytes, size);
 }
 
-enum profile_status profile_pprof_writer_open(const struct profile_pprof_options *options,
-                                              profile_write_fn write, void *context,
-                                              struct profile_pprof_writer **out,
-                                              struct profile_error *error)
+static void close_writer(void *context)
 {
-    struct profile_pprof_options chosen = { .raw = false };
-    struct profile_pprof_writer *writer = calloc(1, sizeof *writer);
+    struct pprof_writer *writer = context;
+
+    if (!writer)
+        return;
+    if (writer->gzip.open)
+        (void)deflateEnd(&writer->gzip.stream);
+    free(writer->mappings.items);
+    free(writer->functions.items);
+    free(writer->locations.items);
+    free(writer->sample);
+    free(writer);
+}
+
+static enum profile_status open_writer(const struct profile_writer_options *options,
+                                       profile_write_fn write, void *context, void **out,
+                                       struct profile_error *error)
+{
+    struct pprof_writer *writer = calloc(1, sizeof *writer);
     enum profile_status status;
 
     if (!writer)
         return profile_no_memory(error);
-    if (options)
-        memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
-    status = profile_stacks_open(&writer->strings, error);
-    if (status == PROFILE_OK)
-        status = codec_gzip_open(&writer->gzip, chosen.raw, write, context, error);
+    status = codec_gzip_open(&writer->gzip, options->raw, write, context, error);
     if (status != PROFILE_OK) {
-        profile_pprof_writer_close(writer);
+        close_writer(writer);
         return status;
     }
     writer->stream =
@@ -419,7 +389,7 @@ enum profile_status profile_pprof_writer_open(const struct profile_pprof_options
     return PROFILE_OK;
 }
 
-void profile_pprof_writer_sink(struct profile_pprof_writer *writer, struct profile_pprof_sink *out)
+static void fill_sink(void *writer, struct profile_pprof_sink *out)
 {
     *out = (struct profile_pprof_sink){
         .size = sizeof *out,
@@ -433,9 +403,16 @@ void profile_pprof_writer_sink(struct profile_pprof_writer *writer, struct profi
     };
 }
 
-enum profile_status profile_pprof_writer_finish(struct profile_pprof_writer *writer,
-                                                struct profile_error *error)
+static void errors_to(void *context, struct profile_error *error)
 {
+    struct pprof_writer *writer = context;
+
+    writer->error = error;
+}
+
+static enum profile_status finish(void *context, struct profile_error *error)
+{
+    struct pprof_writer *writer = context;
     enum profile_status status = PROFILE_OK;
 
     writer->error = error;
@@ -447,86 +424,25 @@ enum profile_status profile_pprof_writer_finish(struct profile_pprof_writer *wri
     return status;
 }
 
-void profile_pprof_writer_close(struct profile_pprof_writer *writer)
-{
-    if (!writer)
-        return;
-    if (writer->gzip.open)
-        (void)deflateEnd(&writer->gzip.stream);
-    profile_stacks_close(writer->strings);
-    free(writer->string_numbers);
-    free(writer->mappings.items);
-    free(writer->functions.items);
-    free(writer->locations.items);
-    free(writer->sample);
-    free(writer);
-}
+const struct writer_functions pprof_functions = {
+    .open = open_writer,
+    .sink = fill_sink,
+    .errors_to = errors_to,
+    .finish = finish,
+    .close = close_writer,
+};
 
-/* The sink's functions report to writer->error.  */
 enum profile_status profile_write_pprof(const struct profile *profile, enum profile_kind kind,
                                         const struct profile_pprof_options *options,
                                         profile_write_fn write, void *context,
                                         struct profile_error *error)
 {
     struct profile_pprof_options chosen = { .raw = false };
-    struct profile_pprof_writer *writer;
-    struct profile_pprof_sink sink;
-    enum profile_status status = profile_pprof_writer_open(options, write, context, &writer, error);
+    struct profile_writer_options same = { .size = sizeof same };
 
-    if (status != PROFILE_OK)
-        return status;
     if (options)
         memcpy(&chosen, options, options->size < sizeof chosen ? options->size : sizeof chosen);
-    profile_pprof_writer_sink(writer, &sink);
-    writer->error = error;
-    status = profile_emit(profile, kind, chosen.sample_type, &sink, error);
-    if (status == PROFILE_OK)
-        status = profile_pprof_writer_finish(writer, error);
-    profile_pprof_writer_close(writer);
-    return status;
+    same.raw = chosen.raw;
+    return profile_write_format(profile, kind, chosen.sample_type, profile_format_named("pprof"),
+                                &same, write, context, error);
 }
-
-/* ---- The format ---- */
-
-static enum profile_status format_open(const struct profile_writer_options *options,
-                                       profile_write_fn write, void *context, void **out,
-                                       struct profile_error *error)
-{
-    const struct profile_pprof_options chosen = { .size = sizeof chosen, .raw = options->raw };
-    struct profile_pprof_writer *writer;
-    enum profile_status status = profile_pprof_writer_open(&chosen, write, context, &writer, error);
-
-    if (status == PROFILE_OK)
-        *out = writer;
-    return status;
-}
-
-static void format_sink(void *writer, struct profile_pprof_sink *out)
-{
-    profile_pprof_writer_sink(writer, out);
-}
-
-static void format_errors_to(void *context, struct profile_error *error)
-{
-    struct profile_pprof_writer *writer = context;
-
-    writer->error = error;
-}
-
-static enum profile_status format_finish(void *writer, struct profile_error *error)
-{
-    return profile_pprof_writer_finish(writer, error);
-}
-
-static void format_close(void *writer)
-{
-    profile_pprof_writer_close(writer);
-}
-
-const struct writer_functions pprof_functions = {
-    .open = format_open,
-    .sink = format_sink,
-    .errors_to = format_errors_to,
-    .finish = format_finish,
-    .close = format_close,
-};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fxt/profile_files.h>
+#include <fxt/profile_formats.h>
 #include "tests/fuzz/support.h"
 
 /* Bytes in pieces of at most most bytes.  */
@@ -35,19 +35,20 @@ static enum profile_status rewrite(read_fn *read, const uint8_t *data, size_t si
 {
     const struct profile_read_options options = { .size = sizeof options,
                                                   .sample_bytes = sample_bytes };
-    const struct profile_pprof_options raw = { .size = sizeof raw, .raw = true };
+    const struct profile_writer_options raw = { .size = sizeof raw, .raw = true };
     struct fuzz_source source;
     struct fxt_input *input = open_pieces(&source, data, size, most);
-    struct profile_pprof_writer *writer = NULL;
+    struct profile_writer *writer = NULL;
     struct profile_pprof_sink sink;
     enum profile_status status;
 
-    HOLD(profile_pprof_writer_open(&raw, fuzz_write, out, &writer, NULL) == PROFILE_OK);
-    profile_pprof_writer_sink(writer, &sink);
+    HOLD(profile_writer_open(profile_format_named("pprof"), &raw, fuzz_write, out, &writer, NULL) ==
+         PROFILE_OK);
+    profile_writer_sink(writer, &sink);
     status = read(input, &sink, &options, notices, NULL);
     if (status == PROFILE_OK)
-        HOLD(profile_pprof_writer_finish(writer, NULL) == PROFILE_OK);
-    profile_pprof_writer_close(writer);
+        HOLD(profile_writer_finish(writer, NULL) == PROFILE_OK);
+    profile_writer_close(writer);
     fxt_input_close(input);
     return status;
 }

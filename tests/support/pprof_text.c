@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/profile_formats.h>
+
 #include "tests/support/describe.h"
 
 int pprof_bytes_write(void *context, const void *more, size_t size)
@@ -163,19 +165,20 @@ static enum profile_status tell_example(const struct profile_pprof_sink *sink)
 
 enum profile_status pprof_example(bool raw, struct pprof_bytes *out)
 {
-    const struct profile_pprof_options options = { .size = sizeof options, .raw = raw };
-    struct profile_pprof_writer *writer = NULL;
+    const struct profile_writer_options options = { .size = sizeof options, .raw = raw };
+    struct profile_writer *writer = NULL;
     struct profile_pprof_sink sink;
     enum profile_status status;
 
-    status = profile_pprof_writer_open(&options, pprof_bytes_write, out, &writer, NULL);
+    status = profile_writer_open(profile_format_named("pprof"), &options, pprof_bytes_write, out,
+                                 &writer, NULL);
     if (status != PROFILE_OK)
         return status;
-    profile_pprof_writer_sink(writer, &sink);
+    profile_writer_sink(writer, &sink);
     status = tell_example(&sink);
     if (status == PROFILE_OK)
-        status = profile_pprof_writer_finish(writer, NULL);
-    profile_pprof_writer_close(writer);
+        status = profile_writer_finish(writer, NULL);
+    profile_writer_close(writer);
     return status;
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <fxt/profile_files.h>
+#include <fxt/profile_formats.h>
 
 _Noreturn static void die(const char *what, const char *message)
 {
@@ -56,18 +56,19 @@ static enum profile_status rewrite_pprof(struct fxt_input *input, FILE *out, boo
 {
     const struct profile_read_options options = { .size = sizeof options,
                                                   .sample_bytes = file ? 64 : 0 };
-    const struct profile_pprof_options raw = { .size = sizeof raw, .raw = true };
-    struct profile_pprof_writer *writer = NULL;
+    const struct profile_writer_options raw = { .size = sizeof raw, .raw = true };
+    struct profile_writer *writer = NULL;
     struct profile_pprof_sink sink;
-    enum profile_status status = profile_pprof_writer_open(&raw, write_file, out, &writer, error);
+    enum profile_status status = profile_writer_open(profile_format_named("pprof"), &raw,
+                                                     write_file, out, &writer, error);
 
     if (status != PROFILE_OK)
         return status;
-    profile_pprof_writer_sink(writer, &sink);
+    profile_writer_sink(writer, &sink);
     status = profile_read_pprof(input, &sink, &options, notices, error);
     if (status == PROFILE_OK)
-        status = profile_pprof_writer_finish(writer, error);
-    profile_pprof_writer_close(writer);
+        status = profile_writer_finish(writer, error);
+    profile_writer_close(writer);
     return status;
 }
 
