@@ -69,6 +69,14 @@ enum store_status store_sample_type_choose(struct store *store, const char *want
     return result(store, content_choose_type(store->db, wanted, capture, out), error);
 }
 
+enum store_status store_sample_type_has_values(struct store *store,
+                                               const struct store_sample_type *type,
+                                               int64_t capture, bool *out,
+                                               struct store_error *error)
+{
+    return result(store, content_has_values(store->db, type, capture, out), error);
+}
+
 enum store_status store_sample_type_is_known(struct store *store, const char *wanted, bool *out,
                                              struct store_error *error)
 {

@@ -240,3 +240,16 @@ void store_coverage_release(struct store_coverage *rows, size_t count)
     }
     free(rows);
 }
+
+enum store_status store_lacks_symbols(struct store *store, bool *out, struct store_error *error)
+{
+    int64_t lacks;
+    enum store_status status = store_number(
+        store,
+        "SELECT EXISTS (SELECT 1 FROM (SELECT vaddr FROM main.frame LIMIT 1000) WHERE vaddr IS NOT "
+        "NULL) AND NOT EXISTS (SELECT 1 FROM main.symbol WHERE quality < 5)", /* 5: a capture's */
+        &lacks, error);
+
+    *out = lacks != 0;
+    return status;
+}

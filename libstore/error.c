@@ -87,3 +87,14 @@ enum store_status store_fail_sqlite(struct store_error *error, sqlite3 *db, int 
         error->system_errno = system_errno;
     return status;
 }
+
+enum store_status store_fail_query(struct store_error *error, sqlite3 *db, int code)
+{
+    const char *message = sqlite3_errmsg(db);
+
+    if ((code & 0xff) == SQLITE_ERROR)
+        return store_fail(error, STORE_INVALID, "%s", message);
+    if ((code & 0xff) == SQLITE_CORRUPT && strncmp(message, "the store is damaged", 20) == 0)
+        return store_fail(error, STORE_CORRUPT, "%s", message);
+    return store_fail_sqlite(error, db, code);
+}

@@ -21,6 +21,10 @@ enum store_status store_fail_base(struct store_error *error, int failure, const 
 /* The same for what SQLite last refused on the connection, told from code.  */
 enum store_status store_fail_sqlite(struct store_error *error, sqlite3 *db, int code);
 
+/* The same for a query that calls the SQL functions, which explain in their messages what is wrong
+ * with a pattern (STORE_INVALID) or with the store.  */
+enum store_status store_fail_query(struct store_error *error, sqlite3 *db, int code);
+
 static inline enum store_status store_no_memory(struct store_error *error)
 {
     return store_fail(error, STORE_NO_MEMORY, "out of memory");
@@ -61,6 +65,11 @@ enum store_status store_run(struct store *store, const char *sql, struct store_e
 /* The first column of the first row as a number; 0 where there is none.  */
 enum store_status store_number(struct store *store, const char *sql, int64_t *out,
                                struct store_error *error);
+
+/* Finalize a query after the last row that its caller wants; code is what its last step, or an
+ * earlier call, returned.  */
+enum store_status store_finish_rows(struct store *store, sqlite3_stmt *query, int code,
+                                    struct store_error *error);
 
 /* The tables of schemas/store.sql, in a file that nobody else knows and that is empty.  */
 enum store_status store_make_schema(struct store *store, struct store_error *error);

@@ -30,7 +30,6 @@ enum store_status store_run(struct store *store, const char *sql, struct store_e
 enum store_status store_number(struct store *store, const char *sql, int64_t *out,
                                struct store_error *error)
 {
-    enum store_status status = STORE_OK;
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
 
@@ -39,9 +38,17 @@ enum store_status store_number(struct store *store, const char *sql, int64_t *ou
         code = sqlite3_step(statement);
     if (code == SQLITE_ROW)
         *out = sqlite3_column_int64(statement, 0);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
+    return store_finish_rows(store, statement, code, error);
+}
+
+enum store_status store_finish_rows(struct store *store, sqlite3_stmt *query, int code,
+                                    struct store_error *error)
+{
+    enum store_status status = STORE_OK;
+
+    if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE)
         status = store_fail_sqlite(error, store->db, code);
-    (void)sqlite3_finalize(statement);
+    (void)sqlite3_finalize(query);
     return status;
 }
 

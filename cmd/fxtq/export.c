@@ -264,32 +264,38 @@ static enum cli_exit write_format(struct settings *settings, struct store *store
     return CLI_OK;
 }
 
-/* FXT has one capture: which ones there are to choose from.  */
-static enum cli_exit check_captures(const struct settings *settings, sqlite3 *db)
+struct captures {
+    struct base_text names; /* of the first ten */
+    unsigned count;
+};
+
+static bool take_capture(void *context, const struct store_capture *capture)
 {
-    struct base_text names = { .bytes = NULL };
-    sqlite3_stmt *row = NULL;
-    unsigned count = 0;
+    struct captures *captures = context;
+
+    if (++captures->count <= 10)
+        text_addf(&captures->names, "%s%lld (%s)", captures->count > 1 ? ", " : "",
+                  (long long)capture->id, capture->name ? capture->name : "");
+    return true;
+}
+
+/* An FXT file has one capture: if it is not selected, the message lists those of the store.  */
+static enum cli_exit check_captures(const struct settings *settings, struct store *store)
+{
+    struct captures captures = { .count = 0 };
     enum cli_exit status = CLI_OK;
+    struct store_error error;
 
     if (!settings->format.is_capture || settings->filters.filter.capture)
         return CLI_OK;
-    if (sqlite3_prepare_v2(db, "SELECT id, name FROM main.capture ORDER BY id", -1, &row, NULL) ==
-        SQLITE_OK)
-        while (sqlite3_step(row) == SQLITE_ROW) {
-            const char *name = (const char *)sqlite3_column_text(row, 1);
-
-            if (++count <= 10)
-                text_addf(&names, "%s%lld (%s)", count > 1 ? ", " : "",
-                          (long long)sqlite3_column_int64(row, 0), name ? name : "");
-        }
-    (void)sqlite3_finalize(row);
-    if (count > 1) {
-        cli_error("an fxt file has one capture; select it with --capture: %s%s", names.bytes,
-                  count > 10 ? ", ..." : "");
+    if (store_captures_each(store, 0, take_capture, &captures, &error) != STORE_OK) {
+        status = fxtq_complain(settings->inputs.items[0], &error);
+    } else if (captures.count > 1) {
+        cli_error("an fxt file has one capture; select it with --capture: %s%s",
+                  captures.names.bytes, captures.count > 10 ? ", ..." : "");
         status = CLI_USAGE;
     }
-    free(names.bytes);
+    base_text_release(&captures.names);
     return status;
 }
 
@@ -299,7 +305,7 @@ static enum cli_exit export_store(struct settings *settings, struct store *store
     enum cli_exit status = filters_resolve(&settings->filters, store);
 
     if (status == CLI_OK)
-        status = check_captures(settings, store_sqlite(store));
+        status = check_captures(settings, store);
     interrupt_catch(); /* before there is a file to remove */
     if (status == CLI_OK)
         status = cli_output_open(&output, settings->output);

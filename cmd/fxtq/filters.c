@@ -256,39 +256,3 @@ const char *filters_why_empty(const struct filters *filters, struct store *store
                     NULL); /* nothing more to say */
     return found ? "no samples, but durations (fxtq report slices)" : "no samples";
 }
-
-/* ---- As parameters ---- */
-
-static void bind_text(sqlite3_stmt *statement, const char *name, const char *text)
-{
-    int place = sqlite3_bind_parameter_index(statement, name);
-
-    if (place && text)
-        (void)sqlite3_bind_text(statement, place, text, -1, SQLITE_STATIC);
-}
-
-static void bind_number(sqlite3_stmt *statement, const char *name, bool given, int64_t number)
-{
-    int place = sqlite3_bind_parameter_index(statement, name);
-
-    if (place && given)
-        (void)sqlite3_bind_int64(statement, place, number);
-}
-
-void filters_bind(const struct filters *filters, sqlite3_stmt *statement)
-{
-    const struct store_filter *filter = &filters->filter;
-
-    bind_text(statement, ":type", filter->sample_type);
-    bind_text(statement, ":focus", filter->focus);
-    bind_text(statement, ":ignore", filter->ignore);
-    bind_text(statement, ":hide", filter->hide);
-    bind_text(statement, ":show_from", filter->show_from);
-    bind_text(statement, ":pid", filter->pids);
-    bind_text(statement, ":tid", filter->tids);
-    bind_text(statement, ":comm", filter->comms);
-    bind_text(statement, ":cpu", filter->cpus);
-    bind_number(statement, ":from_ts", filter->has_from, filter->from_ts);
-    bind_number(statement, ":limit_ts", filter->has_limit, filter->limit_ts);
-    bind_number(statement, ":capture", filter->capture != 0, filter->capture);
-}

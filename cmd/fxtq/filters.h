@@ -11,8 +11,6 @@
 #ifndef FXTQ_FILTERS_H
 #define FXTQ_FILTERS_H
 
-#include <sqlite3.h>
-
 #include <fxt/store_content.h>
 #include "cmd/cli/select.h"
 #include "cmd/fxtq/fxtq.h"
@@ -46,15 +44,6 @@ const char *filters_given_name(const struct filters *filters, unsigned bits);
  * none, and times that count from the start of several captures end the program with CLI_USAGE.
  * CLI_OK, or a message.  */
 enum cli_exit filters_resolve(struct filters *filters, struct store *store);
-
-/* The arguments of flamegraph(), call_tree() and their like behind a pattern, as SQL parameters.
- * */
-#define SELECT_ARGUMENTS                                                                        \
-    ":type, :per, :focus, :ignore, :hide, :show_from, :from_ts, :limit_ts, :pid, :tid, :comm, " \
-    ":cpu, :capture"
-
-/* Bind them; those that were not asked for are NULL.  */
-void filters_bind(const struct filters *filters, sqlite3_stmt *statement);
 
 /* End the program with CLI_USAGE unless the store has, or might have had, samples of the type that
  * --sample-type asks for: the message says which there are.  path is what it calls the store.

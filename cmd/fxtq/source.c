@@ -1,7 +1,6 @@
 #include "cmd/fxtq/source.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -268,17 +267,12 @@ enum cli_exit source_open_all(struct source *source, const struct cli_texts *pat
 
 void source_hint_names(const struct source *source, const char *path)
 {
-    static const char lacks_names[] =
-        "SELECT EXISTS (SELECT 1 FROM (SELECT vaddr FROM main.frame LIMIT 1000) WHERE vaddr IS NOT "
-        "NULL) AND NOT EXISTS (SELECT 1 FROM main.symbol WHERE quality < 5)"; /* 5: the capture's */
-    sqlite3_stmt *row = NULL;
+    bool lacks;
 
     if (!source->store || !start_is_store(path)) /* a trace has had its chance */
         return;
-    if (sqlite3_prepare_v2(store_sqlite(source->store), lacks_names, -1, &row, NULL) == SQLITE_OK &&
-        sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0))
+    if (store_lacks_symbols(source->store, &lacks, NULL) == STORE_OK && lacks)
         cli_note("%s: no address has a symbol; to look them up: fxtq symbolize %s", path, path);
-    (void)sqlite3_finalize(row);
 }
 
 void source_close(struct source *source)

@@ -312,6 +312,12 @@ STORE_API enum store_status store_coverage(struct store *store, struct store_cov
                                            size_t *count, struct store_error *error);
 STORE_API void store_coverage_release(struct store_coverage *rows, size_t count);
 
+/* Set *out to whether the store has addresses and no symbol was looked up for any of them; names
+ * that came with a capture do not count.  This is much faster than store_coverage().  Returns
+ * STORE_OK, STORE_CORRUPT, STORE_IO or STORE_NO_MEMORY.  */
+STORE_API enum store_status store_lacks_symbols(struct store *store, bool *out,
+                                                struct store_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-/* store_content.h - the kinds of samples and events in a store, the properties that they record,
+/* store_content.h - the captures, samples and stacks in a store, the properties that they record,
  * and filters that select some of them.
  *
  * The SQL functions, exports, reports and flame graphs use this header to find which sample type
@@ -97,6 +97,26 @@ struct store_span {
 STORE_API enum store_status store_span(struct store *store, int64_t capture, struct store_span *out,
                                        struct store_error *error);
 
+/* ---- Captures ---- */
+
+/* Texts are NULL if they are unknown, and are never empty otherwise.  */
+struct store_capture {
+    int64_t id;          /* capture.id */
+    const char *name;    /* of the imported file, without folders */
+    const char *command; /* the command line of the captured program */
+    const char *arch, *kernel, *cpu_model;
+    int64_t period_ns; /* between two CPU samples; 0: unknown */
+};
+
+/* Return false to stop.  */
+typedef bool (*store_capture_fn)(void *context, const struct store_capture *capture);
+
+/* Call each for the selected captures, in the order of their ids.  Texts are valid during the
+ * call.  */
+STORE_API enum store_status store_captures_each(struct store *store, int64_t capture,
+                                                store_capture_fn each, void *context,
+                                                struct store_error *error);
+
 /* ---- Stacks ---- */
 
 /* What the things of a store are in a struct profile_stacks: that of id i is at [i - 1].  */
@@ -167,6 +187,13 @@ STORE_API enum store_status store_sample_type_choose(struct store *store, const 
                                                      int64_t capture, struct store_sample_type *out,
                                                      struct store_error *error);
 
+/* Set *out to whether any value of the type is known, and not only the number of samples: samples
+ * of CPU time without a sampling interval have no values.  */
+STORE_API enum store_status store_sample_type_has_values(struct store *store,
+                                                         const struct store_sample_type *type,
+                                                         int64_t capture, bool *out,
+                                                         struct store_error *error);
+
 /* Whether any capture has samples of a type called wanted, or rows that could have produced some,
  * such as allocations of which none is in use.  Requesting any other type is an error.  */
 STORE_API enum store_status store_sample_type_is_known(struct store *store, const char *wanted,
@@ -179,6 +206,60 @@ STORE_API enum store_status store_sample_type_missing(struct store *store,
                                                       const struct store_sample_type *type,
                                                       int64_t capture, unsigned filters,
                                                       const char **out, struct store_error *error);
+
+/* ---- Costs ---- */
+
+/* The samples of a type whose stacks end at one call site.  */
+struct store_cost {
+    int64_t callsite_id; /* callsite.id; 0: the empty stack */
+    double samples;
+    double value; /* 0 if it is unknown */
+};
+
+/* Return false to stop.  */
+typedef bool (*store_cost_fn)(void *context, const struct store_cost *cost);
+
+/* Call each for the call sites at which samples of the type, or samples that the type counts, were
+ * taken: once for each of the selected captures, in no particular order.  */
+STORE_API enum store_status store_costs_each(struct store *store, int64_t capture,
+                                             const struct store_sample_type *type,
+                                             store_cost_fn each, void *context,
+                                             struct store_error *error);
+
+/* A function in the tree of calls, below its caller.  */
+struct store_call {
+    uint32_t depth;       /* 0: the root, all samples */
+    const char *function; /* never NULL */
+    const char *module;   /* "" if it is unknown or there are several */
+    double self;          /* in the unit of the sample type, without what it calls */
+};
+
+/* Return false to stop.  */
+typedef bool (*store_call_fn)(void *context, const struct store_call *call);
+
+/* Call each for the tree of calls of the samples that pass the filter, from callers to callees, the
+ * callee with the highest cost first.  filter->sample_type may be NULL as in every filter.  Texts
+ * are valid during the call.  The store must have the SQL functions (store_add_functions()).
+ * Returns also STORE_INVALID: a pattern of the filter is wrong.  */
+STORE_API enum store_status store_calls_each(struct store *store, const struct store_filter *filter,
+                                             store_call_fn each, void *context,
+                                             struct store_error *error);
+
+/* A function in the file that holds most of its lines, and the lowest of them.  */
+struct store_definition {
+    const char *function, *module; /* module: "" if it is unknown */
+    const char *file;
+    int64_t line; /* 0: unknown */
+};
+
+/* Return false to stop.  */
+typedef bool (*store_definition_fn)(void *context, const struct store_definition *definition);
+
+/* Call each for the functions whose source files are known.  A function that has lines in several
+ * files, such as an overloaded one, comes once for each, the file with most lines first.  Texts are
+ * valid during the call.  */
+STORE_API enum store_status store_definitions_each(struct store *store, store_definition_fn each,
+                                                   void *context, struct store_error *error);
 
 #ifdef __cplusplus
 }

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/functions/content.h"
-
 #define BINS_DEFAULT 80
 #define BINS_MAX     1000000
 #define COLUMNS_MAX  16
@@ -212,13 +210,12 @@ static enum store_status learn_type(struct report_query *query, struct store_err
     bool has_values = false;
     enum store_status status = store_sample_type_choose(store, query->filter.sample_type,
                                                         query->filter.capture, &query->type, error);
-    int code;
 
+    if (status == STORE_OK)
+        status = store_sample_type_has_values(store, &query->type, query->filter.capture,
+                                              &has_values, error);
     if (status != STORE_OK)
         return status;
-    code = content_has_values(store->db, &query->type, query->filter.capture, &has_values);
-    if (code != SQLITE_OK)
-        return store_fail_sqlite(error, store->db, code);
     query->counts = !has_values || query->type.counted_id;
     filters |= query->by->is_thread ? STORE_FILTER_THREAD : 0u;
     status = store_sample_type_missing(store, &query->type, query->filter.capture, filters,
@@ -303,18 +300,6 @@ static void choose_columns(struct store_report *report)
     }
 }
 
-/* The SQL functions explain what is wrong with a pattern, or with the store.  */
-static enum store_status fail_rows(const struct store *store, int code, struct store_error *error)
-{
-    const char *message = sqlite3_errmsg(store->db);
-
-    if ((code & 0xff) == SQLITE_ERROR)
-        return store_fail(error, STORE_INVALID, "%s", message);
-    if ((code & 0xff) == SQLITE_CORRUPT && strncmp(message, "the store is damaged", 20) == 0)
-        return store_fail(error, STORE_CORRUPT, "%s", message);
-    return store_fail_sqlite(error, store->db, code);
-}
-
 enum store_status store_report_open(struct store *store, const struct store_report_request *request,
                                     struct store_report **out, unsigned *refused,
                                     struct store_error *error)
@@ -336,7 +321,7 @@ enum store_status store_report_open(struct store *store, const struct store_repo
         int code = sqlite3_prepare_v2(store->db, sql.bytes, -1, &report->rows, NULL);
 
         if (code != SQLITE_OK)
-            status = fail_rows(store, code, error);
+            status = store_fail_query(error, store->db, code);
     }
     base_text_release(&sql);
     if (status != STORE_OK) {
@@ -413,7 +398,7 @@ enum store_status store_report_next(struct store_report *report,
     if (code == SQLITE_DONE)
         return STORE_END;
     if (code != SQLITE_ROW)
-        return fail_rows(report->query.store, code, error);
+        return store_fail_query(error, report->query.store->db, code);
     for (size_t i = 0; i < report->count; i++)
         if (!fetch(report->rows, (int)i, &report->cells[i]))
             return store_no_memory(error);

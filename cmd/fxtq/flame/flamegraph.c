@@ -103,25 +103,14 @@ static struct settings settings_of_diff(const struct settings *settings)
     return other;
 }
 
-static enum cli_exit fail(const char *path, struct store *store)
+static enum cli_exit complain(const char *path, const struct store_error *error)
 {
-    sqlite3 *db = store_sqlite(store);
-    int code = sqlite3_errcode(db);
+    enum cli_exit status = fxtq_complain(path, error);
 
-    cli_error("%s: %s", path, sqlite3_errmsg(db));
-    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-        return CLI_DAMAGED;
-    return code == SQLITE_ERROR ? CLI_USAGE : CLI_ENVIRONMENT; /* a pattern, a type */
+    return error->status == STORE_INVALID ? CLI_USAGE : status; /* a pattern */
 }
 
 /* ---- Sample types ---- */
-
-static char *copy_column(sqlite3_stmt *row, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-
-    return cli_join(text ? text : "", "");
-}
 
 /* Whether it is what --sample-type asks for.  */
 static bool is_wanted(const struct settings *settings, const struct store_sample_type *type)
@@ -240,70 +229,38 @@ static enum cli_exit keep_filtered(const struct settings *settings, struct store
 
 /* ---- Rows ---- */
 
-static bool take_row(struct flame_page *page, sqlite3_stmt *row)
+static bool take_call(void *page, const struct store_call *call)
 {
-    const char *function = (const char *)sqlite3_column_text(row, 1);
-    const char *module = (const char *)sqlite3_column_text(row, 2);
-
-    return flame_page_row(page, (uint64_t)sqlite3_column_int64(row, 0), function ? function : "",
-                          module ? module : "", sqlite3_column_double(row, 3));
+    return flame_page_row(page, call->depth, call->function, call->module, call->self);
 }
 
-static enum cli_exit take_walk(const struct settings *settings, struct store *store,
-                               const char *path, const char *type, struct flame_page *page,
-                               size_t column)
+static enum cli_exit take_calls(const struct settings *settings, struct store *store,
+                                const char *path, const char *type, struct flame_page *page,
+                                size_t column)
 {
     struct filters filters = settings->filters;
     enum cli_exit resolved = filters_resolve(&filters, store);
-    sqlite3_stmt *row = NULL;
-    int code;
+    struct store_error error;
 
     if (resolved != CLI_OK)
         return resolved;
-    code = sqlite3_prepare_v2(
-        store_sqlite(store),
-        "SELECT depth, name, module, self FROM fxt_call_tree(" SELECT_ARGUMENTS ")", -1, &row,
-        NULL);
-    if (code == SQLITE_OK) {
-        filters.filter.sample_type = type;
-        filters_bind(&filters, row);
-        flame_page_begin(page, column);
-        while ((code = sqlite3_step(row)) == SQLITE_ROW && take_row(page, row))
-            ;
-    }
-    (void)sqlite3_finalize(row);
-    return code == SQLITE_DONE ? CLI_OK : fail(path, store);
+    filters.filter.sample_type = type;
+    flame_page_begin(page, column);
+    return store_calls_each(store, &filters.filter, take_call, page, &error) == STORE_OK
+               ? CLI_OK
+               : complain(path, &error);
 }
 
-/* Where the functions of the page are defined: in the file that most of their lines are in, at the
- * least line that is known of them.  */
-static enum cli_exit take_places(struct store *store, const char *path, struct flame_page *page)
+static bool take_definition(void *page, const struct store_definition *definition)
 {
-    sqlite3_stmt *row = NULL;
-    int code = sqlite3_prepare_v2(
-        store_sqlite(store),
-        "SELECT f.text, coalesce(m.name, ''), p.text || iif(line > 0, ':' || line, '')\n"
-        "FROM (SELECT s.function, r.module_id, s.file, count(*) AS n,\n"
-        "             min(coalesce(s.start_line, s.line)) AS line\n"
-        "      FROM main.symbol AS s JOIN main.frame AS r ON r.id = s.frame_id\n"
-        "      WHERE s.file IS NOT NULL GROUP BY 1, 2, 3) AS g\n"
-        "JOIN main.string AS f ON f.id = g.function JOIN main.string AS p ON p.id = g.file\n"
-        "LEFT JOIN main.module AS m ON m.id = g.module_id ORDER BY n DESC, 3",
-        -1, &row, NULL);
+    struct base_text place = { .bytes = NULL };
 
-    while (code == SQLITE_OK || code == SQLITE_ROW) {
-        code = sqlite3_step(row);
-        if (code != SQLITE_ROW)
-            break;
-        const char *function = (const char *)sqlite3_column_text(row, 0);
-        const char *module = (const char *)sqlite3_column_text(row, 1);
-        const char *place = (const char *)sqlite3_column_text(row, 2);
-
-        if (function && module && place && *place)
-            flame_page_place(page, function, module, place);
-    }
-    (void)sqlite3_finalize(row);
-    return code == SQLITE_DONE ? CLI_OK : fail(path, store);
+    text_adds(&place, definition->file);
+    if (definition->line > 0)
+        text_addf(&place, ":%lld", (long long)definition->line);
+    flame_page_place(page, definition->function, definition->module, place.bytes);
+    base_text_release(&place);
+    return true;
 }
 
 /* All types of a store, into every stride-th column from first on.  */
@@ -312,38 +269,31 @@ static enum cli_exit take_store(const struct settings *settings, struct store *s
                                 struct flame_page *page, size_t first, size_t stride)
 {
     enum cli_exit status = CLI_OK;
+    struct store_error error;
 
     for (size_t i = 0; i < types->count && status == CLI_OK; i++) {
         char *start = cli_join(types->items[i].type, "/");
         char *type = cli_join(start, types->items[i].unit);
 
-        status = take_walk(settings, store, path, type, page, i * stride + first);
+        status = take_calls(settings, store, path, type, page, i * stride + first);
         free(start);
         free(type);
     }
-    return status == CLI_OK ? take_places(store, path, page) : status;
+    if (status == CLI_OK &&
+        store_definitions_each(store, take_definition, page, &error) != STORE_OK)
+        status = complain(path, &error);
+    return status;
 }
 
 /* ---- The page ---- */
 
-/* *out: the command of the first capture that is meant; NULL: unknown.  */
-static enum cli_exit find_command(const struct settings *settings, struct store *store, char **out)
+/* The command of the first capture, else the name of its file.  */
+static bool take_title(void *title, const struct store_capture *capture)
 {
-    sqlite3_stmt *row = NULL;
-    int code = sqlite3_prepare_v2(store_sqlite(store),
-                                  "SELECT coalesce(command, name) FROM main.capture WHERE :capture "
-                                  "IS NULL OR id = :capture ORDER BY id LIMIT 1",
-                                  -1, &row, NULL);
+    const char *name = capture->command ? capture->command : capture->name;
 
-    *out = NULL;
-    if (code == SQLITE_OK) {
-        filters_bind(&settings->filters, row);
-        code = sqlite3_step(row);
-    }
-    if (code == SQLITE_ROW)
-        *out = copy_column(row, 0);
-    (void)sqlite3_finalize(row);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? CLI_OK : fail(settings->path, store);
+    *(char **)title = cli_join(name ? name : "", "");
+    return false;
 }
 
 static enum cli_exit write_page(const struct settings *settings, const struct types *types,
@@ -373,11 +323,13 @@ static enum cli_exit make_page(const struct settings *settings, struct store *st
     char *title = NULL;
     struct settings other = settings_of_diff(settings);
     enum cli_exit status = CLI_OK;
+    struct store_error error;
 
     if (settings->title)
         title = cli_join(settings->title, "");
-    else
-        status = find_command(settings, store, &title);
+    else if (store_captures_each(store, settings->filters.filter.capture, take_title, &title,
+                                 &error) != STORE_OK)
+        status = complain(settings->path, &error);
     if (status == CLI_OK && before)
         status = take_store(&other, before, settings->diff, types, page, 0, stride);
     if (status == CLI_OK)
