@@ -1,6 +1,7 @@
 /* The regions of sampler-capture against docs/formats/zx-sampler.md section 3.  */
 #include "sampler-capture/cpu/region.h"
 
+#include <fxt/fxt.h>
 #include <check.h>
 #include <string.h>
 #include <unistd.h>
@@ -165,6 +166,47 @@ START_TEST(reads_back_what_was_appended)
 }
 END_TEST
 
+/* The record of a trace is that of the region, with koids, whatever the writer of traces makes.  */
+static int keep_bytes(void *context, const void *bytes, size_t size)
+{
+    struct region *kept = context;
+
+    ck_assert_uint_le(size, kept->size - kept->used);
+    memcpy(kept->bytes + kept->used, bytes, size);
+    kept->used += size;
+    return 0;
+}
+
+START_TEST(has_the_record_of_a_trace)
+{
+    struct region_sample sample = sample_of(headers[_i].frames, 123456), out;
+    struct fxt_record blob = { .kind = FXT_RECORD_LARGE_BLOB,
+                               .ticks = 123456,
+                               .thread = { .process = UINT64_MAX - 5, .thread = 1ULL << 40 | 78 } };
+    struct region region, expected;
+    struct fxt_writer *writer;
+    uint64_t ticks;
+
+    ck_assert(region_init(&region, 4096));
+    ck_assert(region_init(&expected, 4096));
+    ck_assert_int_eq(fxt_writer_open(keep_bytes, &expected, &writer, NULL), FXT_OK);
+    blob.value.large_blob.payload.bytes = sample.frames;
+    blob.value.large_blob.payload.length = 8 * sample.frame_count;
+    ck_assert_int_eq(fxt_writer_record(writer, &blob, NULL), FXT_OK);
+
+    ck_assert(region_append(&region, &sample));
+    ck_assert_uint_eq(region_next(&region, 0, &ticks), expected.used);
+    ck_assert_uint_eq(ticks, 123456);
+    ck_assert_uint_eq(region_read(&region, 0, &out), expected.used);
+    region_set_koids(&out, UINT64_MAX - 5, 1ULL << 40 | 78);
+    ck_assert_uint_eq(out.record_size, expected.used);
+    ck_assert_mem_eq(out.record, expected.bytes, expected.used);
+    fxt_writer_close(writer);
+    region_release(&expected);
+    region_release(&region);
+}
+END_TEST
+
 START_TEST(keeps_only_what_is_not_older_than_the_limit)
 {
     static const uint64_t ticks[] = { 5, 30, 10, 20 }; /* not in order: an interrupt came between */
@@ -224,6 +266,7 @@ int main(void)
     tcase_add_test(tcase, refuses_what_does_not_fit);
     tcase_add_test(tcase, four_mebibytes_hold_7489_deep_samples);
     tcase_add_test(tcase, reads_back_what_was_appended);
+    tcase_add_loop_test(tcase, has_the_record_of_a_trace, 0, 3);
     tcase_add_test(tcase, keeps_only_what_is_not_older_than_the_limit);
     tcase_add_loop_test(tcase, size_is_rounded_up_to_pages, 0, 5);
     srunner_run_all(runner, CK_NORMAL);

@@ -84,13 +84,13 @@ static bool add_to_order(struct capture *capture, struct capture_entry entry)
 static bool order_samples(struct capture *capture, uint32_t cpu_index, uint64_t limit_ns)
 {
     const struct region *region = &capture->drain->cpus[cpu_index].region;
-    struct region_sample sample;
+    uint64_t ticks;
 
-    for (size_t offset = 0, next; (next = region_read(region, offset, &sample)); offset = next) {
+    for (size_t offset = 0, next; (next = region_next(region, offset, &ticks)); offset = next) {
         struct capture_entry entry = {
-            .time_ns = sample.ticks, .offset = offset, .cpu_index = cpu_index, .is_sample = true
+            .time_ns = ticks, .offset = offset, .cpu_index = cpu_index, .is_sample = true
         };
-        if (sample.ticks < limit_ns && !add_to_order(capture, entry))
+        if (ticks < limit_ns && !add_to_order(capture, entry))
             return false;
     }
     return true;
@@ -272,10 +272,10 @@ static uint64_t oldest_sample(const struct capture *capture, uint64_t otherwise)
     uint64_t oldest = otherwise;
 
     for (size_t i = 0; i < capture->drain->events->count; i++) {
-        struct region_sample sample;
+        uint64_t ticks;
 
-        if (region_read(&capture->drain->cpus[i].region, 0, &sample) && sample.ticks < oldest)
-            oldest = sample.ticks;
+        if (region_next(&capture->drain->cpus[i].region, 0, &ticks) && ticks < oldest)
+            oldest = ticks;
     }
     return oldest;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct trace;
+struct region_file;
 
 /* How one layout writes.  Each returns false on failure, with trace->failed set.  */
 struct layout {
@@ -45,8 +46,8 @@ struct trace {
     int fd;
     int failed; /* errno */
     struct trace_totals totals;
-    struct archive *archive; /* owned by its layout, or NULL */
-    struct regions *regions; /* likewise */
+    struct archive *archive;     /* owned by its layout, or NULL */
+    struct region_file *regions; /* likewise; by CPU */
     size_t cpu_limit;
     struct loss losses[]; /* as written, by CPU */
 };

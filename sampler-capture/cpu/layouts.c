@@ -156,18 +156,13 @@ static bool sampler_code(struct trace *trace, uint64_t ticks, uint64_t process_k
 
 /* ---- Samples and losses ---- */
 
+/* Its region holds the record as it is written.  */
 static bool sampler_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,
                            const struct thread *thread)
 {
-    struct fxt_record blob = {
-        .kind = FXT_RECORD_LARGE_BLOB,
-        .ticks = sample->ticks,
-        .thread = { .process = thread->process->koid, .thread = thread->name.koid },
-    };
-
-    blob.value.large_blob.payload.bytes = sample->frames;
-    blob.value.large_blob.payload.length = sample->frame_count * 8;
-    return told(trace, switch_to_cpu(trace, cpu) && stream_put(trace->archive->stream, &blob));
+    region_set_koids(sample, thread->process->koid, thread->name.koid);
+    return told(trace, switch_to_cpu(trace, cpu) &&
+                           stream_raw(trace->archive->stream, sample->record, sample->record_size));
 }
 
 static bool profiler_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,

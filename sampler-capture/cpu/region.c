@@ -1,5 +1,6 @@
 #include "sampler-capture/cpu/region.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,17 +10,16 @@
 
 static void store_u64(uint8_t *bytes, uint64_t value)
 {
-    for (unsigned i = 0; i < WORD; i++)
-        bytes[i] = (uint8_t)(value >> (8 * i));
+    value = htole64(value);
+    memcpy(bytes, &value, WORD);
 }
 
 static uint64_t load_u64(const uint8_t *bytes)
 {
-    uint64_t value = 0;
+    uint64_t value;
 
-    for (unsigned i = 0; i < WORD; i++)
-        value |= (uint64_t)bytes[i] << (8 * i);
-    return value;
+    memcpy(&value, bytes, WORD);
+    return le64toh(value);
 }
 
 bool region_init(struct region *region, size_t size)
@@ -57,9 +57,19 @@ bool region_append(struct region *region, const struct region_sample *sample)
     return true;
 }
 
-size_t region_read(const struct region *region, size_t offset, struct region_sample *out)
+size_t region_next(const struct region *region, size_t offset, uint64_t *ticks)
 {
     const uint8_t *record = region->bytes + offset;
+
+    if (offset >= region->used)
+        return 0;
+    *ticks = load_u64(record + 2 * WORD);
+    return offset + (size_t)(load_u64(record) >> 4) * WORD;
+}
+
+size_t region_read(const struct region *region, size_t offset, struct region_sample *out)
+{
+    uint8_t *record = region->bytes + offset;
 
     if (offset >= region->used)
         return 0;
@@ -68,16 +78,24 @@ size_t region_read(const struct region *region, size_t offset, struct region_sam
     out->tid = (uint32_t)load_u64(record + 4 * WORD);
     out->frame_count = (size_t)load_u64(record + 5 * WORD) / WORD;
     out->frames = record + 6 * WORD;
-    return offset + (REGION_HEADER_WORDS + out->frame_count) * WORD;
+    out->record = record;
+    out->record_size = (REGION_HEADER_WORDS + out->frame_count) * WORD;
+    return offset + out->record_size;
+}
+
+void region_set_koids(const struct region_sample *sample, uint64_t process, uint64_t thread)
+{
+    store_u64(sample->record + 3 * WORD, process);
+    store_u64(sample->record + 4 * WORD, thread);
 }
 
 void region_discard_before(struct region *region, uint64_t limit)
 {
-    struct region_sample sample;
+    uint64_t ticks;
     size_t kept = 0;
 
-    for (size_t offset = 0, next; (next = region_read(region, offset, &sample)); offset = next) {
-        if (sample.ticks < limit)
+    for (size_t offset = 0, next; (next = region_next(region, offset, &ticks)); offset = next) {
+        if (ticks < limit)
             continue;
         memmove(region->bytes + kept, region->bytes + offset, next - offset);
         kept += next - offset;
@@ -87,11 +105,11 @@ void region_discard_before(struct region *region, uint64_t limit)
 
 void region_discard_half(struct region *region)
 {
-    struct region_sample sample;
+    uint64_t ticks;
     size_t cut = 0;
 
     while (cut < region->used / 2)
-        cut = region_read(region, cut, &sample);
+        cut = region_next(region, cut, &ticks);
     memmove(region->bytes, region->bytes + cut, region->used - cut);
     region->used -= cut;
 }

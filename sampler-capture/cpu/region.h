@@ -31,6 +31,9 @@ struct region_sample {
     uint32_t tid;
     const uint8_t *frames; /* frame_count little-endian words, leaf first; borrowed */
     size_t frame_count;    /* 1..REGION_FRAMES_LIMIT */
+    /* Of a sample that was read: its record, which needs only koids to be that of a trace.  */
+    uint8_t *record;
+    size_t record_size;
 };
 
 /* An empty region of size bytes, rounded up to whole pages.  False when size is 0, exceeds
@@ -40,9 +43,16 @@ bool region_init(struct region *region, size_t size);
 /* Append a sample; false when it does not fit.  */
 bool region_append(struct region *region, const struct region_sample *sample);
 
-/* Read the record at offset, which region_read() or 0 gave.  Returns the offset of the next record,
- * or 0 at the end, with *out untouched.  *out borrows from the region.  */
+/* The offset of the record after the one at offset, which region_next(), region_read() or 0 gave,
+ * and the ticks of the one at offset.  0 at the end, with *ticks untouched.  */
+size_t region_next(const struct region *region, size_t offset, uint64_t *ticks);
+
+/* Read the record at offset; returns what region_next() does, and leaves *out untouched at the end.
+ * *out borrows from the region.  */
 size_t region_read(const struct region *region, size_t offset, struct region_sample *out);
+
+/* Replace pid and tid in the record of a sample that was read.  */
+void region_set_koids(const struct region_sample *sample, uint64_t process, uint64_t thread);
 
 /* Forget the records with ticks < limit; the others move to the start, in their order.  */
 void region_discard_before(struct region *region, uint64_t limit);

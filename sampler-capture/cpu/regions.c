@@ -25,12 +25,6 @@ struct region_file {
     uint8_t *bytes; /* owned; whole records */
 };
 
-struct regions {
-    struct fxt_writer *writer;   /* owned */
-    struct region_file *current; /* where the next record goes */
-    struct region_file files[];  /* by CPU */
-};
-
 static bool flush_file(struct trace *trace, struct region_file *file)
 {
     size_t done;
@@ -43,29 +37,22 @@ static bool flush_file(struct trace *trace, struct region_file *file)
     return trace->failed == 0;
 }
 
-static int take_record(void *context, const void *bytes, size_t size)
+static bool put_record(struct trace *trace, struct region_file *file, const uint8_t *bytes,
+                       size_t size)
 {
-    struct trace *trace = context;
-    struct region_file *file = trace->regions->current;
-
     if (size > BUFFER_SIZE - file->used && !flush_file(trace, file))
-        return trace->failed;
+        return false;
     memcpy(file->bytes + file->used, bytes, size); /* a sample has at most 127 frames */
     file->used += size;
-    return 0;
+    return true;
 }
 
 bool regions_open(struct trace *trace)
 {
-    struct regions *regions = calloc(1,
-                                     sizeof *regions + trace->cpu_limit * sizeof regions->files[0]);
-
-    trace->regions = regions;
-    if (!regions)
-        return false;
-    for (size_t i = 0; i < trace->cpu_limit; i++)
-        regions->files[i].fd = -1;
-    return fxt_writer_open(take_record, trace, &regions->writer, NULL) == FXT_OK;
+    trace->regions = calloc(trace->cpu_limit, sizeof *trace->regions);
+    for (size_t i = 0; trace->regions && i < trace->cpu_limit; i++)
+        trace->regions[i].fd = -1;
+    return trace->regions;
 }
 
 /* Whether name is START, a number, perhaps a dot and a number, and END.  */
@@ -110,24 +97,23 @@ bool trace_clear_regions(int folder_fd)
 
 static void regions_close(struct trace *trace)
 {
-    struct regions *regions = trace->regions;
+    struct region_file *files = trace->regions;
 
-    if (!regions)
+    if (!files)
         return;
-    fxt_writer_close(regions->writer);
     for (size_t i = 0; i < trace->cpu_limit; i++) {
-        if (regions->files[i].fd >= 0)
-            (void)close(regions->files[i].fd);
-        free(regions->files[i].bytes);
+        if (files[i].fd >= 0)
+            (void)close(files[i].fd);
+        free(files[i].bytes);
     }
-    free(regions);
+    free(files);
 }
 
 static bool regions_flush(struct trace *trace, bool last)
 {
     (void)last;
     for (size_t i = 0; i < trace->cpu_limit; i++)
-        if (!flush_file(trace, &trace->regions->files[i]))
+        if (!flush_file(trace, &trace->regions[i]))
             return false;
     return true;
 }
@@ -147,28 +133,16 @@ static bool open_file(struct trace *trace, struct region_file *file, unsigned cp
     return trace->failed == 0;
 }
 
-/* What the writer makes of it is what section 3 says of a region: no strings, no arguments, the
- * thread inline.  */
+/* The file has the records of the region, with koids.  */
 static bool regions_sample(struct trace *trace, unsigned cpu, const struct region_sample *sample,
                            const struct thread *thread)
 {
-    struct region_file *file = &trace->regions->files[cpu];
-    struct fxt_record blob = {
-        .kind = FXT_RECORD_LARGE_BLOB,
-        .ticks = sample->ticks,
-        .thread = { .process = thread->process->koid, .thread = thread->name.koid },
-    };
+    struct region_file *file = &trace->regions[cpu];
 
     if (file->fd < 0 && !open_file(trace, file, cpu))
         return false;
-    trace->regions->current = file;
-    blob.value.large_blob.payload.bytes = sample->frames;
-    blob.value.large_blob.payload.length = sample->frame_count * 8;
-    if (fxt_writer_record(trace->regions->writer, &blob, NULL) == FXT_OK)
-        return true;
-    if (trace->failed == 0)
-        trace->failed = ENOMEM;
-    return false;
+    region_set_koids(sample, thread->process->koid, thread->name.koid);
+    return put_record(trace, file, sample->record, sample->record_size);
 }
 
 /* A region has no room for what was lost: the summary tells.  */
