@@ -181,20 +181,18 @@ static void adjust(struct job *job, size_t count)
 }
 
 /* Growth and decrease are corrected apart: functions that improved must not make it easier for the
- * others to be called regressed.  */
-static void adjust_both_ways(struct job *job)
+ * others to be called regressed.  Nor must those that only moved, which keep their q.  */
+static void adjust_one_way(struct job *job, bool grew)
 {
-    for (int grew = 0; grew < 2; grew++) {
-        size_t count = 0;
+    size_t count = 0;
 
-        for (size_t i = 0; i < job->test_count; i++) {
-            struct compare_change *change = job->tests[i].change;
+    for (size_t i = 0; i < job->test_count; i++) {
+        struct compare_change *change = job->tests[i].change;
 
-            if ((change->new_share > change->base_share) == grew)
-                job->probabilities[count++] = (struct probability){ change->p, &change->q };
-        }
-        adjust(job, count);
+        if (change->flag != COMPARE_MOVED && (change->new_share > change->base_share) == grew)
+            job->probabilities[count++] = (struct probability){ change->p, &change->q };
     }
+    adjust(job, count);
 }
 
 /* The reference counts if its lower 95 % limit is above 1, so that noise is hardly ever taken for
@@ -213,7 +211,9 @@ static void find_scale(struct job *job)
                                                            weight };
     }
     job->reference = compare_find_reference(job->ratios, count);
-    job->scale = job->reference.low > 1 && most > 1 ? fmin(job->reference.ratio, most) : 1;
+    job->scale = job->reference.low > 1 && most > 1
+                     ? fmin(job->reference.ratio * exp(job->reference.error), most)
+                     : 1;
 }
 
 /* The share of the new build without what the shares of others made it grow by.  */
@@ -245,7 +245,8 @@ static void test_beyond(struct job *job)
         struct test *test = &job->tests[i];
 
         test->q_beyond = 1;
-        if (unscaled(job, test->change) > test->change->base_share)
+        if (test->change->flag != COMPARE_MOVED &&
+            unscaled(job, test->change) > test->change->base_share)
             job->probabilities[count++] = (struct probability){ p_beyond(job, test),
                                                                 &test->q_beyond };
     }
@@ -313,19 +314,33 @@ static enum compare_flag flag_of(const struct job *job, const struct compare_cha
 
 static void flag_all(struct job *job)
 {
-    find_scale(job);
     if (job->scale > 1)
         test_beyond(job);
     for (size_t i = 0; i < job->test_count; i++) {
         struct test *test = &job->tests[i];
 
+        if (test->change->flag == COMPARE_MOVED)
+            continue;
         test->change->flag = flag_of(job, test->change, job->df_of[test->family]);
         if (test->change->flag == COMPARE_REGRESSED && job->scale > 1 && !grew_beyond(job, test))
             test->change->flag = COMPARE_UNCHANGED;
     }
 }
 
-static void run_tests(struct job *job)
+/* What moved is found among what regressed.  Without it, the others are judged again.  */
+static enum compare_status leave_out_moved(struct job *job, struct compare_error *error)
+{
+    enum compare_status status = compare_find_moved(job->input, job->options, job->comparison,
+                                                    error);
+
+    if (status != COMPARE_OK)
+        return status;
+    adjust_one_way(job, true);
+    flag_all(job);
+    return compare_find_moved(job->input, job->options, job->comparison, error);
+}
+
+static enum compare_status run_tests(struct job *job, struct compare_error *error)
 {
     const struct compare_input *input = job->input;
     struct compare_result *comparison = job->comparison;
@@ -341,8 +356,11 @@ static void run_tests(struct job *job)
     comparison->mean_samples[1] = job->n[1] / (double)input->new_runs;
     for (int family = 0; family < FAMILIES; family++)
         test_family(job, (enum family)family);
-    adjust_both_ways(job);
+    adjust_one_way(job, true);
+    adjust_one_way(job, false);
+    find_scale(job);
     flag_all(job);
+    return leave_out_moved(job, error);
 }
 
 enum compare_status compare_functions(const struct compare_input *input,
@@ -365,7 +383,7 @@ enum compare_status compare_functions(const struct compare_input *input,
     };
 
     if (job.tests && job.spreads && job.probabilities && job.ratios)
-        run_tests(&job);
+        status = run_tests(&job, error);
     else
         status = compare_no_memory(error);
     free(job.tests);

@@ -18,12 +18,20 @@ struct look {
     const struct compare_input *input;
     const struct compare_options *options;
     size_t runs;
-    double t_99; /* half width of one-sided 99 % limits of a sum, in standard errors */
+    double t_most;  /* half widths of one-sided limits of a sum, in standard errors: of 99 %, */
+    double t_least; /* of 99.9 % */
     double *row;
     /* Of each group: its functions' own cost, a row of runs, and how many functions it has.  NULL
      * where there are no groups.  */
     double *group_rows;
     size_t *group_sizes;
+};
+
+/* A cost of a function that regressed, its own or that with callees.  */
+struct subject {
+    size_t function;
+    double share;  /* of the new runs */
+    double growth; /* of its share, undiluted */
 };
 
 struct growth {
@@ -61,93 +69,102 @@ static double undiluted(double growth, double share)
     return share < 1 ? growth / (1 - share) : 0;
 }
 
+/* Whether a sum that grew by so much regressed: by as many points as a finding needs, of the whole
+ * and of the function.  */
+static bool is_finding(const struct look *look, const struct subject *subject, double change)
+{
+    return change >= look->options->min_share && change >= look->options->min_rel * subject->share;
+}
+
 /* Whether what is in look->row grew by less than half of what the function did, and the data rule
- * out that it grew by as much; function_growth is undiluted.  A sum that is most of the program
- * proves nothing: its share can hardly grow.  Nor does one that provably grew, and by as many
- * points as a finding needs: there the work moved, and regressed on the way.  */
-static bool did_not_grow(const struct look *look, double function_growth)
+ * out that it grew by as much.  A sum that is most of the program proves nothing: its share can
+ * hardly grow.  Nor does one that provably grew, and by as much as a finding needs: there the work
+ * moved, and regressed on the way.  */
+static bool did_not_grow(const struct look *look, const struct subject *subject)
 {
     struct growth sum = growth_of(look);
-    double margin = look->t_99 * sum.error;
-    double most = sum.change + margin, least = sum.change - margin;
+    double most = sum.change + look->t_most * sum.error;
 
-    if (least > 0 && sum.change >= look->options->min_share)
+    if (sum.change > look->t_least * sum.error && is_finding(look, subject, sum.change))
         return false;
-    return sum.share <= 0.5 && undiluted(sum.change, sum.share) < function_growth / 2 &&
-           undiluted(most, sum.share) < function_growth;
+    return sum.share <= 0.5 && undiluted(sum.change, sum.share) < subject->growth / 2 &&
+           undiluted(most, sum.share) < subject->growth;
 }
 
 /* Own cost: that of the functions of the file together.  */
-static bool file_did_not_grow(const struct look *look, size_t function, double function_growth)
+static bool file_did_not_grow(const struct look *look, const struct subject *subject)
 {
     uint32_t group;
 
     if (!look->group_sizes)
         return false;
-    group = look->input->group[function];
+    group = look->input->group[subject->function];
     if (group == COMPARE_NO_GROUP || look->group_sizes[group] < 2)
         return false;
     memcpy(look->row, look->group_rows + group * look->runs, look->runs * sizeof *look->row);
-    return did_not_grow(look, function_growth);
+    return did_not_grow(look, subject);
 }
 
 /* Cost with callees: that of all stacks with any of those functions.  */
-static bool sum_did_not_grow(const struct look *look, enum compare_sum which, size_t function,
-                             double function_growth)
+static bool sum_did_not_grow(const struct look *look, enum compare_sum which,
+                             const struct subject *subject)
 {
-    return look->input->sum && look->input->sum(look->input->context, which, function, look->row) &&
-           did_not_grow(look, function_growth);
+    return look->input->sum &&
+           look->input->sum(look->input->context, which, subject->function, look->row) &&
+           did_not_grow(look, subject);
 }
 
 /* What a function calls may become its own code: inlined without debug information.  Then its own
  * cost grows, and its cost with callees does not.  */
-static bool function_did_not_grow(const struct look *look, size_t function, double own_growth)
+static bool function_did_not_grow(const struct look *look, const struct subject *subject)
 {
-    memcpy(look->row, look->input->total + function * look->runs, look->runs * sizeof *look->row);
-    return did_not_grow(look, own_growth);
+    memcpy(look->row, look->input->total + subject->function * look->runs,
+           look->runs * sizeof *look->row);
+    return did_not_grow(look, subject);
 }
 
 /* Without stacks: its callees did not grow, so that its own cost did, and that is judged.  */
-static bool only_own_cost_grew(const struct look *look, size_t function, double growth)
+static bool only_own_cost_grew(const struct look *look, const struct subject *subject)
 {
-    const double *self = look->input->self + function * look->runs;
-    const double *total = look->input->total + function * look->runs;
+    const double *self = look->input->self + subject->function * look->runs;
+    const double *total = look->input->total + subject->function * look->runs;
 
     if (look->input->sum)
         return false;
     for (size_t i = 0; i < look->runs; i++)
         look->row[i] = fmax(total[i] - self[i], 0);
-    return did_not_grow(look, growth);
+    return did_not_grow(look, subject);
 }
 
-static bool own_cost_moved(const struct look *look, size_t function, double growth)
+static bool own_cost_moved(const struct look *look, const struct subject *subject)
 {
-    return function_did_not_grow(look, function, growth) ||
-           file_did_not_grow(look, function, growth) ||
-           sum_did_not_grow(look, COMPARE_SUM_CALLERS, function, growth);
+    return function_did_not_grow(look, subject) || file_did_not_grow(look, subject) ||
+           sum_did_not_grow(look, COMPARE_SUM_CALLERS, subject);
 }
 
-static bool cost_with_callees_moved(const struct look *look, size_t function, double growth)
+static bool cost_with_callees_moved(const struct look *look, const struct subject *subject)
 {
-    return sum_did_not_grow(look, COMPARE_SUM_GROUP, function, growth) ||
-           sum_did_not_grow(look, COMPARE_SUM_CALLERS, function, growth) ||
-           sum_did_not_grow(look, COMPARE_SUM_CALLEES, function, growth) ||
-           (only_own_cost_grew(look, function, growth) &&
-            file_did_not_grow(look, function, growth));
+    return sum_did_not_grow(look, COMPARE_SUM_GROUP, subject) ||
+           sum_did_not_grow(look, COMPARE_SUM_CALLERS, subject) ||
+           sum_did_not_grow(look, COMPARE_SUM_CALLEES, subject) ||
+           (only_own_cost_grew(look, subject) && file_did_not_grow(look, subject));
 }
 
-static double growth_of_share(const struct compare_change *change)
+static struct subject subject_of(size_t function, const struct compare_change *change)
 {
-    return undiluted(change->new_share - change->base_share, change->base_share);
+    return (
+        struct subject){ function, change->new_share,
+                         undiluted(change->new_share - change->base_share, change->base_share) };
 }
 
 static void judge(const struct look *look, size_t function, struct compare_function_change *it)
 {
-    if (it->self.flag == COMPARE_REGRESSED &&
-        own_cost_moved(look, function, growth_of_share(&it->self)))
+    struct subject self = subject_of(function, &it->self);
+    struct subject total = subject_of(function, &it->total);
+
+    if (it->self.flag == COMPARE_REGRESSED && own_cost_moved(look, &self))
         it->self.flag = COMPARE_MOVED;
-    if (it->total.flag == COMPARE_REGRESSED &&
-        cost_with_callees_moved(look, function, growth_of_share(&it->total)))
+    if (it->total.flag == COMPARE_REGRESSED && cost_with_callees_moved(look, &total))
         it->total.flag = COMPARE_MOVED;
 }
 
@@ -201,7 +218,8 @@ enum compare_status compare_find_moved(const struct compare_input *input,
 
     if (input->base_runs < 2 || input->new_runs < 2 || !any_regressed(comparison))
         return COMPARE_OK;
-    look.t_99 = compare_t_quantile(0.99, (double)look.runs - 2);
+    look.t_most = compare_t_quantile(0.99, (double)look.runs - 2);
+    look.t_least = compare_t_quantile(0.999, (double)look.runs - 2);
     if (!open_look(&look))
         status = compare_no_memory(error);
     for (size_t f = 0; f < input->function_count && status == COMPARE_OK; f++)

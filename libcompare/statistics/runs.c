@@ -134,8 +134,6 @@ static enum compare_status fill(const struct compare_input *input,
     comparison->t_95 = INFINITY;
     if (status == COMPARE_OK && comparison->degrees_of_freedom > 0)
         comparison->t_95 = compare_t_quantile(0.975, comparison->degrees_of_freedom);
-    if (status == COMPARE_OK)
-        status = compare_find_moved(input, options, comparison, error);
     if (status != COMPARE_OK)
         return status;
     count_flags(comparison);
