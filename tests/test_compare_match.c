@@ -370,6 +370,40 @@ static const struct {
         { N, "[bash]", "", 0, 0, 0, "main" },
         { N, "[s2]", "", 0, 0, 0, "main", 100 } },
       "[dash]=[bash] [s1]=[s2]" },
+    /* Roots: names of processes.  */
+    { "a process under another name, whose functions are the same",
+      { { B, "main", "", 0, 0, 0, "./old" }, { N, "main", "", 0, 0, 0, "./new" } },
+      "./old=./new" },
+    { "a process under another name, whose functions are others",
+      { { B, "main", "", 0, 0, 0, "./old" }, { N, "run", "", 0, 0, 0, "./new" } },
+      "" },
+    { "a process whose functions are mostly others",
+      { { B, "main", "", 0, 0, 0, "./old" },
+        { B, "gone", "", 0, 0, 0, "./old", 2 },
+        { N, "main", "", 0, 0, 0, "./new" },
+        { N, "came", "", 0, 0, 0, "./new", 2 } },
+      "" },
+    { "processes without names of functions",
+      { { B, "[old]", "", 0, 0, 0, "old" }, { N, "[new]", "", 0, 0, 0, "new" } },
+      "[old]=[new] old=new" },
+    { "processes that both sides have, and one under another name",
+      { { B, "read", "", 0, 0, 0, "sh" },
+        { N, "read", "", 0, 0, 0, "sh" },
+        { B, "main", "", 0, 0, 0, "./old" },
+        { N, "main", "", 0, 0, 0, "./new" } },
+      "./old=./new" },
+    { "two processes under other names, by their functions",
+      { { B, "read", "", 0, 0, 0, "a" },
+        { B, "main", "", 0, 0, 0, "b" },
+        { N, "main", "", 0, 0, 0, "c" },
+        { N, "read", "", 0, 0, 0, "d" } },
+      "a=d b=c" },
+    { "two processes under other names with the same functions, by their cost",
+      { { B, "main", "", 0, 0, 0, "a", 5 },
+        { B, "main", "", 0, 0, 0, "b", 2 },
+        { N, "main", "", 0, 0, 0, "c", 2 },
+        { N, "main", "", 0, 0, 0, "d", 5 } },
+      "a=d b=c" },
     { "modules that others call",
       { { B, "[s1]", "", 0, 0, 0, "main" }, { N, "[s2]", "", 0, 0, 0, "run" } },
       "" },
@@ -427,13 +461,19 @@ static double self_of(const struct compare_set *set, size_t run, uint32_t functi
     return 0;
 }
 
-/* What the function of that name costs in a row of the table.  */
+/* What the function of that name costs in a row of the table; one that is only a caller, nothing of
+ * its own.  */
 static double cost_in_case(const struct placed *functions, const char *name)
 {
-    for (size_t i = 0; i < MOST && functions[i].name; i++)
-        if (strcmp(functions[i].name, name) == 0 && functions[i].times > 0)
-            return 7 * functions[i].times;
-    return 7;
+    double cost = 7;
+
+    for (size_t i = 0; i < MOST && functions[i].name; i++) {
+        if (strcmp(functions[i].name, name) == 0)
+            return functions[i].times > 0 ? 7 * functions[i].times : 7;
+        if (functions[i].caller && strcmp(functions[i].caller, name) == 0)
+            cost = 0;
+    }
+    return cost;
 }
 
 static int by_text(const void *a, const void *b)

@@ -111,10 +111,19 @@ struct compare_type {
     const char *unit; /* "nanoseconds", "count", "bytes", ... */
 };
 
+/* Roots of stacks, as names of processes or threads, that are one although their names differ: most
+ * of the cost above them is in the same functions.  */
+struct compare_root {
+    const char *base;
+    const char *new_name;
+};
+
 struct compare_set {
     struct compare_type type;
     struct compare_function *functions;
     size_t function_count;
+    struct compare_root *roots; /* heaviest first; roots of the same name are not in it */
+    size_t root_count;
     struct compare_node *nodes;
     size_t node_count;        /* including node 0, which always exists */
     struct compare_run *runs; /* base runs first; each side in the order of addition */

@@ -555,14 +555,18 @@ static bool unite_best(const struct matching *matching, struct compare_builder *
 }
 
 bool match_renamed(struct compare_builder *builder, const struct frame_functions *frames,
-                   uint32_t *to)
+                   uint32_t *to, uint32_t *root_to)
 {
     struct matching matching = { .set = &builder->set };
     bool ok;
 
     for (size_t f = 0; f < builder->set.function_count; f++)
-        to[f] = (uint32_t)f;
-    ok = find_best(&matching) && unite_best(&matching, builder, frames, to);
+        to[f] = root_to[f] = (uint32_t)f;
+    ok = match_roots(builder, frames, to, root_to) && find_best(&matching) &&
+         unite_best(&matching, builder, frames, to);
+    for (size_t f = 0; ok && f < builder->set.function_count; f++)
+        if (root_to[f] == f)
+            root_to[f] = to[f];
     release(&matching);
     return ok || builder_no_memory(builder);
 }

@@ -1,6 +1,6 @@
 /* match.h - between the files that find renamed functions: match.c pairs what lies in one place,
  * match_places.c says what lies where, match_callers.c who calls what, match_unite.c decides;
- * match_modules.c matches code without names.
+ * match_modules.c matches code without names, match_roots.c processes.
  *
  * docs/comparison.md, section 9, has the rule.  No match is better than a wrong one: NEW and GONE
  * show both costs, a wrong RENAMED hides one behind the other.  */
@@ -106,5 +106,11 @@ double *match_module_shares(const struct compare_builder *builder,
  * callers of all of them are known.  Returns whether there were any.  */
 bool match_modules(struct compare_set *set, const struct match_callers *callers,
                    const double *shares, uint32_t *to);
+
+/* Unite roots of stacks that only one side has and that have mostly the same functions above them,
+ * as processes under two names.  root_to[i] becomes the function that function i is as a root, and
+ * to[i], if it is nothing else.  The set names the pairs.  Returns false when memory is short.  */
+bool match_roots(struct compare_builder *builder, const struct frame_functions *frames,
+                 uint32_t *to, uint32_t *root_to);
 
 #endif /* COMPARE_MATCH_H */

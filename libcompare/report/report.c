@@ -167,6 +167,22 @@ static bool fill_rows(struct compare_report *report)
 /* An improvement of this size is more often a program that stopped at once than a better one.  */
 #define SUSPICIOUS_SAVING 0.9
 
+#define SHOWN_ROOTS 3
+
+static void note_roots(struct compare_report *report)
+{
+    const struct compare_set *set = report->set;
+
+    for (size_t i = 0; i < set->root_count && i < SHOWN_ROOTS; i++)
+        report_note(report,
+                    "\"%s\" of the base is compared with \"%s\" of the new runs: both begin "
+                    "stacks of mostly the same functions, as one process does under two names",
+                    set->roots[i].base, set->roots[i].new_name);
+    if (set->root_count > SHOWN_ROOTS)
+        report_note(report, "%zu more roots of stacks are compared in the same way",
+                    set->root_count - SHOWN_ROOTS);
+}
+
 /* What is worth a word beside the verdict.  */
 static void add_notes(struct compare_report *report)
 {
@@ -182,6 +198,7 @@ static void add_notes(struct compare_report *report)
         report_note(report,
                     "the new runs cost %.2g %% of the base runs: check that both did the same work",
                     100 * (1 + report->comparison->total.relative));
+    note_roots(report);
     report_note_environment(report);
 }
 

@@ -69,6 +69,7 @@ void compare_builder_close(struct compare_builder *builder)
     free(builder->raws);
     free(builder->set.runs);
     free(builder->set.functions);
+    free(builder->set.roots);
     free(builder->set.nodes);
     free(builder->scratch);
     base_texts_release(&builder->keys);
@@ -384,17 +385,17 @@ static bool order_runs(struct compare_builder *builder)
     return true;
 }
 
-/* to: room for a number for each function.  */
+/* to, root_to: room for a number for each function.  */
 static bool match_and_sum(struct compare_builder *builder, const struct frame_functions *frames,
-                          uint32_t *to)
+                          uint32_t *to, uint32_t *root_to)
 {
     struct compare_set *set = &builder->set;
 
-    if (!match_renamed(builder, frames, to))
+    if (!match_renamed(builder, frames, to, root_to))
         return false;
     for (size_t i = 0; i < set->run_count; i++)
         settle_costs(&set->runs[i], to);
-    return stacks_add_up(builder, frames, to) && order_runs(builder);
+    return stacks_add_up(builder, frames, to, root_to) && order_runs(builder);
 }
 
 static bool make_set(struct compare_builder *builder)
@@ -406,9 +407,10 @@ static bool make_set(struct compare_builder *builder)
     if (!set->type.type)
         set->type = (struct compare_type){ "samples", "count" };
     if (frame_functions_find(builder, &frames)) { /* which adds functions */
-        uint32_t *to = compare_array(set->function_count, sizeof *to);
+        uint32_t *to = compare_array(set->function_count, 2 * sizeof *to);
 
-        ok = to ? match_and_sum(builder, &frames, to) : builder_no_memory(builder);
+        ok = to ? match_and_sum(builder, &frames, to, to + set->function_count)
+                : builder_no_memory(builder);
         free(to);
     }
     frame_functions_release(&frames);

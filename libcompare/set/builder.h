@@ -27,7 +27,7 @@ struct compare_builder {
     struct base_texts strings; /* every text of the set */
     char *scratch;             /* of texts that are made */
     size_t scratch_capacity;
-    size_t run_capacity, function_capacity;
+    size_t run_capacity, function_capacity, root_capacity;
     size_t cost_capacity;    /* of the current run */
     struct raw_stacks *raws; /* of each run */
     size_t raw_capacity;
@@ -67,12 +67,12 @@ bool frame_functions_find(struct compare_builder *builder, struct frame_function
 void frame_functions_release(struct frame_functions *frames);
 
 /* Find what was renamed (match.c).  to[i] becomes the function that function i is: itself, or
- * another one, whose places were completed.  */
+ * another one, whose places were completed; root_to[i] what it is as the root of a stack.  */
 bool match_renamed(struct compare_builder *builder, const struct frame_functions *frames,
-                   uint32_t *to);
+                   uint32_t *to, uint32_t *root_to);
 
 /* Make the tree of stacks, and the costs of the runs that have stacks (stacks.c).  */
 bool stacks_add_up(struct compare_builder *builder, const struct frame_functions *frames,
-                   const uint32_t *to);
+                   const uint32_t *to, const uint32_t *root_to);
 
 #endif /* COMPARE_BUILDER_H */

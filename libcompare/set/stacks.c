@@ -50,7 +50,8 @@ static uint32_t child_of(struct tree *tree, uint32_t parent, uint32_t function)
     return node;
 }
 
-static bool build_tree(struct tree *tree, const struct frame_functions *frames, const uint32_t *to)
+static bool build_tree(struct tree *tree, const struct frame_functions *frames, const uint32_t *to,
+                       const uint32_t *root_to)
 {
     const struct profile_stacks *stacks = profile_stacks_of(tree->builder->profile);
     profile_id callsites = profile_stacks_callsite_count(stacks);
@@ -65,7 +66,7 @@ static bool build_tree(struct tree *tree, const struct frame_functions *frames, 
 
         for (size_t i = frames->first[callsite.frame];
              frames->used[id] && i < frames->first[callsite.frame + 1]; i++)
-            node = child_of(tree, node, to[frames->functions[i]]);
+            node = child_of(tree, node, (node ? to : root_to)[frames->functions[i]]);
         tree->nodes[id] = node;
     }
     base_map_release(&tree->index);
@@ -254,12 +255,12 @@ static bool sum_runs(const struct tree *tree, struct sums *sums)
 }
 
 bool stacks_add_up(struct compare_builder *builder, const struct frame_functions *frames,
-                   const uint32_t *to)
+                   const uint32_t *to, const uint32_t *root_to)
 {
     const struct compare_set *set = &builder->set;
     struct tree tree = { .builder = builder };
     struct sums sums = { .values = NULL };
-    bool ok = build_tree(&tree, frames, to);
+    bool ok = build_tree(&tree, frames, to, root_to);
 
     if (ok) {
         sums = (struct sums){ .values = compare_array(set->node_count, sizeof *sums.values),

@@ -1,0 +1,80 @@
+#!/bin/sh
+# Roots of stacks that name processes: one program that runs as "./old" and as "./new" is compared with itself, whatever reads its runs.
+set -eu
+. "$ROOT/tests/cli/common.sh"
+
+cd "$WORK"
+cat >runs.py <<'END'
+"""Folded stacks of five runs: runs.py PREFIX FACTOR ROOT STACK=COUNT...: 30 functions of ROOT, of which f2 costs FACTOR times as much."""
+import random
+import sys
+
+prefix, factor, root, *others = sys.argv[1:]
+for run in range(5):
+    rng = random.Random(f"{prefix} {run}")
+    with open(f"{prefix}{run}", "w", encoding="utf-8") as out:
+        for k in range(30):
+            out.write(f"{root};main;f{k} {round(rng.gauss(10000, 100) / (k + 1) * (float(factor) if k == 2 else 1))}\n")
+        for other in others:
+            stack, count = other.split("=")
+            out.write(f"{stack} {round(float(count) * rng.gauss(1, 0.01))}\n")
+END
+runs() {
+    python3 runs.py "$@"
+}
+shows() { # shows PATTERN: in a line of standard output
+    grep -q -e "$1" out || fail "no $1: $(cat out)"
+}
+
+# ---- One process ----
+
+runs old 1 ./old
+runs new 1 ./new
+runs dear 1.6 ./new
+run 0 fxtdiff old? -- new? --rows 0
+shows 'RENAMED  *./new (was ./old)$'
+prints 'note: "./old" of the base is compared with "./new" of the new runs: both begin stacks of mostly the same functions'
+run 1 fxtdiff old? -- dear? --rows 0
+shows 'regressed  *f2$'
+shows 'functions: 32; 1 regressed, 1 renamed$'
+
+# ---- The same in pprof profiles and in stores ----
+
+for side in old new dear; do
+    fxtq import -q -o $side.fxtq $side?
+    for i in 0 1 2 3 4; do
+        fxtq export -q pprof "$side.fxtq#$((i + 1))" -o $side$i.pb.gz
+    done
+done
+run 0 fxtdiff old.fxtq -- new.fxtq
+prints 'note: "./old" of the base is compared with "./new" of the new runs'
+run 1 fxtdiff old.fxtq -- dear.fxtq
+run 0 fxtdiff old?.pb.gz -- new?.pb.gz
+prints 'note: "./old" of the base is compared with "./new" of the new runs'
+run 1 fxtdiff old?.pb.gz -- dear?.pb.gz
+
+# ---- Several processes: by name, and the others by what they do ----
+
+runs old 1 ./old 'sh;exec;read=900' 'w1;loop;poll=2000' 'w1;loop;f3=800'
+runs new 1 ./new 'sh;exec;read=900' 'w2;loop;poll=2000' 'w2;loop;f3=800'
+run 0 fxtdiff old? -- new?
+prints 'note: "./old" of the base is compared with "./new" of the new runs'
+prints 'note: "w1" of the base is compared with "w2" of the new runs'
+shows '2 renamed$'
+
+# ---- A process whose name is that of a function ----
+
+runs old 1 main
+runs new 1 main2
+run 0 fxtdiff old? -- new?
+prints 'note: "main" of the base is compared with "main2" of the new runs'
+run 0 fxtdiff new? -- old?
+
+# ---- Other processes are no match ----
+
+runs old 1 ./bench 'aux;x;y=3000'
+runs new 1 ./bench 'other;p;q=3000'
+run 1 fxtdiff old? -- new?
+shows 'regressed NEW  *other$'
+! grep -q '^note:' out || fail "what is not alike is matched: $(cat out)"
+finish
