@@ -3,6 +3,7 @@
  * comparisons of each kind.  */
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/support/simulate.h"
 
@@ -148,6 +149,106 @@ START_TEST(what_is_called_detectable_is_found_four_times_in_five)
 }
 END_TEST
 
+/* ---- Looks ---- */
+
+/* The first runs of each side of runs that were simulated together.  */
+static void take_first(const struct simulated *all, size_t runs, struct simulated *out)
+{
+    const size_t most = all->input.base_runs;
+    const double *const from[] = { all->cost, all->samples, all->self, all->total };
+    double **const to[] = { &out->cost, &out->samples, &out->self, &out->total };
+
+    for (size_t i = 0; i < 4; i++) {
+        size_t rows = i < 2 ? 1 : SIMULATE_FUNCTIONS;
+
+        *to[i] = calloc(rows * 2 * runs, sizeof(double));
+        ck_assert_ptr_nonnull(*to[i]);
+        for (size_t half = 0; half < 2 * rows; half++)
+            memcpy(*to[i] + half * runs, from[i] + half * most, runs * sizeof(double));
+    }
+    out->input = all->input;
+    out->input.base_runs = out->input.new_runs = runs;
+    out->input.cost = out->cost;
+    out->input.samples = out->samples;
+    out->input.self = out->self;
+    out->input.total = out->total;
+}
+
+static enum compare_verdict verdict_at(const struct simulated *runs, double q)
+{
+    struct compare_options options;
+    struct compare_result *comparison;
+    enum compare_verdict verdict;
+
+    compare_options_init(&options);
+    options.q = q;
+    ck_assert_int_eq(compare_runs(&runs->input, &options, &comparison, NULL), COMPARE_OK);
+    verdict = comparison->verdict;
+    compare_result_free(comparison);
+    return verdict;
+}
+
+/* The verdict of a series of looks, and how many runs it took.  */
+static enum compare_verdict verdict_of_series(const struct simulation *simulation, uint64_t seed,
+                                              size_t *runs)
+{
+    struct simulated all, first;
+    enum compare_verdict verdict = COMPARE_INCONCLUSIVE;
+    bool decided = false;
+    size_t next = 0;
+
+    simulate(simulation, seed, &all);
+    for (size_t looks = 0; !decided && (next = compare_next_look(next, simulation->runs)) != 0;) {
+        take_first(&all, next, &first);
+        verdict = verdict_at(&first, compare_look_level(0.05, looks++, simulation->runs, false));
+        decided = compare_look_decides(verdict, verdict_at(&first, COMPARE_SUSPICION));
+        *runs += next * decided;
+        simulated_release(&first);
+    }
+    if (!decided)
+        *runs += simulation->runs;
+    simulated_release(&all);
+    return verdict;
+}
+
+/* With no change, no more than 5 % of series fail, and nearly all pass with few runs.  */
+START_TEST(series_of_equal_builds_rarely_fail)
+{
+    struct simulation simulation = { .runs = 18, .noise = quiet[_i].noise, .factor = 1 };
+    int rounds = rounds_of(100);
+    int failed = 0, passed = 0;
+    size_t runs = 0;
+
+    for (int round = 0; round < rounds; round++) {
+        enum compare_verdict verdict = verdict_of_series(&simulation, 6000 + (uint64_t)round,
+                                                         &runs);
+
+        failed += verdict == COMPARE_FAIL;
+        passed += verdict == COMPARE_PASS;
+    }
+    ck_assert_int_le(failed, rounds / 20);
+    ck_assert_int_ge(passed, rounds * 9 / 10);
+    ck_assert_uint_le(runs, 10 * (size_t)rounds);
+}
+END_TEST
+
+/* 12 % of a 4 % function at 3 % noise: 5 + 5 runs find it in 60 of 100 comparisons.  */
+START_TEST(series_find_more_than_a_comparison_with_few_more_runs)
+{
+    struct simulation simulation = {
+        .runs = 18, .noise = 0.03, .factor = 1.12, .changed = CHANGED, .own_share = 0.04
+    };
+    int rounds = rounds_of(100);
+    int failed = 0;
+    size_t runs = 0;
+
+    for (int round = 0; round < rounds; round++)
+        failed += verdict_of_series(&simulation, 8000 + (uint64_t)round, &runs) == COMPARE_FAIL;
+    ck_assert_int_ge(failed, rounds * 7 / 10);
+    ck_assert_uint_le(runs, 8 * (size_t)rounds);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("compare_simulation");
@@ -162,6 +263,9 @@ int main(void)
                         (int)(sizeof smaller / sizeof *smaller));
     tcase_add_loop_test(tcase, what_is_called_detectable_is_found_four_times_in_five, 0,
                         (int)(sizeof powers / sizeof *powers));
+    tcase_add_loop_test(tcase, series_of_equal_builds_rarely_fail, 0,
+                        (int)(sizeof quiet / sizeof *quiet));
+    tcase_add_test(tcase, series_find_more_than_a_comparison_with_few_more_runs);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

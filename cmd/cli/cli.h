@@ -145,6 +145,10 @@ _Noreturn void cli_usage_error(const char *format, ...) __attribute__((format(pr
 uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
 uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
 
+/* "1.5", "300ms", "2m", a plain number in seconds: from a millisecond to three years, in
+ * nanoseconds.  */
+uint64_t cli_duration(const char *option, const char *text);
+
 /* As cli_number(); 0x takes hexadecimal digits: ids, addresses, offsets.  */
 uint64_t cli_id(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
 

@@ -2,6 +2,7 @@
 #include "cmd/cli/cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,6 +246,23 @@ uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64
         cli_usage_error("%s: %s is not between %s and %s bytes", option, text, cli_grouped(minimum),
                         cli_grouped(maximum));
     return value;
+}
+
+uint64_t cli_duration(const char *option, const char *text)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = { { "", 1 },   { "s", 1 },    { "ms", 1e-3 }, { "us", 1e-6 },
+                  { "m", 60 }, { "min", 60 }, { "h", 3600 } };
+    char *end;
+    double number = strtod(text, &end);
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (end != text && strcmp(end, units[i].unit) == 0 && isfinite(number) && number > 0 &&
+            number * units[i].seconds >= 1e-3 && number * units[i].seconds < 1e8)
+            return (uint64_t)(number * units[i].seconds * 1e9);
+    cli_usage_error("%s: '%s' is not a duration such as 10, 1.5s, 300ms or 2m", option, text);
 }
 
 size_t cli_choice(const char *option, const char *text, const char *const *names)

@@ -4,8 +4,20 @@
 
 #include "cmd/fxtdiff/fxtdiff.h"
 
-/* Read both sides, compare, write what the settings ask for.  The status is the program's.  */
-enum cli_exit diff_main(const struct diff_settings *settings);
+/* A series of looks at runs that are being added (<fxt/compare.h>).  */
+struct diff_series {
+    size_t most;            /* runs of each build at most */
+    size_t looks;           /* done; diff_main() adds one */
+    bool last;              /* no runs will be added after this look, */
+    enum compare_stop stop; /* for this reason */
+    bool decided;           /* of diff_main(): no more runs are needed */
+};
+
+/* Read both sides, compare, write what the settings ask for.  The status is the program's.
+ *
+ * series: this is one of several looks; NULL: the only one.  If it is neither the last one nor
+ * decides, nothing is written but a line on stderr, and the status is CLI_OK.  */
+enum cli_exit diff_main(const struct diff_settings *settings, struct diff_series *series);
 
 extern const struct cli_command diff_run_command;      /* capture both builds, compare (run.c) */
 extern const struct cli_command diff_baseline_command; /* keep runs in a file */

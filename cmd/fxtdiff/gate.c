@@ -145,34 +145,99 @@ static void note_unnamed(struct compare_report *report)
     }
 }
 
-static enum cli_exit judge(const struct diff_settings *settings, struct compare_report *report)
+/* Open a report at a level of the tests, and judge it with all policies.  NULL after a message,
+ * with the status.  series may be NULL.  */
+static struct compare_report *open_report(const struct diff_settings *settings,
+                                          const struct compare_set *set, double q,
+                                          const struct compare_series *series,
+                                          enum cli_exit *status)
 {
+    struct compare_options options = settings->compare;
+    struct compare_report *report;
     struct compare_error error;
-    enum cli_exit status;
 
+    options.q = q;
+    if (compare_report_open(set, &options, &report, &error) != COMPARE_OK) {
+        *status = diff_fail(&error);
+        return NULL;
+    }
+    if (series)
+        report->series = *series;
     note_unnamed(report);
-    status = apply_policies(settings, report);
-    if (status != CLI_OK)
-        return status;
-    if (compare_report_judge(report, &error) != COMPARE_OK)
-        return diff_fail(&error);
-    return cli_worse(diff_verdict_exit(report->verdict), write_outputs(settings, report));
+    *status = apply_policies(settings, report);
+    if (*status == CLI_OK && compare_report_judge(report, &error) != COMPARE_OK)
+        *status = diff_fail(&error);
+    if (*status == CLI_OK)
+        return report;
+    compare_report_close(report);
+    return NULL;
 }
 
 static enum cli_exit report_on(const struct diff_settings *settings, const struct compare_set *set)
 {
-    struct compare_report *report;
-    struct compare_error error;
     enum cli_exit status;
+    struct compare_report *report = open_report(settings, set, settings->compare.q, NULL, &status);
 
-    if (compare_report_open(set, &settings->compare, &report, &error) != COMPARE_OK)
-        return diff_fail(&error);
-    status = judge(settings, report);
+    if (!report)
+        return status;
+    status = cli_worse(diff_verdict_exit(report->verdict), write_outputs(settings, report));
     compare_report_close(report);
     return status;
 }
 
-enum cli_exit diff_main(const struct diff_settings *settings)
+/* ---- Looks ---- */
+
+/* The verdict at the level of suspicion.  */
+static enum cli_exit suspect(const struct diff_settings *settings, const struct compare_set *set,
+                             enum compare_verdict *out)
+{
+    enum cli_exit status;
+    struct compare_report *report = open_report(settings, set, COMPARE_SUSPICION, NULL, &status);
+
+    if (report)
+        *out = report->verdict;
+    compare_report_close(report);
+    return status;
+}
+
+/* More runs do not help if the runs cannot be compared.  */
+static enum cli_exit find_decision(const struct diff_settings *settings,
+                                   const struct compare_report *report, struct diff_series *series)
+{
+    enum compare_verdict suspicion = COMPARE_PASS;
+    enum cli_exit status = CLI_OK;
+
+    if (report->verdict == COMPARE_PASS)
+        status = suspect(settings, report->set, &suspicion);
+    series->decided = report->problem || compare_look_decides(report->verdict, suspicion);
+    if (status == CLI_OK && !series->decided && !series->last && !settings->quiet)
+        cli_note("%zu runs of each build: %s", report->set->side_runs[COMPARE_NEW],
+                 report->verdict == COMPARE_PASS ? "a function or the total may have regressed"
+                                                 : report->reasons[0]);
+    return status;
+}
+
+static enum cli_exit look_at(const struct diff_settings *settings, const struct compare_set *set,
+                             struct diff_series *series)
+{
+    struct compare_series about = { .looks = series->looks + 1,
+                                    .most = series->most,
+                                    .q = settings->compare.q,
+                                    .stop = series->stop };
+    double q = compare_look_level(settings->compare.q, series->looks++, series->most, series->last);
+    enum cli_exit status;
+    struct compare_report *report = open_report(settings, set, q, &about, &status);
+
+    if (!report)
+        return status;
+    status = find_decision(settings, report, series);
+    if (status == CLI_OK && (series->decided || series->last))
+        status = cli_worse(diff_verdict_exit(report->verdict), write_outputs(settings, report));
+    compare_report_close(report);
+    return status;
+}
+
+enum cli_exit diff_main(const struct diff_settings *settings, struct diff_series *series)
 {
     const struct compare_set *set;
     struct diff_runs runs;
@@ -186,11 +251,18 @@ enum cli_exit diff_main(const struct diff_settings *settings)
     for (int side = 0; side < COMPARE_SIDES; side++)
         status = cli_worse(status,
                            diff_read(&runs, (enum compare_side)side, &settings->inputs[side]));
-    if (status == CLI_DAMAGED)
+    if (status == CLI_DAMAGED) {
         compare_builder_set_damaged(runs.builder);
+        if (series)
+            series->last = true; /* more runs would not mend it */
+    }
     if (status == CLI_OK || status == CLI_DAMAGED) {
         set = diff_runs_finish(&runs);
-        status = set ? cli_worse(report_on(settings, set), status) : CLI_ENVIRONMENT;
+        if (!set)
+            status = CLI_ENVIRONMENT;
+        else
+            status = cli_worse(status,
+                               series ? look_at(settings, set, series) : report_on(settings, set));
     }
     diff_runs_close(&runs);
     return status;

@@ -202,6 +202,20 @@ static void put_comparison(struct json *json, const struct compare_report *repor
     json_close(json, ']');
 }
 
+static void put_series(struct json *json, const struct compare_series *series)
+{
+    if (series->looks == 0) {
+        json_null(json, "series");
+        return;
+    }
+    json_open(json, "series", '{');
+    json_unsigned(json, "looks", series->looks);
+    json_unsigned(json, "most_runs", series->most);
+    json_double(json, "q", series->q);
+    json_text(json, "stopped", compare_stop_name(series->stop));
+    json_close(json, '}');
+}
+
 static void put_report(const struct compare_report *report, const struct diff_settings *settings,
                        struct cli_output *output)
 {
@@ -219,6 +233,7 @@ static void put_report(const struct compare_report *report, const struct diff_se
     json_text(&json, "unit", report->set->type.unit);
     json_bool(&json, "damaged", report->set->damaged);
     put_options(&json, &report->options);
+    put_series(&json, &report->series);
     json_open(&json, "runs", '[');
     for (size_t i = 0; i < report->set->run_count; i++)
         put_run(&json, &report->set->runs[i]);

@@ -104,7 +104,7 @@ static int run(char **argv)
 
     diff_settings_init(&settings);
     parse(&settings, argv);
-    status = diff_main(&settings);
+    status = diff_main(&settings, NULL);
     diff_settings_release(&settings);
     return (int)status;
 }

@@ -3,21 +3,24 @@
  * Whatever drifts meanwhile - temperature, frequency, neighbours - falls on both alike, and what
  * drifts steadily cancels out.  */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cmd/fxtdiff/capture.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 
-enum { KEY_RUNS = 1, KEY_BASE, KEY_NEW, KEY_KEEP, KEY_FREQUENCY, KEY_WARM_UP };
+enum { KEY_RUNS = 1, KEY_BASE, KEY_NEW, KEY_KEEP, KEY_FREQUENCY, KEY_WARM_UP, KEY_TIME_LIMIT };
 
 static const struct cli_option own_options[] = {
-    { KEY_RUNS, 'n', "runs", "N", "runs of each build (default 5)" },
+    { KEY_RUNS, 'n', "runs", "N",
+      "runs of each build (default 5); auto or auto:MAX: add runs until the verdict is decided, at "
+      "most MAX of each build (default 40)" },
+    { KEY_TIME_LIMIT, 0, "time-limit", "TIME",
+      "with -n auto, begin no more runs after this time: 600 (seconds), 10m, 1h" },
     { KEY_BASE, 0, "base", "CMD", "shell command that runs the old build", CLI_COMMAND },
     { KEY_NEW, 0, "new", "CMD", "shell command that runs the new build", CLI_COMMAND },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
@@ -32,6 +35,8 @@ static const struct cli_option own_options[] = {
 static const char *const examples[] = {
     "Find out whether the new build is slower",
     "fxtdiff run -n 5 --base './old --bench' --new './new --bench'",
+    "Add runs until the verdict is decided, for at most ten minutes",
+    "fxtdiff run -n auto --time-limit 10m --base ./old --new ./new",
     "Keep the captures, and compare them again later",
     "fxtdiff run --keep runs --base ./old --new ./new\nfxtdiff runs/base-* -- runs/new-*",
     NULL,
@@ -53,231 +58,165 @@ const struct cli_command diff_run_command = {
     .brief = "capture both builds in turn and compare them",
 };
 
-#define MAX_RUNS 500u
+#define MAX_RUNS  500u
+#define AUTO_RUNS 40u
 
 struct job {
     struct diff_settings settings;
+    struct diff_capture capture;
     const char *commands[COMPARE_SIDES];
-    unsigned runs, warm_up;
+    unsigned runs;          /* of each build; at most, if automatic */
+    bool automatic;         /* -n auto */
+    uint64_t time_limit_ns; /* 0: none */
+    int64_t started_ns;
     const char *keep;
-    const char *frequency;
     char *dir;       /* of the captures; owned */
     bool made;       /* dir is ours to remove */
-    char *sampler;   /* path of sampler-capture; owned */
-    char **captures; /* 2 * runs paths, base before new; owned */
-    int log;         /* what a command and its capture said; an unlinked file */
+    char **captures; /* paths, in the order of capturing; owned */
+    size_t capture_count;
 };
 
-static const char *const side_names[COMPARE_SIDES] = { "base", "new" };
-
-/* ---- Children ---- */
-
-static volatile pid_t child;
-static volatile sig_atomic_t interrupted;
-
-/* The terminal sends its signals to the child as well; others have to be passed on.  */
-static void pass_on(int number, siginfo_t *info, void *context)
+static int64_t now_ns(void)
 {
-    (void)context;
-    interrupted = number;
-    if (info->si_code != SI_KERNEL && child > 0)
-        (void)kill(child, number);
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void watch_signals(void)
+static bool is_out_of_time(const struct job *job)
 {
-    struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
-
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGHUP, &action, NULL);
+    return job->time_limit_ns && (uint64_t)(now_ns() - job->started_ns) >= job->time_limit_ns;
 }
 
-static void show_log(const struct job *job)
-{
-    char text[4096];
-    off_t end = lseek(job->log, 0, SEEK_END);
-    off_t start = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
-    ssize_t length = pread(job->log, text, sizeof text, start);
+/* ---- Runs ---- */
 
-    if (length > 0)
-        (void)!write(STDERR_FILENO, text, (size_t)length);
+/* Capture a side once more, into the next file.  */
+static enum cli_exit capture_side(struct job *job, enum compare_side side)
+{
+    struct cli_texts *inputs = &job->settings.inputs[side];
+    char *path;
+    enum cli_exit status;
+
+    if (asprintf(&path, "%s/%s-%zu.fxt", job->dir, diff_side_names[side], inputs->count + 1) < 0)
+        cli_out_of_memory();
+    job->captures[job->capture_count++] = path;
+    status = diff_capture_run(&job->capture, side, job->commands[side], path);
+    if (status == CLI_OK)
+        cli_texts_add(inputs, path);
+    return status;
 }
 
-/* Run it to its end.  0, or the status a shell would give.  */
-static int run_child(const struct job *job, const char *const *argv)
+/* Capture pairs until there are so many, or the time is over, but one at least: base new, new base,
+ * base new, ...  */
+static enum cli_exit capture_up_to(struct job *job, size_t runs)
 {
-    int status = 0, null;
-    pid_t pid;
-
-    (void)!ftruncate(job->log, 0);
-    (void)lseek(job->log, 0, SEEK_SET);
-    (void)fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        (void)dup2(null, STDIN_FILENO);
-        (void)dup2(null, STDOUT_FILENO);
-        (void)dup2(job->log, STDERR_FILENO);
-        (void)execvp(argv[0], (char *const *)argv);
-        (void)dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
-        _exit(errno == ENOENT ? 127 : 126);
-    }
-    if (pid < 0)
-        return 125;
-    child = pid;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    child = 0;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/* ---- One run ---- */
-
-/* status: of doing, "capturing" or "running" the command.  A capture has the command's status, or
- * one of its own.  */
-static enum cli_exit complain(const struct job *job, const char *doing, enum compare_side side,
-                              int status)
-{
-    if (interrupted) {
-        cli_error("interrupted");
-        return CLI_ENVIRONMENT;
-    }
-    show_log(job);
-    cli_error("%s the %s command ended with status %d: %s", doing, side_names[side], status,
-              job->commands[side]);
-    return CLI_ENVIRONMENT;
-}
-
-static enum cli_exit warm_up(const struct job *job, enum compare_side side)
-{
-    const char *const argv[] = { "sh", "-c", job->commands[side], NULL };
-
-    for (unsigned i = 0; i < job->warm_up; i++) {
-        int status = run_child(job, argv);
-
-        if (status != 0 || interrupted)
-            return complain(job, "running", side, status);
-    }
-    return CLI_OK;
-}
-
-static enum cli_exit capture(const struct job *job, enum compare_side side, unsigned number)
-{
-    const char *argv[16];
-    size_t count = 0;
-    int status;
-
-    argv[count++] = job->sampler;
-    argv[count++] = "cpu";
-    if (job->frequency) {
-        argv[count++] = "-F";
-        argv[count++] = job->frequency;
-    }
-    argv[count++] = "-o";
-    argv[count++] = job->captures[side * job->runs + number];
-    argv[count++] = "--";
-    argv[count++] = "sh";
-    argv[count++] = "-c";
-    argv[count++] = job->commands[side];
-    argv[count] = NULL;
-    status = run_child(job, argv);
-    return status == 0 && !interrupted ? CLI_OK : complain(job, "capturing", side, status);
-}
-
-static enum cli_exit capture_all(const struct job *job)
-{
+    const struct cli_texts *inputs = job->settings.inputs;
     struct cli_progress progress;
     enum cli_exit status = CLI_OK;
+    size_t first = inputs[COMPARE_NEW].count;
 
-    for (int side = 0; side < COMPARE_SIDES && status == CLI_OK; side++)
-        status = warm_up(job, (enum compare_side)side);
-    cli_progress_start(&progress, "capturing", 2 * (uint64_t)job->runs);
-    for (unsigned i = 0; i < 2 * job->runs && status == CLI_OK; i++) {
-        unsigned number = i / 2;
-        unsigned side = (i + number) % 2; /* base new, new base, base new, ... */
-
-        status = capture(job, (enum compare_side)side, number);
-        cli_progress_show(&progress, i + 1);
+    cli_progress_start(&progress, "capturing", 2 * (runs - first));
+    for (size_t pair = first; pair < runs && status == CLI_OK; pair++) {
+        if (pair > 0 && is_out_of_time(job))
+            break;
+        status = capture_side(job, pair % 2 ? COMPARE_NEW : COMPARE_BASE);
+        cli_progress_show(&progress, 2 * (pair - first) + 1);
+        if (status == CLI_OK)
+            status = capture_side(job, pair % 2 ? COMPARE_BASE : COMPARE_NEW);
+        cli_progress_show(&progress, 2 * (pair - first) + 2);
     }
     cli_progress_end(&progress);
     return status;
 }
 
-/* ---- Around it ---- */
-
-static char *find_sampler(void)
+static enum cli_exit warm_up(const struct job *job)
 {
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    char *slash, *beside;
+    enum cli_exit status = CLI_OK;
 
-    if (length <= 0)
-        return cli_join("sampler-capture", "");
-    path[length] = '\0';
-    slash = strrchr(path, '/');
-    if (slash)
-        slash[1] = '\0';
-    beside = cli_join(path, "sampler-capture");
-    if (access(beside, X_OK) == 0)
-        return beside;
-    free(beside);
-    return cli_join("sampler-capture", ""); /* along PATH */
+    for (int side = 0; side < COMPARE_SIDES && status == CLI_OK; side++)
+        status = diff_capture_warm_up(&job->capture, (enum compare_side)side, job->commands[side]);
+    return status;
 }
+
+/* Look at the runs whenever there are half as many again, until a look decides.  */
+static enum cli_exit capture_series(struct job *job)
+{
+    struct diff_series series = { .most = job->runs };
+    const struct cli_texts *news = &job->settings.inputs[COMPARE_NEW];
+    enum cli_exit status = CLI_OK;
+
+    while (status == CLI_OK && !series.decided && !series.last) {
+        size_t next = compare_next_look(news->count, job->runs);
+
+        status = capture_up_to(job, next);
+        series.last = news->count < next || news->count == job->runs || is_out_of_time(job);
+        series.stop = !series.last              ? COMPARE_STOP_DECIDED
+                      : news->count < job->runs ? COMPARE_STOP_TIME
+                                                : COMPARE_STOP_MOST;
+        if (status == CLI_OK)
+            status = diff_main(&job->settings, &series);
+    }
+    return status;
+}
+
+static enum cli_exit capture_all(struct job *job)
+{
+    enum cli_exit status = warm_up(job);
+
+    if (status == CLI_OK && job->automatic)
+        return capture_series(job);
+    if (status == CLI_OK)
+        status = capture_up_to(job, job->runs);
+    return status == CLI_OK ? diff_main(&job->settings, NULL) : status;
+}
+
+/* ---- Around it ---- */
 
 static enum cli_exit make_folder(struct job *job)
 {
     const char *tmp = getenv("TMPDIR");
-    char *template = cli_join(tmp && *tmp ? tmp : "/tmp", "/fxtdiff.XXXXXX");
-    char *log = cli_join(template, "");
     bool ok;
 
-    job->log = mkostemp(log, O_CLOEXEC);
-    if (job->log >= 0)
-        (void)unlink(log);
-    free(log);
-    job->dir = job->keep ? cli_join(job->keep, "") : template;
     if (job->keep) {
-        free(template);
+        job->dir = cli_join(job->keep, "");
         ok = mkdir(job->dir, 0777) == 0 || errno == EEXIST;
     } else {
+        job->dir = cli_join(tmp && *tmp ? tmp : "/tmp", "/fxtdiff.XXXXXX");
         ok = mkdtemp(job->dir) != NULL;
         job->made = ok;
     }
-    if (ok && job->log >= 0)
+    if (ok)
         return CLI_OK;
     cli_error("%s: %s", job->dir, strerror(errno));
     return CLI_ENVIRONMENT;
 }
 
-static void name_captures(struct job *job)
-{
-    job->captures = cli_allocate((size_t)job->runs * COMPARE_SIDES, sizeof *job->captures);
-    for (unsigned side = 0; side < COMPARE_SIDES; side++)
-        for (unsigned i = 0; i < job->runs; i++) {
-            char **path = &job->captures[side * job->runs + i];
-
-            if (asprintf(path, "%s/%s-%u.fxt", job->dir, side_names[side], i + 1) < 0)
-                *path = cli_join(job->dir, "/capture.fxt");
-            cli_texts_add(&job->settings.inputs[side], *path);
-        }
-}
-
 static void release(struct job *job)
 {
-    for (size_t i = 0; job->captures && i < (size_t)job->runs * COMPARE_SIDES; i++) {
+    for (size_t i = 0; i < job->capture_count; i++) {
         if (job->made)
             (void)unlink(job->captures[i]);
         free(job->captures[i]);
     }
     if (job->made)
         (void)rmdir(job->dir);
-    if (job->log >= 0)
-        (void)close(job->log);
     free(job->captures);
     free(job->dir);
-    free(job->sampler);
+    diff_capture_close(&job->capture);
     diff_settings_release(&job->settings);
+}
+
+/* "6", "auto", "auto:20".  */
+static void take_runs(struct job *job, const char *value)
+{
+    job->automatic = strncmp(value, "auto", 4) == 0 && (value[4] == ':' || value[4] == '\0');
+    if (!job->automatic)
+        job->runs = (unsigned)cli_number("--runs", value, 1, MAX_RUNS);
+    else if (value[4] == ':')
+        job->runs = (unsigned)cli_number("--runs auto", value + 5, COMPARE_MIN_RUNS, MAX_RUNS);
+    else
+        job->runs = AUTO_RUNS;
 }
 
 static void take(struct job *job, int key, const struct cli_parser *parser)
@@ -286,7 +225,10 @@ static void take(struct job *job, int key, const struct cli_parser *parser)
 
     switch (key) {
     case KEY_RUNS:
-        job->runs = (unsigned)cli_number("--runs", value, 1, MAX_RUNS);
+        take_runs(job, value);
+        break;
+    case KEY_TIME_LIMIT:
+        job->time_limit_ns = cli_duration("--time-limit", value);
         break;
     case KEY_BASE:
         job->commands[COMPARE_BASE] = value;
@@ -296,10 +238,10 @@ static void take(struct job *job, int key, const struct cli_parser *parser)
         break;
     case KEY_FREQUENCY:
         (void)cli_number("-F", value, 1, 100000);
-        job->frequency = value;
+        job->capture.frequency = value;
         break;
     case KEY_WARM_UP:
-        job->warm_up = (unsigned)cli_number("--warm-up", value, 0, MAX_RUNS);
+        job->capture.warm_up = (unsigned)cli_number("--warm-up", value, 0, MAX_RUNS);
         break;
     case KEY_KEEP:
         job->keep = value;
@@ -323,30 +265,30 @@ static void parse(struct job *job, char **argv)
     }
     for (int side = 0; side < COMPARE_SIDES; side++)
         if (!job->commands[side])
-            cli_usage_error("no --%s CMD", side_names[side]);
+            cli_usage_error("no --%s CMD", diff_side_names[side]);
+    if (job->time_limit_ns && !job->automatic)
+        cli_usage_error("--time-limit is for -n auto");
     diff_check_outputs(&job->settings);
 }
 
 static int run(char **argv)
 {
-    struct job job = { .runs = 5, .warm_up = 1, .log = -1 };
+    struct job job = { .runs = 5, .capture = { .warm_up = 1, .log = -1 }, .started_ns = now_ns() };
     enum cli_exit status;
 
     diff_settings_init(&job.settings);
     parse(&job, argv);
-    job.sampler = find_sampler();
-    watch_signals();
+    job.captures = cli_allocate((size_t)job.runs * COMPARE_SIDES, sizeof *job.captures);
     status = diff_check_policies(&job.settings);
+    if (status == CLI_OK)
+        status = diff_capture_open(&job.capture);
     if (status == CLI_OK)
         status = make_folder(&job);
     if (status == CLI_OK) {
         if (job.made)
             job.settings.reading.scratch = job.dir;
-        name_captures(&job);
         status = capture_all(&job);
     }
-    if (status == CLI_OK)
-        status = diff_main(&job.settings);
     release(&job);
     return (int)status;
 }

@@ -159,7 +159,7 @@ struct compare_total_change {
      * at least what counting samples makes of it.  */
     double noise;
     /* The smallest relative change for which a test with these runs has p <= q with 80 %
-     * probability; infinite with one run a side.  */
+     * probability; infinite with one run a side, and if ranks of so few runs have no such p.  */
     double detectable;
     /* Number of runs on each side with which a change of min_total would be detected with 80 %
      * probability; 0: more than COMPARE_MAX_RUNS / 2, or the noise is unknown.  */
@@ -245,6 +245,35 @@ COMPARE_API double compare_result_detectable_total(const struct compare_result *
 COMPARE_API void compare_result_interval(const struct compare_result *comparison,
                                          const struct compare_change *change, double *low,
                                          double *high);
+
+/* ---- Looks: comparing while runs are added (section 5) ---- */
+
+/* Runs are added to both sides until a comparison decides, at most `most` a side.  Looks at 5, 8,
+ * 12, 18, 27 and 40 runs a side, for most = 40, share q, so that all looks together fail no more
+ * often than one comparison does:
+ *
+ *     while (!decided && (runs = compare_next_look(runs, most)) != 0) {
+ *         options.q = compare_look_level(q, looks++, most, false);
+ *         verdict = verdict of compare_runs(of so many runs, &options);
+ *         options.q = COMPARE_SUSPICION;
+ *         suspicion = verdict of compare_runs(of the same runs, &options);
+ *         decided = compare_look_decides(verdict, suspicion);
+ *     }  */
+enum { COMPARE_FIRST_LOOK = 5 };
+#define COMPARE_SUSPICION 0.5
+
+/* Return the number of runs a side at the look after the one with the given number; 0 before the
+ * first look as the argument, and as the result after the last one.  */
+COMPARE_API size_t compare_next_look(size_t runs, size_t most);
+
+/* Return the part of q that a look may use, if as many were done before.  last: no other look
+ * follows, whatever was planned, so it uses all of q that is left.  0 if there is nothing left.  */
+COMPARE_API double compare_look_level(double q, size_t done, size_t most, bool last);
+
+/* Return whether a look decides: the gate fails at the look's own level; or it passes, and also
+ * passes at the level COMPARE_SUSPICION.  A function that looks as if it regressed is not passed
+ * before more runs showed that it did not.  */
+COMPARE_API bool compare_look_decides(enum compare_verdict verdict, enum compare_verdict suspicion);
 
 #ifdef __cplusplus
 }

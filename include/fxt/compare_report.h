@@ -51,6 +51,18 @@ struct compare_rule {
     } outcome;
 };
 
+/* How a series of looks (<fxt/compare.h>) came to an end.  */
+struct compare_series {
+    size_t looks; /* so many comparisons, this one included; 0: it is no series */
+    size_t most;  /* at most so many runs a side were planned */
+    double q;     /* of all looks together; options.q is the part of this one */
+    enum compare_stop {
+        COMPARE_STOP_DECIDED = 0, /* this look decides */
+        COMPARE_STOP_MOST = 1,    /* as many runs as planned */
+        COMPARE_STOP_TIME = 2,    /* the time limit */
+    } stop;
+};
+
 struct compare_report_memory; /* of the library */
 
 /* Everything in it belongs to the report, except the set.  */
@@ -71,7 +83,10 @@ struct compare_report {
     struct compare_result *comparison;
     const char *problem;          /* a phrase; NULL: none */
     const char *total_suppressed; /* why a regressed total does not fail the gate; NULL: it does */
-    struct compare_rule *rules;   /* in the order of adding */
+    /* Set by a caller between compare_report_open() and compare_report_judge(), which adds a note
+     * about it.  */
+    struct compare_series series;
+    struct compare_rule *rules; /* in the order of adding */
     size_t rule_count;
 
     /* Every function.  Findings come first: regressed, moved, improved; then the largest change. */
@@ -171,6 +186,7 @@ COMPARE_API const char *compare_probability(double value, char text[COMPARE_NUMB
 COMPARE_API const char *compare_verdict_name(enum compare_verdict verdict); /* "PASS", ... */
 COMPARE_API const char *compare_state_name(enum compare_state state); /* "", "NEW", "GONE", ... */
 COMPARE_API const char *compare_flag_name(enum compare_flag flag);    /* "", "regressed", ... */
+COMPARE_API const char *compare_stop_name(enum compare_stop stop);    /* "decided", ... */
 
 #ifdef __cplusplus
 }

@@ -74,7 +74,10 @@ static void count_rows(struct compare_report *report)
 
 static void say_percent(char *text, size_t size, double value)
 {
-    (void)snprintf(text, size, value < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * value);
+    if (isinf(value) || value > 100)
+        (void)snprintf(text, size, "nothing");
+    else
+        (void)snprintf(text, size, value < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * value);
 }
 
 /* "; NAME (12 %) 5.0 %"; name NULL: any function of that share.  */
@@ -86,10 +89,7 @@ static size_t add_function_power(const struct compare_report *report, const char
     int length;
 
     say_percent(of, sizeof of, share);
-    if (isinf(change) || change > 100)
-        (void)snprintf(percent, sizeof percent, "nothing");
-    else
-        say_percent(percent, sizeof percent, change);
+    say_percent(percent, sizeof percent, change);
     if (name)
         length = snprintf(text, size, "; %s (%s) %s", name, of, percent);
     else
@@ -149,7 +149,7 @@ static const char *make_power(struct compare_report *report)
     double total = compare_result_detectable_total(comparison);
     char text[600] = "", percent[16];
 
-    if (isinf(total))
+    if (comparison->runs[0] + comparison->runs[1] < 3)
         return "With one run per side, the noise between runs is unknown, so no change can be "
                "detected.";
     say_percent(percent, sizeof percent, total);
@@ -229,6 +229,13 @@ static bool is_inconclusive(struct compare_report *report)
                       100 * options->floor);
         return true;
     case COMPARE_REASON_TOO_NOISY:
+        if (isinf(comparison->total.detectable)) {
+            report_reason(report,
+                          "too few runs: no ranks of %zu + %zu runs are as unlikely as %.2g, so a "
+                          "change in total would not be detected%s",
+                          comparison->runs[0], comparison->runs[1], options->q, needed(report));
+            return true;
+        }
         report_reason(
             report,
             "too noisy: runs vary %s, so a change of %+.3g %% in total would not be detected%s",
@@ -333,11 +340,41 @@ static void judge_rules(struct compare_report *report)
     }
 }
 
+/* ---- A series of looks ---- */
+
+const char *compare_stop_name(enum compare_stop stop)
+{
+    static const char *const names[] = { [COMPARE_STOP_DECIDED] = "decided",
+                                         [COMPARE_STOP_MOST] = "runs",
+                                         [COMPARE_STOP_TIME] = "time" };
+
+    return names[stop];
+}
+
+static void note_series(struct compare_report *report)
+{
+    const struct compare_series *series = &report->series;
+    static const char *const why[] = {
+        [COMPARE_STOP_DECIDED] = "the verdict is decided",
+        [COMPARE_STOP_MOST] = "no more runs are allowed",
+        [COMPARE_STOP_TIME] = "the time limit is reached",
+    };
+
+    if (series->looks > 0 && !report->problem && !report->set->damaged)
+        report_note(report,
+                    "%zu run%s of each build, at most %zu; stopped at look %zu because %s; this "
+                    "look tested at %.2g, so that all looks together keep %.2g",
+                    report->set->side_runs[COMPARE_NEW],
+                    report->set->side_runs[COMPARE_NEW] == 1 ? "" : "s", series->most,
+                    series->looks, why[series->stop], report->options.q, series->q);
+}
+
 enum compare_status compare_report_judge(struct compare_report *report, struct compare_error *error)
 {
     count_rows(report);
     compare_sort(report->rows, report->row_count, sizeof *report->rows, by_weight);
     judge_runs(report);
     judge_rules(report);
+    note_series(report);
     return report_status(report, error);
 }

@@ -203,7 +203,7 @@ enum {
 };
 
 /* The largest p that the test of ranks can have without ties, up to the given level: few runs have
- * few rank sums.  If there is none, the level itself.  */
+ * few rank sums.  0: there is none.  */
 static double reachable_level(size_t base, size_t news, double level)
 {
     double ways[FEW_RUNS + 1][RANK_SUMS] = { { 1 } }; /* to choose so many ranks with that sum */
@@ -221,7 +221,7 @@ static double reachable_level(size_t base, size_t news, double level)
         tail += ways[base][sum];
         reached = 2 * tail / all;
     }
-    return reached > 0 ? reached : level;
+    return reached;
 }
 
 /* The test of ranks needs as many runs as a t test and 1 in 20 more (Hodges and Lehmann 1956).  */
@@ -232,6 +232,8 @@ double compare_noise_floor(double noise, size_t base_count, size_t new_count, do
     double df = (double)(base_count + new_count) - 2;
 
     level = reachable_level(base_count, new_count, level);
+    if (!(level > 0))
+        return INFINITY;
     return (compare_t_quantile(1 - level / 2, df) + compare_t_quantile(0.8, df)) * noise *
            sqrt((1 / (double)base_count + 1 / (double)new_count) / RANK_EFFICIENCY);
 }

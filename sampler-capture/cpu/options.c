@@ -3,7 +3,6 @@
 #include "cmd/cli/cli.h"
 #include "sampler-capture/cpu/cpu.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,23 +132,6 @@ uint64_t period_from_hz(uint64_t hz)
     return (1000000000 + hz / 2) / hz;
 }
 
-uint64_t duration_from(const char *text)
-{
-    static const struct {
-        const char *unit;
-        double seconds;
-    } units[] = { { "", 1 },   { "s", 1 },    { "ms", 1e-3 }, { "us", 1e-6 },
-                  { "m", 60 }, { "min", 60 }, { "h", 3600 } };
-    char *end;
-    double number = strtod(text, &end);
-
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (end != text && strcmp(end, units[i].unit) == 0 && isfinite(number) && number > 0 &&
-            number * units[i].seconds >= 1e-3 && number * units[i].seconds < 1e8)
-            return (uint64_t)(number * units[i].seconds * 1e9);
-    cli_usage_error("-d: '%s' is not a duration such as 10, 1.5s, 300ms or 2m", text);
-}
-
 static void add_task(struct cpu_options *options, enum session_task_kind kind, pid_t id)
 {
     struct session_task *larger = reallocarray(options->tasks, options->task_count + 1,
@@ -259,7 +241,7 @@ static void take(struct cpu_options *options, enum key key, const struct cli_par
         options->comm = value;
         break;
     case KEY_DURATION:
-        options->duration_ns = duration_from(value);
+        options->duration_ns = cli_duration("-d", value);
         break;
     case KEY_REPEAT:
         options->repeat = (unsigned)cli_number("--repeat", value, 1, MAX_REPEAT);

@@ -50,9 +50,6 @@ struct cpu_options {
 /* The period of so many samples a second, to the nearest nanosecond.  hz is 1..MAX_HZ.  */
 uint64_t period_from_hz(uint64_t hz);
 
-/* "1.5", "300ms", "2m", a plain number in seconds; ends the program when it is no such thing.  */
-uint64_t duration_from(const char *text);
-
 /* The option table and the help.  */
 extern const struct cli_command cpu_command;
 

@@ -169,13 +169,13 @@ static void take(struct recording_options *options, enum key key, const struct c
         add_spec(options, parser->value);
         break;
     case KEY_DURATION:
-        options->duration_ns = duration_from(parser->value);
+        options->duration_ns = cli_duration("-d", parser->value);
         break;
     case KEY_TRIGGER:
         add_trigger(options, parser->value);
         break;
     case KEY_WAIT:
-        options->wait_ns = duration_from(parser->value);
+        options->wait_ns = cli_duration("--wait", parser->value);
         break;
     case KEY_BACKGROUND:
         options->background = true;

@@ -117,3 +117,36 @@ grep -q '^why$' err || fail "what the command said is lost"
 status=0
 fxtdiff run --base ./spin 2>err || status=$?
 [ $status -eq 2 ] || fail "no --new: status $status"
+
+# ---- -n auto ----
+
+# What is decided needs no more runs than the first look.  A function that is gone twice over cannot be missed, nor be an accident.
+sed 's/step(100000);/step(100000), extra(100000);/; s/^int main/__attribute__((noinline)) static void extra(unsigned long n)\n{\n    for (unsigned long i = 0; i < n; i++)\n        sink -= i;\n}\n&/' \
+    spin.c >slower.c
+${CC:-cc} -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -o slower slower.c
+status=0
+fxtdiff run -n auto:8 -F 2000 --warm-up 0 --keep series --base ./spin --new ./slower >out 2>err || status=$?
+[ $status -eq 1 ] || fail "auto: status $status: $(cat out err)"
+grep -q '^note: 5 runs of each build, at most 8; stopped at look 1 because the verdict is decided; this look tested at 0.025, so that all looks together keep 0.05$' out ||
+    fail "auto: $(cat out)"
+[ "$(find series -name '*.fxt' | wc -l)" -eq 10 ] || fail "auto captured $(ls series)"
+
+# A program that is hardly sampled is never decided: all runs are taken.
+status=0
+fxtdiff run -n auto:6 -F 100 --warm-up 0 --json --base ./spin --new ./spin >out 2>err || status=$?
+[ $status -eq 5 ] || fail "undecided: status $status: $(cat out err)"
+grep -q '"series":{"looks":2,"most_runs":6,"q":0.05,"stopped":"runs"}' out || fail "undecided: $(cat out)"
+grep -q '^5 runs of each build: ' err || fail "nobody says that it goes on: $(cat err)"
+
+# Time: one pair is always captured.
+status=0
+fxtdiff run -n auto --time-limit 1ms --warm-up 0 --json --base ./spin --new ./spin >out 2>err || status=$?
+[ $status -eq 5 ] || fail "no time: status $status: $(cat out err)"
+grep -q '"series":{"looks":1,"most_runs":40,"q":0.05,"stopped":"time"}' out || fail "no time: $(cat out)"
+
+for options in '-n auto:3' '-n auto:' '-n automatic' '-n auto:501' '-n 5 --time-limit 10' '-n auto --time-limit soon'; do
+    status=0
+    # shellcheck disable=SC2086 # options and their arguments
+    fxtdiff run $options --base ./spin --new ./spin >out 2>err || status=$?
+    [ $status -eq 2 ] || fail "$options: status $status"
+done

@@ -1,0 +1,176 @@
+/* capture.c - running a command under sampler-capture.  */
+#include "cmd/fxtdiff/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *const diff_side_names[COMPARE_SIDES] = { "base", "new" };
+
+/* ---- Children ---- */
+
+static volatile pid_t child;
+static volatile sig_atomic_t interrupted;
+
+/* The terminal sends its signals to the child as well; others have to be passed on.  */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    interrupted = number;
+    if (info->si_code != SI_KERNEL && child > 0)
+        (void)kill(child, number);
+}
+
+static void watch_signals(void)
+{
+    struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGHUP, &action, NULL);
+}
+
+static void show_log(const struct diff_capture *capture)
+{
+    char text[4096];
+    off_t end = lseek(capture->log, 0, SEEK_END);
+    off_t start = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
+    ssize_t length = pread(capture->log, text, sizeof text, start);
+
+    if (length > 0)
+        (void)!write(STDERR_FILENO, text, (size_t)length);
+}
+
+/* Run it to its end.  0, or the status a shell would give.  */
+static int run_child(const struct diff_capture *capture, const char *const *argv)
+{
+    int status = 0, null;
+    pid_t pid;
+
+    (void)!ftruncate(capture->log, 0);
+    (void)lseek(capture->log, 0, SEEK_SET);
+    (void)fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        (void)dup2(null, STDIN_FILENO);
+        (void)dup2(null, STDOUT_FILENO);
+        (void)dup2(capture->log, STDERR_FILENO);
+        (void)execvp(argv[0], (char *const *)argv);
+        (void)dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    if (pid < 0)
+        return 125;
+    child = pid;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    child = 0;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- One run ---- */
+
+/* status: of doing, "capturing" or "running" the command.  A capture has the command's status, or
+ * one of its own.  */
+static enum cli_exit complain(const struct diff_capture *capture, const char *doing,
+                              enum compare_side side, const char *command, int status)
+{
+    if (interrupted) {
+        cli_error("interrupted");
+        return CLI_ENVIRONMENT;
+    }
+    show_log(capture);
+    cli_error("%s the %s command ended with status %d: %s", doing, diff_side_names[side], status,
+              command);
+    return CLI_ENVIRONMENT;
+}
+
+enum cli_exit diff_capture_warm_up(const struct diff_capture *capture, enum compare_side side,
+                                   const char *command)
+{
+    const char *const argv[] = { "sh", "-c", command, NULL };
+
+    for (unsigned i = 0; i < capture->warm_up; i++) {
+        int status = run_child(capture, argv);
+
+        if (status != 0 || interrupted)
+            return complain(capture, "running", side, command, status);
+    }
+    return CLI_OK;
+}
+
+enum cli_exit diff_capture_run(const struct diff_capture *capture, enum compare_side side,
+                               const char *command, const char *path)
+{
+    const char *argv[16];
+    size_t count = 0;
+    int status;
+
+    argv[count++] = capture->sampler;
+    argv[count++] = "cpu";
+    if (capture->frequency) {
+        argv[count++] = "-F";
+        argv[count++] = capture->frequency;
+    }
+    argv[count++] = "-o";
+    argv[count++] = path;
+    argv[count++] = "--";
+    argv[count++] = "sh";
+    argv[count++] = "-c";
+    argv[count++] = command;
+    argv[count] = NULL;
+    status = run_child(capture, argv);
+    return status == 0 && !interrupted ? CLI_OK
+                                       : complain(capture, "capturing", side, command, status);
+}
+
+/* ---- Around it ---- */
+
+static char *find_sampler(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *slash, *beside;
+
+    if (length <= 0)
+        return cli_join("sampler-capture", "");
+    path[length] = '\0';
+    slash = strrchr(path, '/');
+    if (slash)
+        slash[1] = '\0';
+    beside = cli_join(path, "sampler-capture");
+    if (access(beside, X_OK) == 0)
+        return beside;
+    free(beside);
+    return cli_join("sampler-capture", ""); /* along PATH */
+}
+
+enum cli_exit diff_capture_open(struct diff_capture *capture)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *path = cli_join(tmp && *tmp ? tmp : "/tmp", "/fxtdiff.XXXXXX");
+
+    watch_signals();
+    capture->sampler = find_sampler();
+    capture->log = mkostemp(path, O_CLOEXEC);
+    if (capture->log >= 0)
+        (void)unlink(path);
+    else
+        cli_error("%s: %s", path, strerror(errno));
+    free(path);
+    return capture->log >= 0 ? CLI_OK : CLI_ENVIRONMENT;
+}
+
+void diff_capture_close(struct diff_capture *capture)
+{
+    if (capture->log >= 0)
+        (void)close(capture->log);
+    free(capture->sampler);
+    capture->log = -1;
+    capture->sampler = NULL;
+}
