@@ -566,6 +566,8 @@ static enum insn_status apply(struct insn_stacks *stacks, const struct insn_step
         switch_off(stacks, stacks->next);
         break;
     case INSN_STEP_STOPPED:
+        if (step->ip && !stacks->off)
+            arrive(stacks, step->ip); /* though nothing was executed there yet: a page fault */
         switch_off(stacks, step->ip);
         break;
     case INSN_STEP_BRANCH:

@@ -2,10 +2,11 @@
  *
  *   insn_listing PACKETS CODE ADDRESS [FAMILY/MODEL[/STEPPING] [MODE START END]]
  *
- * CODE is mapped at ADDRESS (hexadecimal).  MODE START END is the first address filter.  Prints a line per step:
+ * CODE is mapped at ADDRESS (hexadecimal).  MODE START END is the first address
+ * filter.  Prints a line per step:
  *   block FIRST LAST COUNT                                   instructions, hexadecimal addresses
- *   enabled IP, disabled, stopped IP, branch FROM TO, overflow IP, speculative, committed, aborted,
- *   ptwrite VALUE, gap REASON OFFSET SIZE  */
+ *   enabled IP, disabled, stopped IP, branch FROM TO, overflow IP, speculative, committed,
+ *   aborted, ptwrite VALUE, gap REASON OFFSET SIZE  */
 #include <fxt/insn.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ static size_t read_file(const char *path, uint8_t *bytes, size_t room)
     size_t size = file ? fread(bytes, 1, room, file) : 0;
 
     if (!file || size == room) {
-        fprintf(stderr, "insn_listing: %s: %s\n", path, file ? "too large" : "cannot be opened");
+        (void)fprintf(stderr, "insn_listing: %s: %s\n", path,
+                      file ? "too large" : "cannot be opened");
         exit(2);
     }
     (void)fclose(file);
@@ -94,7 +96,7 @@ int main(int argc, char **argv)
     if (insn_stream_open(&options, space, take, NULL, &stream, &error) != INSN_OK ||
         insn_stream_feed(stream, packets, packet_size, &error) != INSN_OK ||
         insn_stream_finish(stream, &error) != INSN_OK) {
-        fprintf(stderr, "insn_listing: %s\n", error.message);
+        (void)fprintf(stderr, "insn_listing: %s\n", error.message);
         return 3;
     }
     insn_stream_close(stream);

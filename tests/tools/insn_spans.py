@@ -21,8 +21,8 @@ def lines_of(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
-# What each instruction is, the address after it, and its section.
-kinds, after, sections = {}, {}, {}
+# What each instruction is, the address after it, its section, and where a direct call leads.
+kinds, after, sections, targets = {}, {}, {}, {}
 last = section = None
 for line in lines_of("objdump", "-d", "--no-show-raw-insn", program):
     found = re.match(r" *([0-9a-f]+):\t(.*)", line)
@@ -37,6 +37,9 @@ for line in lines_of("objdump", "-d", "--no-show-raw-insn", program):
     last = address
     text = re.sub(r"^((bnd|notrack|rep|repz|repnz|data16|cs|ds|lock|rex\S*) )*", "", text).strip()
     word = text.split()[0] if text else ""
+    found = re.match(r"call\S* +([0-9a-f]+) ", text)
+    if found:
+        targets[address] = int(found[1], 16)
     kinds[address] = ("call" if word.startswith("call") else "ret" if word.startswith("ret") else "syscall" if word == "syscall" else
                       "indirect" if word.startswith("jmp") and "*" in text else "jump" if word[:1] == "j" else "other")
 
@@ -116,6 +119,9 @@ class Thread:
         if before not in kinds and ip not in kinds:  # the vdso, of which nothing is known
             return
         kind, following = kinds.get(before, "ret"), after.get(before)
+        if kind == "call" and targets.get(before, ip) not in (ip, following):  # its first instruction faults
+            self.push(function(targets[before]), following, now)
+            kind, following = "other", targets[before]
         if kind == "call" and ip != following:
             self.push(function(ip), following, now)
         elif kind == "ret":
