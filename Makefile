@@ -207,8 +207,8 @@ $(PAGE_PARTS:.c=.o): %.o: %.c
 
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
 # The FIDL messages that libfxttrace shares with libfxt, with names of its own: it depends on no other library.
-TRACE_CODEC := $(O)/libtrace/fidl_provider.o
-$(TRACE_CODEC): libfxt/fidl/provider.c | $(O)/.deps-build
+TRACE_CODEC := $(O)/libtrace/fidl_messages.o
+$(TRACE_CODEC): libfxt/fidl/fidl_provider.c | $(O)/.deps-build
 	$(Q)mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_FLAGS) -DFIDL_API= $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -266,7 +266,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call completion_rules,$(p))))
 # What a heap capture puts into other processes stands alone: no library but libc, and of ours the FIDL codec and the reader of unwind
 # tables, all of it hidden.  Stacks there may be small, so the reader has room for the registers of x86-64 only.
 # The unwinder is the compiler's static one.  No sanitizers: their runtime must come first in a process.
-SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libunwind/cfi/*.c) libfxt/fidl/decode.c libfxt/fidl/encode.c
+SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libunwind/cfi/*.c) libfxt/fidl/fidl_decode.c libfxt/fidl/fidl_encode.c
 SHIM_OBJECTS := $(patsubst %.c,$(O)/shim/%.o,$(SHIM_SOURCES))
 SHIM_FLAGS := $(filter-out -fsanitize% -fno-sanitize%,$(BASE_FLAGS)) -DFIDL_API= -DCFI_COLUMNS=17 -DCFI_MAX_REMEMBERED=4 -fno-omit-frame-pointer -fno-builtin-malloc -funwind-tables -fno-plt
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/cli/trace.h"
+#include "cmd/cli/cli_trace.h"
 
 #define MEMORY_BYTES ((size_t)256 << 20) /* what --sum memory keeps; more than caches hold */
 #define WINDOW_BYTES ((size_t)256 << 10)

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 
 enum { ADDRESSES = 1000000, RUNS = 5, OPENINGS = 200 };
 

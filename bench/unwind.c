@@ -4,7 +4,7 @@
  *   unwind OBJECT...
  *
  * Prints KEY=NUMBER pairs, a line for each object and one for walks; times are CPU time.  */
-#include "libunwind/internal.h"
+#include "libunwind/unwind_internal.h"
 
 #include <fcntl.h>
 #include <link.h>

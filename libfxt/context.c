@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 
 #define DEFAULT_TICKS_PER_SECOND UINT64_C(1000000000)
 #define THREAD_SLOTS             256u

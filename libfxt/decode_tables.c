@@ -1,5 +1,5 @@
 /* Records that set state: metadata, initialization, strings, threads (sections 2.1 to 2.4).  */
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 
 #define MAGIC_NUMBER 0x16547846u
 

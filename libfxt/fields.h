@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 
 #define FXT_INLINE_STRING 0x8000u /* in a reference: the low 15 bits are a length */
 

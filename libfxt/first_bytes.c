@@ -1,7 +1,7 @@
 /* What the first bytes of a file say about it.  */
 #include <string.h>
 
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 
 static const struct {
     const char *bytes;

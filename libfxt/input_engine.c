@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libfxt/input.h"
+#include "libfxt/fxt_input.h"
 #include "libfxt/trace_format.h"
 
 #define HEADER_BYTES FXT_HEAD_BYTES

@@ -1,7 +1,7 @@
 /* gzip: any number of members, zeros between and behind them.  */
 #include <string.h>
 
-#include "libfxt/input.h"
+#include "libfxt/fxt_input.h"
 
 /* Deflate is the only method there is.  Two bytes alone are gzip data that were cut there.  */
 bool fxt_starts_gzip(const uint8_t *bytes, size_t length)

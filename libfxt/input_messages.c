@@ -1,7 +1,7 @@
 /* A recorded stream of messages of fuchsia.memory.sampler (memory-sampler sections 1 to 3): each
  * becomes a large blob without a time, whose category and name are those of heap captures.  */
 #include <fxt/fidl_sampler.h>
-#include "libfxt/input.h"
+#include "libfxt/fxt_input.h"
 
 #define PROVIDER     1u
 #define MOST_DAMAGES 10000u /* bounds the work that looking for the next message can be */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "libfxt/input.h"
+#include "libfxt/fxt_input.h"
 
 #define WINDOW_BYTES ((size_t)128 * 1024)
 #define MAGIC_RECORD UINT64_C(0x0016547846040010)

@@ -1,5 +1,5 @@
 /* A CPU's region of the kernel sampler (zx-sampler section 3).  */
-#include "libfxt/input.h"
+#include "libfxt/fxt_input.h"
 
 #define HEADER_WORDS  6u /* before the program counters */
 #define MOST_FRAMES   64u

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libfxt/input.h"
+#include "libfxt/fxt_input.h"
 
 #define MAGIC_BYTES 4u /* enough to tell the compressions apart */
 

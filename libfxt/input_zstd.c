@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zstd_errors.h>
 
-#include "libfxt/input.h"
+#include "libfxt/fxt_input.h"
 
 #define MAGIC_BYTES  4u
 #define BLOCK_HEADER 3u /* bytes */

@@ -5,7 +5,7 @@
  * where it has to.  */
 #include <stddef.h>
 
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 
 /* Fields of a packet that hold what it is of; all others say something about it.  */
 static const char *const names[FXT_PACKET_KINDS] = {

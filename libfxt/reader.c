@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 
 #define FIRST_WINDOW_BYTES  (size_t)(256 * 1024)
 #define SMALLEST_MAX_RECORD 32768u /* any record with a 12-bit size */

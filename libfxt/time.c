@@ -1,5 +1,5 @@
 /* Ticks to nanoseconds (section 1.6).  */
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 

@@ -1,5 +1,5 @@
 /* What a record of each kind looks like.  Bit numbers are those of section 2.  */
-#include "libfxt/writer.h"
+#include "libfxt/fxt_writer.h"
 
 /* ---- Metadata, initialization and tables (sections 2.1 to 2.4) ---- */
 

@@ -2,7 +2,7 @@
  *
  * Instructions that are no branches need no length: a stepper sees where the next one is, and
  * blocks end in branches.  */
-#include "libinsn/internal.h"
+#include "libinsn/insn_internal.h"
 
 struct cursor {
     const uint8_t *bytes;

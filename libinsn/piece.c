@@ -1,5 +1,5 @@
 /* piece.c - decodes a run of packets that begins with a PSB packet.  */
-#include "libinsn/internal.h"
+#include "libinsn/insn_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * up to six conditional ones and the indirect one that made the processor write them.  The time is
  * that of the last of these.  A group of more branches has packets without times among its own; its
  * time is taken for that of the first branch.  */
-#include "libinsn/internal.h"
+#include "libinsn/insn_internal.h"
 
 #include "base/grow.h"
 

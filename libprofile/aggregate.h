@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include <fxt/profile_types.h>
-#include "libprofile/internal.h"
+#include "libprofile/profile_internal.h"
 
 /* Values of one stack in one thread, as many as the table has types.  */
 struct profile_value {
@@ -116,7 +116,7 @@ typedef enum profile_status (*profile_kept_fn)(void *context, const struct profi
 enum profile_status profile_times_each(const struct profile_times *times, profile_kept_fn each,
                                        void *context, struct profile_error *error);
 
-/* ---- Heap (heap.c) ---- */
+/* ---- Heap (profile_heap.c) ---- */
 
 /* What is in use in one place - a process, or all of them - and the most there ever was.  */
 struct heap_level {
@@ -236,7 +236,7 @@ static inline profile_id profile_owner_name(const struct profile *profile,
 /* The least that an age stands for.  */
 uint64_t profile_age_ns(uint8_t age);
 
-/* The profile's part of heap sampling (heap.c).  */
+/* The profile's part of heap sampling (profile_heap.c).  */
 void profile_heap_take_sink(struct profile *profile, struct profile_sink *out);
 /* The trace is over: final call sites.  */
 enum profile_status profile_heap_take_callsites(struct profile *profile, const profile_id *final,

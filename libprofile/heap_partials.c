@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libprofile/heap.h"
+#include "libprofile/profile_heap.h"
 
 #define MAX_PARTIALS 10000u
 

@@ -1,5 +1,5 @@
 /* Build IDs as the store has them: hexadecimal texts.  */
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 static int digit_value(char digit)
 {

@@ -1,7 +1,7 @@
 /* calls.c - <fxt/store_content.h>: the tree of calls, and where functions are defined.  */
 #include <fxt/store_content.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 static int bind_text(sqlite3_stmt *row, int parameter, const char *text)
 {

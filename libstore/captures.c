@@ -1,7 +1,7 @@
 /* captures.c - <fxt/store_content.h>: captures, and the costs of their call sites.  */
 #include <fxt/store_content.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 static const char *text_or_null(sqlite3_stmt *row, int column)
 {

@@ -4,7 +4,7 @@
 
 #include "base/grow.h"
 #include "base/numbering.h"
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 /* What a pass over the store gathers; arrays by id.  */
 struct covering {

@@ -3,7 +3,7 @@
 
 #include <fxt/store_content.h>
 #include "base/grow.h"
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 struct load {
     struct store *store;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 /* Woken threads were runnable, R, as preempted ones are; they are those that waited for something
  * else until then, or that have a waker.  Counters had no id in their names.  */

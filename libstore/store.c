@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 #define DEFAULT_BUSY_MS 5000
 /* SQLite also sorts this much at a time; what lies in a CPU's cache sorts three times as fast.  */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 #define MOST_ITEMS 128u
 

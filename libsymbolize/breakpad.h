@@ -7,7 +7,7 @@
 #ifndef SYMBOLIZE_BREAKPAD_H
 #define SYMBOLIZE_BREAKPAD_H
 
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 
 /* ---- The first records ---- */
 

@@ -1,5 +1,5 @@
 /* breakpad_frames.c - frames from Breakpad symbol files. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

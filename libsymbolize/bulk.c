@@ -1,7 +1,7 @@
 /* bulk.c - many addresses at once: sorted, looked up, equal answers told once. */
 #include "base/file.h"
-#include "libsymbolize/internal.h"
-#include "libsymbolize/order.h"
+#include "libsymbolize/address_order.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* bytes.c - numbers and strings from sections, as far as they are not read inline (base.h). */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <string.h>
 
 struct sym_cursor sym_cursor_at(const struct sym_bytes *bytes, uint64_t offset, bool big_endian)

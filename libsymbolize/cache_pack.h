@@ -2,7 +2,7 @@
 #ifndef SYMBOLIZE_CACHE_PACK_H
 #define SYMBOLIZE_CACHE_PACK_H
 
-#include "libsymbolize/cache.h"
+#include "libsymbolize/symbol_cache.h"
 #include <endian.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* cache_use.c - when a module's cache file is used, made and replaced. */
-#include "libsymbolize/cache.h"
+#include "libsymbolize/symbol_cache.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* companions.c - files that hold part of a module's debug information: split units (.dwo), packages
  * of them (.dwp), and supplements that several modules share (section 4).  */
 #include "base/file.h"
-#include "libsymbolize/session.h"
+#include "libsymbolize/sym_session.h"
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>

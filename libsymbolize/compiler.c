@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 
 /* Whether the length bytes at text are one of the parts of joined, which "; " separates.  */
 static bool is_there(const char *joined, const char *text, size_t length)

@@ -1,5 +1,5 @@
 /* debuginfod.c - asking debuginfod servers, through libdebuginfod, which is opened at run time.  */
-#include "libsymbolize/session.h"
+#include "libsymbolize/sym_session.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

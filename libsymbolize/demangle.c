@@ -1,5 +1,5 @@
 /* demangle.c - readable names, by libiberty. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef SYMBOLIZE_DWARF_H
 #define SYMBOLIZE_DWARF_H
 
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 #include <libdwarf/dwarf.h>
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
  *
  * Most DIEs are of no interest and most have a fixed size: a walk gets over those with one
  * addition. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/grow.h"

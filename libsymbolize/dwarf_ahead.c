@@ -4,8 +4,8 @@
  * answers need them, by workers and, where it would have to wait, by who answers; whoever claims
  * one decodes all of it.  Damage and budgets are settled in that order too, so that nothing depends
  * on the number of threads. */
-#include "libsymbolize/internal.h"
-#include "libsymbolize/order.h"
+#include "libsymbolize/address_order.h"
+#include "libsymbolize/symbolize_internal.h"
 #include "libsymbolize/threads.h"
 #include <stdlib.h>
 

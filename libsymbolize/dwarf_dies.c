@@ -1,5 +1,5 @@
 /* dwarf_dies.c - DIEs by their key, and from one to the next: for what is asked rarely. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 
 /* Where a cursor is in .debug_info.  */
 static uint64_t offset_of(const struct sym_die *die)

@@ -1,7 +1,7 @@
 /* dwarf_files.c - the header of a line table: how its program counts, and paths of its files.
  *
  * DWARF 2 to 4 and DWARF 5 write and number directories and files differently (section 6). */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/grow.h"

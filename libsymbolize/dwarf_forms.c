@@ -1,5 +1,5 @@
 /* dwarf_forms.c - values of attributes by their forms (7.5.5). */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 
 static void read_indirect(const struct sym_unit *unit, struct sym_cursor *cursor,
                           struct sym_value *value)

@@ -1,5 +1,5 @@
 /* dwarf_info.c - a .debug_info section: headers of its units, and where their abbreviations are. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/grow.h"

@@ -1,5 +1,5 @@
 /* dwarf_lines.c - the line table of a unit: its program run, its rows by address. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/grow.h"

@@ -1,5 +1,5 @@
 /* dwarf_locals.c - parameters and variables of a function, as debug information describes them. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 
 enum {
     DEPTH_MAX = 512,           /* nesting of DIEs that is told apart */

@@ -1,5 +1,5 @@
 /* dwarf_names.c - names of functions, which may lie several references away and in other units. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/grow.h"

@@ -1,5 +1,5 @@
 /* dwarf_place.c - what a decoded unit knows about an address. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 
 static enum sym_status find_scope(struct sym_decoder *decoder, struct sym_unit *unit,
                                   uint64_t vaddr, struct sym_place *place)

@@ -1,6 +1,6 @@
 /* dwarf_ranges.c - what addresses a DIE covers: low_pc and high_pc, .debug_ranges (up to DWARF 4)
  * and .debug_rnglists (DWARF 5). */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 
 /* Many DIEs may refer to one list; the budget bounds what that multiplies to.  */
 static bool spend(struct sym_decoder *decoder)

@@ -2,7 +2,7 @@
  *
  * The first visit of a unit walks over all its DIEs, mostly by additions, and lists the functions.
  * What was inlined into a function is read when an address of it is looked up. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/grow.h"

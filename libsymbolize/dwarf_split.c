@@ -3,7 +3,7 @@
  *
  * A skeleton keeps its line table and addresses; its functions are described by the split unit of
  * the same id.  Each open one is a sym_info of its own, also where several lie in one package. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdio.h>
 #include <stdlib.h>
 

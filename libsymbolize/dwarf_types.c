@@ -1,5 +1,5 @@
 /* dwarf_types.c - sizes of types, and expressions that say where a variable is. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 
 enum {
     HOPS_MAX = 64,         /* from a type to the one that has a size */

@@ -2,7 +2,7 @@
  *
  * Opening walks over the headers and looks at the first DIE of each unit.  .debug_aranges would
  * tell the same, but is missing or incomplete in many objects, and saves nothing worth having. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/fail.h"

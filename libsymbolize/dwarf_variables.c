@@ -1,6 +1,6 @@
 /* dwarf_variables.c - where static variables are declared: an index of those of all units, made
  * when the first one is asked for. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/grow.h"

@@ -1,6 +1,6 @@
 /* dynamic.c - what an object tells the dynamic linker, which is there when section headers are not.
  */
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 
 enum {
     TAGS_MAX = 1 << 16, /* entries of a dynamic section that are looked at */

@@ -5,7 +5,7 @@
  * has a build ID, by its path, which is reported as unverified.  */
 #include "base/file.h"
 #include "base/grow.h"
-#include "libsymbolize/session.h"
+#include "libsymbolize/sym_session.h"
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
  * Read are the layouts of Go 1.18 and later: runtime/symtab.go, runtime/symtabinl.go and
  * cmd/link/internal/ld/pcln.go describe them.  */
 #include "libsymbolize/gopclntab.h"
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <string.h>
 
 #define MAGIC_1_18 UINT32_C(0xfffffff0)

@@ -2,7 +2,7 @@
 #ifndef SYMBOLIZE_GOPCLNTAB_H
 #define SYMBOLIZE_GOPCLNTAB_H
 
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 
 /* The table of an open object.  All zero: none.  */
 struct sym_go {

@@ -1,6 +1,6 @@
 /* markup.c - symbolizer markup: lines to elements, elements to modules and mappings (section 1). */
 #include <fxt/markup.h>
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

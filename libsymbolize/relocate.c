@@ -1,6 +1,6 @@
 /* relocate.c - relocatable objects (kernel modules, compiler output): addresses for their sections,
  * and relocations of their debug sections.  */
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

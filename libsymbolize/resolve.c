@@ -1,5 +1,5 @@
 /* resolve.c - frames for an address, from debug information and symbols. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

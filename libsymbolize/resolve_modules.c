@@ -2,7 +2,7 @@
  *
  * A large module keeps all jobs busy by its units (dwarf_ahead.c), so those are read one after the
  * other. Of the others each job takes one, reads it alone, and lets it go. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include "libsymbolize/threads.h"
 
 /* Of the file with the debug information: from there on a module is a large one, which mostly has

@@ -1,6 +1,6 @@
 /* sections.c - the bytes of sections: where they lie in the file when they can be used there, in
  * memory when they are packed (section 4) or need relocations.  */
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 #include <stdlib.h>
 #include <string.h>
 

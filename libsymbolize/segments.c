@@ -1,5 +1,5 @@
 /* segments.c - overlapping address ranges to disjoint segments that are found by bisection. */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 
 #include "base/grow.h"

@@ -1,6 +1,6 @@
 /* sources.c - what the paths that a user named hold: files, .build-id trees, flat directories, and
  * directories of ELF files, which are indexed once (section 3).  */
-#include "libsymbolize/session.h"
+#include "libsymbolize/sym_session.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* strings.c - errors, and strings that are stored once.  */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

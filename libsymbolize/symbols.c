@@ -1,5 +1,5 @@
 /* symbols.c - places by name, and names of places of any kind: asked for one at a time.  */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SYMBOLIZE_SYMTAB_H
 #define SYMBOLIZE_SYMTAB_H
 
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 
 /* ---- Symbol table ---- */
 

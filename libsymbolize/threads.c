@@ -17,7 +17,7 @@ unsigned sym_threads_start(pthread_t *threads, unsigned count, void *(*run)(void
     unsigned started = 0;
 
     (void)sigfillset(&all);
-    (void)sigdelset(&all, SIGBUS); /* map.c mends what a file that was cut does */
+    (void)sigdelset(&all, SIGBUS); /* mapped_file.c mends what a file that was cut does */
     (void)sigdelset(&all, SIGSEGV);
     (void)sigdelset(&all, SIGFPE);
     (void)sigdelset(&all, SIGILL);

@@ -1,5 +1,5 @@
 /* unpack.c - zlib, gzip, xz and zstd, with a bound on what may come out. */
-#include "libsymbolize/object.h"
+#include "libsymbolize/elf_object.h"
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>

@@ -4,7 +4,7 @@
  * both versions of augmentations, all encodings of pointers, both sizes of offsets.  It believes
  * what it reads, so lengths are walked once before, and what it costs is bounded: it looks for the
  * CIE of each FDE one after another.  */
-#include "libunwind/internal.h"
+#include "libunwind/unwind_internal.h"
 
 #include <libdwarf/dwarf.h>
 #include <libdwarf/libdwarf.h>

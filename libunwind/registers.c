@@ -1,5 +1,5 @@
 /* registers.c - registers as those write them who interrupt threads.  */
-#include "libunwind/internal.h"
+#include "libunwind/unwind_internal.h"
 
 #include <endian.h>
 #include <string.h>

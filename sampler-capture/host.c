@@ -1,6 +1,6 @@
 #include "sampler-capture/host.h"
 
-#include "sampler-capture/utf8.h"
+#include "sampler-capture/clean_text.h"
 
 #include <sched.h>
 #include <stdbool.h>

@@ -1,12 +1,12 @@
 /* sampler-capture - record what programs do, as traces in the Fuchsia trace format.  */
 #include "cmd/cli/cli.h"
 #include "sampler-capture/background.h"
-#include "sampler-capture/cpu/options.h"
-#include "sampler-capture/heap/options.h"
+#include "sampler-capture/cpu/cpu_options.h"
+#include "sampler-capture/heap/heap_options.h"
 #ifdef FXT_HAVE_INSN
-#include "sampler-capture/insn/options.h"
+#include "sampler-capture/insn/insn_options.h"
 #endif
-#include "sampler-capture/trace/options.h"
+#include "sampler-capture/trace/trace_options.h"
 
 static const char *const examples[] = {
     "Sample the CPU time of a program and its child processes",

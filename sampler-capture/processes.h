@@ -10,10 +10,10 @@
 #ifndef CAPTURE_PROCESSES_H
 #define CAPTURE_PROCESSES_H
 
+#include "sampler-capture/capture_modules.h"
 #include "sampler-capture/id_table.h"
-#include "sampler-capture/maps.h"
-#include "sampler-capture/modules.h"
 #include "sampler-capture/perf_record.h"
+#include "sampler-capture/proc_maps.h"
 
 #include <stdbool.h>
 #include <stddef.h>

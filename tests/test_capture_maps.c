@@ -1,5 +1,5 @@
 /* Address maps of captured processes: what overlaps, what is forked, what is written.  */
-#include "sampler-capture/maps.h"
+#include "sampler-capture/proc_maps.h"
 
 #include <check.h>
 #include <stdbool.h>

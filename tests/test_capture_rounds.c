@@ -1,8 +1,8 @@
 /* Rounds of a capture on rings filled by hand: order over CPUs, what waits, what is lost, and what
  * the trace says.  The trace is read back with libfxt.  */
 #include <fxt/fxt.h>
-#include "sampler-capture/cpu/capture.h"
-#include "sampler-capture/cpu/options.h"
+#include "sampler-capture/cpu/cpu_capture.h"
+#include "sampler-capture/cpu/cpu_options.h"
 #include "tests/support/perf_bytes.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* What a summary says of what is not in a trace: each sentence where it is true, and nowhere
  * else.  */
-#include "sampler-capture/cpu/session.h"
-#include "sampler-capture/cpu/summary.h"
+#include "sampler-capture/cpu/cpu_session.h"
+#include "sampler-capture/cpu/cpu_summary.h"
 
 #include <check.h>
 #include <stdio.h>

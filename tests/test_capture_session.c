@@ -1,7 +1,7 @@
 /* Configure, Start, Stop and Reset as fuchsia.cpu.profiler has them (docs/formats/zx-sampler.md
  * section 4): states, the order of checks, the numbers of errors, and what is sampled.  */
 #include <fxt/fxt.h>
-#include "sampler-capture/cpu/session.h"
+#include "sampler-capture/cpu/cpu_session.h"
 #include "tests/support/allocation.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* Texts of a capture: names of any bytes made UTF-8, commands quoted as for a shell.  */
+#include "sampler-capture/clean_text.h"
 #include "sampler-capture/host.h"
-#include "sampler-capture/utf8.h"
 
 #include <check.h>
 #include <string.h>

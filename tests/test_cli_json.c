@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/json.h"
+#include "cmd/cli/cli_json.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 

@@ -8,7 +8,7 @@
 
 #include <fxt/profile.h>
 #include "cmd/cli/hexdump.h"
-#include "cmd/cli/profiles.h"
+#include "cmd/cli/profile_options.h"
 #include "cmd/cli/select.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 #include "tests/support/describe.h"
 #include "tests/support/every_kind.h"
 #include "tests/support/pass_on.h"

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "libfxt/internal.h"
+#include "libfxt/fxt_internal.h"
 #include "tests/support/random.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))

@@ -1,6 +1,6 @@
 /* The fast reader of unwind tables, against the compiler's unwinder: the same callers, whatever
  * shape their frames have.  */
-#include "sampler-capture/heap/shim/cfi.h"
+#include "sampler-capture/heap/shim/shim_cfi.h"
 
 #include <check.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* The blocks of memory that a process maps itself, against an array of its pages.  */
-#include "sampler-capture/heap/mappings.h"
+#include "sampler-capture/heap/heap_mappings.h"
 
 #include <check.h>
 #include <stdlib.h>

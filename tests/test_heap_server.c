@@ -1,6 +1,6 @@
 /* The server of heap captures against processes that do not behave: what they inherit, and how long
  * one can keep it busy (protocol.h).  */
-#include "sampler-capture/heap/server.h"
+#include "sampler-capture/heap/heap_server.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* What libfxtheap.so is made of, outside of it: which allocations are sampled, and the set of those
  * in use (docs/formats/memory-sampler.md section 5).  */
-#include "sampler-capture/heap/shim/live.h"
 #include "sampler-capture/heap/shim/poisson.h"
+#include "sampler-capture/heap/shim/shim_live.h"
 
 #include <check.h>
 #include <math.h>

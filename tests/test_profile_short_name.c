@@ -6,7 +6,7 @@
 #include <fxt/profile.h>
 #include "base/utf8.h"
 #include "base/width.h"
-#include "libprofile/write/output.h"
+#include "libprofile/write/writer_output.h"
 
 static const struct {
     const char *name, *shown;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/internal.h"
+#include "libprofile/profile_internal.h"
 
 static struct profile_stacks *stacks;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libprofile/internal.h"
+#include "libprofile/profile_internal.h"
 #include "tests/support/profile_records.h"
 
 /* Where the call of here() returns to.  */

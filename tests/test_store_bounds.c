@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/grow.h"
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include <fxt/store_content.h>
-#include "libstore/functions/content.h"
+#include "libstore/functions/content_queries.h"
 
 /* A capture of each kind: 1 has CPU samples, the first of which tells its CPU; 2 the same without
  * CPUs and without a period; 3 allocations, none of which is in use in the end, and a slice; 4 is a

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include <fxt/store_export.h>
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/stores.h"
 

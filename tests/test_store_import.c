@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"
 

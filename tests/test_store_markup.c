@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"
 

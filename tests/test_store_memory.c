@@ -9,7 +9,7 @@
 
 #include <fxt/symbolize.h>
 #include "libstore/functions/functions.h"
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/profile_records.h"
 #include "tests/support/stores.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "libstore/import/identity.h"
-#include "libstore/utf8.h"
+#include "libstore/store_text.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 #define BAD             "\xef\xbf\xbd" /* U+FFFD */

@@ -9,7 +9,7 @@
 
 #include <fxt/profile_formats.h>
 #include <fxt/store_export.h>
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/pprof_meaning.h"
 #include "tests/support/stores.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/internal.h"
-#include "libstore/tables.h"
+#include "libstore/store_internal.h"
+#include "libstore/store_tables.h"
 
 static struct store *empty(void)
 {

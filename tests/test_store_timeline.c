@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/profile_records.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsymbolize/bounds.h"
+#include "libsymbolize/function_bounds.h"
 #include "tests/support/symbolize_build.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof(table)[0]))

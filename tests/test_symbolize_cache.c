@@ -1,7 +1,7 @@
 /* The symbol cache as users meet it: the same answers as without it, from files that may be
  * missing, old, damaged, somebody else's or in the way.  */
-#include "libsymbolize/cache.h"
 #include "libsymbolize/cache_pack.h"
+#include "libsymbolize/symbol_cache.h"
 #include "tests/support/allocation.h"
 #include "tests/support/symbolize_build.h"
 

@@ -1,7 +1,7 @@
 /* The format of the symbol cache: what is written comes back, and a file that somebody changed
  * gives the right answer or none.  */
-#include "libsymbolize/cache.h"
 #include "libsymbolize/cache_pack.h"
+#include "libsymbolize/symbol_cache.h"
 #include "tests/support/allocation.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
 /* Files that hold part of a module's debug information: found, and only the right ones.  */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include "tests/support/symbolize_build.h"
 
 #include <check.h>

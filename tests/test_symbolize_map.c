@@ -1,5 +1,5 @@
 /* Files that change while they are read: no crash, and the report says so.  */
-#include "libsymbolize/map.h"
+#include "libsymbolize/mapped_file.h"
 #include "tests/support/symbolize_build.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* What libsymbolize reads of DWARF, beside libdwarf: every entry that covers code, its name, its
  * ranges and where it was called from; every row of every line table.  */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include "tests/support/symbolize_build.h"
 
 #include <check.h>

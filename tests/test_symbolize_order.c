@@ -1,6 +1,6 @@
 /* Sorting addresses: whatever they are, the order is that of a plain sort that keeps equal ones in
  * place.  */
-#include "libsymbolize/order.h"
+#include "libsymbolize/address_order.h"
 #include "tests/support/allocation.h"
 
 #include <check.h>

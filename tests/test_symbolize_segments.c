@@ -1,4 +1,4 @@
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Objects of many units: decoded by one thread or several, kept or decoded anew.  */
-#include "libsymbolize/internal.h"
+#include "libsymbolize/symbolize_internal.h"
 #include "tests/support/symbolize_build.h"
 
 #include <check.h>

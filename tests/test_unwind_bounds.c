@@ -1,6 +1,6 @@
 /* Tables that are made to be expensive, sections that are damaged beside good ones, and what is
  * known of a frame that a frame pointer led to.  */
-#include "libunwind/internal.h"
+#include "libunwind/unwind_internal.h"
 #include "tests/support/unwind_elf.h"
 
 #include <check.h>

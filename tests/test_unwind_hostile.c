@@ -1,6 +1,6 @@
 /* Objects and stacks that somebody has damaged: each look-up and each walk ends, and reads nothing
  * that is not there.  */
-#include "libunwind/internal.h"
+#include "libunwind/unwind_internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/random.h"
 

@@ -64,11 +64,11 @@ struct cli_option {
 
 /* Tables that several commands have begin their keys here, far from those of any command.  */
 enum {
-    CLI_READING_KEYS = 10000,  /* trace.h */
+    CLI_READING_KEYS = 10000,  /* cli_trace.h */
     CLI_SELECT_KEYS = 10100,   /* select.h */
-    CLI_SYMBOLS_KEYS = 10200,  /* symbols.h */
-    CLI_PROFILES_KEYS = 10300, /* profiles.h */
-    CLI_BOUNDS_KEYS = 10400,   /* bounds.h */
+    CLI_SYMBOLS_KEYS = 10200,  /* symbol_options.h */
+    CLI_PROFILES_KEYS = 10300, /* profile_options.h */
+    CLI_BOUNDS_KEYS = 10400,   /* cli_bounds.h */
 };
 
 struct cli_command {
@@ -220,7 +220,7 @@ struct cli_output {
     char *target;          /* the file that path stands for, symbolic links resolved */
     unsigned char *buffer; /* CLI_OUTPUT_BYTES; who has much to write may put it there itself */
     size_t used;
-    int failed;           /* errno of the first failure; EFBIG: bounds.h */
+    int failed;           /* errno of the first failure; EFBIG: cli_bounds.h */
     uint64_t written;     /* bytes that left the buffer */
     bool visible;         /* cli_output_visible() */
     char partial[4];      /* the first bytes of a character whose rest is still to come */

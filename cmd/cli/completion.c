@@ -1,7 +1,7 @@
 /* completion.c - what the completions for all shells are made of.  */
 #include <string.h>
 
-#include "cmd/cli/internal.h"
+#include "cmd/cli/cli_internal.h"
 
 enum { PHRASE_BYTES = 72 };
 

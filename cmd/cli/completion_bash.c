@@ -4,7 +4,7 @@
  * Every command becomes a function that knows its options; the functions below walk the words.  */
 #include <string.h>
 
-#include "cmd/cli/internal.h"
+#include "cmd/cli/cli_internal.h"
 
 /* Alike in the completions of all programs: a shell keeps the one it read last.  */
 static const char walk[] =

@@ -1,7 +1,7 @@
 /* completion_fish.c - completion for fish, 3.4 or newer: lines of "complete".  */
 #include <string.h>
 
-#include "cmd/cli/internal.h"
+#include "cmd/cli/cli_internal.h"
 
 static void print_text(const char *text)
 {

@@ -1,7 +1,7 @@
 /* completion_zsh.c - completion for zsh: specifications for _arguments.  */
 #include <string.h>
 
-#include "cmd/cli/internal.h"
+#include "cmd/cli/cli_internal.h"
 
 /* What stands in a specification between single quotes: no colons, no brackets.  */
 static void print_text(const char *text)

@@ -2,7 +2,7 @@
 #ifndef CLI_FOLLOW_H
 #define CLI_FOLLOW_H
 
-#include "cmd/cli/trace.h"
+#include "cmd/cli/cli_trace.h"
 
 struct cli_follow;
 

@@ -12,7 +12,7 @@
 #include "base/visible.h"
 #include "base/width.h"
 #include "cmd/cli/cli.h"
-#include "cmd/cli/internal.h"
+#include "cmd/cli/cli_internal.h"
 
 enum { MESSAGE_BYTES = 64 << 10 };
 

@@ -1,6 +1,6 @@
 /* reading.c - the options of programs that read traces.  */
-#include "cmd/cli/bounds.h"
-#include "cmd/cli/trace.h"
+#include "cmd/cli/cli_bounds.h"
+#include "cmd/cli/cli_trace.h"
 
 enum { KEY_MODULES = CLI_READING_KEYS, KEY_ARCH, KEY_STRICT, KEY_FORCE };
 

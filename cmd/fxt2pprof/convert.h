@@ -4,7 +4,7 @@
 
 #include <fxt/profile_formats.h>
 #include "cmd/cli/cli.h"
-#include "cmd/cli/profiles.h"
+#include "cmd/cli/profile_options.h"
 #include "cmd/cli/select.h"
 
 struct settings {
@@ -35,11 +35,12 @@ struct totals {
     struct profile_notices notices;
 };
 
-/* Read every input into profile (read.c).  Messages are printed; the worst status is returned.  */
+/* Read every input into profile (read_inputs.c).  Messages are printed; the worst status is
+ * returned.  */
 enum cli_exit read_inputs(const struct settings *settings, struct profile *profile,
                           struct totals *totals);
 
-/* --at: "peak", "process-peak", "end" or a time (heap.c).  */
+/* --at: "peak", "process-peak", "end" or a time (heap_kinds.c).  */
 void take_at(struct settings *settings, const char *value);
 /* --every: a duration.  */
 void take_every(struct settings *settings, const char *value);

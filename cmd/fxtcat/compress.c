@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "cmd/cli/input.h"
+#include "cmd/cli/cli_input.h"
 #include "cmd/fxtcat/fxtcat.h"
 
 #define DEFAULT_LEVEL        3

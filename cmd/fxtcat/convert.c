@@ -1,5 +1,5 @@
-/* fxtcat convert: with --perfetto (perfetto.c), or with --layout profiler: samples as Fuchsia's CPU
- * profiler writes them.
+/* fxtcat convert: with --perfetto (convert_perfetto.c), or with --layout profiler: samples as
+ * Fuchsia's CPU profiler writes them.
  *
  * docs/formats/fxt.md section 4.2: magic, initialization, and then nothing but kernel objects,
  * backtraces, modules and mappings, which is all that the host's tool takes; everything inline, no
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "cmd/cli/map.h"
+#include "cmd/fxtcat/convert_perfetto.h"
 #include "cmd/fxtcat/fxtcat.h"
-#include "cmd/fxtcat/perfetto.h"
 
 #define MAGIC_NUMBER 0x16547846u
 #define MAX_FRAMES   255u /* the count has 8 bits */

@@ -3,7 +3,7 @@
 
 #include <fxt/fidl_sampler.h>
 #include "cmd/cli/select.h"
-#include "cmd/fxtcat/emit.h"
+#include "cmd/fxtcat/emit_trace.h"
 
 static const struct cli_option *const groups[] = { cli_select_options, job_output_options,
                                                    cli_strict_options, cli_bounds_options, NULL };

@@ -3,9 +3,9 @@
 #define FXTCAT_H
 
 #include <fxt/fxt.h>
-#include "cmd/cli/bounds.h"
 #include "cmd/cli/cli.h"
-#include "cmd/cli/trace.h"
+#include "cmd/cli/cli_bounds.h"
+#include "cmd/cli/cli_trace.h"
 
 /* ---- Subcommands ---- */
 

@@ -4,7 +4,7 @@
  * providers would cost a record at each change.  One after another, each file's records keep their
  * order, and readers with one thread table or one clock for all providers (the Rust crate,
  * docs/formats/fxt.md section 3.2) still see each file's own.  */
-#include "cmd/fxtcat/emit.h"
+#include "cmd/fxtcat/emit_trace.h"
 
 static const char *const examples[] = {
     "Join two captures of one run",

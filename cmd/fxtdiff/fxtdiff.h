@@ -10,7 +10,7 @@
 
 #include <fxt/compare_report.h>
 #include <fxt/profile.h>
-#include "cmd/cli/profiles.h"
+#include "cmd/cli/profile_options.h"
 
 /* ---- Settings ---- */
 

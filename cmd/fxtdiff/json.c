@@ -1,7 +1,7 @@
 /* json.c - the report as one JSON object (schemas/fxtdiff.schema.json).
  *
  * The version counts up when a key changes its meaning or goes; new keys may come without.  */
-#include "cmd/cli/json.h"
+#include "cmd/cli/cli_json.h"
 
 #include <math.h>
 

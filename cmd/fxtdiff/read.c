@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <fxt/profile_files.h>
-#include "cmd/cli/input.h"
-#include "cmd/cli/trace.h"
+#include "cmd/cli/cli_input.h"
+#include "cmd/cli/cli_trace.h"
 #include "cmd/fxtdiff/readers.h"
 #include "cmd/fxtdiff/traces.h"
 

@@ -10,7 +10,7 @@
 #include <fxt/profile_files.h>
 #include "base/file.h"
 #include "base/numbering.h"
-#include "cmd/cli/input.h"
+#include "cmd/cli/cli_input.h"
 #include "cmd/fxtdiff/readers.h"
 
 /* A profile being read.  */

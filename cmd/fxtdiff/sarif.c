@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/json.h"
+#include "cmd/cli/cli_json.h"
 #include "cmd/fxtdiff/findings.h"
 #include "cmd/fxtdiff/outputs.h"
 

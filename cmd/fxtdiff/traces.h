@@ -6,7 +6,7 @@
 #ifndef FXTDIFF_TRACES_H
 #define FXTDIFF_TRACES_H
 
-#include "cmd/cli/trace.h"
+#include "cmd/cli/cli_trace.h"
 #include "cmd/fxtdiff/fxtdiff.h"
 
 struct diff_traces;

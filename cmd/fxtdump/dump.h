@@ -6,7 +6,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/map.h"
 
-/* ---- Records, and what is none (json.c, text.c) ---- */
+/* ---- Records, and what is none (dump_json.c, dump_text.c) ---- */
 
 /* Where lines for people go, and how.  */
 struct dump_form {
@@ -27,7 +27,7 @@ void dump_text(const struct dump_form *form, const struct fxt_record *record,
 void dump_skipped_json(struct cli_output *output, const struct fxt_skipped *skipped);
 void dump_skipped_text(const struct dump_form *form, const struct fxt_skipped *skipped);
 
-/* ---- Summaries (json.c, stats.c) ---- */
+/* ---- Summaries (dump_json.c, dump_stats.c) ---- */
 
 /* What --stats adds up.  */
 struct dump_stats {
@@ -74,7 +74,7 @@ bool dump_is_perf(const char *path);
 enum cli_exit dump_perf(const char *path, const struct dump_perf_options *options,
                         const struct dump_form *form);
 
-/* ---- Shared by text.c, stats.c and perf.c ---- */
+/* ---- Shared by dump_text.c, dump_stats.c and perf.c ---- */
 
 /* What every line for people begins with.  */
 void dump_head(const struct dump_form *form, uint64_t offset, const char *time, const char *thread,

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/bounds.h"
 #include "cmd/cli/cli.h"
+#include "cmd/cli/cli_bounds.h"
+#include "cmd/cli/cli_trace.h"
 #include "cmd/cli/select.h"
-#include "cmd/cli/trace.h"
 #include "cmd/fxtdump/dump.h"
 
 enum {

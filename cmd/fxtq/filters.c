@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/profiles.h"
+#include "cmd/cli/profile_options.h"
 
 /* ---- Options ---- */
 

@@ -14,7 +14,7 @@
 #include <fxt/store_content.h>
 #include "cmd/cli/select.h"
 #include "cmd/fxtq/fxtq.h"
-#include "cmd/fxtq/text.h"
+#include "cmd/fxtq/fxtq_text.h"
 
 struct filters {
     struct store_filter filter;               /* its times: by filters_resolve() */

@@ -10,10 +10,10 @@ extern const struct cli_command fxtq_import, fxtq_symbolize, fxtq_coverage, fxtq
     fxtq_report, fxtq_export, fxtq_help, fxtq_schema, fxtq_upgrade;
 
 /* Import one trace into a new store, which is not published yet, without a summary.  *imported: the
- * store has it, be it damaged.  (import.c)  */
+ * store has it, be it damaged.  (import_command.c)  */
 enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *imported);
 
-/* Whether "fxtq report NAME" is one.  (report/report.c)  */
+/* Whether "fxtq report NAME" is one.  (report/report_command.c)  */
 bool fxtq_is_report(const char *name);
 
 /* Say what went wrong with the store at path (or with a step, where it has no path), and the exit

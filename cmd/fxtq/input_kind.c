@@ -9,7 +9,7 @@
 
 #include <fxt/profile_files.h>
 #include <fxt/profile_markup.h>
-#include "cmd/cli/input.h"
+#include "cmd/cli/cli_input.h"
 
 /* Compressed bytes that are looked at: some begin with a lot that comes to nothing.  */
 #define MOST_BYTES ((size_t)1 << 20)

@@ -33,7 +33,7 @@ ptrdiff_t start_read(void *start, void *buffer, size_t size);
 void start_close(struct start *start);
 
 /* Whether a file is a store.  The file stays open, for the part that reads it and because SQLite
- * may have it open (cmd/cli/input.h).  */
+ * may have it open (cmd/cli/cli_input.h).  */
 bool start_is_store(const char *path);
 
 #endif /* FXTQ_INPUT_KIND_H */

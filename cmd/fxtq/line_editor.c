@@ -9,7 +9,7 @@
 #include <wchar.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/fxtq/session.h"
+#include "cmd/fxtq/sql_session.h"
 
 #ifdef FXTQ_HAVE_LIBEDIT
 

@@ -1,6 +1,6 @@
 /* fxtq - keep captures in a store, and ask it anything.  Finds the command and calls it.  */
 #include "cmd/fxtq/fxtq.h"
-#include "cmd/fxtq/query.h"
+#include "cmd/fxtq/query_command.h"
 
 static const struct cli_command *const commands[] = {
     &fxtq_import, &fxtq_symbolize, &fxtq_coverage, &fxtq_flamegraph, &fxtq_report,

@@ -7,7 +7,7 @@
 
 #include "base/width.h"
 #include "cmd/cli/near.h"
-#include "cmd/fxtq/session.h"
+#include "cmd/fxtq/sql_session.h"
 
 static int64_t now_ns(void)
 {

@@ -2,7 +2,7 @@
 #ifndef FXTQ_SHELL_H
 #define FXTQ_SHELL_H
 
-#include "cmd/fxtq/commands.h"
+#include "cmd/fxtq/dot_commands.h"
 
 /* Read statements and commands from the terminal until its end, ".quit" or an error of the output.
  * path names the store to the user.  */

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cli/json.h"
+#include "cmd/cli/cli_json.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 enum { BUILD_ID_MAX = 64 }; /* bytes */

@@ -1,17 +1,17 @@
 /* fxtsym.h - what the parts of fxtsym share.
  *
- * options.c reads the command line.  Addresses come in lines (input_lines.c), are parsed
+ * fxtsym_options.c reads the command line.  Addresses come in lines (input_lines.c), are parsed
  * (requests.c, requests_llvm.c) and collected into a batch (batch.c), which looks up each object
- * once.  Results are printed in the order of the input (text.c, json.c, llvm_json.c).  Logs with
- * symbolizer markup use the same batches (filter.c).  explain.c lists the places searched for an
- * object.  */
+ * once.  Results are printed in the order of the input (answer_text.c, answer_json.c, llvm_json.c).
+ * Logs with symbolizer markup use the same batches (filter.c). explain.c lists the places searched
+ * for an object.  */
 #ifndef FXTSYM_H
 #define FXTSYM_H
 
 #include <fxt/symbolize.h>
 #include "base/index.h"
-#include "cmd/cli/json.h"
-#include "cmd/cli/symbols.h"
+#include "cmd/cli/cli_json.h"
+#include "cmd/cli/symbol_options.h"
 
 /* ---- Options ---- */
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cmd/cli/bounds.h"
+#include "cmd/cli/cli_bounds.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 static struct settings settings; /* begun by the name that the program was started by */

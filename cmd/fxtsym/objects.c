@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/cli/bounds.h"
+#include "cmd/cli/cli_bounds.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 enum { BUILD_ID_MAX = 64 }; /* bytes */

@@ -1,4 +1,4 @@
-/* compare.c - from two sides' runs to a verdict (section 4).  */
+/* runs.c - from two sides' runs to a verdict (section 4).  */
 #include <fxt/compare.h>
 
 #include <math.h>

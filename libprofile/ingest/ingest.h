@@ -20,7 +20,6 @@
  *   events.c     what is told at once: arguments, counters, logs, objects; tracks
  *   insn.c       instruction traces: packets to slices and charges (insn.h)
  *   table.c      from pairs of numbers to what is open
- *   sort.c       external merge sort
  */
 #ifndef PROFILE_INGEST_INGEST_H
 #define PROFILE_INGEST_INGEST_H
@@ -32,7 +31,7 @@
 #include <fxt/profile.h>
 #include "base/arena.h"
 #include "base/index.h"
-#include "libprofile/internal.h"
+#include "libprofile/profile_internal.h"
 
 struct profile_ingest {
     struct profile_sink sink;

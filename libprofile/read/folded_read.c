@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/read/source.h"
+#include "libprofile/read/byte_source.h"
 
 struct reader {
     struct source source;

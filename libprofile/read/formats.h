@@ -2,7 +2,7 @@
 #ifndef PROFILE_READ_FORMATS_H
 #define PROFILE_READ_FORMATS_H
 
-#include "libprofile/read/text.h"
+#include "libprofile/read/line_text.h"
 
 /* The first bytes of a file: whether it is of the format.  At least a whole line is there, unless
  * the file or the window is shorter.  */

@@ -10,7 +10,7 @@
 #define PROFILE_READ_GATHER_H
 
 #include "base/numbering.h"
-#include "libprofile/read/source.h"
+#include "libprofile/read/byte_source.h"
 #include "libprofile/read/spool.h"
 
 #define GATHER_TYPES_MAX 64u

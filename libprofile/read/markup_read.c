@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "libprofile/read/source.h"
+#include "libprofile/read/byte_source.h"
 
 enum {
     CONTEXTS_MAX = 1024, /* processes whose modules are remembered: the one used last goes last */

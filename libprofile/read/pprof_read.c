@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libprofile/read/byte_source.h"
 #include "libprofile/read/formats.h"
 #include "libprofile/read/pprof_tables.h"
-#include "libprofile/read/source.h"
 #include "libprofile/read/spool.h"
 #include "schemas/profile.pb.h"
 

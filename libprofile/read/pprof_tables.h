@@ -6,7 +6,7 @@
 #define PROFILE_READ_PPROF_TABLES_H
 
 #include <fxt/profile_files.h>
-#include "libprofile/internal.h"
+#include "libprofile/profile_internal.h"
 
 /* As struct profile_pprof_location, before its references are resolved.  */
 struct raw_location {

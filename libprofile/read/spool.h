@@ -2,7 +2,7 @@
 #ifndef PROFILE_READ_SPOOL_H
 #define PROFILE_READ_SPOOL_H
 
-#include "libprofile/internal.h"
+#include "libprofile/profile_internal.h"
 
 struct spool {
     const char *directory; /* borrowed */

@@ -1,4 +1,4 @@
-/* stacks.c - strings, modules and call sites, each stored once.  Frames are in frames.c.  */
+/* stacks.c - strings, modules and call sites, each stored once.  Frames are in stack_frames.c.  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

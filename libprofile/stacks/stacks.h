@@ -2,7 +2,7 @@
 #ifndef PROFILE_STACKS_STACKS_H
 #define PROFILE_STACKS_STACKS_H
 
-#include "libprofile/internal.h"
+#include "libprofile/profile_internal.h"
 
 struct stacks_string {
     const char *bytes; /* in the arena, NUL-terminated */

@@ -5,7 +5,7 @@
 #ifndef PROFILE_WRITE_EMIT_PLAN_H
 #define PROFILE_WRITE_EMIT_PLAN_H
 
-#include "libprofile/write/output.h"
+#include "libprofile/write/writer_output.h"
 
 /* A sample: all values of one call site and one set of labels.  */
 struct pprof_sample {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/width.h"
-#include "libprofile/write/output.h"
+#include "libprofile/write/writer_output.h"
 
 #define CUT "\xe2\x80\xa6" /* U+2026, one column */
 

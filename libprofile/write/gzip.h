@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-#include "libprofile/write/output.h"
+#include "libprofile/write/writer_output.h"
 
 /* gzip with neither time nor name nor system in its header: equal bytes give equal files.  */
 struct codec_gzip {

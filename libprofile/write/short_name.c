@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libprofile/write/output.h"
+#include "libprofile/write/writer_output.h"
 
 #define ANONYMOUS "(anonymous namespace)::"
 struct scan {

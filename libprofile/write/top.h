@@ -2,7 +2,7 @@
 #ifndef PROFILE_WRITE_TOP_H
 #define PROFILE_WRITE_TOP_H
 
-#include "libprofile/write/output.h"
+#include "libprofile/write/writer_output.h"
 
 struct top_row {
     uint64_t flat, cum;

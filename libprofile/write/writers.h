@@ -1,11 +1,12 @@
 /* writers.h - what the writers of formats share: the table of formats calls them by these
  * functions, and keeps in memory what their samples refer to.
  *
- *   formats.c     the table of formats; struct profile_writer
- *   tables.c      strings, functions, locations, threads and stacks of a profile that is written
- *   timed.c       its samples, by thread and time
- *   json_out.c    JSON
- *   speedscope.c, firefox.c, perfetto.c, pprof_writer.c, folded_write.c   one format each  */
+ *   write_formats.c  the table of formats; struct profile_writer
+ *   writer_tables.c  strings, functions, locations, threads and stacks of a profile
+ *   timed.c          its samples, by thread and time
+ *   json_out.c       JSON
+ *
+ * speedscope.c, firefox.c, perfetto.c, pprof_writer.c and folded_write.c have one format each.  */
 #ifndef PROFILE_WRITE_WRITERS_H
 #define PROFILE_WRITE_WRITERS_H
 
@@ -13,7 +14,7 @@
 #include "base/map.h"
 #include "base/numbering.h"
 #include "base/sorter.h"
-#include "libprofile/write/output.h"
+#include "libprofile/write/writer_output.h"
 
 /* ---- A writer of a format ---- */
 
@@ -35,7 +36,7 @@ extern const struct writer_functions firefox_functions;    /* firefox.c */
 extern const struct writer_functions perfetto_functions;   /* perfetto.c */
 extern const struct writer_functions folded_functions;     /* folded_write.c */
 
-/* ---- Tables (tables.c) ---- */
+/* ---- Tables (writer_tables.c) ---- */
 
 struct writer_location {
     uint32_t mapping; /* number; 0 none */

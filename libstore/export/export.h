@@ -1,12 +1,12 @@
 /* export.h - what the exports share: the filter made ready, who counts, rows that pass, text on its
  * way out.  Private to libstore.
  *
- *   open.c     options, filter, owners, the transaction
- *   types.c    which samples a sample type means
- *   rows.c     samples, heap events and samples of profiles that pass the filter
- *   text.c     stacks as text; buffered output
- *   csv.c      rows as CSV
- *   fxt.h      a capture as FXT
+ *   export_open.c   options, filter, owners, the transaction
+ *   export_types.c  which samples a sample type means
+ *   export_rows.c   samples, heap events and samples of profiles that pass the filter
+ *   export_text.c   stacks as text; buffered output
+ *   csv.c           rows as CSV
+ *   fxt.h           a capture as FXT
  *
  * Ids of a store are dense; what has gaps, or refers to what is not there, is corrupt.  */
 #ifndef STORE_EXPORT_EXPORT_H
@@ -15,7 +15,7 @@
 #include <fxt/store_export.h>
 #include "base/text.h"
 #include "libstore/functions/shape.h"
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 /* ---- Owners ---- */
 
@@ -115,7 +115,7 @@ enum store_status export_corrupt(struct export *export, const char *what);
 /* Now and then, by rows: STORE_OK or STORE_STOPPED.  */
 enum store_status export_progress(struct export *export);
 
-/* ---- Sample types (types.c) ---- */
+/* ---- Sample types (export_types.c) ---- */
 
 struct export_type {
     enum store_samples kind;

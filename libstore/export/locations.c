@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "libstore/export/out.h"
+#include "libstore/export/export_entries.h"
 
 #define ALL_FUNCTIONS UINT32_MAX
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include <fxt/profile_types.h>
-#include "libstore/export/out.h"
+#include "libstore/export/export_entries.h"
 
 #define MILLION 1000000u
 

@@ -1,12 +1,12 @@
 /* Captures as a profile, in all of its formats (<fxt/profile_formats.h>).  For pprof, a capture
- * that was a pprof profile is written as it was (profile.c).  Traces become what fxt2pprof makes of
- * them: a sample for each stack and thread, or one by one if the format shows times.  Other
- * profiles, and stacks of which frames are hidden, are a sample each.  */
+ * that was a pprof profile is written as it was (export_unchanged.c).  Traces become what fxt2pprof
+ * makes of them: a sample for each stack and thread, or one by one if the format shows times.
+ * Other profiles, and stacks of which frames are hidden, are a sample each.  */
 #include <stdlib.h>
 #include <string.h>
 
 #include <fxt/profile_types.h>
-#include "libstore/export/out.h"
+#include "libstore/export/export_entries.h"
 
 #define MOST_TYPES 4
 

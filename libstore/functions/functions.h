@@ -5,7 +5,7 @@
 #define STORE_FUNCTIONS_FUNCTIONS_H
 
 #include "libstore/functions/shape.h"
-#include "libstore/functions/stacks.h"
+#include "libstore/functions/stored_stacks.h"
 
 #define PATTERNS_KEPT 8u
 #define SHAPES_KEPT   2u /* each has two numbers a call site */
@@ -32,7 +32,7 @@ struct functions {
 };
 
 /* Make functions->stacks current and give them their names.  SQLITE_OK or an error, with *error as
- * in stacks.h.  */
+ * in stored_stacks.h.  */
 int functions_refresh(struct functions *functions, char **error);
 
 /* Hand an error to SQLite; *error is freed.  */

@@ -5,7 +5,7 @@
 #include <fxt/profile.h>
 #include <fxt/symbolize.h>
 #include "libstore/functions/functions.h"
-#include "libstore/functions/match.h"
+#include "libstore/functions/pattern_match.h"
 
 /* The call site that the first argument names; 0 for NULL and for what is none: then the result is
  * NULL, or an error was handed over.  */

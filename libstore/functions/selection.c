@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/functions/content.h"
+#include "libstore/functions/content_queries.h"
 #include "libstore/functions/shape.h"
 
 /* More rows than any store holds would only cost memory.  */

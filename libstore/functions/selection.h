@@ -6,13 +6,13 @@
 #ifndef STORE_FUNCTIONS_SELECTION_H
 #define STORE_FUNCTIONS_SELECTION_H
 
-#include "libstore/functions/stacks.h"
+#include "libstore/functions/stored_stacks.h"
 
 /* What to add up.  NULL, 0 and false: no such filter.  Lists are separated by commas.  */
 struct selection {
     const char *type; /* sample_type.type, or "type/unit"; NULL: the first there is */
     sqlite3_int64 capture;
-    const char *focus;     /* stacks that hold a match of this pattern (match.h) */
+    const char *focus;     /* stacks that hold a match of this pattern (pattern_match.h) */
     const char *ignore;    /* no stacks that hold one */
     const char *hide;      /* leave these functions out of stacks: graph.h */
     const char *show_from; /* stacks begin at the outermost match, those without are left out */
@@ -38,7 +38,7 @@ struct sums {
 };
 
 /* Add up.  stacks must be current and named.  Returns SQLITE_OK or an error, with *error as in
- * stacks.h.  */
+ * stored_stacks.h.  */
 int selection_add_up(sqlite3 *db, const struct stacks *stacks, const struct selection *selection,
                      enum sums_by by, struct sums *sums, char **error);
 void sums_release(struct sums *sums);

@@ -5,7 +5,7 @@
 #ifndef STORE_FUNCTIONS_SHAPE_H
 #define STORE_FUNCTIONS_SHAPE_H
 
-#include "libstore/functions/match.h"
+#include "libstore/functions/pattern_match.h"
 
 /* One function of a frame, with the patterns, either of which may be NULL: whether stacks show it,
  * and whether they begin there.  */

@@ -1,18 +1,16 @@
 /* import.h - the parts of an import.  Private to libstore.
  *
- *   import.c          records in; transaction; finish and commit
- *   capture.c  what a capture says of itself: session, providers, losses, damage
- *   entities.c processes, threads, mappings; texts
- *   stacks.c   modules, frames and call sites: those the store has, rows for new ones
- *   samples.c  samples: sorted by time, written when call sites are final
- *   heap.c     allocations brought together with their releases
- *   sums.c     callsite_sum
- *   timeline*.c       slices, counters, scheduling, ...
- *   identity.c        the hash of a capture
- *   sorter.c          many rows in order in little memory
- *   keys.c            pairs and texts to numbers
+ *   import_trace.c     records in; transaction; finish and commit
+ *   import_capture.c   what a capture says of itself: session, providers, losses, damage
+ *   import_entities.c  processes, threads, mappings; texts
+ *   import_stacks.c    modules, frames and call sites: those the store has, rows for new ones
+ *   import_samples.c   samples: sorted by time, written when call sites are final
+ *   import_heap.c      allocations brought together with their releases
+ *   sums.c             callsite_sum
+ *   *timeline*.c       slices, counters, scheduling, ...
+ *   identity.c         the hash of a capture
  *
- * Imports of profiles (profiles.h) have transaction, writer and the capture's row from here.
+ * Imports of profiles (import_profiles.h) have transaction, writer and the capture's row from here.
  *
  * The sink's context is the struct store_import.  Its members report failure of the writer with
  * PROFILE_STOPPED (store_import_sink_status()); the import then asks the writer for the reason.
@@ -27,11 +25,11 @@
 #include "base/numbering.h"
 #include "base/sorter.h"
 #include "libstore/import/identity.h"
-#include "libstore/internal.h"
-#include "libstore/writer.h"
+#include "libstore/row_writer.h"
+#include "libstore/store_internal.h"
 
-struct store_timeline; /* timeline.c */
-struct import_samples; /* samples.c */
+struct store_timeline; /* import_timeline.c */
+struct import_samples; /* import_samples.c */
 
 /* sample_type.id of store.sql.  */
 enum { STORE_TYPE_CPU = 1, STORE_TYPE_ALLOC = 2, STORE_TYPE_INUSE = 3, STORE_TYPE_FREE = 4 };
@@ -98,7 +96,7 @@ struct store_import {
     const char *format; /* of capture.format */
     struct store_import_counts counts;
 
-    /* capture.c */
+    /* import_capture.c */
     int64_t capture_id;
     struct store_identity identity;
     bool has_time;
@@ -114,7 +112,7 @@ struct store_import {
     struct import_provider *providers;
     size_t provider_capacity;
 
-    /* entities.c */
+    /* import_entities.c */
     struct base_texts names;
     struct base_texts strings; /* number n has string.id first_string + n - 1 */
     int64_t first_upid, first_utid, first_string;
@@ -126,10 +124,10 @@ struct store_import {
     struct import_thread *threads;
     size_t thread_count, thread_capacity;
 
-    /* stacks.c */
+    /* import_stacks.c */
     struct import_ids modules, frames, callsites;
 
-    /* samples.c, heap.c */
+    /* import_samples.c, import_heap.c */
     struct import_samples *samples;
     bool samples_ordered; /* rows are in the order of their times */
     int64_t first_sample_id;
@@ -153,7 +151,7 @@ enum store_status store_import_sorter_open(struct store_import *import, size_t r
                                            size_t bytes, struct base_sorter **out,
                                            struct store_error *error);
 
-/* import.c, for imports of profiles as well: a transaction and a writer, without ingest.  */
+/* import_trace.c, for imports of profiles as well: a transaction and a writer, without ingest.  */
 enum store_status store_import_begin(struct store *store,
                                      const struct store_import_options *options, const char *format,
                                      struct store_import **out, struct store_error *error);
@@ -163,7 +161,7 @@ typedef bool (*store_import_rest_fn)(struct store_import *import, const void *co
 enum store_status store_import_end(struct store_import *import, store_import_rest_fn rest,
                                    const void *context, struct store_error *error);
 
-/* capture.c */
+/* import_capture.c */
 bool store_import_write_capture_row(struct store_import *import,
                                     const unsigned char hash[STORE_IDENTITY_BYTES]);
 /* A row of damage with neither offset nor bytes, cells 3 and 4; NULL: it failed.  */
@@ -174,7 +172,7 @@ bool store_import_note_record(struct store_import *import, const struct fxt_reco
 bool store_import_write_capture(struct store_import *import, const struct fxt_damage *damage,
                                 const unsigned char hash[STORE_IDENTITY_BYTES]);
 
-/* entities.c */
+/* import_entities.c */
 void store_import_entities_sink(struct profile_sink *sink);
 bool store_import_write_entities(struct store_import *import);
 void store_import_entities_release(struct store_import *import);
@@ -203,7 +201,7 @@ bool store_import_name(struct store_import *import, const struct fxt_string *tex
 bool store_import_put_name(struct store_import *import, enum store_table table,
                            struct store_cell *cell, uint32_t name);
 
-/* stacks.c */
+/* import_stacks.c */
 
 /* What the capture itself says a frame is called; ids of string, 0 for none.  */
 struct import_symbol {
@@ -230,14 +228,14 @@ static inline int64_t store_import_callsite(const struct store_import *import, p
     return callsite ? import->callsites.items[callsite - 1] : 0;
 }
 
-/* samples.c */
+/* import_samples.c */
 enum store_status store_import_samples_open(struct store_import *import, struct profile_sink *sink,
                                             struct store_error *error);
 bool store_import_write_samples(struct store_import *import, const profile_id *final);
 
 void store_import_samples_release(struct store_import *import);
 
-/* heap.c */
+/* import_heap.c */
 enum store_status store_import_heap_open(struct store_import *import, struct profile_sink *sink,
                                          struct store_error *error);
 bool store_import_write_heap(struct store_import *import, const profile_id *final);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/import/profiles.h"
+#include "libstore/import/import_profiles.h"
 
 struct reading {
     struct profiles *profiles;

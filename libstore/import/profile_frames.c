@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/import/profiles.h"
-#include "libstore/utf8.h"
+#include "libstore/import/import_profiles.h"
+#include "libstore/store_text.h"
 
 #define BUILD_ID_BYTES 64
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include <fxt/profile_markup.h>
-#include "libstore/import/profiles.h"
+#include "libstore/import/import_profiles.h"
 
 struct reading {
     struct profiles *profiles;

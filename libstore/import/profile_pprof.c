@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/import/profiles.h"
+#include "libstore/import/import_profiles.h"
 
 #define MOST_LOCATIONS ((size_t)1 << 20) /* of a stack; those of deeper ones are left out */
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include <fxt/profile_types.h>
-#include "libstore/import/profiles.h"
-#include "libstore/utf8.h"
+#include "libstore/import/import_profiles.h"
+#include "libstore/store_text.h"
 
 static bool out_of_memory(struct profiles *profiles)
 {

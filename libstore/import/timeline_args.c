@@ -1,5 +1,5 @@
 /* Arguments, objects and log messages as rows.  */
-#include "libstore/import/timeline.h"
+#include "libstore/import/import_timeline.h"
 
 /* ---- Arguments ---- */
 

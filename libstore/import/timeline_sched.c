@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libstore/import/timeline.h"
+#include "libstore/import/import_timeline.h"
 
 /* The letters that PerfettoSQL has for states, numbers for those that nobody assigned.  */
 static bool put_state(struct store_import *import, enum store_table table, struct store_cell *cell,

@@ -13,7 +13,7 @@
 
 #include <fxt/store_report.h>
 #include "base/text.h"
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 
 struct report_query;
 

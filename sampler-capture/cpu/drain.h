@@ -5,7 +5,7 @@
 #ifndef CPU_DRAIN_H
 #define CPU_DRAIN_H
 
-#include "sampler-capture/cpu/events.h"
+#include "sampler-capture/cpu/perf_events.h"
 #include "sampler-capture/cpu/region.h"
 #include "sampler-capture/cpu/unwinding.h"
 #include "sampler-capture/perf_record.h"

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/grow.h"
 #include "base/index.h"
-#include "sampler-capture/modules.h"
+#include "sampler-capture/capture_modules.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -1,8 +1,8 @@
-/* layout.h - between trace.c and the forms in which a trace can be written.  */
+/* layout.h - between cpu_trace.c and the forms in which a trace can be written.  */
 #ifndef CPU_LAYOUT_H
 #define CPU_LAYOUT_H
 
-#include "sampler-capture/cpu/trace.h"
+#include "sampler-capture/cpu/cpu_trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>

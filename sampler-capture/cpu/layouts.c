@@ -3,7 +3,7 @@
 #include "sampler-capture/cpu/layout.h"
 
 #include <fxt/fxt.h>
-#include "sampler-capture/stream.h"
+#include "sampler-capture/record_stream.h"
 
 #include <stdlib.h>
 

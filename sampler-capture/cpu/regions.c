@@ -4,8 +4,8 @@
 #include "sampler-capture/cpu/layout.h"
 
 #include <fxt/fxt.h>
-#include "sampler-capture/output.h"
-#include "sampler-capture/utf8.h"
+#include "sampler-capture/capture_output.h"
+#include "sampler-capture/clean_text.h"
 
 #include <dirent.h>
 #include <errno.h>

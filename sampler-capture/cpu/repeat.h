@@ -2,7 +2,7 @@
 #ifndef CPU_REPEAT_H
 #define CPU_REPEAT_H
 
-#include "sampler-capture/cpu/options.h"
+#include "sampler-capture/cpu/cpu_options.h"
 
 /* OUT.fxt becomes OUT.3.fxt, with at least as many digits as most has.  */
 void repeat_name(const char *path, unsigned number, unsigned most, char *name, size_t size);

@@ -26,7 +26,7 @@
 #define CPU_SAMPLER_H
 
 #include "sampler-capture/cpu/drain.h"
-#include "sampler-capture/cpu/events.h"
+#include "sampler-capture/cpu/perf_events.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -92,7 +92,7 @@ struct loss sampler_loss(const struct sampler *sampler);
 /* Why the last call failed, in words, where the kernel was the reason; "" otherwise.  */
 const char *sampler_message(const struct sampler *sampler);
 
-/* ---- For a session on top (session.h) ---- */
+/* ---- For a session on top (cpu_session.h) ---- */
 
 struct sampler_extras {
     enum drain_mode mode;

@@ -6,7 +6,7 @@
 #ifndef CPU_UNWOUND_H
 #define CPU_UNWOUND_H
 
-#include "sampler-capture/maps.h"
+#include "sampler-capture/proc_maps.h"
 
 #include <fxt/unwind.h>
 #include <stdbool.h>

@@ -8,8 +8,8 @@
 #define INSN_STEPPER_H
 
 #include "sampler-capture/command.h"
-#include "sampler-capture/insn/options.h"
-#include "sampler-capture/insn/record.h"
+#include "sampler-capture/insn/insn_options.h"
+#include "sampler-capture/insn/insn_record.h"
 
 #include <stdio.h>
 

@@ -3,9 +3,9 @@
 #ifndef TRACE_MANAGER_H
 #define TRACE_MANAGER_H
 
-#include "sampler-capture/stream.h"
+#include "sampler-capture/record_stream.h"
 #include "sampler-capture/trace/channel.h"
-#include "sampler-capture/trace/options.h"
+#include "sampler-capture/trace/trace_options.h"
 #include "sampler-capture/trace/transfer.h"
 
 #include <poll.h>

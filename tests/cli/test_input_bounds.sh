@@ -1,6 +1,6 @@
 #!/bin/sh
 # Small files that stand for any amount of data: every program ends with status 4 and names --no-limit, within its bounds of memory and
-# of what it writes (cmd/cli/bounds.h).  fxtq import has its own bounds (tests/test_store_bounds.c).
+# of what it writes (cmd/cli/cli_bounds.h).  fxtq import has its own bounds (tests/test_store_bounds.c).
 set -u
 . "$ROOT/tests/cli/common.sh"
 cd "$WORK" || exit 1

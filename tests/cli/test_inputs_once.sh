@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every program opens each input file once (cmd/cli/input.h); standard input, pipes and files give the same output.
+# Every program opens each input file once (cmd/cli/cli_input.h); standard input, pipes and files give the same output.
 set -eu
 
 . "$ROOT/tests/cli/fail.sh"

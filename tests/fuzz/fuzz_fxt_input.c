@@ -1,4 +1,4 @@
-/* The input layer: any bytes as plain, gzip or zstd data; libfxt/input.c.
+/* The input layer: any bytes as plain, gzip or zstd data; libfxt/fxt_input.c.
  *
  * - However many bytes a read gives or asks for, the same bytes come out and the same end.
  * - Plain bytes come out as they are; a read never gives more than was asked for.

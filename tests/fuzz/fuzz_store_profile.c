@@ -9,7 +9,7 @@
 
 #include <fxt/profile_files.h>
 #include <fxt/store_export.h>
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/fuzz/support.h"
 
 static enum store_status import(struct store *store, enum store_profile_format format,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsymbolize/bounds.h"
+#include "libsymbolize/function_bounds.h"
 #include "tests/fuzz/support.h"
 
 enum { CODE_START = 0x1000, CODE_LIMIT = 0x100000, SECTION_VADDR = 0x2000, ENTRY_MIN = 6 };

@@ -6,7 +6,7 @@
  * - A row covers the address that it was asked for; of rows that were all made at once it is also
  *   what its first address has.
  * - A walk ends, with at least one frame, and reads nothing but the stack.  */
-#include "libunwind/internal.h"
+#include "libunwind/unwind_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

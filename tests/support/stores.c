@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "libstore/internal.h"
+#include "libstore/store_internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/describe.h"
 

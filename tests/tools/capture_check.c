@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/cli/trace.h"
+#include "cmd/cli/cli_trace.h"
 
 #define MAX_CPUS 1024
 

@@ -36,7 +36,7 @@
 
 #include <fxt/fidl_sampler.h>
 #include "cmd/cli/cli.h"
-#include "cmd/cli/trace.h"
+#include "cmd/cli/cli_trace.h"
 
 #define BUCKETS 65536
 

@@ -5,7 +5,7 @@
  * Prints "ADDRESS CFA RULE...": the CFA as reg+offset or "exp", and for each register that has a
  * rule "NUMBER=RULE" as readelf -wF abbreviates them.  --made: of rows that were all made at once,
  * also where the table could be searched.  The last line is the report.  */
-#include "libunwind/internal.h"
+#include "libunwind/unwind_internal.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 
 #include "cmd/fxtq/filters.h"
 #include "cmd/fxtq/flame/page.h"
-#include "cmd/fxtq/source.h"
+#include "cmd/fxtq/store_source.h"
 
 enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cmd/fxtq/flame/internal.h"
+#include "cmd/fxtq/flame/page_tree.h"
 
 /* Numbers count from 1 in base/, from 0 here.  */
 static uint32_t checked(uint32_t number)

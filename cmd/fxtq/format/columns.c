@@ -4,7 +4,7 @@
 
 #include <fxt/profile.h>
 #include "base/width.h"
-#include "cmd/fxtq/format/internal.h"
+#include "cmd/fxtq/format/row_grid.h"
 
 #define CUT        "\xe2\x80\xa6" /* U+2026, one column */
 #define NARROWEST  6u             /* columns are not cut below that */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/visible.h"
-#include "cmd/fxtq/format/internal.h"
+#include "cmd/fxtq/format/row_grid.h"
 
 static struct format_cell header_cell(const struct format_column *column)
 {

@@ -1,10 +1,10 @@
-/* cfi_parts.h - what the two walks by unwind tables (cfi.h) share: rows of the tables, which
+/* cfi_parts.h - what the two walks by unwind tables (shim_cfi.h) share: rows of the tables, which
  * libunwind/cfi reads, and objects.  */
 #ifndef SHIM_CFI_PARTS_H
 #define SHIM_CFI_PARTS_H
 
 #include "libunwind/cfi/cfi.h"
-#include "sampler-capture/heap/shim/cfi.h"
+#include "sampler-capture/heap/shim/shim_cfi.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

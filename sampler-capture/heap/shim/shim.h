@@ -9,9 +9,9 @@
 #define SHIM_SHIM_H
 
 #include "sampler-capture/heap/protocol.h"
-#include "sampler-capture/heap/shim/cfi.h"
-#include "sampler-capture/heap/shim/live.h"
 #include "sampler-capture/heap/shim/poisson.h"
+#include "sampler-capture/heap/shim/shim_cfi.h"
+#include "sampler-capture/heap/shim/shim_live.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

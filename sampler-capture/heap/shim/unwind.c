@@ -1,10 +1,10 @@
 /* unwind.c - who called the allocator.
  *
- * By unwind tables that we read ourselves (cfi.h); where we do not, by the compiler's unwinder,
- * linked into the shim: a private copy shares no lock with the program's, which may hold one of its
- * own while it allocates, and nothing needs to be loaded.  */
-#include "sampler-capture/heap/shim/cfi.h"
+ * By unwind tables that we read ourselves (shim_cfi.h); where we do not, by the compiler's
+ * unwinder, linked into the shim: a private copy shares no lock with the program's, which may hold
+ * one of its own while it allocates, and nothing needs to be loaded.  */
 #include "sampler-capture/heap/shim/shim.h"
+#include "sampler-capture/heap/shim/shim_cfi.h"
 #include "sampler-capture/heap/shim/stack.h"
 
 #include <string.h>

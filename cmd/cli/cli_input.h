@@ -1,0 +1,31 @@
+/* cli_input.h - every input file is opened once, however many parts of a program look at it.
+ *
+ * One part finds out which files make a trace, another what a file is, and the last one reads it.
+ * Each opens the file here and closes it here: the descriptor is then kept for the next part, which
+ * gets it at the first byte of the file.  All of them therefore see the same file, also if another
+ * one is put in its place meanwhile.
+ *
+ * Only regular files are kept, because only these can be read again.  A kept descriptor is not
+ * closed before the program ends: if the file is a store that SQLite has open, closing any
+ * descriptor of it would drop SQLite's locks.  To be called by the main thread.  */
+#ifndef CLI_INPUT_H
+#define CLI_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Open a path for reading, close-on-exec.  Returns the descriptor, or -1 and sets errno.  */
+int cli_input_open(const char *path);
+
+/* Close a descriptor from cli_input_open(), or keep it.  path is the one that was opened.  */
+void cli_input_close(const char *path, int fd);
+
+/* Read the first size bytes of a regular file.  Returns how many there are, 0 for anything else.
+ * Nothing is opened that could not be read again: a pipe would lose its writer.  */
+size_t cli_input_start(const char *path, void *bytes, size_t size);
+
+/* The same, and for "-" the first bytes that are in standard input, a pipe or a file, which stay
+ * there.  Waits for the first bytes of a pipe; it may have fewer than size yet.  */
+size_t cli_input_peek(const char *path, void *bytes, size_t size);
+
+#endif /* CLI_INPUT_H */

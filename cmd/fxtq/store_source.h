@@ -1,0 +1,30 @@
+/* store_source.h - the store that an operand means: a store, or a trace that becomes one.  */
+#ifndef FXTQ_STORE_SOURCE_H
+#define FXTQ_STORE_SOURCE_H
+
+#include "cmd/fxtq/fxtq.h"
+
+struct source {
+    struct store *store; /* NULL: there is none, and a message said why */
+};
+
+/* Open the store at path, with the SQL functions.  A trace is imported into memory and gets the
+ * names that this machine has for it; with cache into PATH.fxtq, which is used instead until the
+ * trace's file changes (trace_cache.h).  The status may be CLI_DAMAGED although there is a store:
+ * what was readable is in it.  */
+enum cli_exit source_open(struct source *source, const char *path, bool write, bool cache);
+
+/* Where the operand is STORE#CAPTURE, the path of the store, and *capture becomes that of the
+ * operand; it ends the program with CLI_USAGE if --capture asked for another.  Otherwise, the
+ * operand as it is.  */
+const char *source_take_capture(const char *operand, int64_t *capture);
+
+/* The same for several traces, in one store in memory; or for one store, or one trace.  */
+enum cli_exit source_open_all(struct source *source, const struct cli_texts *paths);
+
+/* Where the store at path has addresses and no name at all, say what gives it some.  */
+void source_hint_names(const struct source *source, const char *path);
+
+void source_close(struct source *source);
+
+#endif /* FXTQ_STORE_SOURCE_H */

@@ -1,0 +1,442 @@
+/* packet_stream.c - packets as they come: cut into pieces at PSB packets, decoded by several
+ * threads, and put together again.  */
+#include "libinsn/insn_internal.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+
+#define DEFAULT_PIECE_BYTES (16U << 10)
+#define MIN_PIECE_BYTES     64U
+#define MAX_PIECE_BYTES     (16U << 20) /* without a PSB packet in it; then it is cut anywhere */
+#define PIECES_PER_THREAD   4
+#define LOSS_SEEN           256U /* bytes before a PSB packet that are searched for an overflow */
+
+struct worker {
+    struct insn_stream *stream;
+    struct pt_image *image; /* owned; NULL: not made yet */
+    uint64_t version;       /* of the space, when it was made */
+    struct insn_opcode_cache cache;
+};
+
+struct insn_stream {
+    struct insn_stream_options options;
+    struct insn_space *space; /* borrowed */
+    insn_steps_fn take;
+    void *context;
+    struct insn_totals totals;
+
+    uint8_t *bytes; /* owned; what was not decoded yet */
+    size_t used, capacity;
+    uint64_t offset; /* of bytes in the stream */
+    bool synced;     /* they begin with a PSB packet */
+    bool looks_on;   /* after a loss the processor's packets need those that follow */
+
+    struct worker *workers;    /* owned; options.threads of them */
+    struct insn_piece *pieces; /* owned; of one batch */
+    size_t piece_count, piece_room;
+    _Atomic size_t next_piece;
+
+    struct insn_piece last; /* decoded, but its end may have to be cut */
+    bool has_last;
+};
+
+/* ---- Out ---- */
+
+static void count_steps(struct insn_totals *totals, const struct insn_steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct insn_step *step = &steps->items[i];
+
+        switch (step->kind) {
+        case INSN_STEP_BLOCK:
+            totals->blocks++;
+            totals->instructions += step->count;
+            break;
+        case INSN_STEP_OVERFLOW:
+            totals->overflows++;
+            break;
+        case INSN_STEP_GAP:
+            totals->gaps[step->reason]++;
+            totals->gap_bytes[step->reason] += step->last_ip;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static enum insn_status deliver(struct insn_stream *stream, const struct insn_steps *steps,
+                                struct insn_error *error)
+{
+    if (steps->count == 0)
+        return INSN_OK;
+    count_steps(&stream->totals, steps);
+    if (stream->take(stream->context, steps->items, steps->count) == INSN_OK)
+        return INSN_OK;
+    return insn_fail(error, INSN_STOPPED, "the receiver stopped");
+}
+
+static enum insn_status deliver_one(struct insn_stream *stream, struct insn_step *step,
+                                    struct insn_error *error)
+{
+    const struct insn_steps steps = { .items = step, .count = 1 };
+
+    return deliver(stream, &steps, error);
+}
+
+static enum insn_status deliver_gap(struct insn_stream *stream, enum insn_gap_reason reason,
+                                    uint64_t offset, uint64_t size, struct insn_error *error)
+{
+    struct insn_step step = {
+        .kind = INSN_STEP_GAP, .reason = (uint8_t)reason, .ip = offset, .last_ip = size
+    };
+
+    return deliver_one(stream, &step, error);
+}
+
+/* The last piece is whole: nothing of it has to be cut any more.  */
+static enum insn_status deliver_last(struct insn_stream *stream, struct insn_error *error)
+{
+    enum insn_status status = INSN_OK;
+
+    if (stream->has_last)
+        status = deliver(stream, &stream->last.steps, error);
+    free(stream->last.steps.items);
+    stream->last.steps = (struct insn_steps){ .items = NULL };
+    stream->has_last = false;
+    return status;
+}
+
+/* Whether the piece before leads to where this one begins.  It is cut there.  */
+static bool leads_to(struct insn_stream *stream, const struct insn_piece *piece)
+{
+    return stream->has_last && stream->last.alive && piece->continues &&
+           insn_steps_cut(&stream->last.steps, piece->first_ip, &stream->options.config,
+                          stream->workers[0].image);
+}
+
+/* How the piece goes on, or begins.  */
+static enum insn_status join(struct insn_stream *stream, const struct insn_piece *piece,
+                             struct insn_error *error)
+{
+    bool joined = leads_to(stream, piece), before = stream->has_last;
+    bool ended_in_gap = before && stream->last.steps.count > 0 &&
+                        stream->last.steps.items[stream->last.steps.count - 1].kind ==
+                            INSN_STEP_GAP;
+    bool was_alive = before && stream->last.alive;
+    enum insn_status status = deliver_last(stream, error);
+    struct insn_step enabled = { .kind = INSN_STEP_ENABLED, .ip = piece->first_ip };
+
+    if (status != INSN_OK || joined || (!was_alive && !piece->continues))
+        return status;
+    if (before && !ended_in_gap)
+        status = deliver_gap(stream, INSN_GAP_DISCONTINUED, piece->offset, 0, error);
+    if (status != INSN_OK || !piece->continues)
+        return status;
+    if (piece->steps.count > 0) {
+        enabled.has_ticks = piece->steps.items[0].has_ticks;
+        enabled.ticks = piece->steps.items[0].ticks;
+    }
+    return deliver_one(stream, &enabled, error);
+}
+
+/* ---- Decoding a batch ---- */
+
+/* The worker's image of the space as it is now.  */
+static bool prepare(struct worker *worker)
+{
+    struct insn_space *space = worker->stream->space;
+
+    if (worker->image && worker->version == insn_space_version(space))
+        return true;
+    pt_image_free(worker->image);
+    memset(&worker->cache, 0, sizeof worker->cache);
+    worker->version = insn_space_version(space);
+    worker->image = insn_space_image(space, (unsigned)(worker - worker->stream->workers));
+    return worker->image != NULL;
+}
+
+static void *work(void *context)
+{
+    struct worker *worker = context;
+    struct insn_stream *stream = worker->stream;
+    size_t i;
+
+    while ((i = atomic_fetch_add(&stream->next_piece, 1)) < stream->piece_count)
+        insn_piece_decode(&stream->pieces[i], &stream->options.config, stream->space, worker->image,
+                          &worker->cache);
+    return NULL;
+}
+
+/* As many threads as there are pieces for; where none can be made, this one does it all.  */
+static bool decode_batch(struct insn_stream *stream)
+{
+    pthread_t threads[MAX_THREADS];
+    size_t started = 0, wanted = stream->options.threads;
+    bool prepared = true;
+
+    if (wanted > stream->piece_count)
+        wanted = stream->piece_count;
+    if (!prepare(&stream->workers[0]))
+        return false;
+    atomic_store(&stream->next_piece, 0);
+    while (started + 1 < wanted) {
+        struct worker *worker = &stream->workers[started + 1];
+
+        prepared = prepare(worker);
+        if (!prepared)
+            break;
+        if (pthread_create(&threads[started], NULL, work, worker) != 0)
+            break;
+        started++;
+    }
+    (void)work(&stream->workers[0]);
+    while (started > 0)
+        (void)pthread_join(threads[--started], NULL);
+    return prepared;
+}
+
+static enum insn_status no_memory(struct insn_error *error)
+{
+    return insn_fail(error, INSN_NO_MEMORY, "out of memory");
+}
+
+static enum insn_status take_batch(struct insn_stream *stream, struct insn_error *error)
+{
+    for (size_t i = 0; i < stream->piece_count; i++) {
+        struct insn_piece *piece = &stream->pieces[i];
+        enum insn_status status;
+
+        if (piece->failed)
+            return no_memory(error);
+        status = join(stream, piece, error);
+        if (status != INSN_OK)
+            return status;
+        stream->last = *piece;
+        stream->has_last = true;
+        piece->steps = (struct insn_steps){ .items = NULL };
+    }
+    return INSN_OK;
+}
+
+static enum insn_status run_batch(struct insn_stream *stream, struct insn_error *error)
+{
+    enum insn_status status = INSN_OK;
+
+    if (stream->piece_count > 0)
+        status = decode_batch(stream) ? take_batch(stream, error) : no_memory(error);
+    for (size_t i = 0; i < stream->piece_count; i++)
+        free(stream->pieces[i].steps.items);
+    stream->piece_count = 0;
+    return status;
+}
+
+/* ---- Cutting ---- */
+
+static bool add_piece(struct insn_stream *stream, size_t from, size_t to)
+{
+    if (!base_make_room(&stream->pieces, &stream->piece_room, stream->piece_count + 1,
+                        sizeof *stream->pieces))
+        return false;
+    stream->pieces[stream->piece_count++] = (struct insn_piece){ .bytes = stream->bytes + from,
+                                                                 .size = to - from,
+                                                                 .followed = to < stream->used,
+                                                                 .offset = stream->offset + from };
+    return true;
+}
+
+/* Bytes before the first PSB packet mean nothing.  Those that might begin one are kept, unless no
+ * more will come.  */
+static enum insn_status find_start(struct insn_stream *stream, bool all, struct insn_error *error)
+{
+    size_t at, lost;
+
+    if (stream->synced || stream->used == 0)
+        return INSN_OK;
+    at = insn_find_psb(stream->bytes, stream->used, 0);
+    stream->synced = at < stream->used;
+    lost = at;
+    if (!stream->synced && !all)
+        lost = at < PSB_SEEN ? 0 : at - (PSB_SEEN - 1);
+    if (lost == 0)
+        return INSN_OK;
+    memmove(stream->bytes, stream->bytes + lost, stream->used - lost);
+    stream->used -= lost;
+    stream->offset += lost;
+    return deliver_gap(stream, INSN_GAP_NO_SYNC, stream->offset - lost, lost, error);
+}
+
+/* Whether packets were lost just before the PSB packet at to.  */
+static bool follows_loss(const struct insn_stream *stream, size_t from, size_t to)
+{
+    static const uint8_t overflow[] = { 0x02, 0xf3 };
+    size_t size = to - from < LOSS_SEEN ? to - from : LOSS_SEEN;
+
+    return memmem(stream->bytes + to - size, size, overflow, sizeof overflow) != NULL;
+}
+
+/* The first place at or after at where a piece that begins at from can end; stream->used: none.  */
+static size_t find_cut(const struct insn_stream *stream, size_t from, size_t at)
+{
+    do {
+        at = insn_find_psb(stream->bytes, stream->used, at);
+        if (at == stream->used || !stream->looks_on || at - from > MAX_PIECE_BYTES ||
+            !follows_loss(stream, from, at))
+            return at;
+        at += PSB_SIZE;
+    } while (true);
+}
+
+/* Cut what there is into pieces and decode them.  What follows the last PSB packet waits for more,
+ * unless all is to be decoded.  */
+static enum insn_status decode(struct insn_stream *stream, bool all, struct insn_error *error)
+{
+    enum insn_status status = find_start(stream, all, error);
+    size_t from = 0;
+
+    while (status == INSN_OK && stream->synced && from < stream->used) {
+        size_t to = find_cut(stream, from, from + stream->options.piece_bytes);
+
+        if (to == stream->used) { /* to the last PSB packet of a short rest */
+            size_t next = from;
+
+            while ((next = find_cut(stream, from, next + PSB_SIZE)) < stream->used)
+                to = next;
+        }
+        if (to == stream->used && !all && stream->used - from <= MAX_PIECE_BYTES)
+            break;
+        if (!add_piece(stream, from, to))
+            return no_memory(error);
+        if (to == stream->used)
+            stream->synced = false;
+        from = to;
+        if (stream->piece_count == (size_t)stream->options.threads * PIECES_PER_THREAD)
+            status = run_batch(stream, error);
+    }
+    if (status == INSN_OK)
+        status = run_batch(stream, error);
+    stream->used -= from;
+    stream->offset += from;
+    if (from > 0)
+        memmove(stream->bytes, stream->bytes + from, stream->used);
+    return status;
+}
+
+/* ---- The stream ---- */
+
+static unsigned processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : (unsigned)count;
+}
+
+static void apply_defaults(struct insn_stream_options *options)
+{
+    if (options->threads == 0)
+        options->threads = processors();
+    if (options->threads > MAX_THREADS)
+        options->threads = MAX_THREADS;
+    if (options->piece_bytes == 0)
+        options->piece_bytes = DEFAULT_PIECE_BYTES;
+    if (options->piece_bytes < MIN_PIECE_BYTES)
+        options->piece_bytes = MIN_PIECE_BYTES;
+    if (options->piece_bytes > MAX_PIECE_BYTES)
+        options->piece_bytes = MAX_PIECE_BYTES;
+}
+
+enum insn_status insn_stream_open(const struct insn_stream_options *options,
+                                  struct insn_space *space, insn_steps_fn take, void *context,
+                                  struct insn_stream **out, struct insn_error *error)
+{
+    struct insn_stream *stream;
+
+    if (options && options->size < sizeof *options)
+        return insn_fail(error, INSN_INVALID, "options of another version");
+    stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return no_memory(error);
+    if (options)
+        stream->options = *options;
+    apply_defaults(&stream->options);
+    stream->looks_on = insn_config_looks_on(&stream->options.config);
+    stream->space = space;
+    stream->take = take;
+    stream->context = context;
+    stream->workers = calloc(stream->options.threads, sizeof *stream->workers);
+    if (!stream->workers) {
+        insn_stream_close(stream);
+        return no_memory(error);
+    }
+    for (unsigned i = 0; i < stream->options.threads; i++)
+        stream->workers[i].stream = stream;
+    *out = stream;
+    return INSN_OK;
+}
+
+static bool append(struct insn_stream *stream, const uint8_t *bytes, size_t size)
+{
+    if (!base_make_room(&stream->bytes, &stream->capacity, stream->used + size, 1))
+        return false;
+    memcpy(stream->bytes + stream->used, bytes, size);
+    stream->used += size;
+    stream->totals.bytes += size;
+    return true;
+}
+
+enum insn_status insn_stream_feed(struct insn_stream *stream, const void *bytes, size_t size,
+                                  struct insn_error *error)
+{
+    const uint8_t *next = bytes;
+    /* A batch for all threads.  */
+    size_t batch = (size_t)stream->options.piece_bytes * stream->options.threads *
+                   PIECES_PER_THREAD;
+    enum insn_status status = INSN_OK;
+
+    while (status == INSN_OK && size > 0) {
+        size_t part = size < batch ? size : batch;
+
+        if (!append(stream, next, part))
+            return no_memory(error);
+        next += part;
+        size -= part;
+        if (stream->used >= batch)
+            status = decode(stream, false, error);
+    }
+    return status;
+}
+
+enum insn_status insn_stream_flush(struct insn_stream *stream, struct insn_error *error)
+{
+    return decode(stream, false, error);
+}
+
+enum insn_status insn_stream_finish(struct insn_stream *stream, struct insn_error *error)
+{
+    enum insn_status status = decode(stream, true, error);
+
+    return status == INSN_OK ? deliver_last(stream, error) : status;
+}
+
+const struct insn_totals *insn_stream_totals(const struct insn_stream *stream)
+{
+    return &stream->totals;
+}
+
+void insn_stream_close(struct insn_stream *stream)
+{
+    if (!stream)
+        return;
+    for (unsigned i = 0; stream->workers && i < stream->options.threads; i++)
+        pt_image_free(stream->workers[i].image);
+    free(stream->workers);
+    free(stream->pieces);
+    free(stream->last.steps.items);
+    free(stream->bytes);
+    free(stream);
+}

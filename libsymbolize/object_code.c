@@ -1,0 +1,87 @@
+/* object_code.c - the code of an object, and which function it belongs to.  */
+#include "libsymbolize/symbolize_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Open the object for a while.  False: it cannot be, or there is none.  *was_open says whether it
+ * is to be left open.  */
+static bool borrow(struct sym_object *object, bool *was_open, enum sym_status *status)
+{
+    *was_open = object && sym_object_is_open(object);
+    if (!object)
+        return false;
+    *status = sym_object_reopen(object, NULL);
+    return *status == SYM_OK;
+}
+
+static void give_back(struct sym_object *object, bool borrowed, bool was_open)
+{
+    if (borrowed && !was_open)
+        sym_object_close(object);
+}
+
+/* A file that cannot be read is no worse than one without names.  */
+static enum sym_status read_functions(struct sym_module *module)
+{
+    struct sym_object *object = module->symbols, *code = module->code;
+    enum sym_status status = SYM_OK;
+    bool object_was_open, code_was_open = true, has_object, has_code;
+
+    if (module->functions_read)
+        return SYM_OK;
+    has_object = borrow(object, &object_was_open, &status);
+    has_code = status != SYM_NO_MEMORY && borrow(code, &code_was_open, &status);
+    if (status != SYM_NO_MEMORY && (has_object || has_code))
+        status = sym_symbols_read(&module->functions, has_object ? object : NULL,
+                                  has_code ? code : NULL, NULL);
+    if (status == SYM_OK)
+        status = sym_symbols_keep(&module->functions, &module->strings);
+    if (status != SYM_OK)
+        sym_symbols_release(&module->functions);
+    module->functions_read = status != SYM_NO_MEMORY;
+    if (code != object)
+        give_back(code, has_code, code_was_open);
+    give_back(object, has_object, object_was_open);
+    return status == SYM_NO_MEMORY ? status : SYM_OK;
+}
+
+enum sym_status sym_module_function(struct sym_module *module, uint64_t vaddr,
+                                    struct sym_code_function *out, struct sym_error *error)
+{
+    const struct sym_segments *segments = &module->functions.segments;
+    struct sym_span span = { 0, UINT64_MAX };
+    const struct sym_symbol *symbol;
+    ptrdiff_t at;
+
+    if (read_functions(module) != SYM_OK)
+        return sym_fail(error, SYM_NO_MEMORY, "out of memory");
+    at = sym_segments_narrow(segments->items, segments->count, vaddr, -1, &span);
+    symbol = sym_symbols_at(&module->functions, at);
+    *out = (struct sym_code_function){ .start = span.start, .limit = span.limit };
+    if (!symbol)
+        return sym_fail(error, SYM_NOT_FOUND, "no function with a name");
+    out->id = (uint32_t)(symbol - module->functions.items) + 1;
+    out->name = sym_readable_name(&module->strings, symbol->name);
+    return out->name ? SYM_OK : sym_fail(error, SYM_NO_MEMORY, "out of memory");
+}
+
+enum sym_status sym_module_code(struct sym_module *module, uint64_t vaddr, void *buffer,
+                                size_t size, size_t *count, struct sym_error *error)
+{
+    enum sym_status status = SYM_OK;
+    struct sym_bytes bytes;
+    bool was_open, has_code = borrow(module->code, &was_open, &status);
+
+    *count = 0;
+    if (status == SYM_NO_MEMORY)
+        return sym_fail(error, status, "out of memory");
+    if (has_code && module->code->has_contents &&
+        sym_object_at_vaddr(module->code, vaddr, &bytes)) {
+        *count = size < bytes.size ? size : bytes.size;
+        if (buffer)
+            memcpy(buffer, bytes.data, *count);
+    }
+    give_back(module->code, has_code, was_open);
+    return SYM_OK;
+}

@@ -1,0 +1,151 @@
+/* unwind_internal.h - what the parts of libunwind share.
+ *
+ * From the bottom up: cfi/ (bytes to rows, freestanding), rule_pool.c (rules, each once),
+ * unwind_object.c (ELF files, through libelf), entries.c (FDEs, through libdwarf), row_table.c
+ * (rows of an object), frame_walk.c (from frame to frame), registers.c (what is told of a
+ * thread).  */
+#ifndef UNWIND_INTERNAL_H
+#define UNWIND_INTERNAL_H
+
+#include <fxt/unwind.h>
+#include "libunwind/cfi/cfi.h"
+
+/* Fill *error, which may be NULL, and return status.  */
+enum unwind_status unwind_fail(struct unwind_error *error, enum unwind_status status,
+                               const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- Byte strings, each once (rule_pool.c) ---- */
+
+#define POOL_LIMIT ((size_t)64 << 20) /* bytes, with its hash table */
+
+/* All zero is empty.  */
+struct pool {
+    uint8_t *bytes;
+    size_t used, capacity;
+    uint32_t *slots; /* hash table of offsets, at most half full; 0 is a free one */
+    size_t slot_count;
+    size_t count;
+    bool failed; /* an allocation has: not the limit */
+};
+
+/* Where the one copy of size bytes begins, aligned to 4; 0: no memory, or the limit.  */
+uint32_t pool_intern(struct pool *pool, const void *bytes, size_t size);
+void pool_release(struct pool *pool);
+
+/* ---- Rules ---- */
+
+/* A row without its addresses, in words, so that equal ones are stored once.  */
+#define RULE_MAX_WORDS    (2 + 2 * CFI_COLUMNS)
+#define RULE_SIGNAL       1U
+#define RULE_EXPRESSION   2U /* the second word is where its expression is, else an offset */
+#define RULE_COUNT(word)  ((word) >> 8 & 0xff)
+#define RULE_CFA(word)    ((word) >> 16 & 0xff)
+#define RULE_RETURN(word) ((word) >> 24)
+/* Each further pair of words: register and kind, then an offset or where an expression is.  */
+#define RULE_COLUMN(word) ((word) >> 8)
+#define RULE_KIND(word)   ((word)&0xff)
+
+/* Instead of where a rule is.  */
+enum {
+    RULE_NONE = 0, /* nothing covers the address */
+    RULE_REFUSED = 1,
+    RULE_PLT = 2,       /* an entry of a procedure linkage table, without a row */
+    RULE_PLT_FIRST = 3, /* its first entry */
+    RULE_ENTRY = 4,     /* the code that the kernel starts, without a row: it has no caller */
+    RULE_FIRST = 8,     /* offsets of rules are not below */
+};
+
+/* ---- ELF objects (unwind_object.c) ---- */
+
+struct section {
+    uint8_t *bytes; /* owned; NULL: there is none */
+    size_t size;
+    uint64_t vaddr;
+};
+
+#define MAX_PLTS 4
+
+struct plt {
+    uint64_t start, limit;
+    bool has_first; /* its first entry calls the loader */
+};
+
+/* What is needed of a file.  */
+struct object {
+    enum unwind_machine machine;
+    uint8_t build_id[64];
+    size_t build_id_length;
+    /* .eh_frame and, where its table can be searched, .eh_frame_hdr before or after it: one piece
+     * of memory that begins at vaddr.  */
+    struct section frames;
+    size_t header_offset;                  /* of .eh_frame_hdr in frames; only if has_header */
+    size_t eh_frame_offset, eh_frame_size; /* in frames */
+    bool has_header;
+    bool is_damaged; /* there is an .eh_frame that is not in the file */
+    struct section debug_frame;
+    struct plt plts[MAX_PLTS];
+    size_t plt_count;
+    uint64_t entry; /* vaddr; 0: none */
+};
+
+/* A section is read only when it is needed, so that damage costs nothing but its own section.  */
+enum object_part {
+    OBJECT_FRAMES,      /* all but .debug_frame */
+    OBJECT_DEBUG_FRAME, /* that of the object */
+    OBJECT_DEBUG_FILE,  /* that of the separate debug file */
+};
+
+/* Read a part.  An .eh_frame that cannot be read is left out.  */
+enum unwind_status object_read(const struct unwind_object *from, enum object_part part,
+                               struct object *out, struct unwind_error *error);
+void object_release(struct object *object);
+
+/* ---- Entries (entries.c) ---- */
+
+/* Called with each FDE of a section.  False stops: no memory.  */
+typedef bool (*entry_fn)(void *context, const struct cfi_program *program);
+
+/* Tell all FDEs that libdwarf finds.  UNWIND_OK, UNWIND_NO_MEMORY or UNWIND_MALFORMED, and then
+ * *problem is a phrase that says why.  */
+enum unwind_status entries_each(enum unwind_machine machine, const uint8_t *bytes, size_t size,
+                                uint64_t vaddr, bool is_eh_frame, entry_fn entry, void *context,
+                                const char **problem);
+
+/* ---- Tables (row_table.c) ---- */
+
+struct made_rows {
+    uint64_t base;    /* vaddr */
+    uint32_t *starts; /* from base; sorted */
+    uint32_t *rules;  /* where the rule of each row is, or RULE_NONE, RULE_REFUSED */
+    size_t count, capacity;
+};
+
+struct unwind_table {
+    struct unwind_report report;
+    struct object object;
+    struct cfi_section section; /* when report.is_searched */
+    struct made_rows rows;
+    bool is_made;                /* rows are there */
+    uint64_t executed, searches; /* bytes of instructions, and how often, to find rows */
+    struct pool rules, expressions;
+    enum unwind_frame_pointers frame_pointers;
+    bool is_judged; /* frame_pointers is valid */
+};
+
+/* Where the rule of a vaddr is, or one of the numbers below RULE_FIRST.  False: no memory.  */
+bool table_rule(struct unwind_table *table, uint64_t vaddr, uint32_t *rule);
+
+/* ---- Machines ---- */
+
+struct machine {
+    unsigned stack_pointer, frame_pointer, return_column;
+    /* From the frame pointer: where the caller's and the return address are, and the caller's stack
+     * pointer.  */
+    int64_t saved_pointer, saved_return, caller_stack;
+    bool knows_stack; /* that one is exact, else it lies there or above */
+    bool has_link;    /* calls leave the return address in a register */
+};
+
+extern const struct machine unwind_machines[];
+
+#endif /* UNWIND_INTERNAL_H */

@@ -1,8 +1,0 @@
-/* cpu.h - the program "sampler-capture cpu".  */
-#ifndef CPU_H
-#define CPU_H
-
-/* Run it with argv behind the word "cpu".  Returns the exit status.  */
-int cpu_main(char **argv);
-
-#endif /* CPU_H */

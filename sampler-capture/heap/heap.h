@@ -1,8 +1,0 @@
-/* heap.h - the program "sampler-capture heap".  */
-#ifndef HEAP_H
-#define HEAP_H
-
-/* Run it with argv behind the word "heap".  Returns the exit status.  */
-int heap_main(char **argv);
-
-#endif /* HEAP_H */

@@ -1,8 +1,0 @@
-/* insn.h - the program "sampler-capture insn".  */
-#ifndef CAPTURE_INSN_H
-#define CAPTURE_INSN_H
-
-/* Run it with argv behind the word "insn".  Returns the exit status.  */
-int insn_main(char **argv);
-
-#endif /* CAPTURE_INSN_H */

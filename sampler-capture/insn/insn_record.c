@@ -1,0 +1,271 @@
+#include "sampler-capture/insn/insn_record.h"
+
+#include "sampler-capture/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* NOLINTBEGIN(performance-no-int-to-ptr): ptrace() and process_vm_readv() take the addresses of
+ * another process as pointers.  */
+
+/* ---- Names and maps ---- */
+
+static bool put_mapping(struct insn_recorder *recorder, struct process *process,
+                        const struct mapping *mapping)
+{
+    static const struct module anonymous = { .serial = 0 };
+    const struct module *module = mapping->module ? mapping->module : &anonymous;
+    bool is_new;
+    uint16_t id;
+
+    if (!process_module_id(process, module, &id, &is_new))
+        return true; /* 65,536 modules: frames without names */
+    if (is_new && !stream_module(recorder->stream, process->koid, module, id, mapping->time_ns))
+        return false;
+    return stream_mapping(recorder->stream, process->koid, mapping, id);
+}
+
+static bool put_map(struct insn_recorder *recorder, struct process *process)
+{
+    for (size_t i = 0; i < process->map.count; i++) {
+        struct mapping *mapping = &process->map.mappings[i];
+
+        if (!mapping->written && !put_mapping(recorder, process, mapping))
+            return false;
+        mapping->written = true;
+    }
+    process->map.has_unwritten = false;
+    return true;
+}
+
+bool insn_recorder_describe(struct insn_recorder *recorder, struct thread *thread)
+{
+    struct process *process = thread->process;
+
+    if (!process->name_written) {
+        process->name_written = true;
+        if (!stream_process(recorder->stream, process->koid, process->name))
+            return false;
+    }
+    if (!thread->name.written) {
+        thread->name.written = true;
+        if (!stream_thread(recorder->stream, thread->name.koid, process->koid, thread->name.text))
+            return false;
+    }
+    return !process->map.has_unwritten || put_map(recorder, process);
+}
+
+struct reading {
+    struct insn_recorder *recorder;
+    uint64_t time_ns;
+};
+
+static bool take_map(void *context, const struct perf_record *record)
+{
+    struct reading *reading = context;
+    struct perf_record now = *record;
+
+    now.time_ns = reading->time_ns;
+    return processes_apply(&reading->recorder->processes, &now);
+}
+
+bool insn_recorder_read_maps(struct insn_recorder *recorder, struct thread *thread, uint64_t ticks)
+{
+    struct reading reading = { .recorder = recorder, .time_ns = recorder->base_ns + ticks };
+
+    return proc_describe((pid_t)thread->process->pid, take_map, &reading) &&
+           insn_recorder_describe(recorder, thread);
+}
+
+/* ---- Code ---- */
+
+static size_t slot_of(const struct insn_recorder *recorder, uint64_t process, uint64_t address)
+{
+    uint64_t hash = (address / CODE_PAGE ^ process << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t slot = (size_t)(hash >> 20) & (recorder->page_capacity - 1);
+
+    while (recorder->pages[slot] &&
+           (recorder->pages[slot]->address != address || recorder->pages[slot]->process != process))
+        slot = (slot + 1) & (recorder->page_capacity - 1);
+    return slot;
+}
+
+struct code_page *insn_recorder_find(const struct insn_recorder *recorder, uint64_t process,
+                                     uint64_t address)
+{
+    return recorder->page_capacity ? recorder->pages[slot_of(recorder, process, address)] : NULL;
+}
+
+static bool grow(struct insn_recorder *recorder)
+{
+    size_t old_capacity = recorder->page_capacity, capacity = old_capacity ? 2 * old_capacity : 256;
+    struct code_page **old = recorder->pages, **pages;
+
+    if (recorder->page_count < old_capacity / 2)
+        return true;
+    pages = calloc(capacity, sizeof(void *));
+    if (!pages)
+        return false;
+    recorder->pages = pages;
+    recorder->page_capacity = capacity;
+    for (size_t i = 0; i < old_capacity; i++)
+        if (old[i])
+            pages[slot_of(recorder, old[i]->process, old[i]->address)] = old[i];
+    free(old);
+    return true;
+}
+
+static struct code_page *add_page(struct insn_recorder *recorder, uint64_t process,
+                                  uint64_t address)
+{
+    struct code_page *page;
+
+    if (!grow(recorder))
+        return NULL;
+    page = calloc(1, sizeof *page);
+    if (!page)
+        return NULL;
+    page->process = process;
+    page->address = address;
+    recorder->pages[slot_of(recorder, process, address)] = page;
+    recorder->page_count++;
+    return page;
+}
+
+/* Whether the module's file has these bytes at vaddr.  */
+static bool file_has(const struct module *module, uint64_t vaddr, const uint8_t *bytes, size_t size)
+{
+    const struct elf_image *image = &module->image;
+    uint8_t read_back[CODE_PAGE];
+    int fd = -1;
+    bool same = false;
+
+    for (size_t i = 0; i < image->segment_count && fd < 0; i++) {
+        uint64_t start = image->segments[i].vaddr;
+
+        if (vaddr < start || vaddr - start >= image->segments[i].file_size)
+            continue;
+        if (size > image->segments[i].file_size - (vaddr - start))
+            size = image->segments[i].file_size - (vaddr - start);
+        fd = module->name[0] == '/' ? open(module->name, O_RDONLY | O_CLOEXEC) : -1;
+        if (fd < 0)
+            return false;
+        same = pread(fd, read_back, size,
+                     (off_t)(image->segments[i].file_offset + (vaddr - start))) == (ssize_t)size &&
+               memcmp(read_back, bytes, size) == 0;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return same;
+}
+
+/* What lies in the page before the mapping or the segment is no code.  */
+static bool is_in_file(const struct process *process, const struct code_page *page)
+{
+    const struct mapping *mapping = address_map_find(&process->map, page->address);
+
+    return mapping && mapping->module && mapping->module->image.build_id_size > 0 &&
+           file_has(mapping->module, mapping->vaddr + (page->address - mapping->start), page->bytes,
+                    page->size);
+}
+
+static bool put_code(struct insn_recorder *recorder, const struct process *process,
+                     const struct code_page *page, uint64_t ticks)
+{
+    const struct fxt_arg address = { .type = FXT_ARG_POINTER,
+                                     .name = fxt_inline("address"),
+                                     .value.uint64 = page->address };
+    struct fxt_record blob = {
+        .kind = FXT_RECORD_LARGE_BLOB,
+        .ticks = recorder->base_ns + ticks,
+        .thread = { .process = process->koid },
+        .category = fxt_inline("insntrace"),
+        .name = fxt_inline("code"),
+        .args = &address,
+        .arg_count = 1,
+    };
+
+    recorder->blobs_of_code++;
+    blob.value.large_blob.payload.bytes = page->bytes;
+    blob.value.large_blob.payload.length = page->size;
+    return stream_put(recorder->stream, &blob);
+}
+
+/* Bytes of the page that can be read.  */
+static size_t read_page(const struct process *process, uint64_t address, uint8_t *bytes)
+{
+    struct iovec local = { .iov_base = bytes, .iov_len = CODE_PAGE };
+    struct iovec remote = { .iov_base = (void *)address, .iov_len = CODE_PAGE };
+    ssize_t size = process_vm_readv((pid_t)process->pid, &local, 1, &remote, 1, 0);
+
+    return size > 0 ? (size_t)size : 0;
+}
+
+struct code_page *insn_recorder_page(struct insn_recorder *recorder, struct thread *thread,
+                                     uint64_t address, uint64_t ticks)
+{
+    struct process *process = thread->process;
+    struct code_page *page = insn_recorder_find(recorder, process->koid, address);
+    bool known = page != NULL;
+
+    if (!page)
+        page = add_page(recorder, process->koid, address);
+    if (!page)
+        return NULL;
+    page->size = read_page(process, address, page->bytes);
+    if (!address_map_find(&process->map, address) &&
+        !insn_recorder_read_maps(recorder, thread, ticks))
+        return NULL;
+    if (page->size == 0 || (!known && is_in_file(process, page)))
+        return page;
+    page->in_trace = true;
+    return put_code(recorder, process, page, ticks) ? page : NULL;
+}
+
+/* ---- Packets ---- */
+
+bool insn_recorder_packets(struct insn_recorder *recorder, const struct thread *thread,
+                           const uint8_t *bytes, size_t size, uint64_t ticks)
+{
+    const struct insn_config *config = &recorder->config;
+    const struct fxt_arg args[] = {
+        stream_number("mtc_freq", config->mtc_freq),
+        stream_number("nom_freq", config->nom_freq),
+        stream_number("cpuid_0x15_eax", config->cpuid_0x15_eax),
+        stream_number("cpuid_0x15_ebx", config->cpuid_0x15_ebx),
+        stream_number("family", config->family),
+        stream_number("model", config->model),
+        stream_number("stepping", config->stepping),
+        stream_number("time_shift", 0),
+        stream_number("time_mult", 1),
+        stream_number("time_zero", recorder->base_ns),
+    };
+    struct fxt_record blob = {
+        .kind = FXT_RECORD_LARGE_BLOB,
+        .ticks = recorder->base_ns + ticks,
+        .thread = { .process = thread->process->koid, .thread = thread->name.koid },
+        .category = fxt_inline("insntrace"),
+        .name = fxt_inline("pt"),
+        .args = args,
+        .arg_count = sizeof args / sizeof *args,
+    };
+
+    recorder->packet_bytes += size;
+    blob.value.large_blob.payload.bytes = bytes;
+    blob.value.large_blob.payload.length = size;
+    return stream_put(recorder->stream, &blob);
+}
+
+void insn_recorder_release(struct insn_recorder *recorder)
+{
+    for (size_t i = 0; i < recorder->page_capacity; i++)
+        free(recorder->pages[i]);
+    free(recorder->pages);
+    processes_release(&recorder->processes);
+}
+
+/* NOLINTEND(performance-no-int-to-ptr) */
