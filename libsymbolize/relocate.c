@@ -43,7 +43,7 @@ enum sym_status sym_object_lay_out(struct sym_object *object)
             if (!__builtin_add_overflow(section->vaddr, section->size, &limit))
                 at = limit; /* one that cannot be real does not move the others */
         }
-        if (pass == PASS_INIT_CODE && !__builtin_add_overflow(at, hole, &at))
+        if (pass == PASS_INIT_CODE && at && !__builtin_add_overflow(at, hole, &at))
             at = align_up(at, hole);
     }
     return SYM_OK;

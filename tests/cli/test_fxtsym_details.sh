@@ -230,4 +230,15 @@ answers -e tags.o 'DATA 0x12'
 prints tagged
 answers --no-untag-addresses -e tags.o 'DATA 0x12'
 prints_not tagged
+# An object without code has its data at 0, as it has for nm and for llvm-symbolizer.
+printf '\t.data\n\t.globl foo\n\t.type foo, @object\n\t.size foo, 4\nfoo = . + 0x1100000000000000\n\t.quad 1\n' >data.s
+gcc -c data.s
+ln -sf "$(command -v fxtsym)" llvm-addr2line
+ln -sf "$(command -v fxtsym)" llvm-symbolizer
+for case in 'foo 0 4:./llvm-symbolizer' '?? 0 0:./llvm-symbolizer --no-untag-addresses' '?? 0 0:./llvm-addr2line' \
+    'foo 0 4:./llvm-addr2line --untag-addresses'; do
+    # shellcheck disable=SC2086 # a command and its option
+    run 0 ${case#*:} -e data.o 'DATA 0'
+    [ "$(head -n 2 out | tr '\n' ' ')" = "${case%%:*} " ] || fail "$case: $(cat out)"
+done
 finish
