@@ -58,7 +58,7 @@ static uint8_t *extend(struct fxt_writer *writer, uint64_t size)
             capacity = 2 * writer->capacity;
         room = realloc(writer->bytes, capacity);
         if (!room) {
-            writer_fail(writer, FXT_NO_MEMORY, "out of memory for a record of %zu bytes", capacity);
+            writer_fail(writer, FXT_NO_MEMORY, "out of memory for %zu bytes of a record", capacity);
             return NULL;
         }
         writer->bytes = room;

@@ -88,7 +88,7 @@ static const char *check(const struct header *header)
     if (header->durable_end > header->durable_size ||
         header->rolling_end[0] > header->rolling_size ||
         header->rolling_end[1] > header->rolling_size)
-        return "records end behind the room for them";
+        return "records end after the room for them";
     return NULL;
 }
 
@@ -191,8 +191,9 @@ static bool must_hold_too_much(struct fxt_engine *engine)
 static enum fxt_status refuse(struct fxt_input *input, const char *what)
 {
     input->status = FXT_FATAL;
-    return fxt_fail(&input->error, FXT_FATAL, 0, 0, "a trace-engine buffer that cannot be read: %s",
-                    what);
+    fxt_parts_damage(input, 0, 0, 0, "a trace-engine buffer that cannot be read: %s", what);
+    input->error = input->parts[0].damage;
+    return FXT_FATAL;
 }
 
 enum fxt_status fxt_engine_start(struct fxt_input *input)
@@ -215,7 +216,7 @@ enum fxt_status fxt_engine_start(struct fxt_input *input)
     order_unended(engine, &header);
     try_seeking(input);
     if (must_hold_too_much(engine))
-        return refuse(input, "its newer half stands first and is larger than 64 MiB: give it as an "
+        return refuse(input, "its newer half comes first and is larger than 64 MiB: pass it as an "
                              "uncompressed file");
     part->dropped_records = header.dropped;
     status = fxt_parts_provider(input, PROVIDER, "trace-engine buffer");
@@ -501,8 +502,9 @@ static enum fxt_status finish(struct fxt_input *input)
         note_cut(input);
     else if (engine->actual > engine->total)
         fxt_parts_damage(input, engine->total, engine->actual - engine->total, 0,
-                         "%llu bytes behind its end",
-                         (unsigned long long)(engine->actual - engine->total));
+                         "%llu %s after its end",
+                         (unsigned long long)(engine->actual - engine->total),
+                         engine->actual - engine->total == 1 ? "byte" : "bytes");
     return FXT_END;
 }
 

@@ -21,7 +21,7 @@ enum fxt_status fxt_gzip_next_frame(struct fxt_stream *stream)
     }
     if (stream->raw[stream->raw_next] != 0x1f)
         return fxt_stream_stop(stream, FXT_FATAL, 0,
-                               "bytes behind the end of the gzip data are not gzip");
+                               "bytes after the end of the gzip data are not gzip");
     if (inflateReset(&stream->gzip) != Z_OK)
         return fxt_stream_stop(stream, FXT_FATAL, 0, "gzip data cannot be unpacked");
     stream->in_frame = true;

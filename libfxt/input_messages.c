@@ -46,7 +46,7 @@ static enum fxt_status skip(struct fxt_input *input, enum fidl_status why)
     enum fxt_status status = FXT_OK;
     bool found = false;
 
-    fxt_parts_damage(input, input->position, 0, 0, "no message: %s", fidl_status_phrase(why));
+    fxt_parts_damage(input, input->position, 0, 0, "not a message: %s", fidl_status_phrase(why));
     if (part->damage_count >= MOST_DAMAGES)
         return give_up(input);
     while (status == FXT_OK && !found) {
@@ -105,8 +105,9 @@ enum fxt_status fxt_messages_step(struct fxt_input *input)
         return FXT_OK;
     }
     if (input->end - input->begin < HEADER_BYTES) {
-        fxt_parts_damage(input, input->position, 0, 0, "%zu bytes, too few for a message",
-                         input->end - input->begin);
+        fxt_parts_damage(input, input->position, 0, 0, "%zu %s, too few for a message",
+                         input->end - input->begin,
+                         input->end - input->begin == 1 ? "byte" : "bytes");
         return give_up(input);
     }
     return skip(input, why);

@@ -42,7 +42,7 @@ enum fxt_status fxt_zstd_next_frame(struct fxt_stream *stream)
     if (stream->raw_left < MAGIC_BYTES ? !may_start_zstd(bytes, stream->raw_left)
                                        : !fxt_starts_zstd(bytes, stream->raw_left))
         return fxt_stream_stop(stream, FXT_FATAL, 0,
-                               "bytes behind the end of the zstd data are not zstd");
+                               "bytes after the end of the zstd data are not zstd");
     stream->hint = ZSTD_initDStream(stream->zstd);
     if (ZSTD_isError(stream->hint))
         return fxt_stream_stop(stream, FXT_FATAL, 0, "zstd data cannot be unpacked");

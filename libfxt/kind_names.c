@@ -66,7 +66,7 @@ static const struct {
     [FXT_DAMAGE_SIZE_ZERO] = { "size_zero", "record of size 0, unreadable from there" },
     [FXT_DAMAGE_BAD_RECORD] = { "bad_record", "contradictory record, dropped" },
     [FXT_DAMAGE_OVERSIZED_RECORD] = { "oversized_record", "oversized record, skipped" },
-    [FXT_DAMAGE_CORRUPT_INPUT] = { "corrupt_input", "corrupt compressed data" },
+    [FXT_DAMAGE_CORRUPT_INPUT] = { "corrupt_input", "compressed data that cannot be unpacked" },
     [FXT_DAMAGE_ZERO_WORDS] = { "zero_words", "zero word between records" },
     [FXT_DAMAGE_UNKNOWN_RECORD] = { "unknown_record", "record of unknown type" },
     [FXT_DAMAGE_UNRESOLVED_STRING] = { "unresolved_string", "reference to an unknown string" },

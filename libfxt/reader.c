@@ -180,7 +180,8 @@ static enum fxt_status finish(struct fxt_reader *reader, uint64_t left)
     reader->offset += left;
     reader->begin = reader->end;
     if (reader->input_status == FXT_FATAL) {
-        if (reader->input_error.system_errno == 0)
+        if (reader->input_error.system_errno == 0 &&
+            fxt_input_part(reader->input, 0)->format == FXT_FORMAT_STREAM)
             fxt_count_damage(reader, FXT_DAMAGE_CORRUPT_INPUT, 0);
         reader->error = reader->input_error;
         return stop(reader, FXT_FATAL);
@@ -318,7 +319,7 @@ static enum fxt_status stop_at_size_zero(struct fxt_reader *reader)
         return refuse(reader, "no magic number, and the first record has size 0");
     fxt_count_damage(reader, FXT_DAMAGE_SIZE_ZERO, 0);
     (void)fxt_fail(&reader->error, FXT_FATAL, 0, reader->offset,
-                   "record of size 0 at offset %llu; nothing behind it can be read",
+                   "record of size 0 at offset %llu; nothing after it can be read",
                    (unsigned long long)reader->offset);
     return stop(reader, FXT_FATAL);
 }

@@ -343,7 +343,7 @@ static void check_extra(const struct fxt_input *input)
     const struct fxt_part *part = fxt_input_part(input, 0);
 
     ck_assert_uint_eq(part->damage_count, 1);
-    ck_assert_str_eq(part->damage.message, "24 bytes behind its end");
+    ck_assert_str_eq(part->damage.message, "24 bytes after its end");
     ck_assert_uint_eq(part->damage.offset, TOTAL);
     ck_assert_uint_eq(part->lost_bytes, 24);
 }
@@ -353,7 +353,21 @@ START_TEST(tells_of_bytes_behind_the_buffer)
     put_buffer(CIRCULAR, 2, "01", true);
     put_zeros(&buffer, 24);
     want("d10");
-    read_all_ways("bytes behind", FXT_END, check_extra);
+    read_all_ways("bytes after", FXT_END, check_extra);
+}
+END_TEST
+
+static void check_one_more(const struct fxt_input *input)
+{
+    ck_assert_str_eq(fxt_input_part(input, 0)->damage.message, "1 byte after its end");
+}
+
+START_TEST(counts_one_byte_as_one)
+{
+    put_buffer(CIRCULAR, 2, "01", true);
+    buffer.data[buffer.length++] = 0;
+    want("d10");
+    read_all_ways("a byte after", FXT_END, check_one_more);
 }
 END_TEST
 
@@ -469,11 +483,11 @@ static const struct {
     { "records do not end at a multiple of 8", 40, 12, CIRCULAR },
     { "records do not end at a multiple of 8", 48, 1, CIRCULAR },
     { "records do not end at a multiple of 8", 56, 4, CIRCULAR },
-    { "records end behind the room for them", 40, DURABLE + 8, CIRCULAR },
-    { "records end behind the room for them", 48, ROLLING + 8, CIRCULAR },
-    { "records end behind the room for them", 56, UINT64_C(0) - 8, CIRCULAR },
-    { "records end behind the room for them", 48, TOTAL - HEADER + 8, ONESHOT },
-    { "records end behind the room for them", 40, 8, ONESHOT },
+    { "records end after the room for them", 40, DURABLE + 8, CIRCULAR },
+    { "records end after the room for them", 48, ROLLING + 8, CIRCULAR },
+    { "records end after the room for them", 56, UINT64_C(0) - 8, CIRCULAR },
+    { "records end after the room for them", 48, TOTAL - HEADER + 8, ONESHOT },
+    { "records end after the room for them", 40, 8, ONESHOT },
 };
 
 START_TEST(refuses_a_header_that_contradicts_itself)
@@ -575,7 +589,7 @@ START_TEST(holds_no_more_than_64_mib)
     ck_assert_uint_eq(got.length, 0);
     fxt_input_close(input);
     ck_assert_int_eq(read_error(buffer.data, buffer.length), FXT_FATAL);
-    ck_assert_ptr_nonnull(strstr(error.message, "give it as an uncompressed file"));
+    ck_assert_ptr_nonnull(strstr(error.message, "pass it as an uncompressed file"));
 
     /* A file can be gone back in: the older half, at its end, comes first.  */
     fd = as_file(&buffer);
@@ -715,6 +729,7 @@ int main(void)
     tcase_add_test(tcase, counts_a_broken_part_as_damage_of_the_trace);
     tcase_add_test(tcase, passes_zero_words_on);
     tcase_add_test(tcase, tells_of_bytes_behind_the_buffer);
+    tcase_add_test(tcase, counts_one_byte_as_one);
     tcase_add_loop_test(tcase, gives_the_whole_records_of_a_buffer_cut_anywhere, 1, 3);
     tcase_add_test(tcase, refuses_half_a_header);
     tcase_add_loop_test(tcase, refuses_a_header_that_contradicts_itself, 0, ROWS(wrong));

@@ -1509,7 +1509,7 @@ START_TEST(says_where_a_record_of_size_0_stands)
     ck_assert_uint_eq(result.error.offset, 16);
     ck_assert_int_eq(result.error.system_errno, 0);
     ck_assert_str_eq(result.error.message,
-                     "record of size 0 at offset 16; nothing behind it can be read");
+                     "record of size 0 at offset 16; nothing after it can be read");
 }
 END_TEST
 

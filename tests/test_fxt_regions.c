@@ -279,7 +279,7 @@ static const struct {
       "a record of 4040 bytes with 4032 left in the "
       "region" },
     { "2^32 - 1 words", 15 | UINT64_C(0xffffffff) << 4,
-      "a record of 34359738360 bytes, which is no sample" },
+      "a record of 34359738360 bytes, longer than any sample" },
 };
 
 START_TEST(goes_on_with_the_next_region)

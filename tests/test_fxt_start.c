@@ -28,7 +28,8 @@ static const struct {
 } foreign[] = {
     { "\x00\x16\x54\x78\x46\x04\x00\x10\x00\x00", 10,
       "a big-endian FXT trace; only little-endian ones can be read" },
-    { "{{{reset}}}\n{{{module:0:a:elf:00}}}\n", 36, "symbolizer markup text, not FXT" },
+    { "{{{reset}}}\n{{{module:0:a:elf:00}}}\n", 36, 
+      "symbolizer markup text, not FXT; fxtsym --markup and fxtq import read it" },
     { "\x7f"
       "ELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00",
       18, "an ELF file, not an FXT trace" },
@@ -42,6 +43,7 @@ static const struct {
     { "main;f 1\nmain;g 2\n", 18, "text, not an FXT trace" },
     { "<!DOCTYPE html>\r\n\t", 18, "text, not an FXT trace" },
     { "8 bytes.", 8, "text, not an FXT trace" },
+    { "BZhang is a name.", 17, "text, not an FXT trace" },
     /* Nothing known, and nothing that could be a record.  */
     { "\x00\x00\x04\x46\x78\x54\x16\x00", 8,
       "not an FXT trace: no magic number, and the first record has size 0" },

@@ -61,10 +61,10 @@ static const struct {
     { "s", FXT_END, "", "" },
     { "sa", FXT_END, "a", "" }, /* as pzstd writes */
     { "SasAS", FXT_END, "aA", "" },
-    { "a0", FXT_FATAL, "a", "bytes behind the end of the zstd data are not zstd" },
-    { "a!", FXT_FATAL, "a", "bytes behind the end of the zstd data are not zstd" },
-    { "as!", FXT_FATAL, "a", "bytes behind the end of the zstd data are not zstd" },
-    { "ag", FXT_FATAL, "a", "bytes behind the end of the zstd data are not zstd" },
+    { "a0", FXT_FATAL, "a", "bytes after the end of the zstd data are not zstd" },
+    { "a!", FXT_FATAL, "a", "bytes after the end of the zstd data are not zstd" },
+    { "as!", FXT_FATAL, "a", "bytes after the end of the zstd data are not zstd" },
+    { "ag", FXT_FATAL, "a", "bytes after the end of the zstd data are not zstd" },
     { "a~", FXT_FATAL, "a", "corrupt zstd data" },
     { "s~", FXT_FATAL, "", "corrupt zstd data" },
 };

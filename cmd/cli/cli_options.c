@@ -175,26 +175,34 @@ int cli_next(struct cli_parser *parser)
     return short_option(parser);
 }
 
+struct number {
+    uint64_t value;
+    bool too_large; /* for 64 bits */
+};
+
 /* Digits at the start of text to *value; what follows them to *end.  */
-static bool parse_digits(const char *text, uint64_t *value, const char **end)
+static bool parse_digits(const char *text, struct number *number, const char **end)
 {
     char *stop;
 
     if (text[0] < '0' || text[0] > '9')
         return false;
     errno = 0;
-    *value = strtoull(text, &stop, 10);
+    number->value = strtoull(text, &stop, 10);
+    number->too_large = errno != 0;
     *end = stop;
-    return errno == 0;
+    return true;
 }
 
 /* The number, if there is one and it lies in the range.  */
-static uint64_t in_range(const char *option, const char *text, bool good, uint64_t value,
-                         uint64_t minimum, uint64_t maximum)
+static uint64_t in_range(const char *option, const char *text, bool good,
+                         const struct number *number, uint64_t minimum, uint64_t maximum)
 {
+    uint64_t value = number->value;
+
     if (!good)
         cli_usage_error("%s: '%s' is not a number", option, text);
-    if (value < minimum || value > maximum)
+    if (number->too_large || value < minimum || value > maximum)
         cli_usage_error("%s: %s is not between %s and %s", option, text, cli_grouped(minimum),
                         cli_grouped(maximum));
     return value;
@@ -202,35 +210,38 @@ static uint64_t in_range(const char *option, const char *text, bool good, uint64
 
 uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
 {
-    uint64_t value = 0;
+    struct number number = { .value = 0 };
     const char *end = text;
-    bool good = parse_digits(text, &value, &end) && *end == '\0';
+    bool good = parse_digits(text, &number, &end) && *end == '\0';
 
-    return in_range(option, text, good, value, minimum, maximum);
+    return in_range(option, text, good, &number, minimum, maximum);
 }
 
 uint64_t cli_id(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
 {
+    struct number number;
     size_t digits;
-    uint64_t value;
 
     if (strncmp(text, "0x", 2) != 0)
         return cli_number(option, text, minimum, maximum);
     digits = strspn(text + 2, "0123456789abcdefABCDEF");
     errno = 0;
-    value = strtoull(text + 2, NULL, 16);
-    return in_range(option, text, digits > 0 && text[2 + digits] == '\0' && errno == 0, value,
-                    minimum, maximum);
+    number.value = strtoull(text + 2, NULL, 16);
+    number.too_large = errno != 0;
+    return in_range(option, text, digits > 0 && text[2 + digits] == '\0', &number, minimum,
+                    maximum);
 }
 
 uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
 {
     static const char suffixes[] = "kmg";
+    struct number number;
     uint64_t value;
     const char *end;
 
-    if (!parse_digits(text, &value, &end))
+    if (!parse_digits(text, &number, &end))
         cli_usage_error("%s: '%s' is not a size such as 512k or 4M", option, text);
+    value = number.value;
     if (*end != '\0') {
         const char *suffix = strchr(suffixes, *end | 0x20);
         unsigned shift = suffix && *suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
@@ -242,6 +253,8 @@ uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64
             cli_usage_error("%s: %s is too large", option, text);
         value <<= shift;
     }
+    if (number.too_large)
+        cli_usage_error("%s: %s is too large", option, text);
     if (value < minimum || value > maximum)
         cli_usage_error("%s: %s is not between %s and %s bytes", option, text, cli_grouped(minimum),
                         cli_grouped(maximum));

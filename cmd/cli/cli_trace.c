@@ -244,8 +244,8 @@ static const char *phrase(const struct cli_trace *trace, enum fxt_damage_kind ki
         return fxt_damage_kind_phrase(kind);
     if (part->format == FXT_FORMAT_REGION)
         return "region that is full: samples may be missing";
-    (void)snprintf(text, size, "%s records that the provider dropped",
-                   cli_grouped(part->dropped_records));
+    (void)snprintf(text, size, "%s that the provider dropped",
+                   cli_counted(part->dropped_records, "record", "records"));
     return text;
 }
 
@@ -260,8 +260,8 @@ static int describe_kind(const struct cli_trace *trace, enum fxt_damage_kind kin
 
     say_where(trace, damage->kinds[kind].first_offset, where, sizeof where);
     if (losing)
-        (void)snprintf(lost, sizeof lost, "%s%s bytes", where[0] ? ", " : "",
-                       cli_grouped(damage->kinds[kind].bytes));
+        (void)snprintf(lost, sizeof lost, "%s%s", where[0] ? ", " : "",
+                       cli_counted(damage->kinds[kind].bytes, "byte", "bytes"));
     return snprintf(text, size, "%s%s%s%s%s%s%s%s", count > 1 ? cli_grouped(count) : "",
                     count > 1 ? " times " : "", phrase(trace, kind, own, sizeof own),
                     where[0] || lost[0] ? " (" : "", count > 1 && where[0] ? "first " : "", where,
@@ -310,7 +310,8 @@ static enum cli_exit report_parts(const struct cli_trace *trace)
             continue;
         }
         if (part->lost_bytes > 0)
-            (void)snprintf(lost, sizeof lost, ", %s bytes not read", cli_grouped(part->lost_bytes));
+            (void)snprintf(lost, sizeof lost, ", %s not read",
+                           cli_counted(part->lost_bytes, "byte", "bytes"));
         if (part->damage_count > 1)
             (void)snprintf(more, sizeof more, ", the first of %s places",
                            cli_grouped(part->damage_count));

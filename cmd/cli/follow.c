@@ -96,7 +96,7 @@ static const char *why_over(const struct cli_follow *follow, const struct stat *
         return "was replaced";
     if (info->st_nlink == 0)
         return "was deleted";
-    return follow->path && !there ? "was renamed" : NULL;
+    return follow->path && !there ? "is no longer at its path" : NULL;
 }
 
 /* What a regular file has behind its first size bytes.  *end is set when nothing more will come. */
@@ -110,7 +110,7 @@ static bool file_has_more(const struct cli_follow *follow, uint64_t size, bool *
     if ((uint64_t)info.st_size > size)
         return true;
     if ((uint64_t)info.st_size < size)
-        what = "was cut";
+        what = "was truncated";
     else
         what = why_over(follow, &info);
     if (!what)
@@ -118,7 +118,7 @@ static bool file_has_more(const struct cli_follow *follow, uint64_t size, bool *
     /* A last look: it may have grown between the two.  */
     if (fstat(follow->fd, &info) == 0 && (uint64_t)info.st_size > size)
         return true;
-    cli_warning("%s: %s while it was followed: this is its end", follow->name, what);
+    cli_warning("%s: %s while it was followed: reading ends here", follow->name, what);
     *end = true;
     return false;
 }

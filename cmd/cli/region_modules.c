@@ -150,8 +150,10 @@ bool cli_modules_next(struct cli_modules *modules, const struct fxt_record **rec
             }
         }
         length = getline(&modules->line, &modules->capacity, modules->file);
-        if (length < 0)
+        if (length < 0) {
+            modules->failed = feof(modules->file) ? 0 : errno;
             return false;
+        }
         modules->rest = modules->line;
         modules->left = (size_t)length;
     }
@@ -159,18 +161,16 @@ bool cli_modules_next(struct cli_modules *modules, const struct fxt_record **rec
 
 enum cli_exit cli_modules_close(struct cli_modules *modules)
 {
-    bool failed = modules->file && ferror(modules->file);
-
     if (modules->file)
         (void)fclose(modules->file);
     free(modules->line);
-    if (failed) {
-        cli_error("%s: cannot be read", modules->path);
+    if (modules->failed) {
+        cli_error("%s: %s", modules->path, strerror(modules->failed));
         return CLI_ENVIRONMENT;
     }
     if (modules->ignored == 0)
         return CLI_OK;
-    cli_warning("%s: left out: %s no sense", modules->path,
-                cli_counted(modules->ignored, "element that makes", "elements that make"));
+    cli_warning("%s: left out: %s malformed or have an ID above 65,535", modules->path,
+                cli_counted(modules->ignored, "element that is", "elements that are"));
     return CLI_DAMAGED;
 }

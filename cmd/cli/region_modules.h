@@ -23,6 +23,7 @@ struct cli_modules {
     const char *rest; /* of the line */
     size_t left;
     uint64_t ignored; /* elements that make no record: malformed, numbers too large */
+    int failed;       /* errno of a failed read, 0: none failed */
     struct fxt_provider provider;
     struct fxt_record record;
 };

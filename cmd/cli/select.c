@@ -105,7 +105,7 @@ void cli_select_time(struct cli_select *select, const char *option, const char *
     free(from);
     if (select->from.given && select->limit.given &&
         select->from.relative == select->limit.relative && select->limit.ns <= select->from.ns)
-        cli_usage_error("%s: '%s' ends before it begins", option, text);
+        cli_usage_error("%s: '%s' holds no time: TO has to be after FROM", option, text);
 }
 
 /* ---- Types ---- */

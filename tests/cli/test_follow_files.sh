@@ -69,7 +69,7 @@ for kind in zst gz; do
     awaited 10
     rm growing
     ends 3 'damaged: cut off'
-    grep -q 'growing: was deleted while it was followed: this is its end' err || fail "$kind: $(cat err)"
+    grep -q 'growing: was deleted while it was followed: reading ends here' err || fail "$kind: $(cat err)"
 done
 
 # ---- The file's end ----
@@ -78,14 +78,14 @@ cp whole.fxt growing
 start growing
 awaited "$lines"
 rm growing
-ends 0 'growing: was deleted while it was followed: this is its end'
+ends 0 'growing: was deleted while it was followed: reading ends here'
 cmp out whole.json || fail 'a deleted file'
 
 cp whole.fxt growing
 start growing
 awaited "$lines"
 truncate -s 100 growing
-ends 0 'growing: was cut while it was followed: this is its end'
+ends 0 'growing: was truncated while it was followed: reading ends here'
 
 # Replaced by a file of the same name; what was written to the old one before is still read.
 cp whole.fxt growing
@@ -93,7 +93,7 @@ start growing
 awaited "$lines"
 cp whole.fxt new
 mv new growing
-ends 0 'growing: was replaced while it was followed: this is its end'
+ends 0 'growing: was replaced while it was followed: reading ends here'
 
 # By descriptor there is no name that could move.
 cp whole.fxt growing

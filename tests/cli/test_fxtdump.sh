@@ -157,7 +157,7 @@ expect 3 "fxtdump: cut.fxt.gz: damaged: cut off in its last record (at offset 20
 $(sed -e 's/every-kind.fxt/cut.fxt.gz/' -e '/^exit status/d' "$ROOT/testdata/fxtdump/every-kind.err")" cut.fxt.gz
 cmp out "$ROOT/testdata/fxtdump/every-kind.txt"
 { gzip -c good.fxt && printf 'garbage'; } >behind.fxt.gz
-expect 3 'fxtdump: behind.fxt.gz: damaged: bytes behind the end of the gzip data are not gzip (at offset 8)' behind.fxt.gz
+expect 3 'fxtdump: behind.fxt.gz: damaged: bytes after the end of the gzip data are not gzip (at offset 8)' behind.fxt.gz
 # shellcheck disable=SC2059
 printf "$magic"'\000\000\005\000\000\000\000\000' >size-zero.fxt
 expect 3 'fxtdump: size-zero.fxt: damaged: record of size 0, unreadable from there (at offset 8)' size-zero.fxt
@@ -180,7 +180,7 @@ expect 3 'fxtdump: ../contract.py: text, not an FXT trace' ../contract.py
 printf '\000\026\124\170\106\004\000\020' >big-endian.fxt
 expect 3 'fxtdump: big-endian.fxt: a big-endian FXT trace; only little-endian ones can be read' big-endian.fxt
 printf '{{{reset}}}\n{{{module:0:a:elf:00}}}\n' >markup.txt
-expect 3 'fxtdump: markup.txt: symbolizer markup text, not FXT' markup.txt
+expect 3 'fxtdump: markup.txt: symbolizer markup text, not FXT; fxtsym --markup and fxtq import read it' markup.txt
 # shellcheck disable=SC2059
 printf '\023\000\001\000\000\000\000\000'"$magic" >no-magic.fxt
 expect 3 'fxtdump: no-magic.fxt: not an FXT trace: no magic number, and the first record makes no sense' no-magic.fxt
@@ -203,7 +203,7 @@ expect 2 "fxtdump: --stats shows no records whose bytes --hex could show
 Try 'fxtdump --help'." --stats --hex good.fxt
 expect 2 "fxtdump: --verify looks at the whole trace: it takes no --type, --provider, --pid, --tid, --time or --offset
 Try 'fxtdump --help'." --verify --pid 5 good.fxt
-expect 2 "fxtdump: --time: '2s,1s' ends before it begins
+expect 2 "fxtdump: --time: '2s,1s' holds no time: TO has to be after FROM
 Try 'fxtdump --help'." --time 2s,1s good.fxt
 expect 2 "fxtdump: --offset: '0xg' is not a number
 Try 'fxtdump --help'." --offset 0xg good.fxt
@@ -291,7 +291,7 @@ expect 3 '' --verify --json good.fxt stray.fxt
 [ "$(cat out)" = '{"path":"good.fxt","bytes":8,"damaged":false,"damage":{}}
 {"path":"stray.fxt","bytes":11,"damaged":true,"damage":{"stray_bytes":{"count":1,"first_offset":8,"bytes":3}}}' ] ||
     fail "--verify of several: $(cat out)"
-expect 3 'fxtdump: markup.txt: symbolizer markup text, not FXT' --verify markup.txt
+expect 3 'fxtdump: markup.txt: symbolizer markup text, not FXT; fxtsym --markup and fxtq import read it' --verify markup.txt
 # What a message about damage at an offset is about.
 fxtdump --offset 70 --hex damaged.fxt 2>/dev/null >out || :
 [ "$(head -n 3 out)" = '        64                - -             bad_record 24 bytes: contradictory record, dropped

@@ -39,6 +39,7 @@ def engine(name, mode, wrapped, durable, halves, ends, dropped):
 halves = [event(100) + event(101), event(50)]
 engine("circular.buf", 1, 2, init, halves, (16, 64, 32), 0)
 engine("dropped.buf", 2, 2, init, halves, (16, 64, 32), 1234)
+engine("dropped1.buf", 2, 2, init, halves, (16, 64, 32), 1)
 engine("killed.buf", 1, 0, init, [halves[0], b""], (0, 0, 0), 0)
 engine("refused.buf", 1, 0, init, halves, (264, 0, 0), 0)
 PY
@@ -186,12 +187,21 @@ gzip -c circular.buf >circular.buf.gz
 [ "$(ticks circular.buf killed.buf)" = '50 100 101 100 101 ' ] || fail "two buffers"
 expect 0 fxtdump dropped.buf
 says 'dropped.buf: 1,234 records that the provider dropped'
+expect 0 fxtdump dropped1.buf
+says 'dropped1.buf: 1 record that the provider dropped'
 expect 3 fxtdump refused.buf
-says 'refused.buf: damaged: a trace-engine buffer that cannot be read: records end behind the room for them'
+says 'refused.buf: damaged: a trace-engine buffer that cannot be read: records end after the room for them'
 [ ! -s stdout ] || fail "records of a refused buffer"
+expect 3 fxtdump --stats refused.buf
+grep -q '1  unreadable part, first at offset 0' stdout || fail "a refused buffer is not compressed: $(cat stdout)"
 head -c 2000 circular.buf >cut.buf
 expect 3 fxtdump cut.buf
 says 'cut.buf: damaged: cut off: 2000 of 4096 bytes are there (at offset 2000, 2,096 bytes not read)'
+
+# One that is none says so.
+mkdir modules-9.markup
+expect 4 fxtdump --modules=modules-9.markup regions
+says 'modules-9.markup: Is a directory'
 
 # Modules and mappings from beside the regions, and those that an archive stamps 0, were there before: they are no time.
 mkdir later
