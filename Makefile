@@ -298,7 +298,7 @@ $(EXTENSION): $(extension_objects) $(O)/libprofile/write/folded_name.o $(O)/libp
 # Tests see the private headers too, so they link the libraries' objects, not the archives.
 TEST_OBJECTS := $(foreach l,base perf $(filter-out trace,$(LIBRARIES)),$(call objects,$(l))) $(filter-out %/main.o,$(call objects,sampler-capture))
 # Of the preloaded library, what replaces nothing.
-TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson live cfi cfi_full object stack)
+TEST_OBJECTS += $(patsubst %,$(O)/sampler-capture/heap/shim/%.o,poisson shim_live shim_cfi cfi_full shim_object stack)
 TEST_OBJECTS += $(call objects,cli) $(patsubst %.c,$(O)/%.o,$(TEST_SUPPORT))
 # An archive, because a test may bring the code of one of its files itself, with other ways to reach memory.
 TEST_OBJECTS += $(O)/tests/trace.a
