@@ -35,7 +35,7 @@ struct trace_writer {
     uint64_t limit;  /* shared */
     uint64_t *words; /* the same as next, in memory */
     uint64_t left;   /* words from there to the end of the chunk */
-    uint64_t taken;  /* shared: somebody has it; for the pool */
+    uint64_t taken;  /* shared: which thread has it, or 0; for the pool */
     uint64_t fenced; /* shared: its announcements are barriers themselves */
     uint32_t number; /* from 1 */
 } __attribute__((aligned(128)));

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "libtrace/clock.h"
@@ -17,7 +16,6 @@ struct trace_host trace_host;
 struct trace_buffer trace_buffer;
 __thread struct trace_self trace_self;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     bool is_set_up;
     bool has_buffer;
@@ -31,21 +29,42 @@ static struct {
 
 /* ---- The lock ---- */
 
+/* Who has it; the lowest bit: somebody may wait.  Not a mutex of the C library: a child of fork()
+ * has to know whether its thread, which a signal handler interrupted anywhere, is the holder.  */
+static uint64_t holder;
+
 bool trace_lock(void)
 {
+    uint64_t seen = 0, own = trace_self_token();
+
     if (trace_self.locked)
         return false;
     trace_self.locked = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    (void)pthread_mutex_lock(&mutex);
+    while (!shared_swap(&holder, &seen, own)) {
+        if (seen != 0 && ((seen & 1) || shared_swap(&holder, &seen, seen | 1))) {
+            shared_sleep(&holder, seen | 1);
+            own |= 1; /* there may be others that wait */
+        }
+        seen = 0;
+    }
     return true;
 }
 
 void trace_unlock(void)
 {
-    (void)pthread_mutex_unlock(&mutex);
+    if (shared_exchange(&holder, 0) & 1)
+        shared_wake(&holder, false);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     trace_self.locked = false;
+}
+
+/* In a child: a holder among threads that are not there any more has left the tables as they were;
+ * what this one does goes on.  */
+static void forget_holder(void)
+{
+    if ((shared_load(&holder) & ~UINT64_C(1)) != trace_self_token())
+        shared_store(&holder, 0);
 }
 
 /* ---- Observers ---- */
@@ -134,7 +153,7 @@ static void empty_in_children(void)
 
 static bool register_membarrier(void)
 {
-    return !UNDER_THREAD_SANITIZER &&
+    return !UNDER_THREAD_SANITIZER && trace_task_is_known() && !trace_is_confined() &&
            syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
@@ -143,6 +162,7 @@ void trace_engine_setup(void)
     if (engine.is_set_up)
         return;
     engine.is_set_up = true;
+    trace_task_setup();
     empty_in_children();
     trace_pool_setup();
     trace_buffer.has_membarrier = register_membarrier();
@@ -284,20 +304,18 @@ bool trace_engine_saved(uint32_t wrapped_count)
 
 bool trace_engine_is_inside(void)
 {
-    const struct trace_self *self = &trace_self;
-
-    return self->locked || self->blob || (self->writer && shared_load(&self->writer->busy));
+    return trace_self.locked || trace_pool_is_busy();
 }
 
-/* What a record in flight is written to is not freed: that record comes to nothing.  */
+/* What a record in flight is written to is not freed: that record comes to nothing.  What the
+ * thread has, it keeps: its lock, and its writers, whose chunks are closed.  */
 void trace_engine_forget(bool pending)
 {
     bool inside = trace_engine_is_inside();
     uint64_t wrap = trace_state_wrap(trace_buffer.state);
 
     __atomic_store_n(&trace_internal_generation[0], 0, __ATOMIC_SEQ_CST);
-    (void)pthread_mutex_init(&mutex, NULL);
-    trace_self.locked = false;
+    forget_holder();
     trace_self.generation = 0;
     if (engine.has_buffer && !inside)
         (void)munmap(engine.table, engine.table_bytes);
@@ -319,7 +337,7 @@ void trace_engine_forget(bool pending)
 bool trace_self_enter(uint32_t generation)
 {
     struct trace_self *self = &trace_self;
-    char name[17] = "";
+    char name[TRACE_TASK_NAME];
     bool fine = false;
     int error = errno;
 
@@ -334,7 +352,7 @@ bool trace_self_enter(uint32_t generation)
             self->pid = (uint32_t)getpid();
             self->tid = (uint32_t)gettid();
             self->thread_index = trace_tables_thread(self->pid, self->tid, NULL);
-            (void)prctl(PR_GET_NAME, name, 0, 0, 0);
+            trace_task_name(name);
             trace_tables_name_thread(self->pid, self->tid, name);
         }
         self->generation = generation;
@@ -400,9 +418,9 @@ static uint32_t present(void)
     if (generation == TRACE_PENDING) {
         if (trace_host.begin)
             trace_host.begin();
-        return 0;
+        generation = __atomic_load_n(&trace_internal_generation[0], __ATOMIC_ACQUIRE);
     }
-    return generation;
+    return generation == TRACE_PENDING ? 0 : generation;
 }
 
 trace_state_t trace_state(void)

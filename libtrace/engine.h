@@ -56,6 +56,12 @@ struct trace_self {
 };
 extern __thread struct trace_self trace_self;
 
+/* A number that other threads do not have, and that is the same in the child of a fork; even.  */
+static inline uint64_t trace_self_token(void)
+{
+    return (uint64_t)(uintptr_t)&trace_self;
+}
+
 extern struct trace_buffer trace_buffer;
 
 /* ---- Life ----
@@ -87,7 +93,8 @@ bool trace_engine_terminate(void);
 bool trace_engine_take_filled(struct trace_filled *filled);
 bool trace_engine_saved(uint32_t wrapped_count);
 
-/* Whether the calling thread, in a signal handler, is in the midst of a record or of tables.  */
+/* Whether the calling thread, or what its signal handler interrupted, is in the midst of a record
+ * or of tables.  */
 bool trace_engine_is_inside(void);
 
 /* In the child of a fork: no recording, no other thread.  pending: as TRACE_PENDING says.  */
@@ -99,6 +106,21 @@ void trace_engine_forget(bool pending);
 bool trace_lock(void);
 void trace_unlock(void);
 
+/* ---- The calling thread (task.c) ---- */
+
+#define TRACE_TASK_NAME 17
+
+/* Once a process.  */
+void trace_task_setup(void);
+/* Whether it has other seccomp filters than the thread that set up: they may end the program at
+ * system calls.  True also if this can no longer be found out.  Makes three calls to read a file.
+ */
+bool trace_is_confined(void);
+/* False if trace_is_confined() could never be found out, and is always false.  */
+bool trace_task_is_known(void);
+/* Its name; "" if that cannot be read.  */
+void trace_task_name(char name[TRACE_TASK_NAME]);
+
 /* ---- Writers (pool.c) ---- */
 
 void trace_pool_setup(void);
@@ -107,6 +129,9 @@ struct trace_writer *trace_pool_take(void);
 void trace_pool_give(struct trace_writer *writer);
 /* Make it the calling thread's until that ends.  */
 struct trace_writer *trace_pool_join(void);
+/* Whether a writer of the calling thread is in the midst of a record.  */
+bool trace_pool_is_busy(void);
+/* In a child: other threads have none any more.  */
 void trace_pool_forget(void);
 
 /* ---- Tables (tables.c); all under the lock ---- */

@@ -15,12 +15,6 @@ static void leave(void *writer)
     trace_pool_give(writer);
 }
 
-void trace_pool_setup(void)
-{
-    if (!has_key)
-        has_key = pthread_key_create(&ended, leave) == 0;
-}
-
 static struct trace_writer *at(uint64_t number)
 {
     return &trace_buffer
@@ -31,7 +25,8 @@ static bool try_take(struct trace_writer *writer)
 {
     uint64_t nobody = 0;
 
-    return shared_load(&writer->taken) == 0 && shared_swap(&writer->taken, &nobody, 1);
+    return shared_load(&writer->taken) == 0 &&
+           shared_swap(&writer->taken, &nobody, trace_self_token());
 }
 
 /* The slab of that number, made if need be.  */
@@ -52,6 +47,14 @@ static bool make_slab(uint64_t slab)
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         (void)munmap(made, TRACE_SLAB_WRITERS * sizeof *made);
     return true;
+}
+
+/* Most programs need one slab; events then make no system call.  */
+void trace_pool_setup(void)
+{
+    if (!has_key)
+        has_key = pthread_key_create(&ended, leave) == 0;
+    (void)make_slab(0);
 }
 
 struct trace_writer *trace_pool_take(void)
@@ -93,23 +96,29 @@ struct trace_writer *trace_pool_join(void)
     return trace_self.writer;
 }
 
-/* In a child there is one thread.  Where it is in the midst of a record it keeps that writer up to
- * the record's end, as a signal handler would.  */
+bool trace_pool_is_busy(void)
+{
+    uint64_t count = shared_load(&trace_buffer.writer_count);
+
+    for (uint64_t i = 1; i <= count; i++)
+        if (shared_load(&at(i)->taken) == trace_self_token() && shared_load(&at(i)->busy))
+            return true;
+    return false;
+}
+
+/* The one thread of a child goes on with what it was at when a signal handler forked: its writers
+ * stay its own, and a record that is being written goes on.  The chunks of others are none.  */
 void trace_pool_forget(void)
 {
     uint64_t count = shared_load(&trace_buffer.writer_count);
 
     for (uint64_t i = 1; i <= count; i++) {
         struct trace_writer *writer = at(i);
-        uint32_t number = writer->number;
+        bool is_own = shared_load(&writer->taken) == trace_self_token();
 
-        if (shared_load(&writer->busy) &&
-            (writer == trace_self.writer || writer == trace_self.blob))
+        if (is_own && shared_load(&writer->busy))
             continue;
-        *writer = (struct trace_writer){ .number = number };
+        *writer = (struct trace_writer){ .number = writer->number,
+                                         .taken = is_own ? trace_self_token() : 0 };
     }
-    trace_self.writer = NULL;
-    trace_self.blob = NULL;
-    if (has_key)
-        (void)pthread_setspecific(ended, NULL);
 }

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@
 #define RETRY_MS    1000  /* where nobody tells that a manager came */
 #define LISTEN_MS   30000 /* where a manager tells: the bell may have been removed */
 #define BUSY_MS     20    /* where a manager has not got around to all who connect */
-#define ANSWER_MS   5000
+#define ANSWER_NS   UINT64_C(5000000000)
 
 /* An alert on its way to the thread.  */
 struct alert {
@@ -51,10 +52,14 @@ struct trace_provider {
     size_t size;
     uint32_t announced; /* the wrapped count of the last SAVE_BUFFER, plus 1 */
     struct alert alerts[MOST_ALERTS];
-    /* Whether the manager has answered, or there is none.  */
-    pthread_mutex_t answer_lock;
-    pthread_cond_t answer_came;
-    bool answered, started;
+    uint64_t answer; /* shared: enum answer */
+};
+
+/* Of the manager, if there is one.  */
+enum answer {
+    NOT_ANSWERED,
+    NOT_STARTED, /* or there is none */
+    STARTED,
 };
 
 static struct trace_provider provider = {
@@ -63,7 +68,6 @@ static struct trace_provider provider = {
     .registry = TRACE_NO_FD,
     .channel = TRACE_NO_FD,
     .fifo = TRACE_NO_FD,
-    .answer_lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 static struct {
@@ -107,37 +111,48 @@ static void send_alert(const char *name)
     }
 }
 
-/* ---- Messages and packets ---- */
-
-static void answer(bool started)
+static uint64_t now_ns(void)
 {
-    (void)pthread_mutex_lock(&provider.answer_lock);
-    provider.answered = true;
-    provider.started = started;
-    (void)pthread_cond_broadcast(&provider.answer_came);
-    (void)pthread_mutex_unlock(&provider.answer_lock);
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static bool send_bytes(struct trace_fd *fd, const void *bytes, size_t length, int handle)
+/* ---- Messages and packets ---- */
+
+static void answer(enum answer what)
+{
+    shared_store(&provider.answer, what);
+    shared_wake(&provider.answer, true);
+}
+
+/* To the registry, with one end of the channel.  */
+static bool send_registration(const void *bytes, size_t length, int handle)
 {
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control = { .bytes = { 0 } };
     struct iovec part = { (void *)bytes, length };
-    struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof control.bytes };
 
-    if (!trace_fd_is_open(fd))
-        return false;
-    if (handle >= 0) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof control.bytes;
-        control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
-                                           .cmsg_level = SOL_SOCKET,
-                                           .cmsg_type = SCM_RIGHTS };
-        memcpy(CMSG_DATA(&control.header), &handle, sizeof handle);
-    }
-    return sendmsg(fd->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
+    control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+                                       .cmsg_level = SOL_SOCKET,
+                                       .cmsg_type = SCM_RIGHTS };
+    memcpy(CMSG_DATA(&control.header), &handle, sizeof handle);
+    return trace_fd_is_open(&provider.registry) &&
+           sendmsg(provider.registry.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length;
+}
+
+/* Once a session has begun, calls of sockets alone are not made any more: the program may have
+ * forbidden them to itself.  Descriptors are non-blocking, and SIGPIPE is blocked.  */
+static bool send_bytes(struct trace_fd *fd, const void *bytes, size_t length)
+{
+    return trace_fd_is_open(fd) && write(fd->fd, bytes, length) == (ssize_t)length;
 }
 
 /* A manager that does not read its packets for that long is treated as gone.  */
@@ -146,7 +161,7 @@ static bool send_packet(const struct trace_packet *packet)
     for (unsigned i = 0; i < 100 && !provider.broken; i++) {
         struct pollfd room = { .fd = provider.fifo.fd, .events = POLLOUT };
 
-        if (send_bytes(&provider.fifo, packet, sizeof *packet, -1))
+        if (send_bytes(&provider.fifo, packet, sizeof *packet))
             return true;
         if (errno != EAGAIN || !trace_fd_is_open(&provider.fifo))
             break;
@@ -156,8 +171,16 @@ static bool send_packet(const struct trace_packet *packet)
     return false;
 }
 
-/* One packet or message, with what descriptors came along.  0: gone; -1: nothing now.  */
-static ssize_t receive(struct trace_fd *fd, void *bytes, size_t size, int handles[2])
+/* A packet or message.  0: gone; -1: nothing now.  */
+static ssize_t receive(struct trace_fd *fd, void *bytes, size_t size)
+{
+    ssize_t length = trace_fd_is_open(fd) ? read(fd->fd, bytes, size) : 0;
+
+    return length >= 0 ? length : errno == EAGAIN || errno == EINTR ? -1 : 0;
+}
+
+/* A message, with what descriptors came along.  0: gone; -1: nothing now.  */
+static ssize_t receive_with_handles(struct trace_fd *fd, void *bytes, size_t size, int handles[2])
 {
     union {
         struct cmsghdr header;
@@ -172,7 +195,7 @@ static ssize_t receive(struct trace_fd *fd, void *bytes, size_t size, int handle
     ssize_t length;
 
     handles[0] = handles[1] = -1;
-    if (!trace_fd_is_open(fd))
+    if (!trace_fd_is_open(fd) || trace_is_confined())
         return 0;
     length = recvmsg(fd->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (length < 0)
@@ -245,6 +268,7 @@ static void on_initialize(const struct fidl_provider_message *message, int handl
 
     if (provider.memory) /* a second one is ignored */
         return;
+    (void)fcntl(handles[1], F_SETFL, O_RDWR | O_NONBLOCK);
     trace_fd_take(&provider.fifo, handles[1]);
     handles[1] = -1;
     provider.announced = 0;
@@ -267,7 +291,7 @@ static void on_start(const struct fidl_provider_message *message)
             provider.announced = 0;
         (void)send_packet(&started);
     }
-    answer(true);
+    answer(STARTED);
 }
 
 static void on_stop(void)
@@ -290,7 +314,7 @@ static void send_categories(uint32_t txid)
             return;
         count -= 2; /* as many as there is room for */
     }
-    (void)send_bytes(&provider.channel, bytes, length, -1);
+    (void)send_bytes(&provider.channel, bytes, length);
 }
 
 /* False when the manager is gone.  */
@@ -298,8 +322,10 @@ static bool read_channel(void)
 {
     static uint8_t bytes[FIDL_MAX_MESSAGE];
     struct fidl_provider_message message;
-    int handles[2];
-    ssize_t length = receive(&provider.channel, bytes, sizeof bytes, handles);
+    int handles[2] = { -1, -1 };
+    ssize_t length = provider.memory
+                         ? receive(&provider.channel, bytes, sizeof bytes)
+                         : receive_with_handles(&provider.channel, bytes, sizeof bytes, handles);
 
     if (length <= 0)
         return length < 0;
@@ -335,10 +361,8 @@ static bool read_channel(void)
 static bool read_fifo(void)
 {
     struct trace_packet packet = { .request = 0 };
-    int handles[2];
-    ssize_t length = receive(&provider.fifo, &packet, sizeof packet, handles);
+    ssize_t length = receive(&provider.fifo, &packet, sizeof packet);
 
-    close_handles(handles);
     if (length == (ssize_t)sizeof packet && packet.request == TRACE_PACKET_BUFFER_SAVED)
         (void)trace_engine_saved(packet.data32);
     return length != 0;
@@ -388,16 +412,14 @@ static void read_registry(void)
 {
     struct fidl_provider_message message;
     uint8_t bytes[64];
-    int handles[2];
-    ssize_t length = receive(&provider.registry, bytes, sizeof bytes, handles);
+    ssize_t length = receive(&provider.registry, bytes, sizeof bytes);
 
-    close_handles(handles);
     if (length < 0)
         return;
     /* Where it records already, the start that follows is waited for.  */
     if (length == 0 || fidl_provider_decode(bytes, (size_t)length, true, &message) != FIDL_OK ||
         !message.started)
-        answer(false);
+        answer(NOT_STARTED);
     trace_fd_close(&provider.registry);
 }
 
@@ -418,8 +440,9 @@ static bool register_at(int fd)
     if (fidl_provider_encode(&message, NULL, 0, bytes, sizeof bytes, &length) != FIDL_OK ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
+    (void)fcntl(ends[0], F_SETFL, O_RDWR | O_NONBLOCK);
     trace_fd_take(&provider.channel, ends[0]);
-    sent = send_bytes(&provider.registry, bytes, length, ends[1]);
+    sent = send_registration(bytes, length, ends[1]);
     (void)close(ends[1]);
     if (!provider.synchronous)
         trace_fd_close(&provider.registry);
@@ -471,7 +494,7 @@ static void wait_for_manager(int timeout_ms)
     };
 
     (void)poll(polled, 2, timeout_ms);
-    if (polled[0].revents & POLLIN)
+    if ((polled[0].revents & POLLIN) && !trace_is_confined())
         read_wake();
 }
 
@@ -492,11 +515,13 @@ static int time_to_wait(bool failed, bool busy)
     return failed || provider.bell.fd < 0 ? RETRY_MS : LISTEN_MS;
 }
 
+/* A program that has forbidden system calls to all its threads looks for no manager any more: it
+ * might be ended by that.  */
 static void *run(void *none)
 {
     (void)none;
     (void)prctl(PR_SET_NAME, "fxt-trace", 0, 0, 0);
-    while (!is_ending() && trace_fd_is_open(&provider.wake)) {
+    while (!is_ending() && trace_fd_is_open(&provider.wake) && !trace_is_confined()) {
         struct trace_manager manager;
         bool busy;
         int fd;
@@ -513,10 +538,13 @@ static void *run(void *none)
         trace_fd_close(&provider.registry);
         trace_fd_close(&provider.channel);
         if (!busy)
-            answer(false);
+            answer(NOT_STARTED);
         wait_for_manager(time_to_wait(fd >= 0, busy));
     }
     trace_fd_close(&provider.bell);
+    answer(NOT_STARTED);
+    if (trace_is_confined()) /* without what the C library does at the end of a thread */
+        (void)syscall(SYS_exit, 0);
     return NULL;
 }
 
@@ -553,21 +581,17 @@ static void stay_loaded(void)
         (void)dlopen(map->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+/* All signals are blocked, as they are to be in the thread.  */
 static bool start_thread(void)
 {
     pthread_attr_t attributes;
-    sigset_t all, before;
-    bool done = false;
+    bool done;
 
     trace_fd_take(&provider.wake, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (provider.wake.fd < 0 || pthread_attr_init(&attributes) != 0)
         return false;
     (void)pthread_attr_setstacksize(&attributes, stack_bytes());
-    (void)sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) == 0) {
-        done = pthread_create(&provider.thread, &attributes, run, NULL) == 0;
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
+    done = pthread_create(&provider.thread, &attributes, run, NULL) == 0;
     (void)pthread_attr_destroy(&attributes);
     provider.runs = done;
     if (!done)
@@ -575,32 +599,72 @@ static bool start_thread(void)
     return done;
 }
 
+/* ---- Changing the provider ---- */
+
+/* One thread at a time, not forking meanwhile, and without a signal handler between.  */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+static void begin_change(sigset_t *before)
+{
+    sigset_t all;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, before);
+    (void)pthread_mutex_lock(&changing);
+}
+
+static void end_change(const sigset_t *before)
+{
+    (void)pthread_mutex_unlock(&changing);
+    (void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 /* ---- fork() ---- */
 
-/* The first event of a child: now it is a provider, too.  */
+/* The first event of a child: now it is a provider, too.  In a handler that interrupted a record,
+ * and forked, it has to wait until the record has come to its end.  */
 static void begin_pending(void)
 {
     uint32_t pending = TRACE_PENDING;
+    int error = errno;
+    sigset_t before;
 
-    if (!__atomic_compare_exchange_n(&trace_internal_generation[0], &pending, 0, false,
-                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    if (trace_engine_is_inside())
         return;
-    provider.pending = false;
-    if (provider.recorder)
-        (void)trace_recorder_begin();
-    else
-        (void)start_thread();
+    begin_change(&before);
+    if (__atomic_compare_exchange_n(&trace_internal_generation[0], &pending, 0, false,
+                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+        provider.pending = false;
+        if (trace_is_confined()) /* it may neither make files nor threads */
+            provider.exists = false;
+        else if (provider.recorder)
+            (void)trace_recorder_begin();
+        else
+            (void)start_thread();
+    }
+    end_change(&before);
+    errno = error;
 }
 
-static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t before_fork;
 
-static void in_child(void)
+static void prepare_fork(void)
 {
-    bool inside = trace_engine_is_inside();
+    sigset_t before;
 
-    (void)pthread_mutex_init(&creating, NULL);
-    if (!provider.exists)
-        return;
+    begin_change(&before);
+    before_fork = before;
+}
+
+static void in_parent(void)
+{
+    sigset_t before = before_fork;
+
+    end_change(&before);
+}
+
+static void forget_provider(bool inside)
+{
     trace_fd_close(&provider.wake);
     trace_fd_close(&provider.bell);
     trace_fd_close(&provider.registry);
@@ -614,9 +678,19 @@ static void in_child(void)
     memset(&provider.served, 0, sizeof provider.served);
     provider.pending = true;
     provider.runs = provider.synchronous = false;
-    (void)pthread_mutex_init(&provider.answer_lock, NULL);
-    (void)pthread_cond_init(&provider.answer_came, NULL);
+    answer(NOT_STARTED); /* where a signal handler that forked interrupted the wait for it */
     trace_engine_forget(true);
+}
+
+static void in_child(void)
+{
+    sigset_t before = before_fork;
+    bool inside = trace_engine_is_inside();
+
+    (void)pthread_mutex_init(&changing, NULL);
+    if (provider.exists)
+        forget_provider(inside);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---- Creating ---- */
@@ -640,11 +714,13 @@ static bool begin(void)
 
     stay_loaded();
     trace_engine_setup();
+    if (trace_is_confined()) /* since an earlier provider */
+        return false;
     trace_host.wake = wake_thread;
     trace_host.alert = send_alert;
     trace_host.begin = begin_pending;
     if (!has_handlers)
-        has_handlers = pthread_atfork(NULL, NULL, in_child) == 0;
+        has_handlers = pthread_atfork(prepare_fork, in_parent, in_child) == 0;
     provider.ending = 0;
     memset(&provider.served, 0, sizeof provider.served);
     provider.recorder = trace_recorder_is_wanted();
@@ -669,25 +745,36 @@ static void end_pending(void)
 static trace_provider_t *create(const char *name, bool synchronous)
 {
     trace_provider_t *result = NULL;
-    pthread_condattr_t attributes;
     int error = errno;
+    sigset_t before;
 
-    (void)pthread_mutex_lock(&creating);
+    if (trace_engine_is_inside()) /* in a signal handler */
+        return NULL;
+    begin_change(&before);
     end_pending();
     if (!provider.exists) {
-        (void)pthread_condattr_init(&attributes);
-        (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-        (void)pthread_cond_init(&provider.answer_came, &attributes);
-        (void)pthread_condattr_destroy(&attributes);
         set_name(name);
         provider.synchronous = synchronous;
-        provider.answered = provider.started = false;
+        shared_store(&provider.answer, NOT_ANSWERED);
         provider.exists = begin();
         result = provider.exists ? &provider : NULL;
     }
-    (void)pthread_mutex_unlock(&creating);
+    end_change(&before);
     errno = error;
     return result;
+}
+
+/* False: it did not come in time.  */
+static bool wait_for_answer(void)
+{
+    const struct timespec moment = { 0, 100000000 };
+    uint64_t begun_ns = now_ns(), passed_ns = 0;
+
+    while (shared_load(&provider.answer) == NOT_ANSWERED && passed_ns < ANSWER_NS) {
+        shared_sleep_for(&provider.answer, NOT_ANSWERED, &moment);
+        passed_ns = now_ns() - begun_ns;
+    }
+    return shared_load(&provider.answer) != NOT_ANSWERED;
 }
 
 /* A program that a manager has started is recorded from its beginning.  */
@@ -702,37 +789,21 @@ trace_provider_t *trace_provider_create_with_name(const char *name)
 trace_provider_t *trace_provider_create_synchronously(const char *name, bool *already_started)
 {
     trace_provider_t *result = create(name, true);
-    struct timespec deadline;
-    int error = errno;
+    bool started;
 
-    if (already_started)
-        *already_started = false;
     if (!result)
-        return NULL;
-    if (provider.recorder) {
-        if (already_started)
-            *already_started = true;
-        return result;
-    }
-    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += ANSWER_MS / 1000;
-    (void)pthread_mutex_lock(&provider.answer_lock);
-    while (!provider.answered &&
-           pthread_cond_timedwait(&provider.answer_came, &provider.answer_lock, &deadline) == 0)
-        continue;
+        started = false;
+    else if (provider.recorder)
+        started = true;
+    else
+        started = wait_for_answer() && shared_load(&provider.answer) == STARTED;
     if (already_started)
-        *already_started = provider.started;
-    (void)pthread_mutex_unlock(&provider.answer_lock);
-    errno = error;
+        *already_started = started;
     return result;
 }
 
-void trace_provider_destroy(trace_provider_t *which)
+static void destroy(void)
 {
-    int error = errno;
-
-    if (!which || !provider.exists)
-        return;
     end_pending();
     if (provider.recorder)
         trace_recorder_end();
@@ -744,5 +815,18 @@ void trace_provider_destroy(trace_provider_t *which)
     }
     trace_fd_close(&provider.wake);
     provider.exists = false;
+}
+
+void trace_provider_destroy(trace_provider_t *which)
+{
+    int error = errno;
+    sigset_t before;
+
+    if (!which || trace_engine_is_inside())
+        return;
+    begin_change(&before);
+    if (provider.exists)
+        destroy();
+    end_change(&before);
     errno = error;
 }

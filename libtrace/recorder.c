@@ -17,12 +17,17 @@
 #define DEFAULT_BYTES (UINT64_C(4) << 20)
 #define LEAST_BYTES   (UINT64_C(64) << 10)
 
+#define ID_BYTES        32
+#define MOST_RECORDINGS 10000
+#define IDENTITY_WORD   6 /* of the header's reserved ones: the last */
+
 static struct {
     char pattern[PATH_BYTES]; /* of the path; "": none is wanted */
     char *categories;         /* NUL-terminated, with commas; NULL: all */
     void *memory;             /* NULL: none */
     size_t size;
-    bool is_child; /* of a process with the same pattern */
+    bool is_child;     /* of a process with the same pattern */
+    uint64_t identity; /* of this process; 0: not known */
 } recorder;
 
 /* Text of any length, for good; NULL where there is none.  */
@@ -36,8 +41,79 @@ static char *keep(const char *text)
     return memory == MAP_FAILED ? NULL : memcpy(memory, text, bytes);
 }
 
-/* %p becomes the process id, %% one %.  False when it is too long.  *is_own: it has the id.  */
-static bool expand(const char *pattern, char path[PATH_BYTES], bool *is_own)
+/* ---- Earlier recordings of this process ----
+ *
+ * exec() leaves the process its id: the next image must not replace the recording of the one
+ * before.  A word of the header that is otherwise 0 says which process it is of.  */
+
+static uint64_t hash_file(const char *path, uint64_t hash, bool (*take)(const char **, ssize_t *))
+{
+    char text[1024];
+    const char *part = text;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    if (take && !take(&part, &length))
+        return 0;
+    for (ssize_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)part[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* When the process began: field 22 of its line; the name in the second one may have spaces.  */
+static bool take_start(const char **text, ssize_t *length)
+{
+    const char *field = strrchr(*text, ')');
+
+    for (unsigned i = 2; i < 22 && field; i++)
+        field = strchr(field + 1, ' ');
+    if (!field)
+        return false;
+    *text = field + 1;
+    *length = (ssize_t)strcspn(field + 1, " \n");
+    return true;
+}
+
+/* A number that no other process has; 0: not known.  */
+static uint64_t find_identity(void)
+{
+    uint64_t hash = hash_file("/proc/sys/kernel/random/boot_id", UINT64_C(0xcbf29ce484222325),
+                              NULL);
+
+    hash = hash ? hash_file("/proc/self/stat", hash, take_start) : 0;
+    return hash ? (hash ^ (uint64_t)getpid()) * UINT64_C(0x100000001b3) : 0;
+}
+
+/* Whether there is a recording of this process.  */
+static bool is_of_this_process(const char *path)
+{
+    struct trace_header header;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool is;
+
+    if (fd < 0)
+        return false;
+    is = recorder.identity != 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+         header.magic == TRACE_BUFFER_MAGIC && header.reserved[IDENTITY_WORD] == recorder.identity;
+    (void)close(fd);
+    return is;
+}
+
+/* ---- Names ---- */
+
+/* The process id, and from its second recording on the number of that.  */
+static void put_id(char id[ID_BYTES], unsigned recording)
+{
+    (void)snprintf(id, ID_BYTES, recording > 1 ? "%d-%u" : "%d", (int)getpid(), recording);
+}
+
+/* %p becomes the id, %% one %.  False when it is too long.  *is_own: it has the id.  */
+static bool expand(const char *pattern, const char *id, char path[PATH_BYTES], bool *is_own)
 {
     size_t used = 0;
 
@@ -46,7 +122,7 @@ static bool expand(const char *pattern, char path[PATH_BYTES], bool *is_own)
         int added;
 
         if (pattern[0] == '%' && pattern[1] == 'p') {
-            added = snprintf(path + used, PATH_BYTES - used, "%d", (int)getpid());
+            added = snprintf(path + used, PATH_BYTES - used, "%s", id);
             pattern++;
             *is_own = true;
         } else {
@@ -60,6 +136,8 @@ static bool expand(const char *pattern, char path[PATH_BYTES], bool *is_own)
     }
     return used > 0;
 }
+
+/* ---- Making it ---- */
 
 /* A number, with k, M or G in either case; whole pages, within bounds.  */
 static size_t wanted_bytes(void)
@@ -174,20 +252,45 @@ static bool begin(const char *list)
     return done && trace_engine_start(TRACE_RETAIN, NULL);
 }
 
-/* Under another name until it can be read.  A name without the process id may be another process's,
- * which is left alone while that runs; the file then has the id at its end, as that of a child.  */
-static bool record_to(const char *path, bool is_own)
+/* A name without the process id may be another process's, which is left alone while that runs; the
+ * file then has the id at its end, as that of a child.  */
+static bool name_file(const char *made)
 {
-    char made[PATH_BYTES + 32], other[PATH_BYTES + 32];
+    char path[PATH_BYTES], other[PATH_BYTES + ID_BYTES], id[ID_BYTES];
+    bool is_own;
+
+    for (unsigned i = 1; i <= MOST_RECORDINGS; i++) {
+        put_id(id, i);
+        if (!expand(recorder.pattern, id, path, &is_own))
+            return false;
+        (void)snprintf(other, sizeof other, "%s.%s", path, id);
+        if (!is_of_this_process(path)) {
+            if ((is_own || (i == 1 && !recorder.is_child)) && publish(made, path))
+                return true;
+        } else if (is_own) {
+            continue;
+        }
+        if (!is_of_this_process(other))
+            return rename(made, other) == 0;
+    }
+    return false;
+}
+
+/* Under another name until it can be read.  */
+static bool record_to(const char *path)
+{
+    char made[PATH_BYTES + ID_BYTES];
     bool done;
 
     (void)snprintf(made, sizeof made, "%s.%d.new", path, (int)getpid());
-    (void)snprintf(other, sizeof other, "%s.%d", path, (int)getpid());
     (void)unlink(made);
     if (!make_file(made))
         return false;
-    done = begin(recorder.categories) &&
-           (((is_own || !recorder.is_child) && publish(made, path)) || rename(made, other) == 0);
+    done = begin(recorder.categories);
+    recorder.identity = find_identity();
+    if (done)
+        ((struct trace_header *)recorder.memory)->reserved[IDENTITY_WORD] = recorder.identity;
+    done = done && name_file(made);
     if (!done) {
         (void)unlink(made);
         trace_recorder_end();
@@ -214,11 +317,12 @@ bool trace_recorder_is_wanted(void)
 
 bool trace_recorder_begin(void)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], id[ID_BYTES];
     int error = errno;
     bool is_own, done;
 
-    done = expand(recorder.pattern, path, &is_own) && record_to(path, is_own);
+    put_id(id, 1);
+    done = expand(recorder.pattern, id, path, &is_own) && record_to(path);
     errno = error;
     return done;
 }

@@ -12,6 +12,8 @@
 #ifndef TRACE_SHARED_MODEL
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,6 +35,11 @@ static inline bool shared_swap(uint64_t *word, uint64_t *expected, uint64_t valu
 {
     return __atomic_compare_exchange_n(word, expected, value, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_ACQUIRE);
+}
+
+static inline uint64_t shared_exchange(uint64_t *word, uint64_t value)
+{
+    return __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST);
 }
 
 static inline uint64_t shared_add(uint64_t *word, uint64_t value)
@@ -57,28 +64,64 @@ static inline void shared_announce(uint64_t *word, uint64_t value, bool has_memb
     }
 }
 
+bool trace_is_confined(void); /* engine.h */
+
 /* After it each thread either has made its announcement visible, or sees what this thread stored
- * before.  Where membarrier(2) has become forbidden, *has_membarrier becomes false, and that holds
- * only of threads whose announcements are barriers from then on.  */
+ * before.  Where membarrier(2) fails or may have become forbidden, *has_membarrier becomes false,
+ * and that holds only of threads whose announcements are barriers from then on.  */
 static inline void shared_barrier(bool *has_membarrier)
 {
     int error = errno;
 
     if (__atomic_load_n(has_membarrier, __ATOMIC_RELAXED) &&
-        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+        (trace_is_confined() ||
+         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)) {
         __atomic_store_n(has_membarrier, false, __ATOMIC_SEQ_CST);
         errno = error;
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/* The kernel looks at 32 bits: the lower ones.  */
+static inline const void *shared_futex(const uint64_t *word)
+{
+    return (const char *)word + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0);
+}
+
+/* Sleep while *word is value, up to a shared_wake() or, with a limit, for that time.  May return
+ * early.  */
+static inline void shared_sleep_for(const uint64_t *word, uint64_t value,
+                                    const struct timespec *limit)
+{
+    int error = errno;
+
+    (void)syscall(SYS_futex, shared_futex(word), FUTEX_WAIT_PRIVATE, (uint32_t)value, limit, NULL,
+                  0);
+    errno = error;
+}
+
+static inline void shared_sleep(const uint64_t *word, uint64_t value)
+{
+    shared_sleep_for(word, value, NULL);
+}
+
+static inline void shared_wake(const uint64_t *word, bool all)
+{
+    int error = errno;
+
+    (void)syscall(SYS_futex, shared_futex(word), FUTEX_WAKE_PRIVATE, all ? INT_MAX : 1, NULL, NULL,
+                  0);
+    errno = error;
+}
+
 /* Give others time to change *word.  False once that took too long.  */
 static inline bool shared_wait(const uint64_t *word, unsigned *rounds)
 {
     const struct timespec moment = { 0, 20000 };
+    static const uint64_t nothing;
 
     (void)word;
-    (void)syscall(SYS_nanosleep, &moment, NULL);
+    shared_sleep_for(&nothing, 0, &moment);
     return ++*rounds < 20000; /* more than half a second */
 }
 

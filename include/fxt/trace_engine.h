@@ -235,11 +235,19 @@ static inline trace_arg_t trace_make_arg(trace_string_ref_t name_ref, trace_arg_
  * categories in $FXT_TRACE_CATEGORIES (with commas between; unset: all) go to a circular buffer in
  * that file, of $FXT_TRACE_BUFFER_SIZE bytes (default 4M), which fxtdump reads, also after the
  * program was killed.  %p is replaced by the process id.  If the name has no %p and a running
- * process records into the file, the process id is appended to the name.
+ * process records into the file, the process id is appended to the name.  A process that records
+ * more than once, because it calls exec() or creates a provider again, keeps all its recordings:
+ * the second one has the id 1234-2.  A recording of an earlier process of that id is replaced.
  *
  * The environment is only read by this function.
  *
- * fork(): a child becomes a new provider when it writes its first event or calls this function.  */
+ * fork(): a child becomes a new provider when it writes its first event or calls this function.
+ * A signal handler must not call it.
+ *
+ * Seccomp: a filter that a program installs afterwards does not end it if it allows (or returns an
+ * error for) openat, read, close, write, poll, futex, fstat, getpid, gettid, mmap, munmap,
+ * rt_sigprocmask, restart_syscall and exit.  With a filter for all threads the program does not
+ * look for a manager any more; a flight recorder, and a session that has begun, go on.  */
 FXT_TRACE_API trace_provider_t *trace_provider_create_with_name(const char *name);
 
 /* The same, but wait at most five seconds for the answer of the manager, if there is one.

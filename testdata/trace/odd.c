@@ -1,6 +1,6 @@
 /* Programs that do what makes tracing hard; each prints "done" and nothing else.
  *
- *   odd fork | exec | signals | blocked | seccomp | close | threads | dlclose PLUGIN
+ *   odd fork | exec | signals | blocked | seccomp | close | threads | dlclose PLUGIN | images COUNT
  *
  * ODD_STORAGE is the size of its thread-local storage.  */
 #include <dlfcn.h>
@@ -72,6 +72,25 @@ static void in_program(const char *self)
         _exit(1);
     }
     wait_for(pid);
+}
+
+/* Two recordings of this image, then another image of the same process.  */
+static void in_images(trace_provider_t *provider, const char *self, const char *count)
+{
+    char fewer[16];
+
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < 100; k++)
+            step(k);
+        trace_provider_destroy(provider);
+        if (i == 0)
+            provider = trace_provider_create_with_name("images");
+    }
+    if (count[0] == '1')
+        return;
+    (void)snprintf(fewer, sizeof fewer, "%c", count[0] - 1);
+    (void)execl(self, self, "images", fewer, (char *)NULL);
+    abort();
 }
 
 static volatile sig_atomic_t handled;
@@ -186,12 +205,13 @@ static void unload(const char *path)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
+    trace_provider_t *provider;
 
     if (strcmp(what, "seccomp") == 0)
         forbid_sockets();
     if (strncmp(what, "blocked", 7) == 0)
         block_all();
-    (void)trace_provider_create_with_name(what);
+    provider = trace_provider_create_with_name(what);
     if (strcmp(what, "fork") == 0)
         in_child();
     else if (strcmp(what, "exec") == 0)
@@ -204,6 +224,8 @@ int main(int argc, char **argv)
         many_threads();
     else if (strcmp(what, "dlclose") == 0)
         unload(argv[2]);
+    else if (strcmp(what, "images") == 0)
+        in_images(provider, argv[0], argv[2]);
     else
         for (unsigned i = 0; i < 100; i++)
             step(i);

@@ -137,6 +137,21 @@ wait $steps
 [ "$(fxtdump same.fxtb | grep -c 'category=steps')" -eq 5 ] || fail "another program has replaced the file of one that runs"
 run 0 env FXT_TRACE_FILE=same.fxtb ./odd blocked
 [ "$(fxtdump same.fxtb | grep -c 'category=odd')" -eq 100 ] || fail "the file of a program that has ended is not replaced"
+# exec() keeps the process id, and the recording of the program before; so does a second provider of a process.
+mkdir images
+run 0 env FXT_TRACE_FILE=images/%p.fxtb ./odd images 3
+prints 'done'
+[ "$(find images -name '*.fxtb' | wc -l)" -eq 6 ] || fail "not a recording of each image: $(ls images)"
+[ "$(find images -name '*-[23456].fxtb' | wc -l)" -eq 5 ] || fail "other names: $(ls images)"
+for file in images/*.fxtb; do
+    run 0 fxtdump --verify "$file"
+    [ "$(fxtdump "$file" | grep -c 'category=odd')" -eq 100 ] || fail "$file: not the events of one image"
+done
+mkdir plain
+run 0 env FXT_TRACE_FILE=plain/one.fxtb ./odd images 3
+[ "$(find plain -type f | wc -l)" -eq 6 ] || fail "not a recording of each image without %p: $(ls plain)"
+run 0 env FXT_TRACE_FILE=plain/one.fxtb ./odd images 3
+[ "$(find plain -type f | wc -l)" -eq 11 ] || fail "not the one without an id is replaced: $(ls plain)"
 # Sizes, in either case; what is no size is the default.
 while read -r text bytes; do
     run 0 env FXT_TRACE_FILE=size.fxtb FXT_TRACE_BUFFER_SIZE="$text" ./odd blocked
