@@ -7,7 +7,9 @@
 
 /* The arguments of the instant fxt.capture/session.  */
 struct trace_session {
-    uint64_t period_ns;
+    uint64_t period_ns;    /* 0: samples are not taken by time, */
+    const char *event;     /* but when this happened, "instructions", */
+    uint64_t event_period; /* so many times; NULL and 0: by time */
     uint32_t max_frames;
     uint32_t stack_size;   /* bytes copied of each stack; 0: callers are found by frame pointers */
     uint32_t small_size;   /* or so many, where that is enough; 0: always stack_size */

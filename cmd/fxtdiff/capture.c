@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,8 +47,20 @@ static void show_log(const struct diff_capture *capture)
         (void)!write(STDERR_FILENO, text, (size_t)length);
 }
 
-/* Run it to its end.  0, or the status a shell would give.  */
-static int run_child(const struct diff_capture *capture, const char *const *argv)
+/* Only the commands are bound to a CPU: sampler-capture, which reads the samples, is to be on
+ * another one.  */
+static void pin(const struct diff_capture *capture)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(strtoul(capture->cpu, NULL, 10), &set);
+    (void)sched_setaffinity(0, sizeof set, &set);
+}
+
+/* Run it to its end, on the CPU that was asked for if pinned.  0, or the status a shell would
+ * give.  */
+static int run_child(const struct diff_capture *capture, const char *const *argv, bool pinned)
 {
     int status = 0, null;
     pid_t pid;
@@ -60,6 +74,8 @@ static int run_child(const struct diff_capture *capture, const char *const *argv
         (void)dup2(null, STDIN_FILENO);
         (void)dup2(null, STDOUT_FILENO);
         (void)dup2(capture->log, STDERR_FILENO);
+        if (pinned && capture->cpu)
+            pin(capture);
         (void)execvp(argv[0], (char *const *)argv);
         (void)dprintf(STDERR_FILENO, "%s: %s\n", argv[0], strerror(errno));
         _exit(errno == ENOENT ? 127 : 126);
@@ -74,6 +90,20 @@ static int run_child(const struct diff_capture *capture, const char *const *argv
 }
 
 /* ---- One run ---- */
+
+static enum cli_exit prepare(const struct diff_capture *capture)
+{
+    const char *const argv[] = { "sh", "-c", capture->prepare, NULL };
+    int status = capture->prepare ? run_child(capture, argv, false) : 0;
+
+    if (status == 0 && !interrupted)
+        return CLI_OK;
+    if (!interrupted)
+        show_log(capture);
+    cli_error(interrupted ? "interrupted" : "--prepare ended with status %d: %s", status,
+              capture->prepare);
+    return CLI_ENVIRONMENT;
+}
 
 /* status: of doing, "capturing" or "running" the command.  A capture has the command's status, or
  * one of its own.  */
@@ -96,27 +126,51 @@ enum cli_exit diff_capture_warm_up(const struct diff_capture *capture, enum comp
     const char *const argv[] = { "sh", "-c", command, NULL };
 
     for (unsigned i = 0; i < capture->warm_up; i++) {
-        int status = run_child(capture, argv);
+        enum cli_exit prepared = prepare(capture);
+        int status = prepared == CLI_OK ? run_child(capture, argv, true) : 0;
 
+        if (prepared != CLI_OK)
+            return prepared;
         if (status != 0 || interrupted)
             return complain(capture, "running", side, command, status);
     }
     return CLI_OK;
 }
 
-enum cli_exit diff_capture_run(const struct diff_capture *capture, enum compare_side side,
-                               const char *command, const char *path)
+/* The sampler with its options.  Returns how many words.  */
+static size_t add_sampler(const struct diff_capture *capture, const char **argv)
 {
-    const char *argv[16];
+    const struct {
+        const char *option, *value;
+    } options[] = { { "-F", capture->frequency },
+                    { "--period", capture->period },
+                    { "--event", capture->event },
+                    { "--cpu", capture->cpu } };
     size_t count = 0;
-    int status;
 
     argv[count++] = capture->sampler;
     argv[count++] = "cpu";
-    if (capture->frequency) {
-        argv[count++] = "-F";
-        argv[count++] = capture->frequency;
-    }
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].value) {
+            argv[count++] = options[i].option;
+            argv[count++] = options[i].value;
+        }
+    /* Switches happen in the kernel.  */
+    if (capture->event && strcmp(capture->event, "context-switches") == 0)
+        argv[count++] = "--kernel";
+    return count;
+}
+
+enum cli_exit diff_capture_run(const struct diff_capture *capture, enum compare_side side,
+                               const char *command, const char *path)
+{
+    const char *argv[24];
+    size_t count = add_sampler(capture, argv);
+    enum cli_exit prepared = prepare(capture);
+    int status;
+
+    if (prepared != CLI_OK)
+        return prepared;
     argv[count++] = "-o";
     argv[count++] = path;
     argv[count++] = "--";
@@ -124,7 +178,7 @@ enum cli_exit diff_capture_run(const struct diff_capture *capture, enum compare_
     argv[count++] = "-c";
     argv[count++] = command;
     argv[count] = NULL;
-    status = run_child(capture, argv);
+    status = run_child(capture, argv, false);
     return status == 0 && !interrupted ? CLI_OK
                                        : complain(capture, "capturing", side, command, status);
 }
@@ -150,6 +204,61 @@ static char *find_sampler(void)
     return cli_join("sampler-capture", ""); /* along PATH */
 }
 
+/* The sampler says no at once, and not after every command was run to warm up.  */
+static enum cli_exit try_sampler(const struct diff_capture *capture)
+{
+    const char *argv[24];
+    size_t count = add_sampler(capture, argv);
+
+    if (!capture->event && !capture->cpu && !capture->period)
+        return CLI_OK;
+    argv[count++] = "-q";
+    argv[count++] = "-o";
+    argv[count++] = "/dev/null";
+    argv[count++] = "--";
+    argv[count++] = "true";
+    argv[count] = NULL;
+    if (run_child(capture, argv, false) == 0)
+        return CLI_OK;
+    show_log(capture);
+    return CLI_ENVIRONMENT;
+}
+
+static bool is_never_random(void)
+{
+    char text = '2';
+    int fd = open("/proc/sys/kernel/randomize_va_space", O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!read(fd, &text, 1);
+        (void)close(fd);
+    }
+    return text == '0';
+}
+
+/* What is set here, commands inherit.  */
+static enum cli_exit set_layout(enum diff_layout layout)
+{
+    int old = personality(0xffffffff);
+    unsigned long wanted = layout == DIFF_LAYOUT_FIXED
+                               ? (unsigned long)old | ADDR_NO_RANDOMIZE
+                               : (unsigned long)old & ~(unsigned long)ADDR_NO_RANDOMIZE;
+
+    if (layout == DIFF_LAYOUT_DEFAULT)
+        return CLI_OK;
+    if (layout == DIFF_LAYOUT_RANDOM && is_never_random()) {
+        cli_error("--layout random: kernel.randomize_va_space is 0, so every run has the same "
+                  "layout; as root, 'sysctl kernel.randomize_va_space=2' changes it");
+        return CLI_ENVIRONMENT;
+    }
+    if (old >= 0 && personality(wanted) >= 0)
+        return CLI_OK;
+    cli_error("--layout: personality: %s; containers often forbid it: omit --layout, or allow it "
+              "in the container's seccomp profile",
+              strerror(errno));
+    return CLI_ENVIRONMENT;
+}
+
 enum cli_exit diff_capture_open(struct diff_capture *capture)
 {
     const char *tmp = getenv("TMPDIR");
@@ -163,7 +272,9 @@ enum cli_exit diff_capture_open(struct diff_capture *capture)
     else
         cli_error("%s: %s", path, strerror(errno));
     free(path);
-    return capture->log >= 0 ? CLI_OK : CLI_ENVIRONMENT;
+    if (capture->log < 0 || set_layout(capture->layout) != CLI_OK)
+        return CLI_ENVIRONMENT;
+    return try_sampler(capture);
 }
 
 void diff_capture_close(struct diff_capture *capture)

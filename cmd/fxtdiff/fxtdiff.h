@@ -27,7 +27,8 @@ struct diff_settings {
     struct diff_reading reading;
     struct compare_options compare;
     struct cli_texts inputs[COMPARE_SIDES];
-    size_t rows; /* of tables; 0: all */
+    const char *conditions; /* a note: how the runs were made; NULL: unknown */
+    size_t rows;            /* of tables; 0: all */
     bool quiet;
     /* The argument of each diff_outputs[] and diff_policies[] row ("" for those that take none);
      * NULL: not given.  */

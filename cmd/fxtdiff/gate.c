@@ -164,6 +164,8 @@ static struct compare_report *open_report(const struct diff_settings *settings,
     if (series)
         report->series = *series;
     note_unnamed(report);
+    if (settings->conditions)
+        compare_report_add_note(report, settings->conditions);
     *status = apply_policies(settings, report);
     if (*status == CLI_OK && compare_report_judge(report, &error) != COMPARE_OK)
         *status = diff_fail(&error);

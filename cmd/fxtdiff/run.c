@@ -3,6 +3,7 @@
  * Whatever drifts meanwhile - temperature, frequency, neighbours - falls on both alike, and what
  * drifts steadily cancels out.  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +14,25 @@
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 
-enum { KEY_RUNS = 1, KEY_BASE, KEY_NEW, KEY_KEEP, KEY_FREQUENCY, KEY_WARM_UP, KEY_TIME_LIMIT };
+enum {
+    KEY_RUNS = 1,
+    KEY_BASE,
+    KEY_NEW,
+    KEY_KEEP,
+    KEY_FREQUENCY,
+    KEY_WARM_UP,
+    KEY_TIME_LIMIT,
+    KEY_EVENT,
+    KEY_PERIOD,
+    KEY_CPU,
+    KEY_LAYOUT,
+    KEY_PREPARE
+};
+
+static const char *const events[] = { "cpu",         "instructions",     "cycles", "branches",
+                                      "page-faults", "context-switches", NULL };
+static const char *const layouts[] = { "default", "fixed", "random",
+                                       NULL }; /* as enum diff_layout */
 
 static const struct cli_option own_options[] = {
     { KEY_RUNS, 'n', "runs", "N",
@@ -25,6 +44,18 @@ static const struct cli_option own_options[] = {
     { KEY_NEW, 0, "new", "CMD", "shell command that runs the new build", CLI_COMMAND },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
       "samples per second of CPU time (default: that of sampler-capture)" },
+    { KEY_EVENT, 0, "event", "EVENT",
+      "compare this in place of CPU time (cpu): instructions, cycles or branches, which the "
+      "processor must count, page-faults or context-switches",
+      .choices = events },
+    { KEY_PERIOD, 0, "period", "N",
+      "a sample every N nanoseconds of CPU time or, with --event, every N events" },
+    { KEY_CPU, 0, "cpu", "N", "run the commands on CPU N only" },
+    { KEY_LAYOUT, 0, "layout", "LAYOUT",
+      "addresses of programs: as the system has them (default), the same in each run (fixed), or "
+      "others in each run (random), so that what an address favours is noise and not bias",
+      .choices = layouts },
+    { KEY_PREPARE, 0, "prepare", "CMD", "shell command to run before each run", CLI_COMMAND },
     { KEY_WARM_UP, 0, "warm-up", "N",
       "run each command N times first, to warm caches (default 1)" },
     { KEY_KEEP, 0, "keep", "DIR", "keep the captures in DIR: base-1.fxt, new-1.fxt, ...",
@@ -70,9 +101,10 @@ struct job {
     uint64_t time_limit_ns; /* 0: none */
     int64_t started_ns;
     const char *keep;
-    char *dir;       /* of the captures; owned */
-    bool made;       /* dir is ours to remove */
-    char **captures; /* paths, in the order of capturing; owned */
+    char *conditions; /* a note about them; owned */
+    char *dir;        /* of the captures; owned */
+    bool made;        /* dir is ours to remove */
+    char **captures;  /* paths, in the order of capturing; owned */
     size_t capture_count;
 };
 
@@ -192,8 +224,28 @@ static enum cli_exit make_folder(struct job *job)
     return CLI_ENVIRONMENT;
 }
 
+/* A note for the report on what was measured, and how; nothing if as always.  */
+static void describe_conditions(struct job *job)
+{
+    const struct diff_capture *capture = &job->capture;
+    static const char *const of_layout[] = { [DIFF_LAYOUT_DEFAULT] = "",
+                                             [DIFF_LAYOUT_FIXED] = ", the same address layout in "
+                                                                   "each run",
+                                             [DIFF_LAYOUT_RANDOM] = ", a random address layout in "
+                                                                    "each run" };
+
+    if (!capture->event && !capture->cpu && capture->layout == DIFF_LAYOUT_DEFAULT)
+        return;
+    if (asprintf(&job->conditions, "the metric is %s%s%s%s",
+                 capture->event ? capture->event : "CPU time", capture->cpu ? ", on CPU " : "",
+                 capture->cpu ? capture->cpu : "", of_layout[capture->layout]) < 0)
+        cli_out_of_memory();
+    job->settings.conditions = job->conditions;
+}
+
 static void release(struct job *job)
 {
+    free(job->conditions);
     for (size_t i = 0; i < job->capture_count; i++) {
         if (job->made)
             (void)unlink(job->captures[i]);
@@ -240,6 +292,23 @@ static void take(struct job *job, int key, const struct cli_parser *parser)
         (void)cli_number("-F", value, 1, 100000);
         job->capture.frequency = value;
         break;
+    case KEY_EVENT:
+        job->capture.event = parser->choice ? value : NULL;
+        break;
+    case KEY_PERIOD:
+        (void)cli_number("--period", value, 1, UINT64_C(3600000000000));
+        job->capture.period = value;
+        break;
+    case KEY_CPU:
+        (void)cli_number("--cpu", value, 0, CPU_SETSIZE - 1);
+        job->capture.cpu = value;
+        break;
+    case KEY_LAYOUT:
+        job->capture.layout = (enum diff_layout)parser->choice;
+        break;
+    case KEY_PREPARE:
+        job->capture.prepare = value;
+        break;
     case KEY_WARM_UP:
         job->capture.warm_up = (unsigned)cli_number("--warm-up", value, 0, MAX_RUNS);
         break;
@@ -266,6 +335,11 @@ static void parse(struct job *job, char **argv)
     for (int side = 0; side < COMPARE_SIDES; side++)
         if (!job->commands[side])
             cli_usage_error("no --%s CMD", diff_side_names[side]);
+    if (job->capture.frequency && job->capture.period)
+        cli_usage_error("-F and --period set the same rate; give only one of them");
+    if (job->capture.frequency && job->capture.event)
+        cli_usage_error("-F counts samples per second; use --period N with --event %s",
+                        job->capture.event);
     if (job->time_limit_ns && !job->automatic)
         cli_usage_error("--time-limit is for -n auto");
     diff_check_outputs(&job->settings);
@@ -279,6 +353,7 @@ static int run(char **argv)
     diff_settings_init(&job.settings);
     parse(&job, argv);
     job.captures = cli_allocate((size_t)job.runs * COMPARE_SIDES, sizeof *job.captures);
+    describe_conditions(&job);
     status = diff_check_policies(&job.settings);
     if (status == CLI_OK)
         status = diff_capture_open(&job.capture);

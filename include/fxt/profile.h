@@ -165,6 +165,8 @@ PROFILE_API struct profile_callsite profile_stacks_get_callsite(const struct pro
  * are borrowed for the call.  */
 struct profile_capture {
     uint64_t period_ns;        /* CPU time between samples; if 0, samples have no nanoseconds */
+    struct fxt_string event;   /* what samples count in place of time: "instructions" */
+    uint64_t event_period;     /* events between samples */
     uint32_t max_frames;       /* a stack of that many frames was truncated at its root */
     int64_t realtime_ns;       /* Unix time ... */
     int64_t monotonic_ns;      /* ... of this timestamp */
@@ -721,6 +723,8 @@ PROFILE_API struct profile_stack_value profile_get_value(const struct profile *p
  * unknown.  */
 struct profile_origin {
     uint64_t period_ns;
+    uint64_t event_period; /* events between samples; 0: they are taken by time, */
+    profile_id event;      /* else when this happened: "instructions" */
     profile_id command;
     profile_id arch;
     profile_id kernel;

@@ -77,6 +77,7 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
                                            struct profile_error *error)
 {
     struct profile_capture capture = {
+        .event = argument_string(record, "event"),
         .command = argument_string(record, "command"),
         .arch = argument_string(record, "arch"),
         .kernel = argument_string(record, "kernel"),
@@ -85,6 +86,7 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
     uint64_t max_frames = 0;
 
     (void)ingest_argument_u64(record, "period_ns", &capture.period_ns);
+    (void)ingest_argument_u64(record, "period", &capture.event_period);
     if (ingest_argument_u64(record, "max_frames", &max_frames) && max_frames <= UINT32_MAX)
         capture.max_frames = (uint32_t)max_frames;
     capture.has_clock = argument_i64(record, "realtime_ns", &capture.realtime_ns) &&
@@ -115,6 +117,7 @@ enum profile_status ingest_capture_init(struct profile_ingest *ingest,
     struct profile_capture capture = {
         .realtime_ns = record->value.init.base_time_ns,
         .has_clock = true,
+        .event = { .bytes = "" },
         .command = { .bytes = "" },
         .arch = { .bytes = "" },
         .kernel = { .bytes = "" },

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,20 @@ static int wait_for_name(struct run *run)
     return status;
 }
 
+/* Let a child that was not let go yet, and all that it will start, run on one CPU only.  */
+static bool pin(pid_t pid, unsigned cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(pid, sizeof set, &set) == 0)
+        return true;
+    cli_error("--cpu %u: %s; nproc(1) and taskset(1) show which CPUs may be used", cpu,
+              strerror(errno));
+    return false;
+}
+
 /* What is sampled: the command's child, or the tasks of the command line.  */
 static int find_tasks(struct run *run)
 {
@@ -159,6 +174,8 @@ static int find_tasks(struct run *run)
         cli_error("cannot start a process: %s", strerror(errno));
         return COMMAND_NOT_STARTED;
     }
+    if (options->pinned && !pin(run->command.pid, options->cpu))
+        return COMMAND_NOT_STARTED;
     options->tasks = calloc(1, sizeof *options->tasks);
     if (!options->tasks)
         return out_of_memory(run);
@@ -186,6 +203,8 @@ static int start_session(struct run *run)
         .tasks = options->tasks,
         .task_count = options->task_count,
         .mode = options->mode,
+        .counter = options->counter,
+        .counter_period = options->counter_period,
         .kernel = options->kernel,
         .stack_size = options->stack_size,
         .trace = { .profiler = options->profiler,

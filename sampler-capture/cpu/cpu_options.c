@@ -3,6 +3,7 @@
 #include "cmd/cli/cli.h"
 #include "sampler-capture/cpu/cpu_command.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ enum key {
     KEY_BACKGROUND,
     KEY_FREQUENCY,
     KEY_PERIOD,
+    KEY_EVENT,
+    KEY_CPU,
     KEY_KERNEL,
     KEY_UNWIND,
     KEY_STACK_SIZE,
@@ -59,8 +62,13 @@ static const struct cli_option option_table[] = {
       "run in the background; see sampler-capture status, stop, abort" },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
       "samples per second of CPU time, 1 to 100000 (default 1000)" },
-    { KEY_PERIOD, 0, "period", "NS",
-      "sampling interval in nanoseconds of CPU time, at least 10000" },
+    { KEY_PERIOD, 0, "period", "N",
+      "sampling interval in nanoseconds of CPU time, at least 10000; with --event, in events" },
+    { KEY_EVENT, 0, "event", "EVENT",
+      "sample after every N events, not by CPU time (cpu, the default): instructions, cycles or "
+      "branches, which the processor must count, page-faults, or context-switches (with --kernel)",
+      .choices = counter_names },
+    { KEY_CPU, 0, "cpu", "N", "let COMMAND run on CPU N only" },
     { KEY_KERNEL, 0, "kernel", NULL, "include kernel functions and time spent in the kernel" },
     { KEY_UNWIND, 0, "unwind", "HOW",
       "unwind by unwind tables from copies of the stack, which are small for programs with frame "
@@ -156,6 +164,8 @@ static void check_targets(const struct cpu_options *options)
         cli_usage_error("nothing to sample; use -- COMMAND, -p, --tree, -t, -a or --comm");
     if (options->comm && options->task_count > 0)
         cli_usage_error("--comm cannot be combined with other targets");
+    if (options->pinned && !options->command[0])
+        cli_usage_error("--cpu is for COMMAND; processes that run already stay where they are");
     if (options->background && options->command[0])
         cli_usage_error("a background session samples running processes; use -p, --tree, -t or -a");
     if (options->background && options->duration_ns)
@@ -205,11 +215,38 @@ static void check_repeat(const struct cpu_options *options)
         cli_usage_error("--stats-json cannot be combined with --repeat");
 }
 
-static void set_period(struct cpu_options *options, uint64_t period_ns)
+static void set_rate(const char **text, const char *value, const struct cpu_options *options)
 {
-    if (options->period_ns)
+    if (options->frequency || options->period)
         cli_usage_error("-F and --period set the same rate; give only one of them, once");
-    options->period_ns = period_ns;
+    *text = value;
+}
+
+/* What --period means depends on --event.  */
+static void set_period(struct cpu_options *options)
+{
+    const struct counter *counter = options->counter;
+
+    options->period_ns = DEFAULT_PERIOD_NS;
+    if (!counter && options->frequency)
+        options->period_ns = period_from_hz(cli_number("-F", options->frequency, 1, MAX_HZ));
+    if (!counter && options->period)
+        options->period_ns = cli_number("--period", options->period, SAMPLER_MIN_PERIOD_NS,
+                                        MAX_PERIOD_NS);
+    if (!counter)
+        return;
+    options->counter_period = counter->period;
+    if (options->period)
+        options->counter_period = cli_number("--period", options->period, counter->min_period,
+                                             MAX_PERIOD_NS);
+    if (options->frequency)
+        cli_usage_error("-F counts samples per second; use --period N with --event %s",
+                        counter->name);
+    if (counter->kernel_only && !options->kernel)
+        cli_usage_error("--event %s needs --kernel: the kernel is where it happens", counter->name);
+    if (options->profiler || options->regions)
+        cli_usage_error("--layout profiler and --regions have no place for the name of an event; "
+                        "omit --event");
 }
 
 static pid_t id_from(const char *option, const char *text)
@@ -250,10 +287,17 @@ static void take(struct cpu_options *options, enum key key, const struct cli_par
         options->background = true;
         break;
     case KEY_FREQUENCY:
-        set_period(options, period_from_hz(cli_number("-F", value, 1, MAX_HZ)));
+        set_rate(&options->frequency, value, options);
         break;
     case KEY_PERIOD:
-        set_period(options, cli_number("--period", value, SAMPLER_MIN_PERIOD_NS, MAX_PERIOD_NS));
+        set_rate(&options->period, value, options);
+        break;
+    case KEY_EVENT:
+        options->counter = counter_at(parser->choice);
+        break;
+    case KEY_CPU:
+        options->cpu = (unsigned)cli_number("--cpu", value, 0, CPU_SETSIZE - 1);
+        options->pinned = true;
         break;
     case KEY_KERNEL:
         options->kernel = true;
@@ -304,8 +348,7 @@ void cpu_options_parse(struct cpu_options *options, char **argv)
     cli_start(&parser, &cpu_command, argv);
     while ((key = cli_next(&parser)) > CLI_END)
         take(options, (enum key)key, &parser);
-    if (!options->period_ns)
-        options->period_ns = DEFAULT_PERIOD_NS;
+    set_period(options);
     options->command = parser.argv;
     check_targets(options);
     check_output(options);

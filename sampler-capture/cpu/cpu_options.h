@@ -25,6 +25,11 @@
 
 struct cpu_options {
     uint64_t period_ns;
+    const struct counter *counter; /* NULL: CPU time */
+    uint64_t counter_period;
+    unsigned cpu; /* COMMAND runs on this one only, if pinned */
+    bool pinned;
+    const char *frequency, *period; /* as given; NULL: not */
     size_t region_size;
     const char *output;         /* "-" is standard output; NULL: regions instead */
     const char *regions;        /* folder; NULL: none */

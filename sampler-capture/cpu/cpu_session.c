@@ -395,6 +395,8 @@ static enum session_error open_sampler(struct session *session)
         .max_frames = session->config.kernel || stack_size(session) ? REGION_KERNEL_FRAMES
                                                                     : REGION_MAX_FRAMES,
         .copies = sizes_of(session),
+        .counter = session->config.counter,
+        .counter_period = session->config.counter_period,
         .max_unwound = max_unwound(session),
         .kernel = session->config.kernel,
         .sideband = true,
@@ -432,7 +434,11 @@ static enum session_error open_trace(struct session *session)
 
     if (session->config.about)
         session->about = *session->config.about;
-    session->about.period_ns = session->sampling.period_ns;
+    session->about.period_ns = session->config.counter ? 0 : session->sampling.period_ns;
+    if (session->config.counter) {
+        session->about.event = session->config.counter->name;
+        session->about.event_period = session->config.counter_period;
+    }
     session->about.max_frames = stack_size(session) ? max_unwound(session)
                                                     : events->config.max_frames;
     session->about.stack_size = events->config.copies.bytes[COPIES_LARGE];
@@ -598,7 +604,9 @@ static void fill_result(struct session *session, struct session_result *result)
         .unplaced = capture->processes.modules.unplaced,
         .mappings_dropped = capture->processes.mappings_dropped,
         .region_size = session->buffer_size,
-        .period_ns = session->sampling.period_ns,
+        .period_ns = session->config.counter ? 0 : session->sampling.period_ns,
+        .counter = session->config.counter,
+        .counter_period = session->config.counter_period,
         .max_frames = session->about.max_frames,
         .kernel_hidden = session->config.kernel && session->kernel.hidden,
     };

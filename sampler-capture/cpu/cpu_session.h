@@ -95,6 +95,9 @@ struct session_config {
 
     /* Beyond Fuchsia's.  */
     enum drain_mode mode;
+    /* Sample after each counter_period events, not by time; NULL: by time.  Borrowed.  */
+    const struct counter *counter;
+    uint64_t counter_period;
     bool kernel;                /* kernel frames too */
     uint32_t stack_size;        /* bytes of stack for SESSION_STRATEGY_DWARF and AUTO; 0: 32 KiB */
     struct trace_options trace; /* layout and so on */
@@ -136,7 +139,9 @@ struct session_result {
     uint64_t unplaced;                      /* mappings whose file could not tell their vaddr */
     uint64_t mappings_dropped;              /* for want of room */
     size_t region_size;
-    uint64_t period_ns;
+    uint64_t period_ns;            /* 0: by a counter, */
+    const struct counter *counter; /* which is this, borrowed, */
+    uint64_t counter_period;       /* after so many events */
     uint32_t max_frames;
     bool kernel_hidden; /* kernel frames have no names: kernel.kptr_restrict */
 };

@@ -111,7 +111,12 @@ enum cli_exit stats_write_json(const struct session_result *result, const char *
     json_unsigned(&json, "processes", result->totals.processes);
     json_unsigned(&json, "threads", result->totals.threads);
     json_unsigned(&json, "bytes", result->totals.bytes);
-    json_unsigned(&json, "period_ns", result->period_ns);
+    if (result->counter) {
+        json_text(&json, "event", result->counter->name);
+        json_unsigned(&json, "period", result->counter_period);
+    } else {
+        json_unsigned(&json, "period_ns", result->period_ns);
+    }
     json_unsigned(&json, "buffer_bytes", result->region_size);
     json_unsigned(&json, "max_frames", result->max_frames);
     json_stacks(&json, result);

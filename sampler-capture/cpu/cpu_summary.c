@@ -142,7 +142,11 @@ static void print_doubts(const struct summary *summary)
 {
     const struct trace_totals *totals = &summary->result->totals;
 
-    if (totals->samples == 0 && loss_total(&summary->result->loss) == 0)
+    if (totals->samples == 0 && loss_total(&summary->result->loss) == 0 && summary->result->counter)
+        cli_note("no samples: no thread had %s %s%s; use a smaller --period",
+                 cli_grouped(summary->result->counter_period), summary->result->counter->name,
+                 summary->kernel ? "" : " outside the kernel");
+    else if (totals->samples == 0 && loss_total(&summary->result->loss) == 0)
         cli_note("no samples: no thread used a CPU for %s ns%s; use a higher -F",
                  cli_grouped(summary->result->period_ns),
                  summary->kernel ? "" : " outside the kernel");
@@ -157,8 +161,9 @@ static void print_doubts(const struct summary *summary)
         cli_note("kernel functions have no names, because kernel.kptr_restrict or "
                  "kernel.perf_event_paranoid hides their addresses; as root, 'sysctl "
                  "kernel.kptr_restrict=0 kernel.perf_event_paranoid=1' shows them");
-    print_missed(summary);
-    if (!summary->kernel &&
+    if (!summary->result->counter)
+        print_missed(summary);
+    if (!summary->kernel && !summary->result->counter &&
         summary->kernel_seconds > 20 * (double)summary->result->period_ns / 1e9 &&
         summary->kernel_seconds > summary->user_seconds / 9) /* a tenth of the whole */
         cli_note(

@@ -74,8 +74,10 @@ static bool switch_to_cpu(struct trace *trace, unsigned cpu)
 static bool sampler_session(struct trace *trace, const struct trace_session *session)
 {
     const struct fxt_arg args[] = {
-        stream_number("period_ns", session->period_ns),
-        stream_text("clock", session->clock),
+        session->event ? stream_number("period", session->event_period)
+                       : stream_number("period_ns", session->period_ns),
+        session->event ? stream_text("event", session->event)
+                       : stream_text("clock", session->clock),
         stream_number("max_frames", session->max_frames),
         stream_text("layout", "sampler"),
         stream_text("unwind", session->small_size   ? "auto"

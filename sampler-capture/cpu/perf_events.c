@@ -164,6 +164,11 @@ static int open_sampling(const struct events_config *config, const struct events
         target->reach == EVENTS_ALL ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK);
 
     attr.sample_period = config->period_ns;
+    if (config->counter) {
+        attr.type = config->counter->type;
+        attr.config = config->counter->config;
+        attr.sample_period = config->counter_period;
+    }
     if (stack_size) {
         attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
         attr.sample_regs_user = PERF_USER_REGISTERS;
@@ -353,6 +358,13 @@ static void explain(struct events_error *error, int cause, const struct events_c
                        "forbid it unless started with CAP_PERFMON or a seccomp profile that allows "
                        "it",
                        strerror(cause), paranoid);
+    else if (counter_is_hardware(config->counter) && target &&
+             (cause == ENOENT || cause == EOPNOTSUPP || cause == ENODEV || cause == EINVAL))
+        (void)snprintf(error->message, sizeof error->message,
+                       "the processor does not count %s for this system (perf_event_open: %s), as "
+                       "in most virtual machines; omit --event to sample CPU time, or use --event "
+                       "page-faults",
+                       config->counter->name, strerror(cause));
     else if (cause == ENOSYS || cause == ENOENT)
         (void)snprintf(error->message, sizeof error->message,
                        "this kernel is built without perf events");

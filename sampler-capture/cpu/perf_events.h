@@ -12,6 +12,7 @@
 #define CPU_PERF_EVENTS_H
 
 #include "sampler-capture/cpu/copies.h"
+#include "sampler-capture/cpu/counter.h"
 #include "sampler-capture/cpu/ring.h"
 
 #include <stdbool.h>
@@ -46,7 +47,10 @@ struct cpu_events {
 };
 
 struct events_config {
-    uint64_t period_ns;
+    uint64_t period_ns; /* with a counter, only what the sizes of rings assume */
+    /* NULL: the clock; else a sample after each counter_period events.  Borrowed.  */
+    const struct counter *counter;
+    uint64_t counter_period;
     /* Wanted for the samples of each CPU; where the limits on locked memory do not allow it, rings
      * are smaller.  */
     size_t ring_size;

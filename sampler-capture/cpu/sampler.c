@@ -106,6 +106,8 @@ static enum sampler_status open_all(struct sampler *sampler, const struct sample
         .ring_size = sampler_ring_size((uint64_t)config->period, (size_t)config->buffer_size,
                                        extras->max_frames),
         .max_frames = extras->max_frames,
+        .counter = extras->counter,
+        .counter_period = extras->counter_period,
         .copies = extras->copies,
         .kernel = extras->kernel,
         .sideband = extras->sideband,

@@ -101,6 +101,8 @@ struct sampler_extras {
      * max_unwound of them; nothing: by frame pointers.  */
     struct copies_sizes copies;
     uint32_t max_unwound;
+    const struct counter *counter; /* NULL: the clock, with the period of the config; borrowed */
+    uint64_t counter_period;
     bool kernel;   /* kernel frames too */
     bool sideband; /* tell of mappings, names, forks and exits: to the listener of the drain */
 };
