@@ -66,7 +66,8 @@ static enum fxt_status give_up(struct fxt_input *input)
     else if (size == 0)
         fxt_parts_damage(input, offset, 0, 0, "a record of size 0");
     else
-        fxt_parts_damage(input, offset, 0, 0, "a record of %llu bytes, longer than any sample", size);
+        fxt_parts_damage(input, offset, 0, 0, "a record of %llu bytes, longer than any sample",
+                         size);
     status = fxt_parts_drop(input, &lost);
     input->parts[input->part].lost_bytes += lost;
     return status == FXT_OK ? FXT_END : status;
@@ -86,8 +87,8 @@ static enum fxt_status finish(struct fxt_input *input, size_t left)
                          "a record of %zu bytes with %zu left in the region",
                          record_size(fxt_load_u64(input->window + input->begin)), left);
     else if (left > 0)
-        fxt_parts_damage(input, input->position, left, 0, "%zu stray %s at the end",
-                         left, left == 1 ? "byte" : "bytes");
+        fxt_parts_damage(input, input->position, left, 0, "%zu stray %s at the end", left,
+                         left == 1 ? "byte" : "bytes");
     input->begin = input->end = 0;
     /* The sampler stops for good at the first sample that does not fit, and says so nowhere.  */
     if (part->damage_count == 0 && input->after_records > 0 && size % PAGE_BYTES == 0 &&

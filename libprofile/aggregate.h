@@ -92,8 +92,9 @@ struct profile_kept {
 /* CPU samples in a temporary file, trace by trace.  */
 struct profile_times {
     int fd;
-    uint64_t count; /* in the file */
-    size_t used;    /* in the buffer, which goes to the file next */
+    char *directory; /* of the file; owned */
+    uint64_t count;  /* in the file */
+    size_t used;     /* in the buffer, which goes to the file next */
     struct profile_kept buffer[PROFILE_KEPT_BUFFER];
     struct profile_times_trace {
         uint64_t limit;    /* number of the first sample after it */
@@ -102,10 +103,11 @@ struct profile_times {
     size_t trace_count, trace_capacity;
 };
 
-enum profile_status profile_times_add(struct profile_times *times, const struct profile_kept *kept);
+enum profile_status profile_times_add(struct profile_times *times, const struct profile_kept *kept,
+                                      struct profile_error *error);
 /* The trace is over: final call sites.  */
 enum profile_status profile_times_settle(struct profile_times *times, const profile_id *final,
-                                         uint32_t count);
+                                         uint32_t count, struct profile_error *error);
 /* Forget the samples of a trace that was given up.  */
 void profile_times_forget(struct profile_times *times);
 void profile_times_close(struct profile_times *times); /* accepts NULL */
@@ -207,6 +209,7 @@ struct profile {
     size_t place_count, place_capacity;
 
     uint64_t period_ns;           /* the largest of all traces */
+    struct profile_error failure; /* why a function of the sink failed last */
     profile_id command;           /* first word of the first command */
     struct profile_origin origin; /* of the trace being taken in */
     bool has_clock;               /* of it too: Unix time - timestamp is clock_ns */

@@ -3,11 +3,11 @@
  * What addresses mean is known at the end of the trace only, so partial profiles keep provisional
  * call sites until then.  Memory holds one of them at a time.  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "libprofile/profile_heap.h"
 
 #define MAX_PARTIALS 10000u
@@ -22,29 +22,24 @@ struct stored {
 /* ---- The file ---- */
 
 /* It has no name any more.  */
-static enum profile_status open_file(struct profile_heap *heap)
+static enum profile_status fail_file(struct profile_heap *heap, int failure,
+                                     struct profile_error *error)
 {
-    const char *chosen = heap->options.temporary_dir ? heap->options.temporary_dir
-                                                     : getenv("TMPDIR");
-    const char *directory = chosen && *chosen ? chosen : "/tmp";
-    size_t length = strlen(directory) + sizeof "/fxt-heap-XXXXXX";
-    char *path = malloc(length);
-    int fd;
+    return profile_fail_temporary(error, failure, base_temporary_dir(heap->options.temporary_dir));
+}
 
-    if (!path)
-        return PROFILE_NO_MEMORY;
-    (void)snprintf(path, length, "%s/fxt-heap-XXXXXX", directory);
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        (void)unlink(path);
-    free(path);
+static enum profile_status open_file(struct profile_heap *heap, struct profile_error *error)
+{
+    int fd = base_temporary_file(base_temporary_dir(heap->options.temporary_dir)), failure;
+
     if (fd < 0)
-        return PROFILE_IO;
+        return fail_file(heap, errno, error);
     heap->file = fdopen(fd, "w+b");
     if (heap->file)
         return PROFILE_OK;
+    failure = errno;
     (void)close(fd);
-    return PROFILE_IO;
+    return fail_file(heap, failure, error);
 }
 
 static bool store(FILE *file, const struct profile_value *value, size_t types)
@@ -57,7 +52,7 @@ static bool store(FILE *file, const struct profile_value *value, size_t types)
 
 /* Values that are not all 0.  */
 static enum profile_status store_table(struct profile_heap *heap, const struct heap_table *table,
-                                       size_t *count)
+                                       size_t *count, struct profile_error *error)
 {
     static const uint64_t nothing[4];
 
@@ -68,7 +63,7 @@ static enum profile_status store_table(struct profile_heap *heap, const struct h
         if (memcmp(value->amounts, nothing, table->values.types * sizeof *nothing) == 0)
             continue;
         if (!store(heap->file, value, table->values.types))
-            return PROFILE_IO;
+            return fail_file(heap, errno ? errno : EIO, error);
         ++*count;
     }
     return PROFILE_OK;
@@ -95,22 +90,23 @@ static enum profile_status keep_live(struct heap_table *blocks)
     return status;
 }
 
-static enum profile_status put_away(struct profile_heap *heap)
+static enum profile_status put_away(struct profile_heap *heap, struct profile_error *error)
 {
     uint64_t samples = heap->releases.values.samples;
     enum profile_status status = PROFILE_OK;
 
     if (heap->partial_count == MAX_PARTIALS)
-        return PROFILE_LIMIT;
+        return profile_fail(error, PROFILE_LIMIT, "more than %u partial profiles", MAX_PARTIALS);
     if (!base_make_room(&heap->partials, &heap->partial_capacity, heap->partial_count + 1,
                         sizeof *heap->partials))
         return PROFILE_NO_MEMORY;
     if (!heap->file)
-        status = open_file(heap);
+        status = open_file(heap, error);
+    errno = 0;
     if (status == PROFILE_OK)
-        status = store_table(heap, &heap->blocks, &heap->open.blocks);
+        status = store_table(heap, &heap->blocks, &heap->open.blocks, error);
     if (status == PROFILE_OK)
-        status = store_table(heap, &heap->releases, &heap->open.releases);
+        status = store_table(heap, &heap->releases, &heap->open.releases, error);
     if (status != PROFILE_OK)
         return status;
     heap->partials[heap->partial_count++] = heap->open;
@@ -149,7 +145,7 @@ enum profile_status profile_heap_advance(struct profile *profile, bool has_time,
         return PROFILE_OK;
     }
     if (heap->has_open && ts_ns >= heap->open_limit_ns) {
-        status = put_away(heap);
+        status = put_away(heap, &profile->failure);
         heap->has_open = false;
     }
     if (!heap->has_open)
@@ -163,8 +159,7 @@ enum profile_status profile_heap_end_partials(struct profile *profile, const pro
                                               uint32_t count)
 {
     struct profile_heap *heap = &profile->heap;
-    enum profile_status status = put_away(heap);
-    struct profile_error error;
+    enum profile_status status = put_away(heap, &profile->failure);
 
     if (status != PROFILE_OK)
         return status;
@@ -176,7 +171,7 @@ enum profile_status profile_heap_end_partials(struct profile *profile, const pro
     heap->final_count = count;
     heap->has_clock = profile->has_clock;
     heap->clock_ns = profile->clock_ns;
-    return profile_heap_show_partial(profile, heap->partial_count - 1, &error);
+    return profile_heap_show_partial(profile, heap->partial_count - 1, &profile->failure);
 }
 
 /* ---- Showing ---- */
@@ -213,8 +208,7 @@ static enum profile_status load(struct profile *profile, size_t count, heap_add_
         profile_id callsite;
 
         if (fread(&stored, sizeof stored, 1, heap->file) != 1)
-            return profile_fail_errno(error, errno ? errno : EIO,
-                                      "temporary file of partial profiles");
+            return fail_file(heap, errno ? errno : EIO, error);
         if (stored.callsite > heap->final_count)
             return profile_fail(error, PROFILE_INVALID, "call site %u of %u", stored.callsite,
                                 heap->final_count);
@@ -242,7 +236,7 @@ enum profile_status profile_heap_show_partial(struct profile *profile, size_t in
     start_kind(heap, &profile->values[PROFILE_HEAP_FREE], partial);
     errno = 0;
     if (fseeko(heap->file, (off_t)partial->offset, SEEK_SET) != 0)
-        return profile_fail_errno(error, errno, "temporary file of partial profiles");
+        return fail_file(heap, errno, error);
     status = load(profile, partial->blocks, profile_heap_add_block, error);
     if (status == PROFILE_OK)
         status = load(profile, partial->releases, profile_heap_add_release, error);

@@ -382,7 +382,7 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
                                            .thread = thread,
                                            .cpu = sample->cpu };
 
-        status = profile_times_add(profile->times, &kept);
+        status = profile_times_add(profile->times, &kept, &profile->failure);
     }
     if (status != PROFILE_OK)
         return status;
@@ -504,7 +504,7 @@ static enum profile_status take_callsites(void *context, const profile_id *final
         profile_values_note_times(values, pending->first_ns, pending->last_ns);
     profile_values_clear(pending);
     if (status == PROFILE_OK && profile->times)
-        status = profile_times_settle(profile->times, final, count);
+        status = profile_times_settle(profile->times, final, count, &profile->failure);
     return status == PROFILE_OK ? profile_heap_take_callsites(profile, final, count) : status;
 }
 
@@ -595,6 +595,7 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
     forget_unfinished(profile);
     profile->kernel_symbols_done = profile->kernel_symbols_size > 0;
     profile->origin = (struct profile_origin){ .period_ns = 0 };
+    profile->failure = (struct profile_error){ .status = PROFILE_OK };
     *out = (struct profile_sink){
         .size = sizeof *out,
         .context = profile,
@@ -609,6 +610,7 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
         .loss = take_loss,
         .kernel_symbols = take_kernel_symbols,
         .callsites = take_callsites,
+        .error = &profile->failure,
     };
     if (profile->omits_threads) {
         out->sample = NULL;

@@ -1,5 +1,6 @@
 /* profile_error.c - filling struct profile_error.  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -27,4 +28,14 @@ enum profile_status profile_fail_errno(struct profile_error *error, int system_e
 enum profile_status profile_fail_base(struct profile_error *error, int failure, const char *what)
 {
     return failure == ENOMEM ? profile_no_memory(error) : profile_fail_errno(error, failure, what);
+}
+
+enum profile_status profile_fail_temporary(struct profile_error *error, int failure,
+                                           const char *directory)
+{
+    char what[200];
+
+    (void)snprintf(what, sizeof what, "temporary file in %s (TMPDIR names another folder)",
+                   directory);
+    return profile_fail_base(error, failure, what);
 }

@@ -25,6 +25,10 @@ enum profile_status profile_fail_errno(struct profile_error *error, int system_e
 /* The same for a failure of base/, an errno value: PROFILE_NO_MEMORY for ENOMEM.  */
 enum profile_status profile_fail_base(struct profile_error *error, int failure, const char *what);
 
+/* The same for a failure of the temporary file in directory.  */
+enum profile_status profile_fail_temporary(struct profile_error *error, int failure,
+                                           const char *directory);
+
 static inline enum profile_status profile_no_memory(struct profile_error *error)
 {
     (void)profile_fail(error, PROFILE_NO_MEMORY, "out of memory");

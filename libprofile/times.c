@@ -1,6 +1,7 @@
 /* times.c - CPU samples one by one, in a temporary file.  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -19,7 +20,12 @@ enum profile_status profile_keep_times(struct profile *profile, const char *temp
         int failure = errno;
 
         free(times);
-        return profile_fail_errno(error, failure, directory);
+        return profile_fail_temporary(error, failure, directory);
+    }
+    times->directory = strdup(directory);
+    if (!times->directory) {
+        profile_times_close(times);
+        return profile_no_memory(error);
     }
     profile_times_close(profile->times);
     profile->times = times;
@@ -39,37 +45,39 @@ void profile_times_close(struct profile_times *times)
     for (size_t i = 0; i < times->trace_count; i++)
         free(times->traces[i].final);
     free(times->traces);
+    free(times->directory);
     free(times);
 }
 
 /* ---- In ---- */
 
-static enum profile_status write_out(struct profile_times *times)
+static enum profile_status write_out(struct profile_times *times, struct profile_error *error)
 {
     int failure = base_write_all(times->fd, times->buffer, times->used * sizeof *times->buffer);
 
     if (failure)
-        return PROFILE_IO;
+        return profile_fail_temporary(error, failure, times->directory);
     times->count += times->used;
     times->used = 0;
     return PROFILE_OK;
 }
 
-enum profile_status profile_times_add(struct profile_times *times, const struct profile_kept *kept)
+enum profile_status profile_times_add(struct profile_times *times, const struct profile_kept *kept,
+                                      struct profile_error *error)
 {
     enum profile_status status = PROFILE_OK;
 
     if (times->used == PROFILE_KEPT_BUFFER)
-        status = write_out(times);
+        status = write_out(times, error);
     if (status == PROFILE_OK)
         times->buffer[times->used++] = *kept;
     return status;
 }
 
 enum profile_status profile_times_settle(struct profile_times *times, const profile_id *final,
-                                         uint32_t count)
+                                         uint32_t count, struct profile_error *error)
 {
-    enum profile_status status = write_out(times);
+    enum profile_status status = write_out(times, error);
     profile_id *copy = NULL;
 
     if (base_make_room(&times->traces, &times->trace_capacity, times->trace_count + 1,
@@ -108,7 +116,7 @@ static enum profile_status each_of_trace(const struct profile_times *times, uint
         count = left < PROFILE_KEPT_BUFFER ? (size_t)left : PROFILE_KEPT_BUFFER;
         failure = base_read_at(times->fd, items, count * sizeof *items, at * sizeof *items);
         if (failure)
-            return profile_fail_errno(error, failure, "temporary file for samples");
+            return profile_fail_temporary(error, failure, times->directory);
         for (size_t i = 0; i < count && status == PROFILE_OK; i++) {
             items[i].callsite = trace->final[items[i].callsite];
             status = each(context, &items[i]);

@@ -28,7 +28,7 @@ static const struct {
 } foreign[] = {
     { "\x00\x16\x54\x78\x46\x04\x00\x10\x00\x00", 10,
       "a big-endian FXT trace; only little-endian ones can be read" },
-    { "{{{reset}}}\n{{{module:0:a:elf:00}}}\n", 36, 
+    { "{{{reset}}}\n{{{module:0:a:elf:00}}}\n", 36,
       "symbolizer markup text, not FXT; fxtsym --markup and fxtq import read it" },
     { "\x7f"
       "ELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00",

@@ -67,7 +67,7 @@ static const struct {
     { " 7\n", "1: 7\n", "" },
     { "  a  ;b   9  \n", "1: <a> <b> 9\n", "" },
     { "a 1\nb\nc -1\nd 1e5\ne 1.2.3\nf .5\n12\ng 2\n", "1: <a> 1\n8: <g> 2\n",
-      "6 lines without a count" },
+      "6 lines without a count, or too long" },
     { "Zürich;日本 3\n", "1: <Zürich> <日本> 3\n", "" },
     { "\n\n", "", "" },
     { "", "", "" },
@@ -133,7 +133,7 @@ START_TEST(refuses_other_text)
 
     ck_assert_int_eq(read_lines("once upon\na time\n", 17, 0, NULL, &text, NULL, &error),
                      PROFILE_MALFORMED);
-    ck_assert_str_eq(error.message, "not folded stacks: no line has a count");
+    ck_assert_str_eq(error.message, "not folded stacks: no line ends in a count");
 }
 END_TEST
 
@@ -196,6 +196,24 @@ START_TEST(reads_compressed_lines)
 }
 END_TEST
 
+/* The same with a wrong checksum.  */
+START_TEST(says_that_compressed_data_are_corrupt)
+{
+    static const uint8_t packed[] = { 0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+                                      0xff, 0xcb, 0x4d, 0xcc, 0xcc, 0xb3, 0x2e, 0xcf, 0x2f,
+                                      0xca, 0x56, 0x30, 0x34, 0xe2, 0x02, 0x00, 0x2b, 0xb4,
+                                      0x0b, 0x5d, 0x0d, 0x00, 0x00, 0x00 };
+    struct pprof_bytes text = { .count = 0 };
+    struct profile_read_notices notices;
+    char damage[200];
+
+    ck_assert_int_eq(read_lines(packed, sizeof packed, 0, NULL, &text, &notices, NULL), PROFILE_OK);
+    ck_assert(profile_read_describe(&notices, damage, sizeof damage));
+    ck_assert_str_eq(damage, "compressed data that cannot be unpacked after byte 13");
+    free(text.items);
+}
+END_TEST
+
 START_TEST(says_when_memory_is_short)
 {
     static const char input[] = "a;b 1\nc;d;e 2\n";
@@ -230,6 +248,7 @@ int main(void)
     tcase_add_loop_test(tcase, knows_profiles_of_others_from_folded_stacks, 0,
                         sizeof starts / sizeof *starts);
     tcase_add_test(tcase, reads_compressed_lines);
+    tcase_add_test(tcase, says_that_compressed_data_are_corrupt);
     tcase_add_test(tcase, says_when_memory_is_short);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);

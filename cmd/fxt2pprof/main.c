@@ -354,8 +354,12 @@ static enum cli_exit convert(struct settings *settings, struct profile *profile)
     if (totals.records == 0 && status != CLI_OK)
         return status; /* nothing was readable, and a message has said why */
     kind = choose_kind(settings, profile);
+    if (status == CLI_ENVIRONMENT &&
+        (settings->every_ns || profile_sample_count(profile, kind) == 0))
+        return status; /* it is not known what is in there */
     if (totals.records > 0 && profile_sample_count(profile, kind) == 0)
-        cli_warning("no %s in the input%s: the profile is empty", samples_of(kind),
+        cli_warning("no %s in %s%s: the profile is empty", samples_of(kind),
+                    status == CLI_DAMAGED ? "what could be read of the input" : "the input",
                     settings->profiles.pids.count + settings->profiles.tids.count
                         ? " for these filters"
                         : "");

@@ -541,6 +541,9 @@ struct profile_sink {
     enum profile_status (*in_use)(void *context, const struct profile_in_use *in_use);
     enum profile_status (*sample_sum)(void *context, const struct profile_sample_sum *sum);
     enum profile_status (*executed)(void *context, const struct profile_executed *executed);
+    /* NULL, or where the receiver describes its failures before it returns them: the error of the
+     * ingest is then this one, if it has the same status.  */
+    const struct profile_error *error;
 };
 
 /* Irregularities found by the ingest; they are counted and are never an error.  */

@@ -65,6 +65,8 @@ PROFILE_API const char *profile_foreign_text(const void *start, size_t length);
 struct profile_read_notices {
     /* Damage: the file violates its format.  */
     bool cut;                /* the file ends inside an entry, or its compressed data end early */
+    bool corrupt;            /* its compressed data cannot be unpacked any further */
+    bool stopped;            /* after a bad entry whose length is unknown: nothing more is read */
     uint64_t bad_entries;    /* entries that cannot be decoded or are too large: left out */
     uint64_t bad_ids;        /* entries with id 0 or an id that was used before: left out */
     uint64_t bad_strings;    /* references past the string table: read as "" */
@@ -74,6 +76,7 @@ struct profile_read_notices {
     uint64_t first_offset;   /* uncompressed bytes before the first of cut, bad_entries, bad_lines;
                               * 0 if there is none.  Bad samples and references are found after the
                               * end */
+    uint64_t end_offset;     /* where reading ended early: cut, corrupt or stopped; else 0 */
     /* Not damage.  */
     uint64_t lost_mappings;  /* mapping ids of locations that do not exist: read as 0, none */
     uint64_t unknown_fields; /* of Profile: skipped */
@@ -83,8 +86,8 @@ struct profile_read_notices {
 
 PROFILE_API bool profile_read_is_damaged(const struct profile_read_notices *notices);
 
-/* Describe the damage as a phrase, NUL-terminated: "cut at offset 120; 3 samples with the wrong
- * number of values".  Without damage the text is "" and the function returns false.  */
+/* Describe the damage as a phrase, NUL-terminated: "cut short at byte 120; 3 samples with a
+ * wrong number of values".  Without damage the text is "" and the function returns false.  */
 PROFILE_API bool profile_read_describe(const struct profile_read_notices *notices, char *text,
                                        size_t size);
 

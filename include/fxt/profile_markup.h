@@ -38,19 +38,20 @@ PROFILE_API bool profile_is_markup(const void *start, size_t length);
 /* ---- Notices ---- */
 
 enum profile_markup_kind {
-    PROFILE_MARKUP_CUT = 0,       /* compressed data that end early or are corrupt */
-    PROFILE_MARKUP_MALFORMED = 1, /* elements that do not follow section 1 */
-    PROFILE_MARKUP_CONFLICT = 2,  /* modules whose number is in use: the first one is kept */
-    PROFILE_MARKUP_NO_MODULE = 3, /* mappings of unknown modules: left out */
-    PROFILE_MARKUP_BAD_RANGE = 4, /* mappings that are empty or pass the end: left out */
-    PROFILE_MARKUP_LEFT_OUT = 5,  /* modules and mappings over the limit: left out */
-    PROFILE_MARKUP_LONG_LINE = 6, /* lines over options->entry_bytes: skipped */
-    PROFILE_MARKUP_GAP = 7,       /* backtraces without some frames, at the front or in between */
-    PROFILE_MARKUP_DEEP = 8,      /* backtraces cut at PROFILE_MARKUP_FRAMES frames */
+    PROFILE_MARKUP_CUT = 0,       /* compressed data that end early */
+    PROFILE_MARKUP_CORRUPT = 1,   /* compressed data that cannot be unpacked */
+    PROFILE_MARKUP_MALFORMED = 2, /* elements that do not follow section 1 */
+    PROFILE_MARKUP_CONFLICT = 3,  /* modules whose number is in use: the first one is kept */
+    PROFILE_MARKUP_NO_MODULE = 4, /* mappings of unknown modules: left out */
+    PROFILE_MARKUP_BAD_RANGE = 5, /* mappings that are empty or pass the end: left out */
+    PROFILE_MARKUP_LEFT_OUT = 6,  /* modules and mappings over the limit: left out */
+    PROFILE_MARKUP_LONG_LINE = 7, /* lines over options->entry_bytes: skipped */
+    PROFILE_MARKUP_GAP = 8,       /* backtraces without some frames, at the front or in between */
+    PROFILE_MARKUP_DEEP = 9,      /* backtraces cut at PROFILE_MARKUP_FRAMES frames */
     /* Not damage.  */
-    PROFILE_MARKUP_OVERLAP = 9,    /* mappings that overlap earlier ones: the later one is used */
-    PROFILE_MARKUP_ANONYMOUS = 10, /* frames in no mapping */
-    PROFILE_MARKUP_KINDS = 11,
+    PROFILE_MARKUP_OVERLAP = 10,   /* mappings that overlap earlier ones: the later one is used */
+    PROFILE_MARKUP_ANONYMOUS = 11, /* frames in no mapping */
+    PROFILE_MARKUP_KINDS = 12,
 };
 
 enum { PROFILE_MARKUP_FRAMES = 4096 };

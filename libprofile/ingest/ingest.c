@@ -294,12 +294,20 @@ static void note_time(struct profile_ingest *ingest, const struct fxt_record *re
     ingest->has_time = true;
 }
 
-enum profile_status profile_ingest_record(struct profile_ingest *ingest,
-                                          const struct fxt_record *record,
-                                          struct profile_error *error)
+/* A failure of the sink has its own description.  */
+static enum profile_status explain(const struct profile_ingest *ingest, enum profile_status status,
+                                   struct profile_error *error)
 {
-    if (ingest->finished)
-        return profile_fail(error, PROFILE_INVALID, "a record after the end of the trace");
+    const struct profile_error *reason = ingest->sink.error;
+
+    if (status != PROFILE_OK && error && reason && reason->status == status)
+        *error = *reason;
+    return status;
+}
+
+static enum profile_status take_record(struct profile_ingest *ingest,
+                                       const struct fxt_record *record, struct profile_error *error)
+{
     note_time(ingest, record);
     switch (record->kind) {
     case FXT_RECORD_EVENT:
@@ -342,6 +350,15 @@ enum profile_status profile_ingest_record(struct profile_ingest *ingest,
     }
 }
 
+enum profile_status profile_ingest_record(struct profile_ingest *ingest,
+                                          const struct fxt_record *record,
+                                          struct profile_error *error)
+{
+    if (ingest->finished)
+        return profile_fail(error, PROFILE_INVALID, "a record after the end of the trace");
+    return explain(ingest, take_record(ingest, record, error), error);
+}
+
 enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
                                           struct profile_error *error)
 {
@@ -365,5 +382,5 @@ enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
         status = ingest_timeline_finish(ingest, error);
     if (status == PROFILE_OK)
         status = ingest_capture_finish(ingest, error);
-    return status;
+    return explain(ingest, status, error);
 }

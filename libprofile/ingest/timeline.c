@@ -52,12 +52,7 @@ static enum profile_status find_pair(struct profile_ingest *ingest, uint32_t thr
 enum profile_status ingest_sorter_status(const struct profile_ingest *ingest, int failure,
                                          struct profile_error *error)
 {
-    char what[128];
-
-    if (!failure)
-        return PROFILE_OK;
-    (void)snprintf(what, sizeof what, "temporary file in %s", ingest->temporary_dir);
-    return profile_fail_base(error, failure, what);
+    return failure ? profile_fail_temporary(error, failure, ingest->temporary_dir) : PROFILE_OK;
 }
 
 enum profile_status ingest_sorter_add(struct profile_ingest *ingest, struct base_sorter **sorter,

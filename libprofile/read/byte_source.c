@@ -176,14 +176,30 @@ struct profile_read_options read_options(const struct profile_read_options *opti
 
 void note_damage(struct profile_read_notices *notices, uint64_t offset)
 {
-    if (!notices->cut && notices->bad_entries == 0 && notices->bad_lines == 0)
+    if (!notices->cut && !notices->corrupt && notices->bad_entries == 0 && notices->bad_lines == 0)
         notices->first_offset = offset;
+}
+
+void note_early_end(struct profile_read_notices *notices, bool *kind, uint64_t offset)
+{
+    note_damage(notices, offset);
+    notices->end_offset = offset;
+    *kind = true;
+}
+
+void note_packed_end(struct profile_read_notices *notices, const struct source *source)
+{
+    if (source->corrupt)
+        note_early_end(notices, &notices->corrupt, source->offset);
+    else if (fxt_input_is_cut(source->input))
+        note_early_end(notices, &notices->cut, source->offset);
 }
 
 bool profile_read_is_damaged(const struct profile_read_notices *notices)
 {
-    return notices->cut || notices->bad_entries || notices->bad_ids || notices->bad_strings ||
-           notices->bad_references || notices->bad_samples || notices->bad_lines;
+    return notices->cut || notices->corrupt || notices->stopped || notices->bad_entries ||
+           notices->bad_ids || notices->bad_strings || notices->bad_references ||
+           notices->bad_samples || notices->bad_lines;
 }
 
 /* Append a part to text, which has room for size bytes and stays NUL-terminated.  */
@@ -203,7 +219,8 @@ bool profile_read_describe(const struct profile_read_notices *notices, char *tex
         const char *one, *many;
     } parts[] = {
         { notices->bad_entries, " unreadable entry", " unreadable entries" },
-        { notices->bad_lines, " line without a count", " lines without a count" },
+        { notices->bad_lines, " line without a count, or too long",
+          " lines without a count, or too long" },
         { notices->bad_ids, " entry of id 0 or of one used before",
           " entries of id 0 or of one used before" },
         { notices->bad_strings, " string that is not in the table",
@@ -217,8 +234,12 @@ bool profile_read_describe(const struct profile_read_notices *notices, char *tex
     if (size == 0)
         return profile_read_is_damaged(notices);
     text[0] = '\0';
-    if (notices->cut)
-        append(text, size, "cut short at byte ", notices->first_offset, "");
+    if (notices->cut || notices->corrupt || notices->stopped)
+        append(text, size,
+               notices->cut       ? "cut short at byte "
+               : notices->corrupt ? "compressed data that cannot be unpacked after byte "
+                                  : "unreadable from byte ",
+               notices->end_offset, notices->cut || notices->corrupt ? "" : " on");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].count > 0)
             append(text, size, "", parts[i].count,

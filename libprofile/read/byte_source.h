@@ -12,7 +12,7 @@ struct source {
     uint64_t offset;               /* uncompressed bytes before start */
     size_t searched;               /* bytes behind start that hold no line end */
     bool ended;                    /* nothing comes behind limit */
-    bool corrupt;                  /* it ended in compressed data that make no sense */
+    bool corrupt;                  /* it ended in compressed data that cannot be unpacked */
     enum profile_status status;    /* of the first failure: PROFILE_IO, PROFILE_NO_MEMORY */
     struct profile_error *error;
     void (*seen)(void *context, const void *bytes, size_t length); /* may be NULL */
@@ -44,5 +44,10 @@ struct profile_read_options read_options(const struct profile_read_options *opti
 
 /* Remember where the first damage lies.  */
 void note_damage(struct profile_read_notices *notices, uint64_t offset);
+
+/* Reading ends before the file does: cut, corrupt or stopped of notices, and where.  */
+void note_early_end(struct profile_read_notices *notices, bool *kind, uint64_t offset);
+/* The same if the compressed data of source are cut or corrupt.  */
+void note_packed_end(struct profile_read_notices *notices, const struct source *source);
 
 #endif /* PROFILE_READ_BYTE_SOURCE_H */

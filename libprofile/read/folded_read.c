@@ -294,12 +294,10 @@ enum profile_status profile_read_folded(struct fxt_input *input,
     status = read_lines(&reader);
     if (status == PROFILE_OK)
         status = reader.source.status;
-    if (reader.source.corrupt || fxt_input_is_cut(input)) {
-        note_damage(&reader.notices, reader.source.offset);
-        reader.notices.cut = true;
-    }
+    note_packed_end(&reader.notices, &reader.source);
     if (status == PROFILE_OK && reader.notices.lines == 0 && reader.notices.bad_lines > 0)
-        status = profile_fail(error, PROFILE_MALFORMED, "not folded stacks: no line has a count");
+        status = profile_fail(error, PROFILE_MALFORMED,
+                              "not folded stacks: no line ends in a count");
     if (notices)
         *notices = reader.notices;
     source_release(&reader.source);

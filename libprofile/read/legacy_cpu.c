@@ -134,8 +134,9 @@ struct cpu {
 
 static void cut(struct cpu *cpu)
 {
-    note_damage(&cpu->gather->notices, cpu->gather->source.offset);
-    cpu->gather->notices.cut = true;
+    struct gather *gather = cpu->gather;
+
+    note_early_end(&gather->notices, &gather->notices.cut, gather->source.offset);
 }
 
 /* The next sample of count addresses stands at bytes.  */

@@ -71,7 +71,9 @@ static const struct {
     const char *phrase;
     const char *one, *many; /* what there are so many of */
 } kinds[PROFILE_MARKUP_KINDS] = {
-    [PROFILE_MARKUP_CUT] = { "truncated_tail", "the file ends in the middle", "cut short", NULL },
+    [PROFILE_MARKUP_CUT] = { "truncated_tail", "the compressed data end early", "cut short", NULL },
+    [PROFILE_MARKUP_CORRUPT] = { "corrupt_input", "compressed data that cannot be unpacked",
+                                 "compressed data that cannot be unpacked", NULL },
     [PROFILE_MARKUP_MALFORMED] = { "malformed_elements",
                                    "elements that are not as symbolizer markup has them",
                                    "malformed element", "malformed elements" },
@@ -126,9 +128,9 @@ bool profile_markup_describe(const struct profile_markup_notices *notices, char 
 
         if (count == 0 || !profile_markup_is_damage((enum profile_markup_kind)i))
             continue;
-        if (i == PROFILE_MARKUP_CUT)
+        if (!kinds[i].many)
             length += (size_t)snprintf(text + length, size - length,
-                                       "%scut short in the line at offset %" PRIu64, between,
+                                       "%s%s in the line at offset %" PRIu64, between, kinds[i].one,
                                        notices->kinds[i].first_offset);
         else
             length += (size_t)snprintf(text + length, size - length,
@@ -712,7 +714,9 @@ enum profile_status profile_read_markup(struct fxt_input *input,
     reader->options = bounds(options);
     source_open(&reader->source, input, &reader->options, error);
     status = read_all(reader);
-    if (reader->source.corrupt || fxt_input_is_cut(input))
+    if (reader->source.corrupt)
+        note(reader, PROFILE_MARKUP_CORRUPT);
+    else if (fxt_input_is_cut(input))
         note(reader, PROFILE_MARKUP_CUT);
     if (notices)
         *notices = reader->notices;

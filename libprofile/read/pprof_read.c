@@ -143,8 +143,18 @@ static void note_bad_entry(struct reader *reader, uint64_t offset)
 
 static void note_cut(struct reader *reader, uint64_t offset)
 {
-    note_damage(&reader->notices, offset);
-    reader->notices.cut = true;
+    note_early_end(&reader->notices, &reader->notices.cut, offset);
+}
+
+/* At the end of the file an entry is cut.  Elsewhere nothing tells where the next one is.  */
+static void note_end(struct reader *reader, bool at_end, uint64_t offset)
+{
+    if (at_end) {
+        note_cut(reader, offset);
+    } else {
+        note_early_end(&reader->notices, &reader->notices.stopped, offset);
+        reader->notices.bad_entries++;
+    }
 }
 
 /* An entry that is not decoded, because of what it is or of its size.  */
@@ -194,11 +204,7 @@ static bool take_other(struct reader *reader, pb_istream_t *stream, size_t there
                                       : pb_skip_field(stream, type);
 
     if (!sound) {
-        /* At the end of the file it is cut.  Elsewhere nothing tells where the next field is.  */
-        if (there < HEAD_BYTES)
-            note_cut(reader, offset);
-        else
-            note_bad_entry(reader, offset);
+        note_end(reader, there < HEAD_BYTES, offset);
         return false;
     }
     if (ours)
@@ -229,19 +235,13 @@ static bool take_field(struct reader *reader)
         there = HEAD_BYTES;
     stream = pb_istream_from_buffer(source_bytes(source), there);
     if (!pb_decode_tag(&stream, &type, &field, &end) || field == 0) {
-        if (there < HEAD_BYTES && field == 0 && stream.bytes_left == 0)
-            note_cut(reader, offset);
-        else
-            note_bad_entry(reader, offset);
+        note_end(reader, there < HEAD_BYTES && field == 0 && stream.bytes_left == 0, offset);
         return false;
     }
     if (type != PB_WT_STRING)
         return take_other(reader, &stream, there, type, field, offset);
     if (!pb_decode_varint(&stream, &length)) {
-        if (there < HEAD_BYTES)
-            note_cut(reader, offset);
-        else
-            note_bad_entry(reader, offset);
+        note_end(reader, there < HEAD_BYTES, offset);
         return false;
     }
     if (is_known(field) && is_fitting(field, type))
@@ -269,15 +269,16 @@ static enum profile_status read_message(struct reader *reader)
         ;
     if (first_failure(reader) != PROFILE_OK)
         return first_failure(reader);
-    if (reader->source.corrupt || fxt_input_is_cut(reader->source.input))
-        note_cut(reader, reader->source.offset);
+    note_packed_end(&reader->notices, &reader->source);
     if (reader->again)
         return profile_fail(reader->error, PROFILE_MALFORMED,
-                            "several pprof profiles one after another, at byte %llu",
+                            "several pprof profiles in one file, the second at byte %llu: "
+                            "pass them as files of their own",
                             (unsigned long long)reader->source.offset);
     if (tables->string_count == 0)
         return profile_fail(reader->error, PROFILE_MALFORMED, "%s",
-                            reader->notices.cut           ? "cut short before its strings"
+                            reader->notices.cut       ? "cut short before its strings"
+                            : reader->notices.corrupt ? "compressed data that cannot be unpacked"
                             : reader->notices.bad_entries ? "not a pprof profile"
                             : reader->source.offset == 0  ? "empty"
                                                           : "a pprof profile without strings");

@@ -56,15 +56,6 @@ const char *profile_format_of(const void *start, size_t length)
     return profile_is_pprof(start, length) ? "a pprof profile" : NULL;
 }
 
-/* The end of a file that was cut, or whose compressed data make no sense, is damage.  */
-static void note_end(struct gather *gather)
-{
-    if (!gather->source.corrupt && !fxt_input_is_cut(gather->source.input))
-        return;
-    note_damage(&gather->notices, gather->source.offset);
-    gather->notices.cut = true;
-}
-
 static enum profile_status read_format(struct gather *gather, size_t format,
                                        const struct profile_pprof_sink *sink)
 {
@@ -72,7 +63,7 @@ static enum profile_status read_format(struct gather *gather, size_t format,
     bool any = formats[format].read(gather);
 
     memcpy(&chosen, sink, sink->size < sizeof chosen ? sink->size : sizeof chosen);
-    note_end(gather);
+    note_packed_end(&gather->notices, &gather->source);
     if (gather->status == PROFILE_OK && (!any || gather->type_count == 0))
         return profile_fail(gather->error, PROFILE_MALFORMED, "%s, but nothing of it can be read",
                             formats[format].name);

@@ -1,11 +1,10 @@
 /* spool.c - entries in memory, the older ones in a temporary file.  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "libprofile/read/spool.h"
 
 void spool_open(struct spool *spool, const char *directory, size_t most)
@@ -24,19 +23,8 @@ void spool_release(struct spool *spool)
 
 static enum profile_status open_file(struct spool *spool, struct profile_error *error)
 {
-    size_t length = strlen(spool->directory) + sizeof "/fxt-samples-XXXXXX";
-    char *path = malloc(length);
-    int failed;
-
-    if (!path)
-        return profile_no_memory(error);
-    (void)snprintf(path, length, "%s/fxt-samples-XXXXXX", spool->directory);
-    spool->fd = mkostemp(path, O_CLOEXEC);
-    failed = errno;
-    if (spool->fd >= 0)
-        (void)unlink(path);
-    free(path);
-    return spool->fd >= 0 ? PROFILE_OK : profile_fail_errno(error, failed, spool->directory);
+    spool->fd = base_temporary_file(spool->directory);
+    return spool->fd >= 0 ? PROFILE_OK : profile_fail_temporary(error, errno, spool->directory);
 }
 
 /* Move what is in memory to the file.  */
@@ -51,8 +39,7 @@ static enum profile_status write_out(struct spool *spool, struct profile_error *
         if (written > 0)
             done += (size_t)written;
         else if (written == 0 || errno != EINTR)
-            status = profile_fail_errno(error, written < 0 ? errno : ENOSPC,
-                                        "temporary file for samples");
+            status = profile_fail_temporary(error, written < 0 ? errno : ENOSPC, spool->directory);
     }
     spool->file_left += done;
     spool->used = 0;
@@ -102,7 +89,7 @@ static enum profile_status fill(struct spool *spool, size_t size, struct profile
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return profile_fail_errno(error, got < 0 ? errno : EIO, "temporary file for samples");
+            return profile_fail_temporary(error, got < 0 ? errno : EIO, spool->directory);
         spool->used += (size_t)got;
         spool->file_left -= (uint64_t)got;
     }
@@ -118,7 +105,7 @@ static enum profile_status start_reading(struct spool *spool, struct profile_err
         return PROFILE_OK;
     status = write_out(spool, error);
     if (status == PROFILE_OK && lseek(spool->fd, 0, SEEK_SET) < 0)
-        status = profile_fail_errno(error, errno, "temporary file for samples");
+        status = profile_fail_temporary(error, errno, spool->directory);
     return status;
 }
 

@@ -15,12 +15,12 @@ enum profile_status writer_samples_open(struct writer_samples *samples,
     const struct base_sorter_options sorter = {
         .item_size = sizeof(struct writer_sample),
         .bytes = options->sort_bytes ? options->sort_bytes : (size_t)16 << 20,
-        .directory = base_temporary_dir(options->temporary_dir),
+        .directory = samples->directory = base_temporary_dir(options->temporary_dir),
         .by_ordinal = true, /* of equal times, the one that came first is first */
     };
     int failure = base_sorter_open(&sorter, &samples->sorter);
 
-    return failure ? profile_fail_base(error, failure, "temporary file for samples") : PROFILE_OK;
+    return failure ? profile_fail_temporary(error, failure, samples->directory) : PROFILE_OK;
 }
 
 void writer_samples_release(struct writer_samples *samples)
@@ -51,7 +51,7 @@ enum profile_status writer_samples_add(struct writer_samples *samples, struct wr
                                     : samples->count;
     samples->count++;
     failure = base_sorter_add(samples->sorter, &item);
-    return failure ? profile_fail_base(tables->error, failure, "temporary file for samples")
+    return failure ? profile_fail_temporary(tables->error, failure, samples->directory)
                    : PROFILE_OK;
 }
 
@@ -60,7 +60,7 @@ enum profile_status writer_samples_finish(struct writer_samples *samples,
 {
     int failure = base_sorter_finish(samples->sorter);
 
-    return failure ? profile_fail_base(error, failure, "temporary file for samples") : PROFILE_OK;
+    return failure ? profile_fail_temporary(error, failure, samples->directory) : PROFILE_OK;
 }
 
 enum profile_status writer_samples_next(struct writer_samples *samples,
@@ -71,7 +71,7 @@ enum profile_status writer_samples_next(struct writer_samples *samples,
     int failure = base_sorter_next(samples->sorter, &item);
 
     *out = item;
-    return failure ? profile_fail_base(error, failure, "temporary file for samples") : PROFILE_OK;
+    return failure ? profile_fail_temporary(error, failure, samples->directory) : PROFILE_OK;
 }
 
 /* ---- Columns ---- */
@@ -114,7 +114,7 @@ enum profile_status writer_column_add(struct writer_column *column, int64_t numb
         int failure = write_out(column);
 
         if (failure)
-            return profile_fail_base(error, failure, "temporary file for samples");
+            return profile_fail_temporary(error, failure, column->directory);
     }
     column->numbers[column->used++] = number;
     return PROFILE_OK;
@@ -140,5 +140,5 @@ enum profile_status writer_column_each(struct writer_column *column,
         each(context, index++, column->numbers[i]);
     column->file_count = 0;
     column->used = 0;
-    return failure ? profile_fail_base(error, failure, "temporary file for samples") : PROFILE_OK;
+    return failure ? profile_fail_temporary(error, failure, column->directory) : PROFILE_OK;
 }

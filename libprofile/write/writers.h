@@ -124,6 +124,7 @@ struct writer_sample {
 /* All zero is empty.  */
 struct writer_samples {
     struct base_sorter *sorter;
+    const char *directory; /* of its temporary file; borrowed */
     bool has_times;
     int64_t first_ns; /* of all samples */
     uint64_t count;

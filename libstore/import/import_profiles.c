@@ -70,6 +70,25 @@ bool store_profiles_damage(struct profiles *profiles, const char *kind, uint64_t
     return cells != NULL;
 }
 
+uint64_t store_profiles_first_bad(const struct profile_read_notices *notices)
+{
+    bool is_of_end = notices->first_offset == notices->end_offset && !notices->stopped;
+
+    return is_of_end ? UINT64_MAX : notices->first_offset;
+}
+
+bool store_profiles_early_end(struct profiles *profiles, const struct profile_read_notices *notices)
+{
+    if (notices->cut)
+        return store_profiles_damage(profiles, "truncated_tail", 1, notices->end_offset, true,
+                                     "the file is cut short");
+    if (notices->corrupt)
+        return store_profiles_damage(profiles, "corrupt_input", 1, notices->end_offset, true,
+                                     "compressed data that cannot be unpacked");
+    return store_profiles_damage(profiles, "unreadable_rest", notices->stopped, notices->end_offset,
+                                 true, "nothing after an unreadable entry can be found");
+}
+
 bool store_profiles_fail(struct profiles *profiles, enum profile_status status,
                          const struct profile_error *error)
 {

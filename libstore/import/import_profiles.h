@@ -174,6 +174,13 @@ bool store_profiles_meta_number(struct profiles *profiles, const char *key, int6
 bool store_profiles_damage(struct profiles *profiles, const char *kind, uint64_t count,
                            uint64_t first_offset, bool is_loss, const char *description);
 
+/* Where the first unreadable entry or line is; UINT64_MAX: not known.  */
+uint64_t store_profiles_first_bad(const struct profile_read_notices *notices);
+
+/* The row of damage if reading ended before the file did.  */
+bool store_profiles_early_end(struct profiles *profiles,
+                              const struct profile_read_notices *notices);
+
 /* ---- Formats ---- */
 
 /* Why reading ended, for *error: what libprofile says.  Returns false.  */

@@ -17,9 +17,10 @@ bool store_import_fail(struct store_import *import, enum store_status status, co
 static enum store_status fail_sorting(const struct store *store, int failure,
                                       struct store_error *error)
 {
-    char what[128];
+    char what[200];
 
-    (void)snprintf(what, sizeof what, "temporary file in %s", store->temporary_dir);
+    (void)snprintf(what, sizeof what, "temporary file in %s (TMPDIR names another folder)",
+                   store->temporary_dir);
     return store_fail_base(error, failure, what);
 }
 

@@ -119,14 +119,11 @@ static enum profile_status take_line(void *context, const struct profile_folded_
 static bool write_notices(struct reading *reading, const struct profile_read_notices *notices)
 {
     struct profiles *profiles = reading->profiles;
-    uint64_t offset = notices->first_offset;
 
-    return store_profiles_damage(profiles, "truncated_tail", notices->cut,
-                                 notices->bad_lines ? UINT64_MAX : offset, true,
-                                 "the file is cut short") &&
+    return store_profiles_early_end(profiles, notices) &&
            store_profiles_damage(profiles, "bad_lines", notices->bad_lines,
-                                 notices->cut ? UINT64_MAX : offset, true,
-                                 "lines without a count") &&
+                                 store_profiles_first_bad(notices), true,
+                                 "lines without a count, or too long") &&
            store_profiles_damage(profiles, "narrow_lines", reading->narrow_lines, UINT64_MAX, true,
                                  "lines with one count in a file of two");
 }

@@ -465,13 +465,10 @@ static enum profile_status take_sample(void *context, const struct profile_pprof
 static bool write_notices(struct reading *reading, const struct profile_read_notices *notices)
 {
     struct profiles *profiles = reading->profiles;
-    uint64_t offset = notices->first_offset;
 
-    return store_profiles_damage(profiles, "truncated_tail", notices->cut,
-                                 notices->bad_entries ? UINT64_MAX : offset, true,
-                                 "the profile is cut short") &&
+    return store_profiles_early_end(profiles, notices) &&
            store_profiles_damage(profiles, "bad_entries", notices->bad_entries,
-                                 notices->cut ? UINT64_MAX : offset, true,
+                                 store_profiles_first_bad(notices), true,
                                  "entries that cannot be read") &&
            store_profiles_damage(profiles, "bad_ids", notices->bad_ids, UINT64_MAX, true,
                                  "entries of id 0 or of one used before") &&

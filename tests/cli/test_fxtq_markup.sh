@@ -130,6 +130,15 @@ run 3 fxtq import cut.gz -o cut.fxtq
 says 'cut.gz: cut short in the line at offset'
 [ "$(sql cut.fxtq 'SELECT count(*) > 10 FROM profile_sample')" = 1 ] || fail 'nothing of a cut log is imported'
 [ "$(sql cut.fxtq 'SELECT kind, is_loss FROM damage WHERE kind <> "incomplete_backtraces"')" = 'truncated_tail|1' ] || fail "cut: $(sql cut.fxtq 'SELECT * FROM damage')"
+python3 - logger.log.gz corrupt.gz <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[-8] ^= 1  # of the checksum
+open(sys.argv[2], "wb").write(data)
+END
+run 3 fxtq import corrupt.gz -o corrupt.fxtq
+says 'corrupt.gz: compressed data that cannot be unpacked in the line at offset'
+[ "$(sql corrupt.fxtq 'SELECT group_concat(kind) FROM damage WHERE is_loss')" = corrupt_input ] || fail "corrupt: $(sql corrupt.fxtq 'SELECT * FROM damage')"
 sed -e '/{{{bt:2:/d' -e 's/{{{mmap:.*/{{{mmap:nowhere}}}/' none.log >holes.log
 run 3 fxtq import holes.log -o holes.fxtq
 says 'malformed elements, the first at offset'

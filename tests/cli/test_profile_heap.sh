@@ -209,6 +209,6 @@ fxt2pprof --at +1s archive.fxt >out 2>err || status=$?
 status=0
 fxt2pprof -f folded damaged >out 2>err || status=$?
 [ $status -eq 3 ] || fail "damaged: status $status"
-grep -q 'damaged: damaged: no message' err || fail "$(cat err)"
+grep -q 'damaged: damaged: not a message' err || fail "$(cat err)"
 [ "$(wc -l <out)" -gt 100 ] || fail "damaged: $(wc -l <out) stacks"
 fxtdump stream-0 | grep -q 'large_blob category=memory name=fuchsia.memory.sampler format=1' || fail "fxtdump"

@@ -98,15 +98,19 @@ static void release(struct told *told)
     free(told->mappings.bytes);
 }
 
-/* However the log came.  Of compressed data that make no sense, more can be had in small pieces:
- * zstd gives nothing of a block that is larger than its frame has promised.  */
+static uint64_t packed_ends(const struct profile_markup_notices *notices)
+{
+    return notices->kinds[PROFILE_MARKUP_CUT].count + notices->kinds[PROFILE_MARKUP_CORRUPT].count;
+}
+
+/* However the log came.  Of compressed data that cannot be unpacked, more can be had in small
+ * pieces: zstd gives nothing of a block that is larger than its frame has promised.  */
 static void compare(enum profile_status status, const struct profile_markup_notices *notices,
                     const struct told *told, enum profile_status status_of_pieces,
                     const struct profile_markup_notices *of_pieces, const struct told *pieces)
 {
-    HOLD((notices->kinds[PROFILE_MARKUP_CUT].count == 0) ==
-         (of_pieces->kinds[PROFILE_MARKUP_CUT].count == 0));
-    if (notices->kinds[PROFILE_MARKUP_CUT].count > 0)
+    HOLD((packed_ends(notices) == 0) == (packed_ends(of_pieces) == 0));
+    if (packed_ends(notices) > 0)
         return;
     HOLD(status == status_of_pieces);
     HOLD(memcmp(notices, of_pieces, sizeof *notices) == 0);
