@@ -113,6 +113,18 @@ start other
 run 0 fxtsym --no-cache --debuginfod -fe two "$outer"
 prints '??'
 says 'the file has build ID'
+grep -q '/section/.debug_info$' log || fail "another build: no section was asked for: $(cat log)"
+! grep -q '/debuginfo$' log || fail "another build: it is the file that was refused: $(cat log)"
+# What was fetched is in the cache, and refused there, too.
+run 0 fxtsym --no-cache -fe two "$outer"
+prints '??'
+says 'the file has build ID'
+# Without the section that shows it no other section is taken.
+start unmarked
+run 0 fxtsym --no-cache --debuginfod -fe two "$outer"
+prints '??'
+says 'the file has build ID'
+! grep -q '/section/.debug_info$' log || fail "a section of an unknown build: $(cat log)"
 
 # One that fails.
 start error

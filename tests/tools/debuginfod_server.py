@@ -5,6 +5,7 @@ Prints its port, then one line for each request to LOG.  MODE:
   files     FOLDER/buildid/ID/debuginfo alone, as a tree of files has it
   sections  also /section/NAME, cut from those files
   other     the same, of whatever file is there: the build ID is not looked at
+  unmarked  the same, but no section .note.gnu.build-id, which would show that it is another build
   error     500 for everything
   hang      no answer
 """
@@ -34,12 +35,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def content(self):
         _, _, name, kind, *rest = self.path.split("/")
         path = os.path.join(folder, "buildid", name, "debuginfo")
-        if mode == "other":
+        if mode in ("other", "unmarked"):
             path = glob.glob(os.path.join(folder, "buildid", "*", "debuginfo"))[0]
         if not os.path.exists(path):
             return None
         if kind == "section" and mode != "files":
-            return section(path, rest[0])
+            return None if (mode, rest[0]) == ("unmarked", ".note.gnu.build-id") else section(path, rest[0])
         if kind != "debuginfo":
             return None
         with open(path, "rb") as file:
