@@ -267,9 +267,10 @@ START_TEST(code_without_names_goes_by_its_module)
     ck_assert_uint_eq(compare_builder_heaviest_module(run_builder, 1), 0);
     set = run_builder_finish();
     ck_assert_double_eq(set->runs[0].cost, 20);
-    ck_assert_uint_eq(set->runs[0].environment.build_count, 2);
-    ck_assert_str_eq(set->runs[0].environment.builds[0], "02ab a");
-    ck_assert_str_eq(set->runs[0].environment.builds[1], "1fab libc.so.6");
+    ck_assert_uint_eq(set->runs[0].environment.build_count, 1); /* nothing of a was sampled */
+    ck_assert_str_eq(set->runs[0].environment.builds[0], "1fab libc.so.6");
+    ck_assert_double_eq_tol(set->runs[0].environment.build_shares[0], 7.0 / 20, 1e-9);
+    ck_assert_double_eq_tol(set->runs[0].environment.unidentified, 13.0 / 20, 1e-9);
     ck_assert_double_eq_tol(compare_unnamed_share(set, COMPARE_BASE, &name), 9.0 / 20, 1e-9);
     ck_assert_str_eq(name, "[libc.so.6]");
     ck_assert_double_eq(compare_unnamed_share(set, COMPARE_NEW, &name), 0);

@@ -121,9 +121,9 @@ static void add_row(struct diff_findings *findings, const struct compare_report 
     const struct compare_row *row = &report->rows[index];
     bool moved = row->flag == COMPARE_MOVED;
     /* With too few runs a change is worth a look, and no more.  */
-    enum diff_finding_level level = row->suppressed || moved          ? DIFF_NOTE
-                                    : report->verdict == COMPARE_FAIL ? DIFF_ERROR
-                                                                      : DIFF_WARNING;
+    enum diff_finding_level level = row->suppressed || moved || row->by_callees ? DIFF_NOTE
+                                    : report->verdict == COMPARE_FAIL           ? DIFF_ERROR
+                                                                                : DIFF_WARNING;
     struct diff_finding *finding;
 
     if (row->flag != COMPARE_REGRESSED && !moved)
@@ -134,8 +134,10 @@ static void add_row(struct diff_findings *findings, const struct compare_report 
     finding->suppressed = row->suppressed;
     finding->file = diff_source_path(compare_file_of(row->names, &finding->line));
     finding->message = say(findings, "%s %s: %s%s%s%s", row->names->name,
-                           moved ? "moved, not slower" : "regressed", describe_row(findings, row),
-                           row->suppressed ? " (suppressed: " : "",
+                           moved             ? "moved, not slower"
+                           : row->by_callees ? "regressed by what it calls"
+                                             : "regressed",
+                           describe_row(findings, row), row->suppressed ? " (suppressed: " : "",
                            row->suppressed ? row->suppressed : "", row->suppressed ? ")" : "");
 }
 

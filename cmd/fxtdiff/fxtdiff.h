@@ -30,6 +30,7 @@ struct diff_settings {
     const char *conditions; /* a note: how the runs were made; NULL: unknown */
     size_t rows;            /* of tables; 0: all */
     bool quiet;
+    bool bisect; /* the program's status is one for "git bisect run" */
     /* The argument of each diff_outputs[] and diff_policies[] row ("" for those that take none);
      * NULL: not given.  */
     const char **outputs;
@@ -73,6 +74,8 @@ enum cli_exit diff_fail(const struct compare_error *error);
 enum cli_exit diff_fail_type(const struct compare_error *error);
 /* The status of the program for a verdict.  */
 enum cli_exit diff_verdict_exit(enum compare_verdict verdict);
+/* What the program returns for a status.  */
+int diff_exit_status(const struct diff_settings *settings, enum cli_exit status);
 
 /* ---- Readers, outputs, policies, commands ---- */
 

@@ -83,6 +83,7 @@ static void put_options(struct json *json, const struct compare_options *options
     json_double(json, "need_share", options->need_share);
     json_double(json, "need_change", options->need_change);
     json_text(json, "metric", metrics[options->metric]);
+    json_bool(json, "same_build", options->same_build);
     json_close(json, '}');
 }
 
@@ -159,6 +160,7 @@ static void put_row(struct json *json, const struct compare_row *row)
     json_text(json, "name", row->names->name);
     json_text(json, "state", states[row->state]);
     put_text_or_null(json, "flag", compare_flag_name(row->flag));
+    json_bool(json, "by_callees", row->by_callees);
     put_text_or_null(json, "suppressed", row->suppressed);
     put_change(json, "self", &row->self, row->self_interval);
     put_change(json, "total", &row->total, row->total_interval);

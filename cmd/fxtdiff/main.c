@@ -106,7 +106,7 @@ static int run(char **argv)
     parse(&settings, argv);
     status = diff_main(&settings, NULL);
     diff_settings_release(&settings);
-    return (int)status;
+    return diff_exit_status(&settings, status);
 }
 
 int main(int argc, char **argv)

@@ -118,15 +118,14 @@ static char *row_text(const struct compare_row *row, const char *name)
     char *clean_name = code(name), *clean_place = code(place);
     char *reason = escaped(row->suppressed ? row->suppressed : "", NAME_LIMIT);
     const char *mark = diff_row_mark(row);
-    char relative[32], q[32], *text = NULL;
-    double half = (interval[1] - interval[0]) / 2;
+    char relative[32], q[32], half[32], *text = NULL;
+    bool has_spread = *diff_spread(interval, half);
 
-    if (asprintf(&text,
-                 "| %s%s%s | %s | %s | %.2f %% | %.2f %% | %+.2f \xc2\xb1 %.2f | %s | %s | %s |\n",
+    if (asprintf(&text, "| %s%s%s | %s | %s | %.2f %% | %.2f %% | %+.2f%s%s | %s | %s | %s |\n",
                  strcmp(mark, "~") == 0 ? "\\~" : mark, *reason ? ": " : "", reason, clean_name,
                  family, 100 * change->base_share, 100 * change->new_share,
-                 100 * (change->new_share - change->base_share), isfinite(half) ? 100 * half : 0,
-                 diff_relative(change->relative, relative),
+                 100 * (change->new_share - change->base_share), has_spread ? " \xc2\xb1 " : "",
+                 half, diff_relative(change->relative, relative),
                  change->tested ? compare_probability(change->q, q) : "", clean_place) < 0)
         text = NULL;
     free(place);

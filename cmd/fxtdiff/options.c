@@ -19,7 +19,9 @@ enum {
     OPTION_NEED_SHARE,
     OPTION_NEED_CHANGE,
     OPTION_METRIC,
+    OPTION_SAME_BUILD,
     OPTION_ROWS,
+    OPTION_BISECT,
     OPTION_QUIET,
 };
 
@@ -55,6 +57,12 @@ static const struct cli_option compare_options[] = {
       "if it, or the total, had regressed by this much (default 25%)" },
     { OPTION_METRIC, 0, "metric", "METRIC",
       "compare self cost, total cost (with callees), or both (default)", .choices = metrics },
+    { OPTION_SAME_BUILD, 0, "same-build", NULL,
+      "compare runs of one build whose input or options differ; without it, what regressed "
+      "between runs of one build is inconclusive" },
+    { OPTION_BISECT, 0, "bisect", NULL,
+      "exit as git bisect run expects: 125, which skips a commit, unless the verdict is PASS (0) "
+      "or FAIL (1)" },
     { OPTION_ROWS, 0, "rows", "N",
       "rows of the table, extended to all findings (default 20; 0: all functions)" },
     { OPTION_QUIET, 'q', "quiet", NULL, "print nothing; only set the exit status" },
@@ -132,6 +140,12 @@ static bool compare_option(struct diff_settings *settings, int key, const struct
         return true;
     case OPTION_METRIC:
         settings->compare.metric = (enum compare_metric)parser->choice;
+        return true;
+    case OPTION_SAME_BUILD:
+        settings->compare.same_build = true;
+        return true;
+    case OPTION_BISECT:
+        settings->bisect = true;
         return true;
     case OPTION_ROWS:
         settings->rows = (size_t)cli_number("--rows", value, 0, UINT32_MAX);

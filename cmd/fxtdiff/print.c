@@ -143,17 +143,20 @@ double *diff_mean_stacks(const struct compare_set *set)
 
 const char *diff_row_mark(const struct compare_row *row)
 {
-    static const char *const marks[4][4] = {
+    static const char *const marks[5][4] = {
         { "", "NEW", "GONE", "RENAMED" },
         { "regressed", "regressed NEW", "regressed", "regressed RENAMED" },
         { "improved", "improved", "improved GONE", "improved RENAMED" },
         { "moved", "moved NEW", "moved", "moved RENAMED" },
+        { "by callees", "by callees NEW", "by callees", "by callees RENAMED" },
     };
     const char *family;
     const double *interval;
 
     if (row->suppressed)
         return "suppressed";
+    if (row->by_callees)
+        return marks[4][row->state];
     if (row->flag != COMPARE_UNCHANGED || row->state != COMPARE_STATE_BOTH)
         return marks[row->flag][row->state];
     return diff_row_family(row, &family, &interval)->tested ? "~" : "";
@@ -161,8 +164,8 @@ const char *diff_row_mark(const struct compare_row *row)
 
 size_t diff_shown_rows(const struct compare_report *report, const struct diff_settings *settings)
 {
-    size_t findings = report->regressed_count + report->moved_count + report->improved_count +
-                      report->suppressed_count;
+    size_t findings = report->regressed_count + report->caller_count + report->moved_count +
+                      report->improved_count + report->suppressed_count;
     size_t rows = settings->rows;
 
     if (rows == 0 || rows > report->row_count)

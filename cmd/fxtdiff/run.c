@@ -365,5 +365,5 @@ static int run(char **argv)
         status = capture_all(&job);
     }
     release(&job);
-    return (int)status;
+    return diff_exit_status(&job.settings, status);
 }

@@ -36,6 +36,15 @@ enum cli_exit diff_verdict_exit(enum compare_verdict verdict)
     return CLI_INCONCLUSIVE;
 }
 
+/* git bisect skips a commit at 125, ends at 128 and more, and takes all other numbers above 0 for a
+ * regression.  */
+int diff_exit_status(const struct diff_settings *settings, enum cli_exit status)
+{
+    if (!settings->bisect || status == CLI_OK || status == CLI_DIFFERENT)
+        return (int)status;
+    return status == CLI_USAGE ? 128 : 125;
+}
+
 void diff_runs_open(struct diff_runs *runs, const struct diff_reading *reading)
 {
     struct compare_builder_options options = { .size = sizeof options,

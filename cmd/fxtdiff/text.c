@@ -127,11 +127,13 @@ static void put_total(const struct page *page)
     const struct compare_set *set = page->report->set;
     const struct compare_result *comparison = page->report->comparison;
     const struct compare_total_change *total = &comparison->total;
-    char base[32], new_cost[32], change[32], low[32], high[32], p[32], noise[48] = "";
+    char base[32], new_cost[32], change[32], low[32], high[32], p[32];
+    char noise[64] = "", variation[COMPARE_NUMBER_BYTES];
     char interval[80] = "";
 
     if (comparison->runs[0] + comparison->runs[1] > 2)
-        (void)snprintf(noise, sizeof noise, ", runs vary by %.1f%%", 100 * total->noise);
+        (void)snprintf(noise, sizeof noise, ", runs vary by %s",
+                       compare_variation(total->noise, variation));
     if (total->low < total->high)
         (void)snprintf(interval, sizeof interval, "  [%s, %s]", diff_relative(total->low, low),
                        diff_relative(total->high, high));
@@ -148,7 +150,7 @@ static void put_total(const struct page *page)
 
 static enum paint paint_of(const struct compare_row *row)
 {
-    if (row->suppressed)
+    if (row->suppressed || row->by_callees)
         return YELLOW;
     switch (row->flag) {
     case COMPARE_REGRESSED:
@@ -170,16 +172,15 @@ static void put_row(const struct page *page, const struct compare_row *row, cons
     const double *interval;
     const struct compare_change *change = diff_row_family(row, &family, &interval);
     const struct layout *layout = page->layout;
-    double half = (interval[1] - interval[0]) / 2;
-    char relative[32], q[32], spread[32] = "";
+    char relative[32], q[32], half[32], spread[40] = "";
     char *place = diff_row_place(row);
     size_t width = base_width_text(name, strlen(name));
     char *fitted = cli_checked(page->columns && width > names
                                    ? profile_fit_name(name, strlen(name), names)
                                    : cli_join(name, ""));
 
-    if (half > 0 && isfinite(half))
-        (void)snprintf(spread, sizeof spread, "\xc2\xb1%.2f", 100 * half);
+    if (*diff_spread(interval, half))
+        (void)snprintf(spread, sizeof spread, "\xc2\xb1%s", half);
     width = base_width_text(fitted, strlen(fitted));
     if (layout->base)
         diff_print(page->output, "%7.2f%% ", 100 * change->base_share);
@@ -281,6 +282,7 @@ static void put_counts(const struct page *page)
         const char *what;
     } counts[] = {
         { report->regressed_count, "regressed" },
+        { report->caller_count, "by what they call" },
         { report->moved_count, "moved, not slower" },
         { report->improved_count, "improved" },
         { report->suppressed_count, "suppressed" },

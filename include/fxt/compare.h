@@ -120,7 +120,9 @@ struct compare_options {
      * (min_total, if that is larger).  If need_share is 0, nothing is required of functions.  */
     double need_share;
     double need_change;
-    enum compare_metric metric; /* of reports; compare_runs() ignores it */
+    /* Of reports; compare_runs() ignores them.  */
+    enum compare_metric metric;
+    bool same_build; /* both sides may be runs of one build, of which the input or options differ */
 };
 
 /* Set the defaults, which are the values above.  */
@@ -175,7 +177,7 @@ enum compare_flag {
 
 /* Level 2 (section 3): one function's own cost, or its cost with callees.  */
 struct compare_change {
-    bool tested;       /* its share reaches the floor */
+    bool tested;       /* its share reaches the floor, and a side has two runs */
     double base_share; /* of all samples of the base runs, 0..1 */
     double new_share;
     double base_cost; /* mean of the base runs */

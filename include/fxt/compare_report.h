@@ -32,6 +32,9 @@ struct compare_row {
     double self_interval[2];  /* 95 % limits of the change of share, new - base; 0.01 is a point */
     double total_interval[2]; /* equal to each other if the runs do not say */
     enum compare_flag flag;   /* the worse one of both families, or that of options.metric */
+    /* It regressed, but not by itself: at least half of its growth is that of other rows that
+     * regressed, which it calls.  Set by compare_report_judge().  */
+    bool by_callees;
     /* Why a regressed row does not fail the gate; NULL: it does.  A caller may set it between
      * compare_report_open() and compare_report_judge(); the text is borrowed.  */
     const char *suppressed;
@@ -92,7 +95,8 @@ struct compare_report {
     /* Every function.  Findings come first: regressed, moved, improved; then the largest change. */
     struct compare_row *rows;
     size_t row_count;
-    size_t regressed_count; /* without moved and suppressed ones */
+    size_t regressed_count; /* without moved and suppressed ones, and without callers */
+    size_t caller_count;    /* rows with by_callees, without suppressed ones */
     size_t moved_count;
     size_t improved_count;
     size_t suppressed_count;
@@ -180,6 +184,10 @@ enum { COMPARE_NUMBER_BYTES = 32 };
 /* A cost in a unit: "1.250 s", "12.00 MiB", "3,400".  */
 COMPARE_API const char *compare_amount(const char *unit, double value,
                                        char text[COMPARE_NUMBER_BYTES]);
+/* A relative growth: "5.1 %", "120 %", "a factor of 1,500".  */
+COMPARE_API const char *compare_growth(double value, char text[COMPARE_NUMBER_BYTES]);
+/* What runs vary by, relative to their cost: "3.1 %", "more than their cost".  */
+COMPARE_API const char *compare_variation(double noise, char text[COMPARE_NUMBER_BYTES]);
 /* "<0.001", "0.042".  */
 COMPARE_API const char *compare_probability(double value, char text[COMPARE_NUMBER_BYTES]);
 

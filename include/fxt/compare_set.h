@@ -79,6 +79,12 @@ struct compare_environment {
     uint64_t period_ns;  /* between samples; 0 unknown */
     const char **builds; /* "BUILDID name" of the modules that have samples, sorted; may be NULL */
     size_t build_count;
+    /* Of each build, the share of the run's cost, 0 to 1, in stacks that contain its code; NULL:
+     * unknown.  */
+    const double *build_shares;
+    /* The same of code in files and in memory whose build is unknown, as code made at run time;
+     * without the kernel's.  0 also if unknown.  */
+    double unidentified;
 };
 
 struct compare_run {

@@ -134,30 +134,113 @@ static void note_mixture(struct compare_report *report, enum compare_side side)
     }
 }
 
-/* Whether each build of a is in some run of the other side.  */
-static bool are_there(const struct compare_set *set, const struct compare_run *a)
-{
-    for (size_t b = 0; b < a->environment.build_count; b++) {
-        bool found = false;
+/* ---- One build on both sides ---- */
 
-        for (size_t i = 0; i < set->run_count && !found; i++)
-            found = set->runs[i].side != a->side &&
-                    has_build(&set->runs[i], a->environment.builds[b]);
-        if (!found)
-            return false;
-    }
-    return a->environment.build_count > 0;
+/* A build with a smaller share of a side may be missing on the other side by chance.  */
+#define TELLING_SHARE 0.005
+
+/* "[kernel]", "[vdso]": nothing that a change of the program replaces.  */
+static bool is_program(const char *build)
+{
+    return module_of(build)[0] == ' ' && module_of(build)[1] != '[';
 }
 
-/* A gate that compares a build with itself passes whatever the change was.  */
-static void note_same_builds(struct compare_report *report)
+/* The share of a build in the runs of a side; *named: another build has its name there.  */
+static double share_on(const struct compare_set *set, enum compare_side side, const char *build,
+                       bool *named)
 {
-    const struct compare_set *set = report->set;
+    size_t id = strcspn(build, " ");
+    double cost = 0, all = 0;
 
+    *named = false;
+    for (size_t i = 0; i < set->run_count; i++) {
+        const struct compare_environment *environment = &set->runs[i].environment;
+
+        if (set->runs[i].side != side)
+            continue;
+        all += set->runs[i].cost;
+        for (size_t b = 0; b < environment->build_count; b++) {
+            const char *other = environment->builds[b];
+
+            if (strncmp(other, build, id + 1) == 0) /* whatever the file is called */
+                cost += set->runs[i].cost *
+                        (environment->build_shares ? environment->build_shares[b] : 1);
+            else
+                *named |= strcmp(module_of(other), module_of(build)) == 0;
+        }
+    }
+    return all > 0 ? cost / all : 0;
+}
+
+static double unidentified_on(const struct compare_set *set, enum compare_side side)
+{
+    double cost = 0, all = 0;
+
+    for (size_t i = 0; i < set->run_count; i++) {
+        if (set->runs[i].side != side)
+            continue;
+        all += set->runs[i].cost;
+        cost += set->runs[i].cost * set->runs[i].environment.unidentified;
+    }
+    return all > 0 ? cost / all : 0;
+}
+
+/* Whether an earlier run of the side has the build.  */
+static bool was_seen(const struct compare_set *set, const struct compare_run *run,
+                     const char *build)
+{
+    for (const struct compare_run *other = set->runs; other < run; other++)
+        if (other->side == run->side && has_build(other, build))
+            return true;
+    return false;
+}
+
+/* A build is the program's rather than a library's, which is in all stacks as well.  */
+static double weight_of(const char *build, double share)
+{
+    return strstr(module_of(build), ".so") ? share : 1 + share;
+}
+
+/* Whether the other side has each build of a run that matters.  *heaviest becomes the one with the
+ * largest weight so far.  */
+static bool are_there(const struct compare_set *set, const struct compare_run *run,
+                      const char **heaviest, double *most)
+{
+    enum compare_side other = run->side == COMPARE_BASE ? COMPARE_NEW : COMPARE_BASE;
+
+    for (size_t b = 0; b < run->environment.build_count; b++) {
+        const char *build = run->environment.builds[b];
+        bool ignored, replaced;
+        double share, there;
+
+        if (!is_program(build) || was_seen(set, run, build))
+            continue;
+        share = share_on(set, run->side, build, &ignored);
+        there = share_on(set, other, build, &replaced);
+        if (there == 0 && (replaced || share >= TELLING_SHARE))
+            return false;
+        if (weight_of(build, share) > *most) {
+            *most = weight_of(build, share);
+            *heaviest = build;
+        }
+    }
+    return true;
+}
+
+/* The program's build if both sides are runs of the same builds; else NULL.  A gate that compares a
+ * build with itself passes whatever the change was, and if it fails, the change is not why.  */
+static const char *find_same_build(const struct compare_set *set)
+{
+    const char *heaviest = NULL;
+    double most = 0;
+
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        if (unidentified_on(set, (enum compare_side)side) >= TELLING_SHARE)
+            return NULL;
     for (size_t i = 0; i < set->run_count; i++)
-        if (!are_there(set, &set->runs[i]))
-            return;
-    report_note(report, "both sides are runs of the same builds");
+        if (!are_there(set, &set->runs[i], &heaviest, &most))
+            return NULL;
+    return heaviest;
 }
 
 void report_note_environment(struct compare_report *report)
@@ -166,7 +249,10 @@ void report_note_environment(struct compare_report *report)
         return;
     note_mixture(report, COMPARE_BASE);
     note_mixture(report, COMPARE_NEW);
-    note_same_builds(report);
+    if (!report->options.same_build)
+        report->memory->same_build = find_same_build(report->set);
+    if (report->memory->same_build)
+        report_note(report, "both sides are runs of the same builds");
     for (unsigned field = 0; field < FIELDS; field++) {
         const char *how = difference(report, field, false);
 

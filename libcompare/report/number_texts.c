@@ -60,6 +60,35 @@ const char *compare_amount(const char *unit, double value, char text[COMPARE_NUM
     return text;
 }
 
+/* Percentages of more digits are not read.  */
+#define MOST_PERCENT 1e4
+#define MOST_FACTOR  1e6
+
+const char *compare_growth(double value, char text[COMPARE_NUMBER_BYTES])
+{
+    char number[BASE_GROUPED_BYTES];
+
+    if (100 * fabs(value) < MOST_PERCENT)
+        (void)snprintf(text, COMPARE_NUMBER_BYTES, fabs(value) < 0.9995 ? "%.1f %%" : "%.0f %%",
+                       100 * value);
+    else if (value < MOST_FACTOR)
+        (void)snprintf(text, COMPARE_NUMBER_BYTES, "a factor of %s",
+                       base_grouped((uint64_t)(value + 1.5), number));
+    else
+        (void)snprintf(text, COMPARE_NUMBER_BYTES, "a factor above %s",
+                       base_grouped((uint64_t)MOST_FACTOR, number));
+    return text;
+}
+
+const char *compare_variation(double noise, char text[COMPARE_NUMBER_BYTES])
+{
+    if (noise < 1)
+        (void)snprintf(text, COMPARE_NUMBER_BYTES, "%.1f %%", 100 * noise);
+    else
+        (void)snprintf(text, COMPARE_NUMBER_BYTES, "more than their cost");
+    return text;
+}
+
 const char *compare_probability(double value, char text[COMPARE_NUMBER_BYTES])
 {
     if (value < 0.001)

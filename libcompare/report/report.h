@@ -16,7 +16,8 @@ struct compare_report_memory {
     struct base_arena arena;  /* of the texts */
     struct base_text scratch; /* where they are made */
     size_t reason_capacity, note_capacity, rule_capacity;
-    bool failed; /* memory was short */
+    const char *same_build; /* "BUILDID name", of which both sides are runs; NULL: they differ */
+    bool failed;            /* memory was short */
 };
 
 const char *report_text(struct compare_report *report, const char *format, ...)
@@ -45,6 +46,9 @@ enum compare_status report_check_runs(struct compare_report *report, struct comp
 
 /* Fill in report->comparison (costs.c).  Returns the status of compare_runs().  */
 enum compare_status report_compare(struct compare_report *report, struct compare_error *error);
+
+/* Find the rows that regressed by what they call (causes.c).  */
+void report_find_callers(struct compare_report *report);
 
 /* Add a note for everything in which the sides' environments differ (environment.c).  */
 void report_note_environment(struct compare_report *report);

@@ -40,6 +40,8 @@ static int by_weight(const void *a, const void *b)
 
     if (rank_of(left) != rank_of(right))
         return rank_of(right) - rank_of(left);
+    if (left->by_callees != right->by_callees)
+        return left->by_callees - right->by_callees;
     if (rank_of(left) > 0 && left_self != right_self)
         return right_self - left_self;
     if (x != y)
@@ -52,6 +54,7 @@ static int by_weight(const void *a, const void *b)
 static void count_rows(struct compare_report *report)
 {
     report->regressed_count = report->moved_count = report->improved_count = 0;
+    report->caller_count = 0;
     report->suppressed_count = report->new_count = report->gone_count = report->renamed_count = 0;
     for (size_t i = 0; i < report->row_count; i++) {
         const struct compare_row *row = &report->rows[i];
@@ -61,6 +64,8 @@ static void count_rows(struct compare_report *report)
         report->renamed_count += row->state == COMPARE_STATE_RENAMED;
         if (row->suppressed)
             report->suppressed_count++;
+        else if (row->by_callees)
+            report->caller_count++;
         else if (row->flag == COMPARE_REGRESSED)
             report->regressed_count++;
         else if (row->flag == COMPARE_MOVED)
@@ -206,13 +211,12 @@ static const char *needed(struct compare_report *report)
     return "; more runs or samples are not enough: the runs must vary less";
 }
 
-/* "runs vary by 3.1 %": bounded, for few samples of a cost near 0 vary by anything.  */
+/* "by 3.1 %".  */
 static const char *noise_text(struct compare_report *report)
 {
-    double noise = report->comparison->total.noise;
+    char text[COMPARE_NUMBER_BYTES];
 
-    return noise > 1 ? "by more than the cost itself"
-                     : report_text(report, "by %.1f %%", 100 * noise);
+    return report_text(report, "by %s", compare_variation(report->comparison->total.noise, text));
 }
 
 /* What stands against PASS, beside failures; false: nothing.  */
@@ -264,11 +268,51 @@ static void say_what_decided(struct compare_report *report)
                       noise_text(report), 100 * report->options.min_total, wanted_runs(report));
 }
 
+/* "the total regressed by 5.1 % (p = 0.008)".  */
+static const char *total_text(struct compare_report *report)
+{
+    const struct compare_total_change *total = &report->comparison->total;
+    char growth[COMPARE_NUMBER_BYTES], p[COMPARE_NUMBER_BYTES];
+
+    return report_text(report, "the total regressed by %s (p %s%s)",
+                       compare_growth(total->relative, growth), total->p < 0.001 ? "" : "= ",
+                       compare_probability(total->p, p));
+}
+
+/* "2 functions regressed, and 3 with them that call them".  */
+static const char *functions_text(struct compare_report *report)
+{
+    char number[BASE_GROUPED_BYTES], callers[BASE_GROUPED_BYTES];
+    const char *text = report_text(report, "%s function%s regressed",
+                                   base_grouped(report->regressed_count, number),
+                                   report->regressed_count == 1 ? "" : "s");
+
+    if (report->caller_count == 0)
+        return text;
+    return report_text(
+        report, "%s, and with %s %s caller%s", text, report->regressed_count == 1 ? "it" : "them",
+        base_grouped(report->caller_count, callers), report->caller_count == 1 ? "" : "s");
+}
+
+/* A change of code is no reason if both sides have the same code.  */
+static enum compare_verdict judge_same_build(struct compare_report *report, const char *regressed)
+{
+    const char *build = report->memory->same_build;
+    size_t id = strcspn(build, " ");
+
+    report_reason(report,
+                  "both sides are runs of one build of %s (%.*s), but %s: measure the build that "
+                  "has the change, or allow one build with different input (--same-build)",
+                  build[id] ? build + id + 1 : "the program", id > 16 ? 16 : (int)id, build,
+                  regressed);
+    return COMPARE_INCONCLUSIVE;
+}
+
 static enum compare_verdict judge_comparison(struct compare_report *report)
 {
     const struct compare_result *comparison = report->comparison;
-    const struct compare_total_change *total = &comparison->total;
-    char p[COMPARE_NUMBER_BYTES], number[BASE_GROUPED_BYTES];
+    bool total = compare_total_regressed(report) && !report->total_suppressed;
+    char growth[COMPARE_NUMBER_BYTES];
 
     if (!has_runs_to_fail(report)) {
         report_reason(report, "%zu + %zu runs: a gate needs at least %d + %d%s",
@@ -277,17 +321,15 @@ static enum compare_verdict judge_comparison(struct compare_report *report)
         return COMPARE_INCONCLUSIVE;
     }
     if (compare_total_regressed(report) && report->total_suppressed)
-        report_note(report, "the total regressed by %.1f %%, suppressed: %s", 100 * total->relative,
-                    report->total_suppressed);
-    else if (compare_total_regressed(report))
-        report_reason(report, "the total regressed by %.1f %% (p %s%s)", 100 * total->relative,
-                      total->p < 0.001 ? "" : "= ", compare_probability(total->p, p));
+        report_note(report, "the total regressed by %s, suppressed: %s",
+                    compare_growth(comparison->total.relative, growth), report->total_suppressed);
+    if (report->memory->same_build && (total || report->regressed_count > 0))
+        return judge_same_build(report, total ? total_text(report) : functions_text(report));
+    if (total)
+        report_reason(report, "%s", total_text(report));
     if (report->regressed_count > 0)
-        report_reason(report, "%s function%s regressed",
-                      base_grouped(report->regressed_count, number),
-                      report->regressed_count == 1 ? "" : "s");
-    if ((compare_total_regressed(report) && !report->total_suppressed) ||
-        report->regressed_count > 0)
+        report_reason(report, "%s", functions_text(report));
+    if (total || report->regressed_count > 0)
         return COMPARE_FAIL;
     if (is_inconclusive(report))
         return COMPARE_INCONCLUSIVE;
@@ -371,6 +413,7 @@ static void note_series(struct compare_report *report)
 
 enum compare_status compare_report_judge(struct compare_report *report, struct compare_error *error)
 {
+    report_find_callers(report);
     count_rows(report);
     compare_sort(report->rows, report->row_count, sizeof *report->rows, by_weight);
     judge_runs(report);

@@ -71,6 +71,9 @@ void frame_functions_release(struct frame_functions *frames);
 bool match_renamed(struct compare_builder *builder, const struct frame_functions *frames,
                    uint32_t *to, uint32_t *root_to);
 
+/* Which builds of which modules each run sampled, and how much (builds.c).  */
+bool builds_find(struct compare_builder *builder);
+
 /* Make the tree of stacks, and the costs of the runs that have stacks (stacks.c).  */
 bool stacks_add_up(struct compare_builder *builder, const struct frame_functions *frames,
                    const uint32_t *to, const uint32_t *root_to);

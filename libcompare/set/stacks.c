@@ -2,10 +2,8 @@
  *
  * Two call sites that differ in their addresses alone are one node here; inlined functions are
  * nodes of their own, outer before inner.  */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/map.h"
 #include "libcompare/set/builder.h"
 
@@ -152,59 +150,6 @@ static bool take_stacks(const struct tree *tree, const struct raw_stacks *raw, s
     return true;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static const char *build_text(struct compare_builder *builder, const struct profile_module *module)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *name = base_name(
-        profile_stacks_text(profile_stacks_of(builder->profile), module->name, NULL));
-    char text[2 * sizeof module->build_id + 300];
-    size_t used = 0;
-    int length;
-
-    for (size_t i = 0; i < module->build_id_length; i++) {
-        text[used++] = digits[module->build_id[i] >> 4];
-        text[used++] = digits[module->build_id[i] & 15];
-    }
-    length = snprintf(text + used, sizeof text - used, " %.290s", name);
-    return compare_builder_text(builder, text, used + (length > 0 ? (size_t)length : 0));
-}
-
-/* "BUILDID name" of the modules whose code was sampled.  */
-static bool take_builds(struct compare_builder *builder, const struct raw_stacks *raw,
-                        struct compare_environment *environment)
-{
-    const struct profile_stacks *stacks = profile_stacks_of(builder->profile);
-    profile_id count = profile_stacks_module_count(stacks);
-    uint8_t *sampled = compare_array((size_t)count + 1, 1);
-
-    environment->builds = base_arena_array(&builder->arena, (size_t)count + 1,
-                                           sizeof *environment->builds);
-    if (!sampled || !environment->builds) {
-        free(sampled);
-        return builder_no_memory(builder);
-    }
-    for (size_t i = 0; i < raw->count; i++) {
-        profile_id frame = profile_stacks_get_callsite(stacks, raw->items[i].callsite).frame;
-
-        sampled[profile_stacks_get_frame(stacks, frame).module] = 1;
-    }
-    for (profile_id id = 1; id <= count; id++) {
-        struct profile_module module = profile_stacks_get_module(stacks, id);
-
-        if (sampled[id] && module.build_id_length > 0)
-            environment->builds[environment->build_count++] = build_text(builder, &module);
-    }
-    compare_sort(environment->builds, environment->build_count, sizeof *environment->builds,
-                 by_text);
-    free(sampled);
-    return builder_is_ok(builder);
-}
-
 static bool take_functions(struct compare_builder *builder, struct sums *sums,
                            struct compare_run *run)
 {
@@ -245,8 +190,7 @@ static bool sum_runs(const struct tree *tree, struct sums *sums)
         struct raw_stacks *raw = &builder->raws[i];
 
         if (raw->count > 0 &&
-            !(take_stacks(tree, raw, sums, run) && take_builds(builder, raw, &run->environment) &&
-              take_functions(builder, sums, run)))
+            !(take_stacks(tree, raw, sums, run) && take_functions(builder, sums, run)))
             return false;
         free(raw->items);
         *raw = (struct raw_stacks){ .count = 0 };
@@ -260,7 +204,7 @@ bool stacks_add_up(struct compare_builder *builder, const struct frame_functions
     const struct compare_set *set = &builder->set;
     struct tree tree = { .builder = builder };
     struct sums sums = { .values = NULL };
-    bool ok = build_tree(&tree, frames, to, root_to);
+    bool ok = builds_find(builder) && build_tree(&tree, frames, to, root_to);
 
     if (ok) {
         sums = (struct sums){ .values = compare_array(set->node_count, sizeof *sums.values),

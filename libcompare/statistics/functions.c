@@ -114,11 +114,14 @@ static void add_test(struct job *job, enum family family, const double *row,
      * no share to change.  */
     if (fmax(pooled, mean) < job->options->floor || pooled <= 0 || pooled >= 1)
         return;
+    /* One run a side says nothing of what runs vary by.  */
+    if (job->df < 1)
+        return;
     change->tested = true;
     test = &job->tests[job->test_count++];
     test->change = change;
     test->family = family;
-    test->spread.raw = job->df > 0 ? pearson(job, row, change) / job->df : 1;
+    test->spread.raw = pearson(job, row, change) / job->df;
     test->spread.size = n / (double)job->runs * pooled * (1 - pooled);
     test->deviance = 2 * (likelihood(y0, job->n[0], change->base_share) +
                           likelihood(y1, job->n[1], change->new_share) -
@@ -139,13 +142,13 @@ static void test_family(struct job *job, enum family family)
     prior = compare_fit_prior(job->spreads, count, job->df);
     pooled_df = job->df * (double)count;
     df = prior.df + job->df < pooled_df ? prior.df + job->df : pooled_df;
-    job->df_of[family] = job->df > 0 ? df : INFINITY;
+    job->df_of[family] = df;
     for (size_t i = 0; i < job->test_count; i++) {
         struct test *test = &job->tests[i];
 
         if (test->family != family)
             continue;
-        test->change->dispersion = job->df > 0 ? compare_shrink(&prior, &test->spread, job->df) : 1;
+        test->change->dispersion = compare_shrink(&prior, &test->spread, job->df);
         test->change->p = compare_t_two_sided(
             sqrt(fmax(test->deviance, 0) / test->change->dispersion), job->df_of[family]);
     }
@@ -281,8 +284,6 @@ static bool cost_provably_grew(const struct job *job, const struct compare_chang
 
     if (!(change->base_cost > 0))
         return true;
-    if (job->df < 1)
-        return false;
     share = ratio_variance(job, change);
     run = total->noise * total->noise *
           (1 / (double)job->input->base_runs + 1 / (double)job->input->new_runs);

@@ -18,8 +18,7 @@ struct look {
     const struct compare_input *input;
     const struct compare_options *options;
     size_t runs;
-    double t_most;  /* half widths of one-sided limits of a sum, in standard errors: of 99 %, */
-    double t_least; /* of 99.9 % */
+    double t_99, t_999; /* half widths of one-sided limits of a sum, in standard errors */
     double *row;
     /* Of each group: its functions' own cost, a row of runs, and how many functions it has.  NULL
      * where there are no groups.  */
@@ -69,25 +68,27 @@ static double undiluted(double growth, double share)
     return share < 1 ? growth / (1 - share) : 0;
 }
 
-/* Whether a sum that grew by so much regressed: by as many points as a finding needs, of the whole
- * and of the function.  */
-static bool is_finding(const struct look *look, const struct subject *subject, double change)
+/* Whether a sum regressed: it grew by as many points as a finding needs, of the whole and of the
+ * function, and provably.  Little beside the growth of the function needs a better proof.  */
+static bool did_regress(const struct look *look, const struct subject *subject,
+                        const struct growth *sum)
 {
-    return change >= look->options->min_share && change >= look->options->min_rel * subject->share;
+    double t = sum->change < subject->growth / 4 ? look->t_999 : look->t_99;
+
+    return sum->change >= look->options->min_share &&
+           sum->change >= look->options->min_rel * subject->share && sum->change > t * sum->error;
 }
 
 /* Whether what is in look->row grew by less than half of what the function did, and the data rule
  * out that it grew by as much.  A sum that is most of the program proves nothing: its share can
- * hardly grow.  Nor does one that provably grew, and by as much as a finding needs: there the work
- * moved, and regressed on the way.  */
+ * hardly grow.  Nor does one that regressed: there the work moved, and regressed on the way.  */
 static bool did_not_grow(const struct look *look, const struct subject *subject)
 {
     struct growth sum = growth_of(look);
-    double most = sum.change + look->t_most * sum.error;
+    double most = sum.change + look->t_99 * sum.error;
 
-    if (sum.change > look->t_least * sum.error && is_finding(look, subject, sum.change))
-        return false;
-    return sum.share <= 0.5 && undiluted(sum.change, sum.share) < subject->growth / 2 &&
+    return !did_regress(look, subject, &sum) && sum.share <= 0.5 &&
+           undiluted(sum.change, sum.share) < subject->growth / 2 &&
            undiluted(most, sum.share) < subject->growth;
 }
 
@@ -218,8 +219,8 @@ enum compare_status compare_find_moved(const struct compare_input *input,
 
     if (input->base_runs < 2 || input->new_runs < 2 || !any_regressed(comparison))
         return COMPARE_OK;
-    look.t_most = compare_t_quantile(0.99, (double)look.runs - 2);
-    look.t_least = compare_t_quantile(0.999, (double)look.runs - 2);
+    look.t_99 = compare_t_quantile(0.99, (double)look.runs - 2);
+    look.t_999 = compare_t_quantile(0.999, (double)look.runs - 2);
     if (!open_look(&look))
         status = compare_no_memory(error);
     for (size_t f = 0; f < input->function_count && status == COMPARE_OK; f++)

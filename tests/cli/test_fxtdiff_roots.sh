@@ -75,6 +75,6 @@ run 0 fxtdiff new? -- old?
 runs old 1 ./bench 'aux;x;y=3000'
 runs new 1 ./bench 'other;p;q=3000'
 run 1 fxtdiff old? -- new?
-shows 'regressed NEW  *other$'
+shows 'by callees NEW  *other$'
 ! grep -q '^note:' out || fail "what is not alike is matched: $(cat out)"
 finish
