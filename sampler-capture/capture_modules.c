@@ -48,6 +48,15 @@ static uint64_t hash_of(const struct perf_map *map)
                      map->inode);
 }
 
+/* /proc/PID/maps has no generation: 0.  A module that was read from there is the same one in a
+ * record of the kernel, and the other way round.  */
+static bool is_same_inode(const struct module *module, const struct perf_map *map)
+{
+    return module->device == map->device && module->inode == map->inode &&
+           (module->inode_generation == map->inode_generation || !module->inode_generation ||
+            !map->inode_generation);
+}
+
 static bool is_module_of(const struct module *module, const struct perf_map *map)
 {
     size_t length = name_length(map->name);
@@ -55,8 +64,7 @@ static bool is_module_of(const struct module *module, const struct perf_map *map
     return strncmp(module->name, map->name, length) == 0 && module->name[length] == '\0' &&
            module->kernel_build_id_size == map->build_id_size &&
            memcmp(module->kernel_build_id, map->build_id, map->build_id_size) == 0 &&
-           module->device == map->device && module->inode == map->inode &&
-           module->inode_generation == map->inode_generation;
+           is_same_inode(module, map);
 }
 
 /* Whose idea of a path is followed.  */
@@ -196,8 +204,12 @@ struct module *modules_find(struct module_table *table, const struct perf_map *m
 
     for (uint32_t serial = base_index_first(&table->index, hash, &probe); serial;
          serial = base_index_next(&table->index, hash, &probe))
-        if (is_module_of(table->items[serial - 1], map))
-            return table->items[serial - 1];
+        if (is_module_of(table->items[serial - 1], map)) {
+            module = table->items[serial - 1];
+            if (map->inode_generation)
+                module->inode_generation = map->inode_generation;
+            return module;
+        }
     if (!base_make_room(&table->items, &table->capacity, table->count + 1, sizeof(void *)) ||
         !base_index_reserve(&table->index))
         return NULL;

@@ -1,4 +1,5 @@
 /* Address maps of captured processes: what overlaps, what is forked, what is written.  */
+#include "sampler-capture/capture_modules.h"
 #include "sampler-capture/proc_maps.h"
 
 #include <check.h>
@@ -207,6 +208,38 @@ START_TEST(agrees_with_a_map_of_single_addresses)
 }
 END_TEST
 
+static const struct {
+    const char *what;
+    uint64_t generations[3];
+    unsigned serials[3];
+} sightings[] = {
+    { "records of the kernel", { 7, 7, 8 }, { 1, 1, 2 } },
+    { "read from /proc, then records", { 0, 7, 7 }, { 1, 1, 1 } },
+    { "a record, then read from /proc again", { 7, 0, 7 }, { 1, 1, 1 } },
+    { "another file of the same inode", { 0, 7, 8 }, { 1, 1, 2 } },
+};
+
+/* A file without a build ID, which maps are read again of.  */
+START_TEST(a_file_is_one_module_however_it_was_seen)
+{
+    struct module_table table = { .count = 0 };
+
+    for (size_t i = 0; i < 3; i++) {
+        const struct perf_map seen = { .start = 0x1000,
+                                       .length = 0x1000,
+                                       .inode = 42,
+                                       .inode_generation = sightings[_i].generations[i],
+                                       .name = "/nowhere/program" };
+        const struct module *module = modules_find(&table, &seen, 1);
+
+        ck_assert_ptr_nonnull(module);
+        ck_assert_msg(module->serial == sightings[_i].serials[i], "%s: %zu is module %u",
+                      sightings[_i].what, i, (unsigned)module->serial);
+    }
+    modules_release(&table);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture_maps");
@@ -221,6 +254,8 @@ int main(void)
     tcase_add_test(tcase, anonymous_code_is_written_only_over_what_the_trace_has);
     tcase_add_test(tcase, a_file_over_anonymous_code_says_so);
     tcase_add_test(tcase, a_fork_has_the_same_mappings_and_wrote_none);
+    tcase_add_loop_test(tcase, a_file_is_one_module_however_it_was_seen, 0,
+                        sizeof sightings / sizeof *sightings);
     tcase_add_loop_test(tcase, agrees_with_a_map_of_single_addresses, 0, 20);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);
