@@ -218,6 +218,26 @@ START_TEST(repeating_a_lost_mapping_does_not_reach_back)
 }
 END_TEST
 
+/* A map that is read again names a file without a build ID once more, perhaps by another id.  */
+START_TEST(a_path_without_build_id_is_one_module_when_read_again)
+{
+    static const uint64_t pc = 0x1010;
+    const struct fxt_record records[] = {
+        module_record(1, 0, "/bin/app", ""),     mapping_record(1, 0, 0x1000, 0x1000, 0),
+        backtrace_record(1, 1, 2, &pc, 1),       module_record(1, 5, "/bin/app", ""),
+        mapping_record(1, 5, 0x1000, 0x1000, 0), backtrace_record(1, 1, 3, &pc, 1),
+        module_record(1, 0, "/bin/app", ""),     mapping_record(1, 0, 0x1000, 0x1000, 0),
+        backtrace_record(1, 1, 4, &pc, 1),
+    };
+    struct taken taken;
+
+    ck_assert_int_eq(take_records(records, COUNT_OF(records), NULL, &taken), PROFILE_OK);
+    ck_assert_uint_eq(profile_stacks_module_count(profile_stacks_of(taken.profile)), 1);
+    ck_assert_uint_eq(profile_stack_count(taken.profile, PROFILE_CPU), 1);
+    taken_release(&taken);
+}
+END_TEST
+
 /* Two layouts of one binary, as two runs with random addresses give them.  */
 START_TEST(gives_equal_text_for_two_layouts)
 {
@@ -430,6 +450,7 @@ int main(void)
     tcase_add_test(tcase, keeps_the_rest_of_a_split_mapping_in_its_place);
     tcase_add_test(tcase, lets_later_mappings_hold_from_the_beginning);
     tcase_add_test(tcase, repeating_a_lost_mapping_does_not_reach_back);
+    tcase_add_test(tcase, a_path_without_build_id_is_one_module_when_read_again);
     tcase_add_test(tcase, gives_equal_text_for_two_layouts);
     tcase_add_test(tcase, merges_frames_of_parent_and_child);
     tcase_add_test(tcase, looks_kernel_addresses_up_in_process_0);
