@@ -41,4 +41,9 @@ static inline size_t base_utf8_character(const void *text, size_t length)
     return size;
 }
 
+/* Copy length bytes of text to out, which has room for size, with '?' in place of each byte that is
+ * not part of a character.  The copy ends before the first character that does not fit, and has no
+ * NUL.  Returns its length.  (utf8.c; not for libfxt/fidl)  */
+size_t base_utf8_copy(char *out, size_t size, const char *text, size_t length);
+
 #endif /* BASE_UTF8_H */

@@ -9,17 +9,6 @@ static int digit_value(char digit)
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-size_t store_format_build_id(const uint8_t *id, size_t length, char *text)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < length; i++) {
-        text[2 * i] = digits[id[i] >> 4];
-        text[2 * i + 1] = digits[id[i] & 15];
-    }
-    return 2 * length;
-}
-
 size_t store_parse_build_id(const char *text, uint8_t *id, size_t capacity)
 {
     size_t length = 0;

@@ -85,11 +85,6 @@ enum store_status store_enter_wal(struct store *store, struct store_error *error
 /* Before its COMMIT: reserve the room that the file needs for it.  */
 enum store_status store_reserve_file(struct store *store, struct store_error *error);
 
-/* ---- Build IDs (build_id.c) ---- */
-
-/* The hexadecimal digits of id, two a byte and no NUL.  Returns their number.  */
-size_t store_format_build_id(const uint8_t *id, size_t length, char *text);
-
 /* ---- Trust (verify.c) ---- */
 
 /* Whether the file has the tables and views of schemas/store.sql, and as they are there.  Returns

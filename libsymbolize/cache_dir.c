@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/hex.h"
 
 /* NAME.sym: a cache file.  NAME.seen: a note.  NAME.PID-N.tmp: being written.  */
 #define CACHE_SUFFIX ".sym"
@@ -34,11 +35,8 @@ enum {
 static void file_name(char name[SYM_CACHE_NAME_MAX], const struct sym_cache_key *key,
                       const char *suffix)
 {
-    static const char digits[] = "0123456789abcdef";
-    size_t length = 2 * key->build_id_length;
+    size_t length = base_hex(name, key->build_id, key->build_id_length);
 
-    for (size_t i = 0; i < length; i++)
-        name[i] = digits[key->build_id[i / 2] >> (i % 2 ? 0 : 4) & 15];
     (void)snprintf(name + length, SYM_CACHE_NAME_MAX - length, "%s", suffix);
 }
 

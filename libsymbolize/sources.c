@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/hex.h"
 
 enum {
     DEPTH_MAX = 32,        /* of directories */
@@ -81,16 +82,11 @@ enum sym_source_kind sym_source_kind(const struct sym_session *session, size_t i
 
 struct sym_hex sym_hex_of(const uint8_t *id, size_t length)
 {
-    static const char digits[] = "0123456789abcdef";
     struct sym_hex hex;
 
     if (length > SYM_BUILD_ID_MAX)
         length = SYM_BUILD_ID_MAX;
-    for (size_t i = 0; i < length; i++) {
-        hex.text[2 * i] = digits[id[i] >> 4];
-        hex.text[2 * i + 1] = digits[id[i] & 15];
-    }
-    hex.text[2 * length] = '\0';
+    hex.text[base_hex(hex.text, id, length)] = '\0';
     return hex;
 }
 

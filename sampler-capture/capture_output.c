@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/cli/cli.h"
+
 /* A file without a name in the folder of path, which it can get later; -1 where file systems or the
  * lack of /proc forbid that.  */
 static int open_unnamed(const char *path)
@@ -23,6 +25,14 @@ static int open_unnamed(const char *path)
     if (slash)
         (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
     return open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+}
+
+void output_check_operand(const char *path)
+{
+    if (!path)
+        cli_usage_error("no output file given; use -o OUT.fxt");
+    if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+        cli_usage_error("a trace is not written to a terminal; redirect standard output");
 }
 
 bool output_open(struct output *output, const char *path)

@@ -26,6 +26,10 @@ struct output {
     bool is_unnamed; /* path is still to become its name */
 };
 
+/* End the program with CLI_USAGE unless a capture can write its trace to the operand of -o, NULL if
+ * there is none.  */
+void output_check_operand(const char *path);
+
 /* Open path, "-" for standard output, for writing.  False with errno.  */
 bool output_open(struct output *output, const char *path);
 

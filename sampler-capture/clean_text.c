@@ -6,22 +6,7 @@
 
 void utf8_copy(char *buffer, size_t size, const char *text)
 {
-    size_t left = strlen(text), used = 0;
-
-    while (left > 0) {
-        size_t length = base_utf8_character(text, left);
-        size_t step = length ? length : 1;
-        if (step > size - 1 - used)
-            break;
-        if (length)
-            memcpy(buffer + used, text, length);
-        else
-            buffer[used] = '?';
-        used += step;
-        text += step;
-        left -= step;
-    }
-    buffer[used] = '\0';
+    buffer[base_utf8_copy(buffer, size - 1, text, strlen(text))] = '\0';
 }
 
 void utf8_copy_tail(char *buffer, size_t size, const char *text)

@@ -185,6 +185,10 @@ void *cli_allocate(size_t count, size_t size);
 /* Likewise base_grow(): room for count items, made from items, whose place may change.  */
 void *cli_grow(void *items, size_t *capacity, size_t count, size_t size);
 _Noreturn void cli_out_of_memory(void);
+
+/* base_map_set() (base/map.h); ends the program if memory is short.  */
+struct base_map;
+void cli_map_set(struct base_map *map, uint64_t key, uint64_t value);
 /* memory, which is not NULL; else the same.  */
 void *cli_checked(void *memory);
 

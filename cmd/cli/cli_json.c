@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/json.h"
 
 static void put(struct json *json, const char *bytes, size_t length)
@@ -123,14 +124,12 @@ void json_null(struct json *json, const char *key)
 
 void json_hex(struct json *json, const char *key, const uint8_t *bytes, size_t length)
 {
-    static const char digits[] = "0123456789abcdef";
+    char pair[2];
 
     put_key(json, key);
     put(json, "\"", 1);
     for (size_t i = 0; i < length; i++) {
-        char pair[2] = { digits[bytes[i] >> 4], digits[bytes[i] & 15] };
-
-        put(json, pair, 2);
+        put(json, pair, base_hex(pair, &bytes[i], 1));
     }
     put(json, "\"", 1);
 }

@@ -1,4 +1,5 @@
 /* Command lines: option tables parse them.  */
+#include "base/map.h"
 #include "cmd/cli/cli.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "cmd/cli/cli_internal.h"
 
 void cli_start(struct cli_parser *parser, const struct cli_command *command, char **argv)
@@ -310,6 +312,12 @@ void cli_texts_add(struct cli_texts *texts, const char *text)
 {
     texts->items = room_for_one(texts->items, texts->count, sizeof *texts->items);
     texts->items[texts->count++] = text;
+}
+
+void cli_map_set(struct base_map *map, uint64_t key, uint64_t value)
+{
+    if (!base_map_set(map, key, value))
+        cli_out_of_memory();
 }
 
 void cli_numbers_add(struct cli_numbers *numbers, uint64_t number)

@@ -215,14 +215,14 @@ static bool is_among(uint64_t koid, const struct cli_numbers *wanted)
 
 static bool is_known_thread(const struct cli_select *select, uint64_t koid)
 {
-    return cli_map_find(&select->threads, koid) != NULL;
+    return base_map_find(&select->threads, koid) != NULL;
 }
 
 static void learn_thread(struct cli_select *select, uint64_t process, uint64_t thread)
 {
     if (thread != 0 && is_among(process, &select->pids) && !is_known_thread(select, thread) &&
         select->threads.count < MAX_THREADS)
-        cli_map_add(&select->threads, thread, 0);
+        cli_map_set(&select->threads, thread, 0);
 }
 
 /* The process that a kernel object says it belongs to (section 2.10), or 0.  */
@@ -359,7 +359,7 @@ bool cli_select_any(const struct cli_select *select)
 
 void cli_select_start(struct cli_select *select)
 {
-    cli_map_release(&select->threads);
+    base_map_release(&select->threads);
     select->has_first = false;
 }
 
@@ -372,7 +372,7 @@ bool cli_select_record(struct cli_select *select, const struct fxt_record *recor
 
 void cli_select_release(struct cli_select *select)
 {
-    cli_map_release(&select->threads);
+    base_map_release(&select->threads);
     free(select->providers.items);
     free(select->pids.items);
     free(select->tids.items);

@@ -12,8 +12,8 @@
 #define CLI_SELECT_H
 
 #include <fxt/fxt.h>
+#include "base/map.h"
 #include "cmd/cli/cli.h"
-#include "cmd/cli/map.h"
 
 /* A point in time as users give it.  */
 struct cli_time {
@@ -37,8 +37,8 @@ struct cli_select {
 
     /* What was learned from the trace so far.  */
     bool has_first;
-    int64_t first_ns;       /* of the first record that has a time */
-    struct cli_map threads; /* koids of threads of wanted processes */
+    int64_t first_ns;        /* of the first record that has a time */
+    struct base_map threads; /* koids of threads of wanted processes */
 };
 
 /* The names of fxt_record_kind_name(), NULL at the end.  */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/map.h"
+#include "base/utf8.h"
 #include "cmd/fxtcat/convert_perfetto.h"
 #include "cmd/fxtcat/fxtcat.h"
 
@@ -67,8 +67,8 @@ const struct cli_command convert_command = {
 struct convert {
     struct job job;
     struct fxt_writer *writer;
-    struct cli_map processes; /* koid to a number from 0 */
-    struct cli_map modules;   /* process number << 16 | module id to the id in the output */
+    struct base_map processes; /* koid to a number from 0 */
+    struct base_map modules;   /* process number << 16 | module id to the id in the output */
     uint64_t next_module;
     bool arm64;       /* of the option or the session: how the kernel sampler's stacks look */
     uint64_t samples; /* written, as are the next two */
@@ -156,7 +156,8 @@ static void put_object(struct convert *convert, const struct fxt_record *record)
 
     object.name = (struct fxt_string){
         .bytes = name,
-        .length = clean_text(name, sizeof name, record->name.bytes, record->name.length),
+        .length = (uint32_t)base_utf8_copy(name, sizeof name, record->name.bytes,
+                                           record->name.length),
     };
     object.arg_count = 0;
     if (process && process->type == FXT_ARG_KOID) {
@@ -175,13 +176,13 @@ static void put_object(struct convert *convert, const struct fxt_record *record)
 static bool module_key(struct convert *convert, const struct fxt_record *record, uint16_t id,
                        uint64_t *key)
 {
-    const uint64_t *known = cli_map_find(&convert->processes, record->thread.process);
+    const uint64_t *known = base_map_find(&convert->processes, record->thread.process);
     uint64_t number = known ? *known : convert->processes.count;
 
     if (!known && number == MAX_MODULES)
         return false;
     if (!known)
-        cli_map_add(&convert->processes, record->thread.process, number);
+        cli_map_set(&convert->processes, record->thread.process, number);
     *key = number << 16 | id;
     return true;
 }
@@ -197,9 +198,9 @@ static void put_module(struct convert *convert, const struct fxt_record *record)
         convert->left_out++;
         return;
     }
-    id = cli_map_find(&convert->modules, key);
+    id = base_map_find(&convert->modules, key);
     if (!id) {
-        cli_map_add(&convert->modules, key, convert->next_module);
+        cli_map_set(&convert->modules, key, convert->next_module);
     } else {
         *id = convert->next_module; /* from here on the id stands for another module */
     }
@@ -208,7 +209,8 @@ static void put_module(struct convert *convert, const struct fxt_record *record)
     module.thread.thread = 0;
     module.name = (struct fxt_string){
         .bytes = name,
-        .length = clean_text(name, sizeof name, record->name.bytes, record->name.length),
+        .length = (uint32_t)base_utf8_copy(name, sizeof name, record->name.bytes,
+                                           record->name.length),
     };
     job_put(&convert->job, convert->writer, &module);
     convert->module_count++;
@@ -221,7 +223,7 @@ static void put_mapping(struct convert *convert, const struct fxt_record *record
     uint64_t key;
 
     if (module_key(convert, record, record->value.mapping.module_id, &key))
-        id = cli_map_find(&convert->modules, key);
+        id = base_map_find(&convert->modules, key);
     if (!id) { /* an error for the host's tool */
         convert->homeless++;
         return;
@@ -388,8 +390,8 @@ static int run(char **argv)
         else
             write_layout(&convert);
     }
-    cli_map_release(&convert.processes);
-    cli_map_release(&convert.modules);
+    base_map_release(&convert.processes);
+    base_map_release(&convert.modules);
     cli_symbols_release(&settings.symbols);
     return (int)job_close(&convert.job);
 }

@@ -25,7 +25,7 @@ struct perfetto {
     struct profile_ingest *ingest;
     bool has_records;
     bool failed;               /* a message was printed */
-    struct cli_map providers;  /* ids in the trace */
+    struct base_map providers; /* ids in the trace */
     struct fxt_packets others; /* packets that the trace has already */
     char chunk[CHUNK_BYTES];
     size_t used;
@@ -76,8 +76,8 @@ static void visit(void *context, const struct fxt_record *record)
     job_put_as_read(perfetto->job, perfetto->writer, record);
     if (record->kind == FXT_RECORD_BLOB && record->value.blob.type == FXT_BLOB_PERFETTO)
         fxt_packets_add(&perfetto->others, record->value.blob.payload);
-    if (record->provider && !cli_map_find(&perfetto->providers, record->provider->id))
-        cli_map_add(&perfetto->providers, record->provider->id, 1);
+    if (record->provider && !base_map_find(&perfetto->providers, record->provider->id))
+        cli_map_set(&perfetto->providers, record->provider->id, 1);
     if (profile_ingest_record(perfetto->ingest, &restated, &error) != PROFILE_OK)
         fail(perfetto, &error);
 }
@@ -109,7 +109,7 @@ static void put_provider(struct perfetto *perfetto)
     struct fxt_record record = { .kind = FXT_RECORD_PROVIDER_INFO, .name = fxt_inline("fxtcat") };
     uint32_t id = FIRST_PROVIDER;
 
-    while (cli_map_find(&perfetto->providers, id))
+    while (base_map_find(&perfetto->providers, id))
         id++;
     record.value.provider.id = id;
     job_put(perfetto->job, perfetto->writer, &record);
@@ -228,6 +228,6 @@ void perfetto_convert(struct job *job, struct cli_symbols *symbols)
     profile_ingest_close(perfetto->ingest);
     profile_close(perfetto->profile);
     fxt_writer_close(perfetto->writer);
-    cli_map_release(&perfetto->providers);
+    base_map_release(&perfetto->providers);
     free(perfetto);
 }

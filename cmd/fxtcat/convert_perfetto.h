@@ -2,7 +2,7 @@
 #ifndef FXTCAT_CONVERT_PERFETTO_H
 #define FXTCAT_CONVERT_PERFETTO_H
 
-#include "cmd/cli/map.h"
+#include "base/map.h"
 #include "cmd/cli/symbol_options.h"
 #include "cmd/fxtcat/fxtcat.h"
 

@@ -66,7 +66,7 @@ static void forget_providers(struct emit *emit)
     for (size_t i = 0; i < emit->count; i++)
         free(emit->providers[i].strings);
     emit->count = 0;
-    cli_map_release(&emit->by_id);
+    base_map_release(&emit->by_id);
 }
 
 void emit_start(struct emit *emit, const char *path)
@@ -81,7 +81,7 @@ void emit_close(struct emit *emit)
 {
     forget_providers(emit);
     free(emit->providers);
-    cli_map_release(&emit->taken);
+    base_map_release(&emit->taken);
     fxt_writer_close(emit->writer);
 }
 
@@ -90,12 +90,12 @@ static uint32_t choose_id(struct emit *emit, uint64_t id)
 {
     if (emit->tables == EMIT_AS_NEEDED)
         return (uint32_t)id;
-    if (id == 0 || id > UINT32_MAX || cli_map_find(&emit->taken, id)) {
-        while (cli_map_find(&emit->taken, emit->next_id))
+    if (id == 0 || id > UINT32_MAX || base_map_find(&emit->taken, id)) {
+        while (base_map_find(&emit->taken, emit->next_id))
             emit->next_id++;
         id = emit->next_id;
     }
-    cli_map_add(&emit->taken, id, 0);
+    cli_map_set(&emit->taken, id, 0);
     return (uint32_t)id;
 }
 
@@ -103,7 +103,7 @@ static uint32_t choose_id(struct emit *emit, uint64_t id)
  * NO_PROVIDER when there are too many.  */
 static size_t find_provider(struct emit *emit, uint64_t id)
 {
-    uint64_t *known = cli_map_find(&emit->by_id, id);
+    uint64_t *known = base_map_find(&emit->by_id, id);
     struct emit_provider *grown;
 
     if (known)
@@ -126,7 +126,7 @@ static size_t find_provider(struct emit *emit, uint64_t id)
         .id = choose_id(emit, id),
         .nameless = id == NAMELESS && emit->tables == EMIT_AS_NEEDED,
     };
-    cli_map_add(&emit->by_id, id, emit->count);
+    cli_map_set(&emit->by_id, id, emit->count);
     return emit->count++;
 }
 

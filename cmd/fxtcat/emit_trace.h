@@ -11,7 +11,7 @@
 #ifndef EMIT_TRACE_H
 #define EMIT_TRACE_H
 
-#include "cmd/cli/map.h"
+#include "base/map.h"
 #include "cmd/fxtcat/fxtcat.h"
 
 #define EMIT_MAX_PROVIDERS 65536u
@@ -31,13 +31,13 @@ struct emit {
     struct fxt_writer *writer;
     struct emit_provider *providers; /* of the present input */
     size_t count, capacity;
-    struct cli_map by_id; /* id in the present input to index in providers */
-    struct cli_map taken; /* ids in the output */
-    uint32_t next_id;     /* those from 1 below it are taken */
-    size_t present;       /* index of the provider that is current in the output, or SIZE_MAX */
-    size_t source;        /* index of the provider that is current in the input, or SIZE_MAX */
-    bool in_default;      /* no provider record was read yet */
-    char name[256];       /* of the present input */
+    struct base_map by_id; /* id in the present input to index in providers */
+    struct base_map taken; /* ids in the output */
+    uint32_t next_id;      /* those from 1 below it are taken */
+    size_t present;        /* index of the provider that is current in the output, or SIZE_MAX */
+    size_t source;         /* index of the provider that is current in the input, or SIZE_MAX */
+    bool in_default;       /* no provider record was read yet */
+    char name[256];        /* of the present input */
 };
 
 /* Start with a magic record.  CLI_OK, or CLI_ENVIRONMENT after a message.  */

@@ -69,8 +69,4 @@ bool is_text(const struct fxt_string *string, const char *text);
 /* The name of the file without its folder, for people: at most size - 1 bytes of valid UTF-8.  */
 void put_base_name(char *name, size_t size, const char *path);
 
-/* Copy length bytes to text, of which size are there, as valid UTF-8 without a final NUL: '?' for
- * each other byte; what does not fit is cut before a whole character.  The length.  */
-uint32_t clean_text(char *text, size_t size, const char *bytes, size_t length);
-
 #endif /* FXTCAT_H */

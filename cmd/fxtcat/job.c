@@ -122,31 +122,11 @@ enum cli_exit job_close(struct job *job)
     return cli_worse(status, cli_output_commit(&job->output));
 }
 
-uint32_t clean_text(char *text, size_t size, const char *bytes, size_t length)
-{
-    size_t used = 0;
-
-    for (size_t i = 0; i < length;) {
-        size_t character = base_utf8_character(bytes + i, length - i);
-        size_t step = character ? character : 1;
-
-        if (step > size - used)
-            break;
-        if (character)
-            memcpy(text + used, bytes + i, step);
-        else
-            text[used] = '?';
-        used += step;
-        i += step;
-    }
-    return (uint32_t)used;
-}
-
 void put_base_name(char *name, size_t size, const char *path)
 {
     const char *base = *base_name(path) ? base_name(path) : path;
 
-    name[clean_text(name, size - 1, base, strlen(base))] = '\0';
+    name[base_utf8_copy(name, size - 1, base, strlen(base))] = '\0';
 }
 
 bool is_text(const struct fxt_string *string, const char *text)

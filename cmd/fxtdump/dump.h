@@ -3,8 +3,8 @@
 #define DUMP_H
 
 #include <fxt/fxt.h>
+#include "base/map.h"
 #include "cmd/cli/cli.h"
-#include "cmd/cli/map.h"
 
 /* ---- Records, and what is none (dump_json.c, dump_text.c) ---- */
 
@@ -33,7 +33,7 @@ void dump_skipped_text(const struct dump_form *form, const struct fxt_skipped *s
 struct dump_stats {
     uint64_t records[FXT_RECORD_KINDS];
     struct cli_numbers providers; /* ids, in the order in which they came */
-    struct cli_map known;         /* the same, to find one among them */
+    struct base_map known;        /* the same, to find one among them */
     uint32_t last_provider;
     bool has_time;
     int64_t first_ns;

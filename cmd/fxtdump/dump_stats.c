@@ -10,9 +10,9 @@ static void add_provider(struct dump_stats *stats, uint32_t id)
     if (stats->providers.count > 0 && stats->last_provider == id)
         return;
     stats->last_provider = id;
-    if (cli_map_find(&stats->known, id))
+    if (base_map_find(&stats->known, id))
         return;
-    cli_map_add(&stats->known, id, 0);
+    cli_map_set(&stats->known, id, 0);
     cli_numbers_add(&stats->providers, id);
 }
 
@@ -49,7 +49,7 @@ void dump_stats_add_tally(struct dump_stats *stats, uint32_t provider,
 void dump_stats_release(struct dump_stats *stats)
 {
     free(stats->providers.items);
-    cli_map_release(&stats->known);
+    base_map_release(&stats->known);
 }
 
 void dump_put(struct cli_output *output, const char *text)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "cmd/cli/cli_json.h"
 #include "cmd/fxtsym/fxtsym.h"
 
@@ -35,12 +36,6 @@ static void put(struct cli_output *output, const char *label, const char *text)
     (void)cli_output_write(output, left, strlen(left));
     (void)cli_output_write(output, text, strlen(text));
     (void)cli_output_write(output, "\n", 1);
-}
-
-static void add_hex(char *text, const uint8_t *id, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", id[i]);
 }
 
 static const char *place_name(enum sym_trail_place place)
@@ -133,7 +128,7 @@ static void print_text(const struct explained *explained, struct cli_output *out
                           quality_meanings[report->go_table || report->breakpad ? SYM_QUALITY_DWARF
                                                                                 : report->quality]);
 
-    add_hex(hex, explained->build_id, explained->build_id_length);
+    hex[base_hex(hex, explained->build_id, explained->build_id_length)] = '\0';
     (void)cli_output_write(output, explained->what, strlen(explained->what));
     (void)cli_output_write(output, "\n", 1);
     put(output, "quality", line);
@@ -217,7 +212,7 @@ static uint32_t find_object(struct objects *objects, struct explained *explained
     else if (sym_build_id(explained->what, explained->build_id, BUILD_ID_MAX,
                           &explained->build_id_length, NULL) != SYM_OK)
         explained->build_id_length = 0;
-    add_hex(hex, explained->build_id, explained->build_id_length);
+    hex[base_hex(hex, explained->build_id, explained->build_id_length)] = '\0';
     return objects_find(objects, by_id ? NULL : explained->what, hex[0] ? hex : NULL);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <fxt/markup.h>
+#include "base/hex.h"
 #include "cmd/fxtsym/fxtsym.h"
 
 enum {
@@ -124,8 +125,7 @@ static uint32_t object_of(struct filter *filter, const struct sym_markup_module 
 
     if (!module->is_elf || module->build_id_length == 0)
         return OBJECT_NONE;
-    for (size_t i = 0; i < module->build_id_length; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", module->build_id[i]);
+    hex[base_hex(hex, module->build_id, module->build_id_length)] = '\0';
     return objects_find(filter->objects, module->name[0] == '/' ? module->name : NULL, hex);
 }
 

@@ -17,7 +17,7 @@
 
 struct firefox {
     struct writer_tables tables; /* first: the sink's context is both */
-    struct codec_output output;
+    struct base_output output;
     struct writer_samples samples;
     /* Of the thread that is being written; CPU time is the weight once more, for the graph.  */
     struct writer_column times, weights, cpu_times;
@@ -574,7 +574,7 @@ static void begin_thread(struct firefox *writer, uint32_t number)
 
 static void put_time(void *context, uint64_t index, int64_t number)
 {
-    struct codec_output *output = context;
+    struct base_output *output = context;
 
     if (index > 0)
         json_put_text(output, ",");
@@ -596,7 +596,7 @@ static void put_weight(void *context, uint64_t index, int64_t number)
 
 static void put_nanoseconds(void *context, uint64_t index, int64_t number)
 {
-    struct codec_output *output = context;
+    struct base_output *output = context;
 
     if (index > 0)
         json_put_text(output, ",");
@@ -756,7 +756,7 @@ static enum profile_status firefox_open(const struct profile_writer_options *opt
 
     if (!writer)
         return profile_no_memory(error);
-    codec_output_init(&writer->output, write, context);
+    base_output_init(&writer->output, write, context);
     writer_column_open(&writer->times, options->temporary_dir);
     writer_column_open(&writer->weights, options->temporary_dir);
     writer_column_open(&writer->cpu_times, options->temporary_dir);

@@ -25,7 +25,7 @@ struct item {
 
 struct folded {
     struct writer_tables tables; /* first: the sink's context is both */
-    struct codec_output output;
+    struct base_output output;
     enum profile_root root;
     bool all_types;
     size_t columns; /* of sums: types that are written */
@@ -386,12 +386,12 @@ static void put_line(struct folded *folded, profile_id node)
         any |= format_sum(folded, sums[i], number, sizeof number);
     if (!any)
         return;
-    codec_put(&folded->output, folded->text.bytes, folded->text.length);
+    base_output_put(&folded->output, folded->text.bytes, folded->text.length);
     for (size_t i = 0; i < folded->columns; i++) {
         (void)format_sum(folded, sums[i], number, sizeof number);
-        codec_put(&folded->output, number, strlen(number));
+        base_output_put(&folded->output, number, strlen(number));
     }
-    codec_put(&folded->output, "\n", 1);
+    base_output_put(&folded->output, "\n", 1);
 }
 
 static struct level enter(const struct folded *folded, profile_id node, size_t length)
@@ -526,7 +526,7 @@ static enum profile_status folded_open(const struct profile_writer_options *opti
     folded = calloc(1, sizeof *folded);
     if (!folded)
         return profile_no_memory(error);
-    codec_output_init(&folded->output, write, context);
+    base_output_init(&folded->output, write, context);
     folded->root = options->root;
     folded->all_types = options->all_types;
     status = profile_stacks_open(&folded->names, error);

@@ -6,7 +6,7 @@
 enum profile_status codec_gzip_open(struct codec_gzip *gzip, bool raw, profile_write_fn write,
                                     void *context, struct profile_error *error)
 {
-    codec_output_init(&gzip->output, write, context);
+    base_output_init(&gzip->output, write, context);
     gzip->raw = raw;
     gzip->open = false;
     gzip->used = 0;
@@ -33,7 +33,7 @@ static void compress_input(struct codec_gzip *gzip, int flush)
         gzip->stream.next_out = room;
         gzip->stream.avail_out = sizeof room;
         (void)deflate(&gzip->stream, flush);
-        codec_put(&gzip->output, room, sizeof room - gzip->stream.avail_out);
+        base_output_put(&gzip->output, room, sizeof room - gzip->stream.avail_out);
     } while (gzip->stream.avail_out == 0);
     gzip->used = 0;
 }
@@ -43,7 +43,7 @@ bool codec_gzip_put(struct codec_gzip *gzip, const void *bytes, size_t size)
     const unsigned char *next = bytes;
 
     if (gzip->raw) {
-        codec_put(&gzip->output, bytes, size);
+        base_output_put(&gzip->output, bytes, size);
         return gzip->output.system_errno == 0;
     }
     while (size > 0) {

@@ -8,7 +8,7 @@
 
 /* gzip with neither time nor name nor system in its header: equal bytes give equal files.  */
 struct codec_gzip {
-    struct codec_output output;
+    struct base_output output;
     bool raw; /* pass the bytes on as they are */
     bool open;
     z_stream stream;

@@ -8,27 +8,27 @@
 
 static void put_bytes(void *context, const char *bytes, size_t length)
 {
-    codec_put(context, bytes, length);
+    base_output_put(context, bytes, length);
 }
 
-void json_put_text(struct codec_output *output, const char *text)
+void json_put_text(struct base_output *output, const char *text)
 {
-    codec_put(output, text, strlen(text));
+    base_output_put(output, text, strlen(text));
 }
 
-void json_put_string(struct codec_output *output, const char *bytes, size_t length)
+void json_put_string(struct base_output *output, const char *bytes, size_t length)
 {
     base_json_string(bytes, length, put_bytes, output);
 }
 
-void json_put_number(struct codec_output *output, int64_t number)
+void json_put_number(struct base_output *output, int64_t number)
 {
     char text[24];
 
-    codec_put(output, text, (size_t)snprintf(text, sizeof text, "%" PRId64, number));
+    base_output_put(output, text, (size_t)snprintf(text, sizeof text, "%" PRId64, number));
 }
 
-void json_put_millionths(struct codec_output *output, int64_t millionths)
+void json_put_millionths(struct base_output *output, int64_t millionths)
 {
     uint64_t amount = millionths < 0 ? 0 - (uint64_t)millionths : (uint64_t)millionths;
     char text[40];
@@ -38,5 +38,5 @@ void json_put_millionths(struct codec_output *output, int64_t millionths)
     while (text[length - 1] == '0')
         length--;
     length -= text[length - 1] == '.';
-    codec_put(output, text, length);
+    base_output_put(output, text, length);
 }

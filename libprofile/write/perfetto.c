@@ -85,7 +85,7 @@ struct names {
 
 struct perfetto {
     struct writer_tables tables; /* first: the sink's context is both */
-    struct codec_output output;
+    struct base_output output;
     bool began;
     bool *frames_done, *stacks_done, *mappings_done, *threads_done; /* of number i at [i] */
     size_t frame_room, stack_room, mapping_room, thread_room;
@@ -292,7 +292,7 @@ static enum profile_status put_packet(struct perfetto *writer)
     if (writer->message.failed)
         status = profile_no_memory(writer->tables.error);
     else
-        codec_put(&writer->output, writer->message.bytes, writer->message.length);
+        base_output_put(&writer->output, writer->message.bytes, writer->message.length);
     base_text_clear(&writer->message);
     if (status == PROFILE_OK && writer->output.system_errno)
         status = codec_output_finish(&writer->output, writer->tables.error);
@@ -463,7 +463,7 @@ static enum profile_status perfetto_open(const struct profile_writer_options *op
     (void)options;
     if (!writer)
         return profile_no_memory(error);
-    codec_output_init(&writer->output, write, context);
+    base_output_init(&writer->output, write, context);
     writer->functions.field = INTERNED_FUNCTION_NAME;
     writer->sources.field = INTERNED_SOURCE_PATH;
     writer->build_ids.field = INTERNED_BUILD_ID;

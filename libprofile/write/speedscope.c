@@ -10,7 +10,7 @@
 
 struct speedscope {
     struct writer_tables tables; /* first: the sink's context is both */
-    struct codec_output output;
+    struct base_output output;
     struct writer_samples samples;
     struct writer_column weights; /* of the thread that is being written */
     struct base_pairs functions;  /* function; or UINT32_MAX, mapping: what has no name */
@@ -161,7 +161,7 @@ static enum profile_status put_last(struct speedscope *writer, struct profile_er
 
 static void put_weight(void *context, uint64_t index, int64_t number)
 {
-    struct codec_output *output = context;
+    struct base_output *output = context;
 
     if (index > 0)
         json_put_text(output, ",");
@@ -374,7 +374,7 @@ static enum profile_status speedscope_open(const struct profile_writer_options *
 
     if (!writer)
         return profile_no_memory(error);
-    codec_output_init(&writer->output, write, context);
+    base_output_init(&writer->output, write, context);
     writer_column_open(&writer->weights, options->temporary_dir);
     status = writer_samples_open(&writer->samples, options, error);
     if (status != PROFILE_OK)

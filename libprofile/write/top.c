@@ -187,7 +187,7 @@ static void choose_spots(struct top *top)
 static enum profile_status write_top(struct top *top, profile_write_fn write, void *context,
                                      struct profile_error *error)
 {
-    struct codec_output output;
+    struct base_output output;
     enum profile_status status = profile_stacks_open(&top->names, error);
 
     if (status == PROFILE_OK)
@@ -195,7 +195,7 @@ static enum profile_status write_top(struct top *top, profile_write_fn write, vo
     if (status != PROFILE_OK)
         return status;
     choose_spots(top);
-    codec_output_init(&output, write, context);
+    base_output_init(&output, write, context);
     status = top_put_table(top, &output, error);
     return status == PROFILE_OK ? codec_output_finish(&output, error) : status;
 }

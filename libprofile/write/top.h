@@ -40,7 +40,7 @@ struct top {
 
 /* Print the table of what was added up.  PROFILE_OK, PROFILE_NO_MEMORY or PROFILE_LIMIT; whether
  * writing went well is output's to tell.  */
-enum profile_status top_put_table(struct top *top, struct codec_output *output,
+enum profile_status top_put_table(struct top *top, struct base_output *output,
                                   struct profile_error *error);
 
 #endif /* PROFILE_WRITE_TOP_H */

@@ -165,9 +165,9 @@ static void lay_out(struct table *table)
 
 /* ---- Printing ---- */
 
-static void put_text(struct codec_output *output, const char *text)
+static void put_text(struct base_output *output, const char *text)
 {
-    codec_put(output, text, strlen(text));
+    base_output_put(output, text, strlen(text));
 }
 
 /* Quantities go in the largest unit that leaves at least 1 before the point, as pprof names them;
@@ -216,7 +216,7 @@ static const char *colour_of(const struct top *top, const struct top_row *row)
 }
 
 static void put_numbers(const struct top *top, const struct top_row *row,
-                        struct codec_output *output)
+                        struct base_output *output)
 {
     const char *colour = colour_of(top, row);
     char line[128], flat[32], cum[32];
@@ -231,15 +231,15 @@ static void put_numbers(const struct top *top, const struct top_row *row,
 }
 
 /* The scratch text, to which ok says whether all was added.  Returns its columns.  */
-static size_t put_shown(struct table *table, bool ok, struct codec_output *output)
+static size_t put_shown(struct table *table, bool ok, struct base_output *output)
 {
     table->no_memory |= !ok;
-    codec_put(output, table->shown.bytes, ok ? table->shown.length : 0);
+    base_output_put(output, table->shown.bytes, ok ? table->shown.length : 0);
     return ok ? base_width_text(table->shown.bytes, table->shown.length) : 0;
 }
 
 /* The position, behind a name of used columns.  */
-static void put_place(struct table *table, profile_id id, size_t used, struct codec_output *output)
+static void put_place(struct table *table, profile_id id, size_t used, struct base_output *output)
 {
     const char *place = profile_stacks_text(table->texts, id, NULL);
     bool dim = table->top->options.colour;
@@ -256,7 +256,7 @@ static void put_place(struct table *table, profile_id id, size_t used, struct co
     put_text(output, dim ? "\033[0m" : "");
 }
 
-static void put_row(struct table *table, const struct table_row *row, struct codec_output *output)
+static void put_row(struct table *table, const struct table_row *row, struct base_output *output)
 {
     const struct top_row *sums = &table->top->rows[row->id - 1];
     const char *mark = mark_of(sums);
@@ -279,7 +279,7 @@ static void put_row(struct table *table, const struct table_row *row, struct cod
     put_text(output, "\n");
 }
 
-static void put_heading(const struct table *table, struct codec_output *output)
+static void put_heading(const struct table *table, struct base_output *output)
 {
     const struct top *top = table->top;
     char line[128], total[32];
@@ -327,7 +327,7 @@ static enum profile_status open_table(struct table *table, struct profile_error 
     return PROFILE_OK;
 }
 
-enum profile_status top_put_table(struct top *top, struct codec_output *output,
+enum profile_status top_put_table(struct top *top, struct base_output *output,
                                   struct profile_error *error)
 {
     struct table table = { .top = top };

@@ -3,49 +3,17 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "libprofile/write/writer_output.h"
 
 /* ---- Buffered output ---- */
 
-void codec_output_init(struct codec_output *output, profile_write_fn write, void *context)
+enum profile_status codec_output_finish(struct base_output *output, struct profile_error *error)
 {
-    output->write = write;
-    output->context = context;
-    output->system_errno = 0;
-    output->used = 0;
-}
+    int failure = base_output_flush(output);
 
-static void flush(struct codec_output *output)
-{
-    if (output->used > 0 && output->system_errno == 0)
-        output->system_errno = output->write(output->context, output->buffer, output->used);
-    output->used = 0;
-}
-
-void codec_put(struct codec_output *output, const void *bytes, size_t size)
-{
-    const unsigned char *next = bytes;
-
-    while (size > 0) {
-        size_t room = sizeof output->buffer - output->used;
-        size_t part = size < room ? size : room;
-
-        memcpy(output->buffer + output->used, next, part);
-        output->used += part;
-        next += part;
-        size -= part;
-        if (output->used == sizeof output->buffer)
-            flush(output);
-    }
-}
-
-enum profile_status codec_output_finish(struct codec_output *output, struct profile_error *error)
-{
-    flush(output);
-    if (output->system_errno != 0)
-        return profile_fail_errno(error, output->system_errno, "writing");
-    return PROFILE_OK;
+    return failure ? profile_fail_errno(error, failure, "writing") : PROFILE_OK;
 }
 
 /* ---- Growing text ---- */
@@ -84,15 +52,9 @@ bool codec_text_add_utf8(struct base_text *text, const char *bytes, size_t lengt
 
 bool codec_text_add_build_id(struct base_text *text, const struct profile_module *module)
 {
-    static const char digits[] = "0123456789abcdef";
     char hex[2 * sizeof module->build_id];
-    size_t length = 0;
 
-    for (size_t i = 0; i < module->build_id_length; i++) {
-        hex[length++] = digits[module->build_id[i] >> 4];
-        hex[length++] = digits[module->build_id[i] & 15];
-    }
-    return codec_text_add(text, hex, length);
+    return codec_text_add(text, hex, base_hex(hex, module->build_id, module->build_id_length));
 }
 
 bool codec_text_add_module(struct base_text *text, const struct profile *profile, profile_id id)

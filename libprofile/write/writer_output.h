@@ -2,23 +2,14 @@
 #ifndef PROFILE_WRITE_WRITER_OUTPUT_H
 #define PROFILE_WRITE_WRITER_OUTPUT_H
 
+#include "base/output.h"
 #include "base/text.h"
 #include "libprofile/aggregate.h"
 
 /* ---- Buffered output ---- */
 
-struct codec_output {
-    profile_write_fn write;
-    void *context;
-    int system_errno; /* of the first failure; then nothing is written any more */
-    size_t used;
-    unsigned char buffer[32768];
-};
-
-void codec_output_init(struct codec_output *output, profile_write_fn write, void *context);
-void codec_put(struct codec_output *output, const void *bytes, size_t size);
-/* Write what is buffered and tell how it all went.  */
-enum profile_status codec_output_finish(struct codec_output *output, struct profile_error *error);
+/* Write the remaining bytes, and return how all writing went.  */
+enum profile_status codec_output_finish(struct base_output *output, struct profile_error *error);
 
 /* ---- Growing text ---- */
 

@@ -186,11 +186,11 @@ enum profile_status writer_column_each(struct writer_column *column,
 
 /* ---- JSON (json_out.c) ---- */
 
-void json_put_text(struct codec_output *output, const char *text);
+void json_put_text(struct base_output *output, const char *text);
 /* In quotes.  */
-void json_put_string(struct codec_output *output, const char *bytes, size_t length);
-void json_put_number(struct codec_output *output, int64_t number);
+void json_put_string(struct base_output *output, const char *bytes, size_t length);
+void json_put_number(struct base_output *output, int64_t number);
 /* Millionths as a decimal number, without zeros at its end.  */
-void json_put_millionths(struct codec_output *output, int64_t millionths);
+void json_put_millionths(struct base_output *output, int64_t millionths);
 
 #endif /* PROFILE_WRITE_WRITERS_H */

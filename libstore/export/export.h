@@ -13,6 +13,7 @@
 #define STORE_EXPORT_EXPORT_H
 
 #include <fxt/store_export.h>
+#include "base/output.h"
 #include "base/text.h"
 #include "libstore/functions/shape.h"
 #include "libstore/store_internal.h"
@@ -38,14 +39,6 @@ struct export_thread {
 /* As base_text_add(), for chains: returns false, and forgets it, when memory is short.  */
 bool export_text_add(struct base_text *text, const char *bytes, size_t length);
 bool export_text_adds(struct base_text *text, const char *string);
-
-struct export_output {
-    store_write_fn write;
-    void *context;
-    int system_errno; /* of the first failure */
-    size_t used;
-    char buffer[65536];
-};
 
 /* ---- One export ---- */
 
@@ -83,7 +76,7 @@ struct export
     size_t path_capacity;
     uint64_t done, total; /* rows, for progress */
 
-    struct export_output output;
+    struct base_output output;
 };
 
 /* Check the arguments, begin to read, load what is different.  On any status export_end() is to be

@@ -369,10 +369,7 @@ enum store_status export_begin(struct export *export, struct store *store,
 
     memset(export, 0, offsetof(struct export, output)); /* the buffer needs none */
     memset(counts, 0, sizeof *counts);
-    export->output.write = write;
-    export->output.context = context;
-    export->output.system_errno = 0;
-    export->output.used = 0;
+    base_output_init(&export->output, write, context);
     export->store = store;
     export->db = store->db;
     export->counts = counts;

@@ -25,36 +25,16 @@ bool export_text_adds(struct base_text *text, const char *string)
 
 /* ---- Output ---- */
 
-static void flush(struct export_output *output)
-{
-    if (output->used > 0 && output->system_errno == 0)
-        output->system_errno = output->write(output->context, output->buffer, output->used);
-    output->used = 0;
-}
-
 void export_put(struct export *export, const char *bytes, size_t length)
 {
-    struct export_output *output = &export->output;
-
-    while (length > 0 && output->system_errno == 0) {
-        size_t room = sizeof output->buffer - output->used;
-        size_t part = length < room ? length : room;
-
-        memcpy(output->buffer + output->used, bytes, part);
-        output->used += part;
-        bytes += part;
-        length -= part;
-        if (output->used == sizeof output->buffer)
-            flush(output);
-    }
+    base_output_put(&export->output, bytes, length);
 }
 
 enum store_status export_written(struct export *export)
 {
-    flush(&export->output);
-    if (export->output.system_errno == 0)
-        return STORE_OK;
-    return store_fail_errno(export->error, export->output.system_errno, "writing");
+    int failure = base_output_flush(&export->output);
+
+    return failure ? store_fail_errno(export->error, failure, "writing") : STORE_OK;
 }
 
 /* ---- Frames ---- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <fxt/store_content.h>
+#include "base/hex.h"
 #include "libstore/import/import.h"
 
 /* ---- Ids ---- */
@@ -66,7 +67,7 @@ static bool write_module(struct store_import *import, profile_id stack)
 
     if (!cells || !store_writer_text(import->writer, STORE_MODULE, &cells[1], name, length))
         return false;
-    length = store_format_build_id(module.build_id, module.build_id_length, hex);
+    length = base_hex(hex, module.build_id, module.build_id_length);
     if (length > 0 && !store_writer_text(import->writer, STORE_MODULE, &cells[2], hex, length))
         return false;
     return set_id(&import->modules, stack, id) || out_of_memory(import);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "libstore/import/import_timeline.h"
 
 #define SORT_BYTES ((size_t)48 << 20) /* of ingest's own sorter */
@@ -317,8 +318,7 @@ static enum store_status find_capture(struct store_import *import,
     char sql[64 + 2 * STORE_IDENTITY_BYTES];
     size_t length = (size_t)snprintf(sql, sizeof sql, "SELECT id FROM capture WHERE hash = x'");
 
-    for (size_t i = 0; i < STORE_IDENTITY_BYTES; i++)
-        length += (size_t)snprintf(sql + length, sizeof sql - length, "%02x", hash[i]);
+    length += base_hex(sql + length, hash, STORE_IDENTITY_BYTES);
     (void)snprintf(sql + length, sizeof sql - length, "'");
     return store_number(import->store, sql, out, error);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "libstore/import/import_profiles.h"
 #include "libstore/store_text.h"
 
@@ -87,7 +88,7 @@ static bool write_module(struct profiles *profiles, const struct module_key *key
 
     if (!cells || !store_writer_text(writer, STORE_MODULE, &cells[1], name, length))
         return false;
-    length = store_format_build_id(key->build_id, key->build_id_length, hex);
+    length = base_hex(hex, key->build_id, key->build_id_length);
     return length == 0 || store_writer_text(writer, STORE_MODULE, &cells[2], hex, length);
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include <fxt/profile_markup.h>
+#include "base/hex.h"
 #include "libstore/import/import_profiles.h"
 
 struct reading {
@@ -34,7 +35,7 @@ static bool find_owner(struct reading *reading, const struct profile_markup_owne
 static uint32_t find_module(struct profiles *profiles, const struct sym_markup_module *module)
 {
     char hex[2 * sizeof module->build_id];
-    size_t length = store_format_build_id(module->build_id, module->build_id_length, hex);
+    size_t length = base_hex(hex, module->build_id, module->build_id_length);
 
     return store_profiles_module(profiles, module->name, strlen(module->name), hex, length);
 }

@@ -1,6 +1,7 @@
 #include "sampler-capture/cpu/cpu_options.h"
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/capture_output.h"
 #include "sampler-capture/cpu/cpu_command.h"
 
 #include <sched.h>
@@ -176,14 +177,12 @@ static void check_output(const struct cpu_options *options)
 {
     bool to_stdout = options->output && strcmp(options->output, "-") == 0;
 
-    if (!options->output && !options->regions)
-        cli_usage_error("no output file given; use -o OUT.fxt");
+    if (!options->regions)
+        output_check_operand(options->output);
     if (options->output && options->regions)
         cli_usage_error("-o and --regions cannot be combined");
     if (options->regions && (options->compress || options->profiler))
         cli_usage_error("raw regions have no --layout and are not compressed");
-    if (to_stdout && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is not written to a terminal; redirect standard output");
     if (to_stdout && options->background)
         cli_usage_error("a background session has no standard output; use -o OUT.fxt");
     if (options->mode == DRAIN_CIRCULAR && (to_stdout || options->regions))

@@ -4,6 +4,7 @@
 #include "sampler-capture/cpu/layout.h"
 
 #include <fxt/fxt.h>
+#include "base/hex.h"
 #include "sampler-capture/capture_output.h"
 #include "sampler-capture/clean_text.h"
 
@@ -217,9 +218,7 @@ static bool regions_module(struct trace *trace, const struct process *process,
     (void)ticks;
     utf8_copy_tail(name, sizeof name, module->name ? module->name : "[anon]");
     clean_field(name);
-    for (size_t i = 0; i < module->image.build_id_size; i++)
-        (void)snprintf(id_text + 2 * i, 3, "%02x", module->image.build_id[i]);
-    id_text[2 * module->image.build_id_size] = '\0';
+    id_text[base_hex(id_text, module->image.build_id, module->image.build_id_size)] = '\0';
     (void)snprintf(line, sizeof line, "{{{module:%u:%s:elf:%s}}}\n", id, name, id_text);
     return put_line(trace, process, line, false);
 }

@@ -1,12 +1,10 @@
 #include "sampler-capture/heap/heap_options.h"
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/capture_output.h"
 #include "sampler-capture/heap/heap_command.h"
 #include "sampler-capture/heap/protocol.h"
 #include "sampler-capture/keep.h"
-
-#include <string.h>
-#include <unistd.h>
 
 enum key {
     KEY_OUTPUT = 1,
@@ -71,10 +69,7 @@ static void check(const struct heap_options *options)
 {
     if (!options->command[0])
         cli_usage_error("no command given; use -- COMMAND");
-    if (!options->output)
-        cli_usage_error("no output file given; use -o OUT.fxt");
-    if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is not written to a terminal; redirect standard output");
+    output_check_operand(options->output);
 }
 
 void heap_options_parse(struct heap_options *options, char **argv)

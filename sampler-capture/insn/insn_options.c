@@ -1,9 +1,7 @@
 #include "sampler-capture/insn/insn_options.h"
 
+#include "sampler-capture/capture_output.h"
 #include "sampler-capture/insn/insn_command.h"
-
-#include <string.h>
-#include <unistd.h>
 
 enum key {
     KEY_OUTPUT = 1,
@@ -81,10 +79,7 @@ static void check(const struct insn_options *options)
         cli_usage_error("only simulated packets can be captured; use --simulate");
     if (!options->command[0])
         cli_usage_error("no command given; use -- COMMAND");
-    if (!options->output)
-        cli_usage_error("no output file given; use -o OUT.fxt");
-    if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is not written to a terminal; redirect standard output");
+    output_check_operand(options->output);
 }
 
 void insn_options_parse(struct insn_options *options, char **argv)

@@ -1,11 +1,11 @@
 #include "sampler-capture/trace/trace_options.h"
 
+#include "sampler-capture/capture_output.h"
 #include "sampler-capture/cpu/cpu_options.h"
 #include "sampler-capture/trace/trace_command.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DEFAULT_BUFFER (UINT64_C(4) << 20)
 #define DEFAULT_WAIT   UINT64_C(60000000000)
@@ -204,10 +204,7 @@ static void check(struct recording_options *options)
             cli_usage_error("-o cannot be combined with a list");
         return;
     }
-    if (!options->output)
-        cli_usage_error("no output file given; use -o OUT.fxt");
-    if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
-        cli_usage_error("a trace is not written to a terminal; redirect standard output");
+    output_check_operand(options->output);
     if (options->background && (options->command[0] || options->duration_ns))
         cli_usage_error("--background records until 'sampler-capture stop': no COMMAND and no "
                         "--duration");

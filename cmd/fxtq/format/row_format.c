@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/visible.h"
 #include "cmd/fxtq/format/row_grid.h"
 
@@ -91,15 +92,11 @@ void format_puts(struct format *format, const char *text)
 
 static void add_blob(struct base_text *text, const char *bytes, size_t length)
 {
-    static const char digits[] = "0123456789abcdef";
+    char pair[2];
 
     text_adds(text, "X'");
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)bytes[i];
-        char pair[2] = { digits[byte >> 4], digits[byte & 15] };
-
-        text_add(text, pair, 2);
-    }
+    for (size_t i = 0; i < length; i++)
+        text_add(text, pair, base_hex(pair, &bytes[i], 1));
     text_adds(text, "'");
 }
 
