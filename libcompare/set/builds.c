@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hex.h"
 #include "libcompare/set/builder.h"
 
 /* Modules of which callers count, too; of others only the code that was sampled itself.  */
@@ -61,17 +62,11 @@ static void close_builds(struct builds *builds)
 
 static const char *build_text(struct builds *builds, const struct profile_module *module)
 {
-    static const char digits[] = "0123456789abcdef";
     const char *name = base_name(profile_stacks_text(builds->stacks, module->name, NULL));
     char text[2 * sizeof module->build_id + 300];
-    size_t used = 0;
-    int length;
+    size_t used = base_hex(text, module->build_id, module->build_id_length);
+    int length = snprintf(text + used, sizeof text - used, " %.290s", name);
 
-    for (size_t i = 0; i < module->build_id_length; i++) {
-        text[used++] = digits[module->build_id[i] >> 4];
-        text[used++] = digits[module->build_id[i] & 15];
-    }
-    length = snprintf(text + used, sizeof text - used, " %.290s", name);
     return compare_builder_text(builds->builder, text, used + (length > 0 ? (size_t)length : 0));
 }
 
