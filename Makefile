@@ -94,7 +94,7 @@ sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/flame/*.c c
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c)) sampler-capture/heap/shim/program.c
 
 libs_fxt := -lz -lzstd
-libs_symbolize := -liberty -lz -lzstd -lpthread $(if $(HAVE_LZMA),-llzma)
+libs_symbolize := -ldwarf -lelf -liberty -lz -lzstd -lpthread $(if $(HAVE_LZMA),-llzma)
 flags_libsymbolize := $(if $(HAVE_LZMA),-DSYM_HAVE_LZMA)
 libs_unwind := -ldwarf -lelf
 libs_insn := -lipt -lpthread
@@ -307,8 +307,7 @@ $(O)/tests/trace.a: $(call objects,trace)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 # Lets tests/support/allocation.c make the n-th allocation of our code fail.
 TEST_LDFLAGS := $(foreach f,malloc calloc realloc reallocarray,-Wl,--wrap=$(f))
-# libdwarf is what the decoder of DWARF is compared with.
-TEST_LIBS = $(shell $(PKG_CONFIG) --libs check) -ldwarf $(foreach l,$(LIBRARIES),$(libs_$(l)))
+TEST_LIBS = $(shell $(PKG_CONFIG) --libs check) $(foreach l,$(LIBRARIES),$(libs_$(l)))
 
 $(TEST_FILES): $(O)/tests/%: $(O)/tests/%.o $(TEST_OBJECTS) | $(O)/.deps-unit
 	$(call say,LD,$@)

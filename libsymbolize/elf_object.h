@@ -272,6 +272,9 @@ enum sym_packing {
 /* By the first bytes of a file; never SYM_PACKING_ZLIB, whose are not telling.  */
 enum sym_packing sym_packing_of(struct sym_bytes bytes);
 
+/* How much so many bytes may unpack to.  */
+uint64_t sym_unpacked_limit(size_t packed_size);
+
 /* Unpacks input to *out, from malloc(), the caller's; a zero byte follows.  size is what the input
  * claims to hold and must be exact, or UINT64_MAX when it does not say.  More than
  * sym_unpacked_limit() is refused before memory is taken.  what names the input in messages.

@@ -16,7 +16,7 @@ enum {
 
 static const uint64_t UNPACKED_MAX = UINT64_C(4) << 30;
 
-static uint64_t unpacked_limit(size_t packed_size)
+uint64_t sym_unpacked_limit(size_t packed_size)
 {
     uint64_t limit = (uint64_t)packed_size * RATIO_MAX + SMALL_BYTES;
 
@@ -213,7 +213,9 @@ enum sym_status sym_unpack(const char *what, enum sym_packing packing, struct sy
                            uint64_t size, uint8_t **out, size_t *out_size, struct sym_error *error)
 {
     static const uint8_t nothing[1]; /* decompressors take no NULL, also where nothing is to read */
-    struct stream stream = { .what = what, .input = input, .limit = unpacked_limit(input.size) };
+    struct stream stream = { .what = what,
+                             .input = input,
+                             .limit = sym_unpacked_limit(input.size) };
     bool exact = size != UINT64_MAX;
     enum sym_status status = SYM_MALFORMED;
 

@@ -56,6 +56,11 @@ bool cli_bounds_take(int key)
     return key == KEY_NO_LIMIT;
 }
 
+bool cli_bounds_are_lifted(void)
+{
+    return bounds.lifted;
+}
+
 /* ---- Sizes of inputs ---- */
 
 static uint64_t add_sizes(uint64_t a, uint64_t b)

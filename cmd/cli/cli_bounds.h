@@ -25,6 +25,8 @@ extern const struct cli_option cli_bounds_options[]; /* --no-limit */
 /* Take the option.  False: key is another one.  */
 bool cli_bounds_take(int key);
 
+bool cli_bounds_are_lifted(void); /* by the option */
+
 /* Set the bounds for these files and folders, unless --no-limit was given; "-" is standard input.
  * Again for more inputs: their sizes are added.  */
 void cli_bounds_begin(const struct cli_texts *inputs);

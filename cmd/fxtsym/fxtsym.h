@@ -3,8 +3,8 @@
  * fxtsym_options.c reads the command line.  Addresses come in lines (input_lines.c), are parsed
  * (requests.c, requests_llvm.c) and collected into a batch (batch.c), which looks up each object
  * once.  Results are printed in the order of the input (answer_text.c, answer_json.c, llvm_json.c).
- * Logs with symbolizer markup use the same batches (filter.c). explain.c lists the places searched
- * for an object.  */
+ * Logs with symbolizer markup use the same batches (filter.c).  explain.c lists the places searched
+ * for an object, verify_objects.c what libdwarf reads otherwise.  */
 #ifndef FXTSYM_H
 #define FXTSYM_H
 
@@ -56,6 +56,8 @@ struct task {
     struct cli_symbols symbols;
     struct cli_texts explain;
     struct cli_texts addresses;
+    bool verify;           /* the addresses are objects */
+    uint64_t verify_count; /* of addresses; 0: all boundaries */
 };
 
 extern const struct cli_command fxtsym_command;
@@ -386,5 +388,13 @@ enum cli_exit filter_markup(const struct settings *settings, struct objects *obj
  * CLI_ENVIRONMENT when nothing was.  */
 enum cli_exit explain(struct objects *objects, const char *what, bool as_json,
                       struct cli_output *output);
+
+/* ---- Verifying ---- */
+
+/* Read the debug information of the object at a path a second time, with libdwarf, and print where
+ * the two differ; count as in sym_module_verify().  CLI_DIFFERENT when they do, CLI_DAMAGED when
+ * something could not be read, CLI_INCONCLUSIVE when nothing was compared.  */
+enum cli_exit verify(struct objects *objects, const struct settings *settings, const char *what,
+                     uint64_t count, struct cli_output *output);
 
 #endif /* FXTSYM_H */

@@ -42,6 +42,7 @@ enum {
     OPTION_JOBS,
     OPTION_MARKUP,
     OPTION_EXPLAIN,
+    OPTION_VERIFY,
 };
 
 enum {
@@ -49,6 +50,7 @@ enum {
     FILE_BYTES_MAX = 1 << 20, /* of a file with words */
     FILES_MAX = 100,          /* of them; they may name each other */
     CONTEXT_MAX = 1000,       /* lines */
+    ADDRESSES_MAX = 1 << 30,  /* that are verified */
 };
 
 static const char *const styles[] = { "addr2line", "llvm", NULL };          /* as enum style */
@@ -125,6 +127,12 @@ static const struct cli_option option_table[] = {
       "list the places searched for an object, the result of each, and the reason if names are "
       "missing",
       CLI_FILE },
+    { OPTION_VERIFY, 0, "verify", "N",
+      "the operands are objects: read their debug information a second time, with libdwarf, and "
+      "list each address whose functions, inlined frames or lines differ, at all boundaries or at "
+      "N "
+      "addresses; exit status 1 if there is a difference",
+      .optional = true },
     { 0 },
 };
 
@@ -143,6 +151,8 @@ static const char *const examples[] = {
     "tail -f device.log | fxtsym --markup --symbols ~/.build-id",
     "Find out why names are missing",
     "fxtsym --explain ./server",
+    "Check the answers for a program against libdwarf",
+    "fxtsym --verify ./server",
     NULL,
 };
 
@@ -300,6 +310,11 @@ static void set_option(struct settings *settings, struct task *task, int key,
     case OPTION_EXPLAIN:
         cli_texts_add(&task->explain, value);
         break;
+    case OPTION_VERIFY:
+        task->verify = true;
+        task->verify_count = value ? cli_number("--verify", value, 1, ADDRESSES_MAX) : 0;
+        task->symbols.no_cache = true;
+        break;
     default:
         if (!cli_symbols_take(&task->symbols, key, parser) && !cli_bounds_take(key))
             set_flag(settings, task, key);
@@ -315,6 +330,12 @@ static void check_task(const struct settings *settings, const struct task *task)
         cli_usage_error("--markup and --explain do not go together");
     if (task->markup && (task->object || task->build_id || settings->json))
         cli_usage_error("--markup names its objects itself and has no --json");
+    if (task->verify && (task->markup || task->explain.count || task->object || task->build_id))
+        cli_usage_error(
+            "--verify takes its objects as operands, and goes with neither --markup nor "
+            "--explain");
+    if (task->verify && !task->addresses.count)
+        cli_usage_error("--verify: no object is named");
     if ((task->markup || task->explain.count) && task->addresses.count)
         cli_usage_error("'%s': no address is wanted with %s", task->addresses.items[0],
                         task->markup ? "--markup" : "--explain");

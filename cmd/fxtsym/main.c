@@ -27,7 +27,7 @@ static void hold_bounds(const struct task *task)
     const struct cli_texts input = { .items = &standard_input, .count = 1 };
     const struct cli_texts none = { .items = NULL };
 
-    if (!task->markup && task->addresses.count == 0)
+    if (!task->markup && !task->verify && task->addresses.count == 0)
         cli_bounds_count_output(&input);
     cli_bounds_begin(task->markup ? &input : &none);
 }
@@ -50,9 +50,13 @@ int fxtsym_run(char **argv)
     for (size_t i = 0; i < task.explain.count; i++)
         objects.status = cli_worse(
             objects.status, explain(&objects, task.explain.items[i], settings.json, &output));
+    for (size_t i = 0; task.verify && i < task.addresses.count; i++)
+        objects.status = cli_worse(
+            objects.status,
+            verify(&objects, &settings, task.addresses.items[i], task.verify_count, &output));
     if (task.markup) /* a log names many objects that are not here */
         objects.status = filter_markup(&settings, &objects, &output);
-    else if (!task.explain.count)
+    else if (!task.explain.count && !task.verify)
         answer_requests(&settings, &task, &objects, &output);
     int status = exit_status(&task, &objects);
     objects_close(&objects);

@@ -465,6 +465,55 @@ SYM_API enum sym_status sym_module_function(struct sym_module *module, uint64_t 
 SYM_API enum sym_status sym_module_code(struct sym_module *module, uint64_t vaddr, void *buffer,
                                         size_t size, size_t *count, struct sym_error *error);
 
+/* ---- Verifying ---- */
+
+/* An address for which the library and libdwarf read different things from the debug information.
+ * The strings are valid during the call and never NULL.  */
+struct sym_difference {
+    uint64_t vaddr;
+    const char *what;   /* "unit", "function", "inlined calls", "call site", "line" or "file" */
+    const char *ours;   /* for people: "12:3", "no line", "_ZN1a1bEv" */
+    const char *theirs; /* what libdwarf reads */
+    const char *fault;  /* name of the known fault of this version of libdwarf that explains it; ""
+                         * none: one of the two is wrong */
+};
+
+/* Return false to stop.  */
+typedef bool (*sym_difference_fn)(void *context, const struct sym_difference *difference);
+
+struct sym_verification {
+    const char *version;   /* of libdwarf, never NULL */
+    uint64_t units;        /* that were compared */
+    uint64_t addresses;    /* that were compared */
+    uint64_t differences;  /* without a known fault */
+    uint64_t known_faults; /* differences with one */
+    uint64_t skipped;      /* units that were not compared, */
+    char reason[200];      /* and why, for the first of them */
+    char damage[200];      /* the first thing that the library could not read; "" nothing */
+};
+
+/* A fault of libdwarf that verification knows.  */
+struct sym_known_fault {
+    const char *name, *text;
+    const char *fixed; /* the first version without it; "" none is known */
+};
+
+/* The known faults of the installed libdwarf, from index 0 on; NULL: there are no more.  */
+SYM_API const struct sym_known_fault *sym_known_fault(size_t index);
+
+/* Read the debug information of the module a second time, through libelf and libdwarf, and report
+ * each address for which functions, inlined calls or lines are not the same.  count is the number
+ * of addresses, spread evenly over the code; 0: those on both sides of each boundary of a row of
+ * the line tables, and of each function and inlined copy.  Code that belongs to several units is
+ * compared in the unit that the library uses.
+ *
+ * libdwarf may crash, or not end, on hostile files: call this in a process of its own, with limits.
+ * Returns SYM_OK, SYM_NOT_FOUND (no debug information), SYM_MALFORMED (libdwarf cannot read it),
+ * SYM_STOPPED or SYM_NO_MEMORY.  */
+SYM_API enum sym_status sym_module_verify(struct sym_module *module, uint64_t count,
+                                          sym_difference_fn visit, void *context,
+                                          struct sym_verification *out, struct sym_error *error);
+
 /* ---- Functions for use elsewhere ---- */
 
 /* The optional libraries that are available here, for people: "liblzma; libdebuginfod".  */
