@@ -1,10 +1,12 @@
 /* Answers as addr2line and llvm-symbolizer print them.  A million of them have to cost little, so
  * nothing here goes through printf().  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cmd/fxtsym/fxtsym.h"
@@ -193,6 +195,21 @@ static void add_source_line(struct buffer *out, size_t width, uint64_t number, b
     add_text(out, "\n");
 }
 
+/* The path is the debug information's: it may be that of a FIFO or a device by now.  */
+static FILE *open_source(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat info;
+    FILE *file = NULL;
+
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+        info.st_size <= SOURCE_BYTES_MAX)
+        file = fdopen(fd, "r");
+    if (fd >= 0 && !file)
+        (void)close(fd);
+    return file;
+}
+
 void source_append(const struct settings *settings, struct buffer *out,
                    const struct sym_frame *frame)
 {
@@ -202,13 +219,10 @@ void source_append(const struct settings *settings, struct buffer *out,
     char *line = NULL, digits[24];
     size_t capacity = 0;
     ssize_t length;
-    struct stat info;
 
     if (!settings->context_lines || !frame->line || !frame->file[0])
         return;
-    if (stat(frame->file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > SOURCE_BYTES_MAX)
-        return;
-    FILE *file = fopen(frame->file, "re");
+    FILE *file = open_source(frame->file);
     if (!file)
         return;
     size_t width = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, limit - 1);

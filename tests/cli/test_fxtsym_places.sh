@@ -197,6 +197,10 @@ hand.s:4
 mv hand.s elsewhere.s
 asks llvm-symbolizer 'by_hand
 hand.s:4:0' --print-source-context-lines=3 --exe=hand.o -s by_hand
+mkfifo hand.s # nobody writes: it must not be waited for
+run 0 links/llvm-symbolizer --print-source-context-lines=3 --exe=hand.o -s by_hand
+prints 'hand.s:4:0'
+rm hand.s
 for link in llvm-symbolizer llvm-addr2line; do
     status=0
     links/$link -e missing 0x12 >out 2>err || status=$?
