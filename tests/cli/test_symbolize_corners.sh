@@ -1,5 +1,5 @@
 #!/bin/sh
-# Symbol tables of labels, debug links beside symbolic links, code of line 0, relocations that are not known, line tables that would
+# Symbol tables of labels, debug links beside symbolic links, code of line 0, relocations, known and not, line tables that would
 # take more memory than their code could need.
 set -eu
 . "$ROOT/tests/cli/common.sh"
@@ -78,21 +78,40 @@ mv link/program.debug link/.debug
 run 0 fxtsym -fe link/program "$main"
 prints '<stdin>:1'
 
-# ---- Relocations that are not known ----
+# ---- Relocations ----
 
 echo 'int main(void) { return 0; }' | gcc -g -c -o known.o -x c -
-# R_X86_64_32 (10) and R_X86_64_64 (1) become 200, which does not exist.
-python3 - <<'END'
+cat >retype.py <<'END'
 import struct
+import sys
+output, machine, word, address = sys.argv[1], *map(int, sys.argv[2:])
 data = bytearray(open("known.o", "rb").read())
+struct.pack_into("<H", data, 18, machine)
 sections = struct.unpack_from("<Q", data, 40)[0]
 for i in range(struct.unpack_from("<H", data, 60)[0]):
     header = struct.unpack_from("<IIQQQQIIQQ", data, sections + 64 * i)
     if header[1] == 4:  # SHT_RELA
         for at in range(header[4], header[4] + header[5], 24):
-            struct.pack_into("<I", data, at + 8, 200)
-open("unknown.o", "wb").write(data)
+            kind = struct.unpack_from("<I", data, at + 8)[0]
+            struct.pack_into("<I", data, at + 8, {10: word, 1: address}.get(kind, word))
+open(output, "wb").write(data)
 END
+fxtsym -fe known.o 0 >wanted
+grep -q '<stdin>:1$' wanted || fail "known.o: $(cat wanted)"
+# The same object as of other machines, whose 32 and 64 bits are relocated by these types; places hold 0, to which ADD32 and ADD64 add.
+while read -r name machine word address; do
+    python3 retype.py other.o "$machine" "$word" "$address"
+    run 0 fxtsym -fe other.o 0
+    cmp -s out wanted || fail "$name: $(cat out err)"
+done <<'END'
+LoongArch 258 1 2
+LoongArch-ADD 258 50 51
+RISC-V 243 1 2
+AArch64 183 258 257
+eBPF 247 3 2
+END
+# R_X86_64_32 (10) and R_X86_64_64 (1) become 200, which does not exist.
+python3 retype.py unknown.o 62 200 200
 run 0 fxtsym -fe unknown.o 0
 prints main
 says 'relocation type 200 of machine 62'
