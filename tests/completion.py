@@ -218,7 +218,7 @@ def cases():
     yield "fxt2pprof -q --profile=heap", {"heap", "heap-free"}
     yield "fxt2pprof --at pro", {"process-peak"}
     yield "fxt2pprof --arch ", {"x86_64", "arm64"}
-    yield "fxtcat convert --layout ", {"profiler"}
+    yield "fxtcat convert --layout ", {"capture", "profiler"}
     yield "fxtsym --style ", {"addr2line", "llvm"}
     yield "fxtdiff --metric ", {"both", "self", "total"}
     yield "sampler-capture cpu --mode ", {"streaming", "oneshot", "circular"}

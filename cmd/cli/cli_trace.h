@@ -20,6 +20,7 @@
 #include <fxt/fxt.h>
 #include "cmd/cli/cli.h"
 #include "cmd/cli/region_modules.h"
+#include "cmd/cli/symbol_options.h"
 
 /* ---- Options ---- */
 
@@ -56,6 +57,9 @@ struct cli_trace_options {
     /* Not NULL: the bytes of the trace's only file come from here, and it is not opened.  */
     fxt_read_fn read;
     void *read_context;
+    /* Where the objects of perf.data files are found; NULL: where they were, and in the usual
+     * places.  Borrowed.  */
+    const struct cli_symbols *symbols;
 };
 
 /* ---- Which files make a trace ---- */
@@ -91,6 +95,7 @@ void cli_traces_release(struct cli_traces *traces);
 /* ---- Reading one ---- */
 
 struct cli_region_file;
+struct cli_perf;
 
 struct cli_trace {
     const char *path; /* for messages: "standard input", or the label of the files */
@@ -111,6 +116,7 @@ struct cli_trace {
     struct cli_region_file *region_files;
     struct fxt_region *regions;
     struct cli_follow *follow;
+    struct cli_perf *perf;      /* NULL: the file is no perf.data */
     struct cli_modules modules; /* being read */
     bool modules_open;
     size_t next_modules; /* in files->modules */

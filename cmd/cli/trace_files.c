@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "cmd/cli/cli_input.h"
 #include "cmd/cli/cli_trace.h"
+#include "libperf/perf_data.h"
 
 #define MOST_CPUS 65536u
 
@@ -111,6 +112,13 @@ static enum kind kind_of_input(struct fxt_input *input)
     return got == sizeof start && memcmp(start, magic, sizeof magic) == 0 ? ALONE : UNSURE;
 }
 
+static bool is_perf(int fd)
+{
+    uint8_t start[PERF_DATA_SNIFF_BYTES];
+
+    return base_read_at(fd, start, sizeof start, 0) == 0 && perf_data_is(start, sizeof start);
+}
+
 /* Only files can be looked into and read again.  */
 static enum kind kind_of_file(const char *path)
 {
@@ -124,7 +132,7 @@ static enum kind kind_of_file(const char *path)
     fd = cli_input_open(path);
     if (fd < 0)
         return UNSURE;
-    if (fxt_input_open_fd(fd, &input, NULL) == FXT_OK) {
+    if (!is_perf(fd) && fxt_input_open_fd(fd, &input, NULL) == FXT_OK) {
         kind = kind_of_input(input);
         fxt_input_close(input);
     }

@@ -158,7 +158,8 @@ enum cli_exit read_inputs(const struct settings *settings, struct profile *profi
     struct fxt_reader_options reader = { .size = sizeof reader,
                                          .trust_start = settings->profiles.reading.force };
     struct cli_trace_options options = { .reader = &reader,
-                                         .modules = &settings->profiles.reading.modules };
+                                         .modules = &settings->profiles.reading.modules,
+                                         .symbols = &settings->profiles.symbols };
     enum cli_exit status = CLI_OK;
     struct cli_traces traces;
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "cmd/cli/perf_input.h"
 #include "cmd/fxtcat/convert_perfetto.h"
 #include "cmd/fxtcat/fxtcat.h"
 
@@ -20,10 +21,13 @@
 
 enum { OPTION_LAYOUT = 1, OPTION_PERFETTO };
 
-static const char *const layouts[] = { "profiler", NULL };
+enum { LAYOUT_PROFILER, LAYOUT_CAPTURE, LAYOUT_NONE };
+static const char *const layouts[] = { "profiler", "capture", NULL };
 
 static const struct cli_option option_table[] = {
-    { OPTION_LAYOUT, 0, "layout", "LAYOUT", "profiler: the layout of Fuchsia's CPU profiler",
+    { OPTION_LAYOUT, 0, "layout", "LAYOUT",
+      "profiler: the layout of Fuchsia's CPU profiler; capture: that of sampler-capture, to which "
+      "perf.data files are converted (the default for them)",
       .choices = layouts },
     { OPTION_PERFETTO, 0, "perfetto", NULL,
       "copy the trace and add its CPU samples for ui.perfetto.dev" },
@@ -41,6 +45,8 @@ static const struct cli_option *const groups[] = { job_output_options,
 static const char *const examples[] = {
     "Convert a capture for Fuchsia's own host tool",
     "fxtcat convert --layout profiler -o profile.fxt trace.fxt",
+    "Keep a recording of perf as a trace that can be cut and merged",
+    "fxtcat convert perf.data -o trace.fxt",
     "Show events and CPU samples on one timeline in ui.perfetto.dev",
     "fxtcat convert --perfetto -o timeline.fxt trace.fxt",
     NULL,
@@ -50,10 +56,11 @@ static int run(char **argv);
 
 const struct cli_command convert_command = {
     .name = "fxtcat convert",
-    .usage = "--layout LAYOUT|--perfetto [OPTION]... FILE",
+    .usage = "[--layout LAYOUT|--perfetto] [OPTION]... FILE",
     .summary = "Rewrite a trace for another program.  --layout writes the samples, the names of "
                "their processes and threads, and their address maps; records that the layout "
-               "cannot represent are left out and counted.  --perfetto copies the trace and adds "
+               "cannot represent are left out and counted.  A perf.data file becomes a trace as "
+               "sampler-capture writes it.  --perfetto copies the trace and adds "
                "its CPU samples, symbolized, in blobs that Perfetto reads; all programs here still "
                "read the output as the same trace.",
     .options = option_table,
@@ -325,6 +332,28 @@ static void summarize(const struct convert *convert, const char *path)
                     cli_counted(convert->early, "record", "records"));
 }
 
+static void copy_record(void *context, const struct fxt_record *record)
+{
+    struct convert *convert = context;
+
+    job_put_as_read(&convert->job, convert->writer, record);
+}
+
+/* Records as they are: a perf.data file has become a trace by reading it.  */
+static void write_capture(struct convert *convert)
+{
+    struct fxt_error error;
+
+    if (fxt_writer_open(cli_output_write, &convert->job.output, &convert->writer, &error) !=
+        FXT_OK) {
+        cli_error("%s", error.message);
+        job_fail(&convert->job, CLI_ENVIRONMENT);
+        return;
+    }
+    (void)job_read(&convert->job, convert->job.traces.items, NULL, copy_record, convert);
+    fxt_writer_close(convert->writer);
+}
+
 /* Convert to the profiler's layout.  */
 static void write_layout(struct convert *convert)
 {
@@ -344,7 +373,8 @@ static void write_layout(struct convert *convert)
 }
 
 struct settings {
-    bool layout, perfetto;
+    size_t layout;
+    bool perfetto;
     bool names; /* an option was given that says where names come from */
     struct cli_symbols symbols;
 };
@@ -357,7 +387,7 @@ static void parse(struct convert *convert, struct settings *settings, char **arg
     cli_start(&parser, &convert_command, argv);
     while ((key = cli_next(&parser)) != CLI_END) {
         if (key == OPTION_LAYOUT)
-            settings->layout = true;
+            settings->layout = parser.choice;
         else if (key == OPTION_PERFETTO)
             settings->perfetto = true;
         else if (cli_symbols_take(&settings->symbols, key, &parser))
@@ -367,11 +397,14 @@ static void parse(struct convert *convert, struct settings *settings, char **arg
     }
     job_find(&convert->job, 1);
     convert->arm64 = convert->job.reading.arm64;
-    if (!settings->layout && !settings->perfetto)
+    if (settings->layout == LAYOUT_NONE && !settings->perfetto &&
+        cli_perf_begins(convert->job.inputs.items[0]))
+        settings->layout = LAYOUT_CAPTURE;
+    if (settings->layout == LAYOUT_NONE && !settings->perfetto)
         cli_usage_error("convert to what? Give --layout profiler or --perfetto");
-    if (settings->layout && settings->perfetto)
+    if (settings->layout != LAYOUT_NONE && settings->perfetto)
         cli_usage_error("--layout and --perfetto are two outputs: give one of them");
-    if (settings->layout && settings->names)
+    if (settings->layout == LAYOUT_PROFILER && settings->names)
         cli_usage_error("--layout profiler has addresses, no names: options for names are for "
                         "--perfetto");
 }
@@ -379,7 +412,7 @@ static void parse(struct convert *convert, struct settings *settings, char **arg
 static int run(char **argv)
 {
     struct convert convert = { .job = { .status = CLI_OK } };
-    struct settings settings = { .layout = false };
+    struct settings settings = { .layout = LAYOUT_NONE };
 
     parse(&convert, &settings, argv);
     if (cli_symbols_check(&settings.symbols) != CLI_OK)
@@ -387,6 +420,8 @@ static int run(char **argv)
     if (job_open(&convert.job)) {
         if (settings.perfetto)
             perfetto_convert(&convert.job, &settings.symbols);
+        else if (settings.layout == LAYOUT_CAPTURE)
+            write_capture(&convert);
         else
             write_layout(&convert);
     }

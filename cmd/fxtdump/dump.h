@@ -68,8 +68,6 @@ struct dump_perf_options {
     const struct cli_select *select; /* --pid, --tid and --time */
 };
 
-/* Whether the file, or what is in standard input (-), begins like a perf.data file.  */
-bool dump_is_perf(const char *path);
 /* Show its records in the order of time, and say what is damaged.  */
 enum cli_exit dump_perf(const char *path, const struct dump_perf_options *options,
                         const struct dump_form *form);

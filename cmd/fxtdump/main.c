@@ -6,6 +6,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/cli_bounds.h"
 #include "cmd/cli/cli_trace.h"
+#include "cmd/cli/perf_input.h"
 #include "cmd/cli/select.h"
 #include "cmd/fxtdump/dump.h"
 
@@ -330,7 +331,7 @@ static enum cli_exit dump_one(const struct settings *settings, const struct cli_
     const struct dump_form form = { output, cli_colour(stdout) };
 
     if (settings->reading.force || files->regions || files->count != 1 ||
-        !dump_is_perf(files->paths[0]))
+        !cli_perf_begins(files->paths[0]))
         return dump_trace(settings, files, several, output);
     check_perf(settings, files->paths[0]);
     return dump_perf(files->paths[0], &options, &form);

@@ -28,13 +28,6 @@ struct perf_dump {
     uint64_t first_ns, last_ns;
 };
 
-bool dump_is_perf(const char *path)
-{
-    char start[PERF_DATA_SNIFF_BYTES];
-
-    return perf_data_is(start, cli_input_peek(path, start, sizeof start));
-}
-
 /* ---- For people ---- */
 
 static void put_text(struct cli_output *output, const char *label, const char *text)

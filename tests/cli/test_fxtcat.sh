@@ -387,7 +387,7 @@ usage 'fxtcat cut' 'cut what? Give --time, --pid, --tid, --type or --provider' c
 usage 'fxtcat cut' "one trace at a time; 'fxtcat merge' makes one of several" cut --pid 1 tables.fxt clock.fxt
 usage 'fxtcat merge' 'no trace given' merge
 usage 'fxtcat convert' 'convert to what? Give --layout profiler or --perfetto' convert tables.fxt
-usage 'fxtcat convert' "--layout: 'perf' is not one of profiler" convert --layout perf tables.fxt
+usage 'fxtcat convert' "--layout: 'perf' is not one of profiler, capture" convert --layout perf tables.fxt
 usage 'fxtcat compress' '--level: 20 is not between 1 and 19' compress --level 20 tables.fxt
 usage 'fxtcat compress' '--frame-size: 1k is not between 4,096 and 67,108,864 bytes' compress --frame-size 1k tables.fxt
 for name in cut merge recover compress convert; do

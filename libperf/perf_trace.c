@@ -1,0 +1,266 @@
+/* perf_trace.c - from the records of a perf.data file to those of a trace.  */
+#include "libperf/trace_parts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+/* ---- Opening and closing ---- */
+
+/* Bytes of records that were made by the writer.  */
+static int take_bytes(void *context, const void *bytes, size_t size)
+{
+    struct perf_trace *trace = context;
+    uint8_t *room = trace_room(trace, size);
+
+    if (!room)
+        return ENOMEM;
+    memcpy(room, bytes, size);
+    return 0;
+}
+
+static enum perf_data_status no_memory(struct perf_data_error *error)
+{
+    if (error)
+        *error = (struct perf_data_error){ .status = PERF_DATA_NO_MEMORY,
+                                           .message = "out of memory" };
+    return PERF_DATA_NO_MEMORY;
+}
+
+enum perf_data_status perf_trace_open(int fd, const struct perf_trace_options *options,
+                                      struct perf_trace **out, struct perf_data_error *error)
+{
+    struct perf_trace *trace = calloc(1, sizeof *trace);
+    enum perf_data_status status;
+
+    if (!trace)
+        return no_memory(error);
+    if (options)
+        memcpy(&trace->options, options,
+               options->size < sizeof *options ? options->size : sizeof *options);
+    status = perf_data_open(fd, NULL, &trace->data, error);
+    if (status == PERF_DATA_OK &&
+        fxt_writer_open(take_bytes, trace, &trace->writer, NULL) != FXT_OK)
+        status = no_memory(error);
+    if (status != PERF_DATA_OK) {
+        perf_trace_close(trace);
+        return status;
+    }
+    *out = trace;
+    return PERF_DATA_OK;
+}
+
+void perf_trace_close(struct perf_trace *trace)
+{
+    if (!trace)
+        return;
+    for (size_t i = 0; i < trace->waiting_count; i++)
+        free(trace->waiting[i].addresses);
+    free(trace->waiting);
+    trace_release_tasks(trace);
+    fxt_writer_close(trace->writer);
+    perf_data_close(trace->data);
+    free(trace->addresses);
+    free(trace->cpus);
+    free(trace->bytes);
+    free(trace);
+}
+
+const struct perf_data *perf_trace_data(const struct perf_trace *trace)
+{
+    return trace->data;
+}
+
+const struct perf_trace_counts *perf_trace_counts(const struct perf_trace *trace)
+{
+    return &trace->counts;
+}
+
+/* ---- Records ---- */
+
+/* The thread that leaves a CPU and the thread that comes.  A record about every thread of a CPU has
+ * both, and comes once for each of them; the first is enough.  */
+static bool take_switch(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    bool is_out = record->context_switch.is_out;
+    uint64_t own = 0, other = 0;
+    const struct trace_thread *thread;
+
+    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && !is_out)
+        return true;
+    if (!trace_introduce(trace))
+        return false;
+    if (record->tid != 0) {
+        if (!trace_write_tasks(trace, record->pid, record->tid, false))
+            return false;
+        thread = trace_thread_of(trace, record->pid, record->tid);
+        own = thread ? thread->koid : 0;
+    }
+    if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && record->context_switch.other_tid != 0) {
+        if (!trace_write_tasks(trace, record->context_switch.other_pid,
+                               record->context_switch.other_tid, false))
+            return false;
+        thread = trace_thread_of(trace, record->context_switch.other_pid,
+                                 record->context_switch.other_tid);
+        other = thread ? thread->koid : 0;
+    }
+    return trace_put_switch(trace, record, is_out ? own : other, is_out ? other : own);
+}
+
+/* A function that the kernel made: a program of BPF, a trampoline.  */
+static bool take_ksymbol(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    char line[640];
+
+    if (record->ksymbol.is_gone)
+        return true;
+    (void)snprintf(line, sizeof line, "%" PRIx64 " %" PRIx32 " %.600s\n", record->ksymbol.address,
+                   record->ksymbol.length, record->ksymbol.name);
+    return trace_introduce(trace) && trace_put_code(trace, 0, record->time_ns, line);
+}
+
+static bool take_record(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    switch (record->kind) {
+    case PERF_DATA_SAMPLE:
+        return trace_take_sample(trace, record);
+    case PERF_DATA_CALLCHAIN_DEFERRED:
+        return trace_take_deferred(trace, record);
+    case PERF_DATA_MMAP:
+    case PERF_DATA_MMAP2:
+        return trace_take_mapping(trace, record);
+    case PERF_DATA_COMM:
+        return trace_take_comm(trace, record);
+    case PERF_DATA_FORK:
+        return trace_take_fork(trace, record);
+    case PERF_DATA_EXIT:
+        return trace_take_exit(trace, record);
+    case PERF_DATA_KSYMBOL:
+        return take_ksymbol(trace, record);
+    case PERF_DATA_SWITCH:
+    case PERF_DATA_SWITCH_CPU_WIDE:
+        return take_switch(trace, record);
+    case PERF_DATA_LOST:
+    case PERF_DATA_LOST_SAMPLES:
+        trace->lost += record->lost;
+        return true;
+    case PERF_DATA_THROTTLE:
+        trace->throttled++;
+        return true;
+    /* The reader has used them, or there is nothing to use.  */
+    case PERF_DATA_UNTHROTTLE:
+    case PERF_DATA_ATTR:
+    case PERF_DATA_TRACING_DATA:
+    case PERF_DATA_BUILD_ID:
+    case PERF_DATA_FINISHED_ROUND:
+    case PERF_DATA_ID_INDEX:
+    case PERF_DATA_EVENT_UPDATE:
+    case PERF_DATA_FEATURE:
+    case PERF_DATA_COMPRESSED:
+    case PERF_DATA_COMPRESSED2:
+    case 73: /* THREAD_MAP, CPU_MAP, TIME_CONV, FINISHED_INIT: what perf was asked to watch */
+    case 74:
+    case 79:
+    case 82:
+        return true;
+    default:
+        trace->counts.kinds[perf_data_kind_name(record->kind) ? record->kind : 0]++;
+        return true;
+    }
+}
+
+static bool finish(struct perf_trace *trace)
+{
+    trace->ended = true;
+    return trace_introduce(trace) && trace_settle_samples(trace) &&
+           trace_put_losses(trace, perf_data_facts(trace->data)->last_ns);
+}
+
+/* Make bytes, at least some.  */
+static bool make_bytes(struct perf_trace *trace)
+{
+    const struct perf_data_record *record;
+    struct perf_data_error error;
+
+    trace->next = trace->used = 0;
+    while (trace->used == 0 && !trace->ended) {
+        enum perf_data_status status = perf_data_next(trace->data, &record, &error);
+
+        if (status == PERF_DATA_END)
+            return finish(trace);
+        if (status != PERF_DATA_OK) {
+            trace->failure = status == PERF_DATA_NO_MEMORY ? ENOMEM
+                             : error.system_errno          ? error.system_errno
+                                                           : EIO;
+            return false;
+        }
+        if (!take_record(trace, record))
+            return false;
+    }
+    return true;
+}
+
+ptrdiff_t perf_trace_read(void *context, void *buffer, size_t size)
+{
+    struct perf_trace *trace = context;
+    size_t done = 0;
+
+    while (done < size) {
+        size_t part = trace->used - trace->next;
+
+        if (part == 0 && (trace->ended || trace->failure))
+            break;
+        if (part == 0 && !make_bytes(trace)) {
+            trace->failure = trace->failure ? trace->failure : ENOMEM;
+            break;
+        }
+        part = trace->used - trace->next;
+        part = part < size - done ? part : size - done;
+        if (part > 0)
+            memcpy((char *)buffer + done, trace->bytes + trace->next, part);
+        trace->next += part;
+        done += part;
+    }
+    if (done == 0 && trace->failure) {
+        errno = trace->failure;
+        return -1;
+    }
+    return (ptrdiff_t)done;
+}
+
+/* ---- What is not used ---- */
+
+static void add(char *text, size_t size, size_t *used, uint64_t count, const char *what)
+{
+    int length;
+
+    if (count == 0 || *used >= size)
+        return;
+    length = snprintf(text + *used, size - *used, "%s%" PRIu64 " %s", *used ? ", " : "", count,
+                      what);
+    *used += length > 0 ? (size_t)length : 0;
+}
+
+bool perf_trace_describe_unused(const struct perf_trace *trace, char *text, size_t size)
+{
+    size_t used = 0;
+    char name[64];
+
+    text[0] = '\0';
+    for (uint32_t kind = 0; kind < sizeof trace->counts.kinds / sizeof *trace->counts.kinds;
+         kind++) {
+        uint64_t count = trace->counts.kinds[kind];
+
+        (void)snprintf(name, sizeof name, "%s record%s",
+                       kind ? perf_data_kind_name(kind) : "unknown", count == 1 ? "" : "s");
+        add(text, size, &used, count, name);
+    }
+    add(text, size, &used, trace->counts.empty_samples, "samples without an address");
+    add(text, size, &used, trace->counts.stacks_left, "copies of user stacks");
+    add(text, size, &used, trace->counts.mappings_left, "mappings of processes with too many");
+    return used > 0;
+}

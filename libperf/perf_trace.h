@@ -1,0 +1,72 @@
+/* perf_trace.h - a perf.data file as a trace: the bytes of an FXT stream in the layout of a
+ * capture.
+ *
+ *     perf_trace_open(fd, &options, &trace, &error);
+ *     while ((got = perf_trace_read(trace, buffer, sizeof buffer)) > 0)
+ *         use(buffer, got);
+ *     perf_data_describe(perf_data_notices_of(perf_trace_data(trace)), text, sizeof text);
+ *     perf_trace_close(trace);
+ *
+ * So whatever reads traces reads perf.data files, with the same results, and a perf.data file that
+ * was converted can be cut and merged.  docs/perf-data.md lists what is taken and what is not.
+ *
+ * Memory follows the number of processes, threads and mappings, not the length of the file.  */
+#ifndef PERF_TRACE_H
+#define PERF_TRACE_H
+
+#include <stddef.h>
+
+#include "libperf/perf_data.h"
+
+/* An object that was mapped.  */
+struct perf_trace_object {
+    const char *name; /* path, "[vdso]", ... */
+    const uint8_t *build_id;
+    size_t build_id_length; /* 0: unknown */
+};
+
+struct perf_trace_options {
+    size_t size; /* sizeof(struct perf_trace_options) */
+    /* Find the vaddr of the byte at file_offset of an object; false if the object is not found: the
+     * offset is taken for the vaddr then, and counted.  NULL: no object is found.  */
+    bool (*find_vaddr)(void *context, const struct perf_trace_object *object, uint64_t file_offset,
+                       uint64_t *vaddr);
+    /* The symbols of a kernel, lines as in /proc/kallsyms, and their size; NULL: not known.  Owned
+     * by the caller until perf_trace_close().  May be NULL.  */
+    const char *(*kernel_symbols)(void *context, const uint8_t *build_id, size_t build_id_length,
+                                  size_t *size);
+    void *context;
+};
+
+struct perf_trace;
+
+/* fd is as for perf_data_open(), and so are the statuses.  */
+enum perf_data_status perf_trace_open(int fd, const struct perf_trace_options *options,
+                                      struct perf_trace **out, struct perf_data_error *error);
+void perf_trace_close(struct perf_trace *trace); /* accepts NULL */
+
+/* Fill up to size bytes.  Returns how many there are, at least 1; 0 at the end; or -1 with errno.
+ * Its type is that of fxt_read_fn, with the trace as context.  */
+ptrdiff_t perf_trace_read(void *trace, void *buffer, size_t size);
+
+/* The file as it is read, for facts and damage.  */
+const struct perf_data *perf_trace_data(const struct perf_trace *trace);
+
+/* What was not taken over.  */
+struct perf_trace_counts {
+    uint64_t samples;          /* taken over */
+    uint64_t empty_samples;    /* without any address: they have no stack */
+    uint64_t stacks_left;      /* copies of stacks that were not unwound */
+    uint64_t waiting_stacks;   /* whose deferred callchain did not come */
+    uint64_t unplaced_modules; /* whose object was not found: offsets stand for vaddrs */
+    uint64_t mappings_left;    /* beyond 65,536 of a process */
+    uint64_t kinds[128];       /* records that nothing uses, by kind; [0]: unknown kinds */
+};
+
+const struct perf_trace_counts *perf_trace_counts(const struct perf_trace *trace);
+
+/* Write what is not used as a phrase, "3 AUX, 12 CGROUP records"; false, and an empty text, if
+ * everything is.  */
+bool perf_trace_describe_unused(const struct perf_trace *trace, char *text, size_t size);
+
+#endif /* PERF_TRACE_H */

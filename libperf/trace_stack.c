@@ -1,0 +1,202 @@
+/* trace_stack.c - samples: which addresses a stack has.
+ *
+ * A stack of a trace begins with the program counter, and each other address is one that a call
+ * returns to: readers subtract 1 from it.  Addresses that are no return addresses get 1 added.  */
+#include "libperf/trace_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+/* Markers in callchains (enum perf_callchain_context).  */
+#define CONTEXT_HV            ((uint64_t)-32)
+#define CONTEXT_KERNEL        ((uint64_t)-128)
+#define CONTEXT_USER          ((uint64_t)-512)
+#define CONTEXT_USER_DEFERRED ((uint64_t)-640)
+#define CONTEXT_GUEST         ((uint64_t)-2048)
+#define CONTEXT_GUEST_KERNEL  ((uint64_t)-2176)
+#define CONTEXT_GUEST_USER    ((uint64_t)-2560)
+#define CONTEXT_FIRST         ((uint64_t)-4095)
+
+#define BRANCH_CALL_STACK (UINT64_C(1) << 11) /* PERF_SAMPLE_BRANCH_CALL_STACK */
+#define KERNEL_START      (UINT64_C(1) << 63)
+#define MOST_WAITING      4096U
+
+enum { MODE_KERNEL = 1, MODE_USER = 2, MODE_HYPERVISOR = 3, MODE_GUEST_KERNEL = 4, MODE_GUEST = 5 };
+
+static bool add(struct perf_trace *trace, uint64_t address)
+{
+    if (!base_make_room(&trace->addresses, &trace->address_capacity, trace->address_count + 1,
+                        sizeof *trace->addresses))
+        return false;
+    trace->addresses[trace->address_count++] = address;
+    return true;
+}
+
+/* What a guest or a hypervisor ran is in no map: such addresses lie where nothing is mapped.  */
+static uint64_t elsewhere(uint64_t address)
+{
+    return address & (KERNEL_START - 1) & ~(UINT64_C(1) << 62);
+}
+
+/* The frames of a callchain.  Empty marked parts are common: an interrupted kernel thread has no
+ * user part.  *cookie becomes that of a user part that comes later; 0: none does.  */
+static bool add_chain(struct perf_trace *trace, struct perf_data_words chain, unsigned mode,
+                      bool kernel_only, uint64_t *cookie)
+{
+    bool is_elsewhere = mode == MODE_HYPERVISOR || mode == MODE_GUEST_KERNEL || mode == MODE_GUEST;
+    bool is_skipped = false;
+
+    for (size_t i = 0; i < chain.count; i++) {
+        uint64_t address = perf_data_word(trace->data, chain, i);
+
+        if (address >= CONTEXT_FIRST) {
+            is_elsewhere = address == CONTEXT_HV || address <= CONTEXT_GUEST;
+            is_skipped = kernel_only && address == CONTEXT_USER;
+            if (address == CONTEXT_USER_DEFERRED && i + 1 < chain.count)
+                *cookie = perf_data_word(trace->data, chain, ++i);
+            continue;
+        }
+        if (address == 0 || is_skipped)
+            continue;
+        if (!add(trace, is_elsewhere ? elsewhere(address) : address))
+            return false;
+    }
+    return true;
+}
+
+/* The calls that the processor remembers, in place of a walk of the user's stack: the addresses of
+ * the calls themselves.  */
+static bool add_calls(struct perf_trace *trace, struct perf_data_words branches)
+{
+    bool good = true;
+
+    if (branches.count >= 3)
+        good = add(trace, perf_data_word(trace->data, branches, 1) + (trace->address_count > 0));
+    for (size_t i = 0; i + 2 < branches.count && good; i += 3)
+        good = add(trace, perf_data_word(trace->data, branches, i) + 1);
+    return good;
+}
+
+static bool put_sample(struct perf_trace *trace, const struct trace_waiting *sample)
+{
+    const struct trace_thread *thread;
+    struct trace_sample out = { .time_ns = sample->time_ns,
+                                .cpu = sample->cpu,
+                                .event = sample->event,
+                                .amount = sample->period };
+    bool kernel = false;
+
+    if (trace->address_count == 0) {
+        trace->counts.empty_samples++;
+        return true;
+    }
+    for (size_t i = 0; i < trace->address_count && !kernel; i++)
+        kernel = trace->addresses[i] >= KERNEL_START;
+    if (!trace_introduce(trace) || !trace_write_tasks(trace, sample->pid, sample->tid, kernel))
+        return false;
+    thread = trace_thread_of(trace, sample->pid, sample->tid);
+    if (!thread)
+        return false;
+    out.thread = thread->koid;
+    out.process = trace->processes[thread->process - 1].koid;
+    return trace_put_sample(trace, &out);
+}
+
+/* Keep the sample of trace->addresses until its user part comes.  */
+static bool wait_for_user_part(struct perf_trace *trace, struct trace_waiting *sample)
+{
+    if (trace->waiting_count >= MOST_WAITING && !trace_settle_samples(trace))
+        return false;
+    if (!base_make_room(&trace->waiting, &trace->waiting_capacity, trace->waiting_count + 1,
+                        sizeof *trace->waiting))
+        return false;
+    sample->count = trace->address_count;
+    sample->addresses = calloc(sample->count + 1, sizeof *sample->addresses);
+    if (!sample->addresses)
+        return false;
+    if (sample->count > 0)
+        memcpy(sample->addresses, trace->addresses, sample->count * sizeof *sample->addresses);
+    trace->waiting[trace->waiting_count++] = *sample;
+    return true;
+}
+
+bool trace_take_sample(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    const struct perf_data_event *event = perf_data_event(trace->data, record->event);
+    const struct perf_data_sample *from = &record->sample;
+    struct trace_waiting sample = { .time_ns = record->time_ns,
+                                    .period = from->period,
+                                    .pid = record->pid,
+                                    .tid = record->tid,
+                                    .cpu = record->cpu,
+                                    .event = record->event };
+    unsigned mode = record->misc & 7;
+    bool has_calls = event->branch_type & BRANCH_CALL_STACK && from->branches.count >= 3;
+    uint64_t cookie = 0;
+    bool good;
+
+    trace->address_count = 0;
+    good = add_chain(trace, from->chain, mode, has_calls, &cookie);
+    if (good && trace->address_count == 0 && from->ip != 0)
+        good = add(trace, mode == MODE_HYPERVISOR || mode >= MODE_GUEST_KERNEL ? elsewhere(from->ip)
+                                                                               : from->ip);
+    if (good && has_calls)
+        good = add_calls(trace, from->branches);
+    trace->counts.stacks_left += from->stack_size > 0;
+    if (good && cookie != 0) {
+        sample.cookie = cookie;
+        return wait_for_user_part(trace, &sample);
+    }
+    return good && put_sample(trace, &sample);
+}
+
+/* ---- User parts that come later ---- */
+
+/* Write a sample that waited; its addresses are used up.  */
+static bool put_waiting(struct perf_trace *trace, struct trace_waiting *sample,
+                        struct perf_data_words chain)
+{
+    uint64_t cookie = 0;
+    bool good = true;
+
+    trace->address_count = 0;
+    for (size_t i = 0; i < sample->count && good; i++)
+        good = add(trace, sample->addresses[i]);
+    free(sample->addresses);
+    sample->addresses = NULL;
+    return good && add_chain(trace, chain, MODE_USER, false, &cookie) && put_sample(trace, sample);
+}
+
+bool trace_take_deferred(struct perf_trace *trace, const struct perf_data_record *record)
+{
+    size_t kept = 0;
+    bool good = true;
+
+    for (size_t i = 0; i < trace->waiting_count; i++) {
+        struct trace_waiting *sample = &trace->waiting[i];
+
+        if (good && sample->tid == record->tid && sample->cookie == record->deferred.cookie)
+            good = put_waiting(trace, sample, record->deferred.chain);
+        else
+            trace->waiting[kept++] = *sample;
+    }
+    trace->waiting_count = kept;
+    return good;
+}
+
+bool trace_settle_samples(struct perf_trace *trace)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < trace->waiting_count; i++) {
+        trace->counts.waiting_stacks++;
+        if (good)
+            good = put_waiting(trace, &trace->waiting[i], (struct perf_data_words){ NULL, 0 });
+        else
+            free(trace->waiting[i].addresses);
+    }
+    trace->waiting_count = 0;
+    return good;
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# perf.data files as inputs of every program: functions have the samples that perf counts (testdata/perf/*.txt), from a file,
+# a pipe, and a trace that was made of it.
+set -eu
+cd "$WORK"
+
+. "$ROOT/tests/cli/fail.sh"
+
+data=$ROOT/testdata/perf
+
+# Per function of perfwork: what it has by itself and in all, of folded stacks.
+count() { # count EVENT <FOLDED
+    awk -v event="$1" '
+        {
+            count = $NF
+            sub(/ [0-9]+$/, "")
+            depth = split($0, names, ";")
+            delete seen
+            for (i = 2; i <= depth; i++) seen[names[i]] = 1
+            for (name in seen) total[name] += count
+            self[names[depth]] += count
+        }
+        END { for (name in total) printf "%s %s %d %d\n", event, name, self[name], total[name] }' | LC_ALL=C sort
+}
+# What perf counts of an event: of functions of perfwork alone.
+expected() { # expected NAME EVENT
+    awk -v event="$2" '$1 == event { print $1, $2, $4, $6 }' "$data/$1.txt" | LC_ALL=C sort
+}
+functions='_start|deep|in_child|inner|left|main|on_thread|right|touch|__do_global_dtors_aux|_init'
+compare() { # compare NAME EVENT INPUT OPTION...
+    name=$1 event=$2 input=$3
+    shift 3
+    fxt2pprof --symbols "$data" --format folded "$@" -o folded "$input" 2>err || fail "$name: $(cat err)"
+    count "$event" <folded | grep -E "^$event ($functions) " >counts || fail "$name: no functions: $(cat folded)"
+    expected "$name" "$event" >wanted
+    cmp -s wanted counts || fail "$name, $event, from $input: $(diff wanted counts)"
+}
+
+for name in fp zstd; do
+    compare "$name" cpu-clock "$data/$name.data"
+done
+compare pipe task-clock "$data/pipe.data"
+compare pipe task-clock - <"$data/pipe.data"
+
+# Through a pipe, in either form, and as a trace, the profile is the same.
+fxt2pprof --symbols "$data" "$data/fp.data" -o file.pb.gz 2>err || fail "$(cat err)"
+# shellcheck disable=SC2002 # a pipe, not a file
+cat "$data/fp.data" | fxt2pprof --symbols "$data" - -o piped.pb.gz 2>err || fail "$(cat err)"
+cmp file.pb.gz piped.pb.gz || fail 'a profile from a pipe differs'
+fxtcat convert "$data/fp.data" -o fp.fxt 2>err || fail "$(cat err)"
+fxtdump --verify fp.fxt || fail 'the trace is damaged'
+fxt2pprof --symbols "$data" fp.fxt -o trace.pb.gz 2>err || fail "$(cat err)"
+cmp file.pb.gz trace.pb.gz || fail 'a profile from the trace differs'
+
+# Stores.
+fxtq import "$data/fp.data" -o file.fxtq 2>err || fail "$(cat err)"
+# shellcheck disable=SC2002
+cat "$data/pipe.data" | fxtq import - -o file.fxtq 2>err || fail "$(cat err)"
+[ "$(fxtq -f csv file.fxtq 'SELECT sum(weight) / count(*) FROM cpu_sample' | tail -n 1)" = 2000000 ] ||
+    fail "$(fxtq file.fxtq 'SELECT count(*), sum(weight) FROM cpu_sample')"
+fxtq import fp.fxt -o file.fxtq 2>err || fail "$(cat err)"
+grep -q 'in the store already\|already' err || fail "the trace of a perf.data file is imported twice: $(cat err)"
+
+# Comparisons: one run a side decides nothing, but shows the functions.
+fxtdiff "$data/fp.data" -- "$data/zstd.data" >out 2>err || true
+grep -q 'self .*inner' out || fail "$(cat out err)"
+
+# A cut file: one sentence, and what can be read.
+head -c 9000 "$data/fp.data" >cut.data
+status=0
+fxt2pprof --symbols "$data" --format folded -o folded cut.data 2>err || status=$?
+[ "$status" -eq 3 ] || fail "status $status of a cut file: $(cat err)"
+[ "$(grep -c damaged err)" -eq 1 ] || fail "$(cat err)"
+grep -q inner folded || fail 'no samples of a cut file'
