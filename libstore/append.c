@@ -94,11 +94,12 @@ static enum store_status fail_to_merge(struct store *store, int code, struct sto
                           "another program reads the store in a transaction that began earlier: "
                           "until it ends, a copy needs the -wal file, too");
     (void)store_fail_sqlite(&why, store->db, code);
+    bool is_full = why.system_errno == ENOSPC || why.system_errno == EDQUOT;
     return store_fail(error, STORE_UNMERGED,
                       "nothing is lost, but what was added cannot be moved from the -wal file into "
-                      "the store: %.150s; make room and import it again; until then a copy needs "
-                      "the -wal file, too",
-                      why.message);
+                      "the store: %.150s; %s import it again; until then a copy needs the -wal "
+                      "file, too",
+                      why.message, is_full ? "make room and" : "when that is mended,");
 }
 
 /* Move what the WAL has into the file.  */

@@ -170,6 +170,11 @@ void store_close(struct store *store)
 
 /* ---- Making ---- */
 
+static enum store_status refuse_partial(struct store_error *error)
+{
+    return store_fail(error, STORE_INVALID, "its .part is not a regular file: remove it first");
+}
+
 /* Whether the open file is PATH.part, ours and locked by us.  Its maker may have removed or renamed
  * it between the open and the lock; a file that somebody else put there stays theirs.  */
 static enum store_status check_partial(const struct store *store, struct store_error *error)
@@ -179,13 +184,15 @@ static enum store_status check_partial(const struct store *store, struct store_e
     if (fstat(store->lock_fd, &opened) != 0)
         return store_fail_errno(error, errno, "cannot make the store");
     if (!S_ISREG(opened.st_mode))
-        return store_fail(error, STORE_INVALID, "its .part is not a regular file");
+        return refuse_partial(error);
     if (opened.st_uid != geteuid() || opened.st_nlink > 1)
         return store_fail(error, STORE_IO, "its .part %s: remove it first",
                           opened.st_nlink > 1 ? "has another name, too"
                                               : "belongs to another user");
-    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0 || stat(store->partial, &named) != 0 ||
-        opened.st_ino != named.st_ino)
+    bool locked = flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno != EWOULDBLOCK)
+        return store_fail_errno(error, errno, "cannot lock the store's .part");
+    if (!locked || stat(store->partial, &named) != 0 || opened.st_ino != named.st_ino)
         return store_fail(error, STORE_BUSY, "another program is making the store");
     return STORE_OK;
 }
@@ -201,6 +208,8 @@ static enum store_status make_partial(struct store *store, struct store_error *e
     }
     store->lock_fd = open(store->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
                           0666);
+    if (store->lock_fd < 0 && (errno == ELOOP || errno == EISDIR)) /* a link, or a folder */
+        return refuse_partial(error);
     if (store->lock_fd < 0)
         return store_fail_errno(error, errno, "cannot make the store");
     status = check_partial(store, error);

@@ -57,15 +57,19 @@ static enum store_status status_of(int code)
 enum store_status store_fail_sqlite(struct store_error *error, sqlite3 *db, int code)
 {
     enum store_status status = status_of(code);
-    int system_errno = db ? sqlite3_system_errno(db) : 0;
+    int kind = code & 0xff;
+    /* SQLite keeps that of the last call that failed so, also when others fail later.  */
+    bool has_errno = db && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN);
+    int system_errno = has_errno ? sqlite3_system_errno(db) : 0;
 
     switch (status) {
     case STORE_NO_MEMORY:
         return store_no_memory(error);
     case STORE_BUSY:
-        return store_fail(error, status, "another program is using the store");
+        return store_fail(error, status,
+                          "another program is using the store: try again when it has ended");
     case STORE_NOT_STORE:
-        return store_fail(error, status, "not a store: no SQLite database");
+        return store_fail(error, status, "not a store: not an SQLite database");
     case STORE_STOPPED:
         return store_fail(error, status, "interrupted");
     case STORE_CORRUPT:
@@ -74,9 +78,9 @@ enum store_status store_fail_sqlite(struct store_error *error, sqlite3 *db, int 
     default:
         break;
     }
-    if ((code & 0xff) == SQLITE_FULL && system_errno == 0)
+    if (kind == SQLITE_FULL)
         system_errno = ENOSPC;
-    if ((code & 0xff) == SQLITE_IOERR && system_errno == 0)
+    if (kind == SQLITE_IOERR && system_errno == 0)
         return store_fail(error, status,
                           "the store cannot be read or written (disk full or broken)");
     (void)store_fail(error, status, "%s",

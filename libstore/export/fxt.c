@@ -39,8 +39,8 @@ static enum store_status choose_capture(struct fx *fx)
                                fx->capture, 0, 0, &fxt);
         if (status == STORE_OK && !fxt)
             status = store_fail(export->error, STORE_INVALID,
-                                "capture %lld is an imported profile, without times or addresses: "
-                                "export it as pprof or folded stacks",
+                                "capture %lld was not imported from a trace: export it as pprof or "
+                                "folded stacks",
                                 (long long)fx->capture);
     }
     return status;

@@ -128,6 +128,16 @@ timeout 400 "$fxtq" import -q two.fxt -o other.fxtq 2>err || status=$?
 [ $status -eq 4 ] || fail "status $status where a pipe is in the way: $(cat err)"
 grep -q 'other.fxtq: its .part is not a regular file' err || fail "a pipe is in the way: $(cat err)"
 [ -p other.fxtq.part ] || fail "the pipe is gone"
+ln -s elsewhere link.fxtq.part
+mkdir folder.fxtq.part
+for store in link folder; do
+    status=0
+    "$fxtq" import -q two.fxt -o $store.fxtq 2>err || status=$?
+    [ $status -eq 4 ] || fail "status $status where a $store is in the way: $(cat err)"
+    grep -q "$store.fxtq: its .part is not a regular file: remove it first" err || fail "a $store is in the way: $(cat err)"
+done
+[ ! -e elsewhere ] || fail "a link was followed"
+rm -r link.fxtq.part folder.fxtq.part
 cp text kept
 status=0
 "$fxtq" import -q one.fxt -o kept 2>message || status=$?

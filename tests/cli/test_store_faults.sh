@@ -4,6 +4,7 @@
 set -eu
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 cd "$WORK"
 fxtq=$O/bin/fxtq
 "$O/bench/fxtgen" --count 10000 --stacks 1000 >one.fxt
@@ -268,10 +269,11 @@ chmod u+w closed
 # Somebody else writes, and does not end; readers go on.
 cp base.fxtq locked.fxtq
 mkfifo go
-{ echo 'BEGIN EXCLUSIVE;'; cat go; } | sqlite3 locked.fxtq &
+is_locked() { ! sqlite3 "$1" 'BEGIN EXCLUSIVE; ROLLBACK' 2>/dev/null; }
+{ echo 'BEGIN EXCLUSIVE;'; cat go; } | sqlite3 -cmd '.timeout 60000' locked.fxtq &
 holder=$!
 exec 9>go
-sleep 0.2
+wait_for is_locked locked.fxtq
 sentence 4 'another program is using the store' "$fxtq" import -q two.fxt -o locked.fxtq
 exec 9>&-
 wait "$holder"
@@ -280,10 +282,10 @@ sqlite3 locked.fxtq .dump | cmp -s - both.sql || fail "after the lock: not what 
 
 # Somebody reads all along: the same, and a read beside it goes on.
 cp base.fxtq read.fxtq
-{ echo 'BEGIN; SELECT count(*) FROM cpu_sample;'; cat go; } | sqlite3 read.fxtq >/dev/null &
+{ echo 'BEGIN; SELECT count(*) FROM cpu_sample;'; cat go; } | sqlite3 -cmd '.timeout 60000' read.fxtq >/dev/null &
 holder=$!
 exec 9>go
-sleep 0.2
+wait_for is_locked read.fxtq
 sentence 4 'another program is using the store' "$fxtq" import -q two.fxt -o read.fxtq
 [ "$("$fxtq" --no-header read.fxtq 'SELECT count(*) FROM cpu_sample')" = 10000 ] || fail "a reader beside a reader"
 exec 9>&-
