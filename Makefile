@@ -136,7 +136,7 @@ TEST_SUPPORT := $(wildcard tests/support/*.c)
 TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
 TOOL_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/tools/insn_%),$(wildcard tests/tools/*.c))
 TOOL_FILES := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(TOOL_SOURCES))
-BENCH_FILES := $(patsubst %.c,$(O)/%,$(wildcard bench/*.c))
+BENCH_FILES := $(patsubst %.c,$(O)/%,$(filter-out $(if $(HAVE_IPT),,bench/insn%),$(wildcard bench/*.c)))
 FXTGEN := $(O)/bench/fxtgen
 # Preloaded by sampler-capture heap, which looks for it beside its own folder.
 SHIM_FILE := $(O)/lib/fxt/libfxtheap.so
@@ -326,7 +326,7 @@ $(patsubst %.c,$(O)/%.o,$(TEST_SOURCES) $(TOOL_SOURCES) $(TEST_SUPPORT)): | $(O)
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/tracing,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxt.a
+$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/tracing $(O)/bench/insnpackets,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt)
 
@@ -344,6 +344,11 @@ $(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize) $(call obje
 $(O)/bench/tracing: $(O)/bench/tracing.o $(O)/lib/libfxttrace.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_trace)
+
+# Beside libipt alone.
+$(O)/bench/insnpackets: $(O)/bench/insnpackets.o $(O)/lib/libfxt.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_fxt) -lipt
 
 # The unwinder is taken apart, too: rows are made where they would be searched.
 $(O)/bench/unwind: $(O)/bench/unwind.o $(call objects,unwind) $(call objects,base)

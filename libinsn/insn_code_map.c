@@ -34,7 +34,7 @@ struct insn_code {
     struct section *sections; /* owned; number 1 first */
     uint32_t count;
     size_t room;
-    struct pt_image_section_cache *caches[MAX_THREADS]; /* owned; NULL before the first use */
+    struct pt_image_section_cache *caches[MAX_IMAGES]; /* owned; NULL before the first use */
     char path[32];                                      /* of the file, for libipt */
 };
 
@@ -128,7 +128,7 @@ void insn_code_close(struct insn_code *code)
 {
     if (!code)
         return;
-    for (unsigned i = 0; i < MAX_THREADS; i++)
+    for (unsigned i = 0; i < MAX_IMAGES; i++)
         pt_iscache_free(code->caches[i]);
     if (code->bytes)
         (void)munmap(code->bytes, code->capacity);

@@ -29,10 +29,11 @@ bool insn_config_looks_on(const struct insn_config *config);
 
 /* ---- Code (insn_code_map.c) ---- */
 
-#define MAX_THREADS 8 /* that decode at once */
+#define MAX_THREADS 8                 /* that decode at once */
+#define MAX_IMAGES  (MAX_THREADS + 1) /* and one for the thread that delivers */
 
 /* An image for libipt of what the space has now.  NULL when memory is short.  It borrows the space.
- * Images of one thread (below MAX_THREADS) share tables that libipt 2.0.5 changes without a lock
+ * Images of one thread (below MAX_IMAGES) share tables that libipt 2.0.5 changes without a lock
  * that would hold: only one of them may be in use at a time.  */
 struct pt_image *insn_space_image(const struct insn_space *space, unsigned thread);
 

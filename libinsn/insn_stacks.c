@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_SLOTS     4096
+#define CACHE_BITS      15
 #define MAX_LEFT        64    /* stacks that were left and may go on */
 #define MAX_LEFT_FRAMES 65536 /* of all of them together */
 #define SEARCHED        65536 /* frames that are looked through for a return address */
@@ -76,7 +76,7 @@ struct insn_stacks {
     size_t undecided_count, undecided_capacity;
     bool in_transaction;
 
-    struct charged cache[CACHE_SLOTS];
+    struct charged cache[1U << CACHE_BITS];
 };
 
 /* ---- Charges ---- */
@@ -97,7 +97,7 @@ static enum insn_status flush_slot(struct insn_stacks *stacks, struct charged *s
 static struct charged *slot_of(struct insn_stacks *stacks, uint32_t callers, uint64_t address)
 {
     uint64_t hash = (address ^ (uint64_t)callers << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    struct charged *slot = &stacks->cache[hash >> 52];
+    struct charged *slot = &stacks->cache[hash >> (64 - CACHE_BITS)];
 
     if (slot->used && slot->callers == callers && slot->address == address)
         return slot;
@@ -116,7 +116,7 @@ static struct charged *slot_of(struct insn_stacks *stacks, uint32_t callers, uin
 
 static void flush_charges(struct insn_stacks *stacks)
 {
-    for (size_t i = 0; i < CACHE_SLOTS && stacks->status == INSN_OK; i++) {
+    for (size_t i = 0; i < 1U << CACHE_BITS && stacks->status == INSN_OK; i++) {
         stacks->status = flush_slot(stacks, &stacks->cache[i]);
         stacks->cache[i].used = false;
     }

@@ -14,6 +14,8 @@
 #define MIN_PIECE_BYTES     64U
 #define MAX_PIECE_BYTES     (16U << 20) /* without a PSB packet in it; then it is cut anywhere */
 #define PIECES_PER_THREAD   4
+#define MOST_KEPT_STEPS     (1U << 16) /* of a piece, from one batch to the next */
+#define FEW_KEPT_STEPS      (1U << 12) /* of streams that are many */
 #define LOSS_SEEN           256U /* bytes before a PSB packet that are searched for an overflow */
 
 struct worker {
@@ -21,6 +23,11 @@ struct worker {
     struct pt_image *image; /* owned; NULL: not made yet */
     uint64_t version;       /* of the space, when it was made */
     struct insn_opcode_cache cache;
+};
+
+struct batch {
+    struct insn_piece *pieces; /* owned; room for options.threads * PIECES_PER_THREAD */
+    size_t count;
 };
 
 struct insn_stream {
@@ -36,9 +43,10 @@ struct insn_stream {
     bool synced;     /* they begin with a PSB packet */
     bool looks_on;   /* after a loss the processor's packets need those that follow */
 
-    struct worker *workers;    /* owned; options.threads of them */
-    struct insn_piece *pieces; /* owned; of one batch */
-    size_t piece_count, piece_room;
+    struct worker *workers; /* owned; options.threads, and one for the thread that delivers */
+    /* With several threads, one batch is decoded while the one before is delivered.  */
+    struct batch batches[2];
+    struct batch *next, *decoded;
     _Atomic size_t next_piece;
 
     struct insn_piece last; /* decoded, but its end may have to be cut */
@@ -99,6 +107,16 @@ static enum insn_status deliver_gap(struct insn_stream *stream, enum insn_gap_re
     return deliver_one(stream, &step, error);
 }
 
+/* The next batch uses the memory again, unless it is much.  */
+static void keep_room(const struct insn_stream *stream, struct insn_steps *steps)
+{
+    steps->count = 0;
+    if (steps->capacity <= (stream->options.threads > 1 ? MOST_KEPT_STEPS : FEW_KEPT_STEPS))
+        return;
+    free(steps->items);
+    *steps = (struct insn_steps){ .items = NULL };
+}
+
 /* The last piece is whole: nothing of it has to be cut any more.  */
 static enum insn_status deliver_last(struct insn_stream *stream, struct insn_error *error)
 {
@@ -106,8 +124,7 @@ static enum insn_status deliver_last(struct insn_stream *stream, struct insn_err
 
     if (stream->has_last)
         status = deliver(stream, &stream->last.steps, error);
-    free(stream->last.steps.items);
-    stream->last.steps = (struct insn_steps){ .items = NULL };
+    keep_room(stream, &stream->last.steps);
     stream->has_last = false;
     return status;
 }
@@ -115,9 +132,11 @@ static enum insn_status deliver_last(struct insn_stream *stream, struct insn_err
 /* Whether the piece before leads to where this one begins.  It is cut there.  */
 static bool leads_to(struct insn_stream *stream, const struct insn_piece *piece)
 {
+    const struct worker *own = &stream->workers[stream->options.threads];
+
     return stream->has_last && stream->last.alive && piece->continues &&
            insn_steps_cut(&stream->last.steps, piece->first_ip, &stream->options.config,
-                          stream->workers[0].image);
+                          own->image);
 }
 
 /* How the piece goes on, or begins.  */
@@ -167,38 +186,27 @@ static void *work(void *context)
     struct insn_stream *stream = worker->stream;
     size_t i;
 
-    while ((i = atomic_fetch_add(&stream->next_piece, 1)) < stream->piece_count)
-        insn_piece_decode(&stream->pieces[i], &stream->options.config, stream->space, worker->image,
-                          &worker->cache);
+    while ((i = atomic_fetch_add(&stream->next_piece, 1)) < stream->next->count)
+        insn_piece_decode(&stream->next->pieces[i], &stream->options.config, stream->space,
+                          worker->image, &worker->cache);
     return NULL;
 }
 
-/* As many threads as there are pieces for; where none can be made, this one does it all.  */
-static bool decode_batch(struct insn_stream *stream)
+/* Threads for the next batch, as many as there are pieces for.  Returns how many began.  */
+static size_t start_threads(struct insn_stream *stream, pthread_t *threads)
 {
-    pthread_t threads[MAX_THREADS];
     size_t started = 0, wanted = stream->options.threads;
-    bool prepared = true;
 
-    if (wanted > stream->piece_count)
-        wanted = stream->piece_count;
-    if (!prepare(&stream->workers[0]))
-        return false;
-    atomic_store(&stream->next_piece, 0);
-    while (started + 1 < wanted) {
-        struct worker *worker = &stream->workers[started + 1];
+    if (wanted > stream->next->count)
+        wanted = stream->next->count;
+    while (stream->options.threads > 1 && started < wanted) {
+        struct worker *worker = &stream->workers[started];
 
-        prepared = prepare(worker);
-        if (!prepared)
-            break;
-        if (pthread_create(&threads[started], NULL, work, worker) != 0)
+        if (!prepare(worker) || pthread_create(&threads[started], NULL, work, worker) != 0)
             break;
         started++;
     }
-    (void)work(&stream->workers[0]);
-    while (started > 0)
-        (void)pthread_join(threads[--started], NULL);
-    return prepared;
+    return started;
 }
 
 static enum insn_status no_memory(struct insn_error *error)
@@ -206,54 +214,91 @@ static enum insn_status no_memory(struct insn_error *error)
     return insn_fail(error, INSN_NO_MEMORY, "out of memory");
 }
 
-static enum insn_status take_batch(struct insn_stream *stream, struct insn_error *error)
+static enum insn_status take_piece(struct insn_stream *stream, struct insn_piece *piece,
+                                   struct insn_error *error)
 {
-    for (size_t i = 0; i < stream->piece_count; i++) {
-        struct insn_piece *piece = &stream->pieces[i];
-        enum insn_status status;
+    enum insn_status status;
+    struct insn_steps kept;
 
-        if (piece->failed)
-            return no_memory(error);
-        status = join(stream, piece, error);
-        if (status != INSN_OK)
-            return status;
-        stream->last = *piece;
-        stream->has_last = true;
-        piece->steps = (struct insn_steps){ .items = NULL };
-    }
-    return INSN_OK;
+    if (piece->failed)
+        return no_memory(error);
+    status = join(stream, piece, error);
+    kept = stream->last.steps;
+    stream->last = *piece;
+    stream->has_last = true;
+    piece->steps = kept;
+    return status;
 }
 
-static enum insn_status run_batch(struct insn_stream *stream, struct insn_error *error)
+/* Deliver what was decoded.  */
+static enum insn_status drain(struct insn_stream *stream, struct insn_error *error)
 {
+    struct batch *batch = stream->decoded;
     enum insn_status status = INSN_OK;
 
-    if (stream->piece_count > 0)
-        status = decode_batch(stream) ? take_batch(stream, error) : no_memory(error);
-    for (size_t i = 0; i < stream->piece_count; i++)
-        free(stream->pieces[i].steps.items);
-    stream->piece_count = 0;
+    if (batch->count > 0 && !prepare(&stream->workers[stream->options.threads]))
+        status = no_memory(error);
+    for (size_t i = 0; i < batch->count; i++) {
+        if (status == INSN_OK)
+            status = take_piece(stream, &batch->pieces[i], error);
+        keep_room(stream, &batch->pieces[i].steps);
+    }
+    batch->count = 0;
+    return status;
+}
+
+/* Decode the next batch, and deliver the one before.  Where no threads can be made, this one does
+ * it all.  */
+static enum insn_status run_batch(struct insn_stream *stream, struct insn_error *error)
+{
+    pthread_t threads[MAX_THREADS];
+    enum insn_status status;
+    struct batch *done = stream->next;
+    size_t started;
+
+    if (done->count == 0)
+        return INSN_OK;
+    atomic_store(&stream->next_piece, 0);
+    started = start_threads(stream, threads);
+    status = drain(stream, error);
+    if (started == 0 && status == INSN_OK) {
+        if (!prepare(&stream->workers[0]))
+            status = no_memory(error);
+        else
+            (void)work(&stream->workers[0]);
+    }
+    while (started > 0)
+        (void)pthread_join(threads[--started], NULL);
+    stream->next = stream->decoded;
+    stream->decoded = done;
+    if (status == INSN_OK && stream->options.threads == 1) /* streams that are many keep little */
+        status = drain(stream, error);
     return status;
 }
 
 /* ---- Cutting ---- */
 
-static bool add_piece(struct insn_stream *stream, size_t from, size_t to)
+static size_t batch_size(const struct insn_stream *stream)
 {
-    if (!base_make_room(&stream->pieces, &stream->piece_room, stream->piece_count + 1,
-                        sizeof *stream->pieces))
-        return false;
-    stream->pieces[stream->piece_count++] = (struct insn_piece){ .bytes = stream->bytes + from,
-                                                                 .size = to - from,
-                                                                 .followed = to < stream->used,
-                                                                 .offset = stream->offset + from };
-    return true;
+    return (size_t)stream->options.threads * PIECES_PER_THREAD;
+}
+
+static void add_piece(struct insn_stream *stream, size_t from, size_t to)
+{
+    struct insn_piece *piece = &stream->next->pieces[stream->next->count++];
+
+    *piece = (struct insn_piece){ .steps = piece->steps,
+                                  .bytes = stream->bytes + from,
+                                  .size = to - from,
+                                  .followed = to < stream->used,
+                                  .offset = stream->offset + from };
 }
 
 /* Bytes before the first PSB packet mean nothing.  Those that might begin one are kept, unless no
  * more will come.  */
 static enum insn_status find_start(struct insn_stream *stream, bool all, struct insn_error *error)
 {
+    enum insn_status status;
     size_t at, lost;
 
     if (stream->synced || stream->used == 0)
@@ -268,7 +313,10 @@ static enum insn_status find_start(struct insn_stream *stream, bool all, struct 
     memmove(stream->bytes, stream->bytes + lost, stream->used - lost);
     stream->used -= lost;
     stream->offset += lost;
-    return deliver_gap(stream, INSN_GAP_NO_SYNC, stream->offset - lost, lost, error);
+    status = drain(stream, error);
+    return status != INSN_OK
+               ? status
+               : deliver_gap(stream, INSN_GAP_NO_SYNC, stream->offset - lost, lost, error);
 }
 
 /* Whether packets were lost just before the PSB packet at to.  */
@@ -310,12 +358,11 @@ static enum insn_status decode(struct insn_stream *stream, bool all, struct insn
         }
         if (to == stream->used && !all && stream->used - from <= MAX_PIECE_BYTES)
             break;
-        if (!add_piece(stream, from, to))
-            return no_memory(error);
+        add_piece(stream, from, to);
         if (to == stream->used)
             stream->synced = false;
         from = to;
-        if (stream->piece_count == (size_t)stream->options.threads * PIECES_PER_THREAD)
+        if (stream->next->count == batch_size(stream))
             status = run_batch(stream, error);
     }
     if (status == INSN_OK)
@@ -368,12 +415,16 @@ enum insn_status insn_stream_open(const struct insn_stream_options *options,
     stream->space = space;
     stream->take = take;
     stream->context = context;
-    stream->workers = calloc(stream->options.threads, sizeof *stream->workers);
-    if (!stream->workers) {
+    stream->workers = calloc(stream->options.threads + 1, sizeof *stream->workers);
+    stream->next = &stream->batches[0];
+    stream->decoded = &stream->batches[1];
+    for (int i = 0; i < 2; i++)
+        stream->batches[i].pieces = calloc(batch_size(stream), sizeof(struct insn_piece));
+    if (!stream->workers || !stream->batches[0].pieces || !stream->batches[1].pieces) {
         insn_stream_close(stream);
         return no_memory(error);
     }
-    for (unsigned i = 0; i < stream->options.threads; i++)
+    for (unsigned i = 0; i <= stream->options.threads; i++)
         stream->workers[i].stream = stream;
     *out = stream;
     return INSN_OK;
@@ -413,13 +464,17 @@ enum insn_status insn_stream_feed(struct insn_stream *stream, const void *bytes,
 
 enum insn_status insn_stream_flush(struct insn_stream *stream, struct insn_error *error)
 {
-    return decode(stream, false, error);
+    enum insn_status status = decode(stream, false, error);
+
+    return status == INSN_OK ? drain(stream, error) : status;
 }
 
 enum insn_status insn_stream_finish(struct insn_stream *stream, struct insn_error *error)
 {
     enum insn_status status = decode(stream, true, error);
 
+    if (status == INSN_OK)
+        status = drain(stream, error);
     return status == INSN_OK ? deliver_last(stream, error) : status;
 }
 
@@ -428,14 +483,22 @@ const struct insn_totals *insn_stream_totals(const struct insn_stream *stream)
     return &stream->totals;
 }
 
+static void free_batch(struct batch *batch, size_t room)
+{
+    for (size_t i = 0; batch->pieces && i < room; i++)
+        free(batch->pieces[i].steps.items);
+    free(batch->pieces);
+}
+
 void insn_stream_close(struct insn_stream *stream)
 {
     if (!stream)
         return;
-    for (unsigned i = 0; stream->workers && i < stream->options.threads; i++)
+    for (unsigned i = 0; stream->workers && i <= stream->options.threads; i++)
         pt_image_free(stream->workers[i].image);
+    for (int i = 0; i < 2; i++)
+        free_batch(&stream->batches[i], batch_size(stream));
     free(stream->workers);
-    free(stream->pieces);
     free(stream->last.steps.items);
     free(stream->bytes);
     free(stream);
