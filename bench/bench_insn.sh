@@ -17,14 +17,14 @@ gcc -O2 -static -o branches "$ROOT/bench/inputs/branches.c"
 sampler-capture insn --simulate -q -o once.fxt -- ./branches 20 >/dev/null
 insnpackets repeat once.fxt "$bytes" >packets.fxt
 
-insnpackets bare once.fxt branches "$bytes" >bare
+insnpackets bare once.fxt branches "$bytes" >figure
 meter ours fxt2pprof -q --profile insn -o insn.pb.gz packets.fxt
 rate=$(calc "$bytes / 1e6 / $(field ours cpu_seconds)")
-peer=$(calc "$(field bare bytes) / 1e6 / $(field bare cpu_seconds)")
+peer=$(calc "$(field figure bytes) / 1e6 / $(field figure cpu_seconds)")
 line "packets to a profile, CPU time" "$rate MB/s" "$peer MB/s libipt" "$(calc "$rate / $peer")" ">= 0.9" "$rate >= 0.9 * $peer"
 clock=$(calc "$bytes / 1e6 / $(field ours seconds)")
 line "packets to a profile, $(nproc) processors" "$clock MB/s" "$peer MB/s libipt" "$(calc "$clock / $peer")" - 1
-line "packets, instructions" "$(calc "$(field bare instructions) / 1e6") M" - - - 1
+line "packets, instructions" "$(calc "$(field figure instructions) / 1e6") M" - - - 1
 resident=$(calc "$(field ours max_rss_kib) / 1024")
 line "packets to a profile, memory" "$resident MiB" - - "<= 64 MiB" "$resident <= 64"
 exit "$missed"

@@ -35,7 +35,7 @@ struct insn_code {
     uint32_t count;
     size_t room;
     struct pt_image_section_cache *caches[MAX_IMAGES]; /* owned; NULL before the first use */
-    char path[32];                                      /* of the file, for libipt */
+    char path[32];                                     /* of the file, for libipt */
 };
 
 struct placed {

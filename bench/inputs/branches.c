@@ -1,4 +1,5 @@
-/* branches - what an instruction trace is measured with: sorting through callbacks, recursion, calls through a table, formatting.
+/* branches - what an instruction trace is measured with: sorting through callbacks, recursion, calls
+ * through a table, formatting.
  *
  *   branches ROUNDS    a round is about 100,000 instructions  */
 #include <stdio.h>
@@ -25,9 +26,18 @@ static unsigned fibonacci(unsigned n)
     return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-static unsigned add(unsigned a, unsigned b) { return a + b; }
-static unsigned mix(unsigned a, unsigned b) { return (a ^ b) * 2654435761U; }
-static unsigned turn(unsigned a, unsigned b) { return a << (b & 7) | a >> (31 - (b & 7)); }
+static unsigned add(unsigned a, unsigned b)
+{
+    return a + b;
+}
+static unsigned mix(unsigned a, unsigned b)
+{
+    return (a ^ b) * 2654435761U;
+}
+static unsigned turn(unsigned a, unsigned b)
+{
+    return a << (b & 7) | a >> (31 - (b & 7));
+}
 static unsigned (*volatile const table[])(unsigned, unsigned) = { add, mix, turn };
 
 static unsigned interpret(unsigned steps)
@@ -52,7 +62,8 @@ int main(int argc, char **argv)
         qsort(values, 256, sizeof *values, by_value);
         sum += values[7] + fibonacci(13) + interpret(500);
         for (unsigned i = 0; i < 20; i++)
-            sum += (unsigned)snprintf(text, sizeof text, "%u %s %x", values[i], "text", sum) + (unsigned)strlen(text);
+            sum += (unsigned)snprintf(text, sizeof text, "%u %s %x", values[i], "text", sum) +
+                   (unsigned)strlen(text);
     }
     printf("%u\n", sum);
     return 0;
