@@ -7,22 +7,7 @@
 #include <string.h>
 
 #include "cmd/fxtdiff/format.h"
-
-const char *diff_source_path(const char *file)
-{
-    static const char *const variables[] = { "GITHUB_WORKSPACE", "CI_PROJECT_DIR" };
-
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *root = getenv(variables[i]);
-        size_t length = root ? strlen(root) : 0;
-
-        while (length > 0 && root[length - 1] == '/')
-            length--;
-        if (length > 0 && strncmp(file, root, length) == 0 && file[length] == '/')
-            return file + length + 1;
-    }
-    return file;
-}
+#include "cmd/fxtdiff/source_paths.h"
 
 /* ---- Kinds ---- */
 
@@ -52,6 +37,29 @@ const char *diff_finding_help(enum diff_finding_kind kind)
     return helps[kind];
 }
 
+const char *diff_finding_remedy(enum diff_finding_kind kind)
+{
+    static const char *const remedies[] = {
+        [DIFF_FINDING_INCONCLUSIVE] =
+            "The message gives the reason, and the number of runs or samples that would do.",
+        [DIFF_FINDING_TOTAL] =
+            "The runs of the new build cost more than those of the base, by a permutation test of "
+            "ranks. The functions that regressed, if any, are separate results.",
+        [DIFF_FINDING_FUNCTION] =
+            "Its share of the cost grew by more than it varies from run to run. Compare both "
+            "builds with fxtdiff --folded, or accept the cost on purpose with fxtdiff baseline "
+            "accept or a suppression.",
+        [DIFF_FINDING_MOVED] =
+            "Other functions of its file, its callers or its callees cost less by as much. "
+            "Nothing needs to be done.",
+        [DIFF_FINDING_BUDGET] =
+            "The median of the new runs is above a limit in the file of budgets. Reduce the cost, "
+            "or change the limit.",
+    };
+
+    return remedies[kind];
+}
+
 /* ---- Texts ---- */
 
 static const char *say(struct diff_findings *findings, const char *format, ...)
@@ -73,6 +81,16 @@ static const char *say(struct diff_findings *findings, const char *format, ...)
     }
     if (!copy)
         cli_out_of_memory();
+    return copy;
+}
+
+/* A path of the debug information as it is written to others.  */
+static const char *say_path(struct diff_findings *findings, const char *file)
+{
+    char *path = diff_source_path(file);
+    const char *copy = say(findings, "%s", path);
+
+    free(path);
     return copy;
 }
 
@@ -132,7 +150,7 @@ static void add_row(struct diff_findings *findings, const struct compare_report 
                   row->names->name);
     finding->row = index;
     finding->suppressed = row->suppressed;
-    finding->file = diff_source_path(compare_file_of(row->names, &finding->line));
+    finding->file = say_path(findings, compare_file_of(row->names, &finding->line));
     finding->message = say(findings, "%s %s: %s%s%s%s", row->names->name,
                            moved             ? "moved, not slower"
                            : row->by_callees ? "regressed by what it calls"
@@ -177,8 +195,8 @@ static void place_rule(struct diff_findings *findings, const struct compare_rule
 
     if (!colon)
         return;
-    finding->file = diff_source_path(
-        say(findings, "%.*s", (int)(colon - rule->place), rule->place));
+    finding->file = say_path(findings,
+                             say(findings, "%.*s", (int)(colon - rule->place), rule->place));
     finding->line = (uint32_t)strtoul(colon + 1, NULL, 10);
 }
 
@@ -197,7 +215,7 @@ static void add_rule(struct diff_findings *findings, const struct compare_report
                            rule->outcome == COMPARE_RULE_BROKEN ? "exceeded" : "not checked",
                            rule->text, rule->result);
     if (*rule->file) {
-        finding->file = diff_source_path(rule->file);
+        finding->file = say_path(findings, rule->file);
         finding->line = rule->line;
     } else {
         place_rule(findings, rule, finding);
@@ -224,6 +242,72 @@ static int worst_first(const void *a, const void *b)
     return (left->row > right->row) - (left->row < right->row);
 }
 
+static bool is_in_repository(const char *path)
+{
+    return *path != '/' && strncmp(path, "../", 3) != 0;
+}
+
+/* The file of the function with most of the cost of its own, among those of the repository or among
+ * all.  */
+static void place_at_hottest(struct diff_findings *findings, const struct compare_report *report,
+                             bool in_repository, struct diff_finding *finding)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < report->row_count; i++) {
+        const struct compare_row *row = &report->rows[i];
+        double share = fmax(row->self.new_share, row->self.base_share);
+        uint32_t line;
+        const char *file = compare_file_of(row->names, &line);
+        const char *path;
+
+        if (!*file || share <= most)
+            continue;
+        path = say_path(findings, file);
+        if (in_repository && !is_in_repository(path))
+            continue;
+        most = share;
+        finding->file = path;
+        finding->line = line;
+    }
+}
+
+/* In this order: a total at the worst finding of a function, no verdict at the job that made the
+ * runs; where most of the cost of the repository is; the job; where most of the cost is.  */
+static void place(struct diff_findings *findings, const struct compare_report *report,
+                  const struct diff_finding *worst, const char *workflow,
+                  struct diff_finding *finding)
+{
+    if (finding->kind == DIFF_FINDING_TOTAL && worst) {
+        finding->file = worst->file;
+        finding->line = worst->line;
+    } else if (finding->kind == DIFF_FINDING_INCONCLUSIVE && workflow) {
+        finding->file = say(findings, "%s", workflow);
+    } else {
+        place_at_hottest(findings, report, true, finding);
+    }
+    if (!*finding->file && workflow)
+        finding->file = say(findings, "%s", workflow);
+    else if (!*finding->file)
+        place_at_hottest(findings, report, false, finding);
+}
+
+/* What is of no function is shown in source as well, or in the file of the job: CI systems show
+ * nothing without a place, and nobody looks for it in a trace.  */
+static void place_others(struct diff_findings *findings, const struct compare_report *report)
+{
+    const struct diff_finding *worst = NULL;
+    char *workflow = diff_workflow_path();
+
+    for (size_t i = findings->count; i-- > 0;)
+        if (findings->items[i].kind == DIFF_FINDING_FUNCTION && *findings->items[i].file)
+            worst = &findings->items[i];
+    for (size_t i = 0; i < findings->count; i++)
+        if (!*findings->items[i].file)
+            place(findings, report, worst, workflow, &findings->items[i]);
+    free(workflow);
+}
+
 struct diff_findings diff_find(const struct compare_report *report)
 {
     struct diff_findings findings = { .count = 0 };
@@ -240,6 +324,7 @@ struct diff_findings diff_find(const struct compare_report *report)
         add_rule(&findings, report, (uint32_t)i);
     if (findings.count > 1)
         qsort(findings.items, findings.count, sizeof *findings.items, worst_first);
+    place_others(&findings, report);
     return findings;
 }
 

@@ -42,9 +42,7 @@ void diff_findings_release(struct diff_findings *findings);
 /* What each kind is called: "function-regressed"; and what it means, a sentence.  */
 const char *diff_finding_id(enum diff_finding_kind kind);
 const char *diff_finding_help(enum diff_finding_kind kind);
-
-/* A path of the debug information as CI systems want it: relative to the checkout, which is
- * $GITHUB_WORKSPACE or $CI_PROJECT_DIR, if it lies below.  */
-const char *diff_source_path(const char *file);
+/* More sentences: how it is decided, and what to do.  */
+const char *diff_finding_remedy(enum diff_finding_kind kind);
 
 #endif /* FXTDIFF_FINDINGS_H */

@@ -29,9 +29,18 @@ static void put_rule(struct json *json, enum diff_finding_kind kind)
         [DIFF_FINDING_BUDGET] = "error",
     };
 
+    static const char *const names[] = {
+        [DIFF_FINDING_INCONCLUSIVE] = "NoVerdict",     [DIFF_FINDING_TOTAL] = "TotalRegressed",
+        [DIFF_FINDING_FUNCTION] = "FunctionRegressed", [DIFF_FINDING_MOVED] = "FunctionMoved",
+        [DIFF_FINDING_BUDGET] = "BudgetExceeded",
+    };
+
     json_open(json, NULL, '{');
     json_text(json, "id", diff_finding_id(kind));
+    json_text(json, "name", names[kind]);
     put_message(json, "shortDescription", diff_finding_help(kind));
+    put_message(json, "fullDescription", diff_finding_remedy(kind));
+    put_message(json, "help", diff_finding_remedy(kind));
     json_open(json, "defaultConfiguration", '{');
     json_text(json, "level", levels[kind]);
     json_close(json, '}');
@@ -73,21 +82,11 @@ static char *uri_of(const char *path)
     return uri;
 }
 
-/* Code scanning refuses results without a place: what has none is at the first new run.  */
-static const char *place_of(const struct compare_report *report, const struct diff_finding *finding)
+/* Code scanning refuses results without a place.  Functions without one, outside of any CI: the
+ * program itself.  */
+static void put_location(struct json *json, const struct diff_finding *finding)
 {
-    if (*finding->file)
-        return finding->file;
-    for (size_t i = 0; i < report->set->run_count; i++)
-        if (report->set->runs[i].side == COMPARE_NEW)
-            return report->set->runs[i].label;
-    return "fxtdiff";
-}
-
-static void put_location(struct json *json, const struct compare_report *report,
-                         const struct diff_finding *finding)
-{
-    char *uri = uri_of(place_of(report, finding));
+    char *uri = uri_of(*finding->file ? finding->file : "fxtdiff");
 
     json_open(json, "locations", '[');
     json_open(json, NULL, '{');
@@ -112,8 +111,7 @@ static void put_location(struct json *json, const struct compare_report *report,
     free(uri);
 }
 
-static void put_result(struct json *json, const struct compare_report *report,
-                       const struct diff_finding *finding)
+static void put_result(struct json *json, const struct diff_finding *finding)
 {
     static const char *const levels[] = {
         [DIFF_NOTE] = "note", [DIFF_WARNING] = "warning", [DIFF_ERROR] = "error"
@@ -124,7 +122,7 @@ static void put_result(struct json *json, const struct compare_report *report,
     json_unsigned(json, "ruleIndex", finding->kind);
     json_text(json, "level", levels[finding->level]);
     put_message(json, "message", finding->message);
-    put_location(json, report, finding);
+    put_location(json, finding);
     json_open(json, "partialFingerprints", '{'); /* so that a finding is known again */
     json_text(json, "fxtdiffName/v1", finding->name);
     json_close(json, '}');
@@ -155,7 +153,7 @@ static void put_run(struct json *json, const struct compare_report *report)
     json_close(json, ']');
     json_open(json, "results", '[');
     for (size_t i = 0; i < findings.count; i++)
-        put_result(json, report, &findings.items[i]);
+        put_result(json, &findings.items[i]);
     json_close(json, ']');
     json_open(json, "properties", '{');
     json_text(json, "verdict", compare_verdict_name(report->verdict));

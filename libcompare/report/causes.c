@@ -9,13 +9,18 @@
 /* The part of a row's growth that other rows must explain.  */
 #define LEAST_PART 0.5
 
+/* Points to one of the report.  */
+struct cause {
+    const struct compare_row *row;
+};
+
 struct causes {
     const struct compare_set *set;
-    struct compare_row **row_of; /* of each function: its row if it regressed; else NULL */
-    double *own;                 /* of each node: the growth of its share, */
-    double *grown;               /* with all below it, */
-    double *explained;           /* and how much of the latter is that of rows below it */
-    double *function_grown;      /* of each function, over all its nodes */
+    struct cause *of;       /* of each function: its row if it regressed; else NULL */
+    double *own;            /* of each node: the growth of its share, */
+    double *grown;          /* with all below it, */
+    double *explained;      /* and how much of the latter is that of rows below it */
+    double *function_grown; /* of each function, over all its nodes */
     double *function_explained;
 };
 
@@ -64,7 +69,7 @@ static void add_up(struct causes *causes)
 
     for (size_t n = set->node_count; n-- > 1;) {
         const struct compare_node *node = &set->nodes[n];
-        const struct compare_row *row = causes->row_of[node->function];
+        const struct compare_row *row = causes->of[node->function].row;
         double explained = causes->explained[n];
 
         if (row) {
@@ -95,7 +100,7 @@ static void find(struct causes *causes, struct compare_report *report)
 {
     for (size_t i = 0; i < report->row_count; i++)
         if (is_finding(&report->rows[i]))
-            causes->row_of[report->rows[i].function] = &report->rows[i];
+            causes->of[report->rows[i].function].row = &report->rows[i];
     report->memory->failed |= !fill_growth(causes);
     add_up(causes);
     mark(causes, report);
@@ -108,19 +113,19 @@ void report_find_callers(struct compare_report *report)
 
     if (!report->comparison || !has_candidates(report))
         return;
-    causes.row_of = compare_array(set->function_count, sizeof *causes.row_of);
+    causes.of = compare_array(set->function_count, sizeof *causes.of);
     causes.own = compare_array(set->node_count, sizeof *causes.own);
     causes.grown = compare_array(set->node_count, sizeof *causes.grown);
     causes.explained = compare_array(set->node_count, sizeof *causes.explained);
     causes.function_grown = compare_array(set->function_count, sizeof *causes.function_grown);
     causes.function_explained = compare_array(set->function_count,
                                               sizeof *causes.function_explained);
-    if (causes.row_of && causes.own && causes.grown && causes.explained && causes.function_grown &&
+    if (causes.of && causes.own && causes.grown && causes.explained && causes.function_grown &&
         causes.function_explained)
         find(&causes, report);
     else
         report->memory->failed = true;
-    free(causes.row_of);
+    free(causes.of);
     free(causes.own);
     free(causes.grown);
     free(causes.explained);

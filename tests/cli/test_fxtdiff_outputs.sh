@@ -7,7 +7,7 @@ cd "$WORK"
 HOME=$WORK
 PPROF_TMPDIR=$WORK
 export HOME PPROF_TMPDIR
-unset GITHUB_WORKSPACE GITHUB_STEP_SUMMARY CI_PROJECT_DIR
+unset GITHUB_WORKSPACE GITHUB_STEP_SUMMARY GITHUB_WORKFLOW_REF CI_PROJECT_DIR GITLAB_CI CI_CONFIG_PATH WORKSPACE
 same() { # same WHAT: expected is actual
     cmp -s expected actual || {
         fail "$1:"
@@ -69,7 +69,11 @@ for suite in xml:
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == \
         (len(list(suite)), counts[Failure], counts[Error], counts[Skipped]), "counts"
 END
+jenkins() { # jenkins FILE: its plugin xUnit takes it
+    xmllint --noout --schema "$ROOT/testdata/fxtdiff/junit-jenkins.xsd" "$1" 2>err || fail "Jenkins refuses $1: $(cat err)"
+}
 run 1 fxtdiff base? -- dear? --junit junit.xml --budget budgets -q
+jenkins junit.xml
 "$(with junitparser)" junit.py junit.xml >actual || fail "junitparser does not read it"
 cat >expected <<'END'
 fxtdiff|conclusive|-|-|[]
@@ -77,22 +81,27 @@ fxtdiff|total|-|-|[('Failure', 'total-regressed')]
 fxtdiff.budget|function main self < 90%|-|-|[]
 fxtdiff.budget|function *operator* self < 5%|-|-|[('Failure', 'budget-exceeded')]
 fxtdiff.budget|cpu < 3s|-|-|[('Error', 'budget-exceeded')]
-fxtdiff.function|std::map<a, b>::operator[]("x" & 'y')|/home/ci/app/src/hot, 100%:path.cc|30|[('Failure', 'function-regressed')]
-fxtdiff.function|cold;er 3|src/cold.cc|50|[]
-fxtdiff.function|main|/home/ci/app/src/main.cc|10|[]
+fxtdiff.function|std::map<a, b>::operator[]("x" & 'y')|-|-|[('Failure', 'function-regressed')]
+fxtdiff.function|cold;er 3|-|-|[]
+fxtdiff.function|main|-|-|[]
 END
 sort expected >sorted && mv sorted expected
 sort actual >sorted && mv sorted actual
 same "JUnit"
 python3 -c 'import sys, xml.dom.minidom as m; m.parse("junit.xml")'
 GITHUB_WORKSPACE=/home/ci/app/ fxtdiff base? -- dear? --junit junit.xml -q || true
-grep -q 'file="src/hot, 100%:path.cc" line="30"' junit.xml || fail "GITHUB_WORKSPACE is not taken off"
-CI_PROJECT_DIR=/home/ci fxtdiff base? -- dear? --junit junit.xml -q || true
+grep -q 'type="function-regressed">src/hot, 100%:path.cc:30<' junit.xml || fail "GITHUB_WORKSPACE is not taken off"
+GITLAB_CI=true CI_PROJECT_DIR=/home/ci fxtdiff base? -- dear? --junit junit.xml -q || true
 grep -q 'file="app/src/hot' junit.xml || fail "CI_PROJECT_DIR is not taken off"
 run 0 fxtdiff base? -- same? --junit junit.xml -q
-grep -q '<testsuites tests="5" failures="0" errors="0" skipped="0"' junit.xml || fail "a pass fails: $(cat junit.xml)"
+jenkins junit.xml
+grep -q '<testsuites tests="5" failures="0" errors="0" time="0"' junit.xml || fail "a pass fails: $(cat junit.xml)"
 run 5 fxtdiff base1 -- same1 --junit junit.xml -q
+jenkins junit.xml
 grep -q 'failures="0" errors="1"' junit.xml || fail "what is inconclusive passes"
+# The check can say no.
+sed 's/<testcase /<testcase file="a" /' junit.xml >refused.xml
+! xmllint --noout --schema "$ROOT/testdata/fxtdiff/junit-jenkins.xsd" refused.xml 2>/dev/null || fail "Jenkins would take a file of a test case"
 run 1 fxtdiff base? -- dear? --junit - -q
 head -n 1 out | grep -q '^<?xml' || fail "- is not standard output"
 
@@ -108,7 +117,7 @@ END
 run 1 fxtdiff base? -- dear? --sarif log.sarif --budget budgets -q
 sarif log.sarif
 cat >expected <<'END'
-error|total-regressed|dear1|1|[]
+error|total-regressed|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
 error|function-regressed|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
 error|budget-exceeded|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
 warning|budget-exceeded|budgets|3|[]
@@ -119,14 +128,28 @@ grep -q 'hot,%20100%25%3Apath.cc' log.sarif || fail "the URI is not one"
 run 1 fxtdiff base? -- dear? --sarif log.sarif --suppressions suppressions --today 2029-12-31 -q
 sarif log.sarif
 cat >expected <<'END'
-error|total-regressed|dear1|1|[]
+error|total-regressed|file:///home/ci/app/src/hot, 100%:path.cc|30|[]
 note|function-regressed|file:///home/ci/app/src/hot, 100%:path.cc|30|['the cure: worse than the illness, until 2030-01-01']
 FAIL 1
 END
 same "SARIF with suppressions"
 run 5 fxtdiff base1 -- same1 --sarif log.sarif -q
 sarif log.sarif
-grep -q '^warning|inconclusive|same1|1' actual || fail "SARIF of nothing conclusive: $(cat actual)"
+grep -q '^warning|inconclusive|src/cold.cc|50' actual || fail "SARIF of nothing conclusive: $(cat actual)"
+run 5 env GITHUB_WORKFLOW_REF=me/app/.github/workflows/gate.yml@refs/heads/main fxtdiff base1 -- same1 --sarif log.sarif -q
+sarif log.sarif
+grep -q '^warning|inconclusive|.github/workflows/gate.yml|1' actual || fail "not in the workflow: $(cat actual)"
+run 5 env GITLAB_CI=true fxtdiff base1 -- same1 --sarif log.sarif -q
+sarif log.sarif
+grep -q '^warning|inconclusive|.gitlab-ci.yml|1' actual || fail "not in GitLab's file: $(cat actual)"
+for i in 1 2 3 4 5; do
+    echo "main;hot $((50000 + i)) " >bare$i
+    echo "main;cold $((50000 + i))" >>bare$i
+    sed 's/hot 5/hot 9/' bare$i >worse$i
+done
+run 1 fxtdiff bare? -- worse? --sarif log.sarif -q
+sarif log.sarif
+grep -q '^error|total-regressed|fxtdiff|1' actual || fail "functions without places: $(cat actual)"
 run 0 fxtdiff base? -- same? --sarif log.sarif -q
 sarif log.sarif
 echo 'PASS 0' >expected
@@ -166,7 +189,20 @@ place["region"]["startLine"] = 0
 place["artifactLocation"]["uri"] = "a file.c"
 place["artifactLocation"]["uri"] = "50%.c"
 place["artifactLocation"]["uri"] = "map:of c"
+del run["tool"]["driver"]["rules"][0]["help"]
+del run["tool"]["driver"]["rules"][1]["fullDescription"]
+run["tool"]["driver"]["rules"][0]["name"] = "inconclusive"
+del result["locations"]
+del place["region"]
+place["artifactLocation"]["uri"] = "runs/new-1.fxt"
+del result["partialFingerprints"]
 END
+# Where Microsoft's validator is installed, by itself.
+if command -v Sarif.Multitool >multitool; then
+    "$(cat multitool)" validate --rule-kind 'Sarif;Ghas' log.sarif --output validated --log ForceOverwrite >actual 2>&1 || true
+    grep -q 'Analysis completed successfully' actual || fail "Sarif.Multitool: $(cat actual)"
+    ! grep ': error ' actual || fail "GitHub refuses the log"
+fi
 
 # ---- GitHub: as actions/runner takes a command apart ----
 
@@ -188,14 +224,14 @@ GITHUB_WORKSPACE=/home/ci/app GITHUB_STEP_SUMMARY=$WORK/summary.md fxtdiff base?
 python3 github.py out >actual
 grep -q "^error|src/hot, 100%:path.cc|30|fxtdiff function-regressed|std::map<a, b>::operator\[\](\"x\" & 'y') regressed: own cost +33" actual ||
     fail "no annotation at the function: $(cat actual)"
-grep -q '^error|-|-|fxtdiff total-regressed|the total regressed: +10' actual || fail "no annotation of the total: $(cat actual)"
+grep -q '^error|src/hot, 100%:path.cc|30|fxtdiff total-regressed|the total regressed: +10' actual || fail "no annotation of the total: $(cat actual)"
 [ "$(head -n 1 summary.md)" = 'from an earlier command' ] || fail "the summary was not appended to"
 fxtdiff base? -- dear? --markdown >markdown || true
 tail -n +2 summary.md | cmp -s - markdown || fail "the summary is not the report"
 run 0 fxtdiff base? -- same? --github
 grep -q '^::notice title=fxtdiff PASS::5 + 5 runs' out || fail "no notice of a pass: $(cat out)"
 run 5 fxtdiff base1 -- same1 --github
-grep -q '^::warning title=fxtdiff inconclusive::inconclusive: 1 + 1 runs' out || fail "no warning: $(cat out)"
+grep -q '^::warning file=src/cold.cc,line=50,title=fxtdiff inconclusive::inconclusive: 1 + 1 runs' out || fail "no warning: $(cat out)"
 GITHUB_STEP_SUMMARY=/nowhere/summary run 4 fxtdiff base? -- same? --github
 grep -q '^fxtdiff: /nowhere/summary: ' err || fail "$(cat err)"
 
