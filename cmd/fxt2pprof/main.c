@@ -173,6 +173,11 @@ static void parse(struct settings *settings, char **argv)
     check_heap_options(settings);
 }
 
+static const char *article_of(const char *name)
+{
+    return strchr("aeiou", name[0]) ? "an" : "a";
+}
+
 static enum profile_kind choose_kind(const struct settings *settings, const struct profile *profile)
 {
     int chosen = settings->profiles.kind;
@@ -187,7 +192,7 @@ static enum profile_kind choose_kind(const struct settings *settings, const stru
         if (chosen < 0)
             chosen = kind;
         else if (settings->profiles.kind < 0)
-            cli_note("There is a %s profile too: --profile %s", name, name);
+            cli_note("There is %s %s profile too: --profile %s", article_of(name), name, name);
     }
     return chosen < 0 ? PROFILE_CPU : (enum profile_kind)chosen;
 }
@@ -224,7 +229,7 @@ static int find_sample_type(const struct settings *settings, const struct profil
     for (size_t i = 0; i < count; i++)
         if (strcmp(types[i].type, settings->sample_type) == 0)
             return (int)i;
-    cli_error("--sample-type: a %s profile of this input has no '%s', but:",
+    cli_error("--sample-type: the %s profile of this input has no '%s', but:",
               profile_kind_name(kind), settings->sample_type);
     for (size_t i = 0; i < count; i++)
         cli_note("  %s", types[i].type);

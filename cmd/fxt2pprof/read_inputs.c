@@ -56,10 +56,8 @@ static enum cli_exit ingest_trace(const struct settings *settings, struct cli_tr
         status = profile_ingest_finish(ingest, &error);
     if (status == PROFILE_OK)
         return CLI_OK;
-    if (status == PROFILE_LIMIT && settings->every_ns)
-        cli_error("%s: too many partial profiles: give a longer --every", trace->path);
-    else
-        cli_error("%s: %s", trace->path, error.message);
+    bool is_often = status == PROFILE_LIMIT && strstr(error.message, "partial profiles");
+    cli_error("%s: %s%s", trace->path, error.message, is_often ? ": give a longer --every" : "");
     return CLI_ENVIRONMENT;
 }
 

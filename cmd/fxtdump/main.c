@@ -262,8 +262,8 @@ static void finish(struct dump *dump, bool several)
         (settings->json ? dump_damage_json : dump_damage_text)(dump->form.output, path, bytes,
                                                                damage);
     if (settings->has_offset && settings->offset >= bytes)
-        cli_warning("%s: ends at offset %llu, before %llu", dump->trace.path,
-                    (unsigned long long)bytes, (unsigned long long)settings->offset);
+        cli_warning("%s: nothing at offset %llu or after it: it ends at %llu", dump->trace.path,
+                    (unsigned long long)settings->offset, (unsigned long long)bytes);
 }
 
 /* Following: what was read is to be seen before there is more.  */

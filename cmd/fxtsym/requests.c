@@ -378,7 +378,8 @@ void answer_requests(const struct settings *settings, const struct task *task,
     else
         answer_lines(&server, output);
     if (server.bad > 1 && !objects->llvm_messages)
-        cli_error("%s lines are not addresses", cli_grouped(server.bad));
+        cli_error("%s %s are not addresses", cli_grouped(server.bad),
+                  task->addresses.count ? "words" : "lines");
     if (server.json)
         llvm_json_end(server.json);
     batch_close(&server.batch);

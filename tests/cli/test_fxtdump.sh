@@ -241,7 +241,7 @@ chosen '232' --time ,0
 chosen '' --time 9s,10s
 chosen '1840 1912 1952 1968 1976 1984 1992' --offset 1900
 chosen '1992' --offset 0x7d7
-expect 0 "fxtdump: warning: every-kind.fxt: ends at offset 2008, before 2010
+expect 0 "fxtdump: warning: every-kind.fxt: nothing at offset 2010 or after it: it ends at 2008
 $(sed '/^exit status/d' "$ROOT/testdata/fxtdump/every-kind.err")" --offset 2010 every-kind.fxt
 
 # ---- Bytes, and damage alone ----

@@ -168,6 +168,8 @@ main
 $position"
 says "'zz': neither an address nor a symbol of the object"
 says "2 lines are not addresses"
+run 3 fxtsym -fe program.c zz yy
+says "2 words are not addresses"
 run 3 fxtsym --json -e program.c zz
 prints_all '{"address":null,"input":"zz","frames":[]}'
 run 4 fxtsym -e missing "$main"

@@ -41,6 +41,9 @@ export HOME="$WORK" PPROF_TMPDIR="$WORK" PPROF_BINARY_PATH="$WORK/none" PPROF_TO
 fxt2pprof in.fxt -o heap.pb.gz 2>summary
 grep -q '^heap: [0-9,]* sampled allocations, ' summary || fail "$(cat summary)"
 grep -q '^There is a heap-free profile too: --profile heap-free$' summary || fail "$(cat summary)"
+"$O/bench/fxtgen" --mix events=50,sched=30,stacks=20 --count 1000 >mix.fxt
+fxt2pprof -o mix.pb mix.fxt 2>mixed
+grep -q '^There is an offcpu profile too: --profile offcpu$' mixed || fail "$(cat mixed)"
 grep -Eq '^  peak: [0-9.]+ MiB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
 grep -Eq '^  peak of process [0-9]+: [0-9.]+ MiB in use at [+]0[.][0-9]{9}s$' summary || fail "$(cat summary)"
 decode() {
@@ -117,7 +120,7 @@ whole=$(total --profile heap-free in.fxt)
 difference=$((parts - whole))
 [ "${difference#-}" -le 5000 ] || fail "released: $whole, in parts: $parts"
 fxt2pprof -q --every 1us -o many.pb.gz in.fxt 2>err && fail "20,000 parts"
-grep -q 'give a longer --every' err || fail "$(cat err)"
+grep -q 'in.fxt: more than 10000 partial profiles: give a longer --every' err || fail "$(cat err)"
 [ ! -e many.pb.gz ] || fail "a file of too many parts"
 
 # ---- Ages ----
