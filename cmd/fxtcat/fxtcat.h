@@ -10,7 +10,7 @@
 /* ---- Subcommands ---- */
 
 extern const struct cli_command cut_command, merge_command, recover_command, compress_command,
-    convert_command;
+    convert_command, symbolize_fidl_command;
 
 /* ---- A job: traces in, one trace out (job.c) ---- */
 

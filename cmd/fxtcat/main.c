@@ -1,4 +1,4 @@
-/* fxtcat - cut, merge, mend, compress and convert traces in the Fuchsia trace format.  */
+/* fxtcat - cut, merge, mend, compress, convert and symbolize traces in the Fuchsia trace format.  */
 #include "cmd/fxtcat/fxtcat.h"
 
 static const char *const examples[] = {
@@ -10,20 +10,28 @@ static const char *const examples[] = {
     "fxtcat recover -o mended.fxt damaged.fxt",
     "Make a trace smaller",
     "fxtcat compress --level 19 -o trace.fxt.zst trace.fxt",
+    "Name the FIDL methods in a trace of Fuchsia",
+    "fxtcat symbolize-fidl --ir fidl_ir -o named.fxt trace.fxt",
     "List all options of a command",
     "fxtcat cut --help",
     NULL,
 };
 
 static const struct cli_command *const commands[] = {
-    &cut_command, &merge_command, &recover_command, &compress_command, &convert_command, NULL,
+    &cut_command,
+    &merge_command,
+    &recover_command,
+    &compress_command,
+    &convert_command,
+    &symbolize_fidl_command,
+    NULL,
 };
 
 static const struct cli_command fxtcat = {
     .name = "fxtcat",
     .usage = "COMMAND [OPTION]... FILE...",
-    .summary = "Cut, merge, recover, compress and convert traces in the Fuchsia trace format. - is "
-               "standard input.",
+    .summary = "Cut, merge, recover, compress, convert and symbolize traces in the Fuchsia trace "
+               "format. - is standard input.",
     .examples = examples,
     .stop_at_operand = true,
     .commands = commands,
