@@ -39,19 +39,24 @@ int cli_input_open(const char *path)
     return known ? take(known) : open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Where a descriptor of the path can be kept; NULL: nowhere, or one is kept.  */
+static struct kept *find_room(const char *path)
+{
+    for (size_t i = 0; i < KEPT_MAX && !find(path); i++)
+        if (!kept[i].path)
+            return &kept[i];
+    return NULL;
+}
+
 void cli_input_close(const char *path, int fd)
 {
+    struct kept *room = find_room(path);
     struct stat info;
 
-    for (size_t i = 0; i < KEPT_MAX && !find(path); i++) {
-        if (kept[i].path)
-            continue;
-        if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || lseek(fd, 0, SEEK_SET) != 0)
-            break;
-        kept[i] = (struct kept){ cli_join(path, ""), fd };
-        return;
-    }
-    (void)close(fd);
+    if (room && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && lseek(fd, 0, SEEK_SET) == 0)
+        *room = (struct kept){ cli_join(path, ""), fd };
+    else
+        (void)close(fd);
 }
 
 size_t cli_input_start(const char *path, void *bytes, size_t size)
@@ -85,13 +90,31 @@ static size_t peek_pipe(int fd, void *bytes, size_t size)
     return got > 0 ? (size_t)got : 0;
 }
 
+/* A named pipe, or one that a shell gives as /dev/fd/N.  */
+static size_t peek_named_pipe(const char *path, void *bytes, size_t size)
+{
+    struct kept *known = find(path), *room = known ? known : find_room(path);
+
+    if (!known) {
+        int fd = room ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+        if (fd < 0)
+            return 0;
+        *room = (struct kept){ cli_join(path, ""), fd };
+    }
+    return peek_pipe(room->fd, bytes, size);
+}
+
 size_t cli_input_peek(const char *path, void *bytes, size_t size)
 {
+    struct stat info;
     off_t at;
     ssize_t got;
 
     if (strcmp(path, "-") != 0)
-        return cli_input_start(path, bytes, size);
+        return stat(path, &info) == 0 && S_ISFIFO(info.st_mode)
+                   ? peek_named_pipe(path, bytes, size)
+                   : cli_input_start(path, bytes, size);
     at = lseek(STDIN_FILENO, 0, SEEK_CUR);
     if (at < 0)
         return peek_pipe(STDIN_FILENO, bytes, size);

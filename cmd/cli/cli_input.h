@@ -5,9 +5,10 @@
  * gets it at the first byte of the file.  All of them therefore see the same file, also if another
  * one is put in its place meanwhile.
  *
- * Only regular files are kept, because only these can be read again.  A kept descriptor is not
- * closed before the program ends: if the file is a store that SQLite has open, closing any
- * descriptor of it would drop SQLite's locks.  To be called by the main thread.  */
+ * Regular files are kept, because they can be read again, and pipes that were only looked into
+ * (cli_input_peek()).  A kept descriptor is not closed before the program ends: if the file is a
+ * store that SQLite has open, closing any descriptor of it would drop SQLite's locks.  To be called
+ * by the main thread.  */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -24,8 +25,8 @@ void cli_input_close(const char *path, int fd);
  * Nothing is opened that could not be read again: a pipe would lose its writer.  */
 size_t cli_input_start(const char *path, void *bytes, size_t size);
 
-/* The same, and for "-" the first bytes that are in standard input, a pipe or a file, which stay
- * there.  Waits for the first bytes of a pipe; it may have fewer than size yet.  */
+/* The same; also for a named pipe, and for "-", which is standard input, a pipe or a file.  The
+ * bytes stay there.  Waits for the first bytes of a pipe; it may have fewer than size yet.  */
 size_t cli_input_peek(const char *path, void *bytes, size_t size);
 
 #endif /* CLI_INPUT_H */

@@ -14,6 +14,8 @@ for run in a b; do
     fxt2pprof -q --no-symbolize $run.fxt -o $run.pb.gz
     fxt2pprof -q --no-symbolize -f folded $run.fxt -o $run.folded
 done
+cp "$ROOT/testdata/fuzz/fuzz_perf_data/file" whole.data
+cp "$ROOT/testdata/fuzz/fuzz_perf_data/pipe" piped.data
 printf '{{{reset}}}\n{{{module:0:app:elf:0a}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0}}}\n{{{bt:0:0x1010:pc}}}\n' >log.markup
 
 # ---- Files are opened once ----
@@ -29,7 +31,7 @@ once() { # once COMMAND...: each operand that is a file of this folder
     [ $status -le 1 ] || [ $status -eq 5 ] || fail "$*: status $status: $(cat err)"
     files=0
     for operand in "$@"; do
-        case $operand in *.fxt | *.gz | *.zst | *.folded | *.markup) ;; *) continue ;; esac
+        case $operand in *.fxt | *.gz | *.zst | *.folded | *.markup | *.data) ;; *) continue ;; esac
         [ -f "$operand" ] || continue
         files=$((files + 1))
         opened=$(grep -v ' = -1 ' trace | grep -cF "\"$operand\"") || :
@@ -62,7 +64,13 @@ for input in a.pb.gz a.folded log.markup; do
     once fxtq export -q folded -o out "$input"
     once fxtq import -q -o out "$input"
 done
+for input in whole.data piped.data; do
+    once fxtdump "$input"
+    once fxtdump --stats "$input"
+    once fxtdump --json "$input"
+done
 once fxtdiff --no-symbolize a.fxt b.fxt
+once fxtdiff baseline create out.baseline a.pb.gz b.pb.gz
 once fxtdiff a.pb.gz b.pb.gz
 once fxtdiff a.folded b.folded
 once fxtdiff --no-symbolize a.fxt.gz b.fxt.zst
@@ -127,4 +135,13 @@ for input in a.fxt a.fxt.gz b.fxt.zst; do
 done
 for input in a.pb.gz a.folded log.markup; do
     same "$input" fxtq export -q folded @
+    same "$input" fxtq report top @
+done
+for input in whole.data piped.data; do
+    same "$input" fxtdump --json @
+done
+same a.fxt fxtdump --stats @
+for input in a.fxt a.fxt.gz b.fxt.zst; do
+    same "$input" fxtcat cut --time +0s, -o - @
+    same "$input" fxtcat recover -o - @
 done
