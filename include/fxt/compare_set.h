@@ -19,8 +19,9 @@
  * Functions that add something return no status.  The first failure is kept, later additions are
  * ignored, and compare_builder_finish() returns that status.
  *
- * All texts are NUL-terminated UTF-8.  Input texts are sanitized when they are copied: control
- * characters, bidirectional controls, bytes that are not UTF-8, U+FFFE and U+FFFF become '?'.
+ * All texts are NUL-terminated UTF-8.  Input texts are made safe to show when they are copied:
+ * control characters, bidirectional controls, line separators, bytes that are not UTF-8, U+FFFE and
+ * U+FFFF become escapes such as \x9b and \u202e.
  *
  * The library neither prints nor exits, and reads no files.  A handle must be used by one thread at
  * a time.  The result depends only on the additions and their order.  */
@@ -190,7 +191,7 @@ COMPARE_API struct compare_run *compare_builder_begin_run(struct compare_builder
 COMPARE_API size_t compare_builder_run_count(const struct compare_builder *builder);
 COMPARE_API struct compare_run *compare_builder_run(struct compare_builder *builder, size_t index);
 
-/* Return a sanitized copy that lives as long as the builder.  Never NULL.  */
+/* Return a copy, safe to show, that lives as long as the builder.  Never NULL.  */
 COMPARE_API const char *compare_builder_text(struct compare_builder *builder, const char *bytes,
                                              size_t length);
 

@@ -85,22 +85,40 @@ struct profile *compare_builder_profile(struct compare_builder *builder)
 
 /* ---- Texts ---- */
 
-/* What must not be shown as it is (base/visible.h), and U+FFFE and U+FFFF, which are in no XML,
- * become '?'.  */
-static void clean(char *text, size_t length)
-{
-    size_t size;
+/* How many bytes of an escape (base_escape()) a byte of a text can become.  */
+#define ESCAPED_BYTES 4
 
-    for (size_t i = 0; i < length; i += size)
-        if (!base_shown_as_is(text + i, length - i, &size) ||
-            (base_code_point(text + i, size) & ~1u) == 0xfffe)
-            memset(text + i, '?', size);
+/* Copy a text with an escape in place of each character that must not be shown as it is
+ * (base/visible.h), and of U+FFFE and U+FFFF, which are in no XML.  Returns the length of the copy.
+ */
+static size_t copy_shown(char *out, const char *bytes, size_t length)
+{
+    size_t used = 0, size;
+
+    for (size_t i = 0; i < length; i += size) {
+        char escape[BASE_ESCAPE_BYTES];
+        const char *from = bytes + i;
+        size_t count;
+
+        if (base_shown_as_is(from, length - i, &size) &&
+            (base_code_point(from, size) & ~1u) != 0xfffe) {
+            count = size;
+        } else {
+            count = base_escape(escape, from, size);
+            from = escape;
+        }
+        memcpy(out + used, from, count);
+        used += count;
+    }
+    return used;
 }
 
-/* Room for a text of that length.  */
+/* Room for a text of that length with its escapes, and for the text itself after them.  */
 static char *scratch_of(struct compare_builder *builder, size_t length)
 {
-    if (base_make_room(&builder->scratch, &builder->scratch_capacity, length + 1, 1))
+    if (length < SIZE_MAX / (ESCAPED_BYTES + 1) &&
+        base_make_room(&builder->scratch, &builder->scratch_capacity,
+                       (ESCAPED_BYTES + 1) * length + 1, 1))
         return builder->scratch;
     (void)builder_no_memory(builder);
     return NULL;
@@ -113,9 +131,7 @@ const char *compare_builder_text(struct compare_builder *builder, const char *by
 
     if (!text)
         return "";
-    if (length > 0)
-        memcpy(text, bytes, length);
-    clean(text, length);
+    length = copy_shown(text, bytes, length);
     number = base_texts_add(&builder->strings, text, length, NULL);
     if (number > 0)
         return base_texts_get(&builder->strings, number, &length);
@@ -140,14 +156,15 @@ static bool add_function(struct compare_builder *builder, uint32_t key)
 
 uint32_t builder_find_function(struct compare_builder *builder, const char *name, size_t length)
 {
-    char *key = builder_is_ok(builder) ? scratch_of(builder, length) : NULL;
+    char *shown = builder_is_ok(builder) ? scratch_of(builder, length) : NULL, *key;
     uint32_t number;
 
-    if (!key)
+    if (!shown)
         return NO_FUNCTION;
+    key = shown + ESCAPED_BYTES * length;
     length = compare_name_key(name, length, builder->ignore_templates, key);
-    clean(key, length);
-    number = base_texts_add(&builder->keys, key, length, NULL);
+    length = copy_shown(shown, key, length);
+    number = base_texts_add(&builder->keys, shown, length, NULL);
     if (number == 0)
         (void)builder_no_memory(builder);
     else if (number <= builder->set.function_count || add_function(builder, number))

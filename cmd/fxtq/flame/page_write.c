@@ -244,17 +244,18 @@ static void write_data(const struct flame_page *page, const struct flame_page_he
 
 static void put_html(struct cli_output *output, const char *text)
 {
-    for (; *text; text++)
-        switch (*text) {
-        case '<':
-            put(output, "&lt;");
-            break;
-        case '&':
-            put(output, "&amp;");
-            break;
-        default:
-            (void)cli_output_write(output, text, 1);
-        }
+    size_t length = strlen(text), size;
+
+    for (size_t i = 0; i < length; i += size) {
+        char escape[BASE_ESCAPE_BYTES];
+
+        if (!base_shown_as_is(text + i, length - i, &size))
+            (void)cli_output_write(output, escape, base_escape(escape, text + i, size));
+        else if (text[i] == '<' || text[i] == '&')
+            put(output, text[i] == '<' ? "&lt;" : "&amp;");
+        else
+            (void)cli_output_write(output, text + i, size);
+    }
 }
 
 static void fill(const struct flame_page *page, const struct flame_page_head *head,
