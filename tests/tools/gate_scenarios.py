@@ -1,7 +1,8 @@
 """How often fxtdiff is right about builds whose truth is known: runs are simulated, written as folded stacks and compared.
 
-gate_scenarios.py [--rounds N] [--seed S] [--check] [--] [NAME...]: prints a line for each scenario with how many of N comparisons ended as
-PASS, FAIL and INCONCLUSIVE, and in how many the changed function was flagged.  With --check the status is 1 if a bound is missed.
+gate_scenarios.py [--rounds N] [--seed S] [--check] [--peers] [--] [NAME...]: prints a line for each scenario with how many of N comparisons
+ended as PASS, FAIL and INCONCLUSIVE, and in how many the changed function was flagged.  With --check the status is 1 if a bound is missed.
+--peers prints a table in Markdown in which other methods (gate_peers.py) decide on the same runs.
 
 Nothing here knows how fxtdiff decides.  A run has a cost of its own (weather), each function a cost of its own in each run, both log-normal,
 and samples are Poisson.  Seeds are fixed, so the same command prints the same lines."""
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import gate_peers
+
 SAMPLES = 20000  # of a run
 LAYOUT = 0.015  # by how much another build moves each function, though nothing changed in it
 
@@ -24,12 +27,14 @@ class Scenario:
     stacks    {frames, root first: (weight in the base, weight in the new build)}; the leaf's noise is the stack's
     changed   the function that is to be flagged; None: none is
     odd       what the first run of the new build costs more than the others, all functions alike
+    series    looks at the runs while they are being added, as fxtdiff run -n auto does; runs are then the most that are taken
     bounds    {"fail": (least, most), ...}: shares of very many comparisons"""
 
-    def __init__(self, stacks, changed=None, noise=0.03, weather=None, layout=0.0, samples=SAMPLES, runs=(5, 5), odd=1.0, **bounds):
+    def __init__(self, stacks, changed=None, noise=0.03, weather=None, layout=0.0, samples=SAMPLES, runs=(5, 5), odd=1.0, series=False,
+                 **bounds):
         self.stacks, self.changed, self.noise, self.layout, self.samples, self.runs = stacks, changed, noise, layout, samples, runs
         self.weather = noise if weather is None else weather
-        self.odd = odd
+        self.odd, self.series = odd, series
         self.bounds = bounds
 
 
@@ -80,13 +85,30 @@ def is_flagged(report, name):
     return any(function["name"].split(" (")[0] == name and function["flag"] == "regressed" for function in report["functions"])
 
 
-def rates(scenario, name, rounds, seed):
+def compare_series(paths):
+    """Looks at 5, 8, 12, 18, ... runs of each build, which share 0.05; <fxt/compare.h> has the rule."""
+    most = len(paths[0])
+    looks = [5]
+    while looks[-1] < most:
+        looks.append(min(most, looks[-1] + (looks[-1] + 1) // 2))
+    for look in looks:
+        first = [side[:look] for side in paths]
+        report = compare(first, ["--q", repr(0.05 / len(looks))])
+        if report["verdict"] == "fail" or (report["verdict"] == "pass" and compare(first, ["--q", "0.5"])["verdict"] != "fail"):
+            break
+    return report
+
+
+def rates(scenario, name, rounds, seed, peers=False):
     counts = {"pass": 0, "fail": 0, "inconclusive": 0, "found": 0}
     with tempfile.TemporaryDirectory() as folder:
         for index in range(rounds):
-            report = compare(write_runs(scenario, random.Random(f"{name} {seed} {index}"), folder))
+            paths = write_runs(scenario, random.Random(f"{name} {seed} {index}"), folder)
+            report = compare_series(paths) if scenario.series else compare(paths)
             counts[report["verdict"]] += 1
             counts["found"] += scenario.changed is not None and is_flagged(report, scenario.changed)
+            for method, names in (gate_peers.flagged([side[:5] for side in paths]) if peers else {}).items():
+                counts[method] = counts.get(method, 0) + (scenario.changed in names if scenario.changed else bool(names))
             for entry in os.listdir(folder):
                 os.unlink(os.path.join(folder, entry))
     return {what: count / rounds for what, count in counts.items()}
@@ -178,6 +200,9 @@ SCENARIOS = {
     "equal builds, 30 functions": Scenario(flat(30), fail=RARE),
     "equal builds, an odd run": Scenario(flat(300), odd=1.5, fail=RARE, inconclusive=RARE),
     "equal builds, 20 samples a run": Scenario(flat(300), samples=20, fail=RARE, **{"pass": (0, 0)}),
+    "equal builds, series": Scenario(flat(300), runs=(18, 18), series=True, fail=RARE, **{"pass": (0.95, 1)}),
+    "equal builds, series, noise 8 %": Scenario(flat(300), noise=0.08, runs=(18, 18), series=True, fail=RARE),
+    "4 % function +12 %, series": Scenario(flat(300, 5, 0.04, 1.12), "f5", runs=(18, 18), series=True, found=(0.7, 1)),
     "all functions +7 %": Scenario({stack: (old, new * 1.07) for stack, (old, new) in flat(300).items()}, noise=0, weather=0.03,
                                      fail=(0.65, 0.95)),
     "4 % function +15 %": Scenario(flat(300, 5, 0.04, 1.15), "f5", found=(0.9, 1)),
@@ -205,20 +230,43 @@ SCENARIOS = {
 }
 
 
+def kind_of(scenario):
+    """What the rates of a table are of: comparisons in which the right function was found, or in which the gate failed."""
+    return "found" if scenario.changed else "fail"
+
+
+def print_heading(rounds):
+    print(f"Of {rounds} comparisons each, % that failed, or that found the function that regressed:\n")
+    print("| scenario | of | fxtdiff | " + " | ".join(gate_peers.METHODS) + " |\n| --- | --- | --- |" + " --- |" * len(gate_peers.METHODS))
+
+
+def print_row(name, scenario, shares, wrong):
+    kind = kind_of(scenario)
+    numbers = [shares[kind], *(shares[method] for method in gate_peers.METHODS)]
+    print(f"| {name} | {'found' if kind == 'found' else 'failed'} | " + " | ".join(f"{100 * share:.3g}" for share in numbers) + " |" +
+          (" MISSED" if wrong else ""), flush=True)
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--rounds", type=int, default=60)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--check", action="store_true")
+    arguments.add_argument("--peers", action="store_true")
     arguments.add_argument("names", nargs="*", help="scenarios whose name contains one of these")
     given = arguments.parse_args()
     missed = False
+    if given.peers:
+        print_heading(given.rounds)
     for name, scenario in SCENARIOS.items():
         if given.names and not any(word in name for word in given.names):
             continue
-        shares = rates(scenario, name, given.rounds, given.seed)
+        shares = rates(scenario, name, given.rounds, given.seed, given.peers)
         wrong = [what for what, (least, most) in scenario.bounds.items() if not is_within(shares[what], least, most, given.rounds)]
         missed |= bool(wrong)
+        if given.peers:
+            print_row(name, scenario, shares, wrong)
+            continue
         print(f"{name:36} " + "  ".join(f"{what} {100 * share:5.1f} %" for what, share in shares.items()) + ("  MISSED" if wrong else ""),
               flush=True)
     sys.exit(1 if missed and given.check else 0)
