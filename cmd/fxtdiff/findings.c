@@ -322,6 +322,9 @@ struct diff_findings diff_find(const struct compare_report *report)
         add_row(&findings, report, (uint32_t)i);
     for (size_t i = 0; i < report->rule_count; i++)
         add_rule(&findings, report, (uint32_t)i);
+    for (size_t i = 0; report->benchmark && i < findings.count; i++)
+        findings.items[i].message = say(&findings, "%s: %s", report->benchmark,
+                                        findings.items[i].message);
     if (findings.count > 1)
         qsort(findings.items, findings.count, sizeof *findings.items, worst_first);
     place_others(&findings, report);

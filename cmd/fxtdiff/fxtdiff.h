@@ -23,10 +23,19 @@ struct diff_reading {
     const char *scratch; /* a folder that runs are shown without, for it will be gone; NULL: none */
 };
 
+/* One of several programs or inputs that are compared in one report.  Texts are owned.  */
+struct diff_benchmark {
+    char *name;
+    struct cli_texts inputs[COMPARE_SIDES];
+};
+
 struct diff_settings {
     struct diff_reading reading;
     struct compare_options compare;
     struct cli_texts inputs[COMPARE_SIDES];
+    struct diff_benchmark *benchmarks; /* owned; NULL: there is one without a name, of inputs */
+    size_t benchmark_count;
+    bool suite;             /* there are several benchmarks, or will be */
     const char *conditions; /* a note: how the runs were made; NULL: unknown */
     size_t rows;            /* of tables; 0: all */
     bool quiet;
@@ -102,6 +111,7 @@ struct diff_output {
     bool replaces_text; /* written to stdout in place of the text; its option takes none */
     bool is_profile;    /* which could be an input */
     bool binary;        /* nothing for a terminal */
+    bool single;        /* of one benchmark only */
 };
 
 /* The options of what is built (outputs.c; keys from DIFF_OUTPUT_KEYS on), and row by row what

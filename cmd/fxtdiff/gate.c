@@ -11,6 +11,7 @@
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/readers.h"
+#include "cmd/fxtdiff/suite.h"
 
 /* What can be read only once - standard input, what a shell's <(...) gives - is not read twice.  */
 static bool is_read_once(const char *path)
@@ -27,17 +28,6 @@ enum cli_exit diff_check_policies(const struct diff_settings *settings)
     for (size_t i = 0; diff_policies[i] && status == CLI_OK; i++)
         if (settings->policies[i] && !is_read_once(settings->policies[i]))
             status = diff_policies[i](NULL, settings, settings->policies[i]);
-    return status;
-}
-
-static enum cli_exit apply_policies(const struct diff_settings *settings,
-                                    struct compare_report *report)
-{
-    enum cli_exit status = CLI_OK;
-
-    for (size_t i = 0; diff_policies[i] && status == CLI_OK; i++)
-        if (settings->policies[i])
-            status = diff_policies[i](report, settings, settings->policies[i]);
     return status;
 }
 
@@ -88,6 +78,9 @@ void diff_check_outputs(const struct diff_settings *settings)
 {
     for (size_t i = 0; diff_outputs[i].write; i++) {
         check_target(settings, i);
+        if (settings->suite && diff_outputs[i].single && settings->outputs[i])
+            cli_usage_error("--%s is for one benchmark; compare its runs alone",
+                            diff_output_options[i].name);
         for (size_t k = 0; k < i; k++) {
             const char *one = target_of(settings, k), *other = target_of(settings, i);
 
@@ -122,150 +115,104 @@ static enum cli_exit write_outputs(const struct diff_settings *settings,
     return text ? cli_worse(status, diff_write_text(report, settings, "-")) : status;
 }
 
-/* So much code without names is said: a change in it is nobody's.  */
-#define UNNAMED_SHARE 0.05
-
-static void note_unnamed(struct compare_report *report)
+static enum cli_exit report_on(struct diff_suite *suite)
 {
-    static const char *const sides[] = { "the base", "the new runs" };
-
-    for (int side = 0; side < COMPARE_SIDES; side++) {
-        const char *most;
-        double share = compare_unnamed_share(report->set, (enum compare_side)side, &most);
-        char *note = NULL;
-
-        if (share < UNNAMED_SHARE)
-            continue;
-        if (asprintf(&note,
-                     "%.1f %% of the cost of %s is in code without names, most in %s (--symbols)",
-                     100 * share, sides[side], most) < 0)
-            cli_out_of_memory();
-        compare_report_add_note(report, note);
-        free(note);
-    }
-}
-
-/* Open a report at a level of the tests, and judge it with all policies.  NULL after a message,
- * with the status.  series may be NULL.  */
-static struct compare_report *open_report(const struct diff_settings *settings,
-                                          const struct compare_set *set, double q,
-                                          const struct compare_series *series,
-                                          enum cli_exit *status)
-{
-    struct compare_options options = settings->compare;
-    struct compare_report *report;
-    struct compare_error error;
-
-    options.q = q;
-    if (compare_report_open(set, &options, &report, &error) != COMPARE_OK) {
-        *status = diff_fail(&error);
-        return NULL;
-    }
-    if (series)
-        report->series = *series;
-    note_unnamed(report);
-    if (settings->conditions)
-        compare_report_add_note(report, settings->conditions);
-    *status = apply_policies(settings, report);
-    if (*status == CLI_OK && compare_report_judge(report, &error) != COMPARE_OK)
-        *status = diff_fail(&error);
-    if (*status == CLI_OK)
-        return report;
-    compare_report_close(report);
-    return NULL;
-}
-
-static enum cli_exit report_on(const struct diff_settings *settings, const struct compare_set *set)
-{
+    const struct diff_settings *settings = suite->settings;
     enum cli_exit status;
-    struct compare_report *report = open_report(settings, set, settings->compare.q, NULL, &status);
+    struct compare_report *reports = diff_suite_report(suite, settings->compare.q, NULL, &status);
 
-    if (!report)
+    if (!reports)
         return status;
-    status = cli_worse(diff_verdict_exit(report->verdict), write_outputs(settings, report));
-    compare_report_close(report);
+    status = cli_worse(diff_verdict_exit(diff_reports_verdict(reports)),
+                       write_outputs(settings, reports));
+    diff_reports_close(reports);
     return status;
 }
 
 /* ---- Looks ---- */
 
 /* The verdict at the level of suspicion.  */
-static enum cli_exit suspect(const struct diff_settings *settings, const struct compare_set *set,
-                             enum compare_verdict *out)
+static enum cli_exit suspect(struct diff_suite *suite, enum compare_verdict *out)
 {
     enum cli_exit status;
-    struct compare_report *report = open_report(settings, set, COMPARE_SUSPICION, NULL, &status);
+    struct compare_report *reports = diff_suite_report(suite, COMPARE_SUSPICION, NULL, &status);
 
-    if (report)
-        *out = report->verdict;
-    compare_report_close(report);
+    if (reports)
+        *out = diff_reports_verdict(reports);
+    diff_reports_close(reports);
     return status;
+}
+
+static bool has_problem(const struct compare_report *reports)
+{
+    for (; reports; reports = reports->next)
+        if (reports->problem)
+            return true;
+    return false;
+}
+
+static void say_why_on(const struct compare_report *reports)
+{
+    const struct compare_report *open = reports;
+
+    while (open->next && open->verdict == COMPARE_PASS)
+        open = open->next;
+    cli_note("%zu runs of each build: %s%s%s", open->set->side_runs[COMPARE_NEW],
+             open->benchmark ? open->benchmark : "", open->benchmark ? ": " : "",
+             open->verdict == COMPARE_PASS ? "a function or the total may have regressed"
+                                           : open->reasons[0]);
 }
 
 /* More runs do not help if the runs cannot be compared.  */
-static enum cli_exit find_decision(const struct diff_settings *settings,
-                                   const struct compare_report *report, struct diff_series *series)
+static enum cli_exit find_decision(struct diff_suite *suite, const struct compare_report *reports,
+                                   struct diff_series *series)
 {
-    enum compare_verdict suspicion = COMPARE_PASS;
+    enum compare_verdict verdict = diff_reports_verdict(reports), suspicion = COMPARE_PASS;
     enum cli_exit status = CLI_OK;
 
-    if (report->verdict == COMPARE_PASS)
-        status = suspect(settings, report->set, &suspicion);
-    series->decided = report->problem || compare_look_decides(report->verdict, suspicion);
-    if (status == CLI_OK && !series->decided && !series->last && !settings->quiet)
-        cli_note("%zu runs of each build: %s", report->set->side_runs[COMPARE_NEW],
-                 report->verdict == COMPARE_PASS ? "a function or the total may have regressed"
-                                                 : report->reasons[0]);
+    if (verdict == COMPARE_PASS)
+        status = suspect(suite, &suspicion);
+    series->decided = has_problem(reports) || compare_look_decides(verdict, suspicion);
+    if (status == CLI_OK && !series->decided && !series->last && !suite->settings->quiet)
+        say_why_on(reports);
     return status;
 }
 
-static enum cli_exit look_at(const struct diff_settings *settings, const struct compare_set *set,
-                             struct diff_series *series)
+static enum cli_exit look_at(struct diff_suite *suite, struct diff_series *series)
 {
+    const struct diff_settings *settings = suite->settings;
     struct compare_series about = { .looks = series->looks + 1,
                                     .most = series->most,
                                     .q = settings->compare.q,
                                     .stop = series->stop };
     double q = compare_look_level(settings->compare.q, series->looks++, series->most, series->last);
     enum cli_exit status;
-    struct compare_report *report = open_report(settings, set, q, &about, &status);
+    struct compare_report *reports = diff_suite_report(suite, q, &about, &status);
 
-    if (!report)
+    if (!reports)
         return status;
-    status = find_decision(settings, report, series);
+    status = find_decision(suite, reports, series);
     if (status == CLI_OK && (series->decided || series->last))
-        status = cli_worse(diff_verdict_exit(report->verdict), write_outputs(settings, report));
-    compare_report_close(report);
+        status = cli_worse(diff_verdict_exit(diff_reports_verdict(reports)),
+                           write_outputs(settings, reports));
+    diff_reports_close(reports);
     return status;
 }
 
 enum cli_exit diff_main(const struct diff_settings *settings, struct diff_series *series)
 {
-    const struct compare_set *set;
-    struct diff_runs runs;
+    struct diff_suite suite;
     enum cli_exit status = cli_symbols_check(&settings->reading.profiles.symbols);
 
     if (status == CLI_OK)
         status = diff_check_policies(settings);
     if (status != CLI_OK)
         return status;
-    diff_runs_open(&runs, &settings->reading);
-    for (int side = 0; side < COMPARE_SIDES; side++)
-        status = cli_worse(status,
-                           diff_read(&runs, (enum compare_side)side, &settings->inputs[side]));
-    if (status == CLI_DAMAGED) {
-        compare_builder_set_damaged(runs.builder);
-        if (series)
-            series->last = true; /* more runs would not mend it */
-    }
-    if (status == CLI_OK || status == CLI_DAMAGED) {
-        set = diff_runs_finish(&runs);
-        if (!set)
-            status = CLI_ENVIRONMENT;
-        else
-            status = cli_worse(status,
-                               series ? look_at(settings, set, series) : report_on(settings, set));
-    }
-    diff_runs_close(&runs);
+    status = diff_suite_open(&suite, settings);
+    if (status == CLI_DAMAGED && series)
+        series->last = true; /* more runs would not mend it */
+    if (status == CLI_OK || status == CLI_DAMAGED)
+        status = cli_worse(status, series ? look_at(&suite, series) : report_on(&suite));
+    diff_suite_close(&suite);
     return status;
 }

@@ -40,16 +40,18 @@ static void put_annotation(struct cli_output *output, const struct diff_finding 
     diff_print(output, "\n");
 }
 
-static void put_annotations(const struct compare_report *report, struct cli_output *output)
+static void put_annotations(const struct compare_report *report, struct cli_output *output,
+                            size_t *shown)
 {
     struct diff_findings findings = diff_find(report);
-    size_t shown[DIFF_ERROR + 1] = { 0 };
 
     for (size_t i = 0; i < findings.count; i++)
         if (shown[findings.items[i].level]++ < SHOWN)
             put_annotation(output, &findings.items[i]);
-    if (report->verdict == COMPARE_PASS) {
+    if (report->verdict == COMPARE_PASS && shown[DIFF_NOTE]++ < SHOWN) {
         diff_print(output, "::notice title=fxtdiff PASS::");
+        put_escaped(output, report->benchmark ? report->benchmark : "", false);
+        put_escaped(output, report->benchmark ? ": " : "", false);
         put_escaped(output, report->comparison ? report->power : "all budgets are kept", false);
         diff_print(output, "\n");
     }
@@ -75,13 +77,15 @@ static enum cli_exit append_summary(const struct compare_report *report,
 enum cli_exit diff_write_github(const struct compare_report *report,
                                 const struct diff_settings *settings, const char *nothing)
 {
+    size_t shown[DIFF_ERROR + 1] = { 0 }; /* GitHub shows so many of a step */
     struct cli_output output;
     enum cli_exit status = cli_output_open(&output, NULL);
 
     (void)nothing;
     if (status != CLI_OK)
         return status;
-    put_annotations(report, &output);
+    for (const struct compare_report *one = report; one; one = one->next)
+        put_annotations(one, &output, shown);
     status = cli_output_commit(&output);
     return cli_worse(status, append_summary(report, settings));
 }

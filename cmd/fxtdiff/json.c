@@ -109,6 +109,7 @@ static void put_total(struct json *json, const struct compare_result *comparison
     json_double(json, "low", total->low);
     json_double(json, "high", total->high);
     json_double(json, "p", total->p);
+    json_double(json, "q", total->q);
     json_bool(json, "exact", total->exact);
     put_number(json, "noise", total->noise);
     put_number(json, "detectable", total->detectable);
@@ -218,15 +219,14 @@ static void put_series(struct json *json, const struct compare_series *series)
     json_close(json, '}');
 }
 
-static void put_report(const struct compare_report *report, const struct diff_settings *settings,
-                       struct cli_output *output)
+static void put_benchmark(const struct compare_report *report, struct cli_output *output)
 {
     struct json json = { .output = output };
 
-    (void)settings;
     json_open(&json, NULL, '{');
     json_text(&json, "schema", "fxtdiff");
     json_unsigned(&json, "version", SCHEMA_VERSION);
+    put_text_or_null(&json, "benchmark", report->benchmark);
     json_text(&json, "verdict", lower_verdict(report->verdict));
     put_texts(&json, "reasons", report->reasons, report->reason_count);
     put_texts(&json, "notes", report->notes, report->note_count);
@@ -243,6 +243,15 @@ static void put_report(const struct compare_report *report, const struct diff_se
     put_comparison(&json, report);
     json_close(&json, '}');
     json_end_line(&json);
+}
+
+/* One object, on a line of its own, for each benchmark.  */
+static void put_report(const struct compare_report *report, const struct diff_settings *settings,
+                       struct cli_output *output)
+{
+    (void)settings;
+    for (; report; report = report->next)
+        put_benchmark(report, output);
 }
 
 enum cli_exit diff_write_json(const struct compare_report *report,

@@ -21,7 +21,7 @@ struct junit_place {
 struct junit {
     const struct compare_report *report;
     struct diff_findings findings;
-    struct cli_output output;
+    struct cli_output *output;
     /* Finding of each row and rule; NULL: none.  */
     struct junit_place *of_row, *of_rule;
     const struct diff_finding *total, *inconclusive;
@@ -91,25 +91,25 @@ static void put_outcome(struct junit *junit, const struct diff_finding *finding)
     const char *element = element_of(finding);
 
     if (!element) {
-        diff_print(&junit->output, "      <system-out>");
-        put_escaped(&junit->output, finding->message);
-        diff_print(&junit->output, "</system-out>\n");
+        diff_print(junit->output, "      <system-out>");
+        put_escaped(junit->output, finding->message);
+        diff_print(junit->output, "</system-out>\n");
         return;
     }
-    diff_print(&junit->output, "      <%s", element);
-    put_attribute(&junit->output, "message", finding->message);
+    diff_print(junit->output, "      <%s", element);
+    put_attribute(junit->output, "message", finding->message);
     if (!finding->suppressed)
-        put_attribute(&junit->output, "type", diff_finding_id(finding->kind));
-    diff_print(&junit->output, ">");
-    put_place(&junit->output, finding);
-    diff_print(&junit->output, "</%s>\n", element);
+        put_attribute(junit->output, "type", diff_finding_id(finding->kind));
+    diff_print(junit->output, ">");
+    put_place(junit->output, finding);
+    diff_print(junit->output, "</%s>\n", element);
 }
 
 /* file: "" unknown.  */
 static void put_case(struct junit *junit, const char *class, const char *name, const char *file,
                      const struct diff_finding *finding)
 {
-    struct cli_output *output = &junit->output;
+    struct cli_output *output = junit->output;
 
     diff_print(output, "    <testcase");
     put_attribute(output, "name", name);
@@ -192,45 +192,96 @@ static size_t count_elements(const struct junit *junit, const char *element)
     return count;
 }
 
-static void put_suite(struct junit *junit)
+static size_t count_cases(const struct junit *junit)
 {
     const struct compare_report *report = junit->report;
-    struct cli_output *output = &junit->output;
     size_t cases = (report->comparison ? 2 : 1) + report->rule_count;
-    char counts[200];
 
     for (size_t i = 0; i < report->row_count; i++)
         cases += has_case(junit, i);
-    (void)snprintf(counts, sizeof counts,
-                   "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"0\"", cases,
-                   count_elements(junit, "failure"), count_elements(junit, "error"));
-    diff_print(output,
-               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites %s>\n"
-               "  <testsuite name=\"fxtdiff\" %s skipped=\"%zu\">\n    <properties>\n",
-               counts, counts, count_elements(junit, "skipped"));
+    return cases;
+}
+
+struct counts {
+    size_t tests, failures, errors, skipped;
+};
+
+static void put_counts(struct cli_output *output, const struct counts *counts)
+{
+    diff_print(output, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"0\"", counts->tests,
+               counts->failures, counts->errors);
+}
+
+static struct counts count_suite(const struct junit *junit)
+{
+    return (struct counts){ count_cases(junit), count_elements(junit, "failure"),
+                            count_elements(junit, "error"), count_elements(junit, "skipped") };
+}
+
+static void put_suite(struct junit *junit)
+{
+    const struct compare_report *report = junit->report;
+    struct cli_output *output = junit->output;
+    struct counts counts = count_suite(junit);
+
+    diff_print(output, "  <testsuite name=\"fxtdiff%s", report->benchmark ? "." : "");
+    put_escaped(output, report->benchmark ? report->benchmark : "");
+    diff_print(output, "\"");
+    put_counts(output, &counts);
+    diff_print(output, " skipped=\"%zu\">\n    <properties>\n", counts.skipped);
     diff_print(output, "      <property name=\"verdict\" value=\"%s\"/>\n",
                compare_verdict_name(report->verdict));
     diff_print(output, "      <property name=\"power\"");
     put_attribute(output, "value", report->power);
     diff_print(output, "/>\n    </properties>\n");
     put_cases(junit);
-    diff_print(output, "  </testsuite>\n</testsuites>\n");
+    diff_print(output, "  </testsuite>\n");
+}
+
+static void open_suite(struct junit *junit, const struct compare_report *report,
+                       struct cli_output *output)
+{
+    *junit = (struct junit){ .report = report, .output = output, .findings = diff_find(report) };
+    index_findings(junit);
+}
+
+static void close_suite(struct junit *junit)
+{
+    diff_findings_release(&junit->findings);
+    free(junit->of_row);
+    free(junit->of_rule);
+}
+
+static void put_suites(const struct compare_report *report, const struct diff_settings *settings,
+                       struct cli_output *output)
+{
+    struct counts all = { 0, 0, 0, 0 };
+    struct junit junit;
+
+    (void)settings;
+    for (const struct compare_report *one = report; one; one = one->next) {
+        struct counts counts;
+
+        open_suite(&junit, one, output);
+        counts = count_suite(&junit);
+        all.tests += counts.tests;
+        all.failures += counts.failures;
+        all.errors += counts.errors;
+        close_suite(&junit);
+    }
+    diff_print(output, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
+    put_counts(output, &all);
+    diff_print(output, ">\n");
+    for (; report; report = report->next) {
+        open_suite(&junit, report, output);
+        put_suite(&junit);
+        close_suite(&junit);
+    }
+    diff_print(output, "</testsuites>\n");
 }
 
 enum cli_exit diff_write_junit(const struct compare_report *report,
                                const struct diff_settings *settings, const char *path)
 {
-    struct junit junit = { .report = report };
-    enum cli_exit status = cli_output_open(&junit.output, path);
-
-    (void)settings;
-    if (status != CLI_OK)
-        return status;
-    junit.findings = diff_find(report);
-    index_findings(&junit);
-    put_suite(&junit);
-    diff_findings_release(&junit.findings);
-    free(junit.of_row);
-    free(junit.of_rule);
-    return cli_output_commit(&junit.output);
+    return diff_write_whole(report, settings, path, put_suites);
 }

@@ -4,6 +4,7 @@
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
 #include "cmd/fxtdiff/policies.h"
+#include "cmd/fxtdiff/suite.h"
 
 static const char *const examples[] = {
     "Compare five runs of each build; exit status: 0 pass, 1 fail, 5 inconclusive",
@@ -15,6 +16,15 @@ static const char *const examples[] = {
     "Write a comment for a pull request",
     "fxtdiff --markdown base/ -- new/ > comment.md",
     NULL,
+};
+
+enum { KEY_SUITE = 1 };
+
+static const struct cli_option own_options[] = {
+    { KEY_SUITE, 0, "suite", NULL,
+      "BASE and NEW are folders of benchmarks: compare what has the same name in both, with one "
+      "verdict" },
+    { 0 },
 };
 
 static int run(char **argv);
@@ -30,6 +40,7 @@ static const struct cli_command command = {
                "functions that regressed by more than the runs vary.  Inputs are FXT traces, pprof "
                "profiles, folded stacks and stores.  Each capture of a store is a run; STORE#N is "
                "capture N alone.  A directory represents the files in it; - is standard input.",
+    .options = own_options,
     .groups = diff_groups,
     .libraries = sym_libraries,
     .examples = examples,
@@ -79,6 +90,8 @@ static void parse(struct diff_settings *settings, char **argv)
         while ((key = cli_next(&parser)) != CLI_END)
             if (key == CLI_OPERAND)
                 cli_texts_add(&settings->inputs[side], parser.value);
+            else if (key == KEY_SUITE)
+                settings->suite = true;
             else
                 (void)diff_option(settings, key, &parser);
     }
@@ -95,6 +108,8 @@ static void parse(struct diff_settings *settings, char **argv)
     if (settings->inputs[COMPARE_BASE].count == 0 && !has_budgets(settings))
         cli_usage_error("no base runs given before --");
     diff_check_outputs(settings);
+    if (settings->suite)
+        diff_find_benchmarks(settings);
 }
 
 static int run(char **argv)

@@ -136,7 +136,7 @@ static char *row_text(const struct compare_row *row, const char *name)
 }
 
 static void put_rows(const struct compare_report *report, const struct diff_settings *settings,
-                     struct cli_output *output)
+                     struct cli_output *output, size_t limit)
 {
     size_t count = diff_shown_rows(report, settings), used = 0, i = 0;
     char **names = diff_row_names(report, count);
@@ -148,7 +148,7 @@ static void put_rows(const struct compare_report *report, const struct diff_sett
         char *text = row_text(&report->rows[i], names[i]);
         size_t length = strlen(text);
 
-        if (used + length > ROWS_LIMIT) {
+        if (used + length > limit) {
             free(text);
             break;
         }
@@ -182,15 +182,22 @@ static void put_rules(const struct compare_report *report, struct cli_output *ou
         diff_print(output, "\n%zu more budgets.\n", report->rule_count - shown);
 }
 
-void diff_print_markdown(const struct compare_report *report, const struct diff_settings *settings,
-                         struct cli_output *output)
+static void print_benchmark(const struct compare_report *report,
+                            const struct diff_settings *settings, struct cli_output *output,
+                            size_t limit)
 {
-    diff_print(output, "### fxtdiff: %s\n\n", compare_verdict_name(report->verdict));
+    if (report->benchmark) {
+        diff_print(output, "\n");
+        put_line(output, "#### ", report->benchmark);
+        diff_print(output, "\n**%s**\n\n", compare_verdict_name(report->verdict));
+    } else {
+        diff_print(output, "### fxtdiff: %s\n\n", compare_verdict_name(report->verdict));
+    }
     for (size_t i = 0; i < report->reason_count && i < NOTES; i++)
         put_line(output, "- ", report->reasons[i]);
     if (report->comparison) {
         put_total(report, output);
-        put_rows(report, settings, output);
+        put_rows(report, settings, output, limit);
     }
     put_rules(report, output);
     if (report->note_count > 0)
@@ -199,6 +206,30 @@ void diff_print_markdown(const struct compare_report *report, const struct diff_
         put_line(output, "- ", report->notes[i]);
     if (*report->power)
         put_line(output, "\nPower: ", report->power);
+}
+
+/* Each benchmark has its part of the room for rows; those for which there is none are counted.  */
+void diff_print_markdown(const struct compare_report *report, const struct diff_settings *settings,
+                         struct cli_output *output)
+{
+    uint64_t start = output->written + output->used;
+    size_t count = 1, left = 0;
+
+    for (const struct compare_report *one = report->next; one; one = one->next)
+        count++;
+    if (report->benchmark) {
+        char *summary = diff_suite_summary(report);
+
+        put_line(output, "### fxtdiff: ", summary);
+        free(summary);
+    }
+    for (; report; report = report->next)
+        if (output->written + output->used - start > ROWS_LIMIT)
+            left++;
+        else
+            print_benchmark(report, settings, output, ROWS_LIMIT / count);
+    if (left > 0)
+        diff_print(output, "\n%s more benchmarks.\n", cli_grouped(left));
 }
 
 enum cli_exit diff_write_markdown(const struct compare_report *report,

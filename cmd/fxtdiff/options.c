@@ -189,10 +189,23 @@ void diff_settings_init(struct diff_settings *settings)
     settings->policies = cli_allocate(policies, sizeof *settings->policies);
 }
 
+static void diff_benchmark_release(struct diff_benchmark *benchmark)
+{
+    for (int side = 0; side < COMPARE_SIDES; side++) {
+        for (size_t i = 0; i < benchmark->inputs[side].count; i++)
+            free((char *)benchmark->inputs[side].items[i]);
+        free(benchmark->inputs[side].items);
+    }
+    free(benchmark->name);
+}
+
 void diff_settings_release(struct diff_settings *settings)
 {
     for (int side = 0; side < COMPARE_SIDES; side++)
         free(settings->inputs[side].items);
+    for (size_t i = 0; i < settings->benchmark_count; i++)
+        diff_benchmark_release(&settings->benchmarks[i]);
+    free(settings->benchmarks);
     cli_profiles_release(&settings->reading.profiles);
     free(settings->outputs);
     free(settings->policies);

@@ -29,7 +29,7 @@ const struct diff_output diff_outputs[] = {
     [JUNIT] = { diff_write_junit },
     [SARIF] = { diff_write_sarif },
     [GITHUB] = { diff_write_github },
-    [FOLDED] = { diff_write_folded, .is_profile = true },
-    [PPROF] = { diff_write_pprof, .is_profile = true, .binary = true },
+    [FOLDED] = { diff_write_folded, .is_profile = true, .single = true },
+    [PPROF] = { diff_write_pprof, .is_profile = true, .binary = true, .single = true },
     [OUTPUTS] = { NULL },
 };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/fxtdiff/suite.h"
+
 void diff_print(struct cli_output *output, const char *format, ...)
 {
     va_list arguments;
@@ -171,4 +173,32 @@ size_t diff_shown_rows(const struct compare_report *report, const struct diff_se
     if (rows == 0 || rows > report->row_count)
         rows = report->row_count;
     return rows > findings ? rows : findings;
+}
+
+/* ---- Many benchmarks ---- */
+
+char *diff_suite_summary(const struct compare_report *reports)
+{
+    static const char *const what[] = { [COMPARE_PASS] = "passed",
+                                        [COMPARE_FAIL] = "failed",
+                                        [COMPARE_INCONCLUSIVE] = "are inconclusive" };
+    enum compare_verdict verdict = diff_reports_verdict(reports);
+    char *names = cli_join("", ""), *text;
+    size_t count = 0, of = 0;
+
+    for (; reports; reports = reports->next, of++) {
+        char *longer;
+
+        if (reports->verdict != verdict)
+            continue;
+        longer = cli_join(names, count++ ? ", " : ": ");
+        free(names);
+        names = cli_join(longer, reports->benchmark ? reports->benchmark : "");
+        free(longer);
+    }
+    if (asprintf(&text, "%s: %zu of %zu benchmarks %s%s", compare_verdict_name(verdict), count, of,
+                 what[verdict], verdict == COMPARE_PASS ? "" : names) < 0)
+        cli_out_of_memory();
+    free(names);
+    return text;
 }

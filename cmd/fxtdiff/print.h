@@ -35,6 +35,9 @@ double *diff_mean_stacks(const struct compare_set *set);
  * tested.  */
 const char *diff_row_mark(const struct compare_row *row);
 
+/* "FAIL: 2 of 12 benchmarks failed: parse, render", from malloc().  */
+char *diff_suite_summary(const struct compare_report *reports);
+
 /* How many rows a table shows: all findings, and more up to the number asked for.  */
 size_t diff_shown_rows(const struct compare_report *report, const struct diff_settings *settings);
 

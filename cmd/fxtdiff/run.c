@@ -13,6 +13,7 @@
 #include "cmd/fxtdiff/capture.h"
 #include "cmd/fxtdiff/commands.h"
 #include "cmd/fxtdiff/options.h"
+#include "cmd/fxtdiff/programs.h"
 
 enum {
     KEY_RUNS = 1,
@@ -26,7 +27,8 @@ enum {
     KEY_PERIOD,
     KEY_CPU,
     KEY_LAYOUT,
-    KEY_PREPARE
+    KEY_PREPARE,
+    KEY_BENCHMARKS
 };
 
 static const char *const events[] = { "cpu",         "instructions",     "cycles", "branches",
@@ -42,6 +44,10 @@ static const struct cli_option own_options[] = {
       "with -n auto, begin no more runs after this time: 600 (seconds), 10m, 1h" },
     { KEY_BASE, 0, "base", "CMD", "shell command that runs the old build", CLI_COMMAND },
     { KEY_NEW, 0, "new", "CMD", "shell command that runs the new build", CLI_COMMAND },
+    { KEY_BENCHMARKS, 0, "benchmarks", "FILE",
+      "run the commands in FILE, one \"NAME: COMMAND\" on each line, with the CMD of each build in "
+      "place of {}; all have one verdict",
+      CLI_FILE },
     { KEY_FREQUENCY, 'F', "frequency", "HZ",
       "samples per second of CPU time (default: that of sampler-capture)" },
     { KEY_EVENT, 0, "event", "EVENT",
@@ -95,7 +101,10 @@ const struct cli_command diff_run_command = {
 struct job {
     struct diff_settings settings;
     struct diff_capture capture;
-    const char *commands[COMPARE_SIDES];
+    const char *commands[COMPARE_SIDES]; /* as given */
+    const char *list;                    /* file of benchmarks; NULL: the commands are run */
+    struct diff_program *programs;       /* owned */
+    size_t program_count;
     unsigned runs;          /* of each build; at most, if automatic */
     bool automatic;         /* -n auto */
     uint64_t time_limit_ns; /* 0: none */
@@ -123,40 +132,66 @@ static bool is_out_of_time(const struct job *job)
 
 /* ---- Runs ---- */
 
-/* Capture a side once more, into the next file.  */
-static enum cli_exit capture_side(struct job *job, enum compare_side side)
+/* The runs of a program.  */
+static struct cli_texts *inputs_of(struct job *job, size_t program)
 {
-    struct cli_texts *inputs = &job->settings.inputs[side];
+    return job->settings.benchmarks ? job->settings.benchmarks[program].inputs
+                                    : job->settings.inputs;
+}
+
+/* base-1.fxt; of many benchmarks, base/NAME/1.fxt: so fxtdiff --suite finds them.  */
+static char *name_capture(const struct job *job, size_t program, enum compare_side side,
+                          size_t number)
+{
+    const char *name = job->programs[program].name;
     char *path;
+
+    if ((name ? asprintf(&path, "%s/%s/%s/%zu.fxt", job->dir, diff_side_names[side], name, number)
+              : asprintf(&path, "%s/%s-%zu.fxt", job->dir, diff_side_names[side], number)) < 0)
+        cli_out_of_memory();
+    return path;
+}
+
+/* Capture a side of a program once more, into the next file.  */
+static enum cli_exit capture_side(struct job *job, size_t program, enum compare_side side)
+{
+    struct cli_texts *inputs = &inputs_of(job, program)[side];
+    char *path = name_capture(job, program, side, inputs->count + 1);
     enum cli_exit status;
 
-    if (asprintf(&path, "%s/%s-%zu.fxt", job->dir, diff_side_names[side], inputs->count + 1) < 0)
-        cli_out_of_memory();
     job->captures[job->capture_count++] = path;
-    status = diff_capture_run(&job->capture, side, job->commands[side], path);
+    status = diff_capture_run(&job->capture, side, job->programs[program].commands[side], path);
     if (status == CLI_OK)
-        cli_texts_add(inputs, path);
+        cli_texts_add(inputs, cli_join(path, ""));
     return status;
 }
 
-/* Capture pairs until there are so many, or the time is over, but one at least: base new, new base,
- * base new, ...  */
+static enum cli_exit capture_pair(struct job *job, size_t program, size_t pair)
+{
+    enum compare_side first = pair % 2 ? COMPARE_NEW : COMPARE_BASE;
+    enum cli_exit status = capture_side(job, program, first);
+
+    if (status == CLI_OK)
+        status = capture_side(job, program, first == COMPARE_BASE ? COMPARE_NEW : COMPARE_BASE);
+    return status;
+}
+
+/* Capture pairs until there are so many of each program, or the time is over, but one at least:
+ * base new, new base, base new, ...  */
 static enum cli_exit capture_up_to(struct job *job, size_t runs)
 {
-    const struct cli_texts *inputs = job->settings.inputs;
     struct cli_progress progress;
     enum cli_exit status = CLI_OK;
-    size_t first = inputs[COMPARE_NEW].count;
+    size_t first = inputs_of(job, 0)[COMPARE_NEW].count, done = 0;
 
-    cli_progress_start(&progress, "capturing", 2 * (runs - first));
+    cli_progress_start(&progress, "capturing", (runs - first) * job->program_count);
     for (size_t pair = first; pair < runs && status == CLI_OK; pair++) {
         if (pair > 0 && is_out_of_time(job))
             break;
-        status = capture_side(job, pair % 2 ? COMPARE_NEW : COMPARE_BASE);
-        cli_progress_show(&progress, 2 * (pair - first) + 1);
-        if (status == CLI_OK)
-            status = capture_side(job, pair % 2 ? COMPARE_BASE : COMPARE_NEW);
-        cli_progress_show(&progress, 2 * (pair - first) + 2);
+        for (size_t i = 0; i < job->program_count && status == CLI_OK; i++) {
+            status = capture_pair(job, i, pair);
+            cli_progress_show(&progress, ++done);
+        }
     }
     cli_progress_end(&progress);
     return status;
@@ -166,8 +201,10 @@ static enum cli_exit warm_up(const struct job *job)
 {
     enum cli_exit status = CLI_OK;
 
-    for (int side = 0; side < COMPARE_SIDES && status == CLI_OK; side++)
-        status = diff_capture_warm_up(&job->capture, (enum compare_side)side, job->commands[side]);
+    for (size_t i = 0; i < job->program_count; i++)
+        for (int side = 0; side < COMPARE_SIDES && status == CLI_OK; side++)
+            status = diff_capture_warm_up(&job->capture, (enum compare_side)side,
+                                          job->programs[i].commands[side]);
     return status;
 }
 
@@ -175,7 +212,7 @@ static enum cli_exit warm_up(const struct job *job)
 static enum cli_exit capture_series(struct job *job)
 {
     struct diff_series series = { .most = job->runs };
-    const struct cli_texts *news = &job->settings.inputs[COMPARE_NEW];
+    const struct cli_texts *news = &inputs_of(job, 0)[COMPARE_NEW];
     enum cli_exit status = CLI_OK;
 
     while (status == CLI_OK && !series.decided && !series.last) {
@@ -205,6 +242,42 @@ static enum cli_exit capture_all(struct job *job)
 
 /* ---- Around it ---- */
 
+/* With a path below the folder of captures: mkdir() or rmdir().  */
+static bool at_folder(const struct job *job, enum compare_side side, const char *name, bool make)
+{
+    char *path;
+    bool ok;
+
+    if (asprintf(&path, "%s/%s%s%s", job->dir, diff_side_names[side], name ? "/" : "",
+                 name ? name : "") < 0)
+        cli_out_of_memory();
+    ok = make ? mkdir(path, 0777) == 0 || errno == EEXIST : rmdir(path) == 0;
+    free(path);
+    return ok;
+}
+
+static bool make_subfolders(const struct job *job)
+{
+    bool ok = true;
+
+    for (int side = 0; side < COMPARE_SIDES && job->list && ok; side++) {
+        ok = at_folder(job, (enum compare_side)side, NULL, true);
+        for (size_t i = 0; i < job->program_count && ok; i++)
+            ok = at_folder(job, (enum compare_side)side, job->programs[i].name, true);
+    }
+    return ok;
+}
+
+static void remove_folders(const struct job *job)
+{
+    for (int side = 0; side < COMPARE_SIDES && job->list; side++) {
+        for (size_t i = 0; i < job->program_count; i++)
+            (void)at_folder(job, (enum compare_side)side, job->programs[i].name, false);
+        (void)at_folder(job, (enum compare_side)side, NULL, false);
+    }
+    (void)rmdir(job->dir);
+}
+
 static enum cli_exit make_folder(struct job *job)
 {
     const char *tmp = getenv("TMPDIR");
@@ -218,7 +291,7 @@ static enum cli_exit make_folder(struct job *job)
         ok = mkdtemp(job->dir) != NULL;
         job->made = ok;
     }
-    if (ok)
+    if (ok && make_subfolders(job))
         return CLI_OK;
     cli_error("%s: %s", job->dir, strerror(errno));
     return CLI_ENVIRONMENT;
@@ -252,7 +325,11 @@ static void release(struct job *job)
         free(job->captures[i]);
     }
     if (job->made)
-        (void)rmdir(job->dir);
+        remove_folders(job);
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        for (size_t i = 0; i < job->settings.inputs[side].count; i++)
+            free((char *)job->settings.inputs[side].items[i]);
+    diff_programs_free(job->programs, job->program_count);
     free(job->captures);
     free(job->dir);
     diff_capture_close(&job->capture);
@@ -281,6 +358,10 @@ static void take(struct job *job, int key, const struct cli_parser *parser)
         break;
     case KEY_TIME_LIMIT:
         job->time_limit_ns = cli_duration("--time-limit", value);
+        break;
+    case KEY_BENCHMARKS:
+        job->list = value;
+        job->settings.suite = true;
         break;
     case KEY_BASE:
         job->commands[COMPARE_BASE] = value;
@@ -345,6 +426,25 @@ static void parse(struct job *job, char **argv)
     diff_check_outputs(&job->settings);
 }
 
+/* The commands themselves, or those of the list.  */
+static enum cli_exit find_programs(struct job *job)
+{
+    enum cli_exit status = diff_programs_read(job->list, job->commands, &job->programs,
+                                              &job->program_count);
+
+    if (status != CLI_OK)
+        return status;
+    job->captures = cli_allocate(job->program_count * job->runs * COMPARE_SIDES,
+                                 sizeof *job->captures);
+    if (!job->list)
+        return CLI_OK;
+    job->settings.benchmarks = cli_allocate(job->program_count, sizeof *job->settings.benchmarks);
+    job->settings.benchmark_count = job->program_count;
+    for (size_t i = 0; i < job->program_count; i++)
+        job->settings.benchmarks[i].name = cli_join(job->programs[i].name, "");
+    return CLI_OK;
+}
+
 static int run(char **argv)
 {
     struct job job = { .runs = 5, .capture = { .warm_up = 1, .log = -1 }, .started_ns = now_ns() };
@@ -352,9 +452,10 @@ static int run(char **argv)
 
     diff_settings_init(&job.settings);
     parse(&job, argv);
-    job.captures = cli_allocate((size_t)job.runs * COMPARE_SIDES, sizeof *job.captures);
     describe_conditions(&job);
-    status = diff_check_policies(&job.settings);
+    status = find_programs(&job);
+    if (status == CLI_OK)
+        status = diff_check_policies(&job.settings);
     if (status == CLI_OK)
         status = diff_capture_open(&job.capture);
     if (status == CLI_OK)

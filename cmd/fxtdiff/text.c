@@ -317,6 +317,25 @@ static void put_rules(const struct page *page)
     }
 }
 
+static void put_benchmark(struct page *page)
+{
+    const struct compare_report *report = page->report;
+
+    if (report->benchmark)
+        diff_print(page->output, "\n%s== %s%s\n", paint(page, BOLD), report->benchmark,
+                   paint(page, PLAIN));
+    put_verdict(page);
+    if (report->comparison) {
+        put_total(page);
+        put_rows(page);
+        put_counts(page);
+    }
+    put_rules(page);
+    for (size_t i = 0; i < report->note_count; i++)
+        put_line(page, "note: %s", report->notes[i]);
+    put_line(page, "power: %s", report->power);
+}
+
 static void put_report(const struct compare_report *report, const struct diff_settings *settings,
                        struct cli_output *output)
 {
@@ -326,16 +345,15 @@ static void put_report(const struct compare_report *report, const struct diff_se
         page.columns = cli_columns(stdout);
         page.colour = cli_colour(stdout);
     }
-    put_verdict(&page);
-    if (report->comparison) {
-        put_total(&page);
-        put_rows(&page);
-        put_counts(&page);
+    if (report->benchmark) {
+        char *summary = diff_suite_summary(report);
+
+        put_line(&page, "%s%s", paint(&page, BOLD), summary);
+        diff_print(output, "%s", paint(&page, PLAIN));
+        free(summary);
     }
-    put_rules(&page);
-    for (size_t i = 0; i < report->note_count; i++)
-        put_line(&page, "note: %s", report->notes[i]);
-    put_line(&page, "power: %s", report->power);
+    for (; page.report; page.report = page.report->next)
+        put_benchmark(&page);
 }
 
 enum cli_exit diff_write_text(const struct compare_report *report,

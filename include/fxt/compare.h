@@ -105,6 +105,18 @@ enum compare_metric {
     COMPARE_METRIC_TOTAL = 2, /* with its callees */
 };
 
+/* Tests of other comparisons in the same report: of other benchmarks of one change.  Both rank
+ * their tests together, so that the false discovery rate is that of the whole report.  Begin with
+ * zeros; see compare_others_add().  */
+struct compare_others {
+    struct compare_other {
+        double p;
+        bool grew;
+        bool of_total; /* else of a function */
+    } * tests;
+    size_t count, capacity;
+};
+
 struct compare_options {
     size_t size; /* sizeof(struct compare_options) */
     double q;    /* false discovery rate over functions, and level of the total's test: 0.05 */
@@ -123,6 +135,7 @@ struct compare_options {
     /* Of reports; compare_runs() ignores them.  */
     enum compare_metric metric;
     bool same_build; /* both sides may be runs of one build, of which the input or options differ */
+    const struct compare_others *others; /* borrowed during compare_runs() only; NULL: none */
 };
 
 /* Set the defaults, which are the values above.  */
@@ -155,6 +168,7 @@ struct compare_total_change {
     double low;      /* 95 % interval of relative, bootstrapped over runs; */
     double high;     /* low = high = relative with one run a side */
     double p;        /* two-sided permutation test of ranks; 1 with one run a side */
+    double q;        /* p, or Benjamini-Hochberg over this total and options.others */
     bool exact;      /* all rearrangements were evaluated, not a sample of them */
     /* Standard deviation from run to run, relative to base: of each side by the median distance of
      * two of its runs, so that an odd run does not count, and of both as their difference has it;
@@ -201,6 +215,7 @@ struct compare_result {
     struct compare_function_change *functions; /* in the order of the input */
     size_t function_count;
     size_t test_count;      /* functions and families tested */
+    size_t all_test_count;  /* the same, with options.others */
     size_t regressed_count; /* functions with a flag REGRESSED in either family */
     size_t moved_count;
     size_t improved_count;
@@ -210,7 +225,8 @@ struct compare_result {
     double t_95;               /* half width of their 95 % intervals in standard errors */
     double mean_samples[2];    /* of a run of each side */
     size_t runs[2];
-    struct compare_options options; /* of the comparison */
+    double total_level; /* of the total's test: q, shared with those of options.others */
+    struct compare_options options; /* of the comparison; without others */
     /* A change of min_total would not have been detected with 80 % probability: if the verdict is
      * PASS, it rests on the functions, whose shares do not have the noise of runs.  */
     bool total_is_blind;
@@ -231,6 +247,13 @@ COMPARE_API enum compare_status compare_runs(const struct compare_input *input,
                                              struct compare_result **out,
                                              struct compare_error *error);
 COMPARE_API void compare_result_free(struct compare_result *comparison); /* accepts NULL */
+
+/* Add the tests of a comparison, which was made without options.others.  The caller must release
+ * *others, also on failure.  Returns COMPARE_OK or COMPARE_NO_MEMORY.  */
+COMPARE_API enum compare_status compare_others_add(struct compare_others *others,
+                                                   const struct compare_result *comparison,
+                                                   struct compare_error *error);
+COMPARE_API void compare_others_release(struct compare_others *others);
 
 /* Return the smallest relative growth of the own cost of a function with the given share of the
  * base, above 0 and below 1, that these runs would have flagged with 80 % probability: with the

@@ -71,6 +71,10 @@ struct compare_report_memory; /* of the library */
 /* Everything in it belongs to the report, except the set.  */
 struct compare_report {
     const struct compare_set *set;
+    /* For callers with several benchmarks: the name of this one, and the report on the next one.
+     * Both are NULL at first, and the library does not follow them.  */
+    const char *benchmark;
+    struct compare_report *next;
     struct compare_options options;
 
     /* From here on, as compare_report_judge() leaves it.  */

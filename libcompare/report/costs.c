@@ -176,5 +176,6 @@ enum compare_status report_compare(struct compare_report *report, struct compare
                                                   : compare_no_memory(error);
 
     close_rows(&rows);
+    report->options.others = NULL; /* which may be gone from here on */
     return status;
 }

@@ -170,7 +170,7 @@ bool compare_total_regressed(const struct compare_report *report)
 {
     const struct compare_total_change *total = &report->comparison->total;
 
-    return total->p <= report->options.q && total->relative >= report->options.min_total;
+    return total->q <= report->options.q && total->relative >= report->options.min_total;
 }
 
 static bool has_runs_to_fail(const struct compare_report *report)
@@ -237,7 +237,8 @@ static bool is_inconclusive(struct compare_report *report)
             report_reason(report,
                           "too few runs: no ranks of %zu + %zu runs are as unlikely as %.2g, so a "
                           "change in total would not be detected%s",
-                          comparison->runs[0], comparison->runs[1], options->q, needed(report));
+                          comparison->runs[0], comparison->runs[1], comparison->total_level,
+                          needed(report));
             return true;
         }
         report_reason(

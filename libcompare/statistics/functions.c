@@ -39,7 +39,8 @@ struct job {
     struct compare_ratio *ratios;
     double df_of[FAMILIES]; /* of the tests */
     struct compare_reference reference;
-    double scale; /* what shares grew by although costs did not: at least 1 */
+    double others_q; /* nobody's */
+    double scale;    /* what shares grew by although costs did not: at least 1 */
 };
 
 static int side_of(const struct job *job, size_t run)
@@ -168,15 +169,21 @@ static int by_p(const void *a, const void *b)
     return (x->q > y->q) - (x->q < y->q); /* a fixed order */
 }
 
-/* Benjamini and Hochberg 1995 for the first count probabilities; the other tests of the comparison
- * count as tests that found nothing.  */
-static void adjust(struct job *job, size_t count)
+/* Benjamini and Hochberg 1995 for the first count probabilities, of tests that grew or not, and for
+ * those of other comparisons; all other tests count as tests that found nothing.  */
+static void adjust(struct job *job, size_t count, bool grew)
 {
+    const struct compare_others *others = job->options->others;
     double smallest = 1;
 
+    for (size_t i = 0; others && i < others->count; i++)
+        if (!others->tests[i].of_total && others->tests[i].grew == grew)
+            job->probabilities[count++] = (struct probability){ others->tests[i].p,
+                                                                &job->others_q };
     qsort(job->probabilities, count, sizeof *job->probabilities, by_p);
     for (size_t i = count; i-- > 0;) {
-        double q = job->probabilities[i].p * (double)job->test_count / (double)(i + 1);
+        double q = job->probabilities[i].p * (double)job->comparison->all_test_count /
+                   (double)(i + 1);
 
         smallest = fmin(smallest, q);
         *job->probabilities[i].q = smallest;
@@ -195,7 +202,7 @@ static void adjust_one_way(struct job *job, bool grew)
         if (change->flag != COMPARE_MOVED && (change->new_share > change->base_share) == grew)
             job->probabilities[count++] = (struct probability){ change->p, &change->q };
     }
-    adjust(job, count);
+    adjust(job, count, grew);
 }
 
 /* The reference counts if its lower 95 % limit is above 1, so that noise is hardly ever taken for
@@ -253,7 +260,7 @@ static void test_beyond(struct job *job)
             job->probabilities[count++] = (struct probability){ p_beyond(job, test),
                                                                 &test->q_beyond };
     }
-    adjust(job, count);
+    adjust(job, count, true);
 }
 
 /* Whether a share that grew did so beyond the scale, by the same test and thresholds.  */
@@ -353,6 +360,8 @@ static enum compare_status run_tests(struct job *job, struct compare_error *erro
         add_test(job, FAMILY_TOTAL, input->total + f * job->runs, &comparison->functions[f].total);
     }
     comparison->test_count = job->test_count;
+    comparison->all_test_count = job->test_count +
+                                 compare_others_count(job->options->others, false);
     comparison->mean_samples[0] = job->n[0] / (double)input->base_runs;
     comparison->mean_samples[1] = job->n[1] / (double)input->new_runs;
     for (int family = 0; family < FAMILIES; family++)
@@ -379,7 +388,8 @@ enum compare_status compare_functions(const struct compare_input *input,
         .df = (double)(input->base_runs + input->new_runs) - 2,
         .tests = calloc(most, sizeof *job.tests),
         .spreads = calloc(most, sizeof *job.spreads),
-        .probabilities = calloc(most, sizeof *job.probabilities),
+        .probabilities = calloc(most + (options->others ? options->others->count : 0),
+                                sizeof *job.probabilities),
         .ratios = calloc(most, sizeof *job.ratios),
     };
 

@@ -82,7 +82,7 @@ double compare_result_detectable(const struct compare_result *comparison, double
         return INFINITY;
     power.total_error = error_of(comparison, comparison->total.noise);
     /* Alone among all tests: the first step of Benjamini and Hochberg's.  */
-    level = options->q / (double)(comparison->test_count ? comparison->test_count : 1);
+    level = options->q / (double)(comparison->all_test_count ? comparison->all_test_count : 1);
     power.t = compare_t_quantile(1 - level / 2, comparison->degrees_of_freedom);
     power.log_share = log1p(fmax(options->min_rel, options->min_share / share));
     power.log_cost = log1p(options->min_rel);
@@ -142,7 +142,7 @@ static bool would_see(const struct compare_result *comparison, size_t runs, doub
     other.degrees_of_freedom += (double)(other.runs[0] + other.runs[1]) -
                                 (double)(comparison->runs[0] + comparison->runs[1]);
     other.total.detectable = compare_noise_floor(other.total.noise, other.runs[0], other.runs[1],
-                                                 other.options.q);
+                                                 other.total_level);
     return compare_total_seen(&other) && compare_functions_seen(&other);
 }
 

@@ -94,7 +94,7 @@ static enum compare_reason reason_of(const struct compare_result *comparison,
 
     if (comparison->runs[0] < COMPARE_MIN_RUNS || comparison->runs[1] < COMPARE_MIN_RUNS)
         return COMPARE_REASON_TOO_FEW_RUNS;
-    if (total->p <= options->q && total->relative >= options->min_total)
+    if (total->q <= options->q && total->relative >= options->min_total)
         return COMPARE_REASON_TOTAL;
     if (comparison->regressed_count > 0)
         return COMPARE_REASON_FUNCTIONS;
@@ -122,11 +122,16 @@ static enum compare_status fill(const struct compare_input *input,
                                 const struct compare_options *options,
                                 struct compare_result *comparison, struct compare_error *error)
 {
-    enum compare_status status = compare_totals(input, options, &comparison->total, error);
+    struct compare_options of_total = *options;
+    enum compare_status status;
 
+    of_total.q /= (double)(1 + compare_others_count(options->others, true));
+    status = compare_totals(input, &of_total, &comparison->total, error);
+    comparison->total_level = of_total.q;
     comparison->runs[0] = input->base_runs;
     comparison->runs[1] = input->new_runs;
     comparison->options = *options;
+    comparison->options.others = NULL;
     if (options->need_share > 0)
         comparison->options.need_share = fmax(options->need_share, options->floor);
     if (status == COMPARE_OK)

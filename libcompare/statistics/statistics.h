@@ -88,6 +88,11 @@ enum compare_status compare_find_moved(const struct compare_input *input,
                                        struct compare_result *comparison,
                                        struct compare_error *error);
 
+/* ---- Other comparisons (others.c) ---- */
+
+/* How many tests of functions or of totals; others may be NULL.  */
+size_t compare_others_count(const struct compare_others *others, bool of_total);
+
 /* ---- Power (power.c) ---- */
 
 /* Whether what options.need_change asks of the total, and of functions, would have been found.  */

@@ -297,6 +297,32 @@ static void rank_runs(const double *values, size_t count, double *ranks)
     }
 }
 
+/* How many totals changed that way, this one included, with at most that p.  */
+static double rank_of(const struct compare_others *others, bool grew, double p)
+{
+    double rank = 1;
+
+    for (size_t i = 0; others && i < others->count; i++)
+        rank += others->tests[i].of_total && others->tests[i].grew == grew &&
+                others->tests[i].p <= p;
+    return rank;
+}
+
+/* Benjamini and Hochberg's of this p among those of all totals.  */
+static double adjusted(double p, bool grew, const struct compare_others *others)
+{
+    double count = (double)(1 + compare_others_count(others, true));
+    double least = p * count / rank_of(others, grew, p);
+
+    for (size_t i = 0; others && i < others->count; i++) {
+        const struct compare_other *one = &others->tests[i];
+
+        if (one->of_total && one->grew == grew && one->p > p)
+            least = fmin(least, one->p * count / rank_of(others, grew, one->p));
+    }
+    return fmin(least, 1);
+}
+
 static enum compare_status fill(const struct groups *groups, const double *samples,
                                 const struct compare_options *options,
                                 struct compare_total_change *out, struct compare_error *error)
@@ -312,6 +338,7 @@ static enum compare_status fill(const struct groups *groups, const double *sampl
     rank_runs(groups->base, runs, groups->resampled);
     out->p = compare_permutation(groups->resampled, groups->base_count, groups->new_count,
                                  &out->exact);
+    out->q = adjusted(out->p, out->shift > 0, options->others);
     if (groups->base_count > 1 && groups->new_count > 1)
         return bootstrap(groups, out, error);
     return COMPARE_OK;
