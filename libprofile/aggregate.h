@@ -190,6 +190,7 @@ struct profile {
     struct profile_values values[PROFILE_KINDS];
     struct profile_values pending; /* CPU samples of this trace with provisional call sites */
 
+    bool omits_spans;
     bool omits_threads;             /* of CPU samples: then these instead */
     struct profile_stack_sum *sums; /* of call site id at [id - 1] */
     size_t sum_count, sum_capacity;

@@ -590,6 +590,11 @@ void profile_omit_threads(struct profile *profile)
     profile->omits_threads = true;
 }
 
+void profile_omit_spans(struct profile *profile)
+{
+    profile->omits_spans = true;
+}
+
 void profile_sink_of(struct profile *profile, struct profile_sink *out)
 {
     forget_unfinished(profile);
@@ -615,6 +620,10 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
     if (profile->omits_threads) {
         out->sample = NULL;
         out->sample_sum = take_sample_sum;
+    }
+    if (profile->omits_spans) {
+        out->span = NULL;
+        out->off_cpu = NULL;
     }
     profile_heap_take_sink(profile, out);
 }

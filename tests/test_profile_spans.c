@@ -190,6 +190,24 @@ START_TEST(keeps_slices_whole_that_the_profile_cuts)
 }
 END_TEST
 
+START_TEST(can_be_omitted)
+{
+    for (int omitted = 0; omitted < 2; omitted++) {
+        struct profile *profile;
+        struct profile_sink sink;
+
+        ck_assert_int_eq(profile_open(&profile, NULL), PROFILE_OK);
+        if (omitted)
+            profile_omit_spans(profile);
+        profile_sink_of(profile, &sink);
+        ck_assert_int_eq(sink.span == NULL, omitted);
+        ck_assert_int_eq(sink.off_cpu == NULL, omitted);
+        ck_assert_ptr_nonnull(sink.sample);
+        profile_close(profile);
+    }
+}
+END_TEST
+
 START_TEST(stops_when_the_sink_says_so)
 {
     struct fxt_record records[40];
@@ -429,6 +447,7 @@ int main(void)
     make_cases();
     tcase_add_loop_test(tcase, gives_each_moment_to_the_innermost_slice, 0, (int)case_count);
     tcase_add_test(tcase, keeps_slices_whole_that_the_profile_cuts);
+    tcase_add_test(tcase, can_be_omitted);
     tcase_add_test(tcase, stops_when_the_sink_says_so);
     tcase_add_test(tcase, shows_names_that_were_never_registered);
     tcase_add_test(tcase, case_44_leaves_slices_alone_whatever_flows_say);

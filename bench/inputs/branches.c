@@ -1,5 +1,5 @@
-/* branches - what an instruction trace is measured with: sorting through callbacks, recursion, calls
- * through a table, formatting.
+/* branches - what an instruction trace is measured with: sorting through callbacks, recursion,
+ * calls through a table, formatting.
  *
  *   branches ROUNDS    a round is about 100,000 instructions  */
 #include <stdio.h>

@@ -393,6 +393,8 @@ static int run(char **argv)
         cli_error("%s", error.message);
         return CLI_ENVIRONMENT;
     }
+    if (settings.profiles.kind >= 0 && settings.profiles.kind < PROFILE_SPAN)
+        profile_omit_spans(profile);
     if (settings.format && settings.format->timed &&
         profile_keep_times(profile, NULL, &error) != PROFILE_OK) {
         cli_error("%s", error.message);

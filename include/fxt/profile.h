@@ -677,6 +677,11 @@ PROFILE_API void profile_sink_of(struct profile *profile, struct profile_sink *o
  * profile_sink_of().  */
 PROFILE_API void profile_omit_threads(struct profile *profile);
 
+/* Do not record slices and times off the CPU: the kinds PROFILE_SPAN and PROFILE_OFF_CPU stay
+ * empty.  Instruction traces take much less time and memory without them.  Must be called before
+ * profile_sink_of().  */
+PROFILE_API void profile_omit_spans(struct profile *profile);
+
 /* Keep each CPU sample with its time, in a temporary file, for formats that show times
  * (<fxt/profile_formats.h>).  Must be called before profile_sink_of(), and not together with
  * profile_omit_threads().  temporary_dir is copied; NULL: $TMPDIR, else /tmp.  Returns PROFILE_OK,
