@@ -133,8 +133,8 @@ static enum profile_status symbolize_module(struct profile *profile, struct sym_
     enum profile_status status;
 
     if (!key.path && key.build_id_length == 0) /* "./x" would be any file x */
-        return report_instead(profile, "neither a build ID nor a path in the trace", coverage,
-                              error);
+        return report_instead(profile, "neither a build ID nor an absolute path in the trace",
+                              coverage, error);
     status = from_symbols(sym_session_module(session, &key, &found, &sym_error), &sym_error, error);
     if (status == PROFILE_OK)
         status = copy_report(profile, sym_module_report(found), coverage, error);

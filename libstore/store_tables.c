@@ -1,4 +1,4 @@
-/* Columns as in schemas/store.sql; tests/test_store_writer.c compares them.  */
+/* Columns as in schemas/store.sql; tests/test_store_tables.c compares them.  */
 #include "libstore/store_tables.h"
 
 const struct store_table_info store_tables[STORE_TABLES] = {

@@ -161,7 +161,7 @@ static const struct {
     bool remedy;
 } sorry[] = {
     /* It may be any file of that name: it is not looked for in the current directory.  */
-    { "Makefile", "", "neither a build ID nor a path in the trace", false },
+    { "Makefile", "", "neither a build ID nor an absolute path in the trace", false },
     { "[vdso]", "", "code provided by the kernel, not in a file", false },
     { "[vdso]", "01234567", "code provided by the kernel, not in a file", false },
     { "/not/there", "01234567", "no file /not/there, and none with build ID 3031323334353637",

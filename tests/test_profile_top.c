@@ -50,6 +50,16 @@ START_TEST(counts_a_recursive_function_once_a_stack)
 }
 END_TEST
 
+START_TEST(counts_one_function_as_one)
+{
+    const struct fxt_record records[] = { complete_record(0, 7, 1, 1, "b") };
+    char *text = top_from(records, COUNT_OF(records), 0, 0, false);
+
+    ck_assert_ptr_eq(strstr(text, "Type: wall, total 7ns, 1 of 1 function\n"), text);
+    free(text);
+}
+END_TEST
+
 START_TEST(shows_as_many_rows_as_asked)
 {
     const struct fxt_record records[] = { complete_record(0, 7, 1, 1, "b"),
@@ -253,6 +263,7 @@ int main(void)
     int failed;
 
     tcase_add_test(tcase, counts_a_recursive_function_once_a_stack);
+    tcase_add_test(tcase, counts_one_function_as_one);
     tcase_add_test(tcase, shows_as_many_rows_as_asked);
     tcase_add_test(tcase, cuts_long_names_in_their_middle);
     tcase_add_test(tcase, colours_hot_and_warm_functions);

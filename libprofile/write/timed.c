@@ -40,7 +40,7 @@ enum profile_status writer_samples_add(struct writer_samples *samples, struct wr
         return status;
     item.value = sample->values[tables->shown];
     if (samples->count > 0 && samples->has_times != sample->has_time)
-        return writer_refuse(tables, "samples with and without times");
+        return writer_refuse(tables, "samples with and without times: write this profile as pprof");
     if (!sample->has_time && item.value == 0)
         return PROFILE_OK;
     if (samples->count == 0 || (sample->has_time && sample->ts_ns < samples->first_ns))

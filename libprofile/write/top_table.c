@@ -285,8 +285,9 @@ static void put_heading(const struct table *table, struct base_output *output)
     char line[128], total[32];
 
     format_amount(top, top->total, total, sizeof total);
-    (void)snprintf(line, sizeof line, "Type: %s, total %s, %zu of %zu functions\n", top->type->type,
-                   total, table->count, top->row_count);
+    (void)snprintf(line, sizeof line, "Type: %s, total %s, %zu of %zu function%s\n",
+                   top->type->type, total, table->count, top->row_count,
+                   top->row_count == 1 ? "" : "s");
     put_text(output, line);
     put_text(output, "      flat   flat%        cum    cum%  function\n");
 }
