@@ -68,11 +68,13 @@ const struct profile_known_type *profile_known_types(enum profile_kind kind, siz
 
     *count = 0;
     for (size_t i = 0; i < KNOWN && kind != PROFILE_KINDS; i++) {
-        if (known_types[i].kind != kind)
-            continue;
-        if (!first)
-            first = &known_types[i];
-        ++*count;
+        if (known_types[i].kind == kind) {
+            if (!first)
+                first = &known_types[i];
+            ++*count;
+        } else if (first) {
+            break; /* those of a kind are neighbours; asked for each value */
+        }
     }
     return first;
 }

@@ -228,6 +228,19 @@ grep -q '^error|src/hot, 100%:path.cc|30|fxtdiff total-regressed|the total regre
 [ "$(head -n 1 summary.md)" = 'from an earlier command' ] || fail "the summary was not appended to"
 fxtdiff base? -- dear? --markdown >markdown || true
 tail -n +2 summary.md | cmp -s - markdown || fail "the summary is not the report"
+# One run a side has neither intervals nor q; a row that was not tested has none either.
+run 5 fxtdiff --markdown base1 -- same1
+! grep -q '±' out || fail "intervals of one run: $(cat out)"
+grep -q '^|  | .main. | self | 40.40 % | 40.40 % | +0.00 | +0.0% |  |' out || fail "a row of one run: $(grep main out)"
+run 5 fxtdiff base1 -- same1
+! grep -q '±\|[0-9]%  *[01]\.[0-9]*  self' out || fail "intervals or q of one run: $(cat out)"
+for i in 1 2 3 4; do
+    printf 'main;f 100000\nmain;g 9%s000\nmain;rare 3%s\n' $i $i >rows$i
+    printf 'main;f 100000\nmain;g 9%s100\nmain;rare 3%s\n' $i $i >again$i
+done
+run 0 fxtdiff --markdown rows? -- again? --rows 0
+grep '| .rare. |' out | grep -qv '±' || fail "an interval of what was not tested: $(grep rare out)"
+grep '| .g. |' out | grep -q ' ± ' || fail "no interval of what was tested: $(cat out)"
 run 0 fxtdiff base? -- same? --github
 grep -q '^::notice title=fxtdiff PASS::5 + 5 runs' out || fail "no notice of a pass: $(cat out)"
 run 5 fxtdiff base1 -- same1 --github
