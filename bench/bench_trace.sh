@@ -2,6 +2,8 @@
 # What an event costs the program that writes it: off, an instant, one with two integers, a duration; libfxttrace's flight recorder beside reading the
 # clock once, and beside LTTng-ust's (overwriting buffers in a snapshot session, 4 MiB too).  LTTng has no event for a duration: it writes two.
 #
+# bench/peers/tracy/main.cc has the same loops for Tracy, and the command to build it: there is no package of it.
+#
 #   BATCHES (default 500) batches of 10,000 events; the least counts.
 set -eu
 

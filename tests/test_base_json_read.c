@@ -24,7 +24,7 @@ static ssize_t fill(void *context, void *bytes, size_t size)
     return (ssize_t)length;
 }
 
-/* The tokens as one text: brackets, keys with a colon behind, strings in quotes, "!" when it is bad.  */
+/* The tokens as one text: brackets, keys with a colon, strings in quotes, "!" when it is bad.  */
 static void tokens_of(const char *json, size_t length, size_t piece, char *out, size_t size)
 {
     static const char *const plain[] = {

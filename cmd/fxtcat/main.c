@@ -1,4 +1,4 @@
-/* fxtcat - cut, merge, mend, compress, convert and symbolize traces in the Fuchsia trace format.  */
+/* fxtcat - cut, merge, mend, compress, convert and symbolize Fuchsia traces.  */
 #include "cmd/fxtcat/fxtcat.h"
 
 static const char *const examples[] = {

@@ -1,8 +1,8 @@
 /* fxtcat symbolize-fidl: names of FIDL methods in the events of Zircon's IPC.
  *
- * As "ffx trace symbolize" does it (docs/formats/trace-provider.md section 7), in one pass: an event
- * of category kernel:ipc with an ordinal gets the name of the method, and the flow of a two-way call
- * that has a beginning and an end for each message becomes one flow of four steps.  */
+ * As "ffx trace symbolize" does it, in one pass: an event of category kernel:ipc with an ordinal
+ * gets the name of the method, and the flow of a two-way call that has a beginning and an end for
+ * each message becomes one flow of four steps.  */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,0 +1,90 @@
+/* bench/tracing.c for Tracy's client, without a server: the same loops, the same line of figures, without threads.
+ *
+ * Tracy is not packaged in a form that fits, so it is built by hand, outside of this repository, from its sources in
+ * TRACY (a checkout of github.com/wolfpld/tracy).  What is recorded is kept in memory: few batches.
+ *
+ *   c++ -O2 -std=c++17 -DTRACY_ENABLE -I TRACY/public bench/peers/tracy/main.cc TRACY/public/TracyClient.cpp
+ *       -lpthread -ldl -o tracy-tracing
+ *   ./tracy-tracing 50
+ *
+ * "off" is what an event costs without a server when the client is built with -DTRACY_ON_DEMAND: it is 0 here where it
+ * is not.  */
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include <tracy/Tracy.hpp>
+#include <tracy/TracyC.h>
+
+#define BATCH 10000u
+
+static uint64_t now_ns()
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void nothing(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        __asm__ volatile("" ::: "memory");
+}
+
+static void instant(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        TracyMessageL("instant");
+}
+
+/* A zone with a number is the nearest to an event with two integers.  */
+static void integers(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        ZoneScopedN("integers");
+        ZoneValue(i);
+        ZoneValue((uint64_t)-1);
+    }
+}
+
+static void duration(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        ZoneScopedN("duration");
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+static double least_ns(void (*run)(unsigned count), unsigned batches)
+{
+    uint64_t least = UINT64_MAX;
+
+    run(BATCH);
+    for (unsigned i = 0; i < batches; i++) {
+        uint64_t before = now_ns(), passed;
+
+        run(BATCH);
+        passed = now_ns() - before;
+        if (passed < least)
+            least = passed;
+    }
+    return (double)least / BATCH;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned batches = argc > 1 ? (unsigned)strtoul(argv[1], nullptr, 10) : 50;
+    double loop = least_ns(nothing, batches);
+    double one = least_ns(instant, batches) - loop, two = least_ns(integers, batches) - loop;
+    double zone = least_ns(duration, batches) - loop;
+    double off = 0;
+
+#ifdef TRACY_ON_DEMAND
+    off = zone;
+#endif
+    (void)printf("off=%.3f instant=%.3f integers=%.3f duration=%.3f\n", off, one, two, zone);
+    (void)fflush(stdout);
+    _Exit(0); /* the client waits for a server otherwise */
+}
