@@ -11,6 +11,7 @@
 
 #define TICKS_PER_SECOND UINT64_C(1000000000)
 #define MOST_CPUS        65536U
+#define MOST_FRAMES      127 /* kernel.perf_event_max_stack */
 
 /* ---- Bytes ---- */
 
@@ -237,7 +238,7 @@ static bool put_session(struct perf_trace *trace)
     const struct perf_data_facts *facts = perf_data_facts(trace->data);
     char command[1024], host[256];
     struct fxt_record magic = { .kind = FXT_RECORD_MAGIC };
-    struct fxt_arg args[12];
+    struct fxt_arg args[16];
     size_t count = 0;
 
     copy_text(command, sizeof command, known(facts->command));
@@ -245,6 +246,7 @@ static bool put_session(struct perf_trace *trace)
     find_clock(trace);
     if (trace->clock)
         args[count++] = number("period_ns", trace->period_ns);
+    args[count++] = number("max_frames", MOST_FRAMES);
     args[count++] = text("layout", "sampler");
     args[count++] = text("source", "perf");
     args[count++] = text("arch", known(facts->arch));
@@ -393,6 +395,9 @@ bool trace_put_sample(struct perf_trace *trace, const struct trace_sample *sampl
     size_t arguments = is_plain ? 0 : ARGUMENT_WORDS;
     size_t words = HEADER_WORDS + arguments + trace->address_count;
     uint64_t event = sample->event + 1 == trace->clock ? 0 : sample->event + 1;
+    const char *arch = perf_data_facts(trace->data)->arch;
+    /* There, Zircon itself subtracts 4 from the second address, and readers nothing.  */
+    bool is_arm64 = arch && strcmp(arch, "aarch64") == 0;
     uint8_t *bytes;
 
     if (!trace_to_cpu(trace, sample->cpu))
@@ -415,7 +420,7 @@ bool trace_put_sample(struct perf_trace *trace, const struct trace_sample *sampl
     }
     store(bytes, 8 * (uint64_t)trace->address_count);
     for (size_t i = 0; i < trace->address_count; i++)
-        store(bytes + 8 + 8 * i, trace->addresses[i]);
+        store(bytes + 8 + 8 * i, trace->addresses[i] - (i == 1 && is_arm64 ? 4 : 0));
     trace->counts.samples++;
     return true;
 }

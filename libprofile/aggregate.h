@@ -84,7 +84,7 @@ struct profile_kept {
     uint32_t callsite; /* provisional in the file */
     uint32_t thread;   /* struct profile_owner: id */
     int32_t cpu;       /* -1 unknown */
-    uint32_t unused;   /* 0 */
+    uint32_t slot;     /* sample type of its weight; 0: none */
 };
 
 #define PROFILE_KEPT_BUFFER 1024
@@ -189,6 +189,14 @@ struct profile {
     struct profile_stacks *stacks;
     struct profile_values values[PROFILE_KINDS];
     struct profile_values pending; /* CPU samples of this trace with provisional call sites */
+
+    /* The sample types of CPU samples: their count, then the CPU's time unless it is not known, and
+     * each event.  */
+    struct profile_known_type cpu_types[PROFILE_MAX_TYPES];
+    size_t cpu_type_count;
+    size_t cpu_slot;     /* of the CPU's time; 0: none */
+    size_t *event_slots; /* of the events of the trace being taken in, by id - 1; 0: no room */
+    size_t event_count, event_capacity;
 
     bool omits_spans;
     bool omits_threads;             /* of CPU samples: then these instead */

@@ -56,6 +56,8 @@ static const struct {
            "arrows of flows that begin or end in no slice"),
     NOTICE(non_numeric_counters, "argument of a counter that is no number, ignored",
            "arguments of counters that are no numbers, ignored"),
+    NOTICE(event_samples, "sample of an event other than the CPU's clock, not taken",
+           "samples of events other than the CPU's clock, not taken"),
     NOTICE(perfetto_packets,
            "packet of Perfetto's own format, not read: fxtdump names it, ui.perfetto.dev shows it",
            "packets of Perfetto's own format, not read: fxtdump names them, ui.perfetto.dev shows "

@@ -24,6 +24,9 @@ enum profile_status profile_open(struct profile **out, struct profile_error *err
     for (int kind = 0; kind < PROFILE_KINDS; kind++)
         profile->values[kind].types = kind == PROFILE_HEAP ? 4 : kind == PROFILE_INSN ? 3 : 2;
     profile->pending.types = 2;
+    profile->cpu_types[0] = profile_known_types(PROFILE_CPU, &profile->cpu_type_count)[0];
+    profile->cpu_types[1] = profile_known_types(PROFILE_CPU, &profile->cpu_type_count)[1];
+    profile->cpu_slot = 1;
     profile->heap.blocks.values.types = 4;
     profile->heap.releases.values.types = 2;
     status = profile_stacks_open(&profile->stacks, error);
@@ -50,6 +53,7 @@ void profile_close(struct profile *profile)
         profile_values_clear(&profile->values[kind]);
     profile_values_clear(&profile->pending);
     free(profile->sums);
+    free(profile->event_slots);
     profile_times_close(profile->times);
     profile_heap_release(profile);
     base_index_release(&profile->process_index);
@@ -363,21 +367,115 @@ static enum profile_status take_mapping(void *context, const struct profile_mapp
     return PROFILE_OK;
 }
 
+/* Give all values of CPU samples room for one more type.  */
+static bool widen(struct profile_values *values)
+{
+    size_t old = value_size(values), size = old + sizeof(uint64_t);
+    uint8_t *items = values->capacity ? calloc(values->capacity, size) : NULL;
+
+    if (values->capacity && !items)
+        return false;
+    for (size_t i = 0; items && i < values->count; i++)
+        memcpy(items + i * size, (const uint8_t *)values->items + i * old, old);
+    free(values->items);
+    values->items = (void *)items;
+    values->types++;
+    return true;
+}
+
+/* The place of a type among those of CPU samples, made if need be; 0: there is no room for it.  The
+ * first event takes the place of the CPU's time in a profile that has none.  */
+static enum profile_status find_slot(struct profile *profile, const struct profile_known_type *type,
+                                     size_t *out)
+{
+    bool has_time = profile->period_ns > 0 || profile->pending.samples > 0 ||
+                    profile->values[PROFILE_CPU].samples > 0;
+
+    for (*out = 1; *out < profile->cpu_type_count; ++*out)
+        if (strcmp(profile->cpu_types[*out].type, type->type) == 0 &&
+            strcmp(profile->cpu_types[*out].unit, type->unit) == 0)
+            return PROFILE_OK;
+    if (profile->cpu_slot == 1 && profile->cpu_type_count == 2 && !has_time) {
+        profile->cpu_slot = 0;
+        *out = 1;
+    } else if (profile->cpu_type_count < PROFILE_MAX_TYPES) {
+        if (!widen(&profile->values[PROFILE_CPU]) || !widen(&profile->pending))
+            return PROFILE_NO_MEMORY;
+        *out = profile->cpu_type_count++;
+    } else {
+        *out = 0;
+        return PROFILE_OK;
+    }
+    profile->cpu_types[*out] = *type;
+    return PROFILE_OK;
+}
+
+static enum profile_status take_event(void *context, const struct profile_event *event)
+{
+    struct profile *profile = context;
+    struct profile_known_type type = { .kind = PROFILE_CPU, .units = 1 };
+    profile_id name, unit;
+    enum profile_status status = profile_stacks_string(profile->stacks, event->name.bytes,
+                                                       event->name.length, &name, NULL);
+    size_t slot;
+
+    if (status == PROFILE_OK)
+        status = profile_stacks_string(profile->stacks, event->unit.bytes, event->unit.length,
+                                       &unit, NULL);
+    if (status != PROFILE_OK)
+        return status;
+    type.type = profile_stacks_text(profile->stacks, name, NULL);
+    type.unit = profile_stacks_text(profile->stacks, unit, NULL);
+    status = find_slot(profile, &type, &slot);
+    if (status != PROFILE_OK)
+        return status;
+    if (!base_make_room(&profile->event_slots, &profile->event_capacity, profile->event_count + 1,
+                        sizeof *profile->event_slots))
+        return PROFILE_NO_MEMORY;
+    profile->event_slots[profile->event_count++] = slot;
+    return PROFILE_OK;
+}
+
+/* Where the weight of a sample belongs.  */
+static enum profile_status slot_of(struct profile *profile, uint32_t event, uint64_t weight_ns,
+                                   size_t *out)
+{
+    *out = profile->cpu_slot;
+    if (event != 0)
+        *out = event <= profile->event_count ? profile->event_slots[event - 1] : 0;
+    else if (*out == 0 && weight_ns > 0) {
+        size_t count;
+        enum profile_status status = find_slot(profile,
+                                               &profile_known_types(PROFILE_CPU, &count)[1], out);
+
+        profile->cpu_slot = *out;
+        return status;
+    }
+    return PROFILE_OK;
+}
+
 static enum profile_status take_sample(void *context, const struct profile_sample *sample)
 {
     struct profile *profile = context;
+    uint64_t amounts[PROFILE_MAX_TYPES] = { 0 };
+    size_t slot;
     uint32_t thread;
     enum profile_status status = profile_find_owner(profile, sample->process, sample->thread,
                                                     &thread);
 
+    if (status == PROFILE_OK)
+        status = slot_of(profile, sample->event, sample->weight_ns, &slot);
     if (status != PROFILE_OK)
         return status;
     profile_values_note_times(&profile->pending, sample->ts_ns, sample->ts_ns);
     profile->pending.samples++;
-    profile->pending.unweighed += sample->weight_ns == 0;
+    profile->pending.unweighed += sample->weight_ns == 0 && sample->event == 0;
+    amounts[slot] = sample->event ? sample->amount : sample->weight_ns;
+    amounts[0] = 1;
     if (profile->times) {
         const struct profile_kept kept = { .ts_ns = sample->ts_ns,
-                                           .weight_ns = sample->weight_ns,
+                                           .weight_ns = amounts[slot],
+                                           .slot = (uint32_t)slot,
                                            .callsite = sample->callsite,
                                            .thread = thread,
                                            .cpu = sample->cpu };
@@ -386,8 +484,26 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
     }
     if (status != PROFILE_OK)
         return status;
-    return profile_values_add(&profile->pending, sample->callsite, thread,
-                              (const uint64_t[]){ 1, sample->weight_ns }, NULL);
+    return profile_values_add(&profile->pending, sample->callsite, thread, amounts, NULL);
+}
+
+/* Whose sample it is was left out, as in settle_sums().  */
+static enum profile_status take_event_sum(struct profile *profile,
+                                          const struct profile_sample_sum *told)
+{
+    uint64_t amounts[PROFILE_MAX_TYPES] = { 0 };
+    uint32_t thread;
+    size_t slot;
+    enum profile_status status = profile_find_owner(profile, 0, 0, &thread);
+
+    if (status == PROFILE_OK)
+        status = slot_of(profile, told->event, 0, &slot);
+    if (status != PROFILE_OK)
+        return status;
+    amounts[slot] = told->amount;
+    amounts[0] = told->count;
+    profile->pending.samples = profile_add(profile->pending.samples, told->count);
+    return profile_values_add(&profile->pending, told->callsite, thread, amounts, NULL);
 }
 
 /* In place of take_sample(), once a stack.  */
@@ -396,6 +512,8 @@ static enum profile_status take_sample_sum(void *context, const struct profile_s
     struct profile *profile = context;
     struct profile_stack_sum *sum;
 
+    if (told->event != 0)
+        return take_event_sum(profile, told);
     if (told->callsite > profile->sum_count) {
         if (!base_make_room(&profile->sums, &profile->sum_capacity, told->callsite,
                             sizeof *profile->sums))
@@ -472,11 +590,18 @@ static enum profile_status settle_sums(struct profile *profile, const profile_id
         return PROFILE_INVALID;
     for (size_t i = 0; i < profile->sum_count && status == PROFILE_OK; i++) {
         const struct profile_stack_sum *sum = &profile->sums[i];
-        const uint64_t amounts[4] = { sum->count, sum->weight_ns };
+        uint64_t amounts[PROFILE_MAX_TYPES] = { 0 };
+        size_t slot;
 
-        if (sum->count > 0)
-            status = profile_values_add(&profile->values[PROFILE_CPU], final[i + 1], thread,
-                                        amounts, NULL);
+        if (sum->count == 0)
+            continue;
+        status = slot_of(profile, 0, sum->weight_ns, &slot);
+        if (status != PROFILE_OK)
+            return status;
+        amounts[slot] = sum->weight_ns;
+        amounts[0] = sum->count;
+        status = profile_values_add(&profile->values[PROFILE_CPU], final[i + 1], thread, amounts,
+                                    NULL);
     }
     profile->sum_count = 0;
     return status;
@@ -616,7 +741,9 @@ void profile_sink_of(struct profile *profile, struct profile_sink *out)
         .kernel_symbols = take_kernel_symbols,
         .callsites = take_callsites,
         .error = &profile->failure,
+        .event = take_event,
     };
+    profile->event_count = 0;
     if (profile->omits_threads) {
         out->sample = NULL;
         out->sample_sum = take_sample_sum;
@@ -667,9 +794,11 @@ const struct profile_known_type *profile_types(const struct profile *profile,
     if (kind == PROFILE_HEAP && values->types == 6) /* by the names of Fuchsia's memory sampler */
         types = profile_known_type_find("residual_allocated_objects", NULL);
     *count = values->types;
-    if (kind == PROFILE_CPU && (values->samples == 0 || values->unweighed > 0))
+    if (kind != PROFILE_CPU)
+        return types;
+    if (values->samples == 0 || (values->unweighed > 0 && profile->cpu_type_count == 2))
         *count = 1;
-    return types;
+    return profile->cpu_types;
 }
 
 /* Time rather than counts; what is in use rather than what ever was.  */
@@ -678,5 +807,7 @@ size_t profile_default_type(const struct profile *profile, enum profile_kind kin
     size_t count;
 
     (void)profile_types(profile, kind, &count);
+    if (kind == PROFILE_CPU)
+        return count > 1; /* of several events the first */
     return count == 6 ? 1 : count - 1;
 }

@@ -217,7 +217,17 @@ struct profile_sample {
     uint32_t thread_id; /* of struct profile_thread */
     uint32_t callsite;  /* provisional: 1..count */
     profile_id final;   /* the resolved call site; 0: not known yet, because a mapping is missing */
-    uint64_t weight_ns; /* the capture's period; 0 unknown */
+    uint64_t weight_ns; /* the capture's period; 0 unknown, or a sample of an event */
+    uint32_t event;     /* of struct profile_event; 0: of the CPU's clock */
+    uint64_t amount;    /* how much of the event the sample represents */
+};
+
+/* What samples count that are not of the CPU's clock: cycles, cache misses, page faults.  Reported
+ * before the first sample of it.  Receivers without the member event get no such samples.  */
+struct profile_event {
+    uint32_t id;            /* counts from 1 in each trace */
+    struct fxt_string name; /* "cycles" */
+    struct fxt_string unit; /* "count" */
 };
 
 /* The number of samples of one stack in one process.  Reported by profile_ingest_finish() before
@@ -227,7 +237,9 @@ struct profile_sample_sum {
     uint32_t process_id; /* of struct profile_process */
     uint32_t callsite;   /* provisional */
     uint64_t count;
-    uint64_t weight_ns; /* of all together; 0 unknown */
+    uint64_t weight_ns; /* of all together; 0 unknown, or samples of an event */
+    uint32_t event;     /* as in struct profile_sample */
+    uint64_t amount;    /* of all together */
 };
 
 /* What one thread did with one stack, by an instruction trace.  Reported by
@@ -544,6 +556,7 @@ struct profile_sink {
     /* NULL, or where the receiver describes its failures before it returns them: the error of the
      * ingest is then this one, if it has the same status.  */
     const struct profile_error *error;
+    enum profile_status (*event)(void *context, const struct profile_event *event);
 };
 
 /* Irregularities found by the ingest; they are counted and are never an error.  */
@@ -575,6 +588,8 @@ struct profile_notices {
     uint64_t insn_overflows;       /* of instruction traces: the processor lost packets */
     uint64_t insn_gaps;            /* stretches of packets that could not be decoded */
     uint64_t insn_uncoded;         /* of these, for lack of the code that ran */
+    uint64_t event_samples;        /* of events that the receiver does not take, or that are not
+                                    * described in the trace */
 };
 
 /* One of these counters.  */
@@ -643,7 +658,9 @@ PROFILE_API void profile_ingest_close(struct profile_ingest *ingest); /* accepts
 
 /* The profiles of a trace, in the order in which the default is chosen.  */
 enum profile_kind {
-    PROFILE_CPU = 0, /* samples/count, and cpu/nanoseconds if the trace has a period */
+    /* samples/count; cpu/nanoseconds if the trace has a period; and a type for each event that was
+     * sampled, such as cycles/count.  Samples count those of all events.  */
+    PROFILE_CPU = 0,
     /* Allocations by stack: alloc_objects/count, alloc_space/bytes, inuse_objects/count,
      * inuse_space/bytes; or the types set in struct profile_heap_options.  */
     PROFILE_HEAP = 1,
@@ -704,7 +721,7 @@ struct profile_sample_type {
     const char *unit;
 };
 
-enum { PROFILE_MAX_TYPES = 6 };
+enum { PROFILE_MAX_TYPES = 16 };
 
 /* Return the number of sample types of a kind in this profile; the first type is the count.  */
 PROFILE_API size_t profile_sample_types(const struct profile *profile, enum profile_kind kind,

@@ -5,6 +5,8 @@
 #include "libprofile/ingest/heap.h"
 #include "libprofile/ingest/samples.h"
 
+#define MOST_EVENTS 1024u
+
 /* ---- Arguments, whatever integer type they were written with ---- */
 
 bool ingest_argument_u64(const struct fxt_record *record, const char *name, uint64_t *out)
@@ -106,6 +108,30 @@ enum profile_status ingest_capture_session(struct profile_ingest *ingest,
         ingest->arm64 = ingest_string_is(&capture.arch, "aarch64") ||
                         ingest_string_is(&capture.arch, "arm64");
     return tell_capture(ingest, &capture, error);
+}
+
+enum profile_status ingest_capture_event(struct profile_ingest *ingest,
+                                         const struct fxt_record *record,
+                                         struct profile_error *error)
+{
+    struct profile_event event = { .name = argument_string(record, "name"),
+                                   .unit = argument_string(record, "unit") };
+    uint64_t id;
+
+    if (!ingest->sink.event || event.name.length == 0 || !ingest_argument_u64(record, "id", &id) ||
+        id == 0 || id > UINT32_MAX)
+        return PROFILE_OK;
+    for (size_t i = 0; i < ingest->event_count; i++)
+        if (ingest->events[i] == id)
+            return PROFILE_OK;
+    if (ingest->event_count == MOST_EVENTS)
+        return PROFILE_OK;
+    if (!base_make_room(&ingest->events, &ingest->event_capacity, ingest->event_count + 1,
+                        sizeof *ingest->events))
+        return profile_no_memory(error);
+    ingest->events[ingest->event_count++] = (uint32_t)id;
+    event.id = (uint32_t)ingest->event_count;
+    return ingest_sink_status(ingest->sink.event(ingest->sink.context, &event), error);
 }
 
 /* The long initialization record says which Unix time is time 0 (docs/formats/fxt.md section 2.2).

@@ -14,6 +14,10 @@ struct lost_counter {
 enum profile_status ingest_capture_session(struct profile_ingest *ingest,
                                            const struct fxt_record *record,
                                            struct profile_error *error);
+/* Instant fxt.capture/sample_event: what samples of an event are of.  */
+enum profile_status ingest_capture_event(struct profile_ingest *ingest,
+                                         const struct fxt_record *record,
+                                         struct profile_error *error);
 enum profile_status ingest_capture_init(struct profile_ingest *ingest,
                                         const struct fxt_record *record,
                                         struct profile_error *error);

@@ -164,6 +164,7 @@ void profile_ingest_close(struct profile_ingest *ingest)
     base_index_release(&ingest->thread_index);
     base_index_release(&ingest->koid_index);
     free(ingest->lost);
+    free(ingest->events);
     free(ingest->processes);
     free(ingest->threads);
     free(ingest->koids);
@@ -191,6 +192,8 @@ static enum profile_status ingest_event(struct profile_ingest *ingest,
     case FXT_EVENT_INSTANT:
         if (ours && ingest_string_is(&record->name, "session"))
             return ingest_capture_session(ingest, record, error);
+        if (ours && ingest_string_is(&record->name, "sample_event"))
+            return ingest_capture_event(ingest, record, error);
         break;
     case FXT_EVENT_COUNTER:
         if (ours && ingest_string_is(&record->name, "lost"))
@@ -254,6 +257,9 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
     else if (ingest_string_is(&record->category, "fxt.capture") &&
              ingest_string_is(&record->name, "code_symbols"))
         return ingest_code_symbols(ingest, record, error);
+    else if (ingest_string_is(&record->category, "fxt.capture") &&
+             ingest_string_is(&record->name, "sample"))
+        return ingest_sample_event(ingest, record, error);
     else if (ingest_string_is(&record->category, "cpu_profiler") &&
              ingest_string_is(&record->name, "stack_sample"))
         ingest->notices.stack_captures++;

@@ -55,6 +55,9 @@ struct profile_ingest {
     size_t lost_count, lost_capacity;
     struct base_index lost_index;
 
+    uint32_t *events; /* ids in the trace of the events that were reported, by id - 1 */
+    size_t event_count, event_capacity;
+
     /* entities.c */
     struct ingest_process *processes;
     size_t process_count, process_capacity;

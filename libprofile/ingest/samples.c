@@ -338,10 +338,33 @@ static int32_t cpu_of(const struct fxt_provider *provider)
     return provider->id == cpu + 1 ? (int32_t)cpu : -1;
 }
 
-/* A stack without frames says nothing and is no sample.  */
-enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
-                                        const struct fxt_record *record, struct fxt_words pcs,
-                                        bool kernel_sampler, struct profile_error *error)
+/* Tell the sum of a sample that has a weight of its own at once, not with others of its stack.  */
+static enum profile_status tell_weighed(struct profile_ingest *ingest,
+                                        const struct profile_sample *sample, uint32_t space,
+                                        struct seen_slot *seen, struct profile_error *error)
+{
+    const struct profile_sample_sum sum = {
+        .process_id = ingest->samples->spaces[space - 1].process,
+        .callsite = seen->callsite,
+        .count = 1,
+        .weight_ns = sample->weight_ns,
+        .event = sample->event,
+        .amount = sample->amount,
+    };
+
+    seen->hits--;
+    ingest->samples->callsites[seen->callsite - 1].hits++;
+    if (!ingest->sink.sample_sum)
+        return PROFILE_OK;
+    return ingest_sink_status(ingest->sink.sample_sum(ingest->sink.context, &sum), error);
+}
+
+/* A stack without frames says nothing and is no sample.  own: what the sample weighs; weighs: it is
+ * not what the others of its stack weigh.  */
+static enum profile_status take_sample(struct profile_ingest *ingest,
+                                       const struct fxt_record *record, struct fxt_words pcs,
+                                       bool kernel_sampler, const struct profile_sample *own,
+                                       bool weighs, struct profile_error *error)
 {
     uint32_t depth = kernel_sampler ? KERNEL_SAMPLER_FRAMES : BACKTRACE_FRAMES;
     struct stack stack = { .pcs = pcs,
@@ -352,7 +375,9 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
         .cpu = cpu_of(record->provider),
         .process = record->thread.process,
         .thread = record->thread.thread,
-        .weight_ns = ingest->period_ns,
+        .weight_ns = own->weight_ns,
+        .event = own->event,
+        .amount = own->amount,
     };
     struct seen_slot *seen = NULL;
     enum profile_status status;
@@ -370,7 +395,7 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     stack.cut = pcs.count >= (ingest->max_frames ? ingest->max_frames : depth);
     ingest->notices.truncated_stacks += stack.cut;
     status = find_spaces(ingest, sample.process, &stack, error);
-    if (status == PROFILE_OK && !ingest->sink.sample)
+    if (status == PROFILE_OK && !ingest->sink.sample && !weighs)
         return count_stack(ingest, &stack, error);
     if (status == PROFILE_OK)
         status = find_stack(ingest, &stack, &seen, error);
@@ -379,7 +404,55 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     sample.thread_id = thread;
     sample.callsite = seen->callsite;
     sample.final = seen->final;
+    if (weighs)
+        status = tell_weighed(ingest, &sample, stack.space, seen, error);
+    if (status != PROFILE_OK || !ingest->sink.sample)
+        return status;
     return ingest_sink_status(ingest->sink.sample(ingest->sink.context, &sample), error);
+}
+
+enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
+                                        const struct fxt_record *record, struct fxt_words pcs,
+                                        bool kernel_sampler, struct profile_error *error)
+{
+    const struct profile_sample own = { .weight_ns = ingest->period_ns };
+
+    return take_sample(ingest, record, pcs, kernel_sampler, &own, false, error);
+}
+
+/* The id that an event has for receivers; 0: they know nothing of it.  */
+static uint32_t event_of(const struct profile_ingest *ingest, uint64_t id)
+{
+    for (size_t i = 0; i < ingest->event_count; i++)
+        if (ingest->events[i] == id)
+            return (uint32_t)i + 1;
+    return 0;
+}
+
+enum profile_status ingest_sample_event(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error)
+{
+    struct fxt_bytes payload = record->value.large_blob.payload;
+    const struct fxt_words pcs = { payload.bytes, (size_t)(payload.length / 8) };
+    struct profile_sample own = { .weight_ns = 0 };
+    uint64_t event = 0;
+
+    if (payload.length % 8 != 0) {
+        ingest->notices.odd_payloads++;
+        return PROFILE_OK;
+    }
+    (void)ingest_argument_u64(record, "event", &event);
+    (void)ingest_argument_u64(record, "amount", &own.amount);
+    own.event = event_of(ingest, event);
+    if (event == 0) { /* the CPU's clock, with a period of its own */
+        own.weight_ns = own.amount;
+        own.amount = 0;
+    } else if (own.event == 0) {
+        ingest->notices.event_samples++;
+        return PROFILE_OK;
+    }
+    return take_sample(ingest, record, pcs, true, &own, true, error);
 }
 
 enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t process,

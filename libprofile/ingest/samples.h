@@ -48,6 +48,10 @@ struct ingest_samples {
 enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
                                         const struct fxt_record *record, struct fxt_words pcs,
                                         bool kernel_sampler, struct profile_error *error);
+/* A large blob fxt.capture/sample: a stack, with the arguments event and amount.  */
+enum profile_status ingest_sample_event(struct profile_ingest *ingest,
+                                        const struct fxt_record *record,
+                                        struct profile_error *error);
 /* The provisional call site of a stack of return addresses, all of them; 0 when it is empty.  cut:
  * it reached the capture's depth.  */
 enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t process,

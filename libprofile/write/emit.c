@@ -54,7 +54,8 @@ static void fill_period(const struct pprof_plan *plan, struct profile_pprof_head
         header->period_type = (struct profile_pprof_type){ plan->texts[PPROF_SPACE],
                                                            plan->types[1].unit };
         header->period = to_int64(plan->profile->heap.interval_bytes);
-    } else if (plan->kind == PROFILE_CPU && plan->type_count == 2) {
+    } else if (plan->kind == PROFILE_CPU && plan->type_count > 1 && plan->profile->cpu_slot > 0) {
+        last = &plan->types[plan->profile->cpu_slot];
         header->has_period_type = true;
         header->period_type = (struct profile_pprof_type){ last->type, last->unit };
         header->period = to_int64(plan->profile->period_ns);
@@ -273,12 +274,14 @@ static enum profile_status emit_kept(void *context, const struct profile_kept *k
     struct emission *emission = context;
     struct pprof_sample from = { .callsite = kept->callsite,
                                  .labels = emission->plan->thread_labels[kept->thread - 1],
-                                 .values = { 1, kept->weight_ns } };
+                                 .values = { 1 } };
     struct profile_pprof_sample sample = { .has_time = true,
                                            .ts_ns = kept->ts_ns,
                                            .has_cpu = kept->cpu >= 0,
                                            .cpu = kept->cpu >= 0 ? (uint32_t)kept->cpu : 0 };
 
+    if (kept->slot > 0)
+        from.values[kept->slot] = kept->weight_ns;
     return emit_one(emission, &from, &sample);
 }
 

@@ -42,6 +42,21 @@ done
 compare pipe task-clock "$data/pipe.data"
 compare pipe task-clock - <"$data/pipe.data"
 
+# Several events: each is a sample type of its own, with the weights that perf gives samples.
+compare events cpu-clock "$data/events.data" --sample-type cpu
+fxt2pprof --symbols "$data" --format folded --sample-type page-faults "$data/events.data" -o faults 2>err || fail "$(cat err)"
+# perf script -F event,period: periods of 1401, 1178, 23, 21, and six of 1.
+[ "$(awk '{ sum += $NF } END { print sum }' faults)" = 2629 ] || fail "page faults: $(cat faults)"
+grep -q ';_dl_relocate_object 1401$\|;\[ld-linux-x86-64.so.2\].* 1401$' faults || fail "page faults: $(cat faults)"
+fxt2pprof --sample-type cycles --format folded "$data/events.data" -o none 2>err && fail 'cycles from a file without'
+grep -q '^  page-faults$' err || fail "$(cat err)"
+# A trace of it has them, too.
+fxtcat convert "$data/events.data" -o events.fxt 2>err || fail "$(cat err)"
+fxt2pprof --symbols "$data" --format folded --sample-type page-faults events.fxt -o converted 2>err || fail "$(cat err)"
+cmp faults converted || fail 'page faults of the trace differ'
+# Times are kept with the weights of their events.
+fxt2pprof --symbols "$data" --format firefox "$data/events.data" -o events.json 2>err || fail "$(cat err)"
+
 # Through a pipe, in either form, and as a trace, the profile is the same.
 fxt2pprof --symbols "$data" "$data/fp.data" -o file.pb.gz 2>err || fail "$(cat err)"
 # shellcheck disable=SC2002 # a pipe, not a file
