@@ -24,6 +24,9 @@ enum {
     OBJECT_MAX = 16 << 10,
     ADDRESSES = 64,
     STEP_BYTES = 64 << 20,
+    LOCALS_MAX = 1 << 20, /* no object of this size has so many */
+    DATA_BYTES = 0x800,   /* from the first address on */
+    MUTATIONS = 60,       /* of each object, for what is told of variables */
 };
 
 /* A sanitizer takes its own time and memory.  */
@@ -189,6 +192,56 @@ static long use_object(void)
     return told ? (long)answers : NEITHER;
 }
 
+static bool look_at_local(void *context, const struct sym_local *local)
+{
+    size_t *answers = context;
+
+    *answers += strlen(local->function) < 65536 && strlen(local->name) < 65536 &&
+                strlen(local->file) < 65536 && (local->has_frame_offset || !local->frame_offset) &&
+                (local->has_size || !local->size) && (local->has_tag_offset || !local->tag_offset);
+    return *answers < LOCALS_MAX;
+}
+
+/* What is told of the parameters and variables of functions, and of static variables; NO_MEMORY, or
+ * NEITHER where a status is none of the promised ones.  */
+static long ask_variables(struct sym_module *module)
+{
+    size_t answers = 0;
+    enum sym_status status = SYM_OK;
+    const char *file;
+    uint32_t line;
+
+    for (size_t i = 0; i < ADDRESSES && status == SYM_OK; i++)
+        status = sym_module_locals(module, objects[row].first_vaddr + objects[row].step * i,
+                                   look_at_local, &answers, NULL);
+    for (uint64_t at = 0; at < DATA_BYTES && status != SYM_NO_MEMORY; at += 4) {
+        status = sym_module_declaration(module, objects[row].first_vaddr + at, &file, &line, NULL);
+        if (status == SYM_OK)
+            answers += strlen(file) < 65536;
+        else if (status != SYM_NOT_FOUND && status != SYM_NO_MEMORY)
+            return NEITHER;
+    }
+    return status == SYM_NO_MEMORY ? NO_MEMORY : (long)answers;
+}
+
+static long use_variables(void)
+{
+    const struct sym_options options = { .size = sizeof options,
+                                         .debug_root = "",
+                                         .no_cache = true };
+    const struct sym_module_key key = { .path = asked_path };
+    struct sym_session *session;
+    struct sym_module *module;
+    long answers = NO_MEMORY;
+
+    if (sym_session_open(&options, &session, NULL) != SYM_OK)
+        return NO_MEMORY;
+    if (sym_session_module(session, &key, &module, NULL) == SYM_OK)
+        answers = ask_variables(module);
+    sym_session_close(session);
+    return answers;
+}
+
 /* ---- One step after the other, in a child that time and memory bound ---- */
 
 static void bound_step(void)
@@ -293,6 +346,72 @@ static bool truncate_to(size_t step)
     return ftruncate(damaged_fd, (off_t)length) == 0 && use_object() >= 0;
 }
 
+/* Up to four places get random bytes, limits, or the bytes of another place; the same in every
+ * run.  */
+static bool mutate(size_t step)
+{
+    uint64_t state = 0x9e3779b97f4a7c15u * (step + 1) + (uint64_t)row;
+    size_t changes = 1 + step % 4;
+    bool told;
+
+    for (size_t i = 0; i < changes; i++) {
+        uint8_t bytes[4];
+        size_t at, from;
+
+        state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+        at = (size_t)(state >> 16) % (object_size - sizeof bytes);
+        from = (size_t)(state >> 40) % (object_size - sizeof bytes);
+        if (state % 3 == 0)
+            memcpy(bytes, &object[from], sizeof bytes);
+        else
+            memset(bytes, state % 3 == 1 ? 0xff : (int)(state >> 8 & 0xff), sizeof bytes);
+        if (pwrite(damaged_fd, bytes, 1 + (size_t)(state >> 60) % 4, (off_t)at) < 1)
+            _exit(3);
+    }
+    told = use_variables() >= 0;
+    if (pwrite(damaged_fd, object, object_size, 0) != (ssize_t)object_size)
+        _exit(3);
+    return told;
+}
+
+/* Each byte on its own, where it is one of the debug information's forms or expressions.  */
+static bool flip_for_variables(size_t step)
+{
+    size_t at = step * 7 + step % 7;
+    uint8_t damaged = object[at % object_size] ^ (uint8_t)(1u << step % 8);
+    bool told;
+
+    if (pwrite(damaged_fd, &damaged, 1, (off_t)(at % object_size)) != 1)
+        _exit(3);
+    told = use_variables() >= 0;
+    if (pwrite(damaged_fd, &object[at % object_size], 1, (off_t)(at % object_size)) != 1)
+        _exit(3);
+    return told;
+}
+
+/* Only the tables of variables are known in DWARF.  */
+static bool has_variables(void)
+{
+    return !strstr(objects[row].damaged, "debugdata") && !strstr(objects[row].damaged, ".sym");
+}
+
+START_TEST(tells_variables_of_the_undamaged_object)
+{
+    set_up_object(_i);
+    long answers = use_variables();
+    ck_assert_msg(has_variables() ? answers > 0 : answers == 0, "%s: %ld variables",
+                  objects[row].damaged, answers);
+}
+END_TEST
+
+START_TEST(survives_mutations_when_asked_for_variables)
+{
+    set_up_object(_i);
+    run_bounded("mutation", MUTATIONS, mutate);
+    run_bounded("place", object_size / 14, flip_for_variables);
+}
+END_TEST
+
 START_TEST(answers_on_the_undamaged_object)
 {
     set_up_object(_i);
@@ -357,6 +476,8 @@ int main(void)
     tcase_set_timeout(tcase, 600);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_loop_test(tcase, answers_on_the_undamaged_object, 0, ROWS(objects));
+    tcase_add_loop_test(tcase, tells_variables_of_the_undamaged_object, 0, ROWS(objects));
+    tcase_add_loop_test(tcase, survives_mutations_when_asked_for_variables, 0, ROWS(objects));
     tcase_add_loop_test(tcase, survives_each_flipped_bit, 0, ROWS(objects));
     tcase_add_loop_test(tcase, survives_bytes_set_to_limits, 0, ROWS(objects));
     tcase_add_loop_test(tcase, survives_each_truncation, 0, ROWS(objects));
