@@ -137,9 +137,9 @@ static enum profile_status symbolize_module(struct profile *profile, struct sym_
                               coverage, error);
     status = from_symbols(sym_session_module(session, &key, &found, &sym_error), &sym_error, error);
     if (status == PROFILE_OK)
-        status = copy_report(profile, sym_module_report(found), coverage, error);
-    if (status == PROFILE_OK)
         status = resolve(profile->stacks, found, frames, count, error);
+    if (status == PROFILE_OK) /* which only looking up completes */
+        status = copy_report(profile, sym_module_report(found), coverage, error);
     if (status == PROFILE_OK && place)
         place->has_file_offset = sym_module_file_offset(found, place->vaddr, &place->file_offset) ==
                                  SYM_OK;

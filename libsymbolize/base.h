@@ -19,10 +19,17 @@ enum sym_status sym_fail(struct sym_error *error, enum sym_status status, const 
 /* Equal strings are stored once; they live until sym_strings_release().  All zero is empty.  */
 struct sym_strings {
     struct base_texts texts;
+    uint64_t limit; /* in bytes; 0: that of a module without a file */
+    bool is_full;   /* some did not fit */
 };
 
-/* The one copy of length bytes at bytes, NUL-terminated; "" for none; NULL: no memory.  */
+/* What all names of a module may take whose debug file has so many bytes.  */
+uint64_t sym_strings_limit(uint64_t file_bytes);
+
+/* The one copy of length bytes at bytes, NUL-terminated; "" for none, or for one that does not fit;
+ * NULL: no memory.  The second is for what users are told: it always fits.  */
 const char *sym_strings_intern(struct sym_strings *strings, const char *bytes, size_t length);
+const char *sym_strings_keep(struct sym_strings *strings, const char *bytes, size_t length);
 void sym_strings_release(struct sym_strings *strings);
 
 /* directory/name, or name alone when that is absolute or directory is empty.  Interned; NULL: no

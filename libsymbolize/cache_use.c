@@ -194,7 +194,7 @@ static bool is_sound(const struct sym_module *module)
 {
     const struct sym_object *debug = module->debug, *symbols = module->symbols;
 
-    if (lacks_companions(module))
+    if (lacks_companions(module) || module->strings.is_full)
         return false;
     if (debug && (module->report.problem[0] || module->loaded.dwarf.decoder.damaged))
         return false;

@@ -50,6 +50,16 @@ static enum sym_status judge(struct quest *quest, const char *path, struct sym_o
                          "");
 }
 
+static enum sym_status open_object(const struct quest *quest, const char *path,
+                                   struct sym_object **out, struct sym_error *error)
+{
+    enum sym_status status = sym_object_open(path, quest->kind, out, error);
+
+    if (!status)
+        (*out)->no_limit = quest->module->session->no_limit;
+    return status;
+}
+
 /* Looks at the file at path; a visitor of paths.  */
 static enum sym_status try_path(void *context, const char *path)
 {
@@ -59,7 +69,7 @@ static enum sym_status try_path(void *context, const char *path)
 
     if (quest->found)
         return SYM_OK;
-    enum sym_status status = sym_object_open(path, quest->kind, &object, &error);
+    enum sym_status status = open_object(quest, path, &object, &error);
     if (status == SYM_NO_MEMORY)
         return status;
     if (status == SYM_NOT_FOUND)
@@ -134,7 +144,7 @@ static enum sym_status try_named_split(struct quest *quest, const char *path, co
         return try_path(quest, path);
     if (!quest->is_package || quest->found)
         return SYM_OK;
-    enum sym_status status = sym_object_open(path, quest->kind, &object, NULL);
+    enum sym_status status = open_object(quest, path, &object, NULL);
     if (!status)
         status = sym_object_section(object, SYM_SECTION_CU_INDEX, &index, NULL);
     if (!status && index.size)

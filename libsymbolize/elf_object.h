@@ -104,6 +104,7 @@ struct sym_object {
     const char *debug_problem; /* why debug information that is there cannot be read, or NULL */
     const char *debug_remedy;
     uint64_t file_bytes;                   /* of the ELF file */
+    bool no_limit;                         /* sym_options.no_limit */
     uint64_t dynamic_offset, dynamic_size; /* of PT_DYNAMIC in the file; 0: none */
     char *debuglink;                       /* owned; the file name in .gnu_debuglink, or NULL */
     uint32_t debuglink_crc;
@@ -119,6 +120,7 @@ struct sym_object {
     struct sym_map *section_maps[SYM_SECTION_COUNT];
     uint8_t *contents[SYM_SECTION_COUNT]; /* owned; of sections that are not used in place */
     size_t content_sizes[SYM_SECTION_COUNT];
+    uint64_t content_bytes; /* of all of them */
 };
 
 /* Opens the regular file at path, ELF or kallsyms text, and reads what the struct holds.  Files

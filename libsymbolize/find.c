@@ -191,6 +191,16 @@ static enum sym_status judge(struct search *search, struct sym_object *object, e
     return status;
 }
 
+static enum sym_status open_object(const struct search *search, const char *path,
+                                   struct sym_object **out, struct sym_error *error)
+{
+    enum sym_status status = sym_object_open(path, SYM_OBJECT_MAIN, out, error);
+
+    if (!status)
+        (*out)->no_limit = search->module->session->no_limit;
+    return status;
+}
+
 /* Looks at the file at path.  */
 static enum sym_status consider(struct search *search, const char *path, enum proof proof,
                                 uint32_t checksum)
@@ -200,7 +210,7 @@ static enum sym_status consider(struct search *search, const char *path, enum pr
 
     if (search->done)
         return SYM_OK;
-    enum sym_status status = sym_object_open(path, SYM_OBJECT_MAIN, &object, &error);
+    enum sym_status status = open_object(search, path, &object, &error);
     if (status == SYM_NO_MEMORY)
         return status;
     if (status == SYM_NOT_FOUND)
@@ -288,7 +298,7 @@ static enum sym_status consider_named_file(struct search *search, const char *pa
     const char *module_path = search->module->path;
     struct sym_object *object = NULL;
     struct sym_error error = { .status = SYM_OK };
-    enum sym_status status = sym_object_open(path, SYM_OBJECT_MAIN, &object, &error);
+    enum sym_status status = open_object(search, path, &object, &error);
     enum proof proof = PROOF_BUILD_ID;
 
     if (status == SYM_NO_MEMORY)
@@ -496,6 +506,7 @@ static enum sym_status consider_sections(struct search *search, const char *pref
     search->seen++;
     if (!object)
         return refuse_unreadable(search, prefix, &error);
+    object->no_limit = search->module->session->no_limit;
     if (agrees(search, object))
         return accept(search, object);
     status = refuse_other_build(search, object);

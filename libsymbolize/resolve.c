@@ -56,6 +56,9 @@ static enum sym_status load_dwarf(struct sym_module *module)
 
     if (!module->debug)
         return SYM_OK;
+    module->strings.limit = module->session->no_limit
+                                ? UINT64_MAX
+                                : sym_strings_limit(module->debug->file_bytes);
     loaded->dwarf.details = module->session->details;
     loaded->dwarf.relative = module->session->relative_files;
     enum sym_status status = sym_object_reopen(module->debug, &error);
@@ -65,6 +68,10 @@ static enum sym_status load_dwarf(struct sym_module *module)
     if (!status || status == SYM_NO_MEMORY)
         return status;
     sym_dwarf_close(&loaded->dwarf);
+    if (error.system_errno == EFBIG)
+        return sym_module_downgrade(module, error.message,
+                                    "if the file is neither damaged nor hostile, --no-limit reads "
+                                    "it");
     if (error.system_errno == ENOTSUP)
         return sym_module_downgrade(module, error.message,
                                     "look the linked program up instead, whose relocations are "
@@ -72,6 +79,21 @@ static enum sym_status load_dwarf(struct sym_module *module)
     return sym_module_downgrade(module, error.message,
                                 "fetch or build that file again; if it is sound, unpack its debug "
                                 "sections (objcopy --decompress-debug-sections IN OUT)");
+}
+
+static enum sym_status report_full(struct sym_module *module)
+{
+    uint64_t limit = module->strings.limit ? module->strings.limit : sym_strings_limit(0);
+    char *problem = sym_format("its names take more than %llu MiB, the limit for a file of that "
+                               "size: the others are left out",
+                               (unsigned long long)(limit >> 20));
+    enum sym_status status = problem ? sym_module_downgrade(module, problem,
+                                                            "if the file is neither damaged nor "
+                                                            "hostile, --no-limit reads them")
+                                     : SYM_NO_MEMORY;
+
+    free(problem);
+    return status;
 }
 
 /* What is missed, for the report: functions of split units, then names in a supplement.  */
@@ -82,6 +104,8 @@ enum sym_status sym_module_check_companions(struct sym_module *module)
                          "(dwp -e PROGRAM) beside the program";
     char *problem;
 
+    if (module->strings.is_full)
+        return report_full(module);
     if (!module->loaded.has_dwarf || (!dwarf->missing_splits && !dwarf->missing_alt[0]))
         return SYM_OK;
     if (dwarf->missing_splits) {

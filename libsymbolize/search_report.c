@@ -21,7 +21,7 @@ enum sym_quality sym_symbols_quality(const struct sym_object *object)
 
 static const char *intern(struct sym_module *module, const char *text)
 {
-    return text ? sym_strings_intern(&module->strings, text, strlen(text)) : NULL;
+    return text ? sym_strings_keep(&module->strings, text, strlen(text)) : NULL;
 }
 
 enum sym_status sym_trail_add(struct sym_module *module, enum sym_trail_place place,

@@ -1,10 +1,16 @@
 /* sections.c - the bytes of sections: where they lie in the file when they can be used there, in
  * memory when they are packed (section 4) or need relocations.  */
 #include "libsymbolize/elf_object.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const uint64_t SECTION_BYTES_MAX = UINT64_C(4) << 30;
+
+/* What the contents of all sections may take in memory, for a file of its size: sections may share
+ * bytes, and each is unpacked on its own.  */
+static const uint64_t CONTENT_BYTES_LEAST = UINT64_C(256) << 20;
+enum { CONTENT_PER_BYTE = 32 };
 
 /* Values newer than the elf.h of some systems.  */
 enum { COMPRESSED_ZLIB = 1, COMPRESSED_ZSTD = 2 };
@@ -101,6 +107,23 @@ const char *sym_section_problem(const struct sym_object *object,
     return NULL;
 }
 
+/* Whether so many more bytes of contents are within the limit.  */
+static enum sym_status charge(const struct sym_object *object, uint64_t size,
+                              struct sym_error *error)
+{
+    uint64_t limit = CONTENT_BYTES_LEAST + CONTENT_PER_BYTE * object->file_bytes;
+
+    if (object->no_limit || (size <= limit && object->content_bytes <= limit - size))
+        return SYM_OK;
+    (void)sym_fail(error, SYM_MALFORMED,
+                   "%s: its debug sections unpack to more than %llu MiB, the limit for a file of "
+                   "that size",
+                   object->path, (unsigned long long)(limit >> 20));
+    if (error)
+        error->system_errno = EFBIG;
+    return SYM_MALFORMED;
+}
+
 static enum sym_status unpack_section(const struct sym_object *object,
                                       const struct sym_elf_section *section, struct sym_bytes input,
                                       uint8_t **out, size_t *size, struct sym_error *error)
@@ -111,10 +134,13 @@ static enum sym_status unpack_section(const struct sym_object *object,
     if (!read_packing(object, section, &input, &packing, &claimed))
         return sym_fail(error, SYM_MALFORMED, "%s: %s is compressed in an unknown way",
                         object->path, section->name);
+    enum sym_status status = charge(object, claimed, error);
+    if (status)
+        return status;
     char *what = sym_format("%s: %s", object->path, section->name);
     if (!what)
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
-    enum sym_status status = sym_unpack(what, packing, input, claimed, out, size, error);
+    status = sym_unpack(what, packing, input, claimed, out, size, error);
     free(what);
     return status;
 }
@@ -123,6 +149,10 @@ static enum sym_status unpack_section(const struct sym_object *object,
 static enum sym_status copy_section(const struct sym_object *object, struct sym_bytes bytes,
                                     uint8_t **out, struct sym_error *error)
 {
+    enum sym_status status = charge(object, bytes.size, error);
+
+    if (status)
+        return status;
     *out = malloc(bytes.size + 1);
     if (!*out)
         return sym_fail(error, SYM_NO_MEMORY, "%s: out of memory", object->path);
@@ -210,6 +240,7 @@ enum sym_status sym_object_section(struct sym_object *object, enum sym_section w
     if (contents) {
         object->contents[which] = contents;
         object->content_sizes[which] = size;
+        object->content_bytes += size;
         *out = (struct sym_bytes){ contents, size };
     }
     return SYM_OK;

@@ -6,8 +6,8 @@
 
 #include "base/fail.h"
 
-/* A module's names and paths; a gigabyte of them is a hostile object.  */
-#define STRINGS_LIMIT ((size_t)1 << 30)
+#define STRINGS_LEAST    (UINT64_C(256) << 20)
+#define STRINGS_PER_BYTE 16u
 
 enum sym_status sym_fail(struct sym_error *error, enum sym_status status, const char *format, ...)
 {
@@ -27,15 +27,32 @@ char *sym_format(const char *format, ...)
     return length < 0 ? NULL : text;
 }
 
-const char *sym_strings_intern(struct sym_strings *strings, const char *bytes, size_t length)
+uint64_t sym_strings_limit(uint64_t file_bytes)
+{
+    return STRINGS_LEAST + STRINGS_PER_BYTE * file_bytes;
+}
+
+const char *sym_strings_keep(struct sym_strings *strings, const char *bytes, size_t length)
 {
     uint32_t number;
 
     if (length == 0)
         return "";
-    strings->texts.arena.limit = STRINGS_LIMIT;
     number = base_texts_add(&strings->texts, bytes, length, NULL);
     return number ? strings->texts.items[number - 1].bytes : NULL;
+}
+
+const char *sym_strings_intern(struct sym_strings *strings, const char *bytes, size_t length)
+{
+    uint64_t limit = strings->limit ? strings->limit : STRINGS_LEAST;
+    uint64_t used = strings->texts.arena.total;
+
+    if (used > limit || length > limit - used) {
+        strings->is_full |= base_texts_find(&strings->texts, bytes, length) == 0;
+        if (strings->is_full)
+            return "";
+    }
+    return sym_strings_keep(strings, bytes, length);
 }
 
 const char *sym_strings_join(struct sym_strings *strings, const char *directory, const char *name)

@@ -28,6 +28,7 @@ static enum sym_status copy_options(struct sym_session *session, const struct sy
     session->relative_files = options->relative_files;
     session->symbol_files = options->symbol_files;
     session->keep_tags = options->keep_tags;
+    session->no_limit = options->no_limit;
     session->seat.jobs = options->jobs;
     session->debug_root = sym_format("%s", root);
     session->debuginfod_cache = cache ? sym_format("%s", cache) : sym_debuginfod_default_cache();

@@ -84,6 +84,7 @@ struct sym_session {
     char *kallsyms;                    /* text, or NULL */
     size_t kallsyms_size;
     bool no_inlines, bounds, details, relative_files, symbol_files, keep_tags; /* options */
+    bool no_limit;                                                             /* another */
     struct sym_module *modules;
     struct sym_seat seat;
 

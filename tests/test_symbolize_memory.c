@@ -1,5 +1,6 @@
 /* Every allocation that fails ends in SYM_NO_MEMORY, and nothing leaks (the leak checker of the
  * address sanitizer looks).  */
+#include "libsymbolize/symbolize_internal.h"
 #include "tests/support/allocation.h"
 #include "tests/support/symbolize_build.h"
 
@@ -208,6 +209,41 @@ START_TEST(reports_every_failure_of_finding)
 }
 END_TEST
 
+static bool ignore_answer(void *context, size_t index, const struct sym_frame *frames, size_t count)
+{
+    (void)context, (void)index, (void)frames, (void)count;
+    return true;
+}
+
+/* Names beyond the limit of a module are left out, which its report says; nothing else ends.  */
+START_TEST(leaves_names_out_at_the_limit)
+{
+    const struct sym_options options = { .size = sizeof options,
+                                         .debug_root = "",
+                                         .no_cache = true };
+    const struct sym_module_key key = { .path = path };
+    struct sym_session *session;
+    struct sym_module *module;
+
+    build_run("${CXX:-c++} -fPIC -shared -O2 -g -o object.so program.cc");
+    for (size_t i = 0; i < ADDRESSES; i++)
+        vaddrs[i] = 0x1000 + 4 * i;
+    ck_assert_int_eq(sym_session_open(&options, &session, NULL), SYM_OK);
+    ck_assert_int_eq(sym_session_module(session, &key, &module, NULL), SYM_OK);
+    ck_assert_int_eq(sym_module_load(module), SYM_OK);
+    ck_assert_uint_eq(module->strings.limit, sym_strings_limit(module->debug->file_bytes));
+    module->strings.limit = module->strings.texts.arena.total + 8;
+    ck_assert_int_eq(sym_module_resolve(module, vaddrs, ADDRESSES, ignore_answer, NULL, NULL),
+                     SYM_OK);
+    const struct sym_report *report = sym_module_report(module);
+    ck_assert_msg(strstr(report->problem, "its names take more than") != NULL, "%s",
+                  report->problem);
+    ck_assert_msg(strstr(report->remedy, "--no-limit") != NULL, "%s", report->remedy);
+    ck_assert_int_eq(report->quality, SYM_QUALITY_DWARF);
+    sym_session_close(session);
+}
+END_TEST
+
 START_TEST(gives_no_name_without_memory)
 {
     char *readable;
@@ -239,6 +275,7 @@ int main(void)
                         (int)(sizeof sources / sizeof sources[0]));
     tcase_add_loop_test(tcase, reports_every_failure_of_finding, 0,
                         (int)(sizeof finds / sizeof finds[0]));
+    tcase_add_test(tcase, leaves_names_out_at_the_limit);
     tcase_add_test(tcase, gives_no_name_without_memory);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

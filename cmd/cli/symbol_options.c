@@ -98,6 +98,7 @@ static struct sym_options options_of(const struct cli_symbols *symbols)
                                  .relative_files = symbols->relative_files,
                                  .symbol_files = symbols->symbol_files,
                                  .keep_tags = symbols->keep_tags,
+                                 .no_limit = symbols->no_limit || cli_bounds_are_lifted(),
                                  .debug_root = symbols->debug_root,
                                  .jobs = symbols->jobs,
                                  .no_cache = symbols->no_cache };

@@ -9,7 +9,7 @@
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/store_source.h"
 
-enum key { KEY_REQUIRE = 1, KEY_JSON, KEY_QUIET, KEY_CACHE };
+enum key { KEY_REQUIRE = 1, KEY_JSON, KEY_QUIET, KEY_CACHE, KEY_NO_LIMIT };
 
 #define OPTION_REQUIRE                                                                             \
     {                                                                                              \
@@ -21,6 +21,9 @@ enum key { KEY_REQUIRE = 1, KEY_JSON, KEY_QUIET, KEY_CACHE };
 static const struct cli_option symbolize_options[] = {
     OPTION_REQUIRE,
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
+    { KEY_NO_LIMIT, 0, "no-limit", NULL,
+      "lift the limits on what debug files may unpack to (256 MiB plus 32 times their size) and on "
+      "the names of a module (256 MiB plus 16 times its size)" },
     { 0 },
 };
 
@@ -108,6 +111,9 @@ static void take_option(struct settings *settings, int key, const struct cli_par
         break;
     case KEY_CACHE:
         settings->cache = true;
+        break;
+    case KEY_NO_LIMIT:
+        settings->symbols.no_limit = true;
         break;
     case CLI_OPERAND:
         if (settings->path)

@@ -135,6 +135,12 @@ struct sym_options {
                           * them there.  By default sym_module_symbol() and the functions below it
                           * take them off */
 
+    /* Lift the limits on hostile files: the sections of a file may unpack to 256 MiB plus 32 times
+     * its size, and the names of a module take 256 MiB plus 16 times the size of its debug file.
+     * Beyond that, the module loses its debug information, or further names, and its report has
+     * the reason.  Limits that no sound file reaches remain.  */
+    bool no_limit;
+
     /* The symbol cache keeps the symbols that were read, by build ID, in a directory of files that
      * can be opened in microseconds.  It never makes an answer worse; a problem with it only costs
      * time.  */

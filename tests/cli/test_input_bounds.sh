@@ -92,12 +92,35 @@ if ! ldd "$(command -v fxtdiff)" 2>/dev/null | grep -q 'lib[atm]san'; then # who
     grep -q 'MiB of memory' err || fail "fxtdiff: $(cat err)"
     bounded fxtdiff locations.pb.gz -- small.folded
     grep -q 'MiB of memory' err || fail "fxtdiff of pprof: $(cat err)"
-    bounded fxtsym --no-cache -fe packed.so 0x1010
-    grep -q 'MiB of memory' err || fail "fxtsym: $(cat err)"
-    echo packed.so 0x1010 | bounded fxtsym --no-cache --style llvm
     fxtsym --no-limit --no-cache -fe packed.so 0x1010 >out 2>err || fail "fxtsym --no-limit: $(cat err)"
     grep -q 'unreadable debug information' err || fail "fxtsym --no-limit: $(cat err)"
 fi
+
+# ---- Debug information ----
+
+# The module is refused by name, the others have their names, and memory stays far below what the module stands for.
+printf 'int outer(int x) { return x * 3; }\n' >sound.c
+${CC:-cc} -O2 -g -shared -fPIC -Wl,--build-id -o sound.so sound.c || exit 1
+outer=$(nm sound.so | awk '$3 == "outer" { print $1 }')
+id=$(readelf -n sound.so | sed -n 's/.*Build ID: //p')
+refused='packed.so.*: its debug sections unpack to more than [0-9]* MiB, the limit for a file of that size.*--no-limit'
+printf '%s\n' 'packed.so 0x1010' "sound.so 0x$outer" | prlimit --data=1610612736 fxtsym --no-cache --style llvm >out 2>err ||
+    fail "fxtsym: status $?: $(cat err)"
+grep -q '^outer$' out || fail "fxtsym: the other object has no names: $(cat out err)"
+grep -q "$refused" err || fail "fxtsym does not name the module and the option: $(cat err)"
+python3 "$ROOT/tests/tools/one_sample.py" "$PWD/packed.so" '' 1010 >packed.fxt || fail 'no trace'
+python3 "$ROOT/tests/tools/one_sample.py" "$PWD/sound.so" "$id" "$outer" >sound.fxt || fail 'no trace'
+prlimit --data=1610612736 fxt2pprof --no-cache -f folded packed.fxt >out 2>err || fail "fxt2pprof: status $?: $(cat err)"
+grep -q 'packed.so\] 1$' out || fail "fxt2pprof: $(cat out)"
+grep -q "$refused" err || fail "fxt2pprof does not name the module and the option: $(cat err)"
+fxtq import -q -o both.fxtq packed.fxt sound.fxt 2>err || fail "fxtq import: $(cat err)"
+prlimit --data=1610612736 fxtq symbolize --no-cache both.fxtq >out 2>err || fail "fxtq symbolize: status $?: $(cat err)"
+cat out err >both
+grep -q "$refused" both || fail "fxtq symbolize does not name the module and the option: $(cat both)"
+fxtq report top both.fxtq >out 2>err
+grep -q outer out || fail "fxtq symbolize: the other module has no names: $(cat out err)"
+fxtq symbolize --no-limit --no-cache both.fxtq >out 2>err || fail "fxtq symbolize --no-limit: $(cat err)"
+! grep -q 'unpack to more than' out err || fail "fxtq symbolize --no-limit: $(cat out err)"
 
 # ---- Real inputs are far below ----
 
@@ -112,7 +135,7 @@ fxtdump - <small.fxt >/dev/null 2>err || fail "a pipe: $(cat err)"
 # Output that is appended to a large file counts what is added.
 truncate -s 400M appended
 fxtdump small.fxt >>appended 2>err || fail "appended: $(cat err)"
-for program in fxt2pprof fxtdump 'fxtcat cut' 'fxtcat merge' 'fxtcat recover' 'fxtcat compress' 'fxtcat convert' fxtsym fxtdiff 'fxtq import'; do
+for program in fxt2pprof fxtdump 'fxtcat cut' 'fxtcat merge' 'fxtcat recover' 'fxtcat compress' 'fxtcat convert' fxtsym fxtdiff 'fxtq import' 'fxtq symbolize'; do
     # shellcheck disable=SC2086 # words
     $program --help | grep -q -- '--no-limit' || fail "$program has no --no-limit"
 done
