@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "cmd/cli/cli_internal.h"
 
 void cli_start(struct cli_parser *parser, const struct cli_command *command, char **argv)
