@@ -26,8 +26,8 @@ while read -r what stride; do
     rm "$1"
 done <<'END'
 first 31
-again 7
-duration 13
+again 1
+duration 3
 blob 13
 claim 53
 by-hand 23
