@@ -320,7 +320,7 @@ START_TEST(knows_a_stack_that_was_cut)
     hear(&heard, records, 2, NULL);
     ck_assert_uint_eq(heard.notices.truncated_stacks, depths[_i].cut);
     root = heard.last_final;
-    ck_assert_uint_eq(profile_stacks_get_callsite(heard.stacks, root).depth,
+    ck_assert_uint_eq(profile_stacks_get_callsite(heard.stacks, root).depth + 1,
                       depths[_i].frames + depths[_i].cut);
     forget(&heard);
 }

@@ -110,7 +110,7 @@ struct profile_frame {
 struct profile_callsite {
     profile_id parent; /* the caller's; 0 for a root */
     profile_id frame;
-    uint32_t depth; /* 1 for a root */
+    uint32_t depth; /* the number of callers: 0 for a root */
 };
 
 /* Return the id of an item, and add the item if it is new.  All return PROFILE_OK,

@@ -190,7 +190,7 @@ enum profile_status profile_stacks_callsite(struct profile_stacks *stacks, profi
     stacks->callsites[stacks->callsite_count++] = (struct stacks_callsite){
         .parent = parent,
         .frame = frame,
-        .depth = parent ? stacks->callsites[parent - 1].depth + 1 : 1,
+        .depth = parent ? stacks->callsites[parent - 1].depth + 1 : 0,
     };
     *out = (profile_id)stacks->callsite_count;
     base_index_add(&stacks->callsite_index, hash, *out);

@@ -447,7 +447,7 @@ static enum profile_status write_lines(struct folded *folded, struct profile_err
         if (depth > deepest)
             deepest = depth;
     }
-    levels = calloc((size_t)deepest + 1, sizeof *levels);
+    levels = calloc((size_t)deepest + 2, sizeof *levels);
     if (!levels)
         return profile_no_memory(error);
     status = write_tree(folded, levels, error);

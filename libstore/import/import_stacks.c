@@ -155,7 +155,7 @@ static bool write_callsite(struct store_import *import, profile_id stack)
         return false;
     store_id(&cells[1], store_import_callsite(import, callsite.parent));
     store_int(&cells[2], import->frames.items[callsite.frame - 1]);
-    store_int(&cells[3], (int64_t)callsite.depth - 1);
+    store_int(&cells[3], callsite.depth);
     import->counts.callsites++;
     return set_id(&import->callsites, stack, id) || out_of_memory(import);
 }

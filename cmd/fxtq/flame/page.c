@@ -60,28 +60,28 @@ struct flame_page *flame_page_open(size_t columns)
 void flame_page_begin(struct flame_page *page, size_t column)
 {
     page->column = column;
-    page->level = 0;
+    page->depth = 0;
 }
 
-bool flame_page_row(struct flame_page *page, uint64_t level, const char *function,
+bool flame_page_row(struct flame_page *page, uint64_t depth, const char *function,
                     const char *module, double self)
 {
-    if (level > page->level + 1)
+    if (depth > page->depth + 1)
         return false;
-    page->level = level;
-    if (level == 0) {
+    page->depth = depth;
+    if (depth == 0) {
         page->values[page->column] += self;
         return true;
     }
-    if (level <= LEVELS_MOST) {
+    if (depth <= DEPTH_MOST) {
         uint32_t name = find_name(page, *function ? function : "[unknown]", module);
 
         page->names[name].sides |= 1u << (page->column & 1);
-        page->path[level] = find_node(page, page->path[level - 1], name);
+        page->path[depth] = find_node(page, page->path[depth - 1], name);
     } else {
-        level = LEVELS_MOST;
+        depth = DEPTH_MOST;
     }
-    page->values[page->path[level] * page->columns + page->column] += self;
+    page->values[page->path[depth] * page->columns + page->column] += self;
     return true;
 }
 

@@ -1,12 +1,12 @@
 /* page.h - the page of "fxtq flamegraph": a tree of functions in one HTML file.
  *
- * Rows come as the SQL function flamegraph() has them, in the order of a walk from callers to
- * callees; rows of the same functions below the same functions are added up, whether they come
- * twice in a walk or from different walks: one for each column.  A page has a column of values for
- * each sample type; for a comparison two, before and after.
+ * Rows come in the order of a walk from callers to callees (store_calls_each()).  Rows of the same
+ * function below the same callers are added up, whether they come twice in one walk or from several
+ * walks.  There is one walk for each column of values.  A page has a column for each sample type; a
+ * comparison has two for each, before and after.
  *
- * The tree goes into the page as columns, deflated, in base64 (flamegraph.js tells how they are
- * read): a few bytes for a call site.  */
+ * The page holds the tree as columns, deflated and in base64, a few bytes for a call site.
+ * flamegraph.js describes how they are read.  */
 #ifndef FXTQ_FLAME_PAGE_H
 #define FXTQ_FLAME_PAGE_H
 
@@ -18,26 +18,26 @@
 
 struct flame_page;
 
-/* A page with room for the values of so many columns, at least 1.  Ends the program when there is
- * no memory, as the functions below do.  */
+/* Open a page with that number of columns, at least 1.  This and the functions below end the
+ * program if memory is short.  */
 struct flame_page *flame_page_open(size_t columns);
 
 /* Begin a walk whose values belong to this column.  */
 void flame_page_begin(struct flame_page *page, size_t column);
 
-/* One row of it: a function at a level, 0 for the root, 1 for those without caller, at most one
- * more than the level of the row before; what is deeper than 65,535 is added to its caller.  Texts
- * are copied. False: the level is none of these.  */
-bool flame_page_row(struct flame_page *page, uint64_t level, const char *function,
+/* Add a row: a function at a depth, 0 for the root, and at most one more than the depth of the row
+ * before.  Rows deeper than 65,535 are added to their caller.  Texts are copied.  Returns false if
+ * the depth skips one.  */
+bool flame_page_row(struct flame_page *page, uint64_t depth, const char *function,
                     const char *module, double self);
 
-/* Where a function of rows that came is defined, "file.c:12".  Others are ignored.  */
+/* Set the place where a function is defined, "file.c:12".  Functions without a row are ignored.  */
 void flame_page_place(struct flame_page *page, const char *function, const char *module,
                       const char *place);
 
-/* Of a comparison, once all rows are there: functions of both sides that are the same become one,
- * wherever their modules lie.  A function is told by its name and its module's base name; where
- * each side has it in one module only, by its name alone.  */
+/* After the last row of a comparison: unite the functions that both sides have, whatever the
+ * folders of their modules are.  Functions are the same if they have the same name and the same
+ * base name of their module, or, if each side has the name in one module only, the same name.  */
 void flame_page_match(struct flame_page *page);
 
 size_t flame_page_nodes(const struct flame_page *page); /* call sites, the root included */
@@ -55,7 +55,8 @@ struct flame_page_head {
     bool diff;     /* columns are pairs: before, after */
 };
 
-/* Write the page.  0, or errno of a write that failed (output keeps it too).  */
+/* Write the page.  Returns 0, or the errno value of a write that failed, which output keeps,
+ * too.  */
 int flame_page_write(struct flame_page *page, const struct flame_page_head *head,
                      struct cli_output *output);
 

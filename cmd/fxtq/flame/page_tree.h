@@ -10,7 +10,7 @@
 #include "base/numbering.h"
 #include "cmd/fxtq/flame/page.h"
 
-#define LEVELS_MOST 65535u
+#define DEPTH_MOST 65535u
 
 /* The files of cmd/fxtq/page, built in.  */
 extern const char page_html[], page_css[], page_js[];
@@ -25,9 +25,9 @@ struct name {
 
 struct flame_page {
     size_t columns;
-    size_t column;                  /* of the rows that come */
-    uint32_t path[LEVELS_MOST + 1]; /* the node at each level of the last row; [0] is the root */
-    size_t level;                   /* of the last row */
+    size_t column;                 /* of the rows that come */
+    uint32_t path[DEPTH_MOST + 1]; /* the node at each depth of the last row; [0] is the root */
+    size_t depth;                  /* of the last row */
 
     struct base_pairs nodes; /* a: parent, which precedes its children; b: name.  [0] is the root */
     double *values;          /* [node * columns + column]: own values */
