@@ -395,7 +395,7 @@ START_TEST(weighs_samples_with_the_period_where_there_is_one)
     expect(PROFILE_ROOT_PROCESS, 0, "pid-1;[unknown] 2\n");
     ck_assert_int_eq(profile_write_top(taken.profile, PROFILE_CPU, NULL, collect_bytes, &top, NULL),
                      PROFILE_OK);
-    ck_assert_ptr_nonnull(strstr(top.bytes, "Type: cpu, total 2.00ms, 1 of 1 functions\n"));
+    ck_assert_ptr_nonnull(strstr(top.bytes, "Type: cpu, total 2.00ms, 1 of 1 function\n"));
     free(top.bytes);
     /* One more trace, without: nanoseconds would be wrong for its samples.  */
     take(weighed + 1, 1, NULL);
