@@ -201,6 +201,9 @@ bool cli_colour(FILE *stream);
 /* Columns of the terminal behind stream; 0 when it is none.  */
 size_t cli_columns(FILE *stream);
 
+/* Whether the user's locale has all characters, and not only those of ASCII.  */
+bool cli_is_utf8(void);
+
 /* 1234567 as "1,234,567" in one of a few static buffers that are used in turn.  */
 const char *cli_grouped(uint64_t number);
 

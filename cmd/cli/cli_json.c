@@ -50,7 +50,16 @@ void json_end_line(struct json *json)
 
 static void put_bytes(void *context, const char *bytes, size_t length)
 {
-    put(context, bytes, length);
+    struct json *json = context;
+    const char *tag;
+
+    while (json->html && (tag = memchr(bytes, '<', length))) {
+        put(json, bytes, (size_t)(tag - bytes));
+        put_text(json, "\\u003c");
+        length -= (size_t)(tag + 1 - bytes);
+        bytes = tag + 1;
+    }
+    put(json, bytes, length);
 }
 
 void json_string(struct json *json, const char *key, const char *bytes, size_t length)

@@ -19,6 +19,7 @@
 struct json {
     struct cli_output *output;
     bool comma; /* a value stands before this place */
+    bool html;  /* it stands in a page: no tag begins in a string */
 };
 
 /* In an array key is NULL.  */

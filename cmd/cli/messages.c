@@ -1,6 +1,8 @@
 /* Messages to people, on stderr.  */
 #include <errno.h>
 #include <float.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +196,12 @@ bool cli_colour(FILE *stream)
 
     return isatty(fileno(stream)) && !(no_color && *no_color) &&
            !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+bool cli_is_utf8(void)
+{
+    (void)setlocale(LC_CTYPE, "");
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
 size_t cli_columns(FILE *stream)

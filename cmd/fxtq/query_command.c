@@ -4,8 +4,6 @@
 #include "cmd/cli/near.h"
 
 #include <errno.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -179,13 +177,6 @@ static void explain_missing(const char *path)
     cli_note("'%s' is not a command, either; 'fxtq --help' lists the commands", path);
 }
 
-/* Whether the terminal shows what is not ASCII.  */
-static bool is_utf8(void)
-{
-    (void)setlocale(LC_CTYPE, "");
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-}
-
 static void choose_format(struct query *query)
 {
     struct format_options *format = &query->session.format;
@@ -194,7 +185,7 @@ static void choose_format(struct query *query)
     format->columns = cli_columns(stdout);
     format->terminal = terminal;
     if (!query->has_format)
-        format->kind = !terminal ? FORMAT_TSV : is_utf8() ? FORMAT_BOX : FORMAT_TABLE;
+        format->kind = !terminal ? FORMAT_TSV : cli_is_utf8() ? FORMAT_BOX : FORMAT_TABLE;
 }
 
 /* STORE#2 sets the parameter :capture, because SQL chooses its rows itself.  */

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "base/visible.h"
+#include "cmd/cli/template.h"
 #include "cmd/fxtq/flame/page_tree.h"
 
 /* ---- Columns ---- */
@@ -242,33 +243,23 @@ static void write_data(const struct flame_page *page, const struct flame_page_he
 
 /* ---- The template ---- */
 
-static void put_html(struct cli_output *output, const char *text)
+struct filling {
+    const struct flame_page *page;
+    const struct flame_page_head *head;
+};
+
+static void fill(void *context, const char *word, size_t length, struct cli_output *output)
 {
-    size_t length = strlen(text), size;
+    const struct filling *filling = context;
 
-    for (size_t i = 0; i < length; i += size) {
-        char escape[BASE_ESCAPE_BYTES];
-
-        if (!base_shown_as_is(text + i, length - i, &size))
-            (void)cli_output_write(output, escape, base_escape(escape, text + i, size));
-        else if (text[i] == '<' || text[i] == '&')
-            put(output, text[i] == '<' ? "&lt;" : "&amp;");
-        else
-            (void)cli_output_write(output, text + i, size);
-    }
-}
-
-static void fill(const struct flame_page *page, const struct flame_page_head *head,
-                 const char *word, size_t length, struct cli_output *output)
-{
-    if (length == 5 && memcmp(word, "TITLE", 5) == 0)
-        put_html(output, head->title);
-    else if (length == 5 && memcmp(word, "STYLE", 5) == 0)
+    if (cli_template_is(word, length, "TITLE"))
+        cli_template_text(output, filling->head->title);
+    else if (cli_template_is(word, length, "STYLE"))
         put(output, page_css);
-    else if (length == 6 && memcmp(word, "SCRIPT", 6) == 0)
+    else if (cli_template_is(word, length, "SCRIPT"))
         put(output, page_js);
     else
-        write_data(page, head, output);
+        write_data(filling->page, filling->head, output);
 }
 
 /* Names as frames have room for them.  */
@@ -288,13 +279,9 @@ static void shorten_names(struct flame_page *page)
 int flame_page_write(struct flame_page *page, const struct flame_page_head *head,
                      struct cli_output *output)
 {
-    const char *at = page_html;
+    struct filling filling = { page, head };
 
     shorten_names(page);
-    for (const char *mark; (mark = strchr(at, '@')); at = strchr(mark + 1, '@') + 1) {
-        (void)cli_output_write(output, at, (size_t)(mark - at));
-        fill(page, head, mark + 1, (size_t)(strchr(mark + 1, '@') - mark - 1), output);
-    }
-    put(output, at);
+    cli_template_write(output, page_html, fill, &filling);
     return output->failed;
 }
