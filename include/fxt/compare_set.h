@@ -77,6 +77,7 @@ struct compare_environment {
     const char *arch;
     const char *compiler; /* of the module with most of the cost */
     const char *command;
+    const char *commit;  /* what the program was built from */
     uint64_t period_ns;  /* between samples; 0 unknown */
     const char **builds; /* "BUILDID name" of the modules that have samples, sorted; may be NULL */
     size_t build_count;
