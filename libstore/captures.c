@@ -16,7 +16,8 @@ enum store_status store_captures_each(struct store *store, int64_t capture, stor
     static const char query[] =
         "SELECT c.id, c.name, c.command, c.arch, c.period_ns,"
         " (SELECT value FROM main.meta WHERE capture_id = c.id AND key = 'kernel'),"
-        " (SELECT value FROM main.meta WHERE capture_id = c.id AND key = 'cpu_model')"
+        " (SELECT value FROM main.meta WHERE capture_id = c.id AND key = 'cpu_model'),"
+        " (SELECT value FROM main.meta WHERE capture_id = c.id AND key = 'label.commit')"
         " FROM main.capture AS c WHERE ?1 IN (0, c.id) ORDER BY c.id";
     sqlite3_stmt *row = NULL;
     int code = sqlite3_prepare_v2(store->db, query, -1, &row, NULL);
@@ -32,7 +33,8 @@ enum store_status store_captures_each(struct store *store, int64_t capture, stor
                                                       .arch = text_or_null(row, 3),
                                                       .period_ns = sqlite3_column_int64(row, 4),
                                                       .kernel = text_or_null(row, 5),
-                                                      .cpu_model = text_or_null(row, 6) });
+                                                      .cpu_model = text_or_null(row, 6),
+                                                      .commit = text_or_null(row, 7) });
     return store_finish_rows(store, row, code, error);
 }
 

@@ -60,6 +60,7 @@ CREATE TABLE capture (
 -- Keys of traces: kernel, cpu_model, heap_interval_bytes (mean number of bytes per sampled allocation).
 -- Keys of pprof profiles: time_ns, duration_ns, period, period_type, period_unit, default_sample_type,
 -- drop_frames, keep_frames, doc_url, comment.0, comment.1, ...; a value that is not UTF-8 is a blob.
+-- Labels that users give to captures (fxtq import --label): label.NAME, such as label.commit.
 -- Keys of the store: cache_program, cache_inode, cache_trace, cache_capture and cache_damaged mark a file
 -- that `fxtq --cache` created and may replace.
 CREATE TABLE meta (

@@ -117,6 +117,7 @@ static bool take_capture(void *context, const struct store_capture *capture)
     environment->period_ns = (uint64_t)capture->period_ns;
     environment->kernel = copy_or_null(job, capture->kernel);
     environment->cpu_model = copy_or_null(job, capture->cpu_model);
+    environment->commit = copy_or_null(job, capture->commit);
     if (choose_type(job, capture->id, &type) && type.type)
         (void)check(job, store_costs_each(job->store, capture->id, &type, add_cost, job, &error),
                     &error);

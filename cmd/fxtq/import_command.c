@@ -15,11 +15,14 @@
 #define LIMIT_PER_BYTE   256u
 #define LIMIT_OF_STREAMS ((uint64_t)64 << 30) /* their size is not known */
 
-enum key { KEY_OUTPUT = 1, KEY_QUIET, KEY_NO_LIMIT };
+enum key { KEY_OUTPUT = 1, KEY_QUIET, KEY_NO_LIMIT, KEY_LABEL };
 
 static const struct cli_option options[] = {
     { KEY_OUTPUT, 'o', "output", "STORE",
       "the store; it is created if it does not exist, otherwise the imports are added", CLI_STORE },
+    { KEY_LABEL, 0, "label", "NAME=TEXT",
+      "give the captures a label, such as commit=4f2a91c, which fxtdiff history asks for; also "
+      "captures that are in the store already; an empty TEXT removes it" },
     { KEY_QUIET, 'q', "quiet", NULL, "no summary" },
     { KEY_NO_LIMIT, 0, "no-limit", NULL,
       "lift the limit on the growth of the store (256 MiB plus 256 times the input)" },
@@ -34,6 +37,8 @@ static const char *const examples[] = {
     "fxtq import trace.fxt.zst -o run.fxtq",
     "Add two more captures to the same store",
     "fxtq import monday.fxt tuesday.fxt -o run.fxtq",
+    "Add a capture of a commit to a history",
+    "fxtq import run.fxt --label commit=$(git rev-parse HEAD) -o history.fxtq",
     "Add a pprof profile and folded stacks",
     "fxtq import cpu.pb.gz stacks.folded -o run.fxtq",
     "Import the backtraces of a log, and look up their symbols",
@@ -60,15 +65,40 @@ const struct cli_command fxtq_import = {
     .brief = "import traces and profiles into a store",
 };
 
+/* What --label gives to captures.  */
+struct label {
+    char *name; /* owned */
+    const char *value;
+};
+
 struct settings {
     struct cli_texts inputs;
     struct cli_reading reading;
     const char *output;
+    struct label *labels;
+    size_t label_count, label_room;
+    struct cli_numbers captures; /* that get them */
     bool quiet;
     bool no_limit;
     size_t imported;         /* captures that the store has now */
     char *partial, *journal; /* what a new store is called until it is whole */
 };
+
+static void add_label(struct settings *settings, const char *text)
+{
+    const char *value = strchr(text, '=');
+    struct label label = { .value = value ? value + 1 : "" };
+
+    label.name = value ? cli_checked(strndup(text, (size_t)(value - text))) : cli_join("", "");
+    if (!value || !store_is_label(label.name, label.value))
+        cli_usage_error(
+            "--label: '%s' is not NAME=TEXT, with a NAME of letters, digits, '_', '-' and "
+            "'.' and a TEXT of one line",
+            text);
+    settings->labels = cli_grow(settings->labels, &settings->label_room, settings->label_count + 1,
+                                sizeof label);
+    settings->labels[settings->label_count++] = label;
+}
 
 static void parse(struct settings *settings, char **argv)
 {
@@ -83,6 +113,8 @@ static void parse(struct settings *settings, char **argv)
             settings->quiet = true;
         else if (key == KEY_NO_LIMIT)
             settings->no_limit = true;
+        else if (key == KEY_LABEL)
+            add_label(settings, parser.value);
         else if (key == CLI_OPERAND)
             cli_texts_add(&settings->inputs, parser.value);
         else
@@ -160,6 +192,13 @@ static void print_summary(const char *output, const struct store_import *import,
     print_notices(store_import_notices(import));
 }
 
+/* A capture is in the store, new or not.  */
+static void count_capture(struct settings *settings, int64_t capture)
+{
+    settings->imported++;
+    cli_numbers_add(&settings->captures, (uint64_t)capture);
+}
+
 static void say_known(const struct settings *settings, const char *label, int64_t capture)
 {
     cli_note("%s: already in %s, as capture %lld", label, settings->output, (long long)capture);
@@ -183,7 +222,8 @@ static enum cli_exit read_records(struct settings *settings, struct cli_trace *t
         return CLI_OK; /* no trace, which closing it will say */
     if (status == STORE_OK)
         status = store_import_finish(import, fxt_reader_damage(trace->reader), &error);
-    settings->imported += status == STORE_OK || status == STORE_KNOWN;
+    if (status == STORE_OK || status == STORE_KNOWN)
+        count_capture(settings, store_import_capture(import));
     if (status == STORE_KNOWN) {
         say_known(settings, trace->path, store_import_capture(import));
         return CLI_OK;
@@ -244,7 +284,8 @@ static enum cli_exit tell_profile(struct settings *settings, const char *label, 
                                   const struct store_profile_result *result,
                                   const struct store_error *error)
 {
-    settings->imported += status == STORE_OK || status == STORE_KNOWN;
+    if (status == STORE_OK || status == STORE_KNOWN)
+        count_capture(settings, result->capture_id);
     if (status == STORE_KNOWN) {
         say_known(settings, label, result->capture_id);
         return CLI_OK;
@@ -359,6 +400,19 @@ static enum cli_exit import_all(struct settings *settings, struct store *store)
     return status;
 }
 
+static enum cli_exit give_labels(const struct settings *settings, struct store *store)
+{
+    struct store_error error;
+
+    for (size_t i = 0; i < settings->captures.count; i++)
+        for (size_t k = 0; k < settings->label_count; k++)
+            if (store_set_label(store, (int64_t)settings->captures.items[i],
+                                settings->labels[k].name, settings->labels[k].value,
+                                &error) != STORE_OK)
+                return fxtq_complain(settings->output, &error);
+    return CLI_OK;
+}
+
 /* Readers may go on as long as they like: that is no failure.  Nor is there anything to report
  * where nothing was added.  */
 static enum cli_exit merge(const struct settings *settings, struct store *store)
@@ -386,6 +440,8 @@ static int run(char **argv)
     status = open_store(&settings, &store);
     if (status == CLI_OK)
         status = import_all(&settings, store);
+    if (status != CLI_ENVIRONMENT && settings.imported > 0)
+        status = cli_worse(status, give_labels(&settings, store));
     if (status != CLI_ENVIRONMENT && settings.imported > 0 &&
         store_publish(store, &error) != STORE_OK)
         status = fxtq_complain(settings.output, &error);
@@ -393,6 +449,10 @@ static int run(char **argv)
         status = cli_worse(status, merge(&settings, store));
     store_close(store);
     forget_partial(&settings);
+    for (size_t i = 0; i < settings.label_count; i++)
+        free(settings.labels[i].name);
+    free(settings.labels);
+    free(settings.captures.items);
     free(settings.inputs.items);
     free(settings.reading.modules.items);
     return (int)status;
@@ -406,6 +466,7 @@ enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *impo
     cli_texts_add(&settings.inputs, path);
     status = import_all(&settings, store);
     *imported = status != CLI_ENVIRONMENT && settings.imported > 0;
+    free(settings.captures.items);
     free(settings.inputs.items);
     return status;
 }

@@ -155,6 +155,18 @@ STORE_API bool store_is_database_start(const void *start, size_t length);
  * store owns it until store_close().  It must not be used while an import is open.  */
 STORE_API struct sqlite3 *store_sqlite(struct store *store);
 
+/* Whether that can be a label of a capture: key consists of 1 to 64 ASCII letters, digits, '_', '-'
+ * and '.', value of at most 1,000 bytes of UTF-8 in one line, without
+ * control characters and bidirectional controls.  */
+STORE_API bool store_is_label(const char *key, const char *value);
+
+/* Give a capture a label, such as the commit that its program was built from: a row of meta whose
+ * key is "label." and key.  A former value is replaced; an empty value removes the label.  Returns
+ * STORE_OK, STORE_INVALID (it can be no label, or there is no such capture, or the store is not
+ * open for writing) or what writing gave.  */
+STORE_API enum store_status store_set_label(struct store *store, int64_t capture, const char *key,
+                                            const char *value, struct store_error *error);
+
 /* Add the SQL functions (docs/sql.md: folded(), in_stack(), call_tree, flamegraph, ...) to the
  * connection.  For connections that were not opened by this library, there is the SQLite extension
  * libfxtsql.so.  Returns STORE_OK or STORE_NO_MEMORY.  */

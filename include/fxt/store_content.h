@@ -105,7 +105,8 @@ struct store_capture {
     const char *name;    /* of the imported file, without folders */
     const char *command; /* the command line of the captured program */
     const char *arch, *kernel, *cpu_model;
-    int64_t period_ns; /* between two CPU samples; 0: unknown */
+    const char *commit; /* its label "commit", store_set_label() */
+    int64_t period_ns;  /* between two CPU samples; 0: unknown */
 };
 
 /* Return false to stop.  */
