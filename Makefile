@@ -89,7 +89,8 @@ sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
 sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
 sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
 sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
-sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c)
+sources_history := $(wildcard cmd/history/*.c) $(patsubst %,cmd/history/page_%.c,html css js)
+sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c) $(sources_history)
 sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/flame/*.c cmd/fxtq/format/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c)) sampler-capture/heap/shim/program.c
 
@@ -201,7 +202,12 @@ $(PAGE_PARTS): $(O)/cmd/fxtq/page_%.c: cmd/fxtq/page/flamegraph.%
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo 'extern const char page_$*[]; const char page_$*[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
 
-$(PAGE_PARTS:.c=.o): %.o: %.c
+HISTORY_PARTS := $(patsubst %,$(O)/cmd/history/page_%.c,html css js)
+$(HISTORY_PARTS): $(O)/cmd/history/page_%.c: cmd/history/page/history.%
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo 'extern const char history_page_$*[]; const char history_page_$*[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
+
+$(PAGE_PARTS:.c=.o) $(HISTORY_PARTS:.c=.o): %.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -Wno-overlength-strings -c -o $@ $<
 

@@ -121,6 +121,22 @@ void json_double(struct json *json, const char *key, double number)
                fabs(number) > (double)JSON_NUMBER_MAX && !strpbrk(text, ".e") ? ".0" : "");
 }
 
+void json_double_or_null(struct json *json, const char *key, double number)
+{
+    if (isfinite(number))
+        json_double(json, key, number);
+    else
+        json_null(json, key);
+}
+
+void json_text_or_null(struct json *json, const char *key, const char *text)
+{
+    if (text && *text)
+        json_text(json, key, text);
+    else
+        json_null(json, key);
+}
+
 void json_bool(struct json *json, const char *key, bool value)
 {
     put_format(json, key, "%s", value ? "true" : "false");

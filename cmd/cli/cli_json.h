@@ -34,6 +34,9 @@ void json_unsigned(struct json *json, const char *key, uint64_t number);
 void json_address(struct json *json, const char *key, uint64_t address); /* "0x1f" */
 void json_double(struct json *json, const char *key,
                  double number); /* shortest form that reads back equal */
+/* null for what is not finite, and for no text or an empty one.  */
+void json_double_or_null(struct json *json, const char *key, double number);
+void json_text_or_null(struct json *json, const char *key, const char *text);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 void json_hex(struct json *json, const char *key, const uint8_t *bytes, size_t length);

@@ -20,6 +20,7 @@ struct diff_series {
 enum cli_exit diff_main(const struct diff_settings *settings, struct diff_series *series);
 
 extern const struct cli_command diff_run_command;      /* capture both builds, compare (run.c) */
+extern const struct cli_command diff_history_command;  /* find change points over commits */
 extern const struct cli_command diff_baseline_command; /* keep runs in a file */
 
 /* Ends the program with a usage error where two outputs would get into each other's way.  */

@@ -3,29 +3,10 @@
  * The version counts up when a key changes its meaning or goes; new keys may come without.  */
 #include "cmd/cli/cli_json.h"
 
-#include <math.h>
-
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
 
 #define SCHEMA_VERSION 2
-
-/* JSON has no infinity.  */
-static void put_number(struct json *json, const char *key, double number)
-{
-    if (isfinite(number))
-        json_double(json, key, number);
-    else
-        json_null(json, key);
-}
-
-static void put_text_or_null(struct json *json, const char *key, const char *text)
-{
-    if (text && *text)
-        json_text(json, key, text);
-    else
-        json_null(json, key);
-}
 
 static void put_texts(struct json *json, const char *key, const char *const *texts, size_t count)
 {
@@ -53,14 +34,14 @@ static void put_run(struct json *json, const struct compare_run *run)
     json_open(json, NULL, '{');
     json_text(json, "label", run->label);
     json_text(json, "side", run->side == COMPARE_BASE ? "base" : "new");
-    put_number(json, "cost", run->cost);
-    put_number(json, "samples", run->samples);
+    json_double_or_null(json, "cost", run->cost);
+    json_double_or_null(json, "samples", run->samples);
     json_open(json, "environment", '{');
-    put_text_or_null(json, "cpu_model", environment->cpu_model);
-    put_text_or_null(json, "kernel", environment->kernel);
-    put_text_or_null(json, "arch", environment->arch);
-    put_text_or_null(json, "compiler", environment->compiler);
-    put_text_or_null(json, "command", environment->command);
+    json_text_or_null(json, "cpu_model", environment->cpu_model);
+    json_text_or_null(json, "kernel", environment->kernel);
+    json_text_or_null(json, "arch", environment->arch);
+    json_text_or_null(json, "compiler", environment->compiler);
+    json_text_or_null(json, "command", environment->command);
     if (environment->period_ns > 0)
         json_unsigned(json, "period_ns", environment->period_ns);
     else
@@ -111,8 +92,8 @@ static void put_total(struct json *json, const struct compare_result *comparison
     json_double(json, "p", total->p);
     json_double(json, "q", total->q);
     json_bool(json, "exact", total->exact);
-    put_number(json, "noise", total->noise);
-    put_number(json, "detectable", total->detectable);
+    json_double_or_null(json, "noise", total->noise);
+    json_double_or_null(json, "detectable", total->detectable);
     put_count_or_null(json, "runs_wanted", (double)total->runs_wanted);
     json_bool(json, "blind", comparison->total_is_blind);
     json_close(json, '}');
@@ -124,16 +105,16 @@ static void put_change(struct json *json, const char *key, const struct compare_
     json_open(json, key, '{');
     json_double(json, "base_share", change->base_share);
     json_double(json, "new_share", change->new_share);
-    put_number(json, "low", interval[0]);
-    put_number(json, "high", interval[1]);
+    json_double_or_null(json, "low", interval[0]);
+    json_double_or_null(json, "high", interval[1]);
     json_double(json, "base_cost", change->base_cost);
     json_double(json, "new_cost", change->new_cost);
-    put_number(json, "relative", change->relative);
+    json_double_or_null(json, "relative", change->relative);
     json_bool(json, "tested", change->tested);
     json_double(json, "dispersion", change->dispersion);
     json_double(json, "p", change->p);
     json_double(json, "q", change->q);
-    put_text_or_null(json, "flag", compare_flag_name(change->flag));
+    json_text_or_null(json, "flag", compare_flag_name(change->flag));
     json_close(json, '}');
 }
 
@@ -145,11 +126,11 @@ static void put_place(struct json *json, const char *key, const struct compare_p
     }
     json_open(json, key, '{');
     json_text(json, "name", place->name);
-    put_text_or_null(json, "file", place->file);
+    json_text_or_null(json, "file", place->file);
     json_unsigned(json, "start_line", place->start_line);
     json_unsigned(json, "first_line", place->first_line);
     json_unsigned(json, "last_line", place->last_line);
-    put_text_or_null(json, "module", place->module);
+    json_text_or_null(json, "module", place->module);
     json_close(json, '}');
 }
 
@@ -160,9 +141,9 @@ static void put_row(struct json *json, const struct compare_row *row)
     json_open(json, NULL, '{');
     json_text(json, "name", row->names->name);
     json_text(json, "state", states[row->state]);
-    put_text_or_null(json, "flag", compare_flag_name(row->flag));
+    json_text_or_null(json, "flag", compare_flag_name(row->flag));
     json_bool(json, "by_callees", row->by_callees);
-    put_text_or_null(json, "suppressed", row->suppressed);
+    json_text_or_null(json, "suppressed", row->suppressed);
     put_change(json, "self", &row->self, row->self_interval);
     put_change(json, "total", &row->total, row->total_interval);
     put_place(json, "base", &row->names->places[COMPARE_BASE]);
@@ -226,11 +207,11 @@ static void put_benchmark(const struct compare_report *report, struct cli_output
     json_open(&json, NULL, '{');
     json_text(&json, "schema", "fxtdiff");
     json_unsigned(&json, "version", SCHEMA_VERSION);
-    put_text_or_null(&json, "benchmark", report->benchmark);
+    json_text_or_null(&json, "benchmark", report->benchmark);
     json_text(&json, "verdict", lower_verdict(report->verdict));
     put_texts(&json, "reasons", report->reasons, report->reason_count);
     put_texts(&json, "notes", report->notes, report->note_count);
-    put_text_or_null(&json, "power", report->power);
+    json_text_or_null(&json, "power", report->power);
     json_text(&json, "sample_type", report->set->type.type);
     json_text(&json, "unit", report->set->type.unit);
     json_bool(&json, "damaged", report->set->damaged);

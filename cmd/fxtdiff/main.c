@@ -29,8 +29,8 @@ static const struct cli_option own_options[] = {
 
 static int run(char **argv);
 
-static const struct cli_command *const commands[] = { &diff_run_command, &diff_baseline_command,
-                                                      NULL };
+static const struct cli_command *const commands[] = { &diff_run_command, &diff_history_command,
+                                                      &diff_baseline_command, NULL };
 
 static const struct cli_command command = {
     .name = "fxtdiff",

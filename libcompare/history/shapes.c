@@ -46,9 +46,8 @@ bool changes_size(const struct changes *changes, const double *values, const siz
 
 /* ---- Creep ---- */
 
-/* What a slope needs of values [a, b): their sums, and those of i * value.  */
+/* What a slope needs of values [start, limit), beside their sums.  */
 struct slope_sums {
-    const double *values;
     size_t start, limit;
     double *moments; /* [i]: sum of k * values[k] for k below i */
 };
@@ -75,7 +74,7 @@ static double creep_residue(const struct changes *changes, const struct slope_su
     return -all * all / count - (spread > 0 ? slope * slope / spread : 0);
 }
 
-/* The same of levels between the changes; without what both have in common, the values' squares.  */
+/* The same of levels between the changes.  Both leave out the squares of the values.  */
 static double steps_residue(const struct changes *changes, size_t first, size_t limit, size_t start,
                             size_t end)
 {
@@ -94,7 +93,7 @@ static double steps_residue(const struct changes *changes, size_t first, size_t 
 bool changes_creep(const struct changes *changes, size_t first, size_t limit, size_t count,
                    size_t *start, size_t *end)
 {
-    struct slope_sums sums = { changes->clean, changes_start(changes, first),
+    struct slope_sums sums = { changes_start(changes, first),
                                changes_limit(changes, limit - 1, count), changes->scratch };
     double steps = steps_residue(changes, first, limit, sums.start, sums.limit);
     double square = changes->noise * changes->noise, best = INFINITY;
