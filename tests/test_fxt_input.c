@@ -94,8 +94,8 @@ static const struct {
     { "a0", FXT_END, "a", "" },
     { "a000", FXT_END, "a", "" },
     { "a0b0", FXT_END, "ab", "" },
-    { "a!", FXT_FATAL, "a", "bytes behind the end of the gzip data are not gzip" },
-    { "ab0!", FXT_FATAL, "ab", "bytes behind the end of the gzip data are not gzip" },
+    { "a!", FXT_FATAL, "a", "bytes after the end of the gzip data are not gzip" },
+    { "ab0!", FXT_FATAL, "ab", "bytes after the end of the gzip data are not gzip" },
     { "a~", FXT_FATAL, "a", "corrupt gzip data" },
 };
 

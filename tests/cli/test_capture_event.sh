@@ -94,7 +94,7 @@ sampler-capture cpu --cpu 0 -p $$ -d 1 -o x.fxt 2>/dev/null || status=$?
 
 # A thousand faults more, of some hundred that any program has.
 status=0
-fxtdiff run -n 5 --event page-faults --cpu "$cpu" --layout fixed --warm-up 0 --prepare 'echo p >>order' --base './touch 1000' --new './touch 2000' >out 2>err ||
+fxtdiff run -n 5 --same-build --event page-faults --cpu "$cpu" --layout fixed --warm-up 0 --prepare 'echo p >>order' --base './touch 1000' --new './touch 2000' >out 2>err ||
     status=$?
 [ $status -eq 1 ] || fail "page-faults: status $status: $(cat out err)"
 grep -q '^page-faults per run: 1,[0-9]* -> 2,' out || fail "page-faults: $(cat out)"

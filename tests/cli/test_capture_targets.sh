@@ -135,7 +135,7 @@ done
 
 # ---- Modes ----
 
-capture 0 -F 50000 --buffer-size 64k --mode oneshot -o oneshot.fxt --print-stats \
+capture 0 -F 10000 --buffer-size 64k --mode oneshot -o oneshot.fxt --print-stats \
     --stats-json oneshot.json -- ./$name 400
 says 'CPU [0-9]*: region_full: [1-9]'
 python3 - <<'EOF'

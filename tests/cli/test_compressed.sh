@@ -58,7 +58,7 @@ damaged packed 'cut off in its last record'
 head -c 3 whole.zst >packed
 damaged packed 'cut off'
 { cat whole.zst && echo garbage; } >packed
-damaged packed 'damaged: bytes behind the end of the zstd data are not zstd (at offset'
+damaged packed 'damaged: bytes after the end of the zstd data are not zstd (at offset'
 cmp stdout wanted || fail "garbage behind a frame costs records"
 { head -c $((size / 2)) whole.zst && head -c 50 /dev/zero && tail -c +$((size / 2 + 51)) whole.zst; } >packed
 damaged packed 'corrupt zstd data (at offset'

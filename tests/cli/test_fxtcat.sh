@@ -381,8 +381,8 @@ usage() { # usage COMMAND 'message' ARGUMENT...
     expect 2 "$second" "$@"
     [ "$(head -n 1 err)" = "$first" ] || fail "fxtcat $*: $(cat err)"
 }
-usage fxtcat 'which command? There are: cut, merge, recover, compress, convert'
-usage fxtcat "no command 'paste'. There are: cut, merge, recover, compress, convert" paste
+usage fxtcat 'which command? There are: cut, merge, recover, compress, convert, symbolize-fidl'
+usage fxtcat "no command 'paste'. There are: cut, merge, recover, compress, convert, symbolize-fidl" paste
 usage 'fxtcat cut' 'cut what? Give --time, --pid, --tid, --type or --provider' cut tables.fxt
 usage 'fxtcat cut' "one trace at a time; 'fxtcat merge' makes one of several" cut --pid 1 tables.fxt clock.fxt
 usage 'fxtcat merge' 'no trace given' merge

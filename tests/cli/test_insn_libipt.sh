@@ -10,7 +10,7 @@ if ! sampler-capture insn --help >/dev/null 2>&1; then
     exit 0
 fi
 if [ ! -d "${FXT_LIBIPT_SOURCE:-}/test/src" ]; then
-    echo "SKIP: FXT_LIBIPT_SOURCE names no source of libipt"
+    echo "SKIP: the source of libipt is not here (FXT_LIBIPT_SOURCE)"
     exit 0
 fi
 mkdir pttc

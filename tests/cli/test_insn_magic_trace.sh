@@ -11,7 +11,7 @@ if ! sampler-capture insn --help >/dev/null 2>&1; then
 fi
 logs=${FXT_MAGIC_TRACE_SOURCE:-}/test
 if [ ! -f "$logs/simple_gogo.perf" ]; then
-    echo "SKIP: FXT_MAGIC_TRACE_SOURCE names no source of magic-trace"
+    echo "SKIP: the source of magic-trace is not here (FXT_MAGIC_TRACE_SOURCE)"
     exit 0
 fi
 compares() { # compares EXPECTED WORD...: what the comparison prints of its last log
