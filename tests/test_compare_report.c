@@ -55,6 +55,32 @@ START_TEST(names_what_regressed)
 }
 END_TEST
 
+START_TEST(shares_of_runs_are_those_compared)
+{
+    struct compare_report *report = open_report(runs_of(4000), NULL);
+    double shares[10], sums[2] = { 0, 0 };
+
+    judge(report);
+    ck_assert_double_eq(compare_row_shares(report, report->rows, COMPARE_METRIC_SELF, shares), 1);
+    for (int i = 0; i < 10; i++) {
+        double f = 20000 + (i >= 5 ? 4000 : 0) + 10 * (i % 5);
+
+        ck_assert_double_eq_tol(shares[i], f / (f + 80000), 1e-12);
+        sums[i >= 5] += shares[i];
+    }
+    ck_assert_double_eq_tol(sums[0] / 5, report->rows[0].self.base_share, 1e-6);
+    ck_assert_double_eq_tol(sums[1] / 5, report->rows[0].self.new_share, 1e-6);
+    for (size_t i = 0; i < report->row_count; i++)
+        if (strcmp(report->rows[i].names->name, "main") == 0) {
+            (void)compare_row_shares(report, &report->rows[i], COMPARE_METRIC_SELF, shares);
+            ck_assert_double_eq(shares[9], 0);
+            (void)compare_row_shares(report, &report->rows[i], COMPARE_METRIC_TOTAL, shares);
+            ck_assert_double_eq(shares[9], 1);
+        }
+    compare_report_close(report);
+}
+END_TEST
+
 START_TEST(what_is_suppressed_does_not_fail)
 {
     struct compare_report *report = open_report(runs_of(4000), NULL);
@@ -525,6 +551,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, run_builder_open, run_builder_close);
     tcase_add_test(tcase, names_what_regressed);
+    tcase_add_test(tcase, shares_of_runs_are_those_compared);
     tcase_add_test(tcase, what_is_suppressed_does_not_fail);
     tcase_add_test(tcase, a_broken_budget_fails_whatever_the_comparison_says);
     tcase_add_test(tcase, damaged_input_never_passes);

@@ -5,8 +5,13 @@
 
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
+#include "cmd/fxtdiff/values.h"
 
 #define SCHEMA_VERSION 2
+
+/* Of how many findings, and runs of a side, there are values.  */
+#define VALUES_FINDINGS 100
+#define VALUES_RUNS     100
 
 static void put_texts(struct json *json, const char *key, const char *const *texts, size_t count)
 {
@@ -134,8 +139,29 @@ static void put_place(struct json *json, const char *key, const struct compare_p
     json_close(json, '}');
 }
 
-static void put_row(struct json *json, const struct compare_row *row)
+static void put_values(struct json *json, const struct compare_report *report,
+                       const struct compare_row *row)
 {
+    static const char *const keys[] = { "base", "new" };
+    struct diff_values values;
+
+    diff_values_open(&values, report, row);
+    json_open(json, "values", '{');
+    json_text(json, "of", values.family);
+    json_double(json, "scale", values.scale);
+    for (int side = 0; side < COMPARE_SIDES; side++) {
+        json_open(json, keys[side], '[');
+        for (size_t i = 0; i < values.count[side] && i < VALUES_RUNS; i++)
+            json_double(json, NULL, values.side[side][i]);
+        json_close(json, ']');
+    }
+    json_close(json, '}');
+    diff_values_close(&values);
+}
+
+static void put_row(struct json *json, const struct compare_report *report, size_t index)
+{
+    const struct compare_row *row = &report->rows[index];
     static const char *const states[] = { "both", "new", "gone", "renamed" };
 
     json_open(json, NULL, '{');
@@ -146,6 +172,10 @@ static void put_row(struct json *json, const struct compare_row *row)
     json_text_or_null(json, "suppressed", row->suppressed);
     put_change(json, "self", &row->self, row->self_interval);
     put_change(json, "total", &row->total, row->total_interval);
+    if (index < VALUES_FINDINGS && diff_is_finding(row))
+        put_values(json, report, row);
+    else
+        json_null(json, "values");
     put_place(json, "base", &row->names->places[COMPARE_BASE]);
     put_place(json, "new", &row->names->places[COMPARE_NEW]);
     json_close(json, '}');
@@ -178,7 +208,7 @@ static void put_comparison(struct json *json, const struct compare_report *repor
     }
     json_open(json, "functions", '[');
     for (size_t i = 0; i < report->row_count; i++)
-        put_row(json, &report->rows[i]);
+        put_row(json, report, i);
     json_close(json, ']');
     json_open(json, "budgets", '[');
     for (size_t i = 0; i < report->rule_count; i++)

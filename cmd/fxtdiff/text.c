@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/width.h"
+#include "cmd/cli/strip.h"
 #include "cmd/fxtdiff/format.h"
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
+#include "cmd/fxtdiff/values.h"
 
 /* What stands before the name of a function in its row, blanks included, besides the mark.  Where
  * that leaves too little for names, columns are left out, the least telling ones first.  */
@@ -23,6 +25,13 @@ static const struct layout {
 };
 #define NAME_MIN   20
 #define NAME_LEAST 8 /* however narrow it gets */
+
+/* Plots of the runs of findings: "    base |...|  10.00 ...  12.00 %".  */
+#define STRIP_FINDINGS 10
+#define STRIP_COLUMNS  80 /* at most, with all that stands beside the plot */
+#define STRIP_LABELS   11
+#define STRIP_LIMITS   20
+#define STRIP_LEAST    8 /* narrower ones say nothing */
 
 enum paint { PLAIN, BOLD, RED, GREEN, YELLOW };
 
@@ -274,6 +283,86 @@ static void put_rows(struct page *page)
                  cli_grouped(report->row_count - count), report->row_count - count == 1 ? "" : "s");
 }
 
+/* ---- Runs of the findings ---- */
+
+/* How wide plots are; 0: there is no room.  */
+static size_t strip_width(const struct page *page, bool *limits)
+{
+    size_t columns = page->columns && page->columns < STRIP_COLUMNS ? page->columns : STRIP_COLUMNS;
+
+    *limits = columns >= STRIP_LABELS + STRIP_LEAST + STRIP_LIMITS;
+    if (*limits)
+        return columns - STRIP_LABELS - STRIP_LIMITS;
+    return columns >= STRIP_LABELS + STRIP_LEAST ? columns - STRIP_LABELS : 0;
+}
+
+static void put_strip(const struct page *page, const struct diff_values *values, int side,
+                      struct cli_axis axis)
+{
+    bool limits;
+    size_t width = strip_width(page, &limits);
+    struct cli_axis own = CLI_NO_AXIS;
+    char *marks = cli_strip(values->side[side], values->count[side], axis, width, cli_is_utf8());
+
+    cli_axis_extend(&own, values->side[side], values->count[side]);
+    diff_print(page->output, "    %-4s |%s|", side == COMPARE_BASE ? "base" : "new", marks);
+    if (limits)
+        diff_print(page->output, " %6.2f ... %6.2f %%", 100 * own.low, 100 * own.high);
+    diff_print(page->output, "\n");
+    free(marks);
+}
+
+static void put_finding(const struct page *page, const struct compare_row *row, const char *name)
+{
+    struct diff_values values;
+    struct cli_axis axis = CLI_NO_AXIS;
+    size_t room = page->columns > STRIP_LABELS + NAME_LEAST ? page->columns - STRIP_LABELS
+                                                            : NAME_LEAST;
+    char *fitted = cli_checked(page->columns ? profile_fit_name(name, strlen(name), room)
+                                             : cli_join(name, ""));
+
+    diff_values_open(&values, page->report, row);
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        cli_axis_extend(&axis, values.side[side], values.count[side]);
+    diff_print(page->output, "  %s (%s)\n", fitted, values.family);
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        put_strip(page, &values, side, axis);
+    diff_values_close(&values);
+    free(fitted);
+}
+
+static void put_findings(const struct page *page)
+{
+    const struct compare_report *report = page->report;
+    double scale = report->comparison->scale;
+    size_t count = 0, shown;
+    char **names;
+    bool limits;
+
+    while (count < report->row_count && diff_is_finding(&report->rows[count]))
+        count++;
+    if (count == 0 || strip_width(page, &limits) == 0)
+        return;
+    shown = count < STRIP_FINDINGS ? count : STRIP_FINDINGS;
+    names = diff_row_names(report, shown);
+    diff_print(page->output, "\n");
+    put_line(page, "%sshare of each run%s (a digit: so many runs in one place)", paint(page, BOLD),
+             paint(page, PLAIN));
+    if (scale > 1)
+        put_line(
+            page,
+            "  shares that grew: those of new runs are divided by %.3f, as all shares grow when "
+            "a part of the program costs less",
+            scale);
+    for (size_t i = 0; i < shown; i++)
+        put_finding(page, &report->rows[i], names[i]);
+    diff_row_names_free(names, shown);
+    if (shown < count)
+        put_line(page, "... and %s more (--json)", cli_grouped(count - shown));
+}
+
+/* ---- The rest ---- */
+
 static void put_counts(const struct page *page)
 {
     const struct compare_report *report = page->report;
@@ -328,6 +417,7 @@ static void put_benchmark(struct page *page)
     if (report->comparison) {
         put_total(page);
         put_rows(page);
+        put_findings(page);
         put_counts(page);
     }
     put_rules(page);

@@ -127,6 +127,14 @@ COMPARE_API enum compare_status compare_report_judge(struct compare_report *repo
                                                      struct compare_error *error);
 COMPARE_API void compare_report_close(struct compare_report *report); /* accepts NULL */
 
+/* Fill in what the comparison of a row's own cost, or of its cost with callees, compares: its share
+ * of the cost of each run of the set, 0 to 1, in the order of runs.  Shares of the new runs are
+ * divided by comparison->scale if the row's share grew.  Returns by what they were divided, else 1.
+ * metric is COMPARE_METRIC_SELF or COMPARE_METRIC_TOTAL; the report must have a comparison.  */
+COMPARE_API double compare_row_shares(const struct compare_report *report,
+                                      const struct compare_row *row, enum compare_metric metric,
+                                      double *shares);
+
 /* Add a note, which is copied.  */
 COMPARE_API void compare_report_add_note(struct compare_report *report, const char *text);
 

@@ -40,7 +40,7 @@ struct job {
     double df_of[FAMILIES]; /* of the tests */
     struct compare_reference reference;
     double others_q; /* nobody's */
-    double scale;    /* what shares grew by although costs did not: at least 1 */
+    double scale;    /* that of the result */
 };
 
 static int side_of(const struct job *job, size_t run)
@@ -224,6 +224,7 @@ static void find_scale(struct job *job)
     job->scale = job->reference.low > 1 && most > 1
                      ? fmin(job->reference.ratio * exp(job->reference.error), most)
                      : 1;
+    job->comparison->scale = job->scale;
 }
 
 /* The share of the new build without what the shares of others made it grow by.  */

@@ -173,6 +173,60 @@ for columns in 60 80 120 200; do
     grep -q ' 読[^ ]*す$' out || fail "$columns columns: no wide name: $(cat out)"
 done
 
+# ---- The runs of findings ----
+
+run 1 env LC_ALL=C fxtdiff base? -- dear?
+grep -A 2 '^  hot (self)$' out | tail -n 2 >strips
+cat >expected <<'END'
+    base |o oo oo o                                        |  28.86 ...  29.46 %
+    new  |                                         oo oo oo|  31.93 ...  32.50 %
+END
+cmp -s expected strips || fail "the runs of hot: $(cat strips)"
+[ "$(grep -c '^    base |' out)" -eq 4 ] || fail "not each finding has its runs"
+run 1 env LC_ALL=C.UTF-8 fxtdiff base? -- dear?
+prints '    base |• •• •• •   '
+run 0 fxtdiff base? -- same?
+! grep -q 'each run' out || fail "runs are shown where nothing was found"
+# No line is wider than the terminal; where there is room for nothing, there is none.
+cat >strips.py <<'END'
+import re, sys
+sys.path.insert(0, sys.argv[1])
+import terminal
+columns = int(sys.argv[2])
+shown = re.sub("\033\\[[0-9;]*m", "", terminal.on_terminal(columns, sys.argv[3:])[1])
+lines = re.findall(r"^    (?:base|new ) \|[^\r\n]*", shown, re.M)
+print(len(lines), max(map(terminal.width, lines), default=0))
+END
+for columns in '18 0 0' '19 8 19' '38 8 38' '39 8 39' '80 8 80' '200 8 80'; do
+    python3 strips.py "$ROOT/tests/tools" "${columns%% *}" fxtdiff base? -- dear? >out 2>err || fail "${columns%% *} columns: $(tail -n 1 err)"
+    [ "$(cat out)" = "${columns#* }" ] || fail "${columns%% *} columns: number and width of lines are $(cat out)"
+done
+# When a part of the program disappears, shares are compared without what all shares grew by, and that is said.
+for i in 1 2 3 4 5; do
+    folded "all$i" "main;gone $((30000 + i))" "main;r $((6000 - i * 12))" "main;a $((20000 + i * 30))" "main;b $((20000 - i * 10))" "main;c $((20000 + i * 10))" \
+        "main;d $((20000 - i * 20))" "main;e $((20000 + i * 9))" "main;f $((20000 + i * 8))" "main;g $((20000 - i * 18))"
+    folded "less$i" "main;r $((9000 + i * 11))" "main;a $((20000 - i * 30))" "main;b $((20000 + i * 10))" "main;c $((20000 - i * 10))" \
+        "main;d $((20000 + i * 20))" "main;e $((20000 + i * 19))" "main;f $((20000 + i * 18))" "main;g $((20000 - i * 8))"
+done
+run 1 fxtdiff all? -- less?
+prints 'shares that grew: those of new runs are divided by 1.1'
+run 1 fxtdiff --json all? -- less?
+python3 - out <<'END' || fail "values are not those that were compared: $(cat out)"
+import json, sys
+report = json.load(open(sys.argv[1]))
+costs = {side: [run["cost"] for run in report["runs"] if run["side"] == side] for side in ("base", "new")}
+values = {row["name"]: row["values"] for row in report["functions"]}
+r, gone = values["r"], values["gone"]
+def near(values, wanted):
+    assert len(values) == len(wanted) and all(abs(a - b) < 1e-9 for a, b in zip(values, wanted)), (values, wanted)
+assert r["of"] == "self" and 1.15 < r["scale"] < 1.3 and gone["scale"] == 1, (r, gone)
+near(r["base"], [(6000 - i * 12) / cost for i, cost in enumerate(costs["base"], 1)])
+near(r["new"], [(9000 + i * 11) / cost / r["scale"] for i, cost in enumerate(costs["new"], 1)])
+near(gone["base"], [(30000 + i) / cost for i, cost in enumerate(costs["base"], 1)])
+near(gone["new"], [0] * 5)
+assert values["a"] is None, "no finding"
+END
+
 # ---- JSON and Markdown ----
 
 valid() { # the JSON in out
@@ -204,6 +258,30 @@ run 0 fxtdiff --json base? -- same?
 valid
 run 5 fxtdiff --json base1 dear1
 valid
+
+# Of many runs and many findings, the first.
+mkdir many_base many_new
+awk 'BEGIN {
+    for (i = 100; i < 202; i++)
+        for (f = 0; f < 120; f++) {
+            printf "main;f%d %d\n", f, 1000 + i % 7 + f + (f % 2 ? 300 : i % 5) >("many_base/" i)
+            printf "main;f%d %d\n", f, 1000 + i % 5 + f + (f % 2 ? 0 : 300) >("many_new/" i)
+        }
+}'
+run 1 fxtdiff --json many_base -- many_new --metric self --min-share 0
+valid
+python3 - out <<'END' || fail "not the first 100 findings and runs"
+import json, sys
+rows = json.load(open(sys.argv[1]))["functions"]
+findings = [row for row in rows if row["flag"]]
+assert len(findings) > 100, len(findings)
+for i, row in enumerate(rows):
+    assert (row["values"] is not None) == (i < 100), i
+    assert i >= 100 or len(row["values"]["base"]) == len(row["values"]["new"]) == 100
+END
+run 1 fxtdiff many_base -- many_new --metric self --min-share 0
+[ "$(grep -c '^    new  |' out)" -eq 10 ] || fail "not the first ten findings"
+grep -q '^\.\.\. and 1[0-9]* more (--json)$' out || fail "the rest is not counted"
 
 # More functions than fit.
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "main;very<long|name>_of_a_`function`_*number*_%d %d\n", i, 1000 + i % 7 }' >wide

@@ -1,0 +1,33 @@
+/* values.c - what a finding costs in each run, for the outputs that show it.  */
+#include "cmd/fxtdiff/values.h"
+
+#include <stdlib.h>
+
+#include "cmd/fxtdiff/print.h"
+
+bool diff_is_finding(const struct compare_row *row)
+{
+    return row->flag != COMPARE_UNCHANGED;
+}
+
+void diff_values_open(struct diff_values *values, const struct compare_report *report,
+                      const struct compare_row *row)
+{
+    const struct compare_set *set = report->set;
+    const double *interval;
+    const struct compare_change *change = diff_row_family(row, &values->family, &interval);
+
+    values->memory = cli_allocate(set->run_count, sizeof *values->memory);
+    values->scale = compare_row_shares(
+        report, row, change == &row->self ? COMPARE_METRIC_SELF : COMPARE_METRIC_TOTAL,
+        values->memory);
+    values->side[COMPARE_BASE] = values->memory;
+    values->side[COMPARE_NEW] = values->memory + set->side_runs[COMPARE_BASE];
+    for (int side = 0; side < COMPARE_SIDES; side++)
+        values->count[side] = set->side_runs[side];
+}
+
+void diff_values_close(struct diff_values *values)
+{
+    free(values->memory);
+}
