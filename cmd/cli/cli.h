@@ -149,6 +149,9 @@ uint64_t cli_size(const char *option, const char *text, uint64_t minimum, uint64
  * nanoseconds.  */
 uint64_t cli_duration(const char *option, const char *text);
 
+/* "5%", "0.3pp", "0.05": a part of 1, from 0 to limit.  */
+double cli_part(const char *option, const char *text, double limit);
+
 /* As cli_number(); 0x takes hexadecimal digits: ids, addresses, offsets.  */
 uint64_t cli_id(const char *option, const char *text, uint64_t minimum, uint64_t maximum);
 

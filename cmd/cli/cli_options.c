@@ -209,6 +209,22 @@ static uint64_t in_range(const char *option, const char *text, bool good,
     return value;
 }
 
+double cli_part(const char *option, const char *text, double limit)
+{
+    char *end;
+    double number = strtod(text, &end);
+    bool percent = strcmp(end, "%") == 0 || strcmp(end, "pp") == 0;
+
+    if (end == text || (*end && !percent) || !isfinite(number) || number < 0 ||
+        strpbrk(text, "xXpP\t\n ") == text)
+        cli_usage_error("%s: '%s' is not a share such as 5%%, 0.3pp or 0.05", option, text);
+    if (percent)
+        number /= 100;
+    if (number > limit)
+        cli_usage_error("%s: %s is more than %g%%", option, text, 100 * limit);
+    return number;
+}
+
 uint64_t cli_number(const char *option, const char *text, uint64_t minimum, uint64_t maximum)
 {
     struct number number = { .value = 0 };

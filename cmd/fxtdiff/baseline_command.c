@@ -151,7 +151,7 @@ static enum cli_exit write_baseline(const struct compare_set *set, const struct 
     if (compare_write_baseline(set, COMPARE_NEW, old ? old->bytes : NULL, old ? old->length : 0,
                                &text, &length, &error) != COMPARE_OK) {
         cli_error("%s: %s", path, error.message);
-        return diff_exit_of(error.status);
+        return runs_exit_of(error.status);
     }
     status = cli_output_open(&output, path);
     if (status == CLI_OK) {

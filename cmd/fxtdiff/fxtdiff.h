@@ -11,6 +11,7 @@
 #include <fxt/compare_report.h>
 #include <fxt/profile.h>
 #include "cmd/cli/profile_options.h"
+#include "cmd/history/runs.h"
 
 /* ---- Settings ---- */
 
@@ -75,12 +76,6 @@ struct compare_run *diff_begin_run(struct diff_runs *runs, enum compare_side sid
  * have another one.  */
 bool diff_set_type(struct diff_runs *runs, const char *type, const char *unit);
 
-/* The status to end with for a status of libcompare that is no success.  */
-enum cli_exit diff_exit_of(enum compare_status status);
-/* Print the message of an error.  Returns that status.  */
-enum cli_exit diff_fail(const struct compare_error *error);
-/* Likewise; if runs are of different types, name the option that helps.  */
-enum cli_exit diff_fail_type(const struct compare_error *error);
 /* The status of the program for a verdict.  */
 enum cli_exit diff_verdict_exit(enum compare_verdict verdict);
 /* What the program returns for a status.  */

@@ -1,9 +1,7 @@
 /* options.c - the options that several commands share.  */
 #include "cmd/fxtdiff/options.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/fxtdiff/commands.h"
 
@@ -77,24 +75,6 @@ const struct cli_option *const diff_groups[] = {
 const struct cli_option *const diff_reading_groups[] = { reading_options, CLI_PROFILES_GROUPS,
                                                          NULL };
 
-/* ---- Values ---- */
-
-double diff_part(const char *option, const char *text, double limit)
-{
-    char *end;
-    double number = strtod(text, &end);
-    bool percent = strcmp(end, "%") == 0 || strcmp(end, "pp") == 0;
-
-    if (end == text || (*end && !percent) || !isfinite(number) || number < 0 ||
-        strpbrk(text, "xXpP\t\n ") == text)
-        cli_usage_error("%s: '%s' is not a share such as 5%%, 0.3pp or 0.05", option, text);
-    if (percent)
-        number /= 100;
-    if (number > limit)
-        cli_usage_error("%s: %s is more than %g%%", option, text, 100 * limit);
-    return number;
-}
-
 bool diff_reading_option(struct diff_reading *reading, int key, const struct cli_parser *parser)
 {
     switch (key) {
@@ -118,25 +98,25 @@ static bool compare_option(struct diff_settings *settings, int key, const struct
 
     switch (key) {
     case OPTION_Q:
-        settings->compare.q = diff_part("--q", value, 0.5);
+        settings->compare.q = cli_part("--q", value, 0.5);
         return true;
     case OPTION_FLOOR:
-        settings->compare.floor = diff_part("--floor", value, 1);
+        settings->compare.floor = cli_part("--floor", value, 1);
         return true;
     case OPTION_MIN_SHARE:
-        settings->compare.min_share = diff_part("--min-share", value, 1);
+        settings->compare.min_share = cli_part("--min-share", value, 1);
         return true;
     case OPTION_MIN_REL:
-        settings->compare.min_rel = diff_part("--min-rel", value, 100);
+        settings->compare.min_rel = cli_part("--min-rel", value, 100);
         return true;
     case OPTION_MIN_TOTAL:
-        settings->compare.min_total = diff_part("--min-total", value, 100);
+        settings->compare.min_total = cli_part("--min-total", value, 100);
         return true;
     case OPTION_NEED_SHARE:
-        settings->compare.need_share = diff_part("--need-share", value, 0.99);
+        settings->compare.need_share = cli_part("--need-share", value, 0.99);
         return true;
     case OPTION_NEED_CHANGE:
-        settings->compare.need_change = diff_part("--need-change", value, 100);
+        settings->compare.need_change = cli_part("--need-change", value, 100);
         return true;
     case OPTION_METRIC:
         settings->compare.metric = (enum compare_metric)parser->choice;

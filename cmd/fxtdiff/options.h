@@ -15,7 +15,4 @@ bool diff_option(struct diff_settings *settings, int key, const struct cli_parse
 /* Defaults.  What is allocated lives until diff_settings_release().  */
 void diff_settings_init(struct diff_settings *settings);
 
-/* "5%", "0.3pp", "0.05": a part of 1, from 0 to limit.  Ends the program with CLI_USAGE.  */
-double diff_part(const char *option, const char *text, double limit);
-
 #endif /* FXTDIFF_OPTIONS_H */

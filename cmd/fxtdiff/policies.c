@@ -96,7 +96,7 @@ enum cli_exit diff_apply_budgets(struct compare_report *report,
     if (status != CLI_OK)
         return status;
     if (compare_apply_budgets(report, file.name, file.bytes, file.length, &error) != COMPARE_OK)
-        status = diff_fail(&error);
+        status = runs_fail(&error);
     diff_text_close(&file);
     return status;
 }
@@ -115,7 +115,7 @@ enum cli_exit diff_apply_suppressions(struct compare_report *report,
         return status;
     if (compare_apply_suppressions(report, file.name, file.bytes, file.length, today, &error) !=
         COMPARE_OK)
-        status = diff_fail(&error);
+        status = runs_fail(&error);
     diff_text_close(&file);
     return status;
 }
@@ -132,7 +132,7 @@ enum cli_exit diff_require_environment(struct compare_report *report,
     if (!report || compare_require_environment(report, &error) == COMPARE_OK)
         return CLI_OK;
     if (error.status == COMPARE_NO_MEMORY)
-        return diff_fail(&error);
+        return runs_fail(&error);
     cli_error("%s (--strict-env)", error.message);
     return CLI_POLICY;
 }

@@ -1,158 +1,25 @@
 /* read_store.c - captures of a store as runs: all of them, or one as STORE#CAPTURE.
  *
- * A run costs what the store has added up for its call sites.  Frames with an address are looked up
- * like those of traces, and keep the store's names where nothing is found.  */
+ * Frames with an address are looked up like those of traces, and keep the store's names where
+ * nothing is found.  */
 #include <stdlib.h>
-#include <string.h>
 
-#include <fxt/store_content.h>
+#include <fxt/store.h>
 #include "cmd/cli/select.h"
 #include "cmd/fxtdiff/readers.h"
-
-/* A store being read.  */
-struct job {
-    struct diff_runs *runs;
-    enum compare_side side;
-    struct store *store;
-    const char *label;
-    bool failed; /* a message was printed */
-    bool any;    /* a capture was read */
-    enum cli_exit status;
-    struct store_stacks loaded;
-
-    struct compare_run *run; /* the capture being read */
-    bool counts;             /* its cost is a number of samples */
-};
-
-static bool fail(struct job *job, enum cli_exit status, const char *message)
-{
-    if (!job->failed)
-        cli_error("%s: %s", job->label, message);
-    job->failed = true;
-    job->status = status;
-    return false;
-}
-
-/* What the library refused.  */
-static bool check(struct job *job, enum store_status status, const struct store_error *error)
-{
-    if (status == STORE_OK)
-        return true;
-    return fail(job, status == STORE_CORRUPT ? CLI_DAMAGED : CLI_ENVIRONMENT, error->message);
-}
-
-/* ---- Captures ---- */
-
-/* The type that was requested, or that of the runs before, or the default type.  type->type is NULL
- * if there are no samples, which the report says.  */
-static bool choose_type(struct job *job, int64_t capture, struct store_sample_type *type)
-{
-    const char *asked = job->runs->reading->sample_type;
-    const char *wanted = asked ? asked : compare_builder_type(job->runs->builder).type;
-    bool has_values = false, unweighed;
-    struct store_error error;
-
-    if (!check(job, store_sample_type_choose(job->store, wanted, capture, type, &error), &error))
-        return false;
-    if (!type->there) {
-        store_sample_type_release(type);
-        return !asked || fail(job, CLI_USAGE, "has no such sample type");
-    }
-    if (!type->counted_id &&
-        !check(job, store_sample_type_has_values(job->store, type, capture, &has_values, &error),
-               &error))
-        return false;
-    job->counts = !has_values;
-    unweighed = !has_values && !type->counted_id;
-    job->runs->kind = type->kind == STORE_SAMPLES_CPU || strcmp(type->type, "cpu") == 0
-                          ? PROFILE_CPU
-                          : PROFILE_HEAP;
-    if (diff_set_type(job->runs, unweighed ? "samples" : type->type,
-                      unweighed ? "count" : type->unit))
-        return true;
-    job->failed = true;
-    job->status = CLI_USAGE;
-    return false;
-}
-
-static bool add_cost(void *context, const struct store_cost *cost)
-{
-    struct job *job = context;
-    double value = job->counts ? cost->samples : cost->value;
-    profile_id callsite = 0; /* the empty stack */
-
-    if (cost->callsite_id < 0 || (uint64_t)cost->callsite_id > job->loaded.callsite_count)
-        return fail(job, CLI_DAMAGED, "the store is corrupt: a row refers to what is not there");
-    if (cost->callsite_id > 0)
-        callsite = job->loaded.callsites[cost->callsite_id - 1];
-    job->run->samples += cost->samples;
-    job->run->cost += value;
-    if (value > 0)
-        compare_builder_add_stack(job->runs->builder, callsite, value);
-    return true;
-}
-
-static const char *copy_or_null(struct job *job, const char *text)
-{
-    return text ? compare_builder_text(job->runs->builder, text, strlen(text)) : NULL;
-}
-
-static bool take_capture(void *context, const struct store_capture *capture)
-{
-    struct job *job = context;
-    struct store_sample_type type = { .type = NULL };
-    struct compare_environment *environment;
-    struct store_error error;
-    char number[32];
-    char *label;
-
-    job->any = true;
-    (void)snprintf(number, sizeof number, "#%lld", (long long)capture->id);
-    label = cli_join(job->label, number);
-    job->run = diff_begin_run(job->runs, job->side, label);
-    free(label);
-    environment = &job->run->environment;
-    environment->command = copy_or_null(job, capture->command);
-    environment->arch = copy_or_null(job, capture->arch);
-    environment->period_ns = (uint64_t)capture->period_ns;
-    environment->kernel = copy_or_null(job, capture->kernel);
-    environment->cpu_model = copy_or_null(job, capture->cpu_model);
-    environment->commit = copy_or_null(job, capture->commit);
-    if (choose_type(job, capture->id, &type) && type.type)
-        (void)check(job, store_costs_each(job->store, capture->id, &type, add_cost, job, &error),
-                    &error);
-    store_sample_type_release(&type);
-    return !job->failed;
-}
-
-/* ---- The store ---- */
 
 static enum cli_exit read_captures(struct diff_runs *runs, enum compare_side side, const char *path,
                                    const char *label, int64_t capture)
 {
-    struct store_options options = { .size = sizeof options, .mode = STORE_READ };
-    struct job job = { .runs = runs, .side = side, .label = label, .status = CLI_OK };
-    struct store_error error;
-    struct store *store = NULL;
+    struct store_runs captures = { .builder = runs->builder,
+                                   .side = side,
+                                   .sample_type = runs->reading->sample_type,
+                                   .kind = -1 };
+    enum cli_exit status = store_runs_read(&captures, path, label, capture);
 
-    if (store_open(path, &options, &store, &error) != STORE_OK) {
-        cli_error("%s: %s", label, error.message);
-        compare_builder_add_unreadable(runs->builder);
-        return error.status == STORE_CORRUPT || error.status == STORE_NOT_STORE ? CLI_DAMAGED
-                                                                                : CLI_ENVIRONMENT;
-    }
-    job.store = store;
-    if (check(&job,
-              store_load_stacks(store, profile_stacks_of(runs->profile), true, &job.loaded, &error),
-              &error) &&
-        check(&job, store_captures_each(store, capture, take_capture, &job, &error), &error) &&
-        !job.failed && !job.any)
-        (void)fail(&job, CLI_USAGE, "the store has no such capture");
-    if (job.status == CLI_DAMAGED)
-        compare_builder_add_unreadable(runs->builder);
-    store_stacks_release(&job.loaded);
-    store_close(store);
-    return job.status;
+    if (captures.kind >= 0)
+        runs->kind = captures.kind;
+    return status;
 }
 
 enum cli_exit diff_read_store(struct diff_runs *runs, enum compare_side side, const char *path,

@@ -39,7 +39,7 @@ enum cli_exit diff_read_baseline(struct diff_runs *runs, enum compare_side side,
         return status;
     if (compare_read_baseline(runs->builder, side, label, file.bytes, file.length, &error) !=
         COMPARE_OK)
-        status = diff_fail_type(&error);
+        status = runs_fail_type(&error);
     diff_text_close(&file);
     return status;
 }

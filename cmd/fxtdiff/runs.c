@@ -4,25 +4,6 @@
 
 #include "cmd/fxtdiff/fxtdiff.h"
 
-enum cli_exit diff_exit_of(enum compare_status status)
-{
-    return status == COMPARE_NO_MEMORY ? CLI_ENVIRONMENT : CLI_USAGE;
-}
-
-enum cli_exit diff_fail(const struct compare_error *error)
-{
-    cli_error("%s", error->message);
-    return diff_exit_of(error->status);
-}
-
-enum cli_exit diff_fail_type(const struct compare_error *error)
-{
-    if (error->status != COMPARE_UNLIKE)
-        return diff_fail(error);
-    cli_error("%s; select one type with --sample-type", error->message);
-    return CLI_USAGE;
-}
-
 enum cli_exit diff_verdict_exit(enum compare_verdict verdict)
 {
     switch (verdict) {
@@ -79,7 +60,7 @@ bool diff_set_type(struct diff_runs *runs, const char *type, const char *unit)
 
     if (compare_builder_set_type(runs->builder, type, unit, &error) == COMPARE_OK)
         return true;
-    (void)diff_fail_type(&error);
+    (void)runs_fail_type(&error);
     return false;
 }
 

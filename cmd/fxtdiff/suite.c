@@ -95,7 +95,7 @@ static enum cli_exit judge(const struct diff_settings *settings, struct compare_
         compare_report_add_note(report, settings->conditions);
     status = apply_policies(settings, report);
     if (status == CLI_OK && compare_report_judge(report, &error) != COMPARE_OK)
-        status = diff_fail(&error);
+        status = runs_fail(&error);
     return status;
 }
 
@@ -120,7 +120,7 @@ static struct compare_report *open_one(const struct diff_suite *suite, size_t in
     if (compare_report_open(suite->benches[index].set, &options, &report, &error) == COMPARE_OK)
         return report;
     name_in_message(&suite->benches[index]);
-    *status = diff_fail(&error);
+    *status = runs_fail(&error);
     return NULL;
 }
 
@@ -134,7 +134,7 @@ static enum cli_exit share_tests(const struct diff_suite *suite, size_t index, d
 
     for (size_t i = 0; report && report->comparison && i < suite->count && status == CLI_OK; i++)
         if (i != index && compare_others_add(&others[i], report->comparison, &error) != COMPARE_OK)
-            status = diff_fail(&error);
+            status = runs_fail(&error);
     compare_report_close(report);
     return status;
 }

@@ -1,5 +1,7 @@
 /* history.h - histories of costs as people and programs read them.
  *
+ *   history_options.c  what can be asked
+ *   history_find.c     from a set of runs to the outputs
  *   commit_order.c  commits by their labels, and their order
  *   commit_git.c    what a repository knows of them
  *   history_text.c, history_json.c, history_page.c   the outputs
@@ -55,6 +57,34 @@ enum cli_exit commits_sort(struct commits *commits, enum history_order order,
  * so, a static phrase.  */
 bool commits_ask_git(struct commits *commits, const char *repository, uint64_t **ranks,
                      const char **why);
+
+/* ---- A request ---- */
+
+struct history_request {
+    struct compare_history_options options;
+    enum history_order order;
+    const char *repository; /* of commits_sort() */
+    const char *html;       /* where to write the page; NULL: nowhere */
+    const char *title;      /* of the page */
+    bool json;
+    size_t rows;   /* series in the text; 0: all */
+    size_t recent; /* of history_status() */
+};
+
+/* Defaults; the options for a command, and what takes one.  False: the key is none of theirs.  */
+enum { HISTORY_OPTION_KEYS = 3000 };
+extern const struct cli_option history_options[];
+void history_request_init(struct history_request *request);
+bool history_option(struct history_request *request, int key, const struct cli_parser *parser);
+
+/* After the last option.  Ends the program with CLI_USAGE if an output would replace an input.  */
+void history_check(struct history_request *request, const struct cli_texts *operands);
+
+/* Find the change points, and write what was asked for.  of_run: the number of the commit of each
+ * run of the set.  Runs without samples are left out with a warning.  The commits are sorted, and
+ * of_run with them.  */
+enum cli_exit history_find(const struct history_request *request, const struct compare_set *set,
+                           struct commits *commits, uint32_t *of_run);
 
 /* ---- Outputs ---- */
 
