@@ -91,7 +91,7 @@ sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
 sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
 sources_history := $(wildcard cmd/history/*.c) $(patsubst %,cmd/history/page_%.c,html css js)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c) $(sources_history)
-sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/flame/*.c cmd/fxtq/format/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c
+sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/flame/*.c cmd/fxtq/format/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c $(sources_history)
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c)) sampler-capture/heap/shim/program.c
 
 libs_fxt := -lz -lzstd
@@ -118,7 +118,7 @@ libs_fxtcat := profile $(with_insn) symbolize fxt
 libs_fxt2pprof := profile $(with_insn) symbolize fxt
 libs_fxtsym := symbolize fxt
 libs_fxtdiff := store compare profile $(with_insn) symbolize fxt
-libs_fxtq := store profile $(with_insn) symbolize fxt
+libs_fxtq := store compare profile $(with_insn) symbolize fxt
 libs_sampler-capture := $(with_insn) unwind fxt
 
 # A program is built as soon as its folder has sources.

@@ -7,7 +7,7 @@
 
 /* The commands, each in a file of its own; main.c lists them.  */
 extern const struct cli_command fxtq_import, fxtq_symbolize, fxtq_coverage, fxtq_flamegraph,
-    fxtq_report, fxtq_export, fxtq_help, fxtq_schema, fxtq_upgrade;
+    fxtq_report, fxtq_trend, fxtq_export, fxtq_help, fxtq_schema, fxtq_upgrade;
 
 /* Import one trace into a new store, which is not published yet, without a summary.  *imported: the
  * store has it, be it damaged.  (import_command.c)  */

@@ -3,7 +3,7 @@
 #include "cmd/fxtq/query_command.h"
 
 static const struct cli_command *const commands[] = {
-    &fxtq_import, &fxtq_symbolize, &fxtq_coverage, &fxtq_flamegraph, &fxtq_report,
+    &fxtq_import, &fxtq_symbolize, &fxtq_coverage, &fxtq_flamegraph, &fxtq_report, &fxtq_trend,
     &fxtq_export, &fxtq_help,      &fxtq_schema,   &fxtq_upgrade,    NULL,
 };
 
