@@ -113,12 +113,12 @@ links_fxtq := $(if $(HAVE_EDIT),-ledit)
 links_sampler-capture := -lpthread
 
 with_insn := $(if $(HAVE_IPT),insn)
-libs_fxtdump := symbolize fxt # libperf's zstd is libfxt's
-libs_fxtcat := profile $(with_insn) symbolize fxt
-libs_fxt2pprof := profile $(with_insn) symbolize fxt
-libs_fxtsym := symbolize fxt
-libs_fxtdiff := store compare profile $(with_insn) symbolize fxt
-libs_fxtq := store compare profile $(with_insn) symbolize fxt
+libs_fxtdump := symbolize unwind fxt # libperf's zstd is libfxt's
+libs_fxtcat := profile $(with_insn) symbolize unwind fxt
+libs_fxt2pprof := profile $(with_insn) symbolize unwind fxt
+libs_fxtsym := symbolize unwind fxt
+libs_fxtdiff := store compare profile $(with_insn) symbolize unwind fxt
+libs_fxtq := store compare profile $(with_insn) symbolize unwind fxt
 libs_sampler-capture := $(with_insn) unwind fxt
 
 # A program is built as soon as its folder has sources.
@@ -332,11 +332,11 @@ $(patsubst %.c,$(O)/%.o,$(TEST_SOURCES) $(TOOL_SOURCES) $(TEST_SUPPORT)): | $(O)
 .PHONY: bench-tools
 bench-tools: $(BENCH_FILES) $(FXTGEN)
 
-$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/tracing $(O)/bench/insnpackets,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxt.a
+$(filter-out $(O)/bench/symcache $(O)/bench/sqlrows $(O)/bench/unwind $(O)/bench/tracing $(O)/bench/insnpackets,$(BENCH_FILES)): $(O)/%: $(O)/%.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxtunwind.a $(O)/lib/libfxt.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt)
 
-$(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxt.a
+$(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $(O)/lib/libfxtunwind.a $(O)/lib/libfxt.a
 	$(Q)mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize) $(libs_fxt) -lsqlite3

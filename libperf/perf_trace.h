@@ -25,12 +25,42 @@ struct perf_trace_object {
     size_t build_id_length; /* 0: unknown */
 };
 
+/* Where user code is mapped, for addresses in [start, limit).  */
+struct perf_trace_place {
+    uint64_t start, limit;
+    uint32_t number; /* of the object, from 1; 0: code of no file */
+    struct perf_trace_object object;
+    uint64_t file_offset; /* of the address that was asked for */
+};
+
+/* Registers of user code and a copy of its stack.  Borrowed for the call.  */
+struct perf_trace_copy {
+    const char *arch; /* as uname -m has it; NULL: not known */
+    uint64_t mask;    /* sample_regs_user */
+    const uint64_t *registers;
+    size_t register_count;
+    const uint8_t *stack; /* from the stack pointer on, in the byte order of the file */
+    size_t stack_size;
+    bool is_big_endian;
+    /* The mapping of the sample's process around an address; false: none is known.  Strings are
+     * borrowed until perf_trace_close().  */
+    bool (*find)(const void *finder, uint64_t address, struct perf_trace_place *out);
+    const void *finder;
+};
+
 struct perf_trace_options {
     size_t size; /* sizeof(struct perf_trace_options) */
     /* Find the vaddr of the byte at file_offset of an object; false if the object is not found: the
      * offset is taken for the vaddr then, and counted.  NULL: no object is found.  */
     bool (*find_vaddr)(void *context, const struct perf_trace_object *object, uint64_t file_offset,
                        uint64_t *vaddr);
+    /* Find the callers of interrupted user code from its registers and a copy of its stack.  Fills
+     * in at most capacity addresses: the program counter, then return addresses; those that are
+     * exact (behind a signal) have 1 added.  Returns how many; 0: it cannot be done, and the sample
+     * has what its callchain has.  *is_whole: the last one has no caller.  NULL: no copy is
+     * used.  */
+    size_t (*unwind)(void *context, const struct perf_trace_copy *copy, uint64_t *addresses,
+                     size_t capacity, bool *is_whole);
     /* The symbols of a kernel, lines as in /proc/kallsyms, and their size; NULL: not known.  Owned
      * by the caller until perf_trace_close().  May be NULL.  */
     const char *(*kernel_symbols)(void *context, const uint8_t *build_id, size_t build_id_length,
@@ -57,6 +87,7 @@ struct perf_trace_counts {
     uint64_t samples;          /* taken over */
     uint64_t empty_samples;    /* without any address: they have no stack */
     uint64_t stacks_left;      /* copies of stacks that were not unwound */
+    uint64_t continued_stacks; /* that ended early, and go on with perf's callchain */
     uint64_t waiting_stacks;   /* whose deferred callchain did not come */
     uint64_t unplaced_modules; /* whose object was not found: offsets stand for vaddrs */
     uint64_t mappings_left;    /* beyond 65,536 of a process */

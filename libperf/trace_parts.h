@@ -4,6 +4,7 @@
  *   trace_write.c  records of FXT
  *   trace_tasks.c  processes, threads, mappings
  *   trace_stack.c  samples
+ *   trace_unwind.c their callers from copies of stacks
  */
 #ifndef PERF_TRACE_PARTS_H
 #define PERF_TRACE_PARTS_H
@@ -13,6 +14,7 @@
 #include "base/index.h"
 #include "libperf/perf_trace.h"
 
+#define TRACE_MOST_FRAMES   127                  /* kernel.perf_event_max_stack */
 #define TRACE_TOOL_PROVIDER UINT32_C(0xffff0000) /* names, modules, sessions, losses */
 
 struct trace_module {
@@ -108,6 +110,7 @@ struct perf_trace {
 
     uint64_t *addresses; /* of the sample that is being made */
     size_t address_count, address_capacity;
+    uint64_t unwound[TRACE_MOST_FRAMES];
     struct trace_waiting *waiting;
     size_t waiting_count, waiting_capacity;
 };
@@ -160,5 +163,13 @@ bool trace_take_sample(struct perf_trace *trace, const struct perf_data_record *
 bool trace_take_deferred(struct perf_trace *trace, const struct perf_data_record *record);
 /* Write the samples that wait, without their user parts.  */
 bool trace_settle_samples(struct perf_trace *trace);
+bool trace_add_address(struct perf_trace *trace, uint64_t address);
+
+/* ---- Copies of stacks (trace_unwind.c) ---- */
+
+/* The callers that a copy of the stack tells, valid until the next call.  *count 0: none.  False:
+ * no memory.  */
+bool trace_unwind(struct perf_trace *trace, const struct perf_data_record *record,
+                  const uint64_t **addresses, size_t *count, bool *is_whole);
 
 #endif /* PERF_TRACE_PARTS_H */

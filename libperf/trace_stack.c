@@ -25,7 +25,7 @@
 
 enum { MODE_KERNEL = 1, MODE_USER = 2, MODE_HYPERVISOR = 3, MODE_GUEST_KERNEL = 4, MODE_GUEST = 5 };
 
-static bool add(struct perf_trace *trace, uint64_t address)
+bool trace_add_address(struct perf_trace *trace, uint64_t address)
 {
     if (!base_make_room(&trace->addresses, &trace->address_capacity, trace->address_count + 1,
                         sizeof *trace->addresses))
@@ -60,10 +60,43 @@ static bool add_chain(struct perf_trace *trace, struct perf_data_words chain, un
         }
         if (address == 0 || is_skipped)
             continue;
-        if (!add(trace, is_elsewhere ? elsewhere(address) : address))
+        if (!trace_add_address(trace, is_elsewhere ? elsewhere(address) : address))
             return false;
     }
     return true;
+}
+
+/* What the kernel's walk of the user's stack found behind an address, if it came across it.  */
+static bool continue_chain(struct perf_trace *trace, struct perf_data_words chain, uint64_t last)
+{
+    bool is_user = false, is_behind = false;
+    size_t added = 0;
+
+    for (size_t i = 0; i < chain.count; i++) {
+        uint64_t address = perf_data_word(trace->data, chain, i);
+
+        if (address >= CONTEXT_FIRST)
+            is_user = address == CONTEXT_USER;
+        else if (is_user && is_behind && address != 0) {
+            if (!trace_add_address(trace, address))
+                return false;
+            added++;
+        } else
+            is_behind |= is_user && address == last;
+    }
+    trace->counts.continued_stacks += added > 0;
+    return true;
+}
+
+/* Callers from a copy of the stack: the program counter is no return address.  */
+static bool add_unwound(struct perf_trace *trace, struct perf_data_words chain,
+                        const uint64_t *addresses, size_t count, bool is_whole)
+{
+    bool good = trace_add_address(trace, addresses[0] + (trace->address_count > 0));
+
+    for (size_t i = 1; i < count && good; i++)
+        good = trace_add_address(trace, addresses[i]);
+    return good && (is_whole || continue_chain(trace, chain, addresses[count - 1]));
 }
 
 /* The calls that the processor remembers, in place of a walk of the user's stack: the addresses of
@@ -73,9 +106,10 @@ static bool add_calls(struct perf_trace *trace, struct perf_data_words branches)
     bool good = true;
 
     if (branches.count >= 3)
-        good = add(trace, perf_data_word(trace->data, branches, 1) + (trace->address_count > 0));
+        good = trace_add_address(trace, perf_data_word(trace->data, branches, 1) +
+                                            (trace->address_count > 0));
     for (size_t i = 0; i + 2 < branches.count && good; i += 3)
-        good = add(trace, perf_data_word(trace->data, branches, i) + 1);
+        good = trace_add_address(trace, perf_data_word(trace->data, branches, i) + 1);
     return good;
 }
 
@@ -134,17 +168,24 @@ bool trace_take_sample(struct perf_trace *trace, const struct perf_data_record *
                                     .event = record->event };
     unsigned mode = record->misc & 7;
     bool has_calls = event->branch_type & BRANCH_CALL_STACK && from->branches.count >= 3;
+    const uint64_t *unwound;
+    size_t unwound_count;
     uint64_t cookie = 0;
-    bool good;
+    bool good, is_whole;
 
     trace->address_count = 0;
-    good = add_chain(trace, from->chain, mode, has_calls, &cookie);
-    if (good && trace->address_count == 0 && from->ip != 0)
-        good = add(trace, mode == MODE_HYPERVISOR || mode >= MODE_GUEST_KERNEL ? elsewhere(from->ip)
-                                                                               : from->ip);
-    if (good && has_calls)
+    good = trace_unwind(trace, record, &unwound, &unwound_count, &is_whole) &&
+           add_chain(trace, from->chain, mode, has_calls || unwound_count > 0, &cookie);
+    if (good && trace->address_count == 0 && from->ip != 0 &&
+        (unwound_count == 0 || mode != MODE_USER))
+        good = trace_add_address(trace, mode == MODE_HYPERVISOR || mode >= MODE_GUEST_KERNEL
+                                            ? elsewhere(from->ip)
+                                            : from->ip);
+    if (good && unwound_count > 0)
+        good = add_unwound(trace, from->chain, unwound, unwound_count, is_whole);
+    else if (good && has_calls)
         good = add_calls(trace, from->branches);
-    trace->counts.stacks_left += from->stack_size > 0;
+    trace->counts.stacks_left += from->stack_size > 0 && unwound_count == 0;
     if (good && cookie != 0) {
         sample.cookie = cookie;
         return wait_for_user_part(trace, &sample);
@@ -163,7 +204,7 @@ static bool put_waiting(struct perf_trace *trace, struct trace_waiting *sample,
 
     trace->address_count = 0;
     for (size_t i = 0; i < sample->count && good; i++)
-        good = add(trace, sample->addresses[i]);
+        good = trace_add_address(trace, sample->addresses[i]);
     free(sample->addresses);
     sample->addresses = NULL;
     return good && add_chain(trace, chain, MODE_USER, false, &cookie) && put_sample(trace, sample);

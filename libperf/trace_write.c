@@ -11,7 +11,6 @@
 
 #define TICKS_PER_SECOND UINT64_C(1000000000)
 #define MOST_CPUS        65536U
-#define MOST_FRAMES      127 /* kernel.perf_event_max_stack */
 
 /* ---- Bytes ---- */
 
@@ -246,7 +245,7 @@ static bool put_session(struct perf_trace *trace)
     find_clock(trace);
     if (trace->clock)
         args[count++] = number("period_ns", trace->period_ns);
-    args[count++] = number("max_frames", MOST_FRAMES);
+    args[count++] = number("max_frames", TRACE_MOST_FRAMES);
     args[count++] = text("layout", "sampler");
     args[count++] = text("source", "perf");
     args[count++] = text("arch", known(facts->arch));

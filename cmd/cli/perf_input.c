@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #include "base/file.h"
 #include "cmd/cli/cli_input.h"
+#include "cmd/cli/perf_unwind.h"
 #include "libperf/perf_trace.h"
 
 struct cli_perf {
@@ -18,8 +20,9 @@ struct cli_perf {
     struct perf_trace *trace;    /* NULL: no perf.data file */
     struct sym_session *session; /* opened when the first object is looked for */
     bool has_session;
-    char *kernel; /* symbols of the running one; NULL: not read */
-    int copy;     /* an input that cannot be read twice; -1: none */
+    struct cli_perf_unwind *unwind; /* opened for the first copy of a stack */
+    char *kernel;                   /* symbols of the running one; NULL: not read */
+    int copy;                       /* an input that cannot be read twice; -1: none */
 
     /* Bytes that were taken to see what the input is.  */
     uint8_t start[PERF_DATA_FORM_BYTES];
@@ -45,21 +48,38 @@ static size_t read_system_file(const char *path, size_t limit, char **out)
 
 /* ---- Where code is in its object ---- */
 
+static struct sym_session *session_of(struct cli_perf *perf)
+{
+    static const struct cli_symbols none = { .debuginfod = false };
+
+    if (!perf->has_session)
+        perf->session = cli_symbols_of_thread(perf->source.symbols ? perf->source.symbols : &none);
+    perf->has_session = true;
+    return perf->session;
+}
+
 static bool find_vaddr(void *context, const struct perf_trace_object *object, uint64_t file_offset,
                        uint64_t *vaddr)
 {
-    static const struct cli_symbols none = { .debuginfod = false };
-    struct cli_perf *perf = context;
+    struct sym_session *session = session_of(context);
     const struct sym_module_key key = { .build_id = object->build_id,
                                         .build_id_length = object->build_id_length,
                                         .path = object->name };
     struct sym_module *module;
 
-    if (!perf->has_session)
-        perf->session = cli_symbols_of_thread(perf->source.symbols ? perf->source.symbols : &none);
-    perf->has_session = true;
-    return perf->session && sym_session_module(perf->session, &key, &module, NULL) == SYM_OK &&
+    return session && sym_session_module(session, &key, &module, NULL) == SYM_OK &&
            sym_module_vaddr(module, file_offset, vaddr) == SYM_OK;
+}
+
+static size_t unwind_stack(void *context, const struct perf_trace_copy *copy, uint64_t *addresses,
+                           size_t capacity, bool *is_whole)
+{
+    struct cli_perf *perf = context;
+
+    if (!perf->unwind)
+        perf->unwind = cli_perf_unwind_open(session_of(perf));
+    return perf->unwind ? cli_perf_unwind_stack(perf->unwind, copy, addresses, capacity, is_whole)
+                        : 0;
 }
 
 /* ---- The kernel ---- */
@@ -240,6 +260,7 @@ static enum cli_exit open_trace(struct cli_perf *perf)
 {
     const struct perf_trace_options options = { .size = sizeof options,
                                                 .find_vaddr = find_vaddr,
+                                                .unwind = unwind_stack,
                                                 .kernel_symbols = kernel_symbols,
                                                 .context = perf };
     struct perf_data_error error = { .message = "" };
@@ -280,6 +301,7 @@ void cli_perf_close(struct cli_perf *perf)
     if (!perf)
         return;
     perf_trace_close(perf->trace);
+    cli_perf_unwind_close(perf->unwind);
     sym_session_close(perf->session);
     if (perf->copy >= 0)
         (void)close(perf->copy);
@@ -288,6 +310,18 @@ void cli_perf_close(struct cli_perf *perf)
 }
 
 /* ---- What was wrong ---- */
+
+static void report_early_ends(const struct cli_perf *perf)
+{
+    char text[400], more[80] = "";
+    uint64_t continued = perf_trace_counts(perf->trace)->continued_stacks;
+
+    if (!cli_perf_unwind_describe(perf->unwind, text, sizeof text))
+        return;
+    if (continued)
+        (void)snprintf(more, sizeof more, "; %" PRIu64 " continued with callchains", continued);
+    cli_note("%s: stacks that end early: %s%s", perf->source.label, text, more);
+}
 
 enum cli_exit cli_perf_report(const struct cli_perf *perf)
 {
@@ -299,6 +333,7 @@ enum cli_exit cli_perf_report(const struct cli_perf *perf)
     counts = perf_trace_counts(perf->trace);
     if (perf_trace_describe_unused(perf->trace, text, sizeof text))
         cli_note("%s: not used: %s", perf->source.label, text);
+    report_early_ends(perf);
     if (counts->waiting_stacks)
         cli_note("%s: %s without their user parts, which are not in the file", perf->source.label,
                  cli_counted(counts->waiting_stacks, "stack", "stacks"));

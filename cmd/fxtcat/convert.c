@@ -417,6 +417,7 @@ static int run(char **argv)
     parse(&convert, &settings, argv);
     if (cli_symbols_check(&settings.symbols) != CLI_OK)
         return CLI_ENVIRONMENT;
+    convert.job.symbols = &settings.symbols;
     if (job_open(&convert.job)) {
         if (settings.perfetto)
             perfetto_convert(&convert.job, &settings.symbols);

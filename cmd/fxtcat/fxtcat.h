@@ -6,6 +6,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/cli_bounds.h"
 #include "cmd/cli/cli_trace.h"
+#include "cmd/cli/symbol_options.h"
 
 /* ---- Subcommands ---- */
 
@@ -19,6 +20,7 @@ struct job {
     struct cli_traces traces; /* that they make: job_open() */
     const char *output_path;  /* NULL: stdout */
     struct cli_reading reading;
+    const struct cli_symbols *symbols; /* where the objects of perf.data files are; may be NULL */
     struct cli_output output;
     struct cli_trace trace; /* the input that is being read */
     uint64_t records;       /* read so far, of all inputs */

@@ -61,7 +61,7 @@ bool job_read(struct job *job, const struct cli_trace_files *files,
               const struct fxt_reader_options *options, job_visit_fn visit, void *context)
 {
     struct fxt_reader_options all = { .size = sizeof all };
-    struct cli_trace_options trace_options = { .reader = &all };
+    struct cli_trace_options trace_options = { .reader = &all, .symbols = job->symbols };
     const struct fxt_record *record;
     enum cli_exit status;
 

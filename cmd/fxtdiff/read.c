@@ -153,7 +153,8 @@ static enum cli_exit read_group(struct diff_runs *runs, enum compare_side side,
     struct fxt_reader_options reader = { .size = sizeof reader,
                                          .trust_start = reading->profiles.reading.force };
     struct cli_trace_options options = { .reader = &reader,
-                                         .modules = &reading->profiles.reading.modules };
+                                         .modules = &reading->profiles.reading.modules,
+                                         .symbols = &reading->profiles.symbols };
     enum cli_exit status = CLI_OK;
     struct diff_traces *jobs;
     struct cli_traces traces;

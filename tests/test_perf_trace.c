@@ -1,0 +1,293 @@
+/* perf.data files as traces: callers from copies of stacks, and files that are cut or damaged
+ * anywhere.  */
+#include <check.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cmd/cli/perf_unwind.h"
+#include "libperf/perf_trace.h"
+
+static uint8_t bytes[1 << 17], trace_bytes[1 << 20];
+static size_t size, trace_size;
+
+/* ---- Files ---- */
+
+static void data_path(char *path, size_t path_size, const char *name)
+{
+    const char *root = getenv("ROOT");
+
+    (void)snprintf(path, path_size, "%s/testdata/perf%s", root ? root : ".", name);
+}
+
+static void load(const char *name)
+{
+    char path[4096];
+    FILE *file;
+
+    data_path(path, sizeof path, name);
+    file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    size = fread(bytes, 1, sizeof bytes, file);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_uint_lt(size, sizeof bytes);
+}
+
+static void put(uint64_t value, size_t length)
+{
+    ck_assert_uint_le(length, sizeof bytes - size);
+    memcpy(bytes + size, &value, length); /* the machines of these tests are little-endian */
+    size += length;
+}
+
+static size_t begin_record(uint32_t kind, uint16_t misc)
+{
+    put(kind, 4);
+    put(misc, 2);
+    put(0, 2);
+    return size - 8;
+}
+
+static void end_record(size_t record)
+{
+    uint16_t length = (uint16_t)(size - record);
+
+    memcpy(bytes + record + 6, &length, sizeof length);
+}
+
+/* In the form of pipes: an event whose samples have a callchain and a copy of the stack.  */
+static void begin_pipe(void)
+{
+    size_t record;
+
+    size = 0;
+    put(UINT64_C(0x32454c4946524550), 8); /* PERFILE2 */
+    put(16, 8);
+    record = begin_record(PERF_DATA_ATTR, 0);
+    put(PERF_TYPE_SOFTWARE, 4);
+    put(112, 4);
+    put(0, 8);
+    put(1000, 8);
+    put(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |
+            PERF_SAMPLE_STACK_USER,
+        8);
+    for (unsigned i = 0; i < 6; i++)
+        put(0, 8);
+    put(0x181, 8);
+    put(16, 4);
+    for (unsigned i = 0; i < 5; i++)
+        put(0, 4);
+    put(11, 8);
+    end_record(record);
+}
+
+static void put_sample(uint16_t misc, const uint64_t *chain, size_t count)
+{
+    size_t record = begin_record(PERF_DATA_SAMPLE, misc);
+
+    put(0x401000, 8);
+    put(7, 4);
+    put(7, 4);
+    put(count, 8);
+    for (size_t i = 0; i < count; i++)
+        put(chain[i], 8);
+    put(PERF_SAMPLE_REGS_ABI_64, 8);
+    for (uint64_t i = 0; i < 3; i++)
+        put(0x7000 + i, 8);
+    put(16, 8);
+    put(0, 8);
+    put(0, 8);
+    put(16, 8);
+    end_record(record);
+}
+
+/* ---- Conversion ---- */
+
+static size_t unwind_stack(void *context, const struct perf_trace_copy *copy, uint64_t *addresses,
+                           size_t capacity, bool *is_whole)
+{
+    return cli_perf_unwind_stack(context, copy, addresses, capacity, is_whole);
+}
+
+/* As if it knew two frames.  */
+static size_t unwind_two(void *is_complete, const struct perf_trace_copy *copy, uint64_t *addresses,
+                         size_t capacity, bool *is_whole)
+{
+    ck_assert_uint_ge(capacity, 2);
+    ck_assert_uint_eq(copy->register_count, 3);
+    ck_assert_uint_eq(copy->registers[1], 0x7001);
+    ck_assert_uint_eq(copy->stack_size, 16);
+    addresses[0] = 0x401000;
+    addresses[1] = 0x402000;
+    *is_whole = *(const bool *)is_complete;
+    return 2;
+}
+
+static struct perf_trace_counts convert(size_t length, const struct perf_trace_options *options)
+{
+    struct perf_trace_counts counts = { .samples = 0 };
+    struct perf_trace *trace = NULL;
+    ptrdiff_t got = 1;
+    int fd = memfd_create("perf.data", MFD_CLOEXEC);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, length), (ssize_t)length);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    trace_size = 0;
+    if (perf_trace_open(fd, options, &trace, NULL) == PERF_DATA_OK) {
+        while (got > 0 && trace_size < sizeof trace_bytes) {
+            got = perf_trace_read(trace, trace_bytes + trace_size, sizeof trace_bytes - trace_size);
+            trace_size += got > 0 ? (size_t)got : 0;
+        }
+        ck_assert_int_ge(got, 0);
+        counts = *perf_trace_counts(trace);
+        perf_trace_close(trace);
+    }
+    ck_assert_int_eq(close(fd), 0);
+    return counts;
+}
+
+static struct sym_session *open_session(void)
+{
+    static char path[4096];
+    const char *const paths[] = { path };
+    struct sym_options options = {
+        .size = sizeof options, .symbol_paths = paths, .symbol_path_count = 1, .no_cache = true
+    };
+    struct sym_session *session;
+
+    data_path(path, sizeof path, "");
+    ck_assert_int_eq(sym_session_open(&options, &session, NULL), SYM_OK);
+    return session;
+}
+
+/* ---- Tests ---- */
+
+#define KERNEL_CODE UINT64_C(0xffffffff81000000)
+#define KERNEL      ((uint64_t)-128)
+#define USER        ((uint64_t)-512)
+
+static const struct {
+    uint64_t chain[8];
+    uint64_t stack[8]; /* in the trace */
+    uint64_t continued;
+    uint16_t misc; /* 1: kernel code was interrupted, 2: user code */
+    bool is_whole;
+} chains[] = {
+    { { 0 }, { 0x401000, 0x402000 }, 0, 2, false },
+    { { USER, 0x401000, 0x402000, 0x403000 }, { 0x401000, 0x402000, 0x403000 }, 1, 2, false },
+    { { USER, 0x401000, 0x402000, 0x403000 }, { 0x401000, 0x402000 }, 0, 2, true },
+    { { USER, 0x401000, 0x405000, 0x403000 }, { 0x401000, 0x402000 }, 0, 2, false },
+    { { KERNEL, KERNEL_CODE, USER, 0x402000, 0x403000 },
+      { KERNEL_CODE, 0x401001, 0x402000, 0x403000 },
+      1,
+      1,
+      false },
+};
+
+START_TEST(copies_of_stacks_go_before_callchains)
+{
+    bool is_whole = chains[_i].is_whole;
+    const struct perf_trace_options options = { .size = sizeof options,
+                                                .unwind = unwind_two,
+                                                .context = &is_whole };
+    struct perf_trace_counts counts;
+    size_t count = 0, frames = 0;
+    uint64_t expected[9];
+
+    while (chains[_i].chain[count])
+        count++;
+    while (chains[_i].stack[frames])
+        frames++;
+    begin_pipe();
+    put_sample(chains[_i].misc, chains[_i].chain, count);
+    counts = convert(size, &options);
+    ck_assert_uint_eq(counts.samples, 1);
+    ck_assert_uint_eq(counts.stacks_left, 0);
+    ck_assert_uint_eq(counts.continued_stacks, chains[_i].continued);
+    expected[0] = 8 * frames;
+    memcpy(expected + 1, chains[_i].stack, 8 * frames);
+    ck_assert_ptr_nonnull(memmem(trace_bytes, trace_size, expected, 8 * (frames + 1)));
+}
+END_TEST
+
+/* Copies that are cut: what they reach is there, and the cause is counted.  */
+START_TEST(short_copies_are_counted)
+{
+    static const uint64_t whole = 1024, cut = 48;
+    struct sym_session *session = open_session();
+    struct cli_perf_unwind *unwind = cli_perf_unwind_open(session);
+    const struct perf_trace_options options = { .size = sizeof options,
+                                                .unwind = unwind_stack,
+                                                .context = unwind };
+    struct perf_trace_counts counts;
+    char text[400];
+    size_t copies = 0;
+
+    load("/dwarf.data");
+    for (size_t at = 0; at + whole + 16 <= size; at += 8)
+        if (memcmp(bytes + at, &whole, 8) == 0 && memcmp(bytes + at + 8 + whole, &whole, 8) == 0) {
+            memcpy(bytes + at + 8 + whole, &cut, 8);
+            copies++;
+        }
+    ck_assert_uint_gt(copies, 10);
+    counts = convert(size, &options);
+    ck_assert_uint_eq(counts.samples, copies);
+    ck_assert_uint_eq(counts.stacks_left, 0);
+    ck_assert(cli_perf_unwind_describe(unwind, text, sizeof text));
+    ck_assert_msg(strstr(text, " by the copy of the stack ended"), "%s", text);
+    cli_perf_unwind_close(unwind);
+    sym_session_close(session);
+}
+END_TEST
+
+static const char *const names[] = { "/zstd.data", "/pipe.data", "/dwarf.data" };
+
+START_TEST(no_damage_breaks_a_conversion)
+{
+    struct sym_session *session = open_session();
+    struct cli_perf_unwind *unwind = cli_perf_unwind_open(session);
+    const struct perf_trace_options options = { .size = sizeof options,
+                                                .unwind = unwind_stack,
+                                                .context = unwind };
+    size_t step;
+
+    load(names[_i]);
+    step = size / 1500 + 1;
+    if (_i == 0) /* the smallest: every prefix */
+        for (size_t length = 0; length < size; length++)
+            (void)convert(length, &options);
+    for (size_t at = 0; at < size; at += step) { /* a bit of every few bytes */
+        bytes[at] ^= (uint8_t)(1u << at / step % 8);
+        (void)convert(size, &options);
+        bytes[at] ^= (uint8_t)(1u << at / step % 8);
+    }
+    ck_assert_uint_gt(convert(size, &options).samples, 20);
+    cli_perf_unwind_close(unwind);
+    sym_session_close(session);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("perf_trace");
+    TCase *tests = tcase_create("perf_trace");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tests, 0);
+    tcase_add_loop_test(tests, copies_of_stacks_go_before_callchains, 0,
+                        (int)(sizeof chains / sizeof *chains));
+    tcase_add_test(tests, short_copies_are_counted);
+    tcase_add_loop_test(tests, no_damage_breaks_a_conversion, 0,
+                        (int)(sizeof names / sizeof *names));
+    suite_add_tcase(suite, tests);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
