@@ -164,7 +164,9 @@ static void visit_event(const struct fxt_record *record)
                                           "unreadable", "exited",    "sideband" };
     uint64_t cpu = record->value.event.id, sum = 0;
 
-    if (record->value.event.type != FXT_EVENT_COUNTER || cpu >= MAX_CPUS)
+    /* Other counters tell of other things.  */
+    if (record->value.event.type != FXT_EVENT_COUNTER || cpu >= MAX_CPUS ||
+        record->name.length != 4 || memcmp(record->name.bytes, "lost", 4) != 0)
         return;
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         const struct fxt_arg *arg = fxt_record_arg(record, causes[i]);
