@@ -41,8 +41,8 @@ static _Noreturn void give_up(const char *what)
 
 static void append(struct bytes *bytes, const void *more, size_t size)
 {
-    if (bytes->size + size > bytes->room) {
-        bytes->room = 2 * (bytes->size + size);
+    if (!bytes->items || bytes->size + size > bytes->room) {
+        bytes->room = 2 * (bytes->size + size) + 1;
         bytes->items = realloc(bytes->items, bytes->room);
         if (!bytes->items)
             give_up("out of memory");
