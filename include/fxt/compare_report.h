@@ -54,16 +54,18 @@ struct compare_rule {
     } outcome;
 };
 
+enum compare_stop {
+    COMPARE_STOP_DECIDED = 0, /* this look decides */
+    COMPARE_STOP_MOST = 1,    /* as many runs as planned */
+    COMPARE_STOP_TIME = 2,    /* the time limit */
+};
+
 /* How a series of looks (<fxt/compare.h>) came to an end.  */
 struct compare_series {
     size_t looks; /* so many comparisons, this one included; 0: it is no series */
     size_t most;  /* at most so many runs a side were planned */
     double q;     /* of all looks together; options.q is the part of this one */
-    enum compare_stop {
-        COMPARE_STOP_DECIDED = 0, /* this look decides */
-        COMPARE_STOP_MOST = 1,    /* as many runs as planned */
-        COMPARE_STOP_TIME = 2,    /* the time limit */
-    } stop;
+    enum compare_stop stop;
 };
 
 struct compare_report_memory; /* of the library */
