@@ -446,7 +446,9 @@ static enum sym_status add_row(struct sym_oracle_unit *unit, size_t first, const
         *last = row;
         return SYM_OK;
     }
-    if (!base_make_room(&unit->rows, &unit->row_capacity, unit->row_count + 1, sizeof *unit->rows))
+    if (!base_make_room(&unit->rows, &unit->row_capacity, unit->row_count + 1,
+                        sizeof *unit->rows) ||
+        !unit->rows)
         return SYM_NO_MEMORY;
     unit->rows[unit->row_count++] = row;
     return SYM_OK;

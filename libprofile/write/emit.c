@@ -47,17 +47,16 @@ static enum profile_status emit_strings(struct emission *emission)
  * bytes on average; spans were not sampled.  */
 static void fill_period(const struct pprof_plan *plan, struct profile_pprof_header *header)
 {
-    const struct pprof_type *last = &plan->types[plan->type_count - 1];
-
     if (plan->kind == PROFILE_HEAP || plan->kind == PROFILE_HEAP_FREE) {
         header->has_period_type = true;
         header->period_type = (struct profile_pprof_type){ plan->texts[PPROF_SPACE],
                                                            plan->types[1].unit };
         header->period = to_int64(plan->profile->heap.interval_bytes);
     } else if (plan->kind == PROFILE_CPU && plan->type_count > 1 && plan->profile->cpu_slot > 0) {
-        last = &plan->types[plan->profile->cpu_slot];
+        const struct pprof_type *time = &plan->types[plan->profile->cpu_slot];
+
         header->has_period_type = true;
-        header->period_type = (struct profile_pprof_type){ last->type, last->unit };
+        header->period_type = (struct profile_pprof_type){ time->type, time->unit };
         header->period = to_int64(plan->profile->period_ns);
     }
 }
