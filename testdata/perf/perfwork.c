@@ -12,7 +12,7 @@ static volatile unsigned long sink;
 OWN static void inner(unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        sink += i * i;
+        sink += (unsigned long)(i * i);
 }
 
 OWN static void left(unsigned count)
