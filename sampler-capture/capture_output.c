@@ -31,7 +31,7 @@ void output_check_operand(const char *path)
 {
     if (!path)
         cli_usage_error("no output file given; use -o OUT.fxt");
-    if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+    else if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
         cli_usage_error("a trace is not written to a terminal; redirect standard output");
 }
 

@@ -81,7 +81,7 @@ static double ranked(double *values, size_t count, size_t rank)
 
 static double near_median(const double *values, size_t count, size_t i)
 {
-    double near[WINDOW];
+    double near[WINDOW] = { 0 };
     size_t size = count < WINDOW ? count : WINDOW;
     size_t start = i < SIDE - 1 ? 0 : i - (SIDE - 1);
 
