@@ -44,7 +44,7 @@ static bool may_unpack(Elf_Scn *section, const GElf_Shdr *header, bool is_gnu)
     uint64_t size;
     if (!data || !data->d_buf || data->d_size < 12)
         return false;
-    memcpy(&size, (const char *)data->d_buf + 4, sizeof size); /* big-endian, behind "ZLIB" */
+    memcpy(&size, (const char *)data->d_buf + 4, sizeof size); /* big-endian, after "ZLIB" */
     return __builtin_bswap64(size) <= limit;
 }
 

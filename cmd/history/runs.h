@@ -8,7 +8,7 @@
 
 /* ---- What libcompare refuses (runs.c) ---- */
 
-/* The status to end with for a status of libcompare that is no success.  */
+/* The exit status for a status of libcompare other than success.  */
 enum cli_exit runs_exit_of(enum compare_status status);
 /* Print the message of an error.  Returns that status.  */
 enum cli_exit runs_fail(const struct compare_error *error);
