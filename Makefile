@@ -137,7 +137,7 @@ TEST_SUPPORT := $(wildcard tests/support/*.c)
 TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
 TOOL_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/tools/insn_%),$(wildcard tests/tools/*.c))
 TOOL_FILES := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(TOOL_SOURCES))
-BENCH_FILES := $(patsubst %.c,$(O)/%,$(filter-out $(if $(HAVE_IPT),,bench/insn%),$(wildcard bench/*.c)))
+BENCH_FILES := $(patsubst %.c,$(O)/%,$(filter-out $(if $(HAVE_IPT),,bench/insn%),$(wildcard bench/*.c))) $(O)/bench/fixedwork_fp
 FXTGEN := $(O)/bench/fxtgen
 # Preloaded by sampler-capture heap, which looks for it beside its own folder.
 SHIM_FILE := $(O)/lib/fxt/libfxtheap.so
@@ -345,6 +345,12 @@ $(O)/bench/sqlrows: $(O)/bench/sqlrows.o $(O)/cli.a $(O)/lib/libfxtsymbolize.a $
 $(O)/bench/symcache: $(O)/bench/symcache.o $(call objects,symbolize) $(call objects,base)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) -o $@ $^ $(libs_symbolize)
+
+# The same work in code that keeps frame pointers.
+$(O)/bench/fixedwork_fp.o: bench/fixedwork.c | $(O)/.deps-build
+	$(Q)mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -fno-omit-frame-pointer -c -o $@ $<
 
 # A program as users of the library have them.
 $(O)/bench/tracing: $(O)/bench/tracing.o $(O)/lib/libfxttrace.a

@@ -1,8 +1,11 @@
 #!/bin/sh
-# What sampling costs the program that is sampled: CPU time of the same work, alone (A), under sampler-capture (B) and under perf
-# record (C), in blocks A B C C B A so that drift falls on all alike.  Differences are taken within blocks and told
-# with the upper end of their 95 % interval.  Each program keeps to one CPU, the last: which CPU the scheduler picks, and when it moves on, makes equal
-# runs differ by several times as much as sampling costs.  The samplers are free to run where they like.
+# What sampling costs the program that is sampled: CPU time of the same work, alone and under each sampler, in blocks that run
+# all of them forwards and then backwards, so that drift falls on all alike.  Differences are taken within blocks and printed
+# with the upper end of their 95 % interval.  Each program keeps to one CPU, the last: which CPU the scheduler picks, and when
+# it moves on, makes equal runs differ by several times as much as sampling costs.  The samplers run where they like.
+#
+#   fixedwork      without frame pointers: callers are found from copies of the stack
+#   fixedwork_fp   with them: only the C library's functions need a (small) copy
 #
 #   BLOCKS (default 100) blocks of ROUNDS (default 400) rounds of work each.
 set -eu
@@ -19,48 +22,62 @@ if ! sampler-capture cpu -o probe.fxt -- true 2>err; then
     exit 0
 fi
 
-alone() { taskset -c "$CPU" fixedwork "$ROUNDS"; }
-ours() { sampler-capture cpu -F 1000 -o ours.fxt -- taskset -c "$CPU" fixedwork "$ROUNDS" 2>>messages; }
-peer() { perf record -q -F 1000 -g -o peer.data -- taskset -c "$CPU" fixedwork "$ROUNDS" 2>>messages; }
-
-alone >/dev/null # warm
-i=0
-: >blocks
-while [ $i -lt "$BLOCKS" ]; do
-    a1=$(alone)
-    b1=$(ours)
-    c1=0 c2=0
-    if command -v perf >/dev/null; then
-        c1=$(peer)
-        c2=$(peer)
-    fi
-    b2=$(ours)
-    a2=$(alone)
-    echo "$a1 $b1 $c1 $c2 $b2 $a2" >>blocks
-    i=$((i + 1))
-done
-
-verdict() { # verdict FIGURE BOUND
-    awk -v figure="$1" -v bound="$2" 'BEGIN { print (figure + 0 > bound + 0 ? "MISSED" : "ok") }'
+command -v perf >/dev/null || {
+    echo "capture: perf is missing"
+    exit 0
 }
+
+alone() { taskset -c "$CPU" "$program" "$ROUNDS"; }
+ours() { sampler-capture cpu -F 1000 --unwind "$1" -o ours.fxt -- taskset -c "$CPU" "$program" "$ROUNDS" 2>>messages; }
+perfs() { perf record -q -F 1000 --call-graph "$1" -o perf.data -- taskset -c "$CPU" "$program" "$ROUNDS" 2>>messages; }
+ours_fp() { ours fp; }
+ours_auto() { ours auto; }
+perf_fp() { perfs fp; }
+perf_dwarf() { perfs dwarf,32768; }
+
+# blocks PROGRAM FILE COMMAND...: a line for each block, with the sum of both runs of each command.
+blocks() {
+    program=$1 file=$2
+    shift 2
+    back=
+    for command in "$@"; do back="$command $back"; done
+    block=0
+    while [ $block -lt "$BLOCKS" ]; do
+        for command in "$@" $back; do $command; done | awk -v n=$# '
+            { ns[(NR - 1) % (2 * n)] = $1 }
+            END { for (i = 0; i < n; i++) printf "%d ", ns[i] + ns[2 * n - 1 - i]; print "" }'
+        block=$((block + 1))
+    done >"$file"
+}
+
 missed=
-judge() { # judge mean|upper TEXT BOUND MEAN UPPER: which of the two the bound holds
-    held=$4
-    [ "$1" = mean ] || held=$5
-    result=$(verdict "$held" "$3")
-    printf '%s %s, upper bound %s, %s at most %s  %s\n' "$2" "$4" "$5" "$1" "$3" "$result"
-    [ "$result" = ok ] || missed=1
+# cost FILE NAME FIGURE BOUND: FIGURE is an expression of awk over the fields of a line; BOUND holds the upper end ("-": none).
+cost() {
+    # shellcheck disable=SC2046 # two numbers
+    set -- "$2" "$4" $(awk "{ print $3 }" "$1" | trimmed)
+    held=1
+    bound=-
+    if [ "$2" != - ]; then
+        held="\"$4\" != \"-nan\" && $4 <= $2"
+        bound="<= $2"
+    fi
+    line "$1" "$3" "upper end $4" - "$bound" "$held"
 }
 
-# shellcheck disable=SC2046 # two numbers
+# shellcheck disable=SC2016 # expressions of awk
 {
-    judge mean "capture at 1 kHz, % of the CPU time alone:" 1 \
-        $(awk '{ print 100 * (($2 + $5) / ($1 + $6) - 1) }' blocks | trimmed)
-    if command -v perf >/dev/null; then
-        echo "perf record -F 1000 -g, %: $(awk '{ print 100 * (($3 + $4) / ($1 + $6) - 1) }' blocks | trimmed | sed 's/ /, upper bound /')"
-        judge upper "ours less perf record's, points:" 0.3 \
-            $(awk '{ print 100 * ($2 + $5 - $3 - $4) / ($1 + $6) }' blocks | trimmed)
-    fi
+    blocks fixedwork plain alone ours_fp ours_auto perf_fp perf_dwarf
+    blocks fixedwork_fp framed alone ours_fp ours_auto perf_fp
+    cost plain 'at 1 kHz, --unwind fp, %' '100 * ($2 / $1 - 1)' -
+    cost plain 'perf record -F 1000 -g, %' '100 * ($4 / $1 - 1)' -
+    cost plain 'ours less that, points' '100 * ($2 - $4) / $1' 0.3
+    cost plain 'at 1 kHz, --unwind auto, %' '100 * ($3 / $1 - 1)' -
+    cost plain 'perf --call-graph dwarf,32768, %' '100 * ($5 / $1 - 1)' -
+    cost plain 'ours less half of that, points' '100 * ($3 - $1 - ($5 - $1) / 2) / $1' 0
+    cost framed 'with frame pointers, --unwind fp, %' '100 * ($2 / $1 - 1)' -
+    cost framed 'with frame pointers, --unwind auto, %' '100 * ($3 / $1 - 1)' -
+    cost framed 'with frame pointers, perf -g, %' '100 * ($4 / $1 - 1)' -
+    cost framed 'auto less fp, points' '100 * ($3 - $2) / $1' 0.3
 }
 
 # At 10 kHz: the rate that was asked for, or the kernel is said to hold back.  And the memory that takes.
