@@ -68,6 +68,21 @@ static const struct {
            "stretches of instruction traces that could not be decoded"),
     NOTICE(insn_uncoded, "of these because the code that ran was not found",
            "of these because the code that ran was not found"),
+    NOTICE(bad_copies, "raw stack without registers of a known machine, or too large, ignored",
+           "raw stacks without registers of a known machine, or too large, ignored"),
+    NOTICE(copies_of_32_bit, "raw stack of 32-bit code, not unwound",
+           "raw stacks of 32-bit code, not unwound"),
+    NOTICE(cut_copies, "raw stack that is shorter than it claims, or has more than 16 pieces",
+           "raw stacks that are shorter than they claim, or have more than 16 pieces"),
+    NOTICE(short_copies, "raw stack that goes on beyond the copied memory",
+           "raw stacks that go on beyond the copied memory"),
+    NOTICE(untabled_copies,
+           "raw stack that ends in code without unwind table: --symbols PATH adds objects",
+           "raw stacks that end in code without unwind table: --symbols PATH adds objects"),
+    NOTICE(stray_copies, "raw stack that ends at a return address in no module",
+           "raw stacks that end at return addresses in no module"),
+    NOTICE(refused_copies, "raw stack that ends at an unwind table that makes no sense",
+           "raw stacks that end at unwind tables that make no sense"),
 };
 
 #define NOTICES (sizeof notices / sizeof *notices)

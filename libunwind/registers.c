@@ -132,17 +132,32 @@ static void take_others(const uint8_t *bytes, struct unwind_registers *out)
     out->pc = word_at(bytes, is_arm64 ? 32 : 0);
 }
 
-enum unwind_status unwind_registers_from_zircon(const uint8_t *bytes, size_t size,
-                                                struct unwind_registers *out)
+/* rdi rsi rbp rbx rdx rcx rax rsp, r8 to r15, ip (zircon/syscalls-next.h) */
+static void take_restricted_x86(const uint8_t *bytes, struct unwind_registers *out)
+{
+    static const uint8_t first[] = { 5, 4, 6, 3, 1, 2, 0, 7 };
+
+    out->known = 0xffff;
+    for (size_t i = 0; i < 16; i++)
+        out->values[i < 8 ? first[i] : i] = word_at(bytes, i);
+    out->pc = word_at(bytes, 16);
+}
+
+static bool is_32_bit(const uint8_t *bytes, size_t size, size_t status_word)
+{
+    return size == ARM64_SIZE && (word_at(bytes, status_word) & CPSR_IS_32_BIT);
+}
+
+static enum unwind_status take_zircon(const uint8_t *bytes, size_t size,
+                                      void (*take)(const uint8_t *, struct unwind_registers *),
+                                      struct unwind_registers *out)
 {
     struct unwind_registers registers = { .machine = UNWIND_NO_MACHINE };
 
-    if (size == ARM64_SIZE && (word_at(bytes, 33) & CPSR_IS_32_BIT))
-        return UNWIND_UNSUPPORTED;
     switch (size) {
     case X86_SIZE:
         registers.machine = UNWIND_X86_64;
-        take_x86(bytes, &registers);
+        take(bytes, &registers);
         break;
     case ARM64_SIZE:
         registers.machine = UNWIND_ARM64;
@@ -157,4 +172,19 @@ enum unwind_status unwind_registers_from_zircon(const uint8_t *bytes, size_t siz
     }
     *out = registers;
     return UNWIND_OK;
+}
+
+enum unwind_status unwind_registers_from_zircon(const uint8_t *bytes, size_t size,
+                                                struct unwind_registers *out)
+{
+    return is_32_bit(bytes, size, 33) ? UNWIND_UNSUPPORTED
+                                      : take_zircon(bytes, size, take_x86, out);
+}
+
+/* On arm64 the thread pointer precedes the status.  */
+enum unwind_status unwind_registers_from_restricted(const uint8_t *bytes, size_t size,
+                                                    struct unwind_registers *out)
+{
+    return is_32_bit(bytes, size, 34) ? UNWIND_UNSUPPORTED
+                                      : take_zircon(bytes, size, take_restricted_x86, out);
 }

@@ -6,11 +6,13 @@
 
 #include "base/file.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Larger sections of tables are none.  */
 #define MAX_SECTION ((uint64_t)256 << 20)
@@ -409,4 +411,34 @@ void object_release(struct object *object)
     free(object->frames.bytes);
     free(object->debug_frame.bytes);
     *object = (struct object){ .machine = UNWIND_NO_MACHINE };
+}
+
+/* ---- Paths ---- */
+
+static int open_object(const char *path) /* a FIFO must not make it wait */
+{
+    return path[0] ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+}
+
+enum unwind_status unwind_table_open_path(const char *path, const char *debug_path,
+                                          struct unwind_table **out, struct unwind_error *error)
+{
+    struct unwind_object files = { .fd = open_object(path), .debug_fd = -1 };
+    enum unwind_status status;
+
+    if (files.fd < 0) {
+        int cause = path[0] ? errno : ENOENT;
+
+        status = unwind_fail(error, UNWIND_IO, "%s", strerror(cause));
+        if (error)
+            error->system_errno = cause;
+        return status;
+    }
+    if (strcmp(debug_path, path) != 0)
+        files.debug_fd = open_object(debug_path);
+    status = unwind_table_open(&files, out, error);
+    (void)close(files.fd);
+    if (files.debug_fd >= 0)
+        (void)close(files.debug_fd);
+    return status;
 }

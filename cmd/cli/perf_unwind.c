@@ -2,12 +2,10 @@
 
 #include <fxt/unwind.h>
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/grow.h"
 
@@ -56,29 +54,15 @@ void cli_perf_unwind_close(struct cli_perf_unwind *unwind)
 
 /* ---- Objects ---- */
 
-static int open_file(const char *path)
-{
-    return path[0] ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-}
-
 static struct unwind_table *open_table(struct cli_perf_unwind *unwind,
                                        const struct sym_report *report)
 {
-    struct unwind_object files = { .fd = open_file(report->code_path), .debug_fd = -1 };
     struct unwind_table *table = NULL;
 
-    if (files.fd < 0)
-        return NULL;
-    if (strcmp(report->debug_path, report->code_path) != 0)
-        files.debug_fd = open_file(report->debug_path);
     if (unwind->table_bytes > MOST_TABLE_BYTES ||
-        unwind_table_open(&files, &table, NULL) != UNWIND_OK)
-        table = NULL;
-    (void)close(files.fd);
-    if (files.debug_fd >= 0)
-        (void)close(files.debug_fd);
-    if (table)
-        unwind->table_bytes += unwind_table_report(table)->memory_bytes;
+        unwind_table_open_path(report->code_path, report->debug_path, &table, NULL) != UNWIND_OK)
+        return NULL;
+    unwind->table_bytes += unwind_table_report(table)->memory_bytes;
     return table;
 }
 

@@ -30,7 +30,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_option *const groups[] = { cli_modules_options, cli_arch_options,
-                                                   cli_strict_options, NULL };
+                                                   cli_strict_options, cli_symbols_options, NULL };
 
 static const char *const examples[] = {
     "Import a capture",
@@ -74,6 +74,7 @@ struct label {
 struct settings {
     struct cli_texts inputs;
     struct cli_reading reading;
+    struct cli_symbols symbols; /* of instruction traces, raw stacks and perf.data files */
     const char *output;
     struct label *labels;
     size_t label_count, label_room;
@@ -117,7 +118,7 @@ static void parse(struct settings *settings, char **argv)
             add_label(settings, parser.value);
         else if (key == CLI_OPERAND)
             cli_texts_add(&settings->inputs, parser.value);
-        else
+        else if (!cli_symbols_take(&settings->symbols, key, &parser))
             (void)cli_reading_take(&settings->reading, key, &parser);
     if (settings->inputs.count == 0)
         cli_usage_error("no trace or profile given");
@@ -248,14 +249,14 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
                                          .trust_start = settings->reading.force,
                                          .skipped = store_import_skipped };
     struct cli_trace_options trace_options = { .reader = &reader,
-                                               .modules = &settings->reading.modules };
+                                               .modules = &settings->reading.modules,
+                                               .symbols = &settings->symbols };
     struct store_import *import = NULL;
-    struct cli_symbols symbols = { .debuginfod = false }; /* of instruction traces */
     struct store_error error;
     struct cli_trace trace;
     enum cli_exit status;
 
-    import_options.session = cli_symbols_of_thread(&symbols);
+    import_options.session = cli_symbols_of_thread(&settings->symbols);
     if (store_import_open(store, &import_options, &import, &error) != STORE_OK) {
         sym_session_close(import_options.session);
         return fxtq_complain(settings->output, &error);
@@ -437,7 +438,9 @@ static int run(char **argv)
     enum cli_exit status;
 
     parse(&settings, argv);
-    status = open_store(&settings, &store);
+    status = cli_symbols_check(&settings.symbols);
+    if (status == CLI_OK)
+        status = open_store(&settings, &store);
     if (status == CLI_OK)
         status = import_all(&settings, store);
     if (status != CLI_ENVIRONMENT && settings.imported > 0)
@@ -455,6 +458,7 @@ static int run(char **argv)
     free(settings.captures.items);
     free(settings.inputs.items);
     free(settings.reading.modules.items);
+    cli_symbols_release(&settings.symbols);
     return (int)status;
 }
 

@@ -573,7 +573,8 @@ struct profile_notices {
                                   * as many async slices in the trace */
     uint64_t unknown_modules;    /* mappings of a module that is not in the trace */
     uint64_t bad_mappings;       /* empty ones, and ones that wrap around 2^64 */
-    uint64_t stack_captures;     /* cpu_profiler/stack_sample blobs: raw stacks, not unwound */
+    uint64_t stack_captures;     /* cpu_profiler/stack_sample blobs: raw stacks, not unwound for
+                                  * lack of a session */
     uint64_t unhandled_records;  /* without a meaning for the sink: logs, empty stacks, ... */
     uint64_t untimed_messages;   /* allocations and releases without a time */
     uint64_t bad_messages;       /* of the memory sampler, malformed or without a member */
@@ -590,6 +591,16 @@ struct profile_notices {
     uint64_t insn_uncoded;         /* of these, for lack of the code that ran */
     uint64_t event_samples;        /* of events that the receiver does not take, or that are not
                                     * described in the trace */
+    /* Of cpu_profiler/stack_sample blobs: those that give no sample, ... */
+    uint64_t bad_copies;       /* without registers of a known machine, or larger than 1 MiB */
+    uint64_t copies_of_32_bit; /* of 32-bit code on arm64 */
+    /* ... those that end early, ... */
+    uint64_t cut_copies; /* memory that is not as long as it claims, or in too many pieces */
+    /* ... and stacks whose outermost function was not reached, by cause.  */
+    uint64_t short_copies;    /* the next address is beyond the copied memory */
+    uint64_t untabled_copies; /* code without unwind table and frame pointer */
+    uint64_t stray_copies;    /* a return address that is in no module */
+    uint64_t refused_copies;  /* unwind tables that make no sense */
 };
 
 /* One of these counters.  */
@@ -625,8 +636,9 @@ struct profile_ingest_options {
     /* The process of memory sampler messages that have none.  A recorded stream has none and comes
      * from a single process.  0: koid 1.  */
     uint64_t message_process;
-    /* Where the code and the functions of instruction traces are found; borrowed until
-     * profile_ingest_close().  NULL: blobs insntrace/pt are not decoded.  */
+    /* Where the code and the functions of instruction traces, and the unwind tables of raw stacks,
+     * are found; borrowed until profile_ingest_close().  NULL: blobs insntrace/pt are not decoded,
+     * and blobs cpu_profiler/stack_sample are not unwound.  */
     struct sym_session *session;
 };
 

@@ -100,6 +100,12 @@ UNWIND_API enum unwind_status unwind_registers_from_perf(enum unwind_machine mac
 UNWIND_API enum unwind_status unwind_registers_from_zircon(const uint8_t *bytes, size_t size,
                                                            struct unwind_registers *out);
 
+/* Convert a zx_restricted_state_t of Zircon, the registers of the guest code that a thread runs in
+ * restricted mode.  It has the size of zx_thread_state_general_regs_t, but not its order.  The
+ * statuses are the same.  */
+UNWIND_API enum unwind_status unwind_registers_from_restricted(const uint8_t *bytes, size_t size,
+                                                               struct unwind_registers *out);
+
 UNWIND_API uint64_t unwind_stack_pointer(const struct unwind_registers *registers);
 
 /* ---- Tables of an object ---- */
@@ -135,6 +141,12 @@ struct unwind_object {
 UNWIND_API enum unwind_status unwind_table_open(const struct unwind_object *object,
                                                 struct unwind_table **out,
                                                 struct unwind_error *error);
+
+/* The same for the files at path and debug_path, which is ignored if it is empty, equal to path, or
+ * cannot be opened.  */
+UNWIND_API enum unwind_status unwind_table_open_path(const char *path, const char *debug_path,
+                                                     struct unwind_table **out,
+                                                     struct unwind_error *error);
 
 UNWIND_API void unwind_table_close(struct unwind_table *table); /* accepts NULL */
 

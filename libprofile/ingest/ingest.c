@@ -5,6 +5,7 @@
 #include "libprofile/ingest/async.h"
 #include "libprofile/ingest/capture.h"
 #include "libprofile/ingest/code.h"
+#include "libprofile/ingest/copies.h"
 #include "libprofile/ingest/entities.h"
 #include "libprofile/ingest/events.h"
 #include "libprofile/ingest/flows.h"
@@ -154,6 +155,7 @@ void profile_ingest_close(struct profile_ingest *ingest)
 #ifdef PROFILE_HAVE_INSN
     ingest_insn_release(ingest);
 #endif
+    ingest_copies_release(ingest);
     live_release(&ingest->heap->live);
     ingest_timeline_release(ingest);
     ingest_sample_release(ingest);
@@ -262,7 +264,7 @@ static enum profile_status ingest_large_blob(struct profile_ingest *ingest,
         return ingest_sample_event(ingest, record, error);
     else if (ingest_string_is(&record->category, "cpu_profiler") &&
              ingest_string_is(&record->name, "stack_sample"))
-        ingest->notices.stack_captures++;
+        return ingest_copy_take(ingest, record, error);
     else
         ingest->notices.unhandled_records++;
     return PROFILE_OK;
@@ -382,6 +384,8 @@ enum profile_status profile_ingest_finish(struct profile_ingest *ingest,
         status = ingest_entities_finish(ingest, error);
     if (status == PROFILE_OK)
         status = ingest_heap_finish(ingest, error);
+    if (status == PROFILE_OK)
+        status = ingest_copies_finish(ingest, error);
     if (status == PROFILE_OK)
         status = ingest_sample_finish(ingest, error);
     if (status == PROFILE_OK)

@@ -8,6 +8,7 @@
  *   entities.c   processes, threads and their names
  *   maps.c       modules and mappings; which of them an address belonged to
  *   samples.c    stacks of addresses, stored once as they are, resolved at the end
+ *   copies.c     registers and copies of stacks, unwound at the end
  *   seen.c       whole stacks that were met before
  *   heap.c       messages of the memory sampler: modules, allocations, releases
  *   live.c       the sampled blocks that are in use
@@ -87,7 +88,8 @@ struct profile_ingest {
     struct ingest_sched *sched;
     struct ingest_slices *slices;
     struct ingest_tracks *tracks;
-    struct ingest_insn *insn; /* NULL before the first need of it */
+    struct ingest_insn *insn;     /* NULL before the first need of it */
+    struct ingest_copies *copies; /* likewise */
 
     int64_t last_ns; /* the latest time of the trace; meaningful when has_time */
     bool has_time;

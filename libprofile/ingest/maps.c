@@ -437,17 +437,21 @@ static enum profile_status list_changes(const struct ingest_process *process,
     return PROFILE_OK;
 }
 
-static void answer(void *const *map, struct map_query *query)
+static const struct map_segment *segment_at(void *const *map, uint64_t address)
 {
-    struct map_segment probe = { .start = query->address, .last = query->address };
+    struct map_segment probe = { .start = address, .last = address };
     void *node = tfind(&probe, map, compare_ranges);
 
-    query->module = 0;
-    if (!node)
-        return;
-    const struct map_segment *segment = *(struct map_segment **)node;
-    query->module = segment->module;
-    query->vaddr = segment->vaddr + (query->address - segment->start);
+    return node ? *(struct map_segment **)node : NULL;
+}
+
+static void answer(void *const *map, struct map_query *query)
+{
+    const struct map_segment *segment = segment_at(map, query->address);
+
+    query->module = segment ? segment->module : 0;
+    if (segment)
+        query->vaddr = segment->vaddr + (query->address - segment->start);
 }
 
 bool ingest_map_find(const struct profile_ingest *ingest, uint32_t process, uint64_t address,
@@ -461,27 +465,59 @@ bool ingest_map_find(const struct profile_ingest *ingest, uint32_t process, uint
     return query.module != 0;
 }
 
+enum profile_status map_replay_open(const struct profile_ingest *ingest, uint32_t process,
+                                    struct map_replay *out, struct profile_error *error)
+{
+    *out = (struct map_replay){ .ingest = ingest };
+    return list_changes(&ingest->processes[process - 1], &out->changes, &out->count, error);
+}
+
+enum profile_status map_replay_advance(struct map_replay *replay, uint32_t epoch,
+                                       struct profile_error *error)
+{
+    for (; replay->next < replay->count && replay->changes[replay->next].epoch <= epoch;
+         replay->next++) {
+        const struct map_change *change = &replay->changes[replay->next];
+
+        if (!change->enters)
+            tdelete(change->segment, &replay->map, compare_ranges);
+        else if (!tree_add(&replay->map, change->segment))
+            return profile_no_memory(error);
+    }
+    return PROFILE_OK;
+}
+
+const struct map_segment *map_replay_find(const struct map_replay *replay, uint64_t address)
+{
+    return segment_at(&replay->map, address);
+}
+
+profile_id ingest_map_module_of(const struct profile_ingest *ingest,
+                                const struct map_segment *segment)
+{
+    return find_named(ingest, segment->module);
+}
+
+void map_replay_close(struct map_replay *replay)
+{
+    tdestroy(replay->map, keep_segment);
+    free(replay->changes);
+    *replay = (struct map_replay){ .ingest = replay->ingest };
+}
+
 /* Answer the queries of one process, which are sorted by epoch.  */
-static enum profile_status resolve_process(struct ingest_process *process,
+static enum profile_status resolve_process(const struct profile_ingest *ingest,
                                            struct map_query *queries, size_t count,
                                            struct profile_error *error)
 {
-    struct map_change *changes = NULL;
-    size_t change_count = 0, next = 0;
-    enum profile_status status = list_changes(process, &changes, &change_count, error);
+    struct map_replay replay;
+    enum profile_status status = map_replay_open(ingest, queries->process, &replay, error);
 
-    tdestroy(process->map, keep_segment);
-    process->map = NULL;
     for (size_t i = 0; i < count && status == PROFILE_OK; i++) {
-        for (; next < change_count && changes[next].epoch <= queries[i].epoch; next++) {
-            if (!changes[next].enters)
-                tdelete(changes[next].segment, &process->map, compare_ranges);
-            else if (!tree_add(&process->map, changes[next].segment))
-                status = profile_no_memory(error);
-        }
-        answer(&process->map, &queries[i]);
+        status = map_replay_advance(&replay, queries[i].epoch, error);
+        answer(&replay.map, &queries[i]);
     }
-    free(changes);
+    map_replay_close(&replay);
     return status;
 }
 
@@ -509,8 +545,7 @@ enum profile_status ingest_map_resolve(struct profile_ingest *ingest, struct map
     for (size_t start = 0; start < count && status == PROFILE_OK; start = end) {
         for (end = start; end < count && queries[end].process == queries[start].process;)
             end++;
-        status = resolve_process(&ingest->processes[queries[start].process - 1], queries + start,
-                                 end - start, error);
+        status = resolve_process(ingest, queries + start, end - start, error);
     }
     for (size_t i = 0; i < count && status == PROFILE_OK; i++)
         if (queries[i].module)

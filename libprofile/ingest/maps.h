@@ -61,9 +61,27 @@ struct map_query {
     profile_id module; /* answer; 0: none */
     uint64_t vaddr;
 };
-/* Answer all queries; sorts them.  The maps are used up.  */
+/* Answer all queries; sorts them.  */
 enum profile_status ingest_map_resolve(struct profile_ingest *ingest, struct map_query *queries,
                                        size_t count, struct profile_error *error);
+/* The map of one process as it was in each epoch.  Epochs must be asked for in ascending order.  */
+struct map_replay {
+    const struct profile_ingest *ingest;
+    struct map_change *changes; /* NULL: not opened */
+    size_t count, next;
+    void *map;
+};
+enum profile_status map_replay_open(const struct profile_ingest *ingest, uint32_t process,
+                                    struct map_replay *out, struct profile_error *error);
+enum profile_status map_replay_advance(struct map_replay *replay, uint32_t epoch,
+                                       struct profile_error *error);
+/* The segment of an address in the epoch that was advanced to; NULL: none.  */
+const struct map_segment *map_replay_find(const struct map_replay *replay, uint64_t address);
+/* The module of a segment: if it is known by its build ID alone, the named one with that ID.  */
+profile_id ingest_map_module_of(const struct profile_ingest *ingest,
+                                const struct map_segment *segment);
+void map_replay_close(struct map_replay *replay); /* also one that is all zero */
+
 void ingest_map_release(struct profile_ingest *ingest);
 
 #endif /* PROFILE_INGEST_MAPS_H */

@@ -83,14 +83,16 @@ static enum profile_status find_space(struct profile_ingest *ingest, uint32_t pr
 static enum profile_status finish_frame(struct profile_ingest *ingest, struct raw_frame *frame,
                                         struct profile_error *error)
 {
+    const struct sample_space *space;
     profile_id module;
     uint64_t vaddr;
 
     if (frame->space == 0)
         return profile_stacks_function_frame(ingest->stacks, PROFILE_TRUNCATED,
                                              strlen(PROFILE_TRUNCATED), &frame->final, error);
-    if (!ingest_map_find(ingest, ingest->samples->spaces[frame->space - 1].process, frame->address,
-                         &module, &vaddr) ||
+    space = &ingest->samples->spaces[frame->space - 1];
+    if (space->epoch != ingest->processes[space->process - 1].epoch || /* the map of the past */
+        !ingest_map_find(ingest, space->process, frame->address, &module, &vaddr) ||
         profile_stacks_get_module(ingest->stacks, module).name == 0)
         return PROFILE_OK;
     return profile_stacks_address_frame(ingest->stacks, module, vaddr, &frame->final, error);
@@ -359,6 +361,21 @@ static enum profile_status tell_weighed(struct profile_ingest *ingest,
     return ingest_sink_status(ingest->sink.sample_sum(ingest->sink.context, &sum), error);
 }
 
+static enum profile_status tell_sample(struct profile_ingest *ingest, struct profile_sample *sample,
+                                       uint32_t space, struct seen_slot *seen, bool weighs,
+                                       struct profile_error *error)
+{
+    enum profile_status status = PROFILE_OK;
+
+    sample->callsite = seen->callsite;
+    sample->final = seen->final;
+    if (weighs)
+        status = tell_weighed(ingest, sample, space, seen, error);
+    if (status != PROFILE_OK || !ingest->sink.sample)
+        return status;
+    return ingest_sink_status(ingest->sink.sample(ingest->sink.context, sample), error);
+}
+
 /* A stack without frames says nothing and is no sample.  own: what the sample weighs; weighs: it is
  * not what the others of its stack weigh.  */
 static enum profile_status take_sample(struct profile_ingest *ingest,
@@ -402,13 +419,7 @@ static enum profile_status take_sample(struct profile_ingest *ingest,
     if (status != PROFILE_OK)
         return status;
     sample.thread_id = thread;
-    sample.callsite = seen->callsite;
-    sample.final = seen->final;
-    if (weighs)
-        status = tell_weighed(ingest, &sample, stack.space, seen, error);
-    if (status != PROFILE_OK || !ingest->sink.sample)
-        return status;
-    return ingest_sink_status(ingest->sink.sample(ingest->sink.context, &sample), error);
+    return tell_sample(ingest, &sample, stack.space, seen, weighs, error);
 }
 
 enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
@@ -418,6 +429,49 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
     const struct profile_sample own = { .weight_ns = ingest->period_ns };
 
     return take_sample(ingest, record, pcs, kernel_sampler, &own, false, error);
+}
+
+enum profile_status ingest_sample_place(struct profile_ingest *ingest,
+                                        const struct fxt_record *record, struct sample_place *out,
+                                        bool *wanted, struct profile_error *error)
+{
+    enum profile_status status = ingest_thread(ingest, &record->thread, &out->thread_id, error);
+    uint32_t process;
+
+    *wanted = (ingest->sink.sample || ingest->sink.sample_sum) && status == PROFILE_OK &&
+              ingest->threads[out->thread_id - 1].chosen;
+    if (!*wanted)
+        return status;
+    out->ts_ns = record->ts_ns;
+    out->process = record->thread.process;
+    out->thread = record->thread.thread;
+    out->weight_ns = ingest->period_ns;
+    out->cpu = cpu_of(record->provider);
+    status = ingest_process(ingest, out->process, &process, error);
+    return status == PROFILE_OK ? find_space(ingest, process, &out->space, error) : status;
+}
+
+enum profile_status ingest_sample_unwound(struct profile_ingest *ingest,
+                                          const struct sample_place *place, struct fxt_words pcs,
+                                          bool cut, struct profile_error *error)
+{
+    struct stack stack = { .pcs = pcs, .is_sample = true, .exact = 1, .cut = cut };
+    struct profile_sample sample = { .ts_ns = place->ts_ns,
+                                     .cpu = place->cpu,
+                                     .process = place->process,
+                                     .thread = place->thread,
+                                     .thread_id = place->thread_id,
+                                     .weight_ns = place->weight_ns };
+    struct seen_slot *seen = NULL;
+    enum profile_status status = find_spaces(ingest, place->process, &stack, error);
+
+    ingest->notices.truncated_stacks += cut;
+    stack.space = place->space;
+    if (status == PROFILE_OK)
+        status = find_stack(ingest, &stack, &seen, error);
+    if (status != PROFILE_OK)
+        return status;
+    return tell_sample(ingest, &sample, stack.space, seen, true, error);
 }
 
 /* The id that an event has for receivers; 0: they know nothing of it.  */

@@ -52,6 +52,24 @@ enum profile_status ingest_sample_stack(struct profile_ingest *ingest,
 enum profile_status ingest_sample_event(struct profile_ingest *ingest,
                                         const struct fxt_record *record,
                                         struct profile_error *error);
+/* Whose sample it is, and when: what is kept of a record whose stack is found later.  */
+struct sample_place {
+    int64_t ts_ns;
+    uint64_t process, thread; /* koids */
+    uint64_t weight_ns;
+    uint32_t thread_id;
+    uint32_t space; /* of the process, in its present epoch */
+    int32_t cpu;
+};
+/* False in *wanted: the sample is not asked for.  */
+enum profile_status ingest_sample_place(struct profile_ingest *ingest,
+                                        const struct fxt_record *record, struct sample_place *out,
+                                        bool *wanted, struct profile_error *error);
+/* A sample whose stack was found at the end of the trace: the first entry is exact, the others are
+ * return addresses.  cut: it has more than there was room for.  */
+enum profile_status ingest_sample_unwound(struct profile_ingest *ingest,
+                                          const struct sample_place *place, struct fxt_words pcs,
+                                          bool cut, struct profile_error *error);
 /* The provisional call site of a stack of return addresses, all of them; 0 when it is empty.  cut:
  * it reached the capture's depth.  */
 enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t process,

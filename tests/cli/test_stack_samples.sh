@@ -1,0 +1,57 @@
+#!/bin/sh
+# Raw stacks of Fuchsia's CPU profiler (large blobs cpu_profiler/stack_sample) of three machines (testdata/unwind/make): every
+# program finds the same callers, after the modules that come last.
+set -eu
+cd "$WORK"
+
+. "$ROOT/tests/cli/fail.sh"
+
+data=$ROOT/testdata/unwind
+machines='x86-64 arm64 riscv64'
+
+# The stack that is deeper than its copy ends with the frames of deep() that the copy has, which depends on the machine.
+same() { # same FILE WHAT
+    sed 's/^\(deep;\)*deep;/deep;/' "$1" >"$1.short"
+    cmp -s "$data/stacks.txt" "$1.short" || fail "$2: $(diff "$data/stacks.txt" "$1.short")"
+}
+folded() { # folded OUTPUT INPUT OPTION...
+    output=$1 input=$2
+    shift 2
+    fxt2pprof --format folded --root none -o "$output" "$@" "$input" 2>err || fail "$input: $(cat err)"
+}
+
+for machine in $machines; do
+    mkdir -p "symbols-$machine"
+    cp "$data/$machine.elf" "symbols-$machine/record"
+    folded found "$data/$machine.fxt" --symbols "symbols-$machine"
+    same found "$machine"
+    [ "$(grep -c 'note: 1 raw stack that goes on beyond the copied memory' err)" = 1 ] || fail "$machine: $(cat err)"
+    [ "$(grep -c 'note:' err)" = 1 ] || fail "$machine: $(cat err)"
+
+    # A thread that works for guest code in restricted mode: the guest's frames are the callers.
+    folded found "$data/$machine-guest.fxt" --symbols "symbols-$machine"
+    echo '_start;begin;run;recursive;recursive;recursive;recursive;recursive;leaf;record;_start;begin;run;leaf;record 1' >wanted
+    cmp -s wanted found || fail "$machine, guest: $(cat found)"
+
+    # Without the object, each stack is its first frame, or what frame pointers lead to; the cause is counted.
+    folded found "$data/$machine.fxt"
+    [ "$(awk '{ n += $NF } END { print n }' found)" = 7 ] || fail "$machine without its object: $(cat found)"
+    grep -q 'raw stacks that end in code without unwind table: --symbols PATH adds objects' err || fail "$machine: $(cat err)"
+
+    # The other programs.
+    fxtq import --symbols "symbols-$machine" "$data/$machine.fxt" -o run.fxtq 2>err || fail "$machine: $(cat err)"
+    fxtq symbolize --symbols "symbols-$machine" run.fxtq 2>err || fail "$machine: $(cat err)"
+    fxtq export folded --root none run.fxtq -o found 2>err || fail "$machine: $(cat err)"
+    same found "$machine, in a store"
+    rm run.fxtq
+    fxtdiff --symbols "symbols-$machine" --json "$data/$machine.fxt" -- "$data/$machine.fxt" >found 2>err || [ $? = 5 ] || fail "$machine: $(cat err)"
+    grep -q '"recursive"' found || fail "$machine: fxtdiff: $(cat found)"
+
+    # Cut, merged and compressed, the copies are still there.
+    fxtcat cut --pid 77 "$data/$machine.fxt" -o cut.fxt 2>err || fail "$machine: $(cat err)"
+    fxtcat merge cut.fxt -o merged.fxt 2>err || fail "$machine: $(cat err)"
+    fxtcat compress merged.fxt -o merged.fxt.zst 2>err || fail "$machine: $(cat err)"
+    folded found merged.fxt.zst --symbols "symbols-$machine"
+    same found "$machine, cut and merged"
+    rm -f cut.fxt merged.fxt merged.fxt.zst
+done
