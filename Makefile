@@ -89,9 +89,13 @@ sources_fxtdump := $(wildcard cmd/fxtdump/*.c)
 sources_fxtcat := $(wildcard cmd/fxtcat/*.c)
 sources_fxt2pprof := $(wildcard cmd/fxt2pprof/*.c)
 sources_fxtsym := $(wildcard cmd/fxtsym/*.c)
-sources_history := $(wildcard cmd/history/*.c) $(patsubst %,cmd/history/page_%.c,html css js)
-sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c) $(sources_history)
-sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/flame/*.c cmd/fxtq/format/*.c) cmd/fxtq/page_html.c cmd/fxtq/page_css.c cmd/fxtq/page_js.c $(sources_history)
+# HTML, CSS and JavaScript of pages are built in: cmd/X/page/NAME.css is the text page_NAME_css of page_NAME_css.c.
+page_source = $(dir $(patsubst %/,%,$(dir $(1))))page_$(subst .,_,$(notdir $(1))).c
+page_sources = $(foreach f,$(wildcard cmd/$(1)/page/*),$(call page_source,$(f)))
+sources_history := $(wildcard cmd/history/*.c) $(call page_sources,history)
+sources_flame := $(wildcard cmd/flame/*.c) $(call page_sources,flame)
+sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c) $(call page_sources,fxtdiff) $(sources_history) $(sources_flame)
+sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/format/*.c) $(sources_history) $(sources_flame)
 sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c)) sampler-capture/heap/shim/program.c
 
 libs_fxt := -lz -lzstd
@@ -196,20 +200,17 @@ $(O)/libstore/store_sql.o: $(O)/libstore/store_sql.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# The parts of the flame graph's page, likewise.
-PAGE_PARTS := $(O)/cmd/fxtq/page_html.c $(O)/cmd/fxtq/page_css.c $(O)/cmd/fxtq/page_js.c
-$(PAGE_PARTS): $(O)/cmd/fxtq/page_%.c: cmd/fxtq/page/flamegraph.%
-	$(Q)mkdir -p $(@D)
-	$(Q){ echo 'extern const char page_$*[]; const char page_$*[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
+# The parts of pages, likewise.
+define page_rules
+$(O)/$(call page_source,$(1)): $(1)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q){ echo 'extern const char $(2)[]; const char $(2)[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $$<; echo ';'; } > $$@
 
-HISTORY_PARTS := $(patsubst %,$(O)/cmd/history/page_%.c,html css js)
-$(HISTORY_PARTS): $(O)/cmd/history/page_%.c: cmd/history/page/history.%
-	$(Q)mkdir -p $(@D)
-	$(Q){ echo 'extern const char history_page_$*[]; const char history_page_$*[] ='; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
-
-$(PAGE_PARTS:.c=.o) $(HISTORY_PARTS:.c=.o): %.o: %.c
-	$(call say,CC,$<)
-	$(Q)$(CC) $(BASE_FLAGS) $(CPPFLAGS) $(CFLAGS) -Wno-overlength-strings -c -o $@ $<
+$(O)/$(patsubst %.c,%.o,$(call page_source,$(1))): $(O)/$(call page_source,$(1))
+	$$(call say,CC,$$<)
+	$$(Q)$$(CC) $$(BASE_FLAGS) $$(CPPFLAGS) $$(CFLAGS) -Wno-overlength-strings -c -o $$@ $$<
+endef
+$(foreach f,$(wildcard cmd/*/page/*),$(eval $(call page_rules,$(f),$(basename $(notdir $(call page_source,$(f)))))))
 
 # Static: one relocatable object whose hidden symbols are local, so that only the API can be linked against.
 # The FIDL messages that libfxttrace shares with libfxt, with names of its own: it depends on no other library.
@@ -323,7 +324,7 @@ $(TOOL_FILES): $(O)/tests/tools/%: $(O)/tests/tools/%.o $(TEST_OBJECTS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE_LDFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(TEST_LIBS) -lm
 
-$(O)/tests/tools/flame_page: $(filter $(O)/cmd/fxtq/flame/order% $(O)/cmd/fxtq/flame/page% $(O)/cmd/fxtq/flame/write% $(O)/cmd/fxtq/page_%,$(call objects,fxtq))
+$(O)/tests/tools/flame_page: $(call objects,flame)
 
 # Compiled after the libraries they test with were installed, also by make -j.
 $(patsubst %.c,$(O)/%.o,$(TEST_SOURCES) $(TOOL_SOURCES) $(TEST_SUPPORT)): | $(O)/.deps-unit

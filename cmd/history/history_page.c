@@ -8,7 +8,7 @@
 #include "cmd/history/history.h"
 
 /* The files of cmd/history/page, built in.  */
-extern const char history_page_html[], history_page_css[], history_page_js[];
+extern const char page_history_html[], page_history_css[], page_history_js[];
 
 static void fill(void *context, const char *word, size_t length, struct cli_output *output)
 {
@@ -18,9 +18,9 @@ static void fill(void *context, const char *word, size_t length, struct cli_outp
     if (cli_template_is(word, length, "TITLE"))
         cli_template_text(output, view->title);
     else if (cli_template_is(word, length, "STYLE"))
-        (void)cli_output_write(output, history_page_css, strlen(history_page_css));
+        (void)cli_output_write(output, page_history_css, strlen(page_history_css));
     else if (cli_template_is(word, length, "SCRIPT"))
-        (void)cli_output_write(output, history_page_js, strlen(history_page_js));
+        (void)cli_output_write(output, page_history_js, strlen(page_history_js));
     else
         history_put_json(view, &json);
 }
@@ -29,5 +29,5 @@ void history_write_page(const struct history_view *view, struct cli_output *outp
 {
     struct history_view copy = *view;
 
-    cli_template_write(output, history_page_html, fill, &copy);
+    cli_template_write(output, page_history_html, fill, &copy);
 }

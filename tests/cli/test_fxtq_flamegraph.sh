@@ -46,6 +46,32 @@ run 0 fxtq flamegraph --diff one.fxtq two.fxt -o diff.html
 same diff.html 0 before one.fxt
 same diff.html 1 after two.fxt
 
+# One program in two folders: its functions are the same ones.
+program() { # program FILE FOLDER HOT: main calls hot, and copy of another module
+    protoc --encode=perftools.profiles.Profile -I "$ROOT/schemas" profile.proto >"$1" <<END
+sample_type { type: 1 unit: 2 }
+sample { location_id: 2 location_id: 1 value: $3 } sample { location_id: 3 location_id: 1 value: 300 }
+mapping { id: 1 memory_start: 4096 memory_limit: 8192 filename: 6 has_functions: true }
+mapping { id: 2 memory_start: 8192 memory_limit: 12288 filename: 7 has_functions: true }
+location { id: 1 mapping_id: 1 address: 4100 line { function_id: 1 } } location { id: 2 mapping_id: 1 address: 4200 line { function_id: 2 } }
+location { id: 3 mapping_id: 2 address: 8200 line { function_id: 3 } }
+function { id: 1 name: 3 } function { id: 2 name: 4 } function { id: 3 name: 5 }
+string_table: "" string_table: "samples" string_table: "count" string_table: "main" string_table: "hot" string_table: "copy"
+string_table: "$2/prog" string_table: "/usr/lib/libcopy.so"
+END
+}
+program base.pb ../base 500
+program new.pb . 700
+fxtq import -q base.pb -o base.fxtq
+fxtq import -q new.pb -o new.fxtq
+run 0 fxtq flamegraph --diff base.fxtq new.fxtq -o folders.html
+says 'folders.html: 3 call sites'
+for column in 0 1; do
+    python3 "$ROOT/tests/tools/flame_folded.py" folders.html $column
+done >drawn
+printf 'main;copy 300\nmain;hot 500\nmain;copy 300\nmain;hot 700\n' >wanted
+cmp -s drawn wanted || fail "two folders: $(cat drawn)"
+
 # Titles are texts, whatever they hold.
 run 0 fxtq flamegraph --title '</script><b>&"x' one.fxtq -o title.html
 grep -q '<title>&lt;/script>&lt;b>&amp;"x</title>' title.html || fail "title: $(grep '<title>' title.html)"

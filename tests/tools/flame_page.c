@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/fxtq/flame/page.h"
+#include "cmd/flame/page.h"
 
 static struct flame_page_type take_type(char *text)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cmd/fxtq/flame/page_tree.h"
+#include "cmd/flame/page_tree.h"
 
 /* Numbers count from 1 in base/, from 0 here.  */
 static uint32_t checked(uint32_t number)
@@ -45,6 +45,9 @@ static uint32_t find_node(struct flame_page *page, uint32_t parent, uint32_t nam
                             sizeof *page->values);
     for (size_t i = 0; i < page->columns; i++)
         page->values[number * page->columns + i] = 0;
+    page->depths = cli_grow(page->depths, &page->depth_capacity, page->nodes.count,
+                            sizeof *page->depths);
+    page->depths[number] = number == 0 ? 0 : (uint16_t)(page->depths[parent] + 1);
     return number;
 }
 
@@ -63,25 +66,32 @@ void flame_page_begin(struct flame_page *page, size_t column)
     page->depth = 0;
 }
 
+uint32_t flame_page_child(struct flame_page *page, uint32_t parent, const char *function,
+                          const char *module)
+{
+    if (page->depths[parent] == DEPTH_MOST)
+        return parent;
+    return find_node(page, parent, find_name(page, *function ? function : "[unknown]", module));
+}
+
+void flame_page_add(struct flame_page *page, uint32_t node, size_t column, double self)
+{
+    page->values[node * page->columns + column] += self;
+}
+
 bool flame_page_row(struct flame_page *page, uint64_t depth, const char *function,
                     const char *module, double self)
 {
     if (depth > page->depth + 1)
         return false;
     page->depth = depth;
-    if (depth == 0) {
-        page->values[page->column] += self;
-        return true;
-    }
-    if (depth <= DEPTH_MOST) {
-        uint32_t name = find_name(page, *function ? function : "[unknown]", module);
-
-        page->names[name].sides |= 1u << (page->column & 1);
-        page->path[depth] = find_node(page, page->path[depth - 1], name);
-    } else {
+    if (depth > DEPTH_MOST) {
         depth = DEPTH_MOST;
+    } else if (depth > 0) {
+        page->path[depth] = flame_page_child(page, page->path[depth - 1], function, module);
+        page->names[flame_name(page, page->path[depth])].sides |= 1u << (page->column & 1);
     }
-    page->values[page->path[depth] * page->columns + page->column] += self;
+    flame_page_add(page, page->path[depth], page->column, self);
     return true;
 }
 
@@ -106,6 +116,7 @@ static void release(struct flame_page *page)
     base_pairs_release(&page->nodes);
     free(page->names);
     free(page->values);
+    free(page->depths);
 }
 
 /* ---- The same functions of two sides ---- */

@@ -7,7 +7,7 @@
 
 #include "base/visible.h"
 #include "cmd/cli/template.h"
-#include "cmd/fxtq/flame/page_tree.h"
+#include "cmd/flame/page_tree.h"
 
 /* ---- Columns ---- */
 
@@ -218,6 +218,7 @@ static void write_data(const struct flame_page *page, const struct flame_page_he
                        struct cli_output *output)
 {
     struct flame_walk walk = flame_walk_make(page);
+    char scale[32];
 
     put(output, "{\"title\":");
     put_string(output, head->title);
@@ -225,6 +226,9 @@ static void write_data(const struct flame_page *page, const struct flame_page_he
     put_count(output, "chosen", head->chosen);
     put_key(output, "diff");
     put(output, head->diff ? "true" : "false");
+    put_key(output, "scale");
+    cli_shortest_double(scale, head->scale > 0 ? head->scale : 1);
+    put(output, scale);
     put_key(output, "types");
     for (size_t i = 0; i < head->type_count; i++) {
         put(output, i == 0 ? "[{\"name\":" : ",{\"name\":");
@@ -241,25 +245,20 @@ static void write_data(const struct flame_page *page, const struct flame_page_he
     flame_walk_release(&walk);
 }
 
-/* ---- The template ---- */
+/* ---- The templates ---- */
 
 struct filling {
-    const struct flame_page *page;
+    struct flame_page *page;
     const struct flame_page_head *head;
 };
 
-static void fill(void *context, const char *word, size_t length, struct cli_output *output)
+static void fill_chart(void *context, const char *word, size_t length, struct cli_output *output)
 {
     const struct filling *filling = context;
 
-    if (cli_template_is(word, length, "TITLE"))
-        cli_template_text(output, filling->head->title);
-    else if (cli_template_is(word, length, "STYLE"))
-        put(output, page_css);
-    else if (cli_template_is(word, length, "SCRIPT"))
-        put(output, page_js);
-    else
-        write_data(filling->page, filling->head, output);
+    (void)word; /* @DATA@ */
+    (void)length;
+    write_data(filling->page, filling->head, output);
 }
 
 /* Names as frames have room for them.  */
@@ -276,12 +275,45 @@ static void shorten_names(struct flame_page *page)
     }
 }
 
+void flame_page_put_style(struct cli_output *output)
+{
+    put(output, page_flamegraph_css);
+}
+
+void flame_page_put_chart(struct flame_page *page, const struct flame_page_head *head,
+                          struct cli_output *output)
+{
+    struct filling filling = { page, head };
+
+    shorten_names(page);
+    cli_template_write(output, page_chart_html, fill_chart, &filling);
+}
+
+void flame_page_put_script(struct cli_output *output)
+{
+    put(output, page_flamegraph_js);
+}
+
+/* Of a page of its own.  */
+static void fill(void *context, const char *word, size_t length, struct cli_output *output)
+{
+    const struct filling *filling = context;
+
+    if (cli_template_is(word, length, "TITLE"))
+        cli_template_text(output, filling->head->title);
+    else if (cli_template_is(word, length, "STYLE"))
+        flame_page_put_style(output);
+    else if (cli_template_is(word, length, "SCRIPT"))
+        flame_page_put_script(output);
+    else
+        flame_page_put_chart(filling->page, filling->head, output);
+}
+
 int flame_page_write(struct flame_page *page, const struct flame_page_head *head,
                      struct cli_output *output)
 {
     struct filling filling = { page, head };
 
-    shorten_names(page);
-    cli_template_write(output, page_html, fill, &filling);
+    cli_template_write(output, page_flamegraph_html, fill, &filling);
     return output->failed;
 }

@@ -1,14 +1,15 @@
-/* page.h - the page of "fxtq flamegraph": a tree of functions in one HTML file.
+/* page.h - a flame graph as HTML: a tree of functions, which is a page of its own ("fxtq
+ * flamegraph") or part of one ("fxtdiff --html").
  *
- * Rows come in the order of a walk from callers to callees (store_calls_each()).  Rows of the same
- * function below the same callers are added up, whether they come twice in one walk or from several
- * walks.  There is one walk for each column of values.  A page has a column for each sample type; a
- * comparison has two for each, before and after.
+ * Rows come in the order of a walk from callers to callees (store_calls_each()), or node by node
+ * (flame_page_child()).  Rows of the same function below the same callers are added up, whether
+ * they come twice in one walk or from several walks.  There is one walk for each column of values.
+ * A page has a column for each sample type; a comparison has two for each, before and after.
  *
  * The page holds the tree as columns, deflated and in base64, a few bytes for a call site.
  * flamegraph.js describes how they are read.  */
-#ifndef FXTQ_FLAME_PAGE_H
-#define FXTQ_FLAME_PAGE_H
+#ifndef FLAME_PAGE_H
+#define FLAME_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,13 @@ void flame_page_begin(struct flame_page *page, size_t column);
  * the depth skips one.  */
 bool flame_page_row(struct flame_page *page, uint64_t depth, const char *function,
                     const char *module, double self);
+
+/* The same without an order: return the node of a function below parent, which is 0 for the root or
+ * was returned before, and add to the value of a node.  Below a depth of 65,535 the node is
+ * parent.  */
+uint32_t flame_page_child(struct flame_page *page, uint32_t parent, const char *function,
+                          const char *module);
+void flame_page_add(struct flame_page *page, uint32_t node, size_t column, double self);
 
 /* Set the place where a function is defined, "file.c:12".  Functions without a row are ignored.  */
 void flame_page_place(struct flame_page *page, const char *function, const char *module,
@@ -53,6 +61,9 @@ struct flame_page_head {
     size_t type_count;
     size_t chosen; /* the type that is shown first */
     bool diff;     /* columns are pairs: before, after */
+    /* Of a comparison: a share after that is larger than before by no more than this factor has not
+     * grown, as all shares grow when a part of the program costs less.  0: 1.  */
+    double scale;
 };
 
 /* Write the page.  Returns 0, or the errno value of a write that failed, which output keeps,
@@ -60,6 +71,14 @@ struct flame_page_head {
 int flame_page_write(struct flame_page *page, const struct flame_page_head *head,
                      struct cli_output *output);
 
+/* The parts of the page for another one, in this order: rules, for its <style>; the chart, an
+ * element of the class "flame" for its body, once; and the script after it, for a <script>.
+ * flamegraph.css lists the ids that they use.  Failures stay in output->failed.  */
+void flame_page_put_style(struct cli_output *output);
+void flame_page_put_chart(struct flame_page *page, const struct flame_page_head *head,
+                          struct cli_output *output);
+void flame_page_put_script(struct cli_output *output);
+
 void flame_page_close(struct flame_page *page); /* accepts NULL */
 
-#endif /* FXTQ_FLAME_PAGE_H */
+#endif /* FLAME_PAGE_H */

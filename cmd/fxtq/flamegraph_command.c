@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/flame/page.h"
 #include "cmd/fxtq/filters.h"
-#include "cmd/fxtq/flame/page.h"
 #include "cmd/fxtq/store_source.h"
 
 enum key { KEY_OUTPUT = 1, KEY_DIFF, KEY_TITLE, KEY_CACHE };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/fxtq/flame/page_tree.h"
+#include "cmd/flame/page_tree.h"
 
 static const struct flame_page *sorted_page; /* for the comparisons: the programs have one thread */
 
@@ -81,7 +81,6 @@ struct flame_walk flame_walk_make(const struct flame_page *page)
     uint32_t *waiting = cli_allocate(count, sizeof *waiting);
     struct flame_walk walk = { .nodes = cli_allocate(count, sizeof *walk.nodes),
                                .depths = cli_allocate(count, sizeof *walk.depths) };
-    uint16_t *depths = cli_allocate(count, sizeof *depths);
     size_t waits = 1;
 
     for (size_t i = 1; i < count; i++)
@@ -92,16 +91,13 @@ struct flame_walk flame_walk_make(const struct flame_page *page)
         uint32_t node = waiting[--waits];
 
         walk.nodes[walk.count] = node;
-        walk.depths[walk.count++] = depths[node];
-        for (size_t i = first[node + 1]; i-- > first[node];) {
-            depths[sorted[i]] = (uint16_t)(depths[node] + 1);
+        walk.depths[walk.count++] = page->depths[node];
+        for (size_t i = first[node + 1]; i-- > first[node];)
             waiting[waits++] = sorted[i];
-        }
     }
     free(sorted);
     free(first);
     free(waiting);
-    free(depths);
     return walk;
 }
 

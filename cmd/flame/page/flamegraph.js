@@ -1,6 +1,6 @@
-// The page of "fxtq flamegraph": draws what can be seen of a tree of call sites on a canvas.
+// A flame graph: draws what can be seen of a tree of call sites on a canvas.
 //
-// The tree comes as columns (see cmd/fxtq/flame/page.c): nodes in the order of a walk from callers to callees,
+// The tree comes as columns (see cmd/flame/page.c): nodes in the order of a walk from callers to callees,
 // siblings by name, each with its depth, its name and its own values.  All else is made from them here.
 // Only frames at least half a pixel wide are drawn, so that a million call sites cost what is visible.
 "use strict";
@@ -248,7 +248,8 @@ function makeColour(name, module) {
 function difference(node) {
     const dark = document.documentElement.dataset.theme === "dark";
     const before = value.baseAll ? value.base[node] / value.baseAll : 0;
-    const after = value.all ? value.total[node] / value.all : 0;
+    let after = value.all ? value.total[node] / value.all : 0;
+    if (after > before) after = Math.max(before, after / tree.scale);
     const change = (after - before) / Math.max(after, before, 1e-12);
     const strength = Math.min(1, Math.abs(change) * 2) * Math.min(1, Math.abs(after - before) * 50 + 0.15);
     const middle = dark ? 30 : 93;
@@ -799,7 +800,7 @@ function listen() {
     pane.addEventListener("scroll", () => draw());
     pane.addEventListener("wheel", wheel, { passive: false });
     pane.addEventListener("keydown", chartKey);
-    document.addEventListener("keydown", pageKey);
+    $("flame").addEventListener("keydown", pageKey);
     new ResizeObserver(resize).observe(pane);
     $("search").addEventListener("input", () => { search(); remember(); });
     $("type").addEventListener("change", () => { type = $("type").selectedIndex; choose(); remember(); });

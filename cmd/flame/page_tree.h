@@ -4,16 +4,17 @@
  *   page_order.c  the tree in the order of a walk
  *   page_write.c  the page
  */
-#ifndef FXTQ_FLAME_PAGE_TREE_H
-#define FXTQ_FLAME_PAGE_TREE_H
+#ifndef FLAME_PAGE_TREE_H
+#define FLAME_PAGE_TREE_H
 
 #include "base/numbering.h"
-#include "cmd/fxtq/flame/page.h"
+#include "cmd/flame/page.h"
 
 #define DEPTH_MOST 65535u
 
-/* The files of cmd/fxtq/page, built in.  */
-extern const char page_html[], page_css[], page_js[];
+/* The files of cmd/flame/page, built in.  */
+extern const char page_flamegraph_html[], page_chart_html[], page_flamegraph_css[],
+    page_flamegraph_js[];
 
 /* A function of a module.  */
 struct name {
@@ -32,6 +33,8 @@ struct flame_page {
     struct base_pairs nodes; /* a: parent, which precedes its children; b: name.  [0] is the root */
     double *values;          /* [node * columns + column]: own values */
     size_t value_capacity;
+    uint16_t *depths; /* of nodes; 0 for the root */
+    size_t depth_capacity;
 
     struct base_pairs name_keys; /* a: function, b: module; in the order of names */
     struct name *names;          /* [0] is the root's */
@@ -67,4 +70,4 @@ struct flame_walk {
 struct flame_walk flame_walk_make(const struct flame_page *page);
 void flame_walk_release(struct flame_walk *walk);
 
-#endif /* FXTQ_FLAME_PAGE_TREE_H */
+#endif /* FLAME_PAGE_TREE_H */
