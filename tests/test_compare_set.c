@@ -56,6 +56,34 @@ START_TEST(adds_up_each_stack_once)
 }
 END_TEST
 
+START_TEST(texts_keep_the_bytes_they_were_made_of)
+{
+    static const char label[] = "a\x1b[31m", name[] = "\xe2\x80\xaeGun\xff.isra.0";
+    const struct compare_place place = { .name = name, .file = "x\n.c", .module = "plain" };
+    const struct compare_function *function;
+    const struct compare_set *set;
+    size_t length;
+
+    (void)compare_builder_begin_run(run_builder, COMPARE_BASE, label)->samples;
+    compare_builder_add_cost(run_builder,
+                             compare_builder_add_function(run_builder, COMPARE_BASE, &place), 1, 1);
+    set = run_builder_finish();
+    ck_assert_ptr_nonnull(set);
+    function = &set->functions[0];
+    ck_assert_str_eq(set->runs[0].label, "a\\x1b[31m");
+    ck_assert_str_eq(compare_raw_text(set, set->runs[0].label, &length), label);
+    ck_assert_uint_eq(length, strlen(label));
+    ck_assert_str_eq(function->name, "\\u202eGun\\xff");
+    ck_assert_str_eq(compare_raw_text(set, function->name, &length), "\xe2\x80\xaeGun\xff");
+    ck_assert_str_eq(compare_raw_text(set, function->places[COMPARE_BASE].name, &length), name);
+    ck_assert_str_eq(compare_raw_text(set, function->places[COMPARE_BASE].file, &length), "x\n.c");
+    /* Without escapes it is the text itself.  */
+    ck_assert_ptr_eq(compare_raw_text(set, function->places[COMPARE_BASE].module, &length),
+                     function->places[COMPARE_BASE].module);
+    ck_assert_uint_eq(length, strlen("plain"));
+}
+END_TEST
+
 START_TEST(runs_of_the_base_come_first)
 {
     const struct compare_set *set;
@@ -120,6 +148,7 @@ int main(void)
 
     tcase_add_checked_fixture(tcase, run_builder_open, run_builder_close);
     tcase_add_test(tcase, adds_up_each_stack_once);
+    tcase_add_test(tcase, texts_keep_the_bytes_they_were_made_of);
     tcase_add_test(tcase, runs_of_the_base_come_first);
     tcase_add_test(tcase, clones_are_one_function_in_the_tree);
     tcase_add_test(tcase, text_of_a_trace_drives_no_terminal);

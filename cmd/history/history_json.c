@@ -1,11 +1,10 @@
 /* history_json.c - the history as one JSON object (schemas/fxthistory.schema.json).
  *
  * The version counts up when a key changes its meaning or goes; new keys may come without.  */
-#include "cmd/cli/cli_json.h"
-
 #include <stdlib.h>
 
 #include "cmd/history/history.h"
+#include "cmd/history/set_json.h"
 
 #define SCHEMA_VERSION 1
 
@@ -65,16 +64,15 @@ static void put_point(struct json *json, const struct compare_change_point *poin
 static void put_series(struct json *json, const struct history_view *view,
                        const struct compare_history_series *series)
 {
+    const struct compare_set *set = view->history->set;
     bool whole = series->function == COMPARE_WHOLE_RUN;
     uint32_t line = 0;
-    const char *file = whole ? NULL
-                             : compare_file_of(&view->history->set->functions[series->function],
-                                               &line);
+    const char *file = whole ? NULL : compare_file_of(&set->functions[series->function], &line);
 
     json_open(json, NULL, '{');
-    json_text(json, "name", history_name(view, series));
+    set_json_text(json, "name", set, history_name(view, series));
     json_text(json, "kind", whole ? "run" : series->with_callees ? "total" : "self");
-    json_text_or_null(json, "file", file);
+    set_json_text_or_null(json, "file", set, file);
     json_unsigned(json, "line", line);
     json_double(json, "noise", series->noise);
     json_open(json, "values", '[');

@@ -21,7 +21,7 @@
  *
  * All texts are NUL-terminated UTF-8.  Input texts are made safe to show when they are copied:
  * control characters, bidirectional controls, line separators, bytes that are not UTF-8, U+FFFE and
- * U+FFFF become escapes such as \x9b and \u202e.
+ * U+FFFF become escapes such as \x9b and \u202e.  compare_raw_text() returns the original bytes.
  *
  * The library neither prints nor exits, and reads no files.  A handle must be used by one thread at
  * a time.  The result depends only on the additions and their order.  */
@@ -126,6 +126,13 @@ struct compare_root {
     const char *new_name;
 };
 
+/* A text of the set that has escapes, and the bytes that it was made of.  */
+struct compare_raw {
+    const char *text;
+    const char *bytes; /* followed by a NUL */
+    size_t length;
+};
+
 struct compare_set {
     struct compare_type type;
     struct compare_function *functions;
@@ -137,8 +144,10 @@ struct compare_set {
     struct compare_run *runs; /* base runs first; each side in the order of addition */
     size_t run_count;
     size_t side_runs[COMPARE_SIDES]; /* number of runs per side */
-    size_t unreadable_count;         /* inputs that could not be read at all */
-    bool damaged;                    /* some input could only be read in part */
+    struct compare_raw *raws;        /* sorted by the address of text; see compare_raw_text() */
+    size_t raw_count;
+    size_t unreadable_count; /* inputs that could not be read at all */
+    bool damaged;            /* some input could only be read in part */
 };
 
 /* Return the mean cost of the runs of a side; 0 if it has none.  */
@@ -157,6 +166,12 @@ COMPARE_API double compare_unnamed_share(const struct compare_set *set, enum com
 /* Return the file of a function in the new build, else in the base.  *line is set to the line of
  * its declaration, else to the first sampled line.  "" and 0 if unknown.  line may be NULL.  */
 COMPARE_API const char *compare_file_of(const struct compare_function *function, uint32_t *line);
+
+/* Return the bytes that a text of the set was made of before it was made safe to show, followed by
+ * a NUL; the text itself if it has no escapes.  *length is set to their number.  They may be no
+ * UTF-8.  If several texts became the same one, the bytes are those of the first.  */
+COMPARE_API const char *compare_raw_text(const struct compare_set *set, const char *text,
+                                         size_t *length);
 
 /* ---- Building a set ---- */
 

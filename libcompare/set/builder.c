@@ -70,10 +70,12 @@ void compare_builder_close(struct compare_builder *builder)
     free(builder->set.runs);
     free(builder->set.functions);
     free(builder->set.roots);
+    free(builder->set.raws);
     free(builder->set.nodes);
     free(builder->scratch);
     base_texts_release(&builder->keys);
     base_texts_release(&builder->strings);
+    base_texts_release(&builder->raw_texts);
     base_arena_release(&builder->arena);
     free(builder);
 }
@@ -124,19 +126,46 @@ static char *scratch_of(struct compare_builder *builder, size_t length)
     return NULL;
 }
 
-const char *compare_builder_text(struct compare_builder *builder, const char *bytes, size_t length)
+/* Keep what a new text was made of, if that differs.  False if memory is short.  */
+static bool keep_raw(struct compare_builder *builder, const char *text, size_t text_length,
+                     const char *bytes, size_t length)
 {
-    char *text = scratch_of(builder, length);
+    struct compare_set *set = &builder->set;
     uint32_t number;
 
-    if (!text)
-        return "";
-    length = copy_shown(text, bytes, length);
-    number = base_texts_add(&builder->strings, text, length, NULL);
-    if (number > 0)
-        return base_texts_get(&builder->strings, number, &length);
+    if (text_length == length) /* an escape is longer than what it is for */
+        return true;
+    number = base_texts_add(&builder->raw_texts, bytes, length, NULL);
+    if (number == 0 || !base_make_room(&set->raws, &builder->raw_text_capacity, set->raw_count + 1,
+                                       sizeof *set->raws))
+        return false;
+    bytes = base_texts_get(&builder->raw_texts, number, &length);
+    set->raws[set->raw_count++] = (struct compare_raw){ text, bytes, length };
+    return true;
+}
+
+/* The number of a text of texts, with escapes; 0 after a failure.  shown has room for it.  */
+static uint32_t add_shown(struct compare_builder *builder, struct base_texts *texts, char *shown,
+                          const char *bytes, size_t length)
+{
+    size_t shown_length = copy_shown(shown, bytes, length);
+    bool is_new = false;
+    uint32_t number = base_texts_add(texts, shown, shown_length, &is_new);
+    size_t text_length = 0;
+
+    if (number > 0 && (!is_new || keep_raw(builder, base_texts_get(texts, number, &text_length),
+                                           shown_length, bytes, length)))
+        return number;
     (void)builder_no_memory(builder);
-    return "";
+    return 0;
+}
+
+const char *compare_builder_text(struct compare_builder *builder, const char *bytes, size_t length)
+{
+    char *shown = scratch_of(builder, length);
+    uint32_t number = shown ? add_shown(builder, &builder->strings, shown, bytes, length) : 0;
+
+    return number > 0 ? base_texts_get(&builder->strings, number, &length) : "";
 }
 
 /* ---- Functions ---- */
@@ -163,11 +192,8 @@ uint32_t builder_find_function(struct compare_builder *builder, const char *name
         return NO_FUNCTION;
     key = shown + ESCAPED_BYTES * length;
     length = compare_name_key(name, length, builder->ignore_templates, key);
-    length = copy_shown(shown, key, length);
-    number = base_texts_add(&builder->keys, shown, length, NULL);
-    if (number == 0)
-        (void)builder_no_memory(builder);
-    else if (number <= builder->set.function_count || add_function(builder, number))
+    number = add_shown(builder, &builder->keys, shown, key, length);
+    if (number > 0 && (number <= builder->set.function_count || add_function(builder, number)))
         return number - 1;
     return NO_FUNCTION;
 }
@@ -415,6 +441,26 @@ static bool match_and_sum(struct compare_builder *builder, const struct frame_fu
     return stacks_add_up(builder, frames, to, root_to) && order_runs(builder);
 }
 
+static int by_text(const void *a, const void *b)
+{
+    uintptr_t left = (uintptr_t)((const struct compare_raw *)a)->text;
+    uintptr_t right = (uintptr_t)((const struct compare_raw *)b)->text;
+
+    return (left > right) - (left < right);
+}
+
+const char *compare_raw_text(const struct compare_set *set, const char *text, size_t *length)
+{
+    const struct compare_raw wanted = { .text = text };
+    const struct compare_raw *found = set->raw_count > 0
+                                          ? bsearch(&wanted, set->raws, set->raw_count,
+                                                    sizeof *set->raws, by_text)
+                                          : NULL;
+
+    *length = found ? found->length : strlen(text);
+    return found ? found->bytes : text;
+}
+
 static bool make_set(struct compare_builder *builder)
 {
     struct compare_set *set = &builder->set;
@@ -432,6 +478,7 @@ static bool make_set(struct compare_builder *builder)
     }
     frame_functions_release(&frames);
     forget_raws(builder);
+    compare_sort(set->raws, set->raw_count, sizeof *set->raws, by_text);
     return ok;
 }
 

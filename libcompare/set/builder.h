@@ -23,11 +23,12 @@ struct raw_stacks {
 struct compare_builder {
     struct compare_set set;
     struct base_arena arena;
-    struct base_texts keys;    /* key number i is that of function i - 1 */
-    struct base_texts strings; /* every text of the set */
-    char *scratch;             /* of texts that are made */
+    struct base_texts keys;      /* key number i is that of function i - 1 */
+    struct base_texts strings;   /* every text of the set */
+    struct base_texts raw_texts; /* what texts with escapes were made of */
+    char *scratch;               /* of texts that are made */
     size_t scratch_capacity;
-    size_t run_capacity, function_capacity, root_capacity;
+    size_t run_capacity, function_capacity, root_capacity, raw_text_capacity;
     size_t cost_capacity;    /* of the current run */
     struct raw_stacks *raws; /* of each run */
     size_t raw_capacity;
