@@ -1,17 +1,12 @@
 /* json.c - the report as one JSON object (schemas/fxtdiff.schema.json).
  *
  * The version counts up when a key changes its meaning or goes; new keys may come without.  */
-#include "cmd/cli/cli_json.h"
-
 #include "cmd/fxtdiff/outputs.h"
 #include "cmd/fxtdiff/print.h"
 #include "cmd/fxtdiff/values.h"
+#include "cmd/history/set_json.h"
 
 #define SCHEMA_VERSION 2
-
-/* Of how many findings, and runs of a side, there are values.  */
-#define VALUES_FINDINGS 100
-#define VALUES_RUNS     100
 
 static void put_texts(struct json *json, const char *key, const char *const *texts, size_t count)
 {
@@ -32,26 +27,29 @@ static const char *lower_verdict(enum compare_verdict verdict)
 
 /* ---- What was compared ---- */
 
-static void put_run(struct json *json, const struct compare_run *run)
+static void put_run(struct json *json, const struct compare_set *set, const struct compare_run *run)
 {
     const struct compare_environment *environment = &run->environment;
 
     json_open(json, NULL, '{');
-    json_text(json, "label", run->label);
+    set_json_text(json, "label", set, run->label);
     json_text(json, "side", run->side == COMPARE_BASE ? "base" : "new");
     json_double_or_null(json, "cost", run->cost);
     json_double_or_null(json, "samples", run->samples);
     json_open(json, "environment", '{');
-    json_text_or_null(json, "cpu_model", environment->cpu_model);
-    json_text_or_null(json, "kernel", environment->kernel);
-    json_text_or_null(json, "arch", environment->arch);
-    json_text_or_null(json, "compiler", environment->compiler);
-    json_text_or_null(json, "command", environment->command);
+    set_json_text_or_null(json, "cpu_model", set, environment->cpu_model);
+    set_json_text_or_null(json, "kernel", set, environment->kernel);
+    set_json_text_or_null(json, "arch", set, environment->arch);
+    set_json_text_or_null(json, "compiler", set, environment->compiler);
+    set_json_text_or_null(json, "command", set, environment->command);
     if (environment->period_ns > 0)
         json_unsigned(json, "period_ns", environment->period_ns);
     else
         json_null(json, "period_ns");
-    put_texts(json, "builds", environment->builds, environment->build_count);
+    json_open(json, "builds", '[');
+    for (size_t i = 0; i < environment->build_count; i++)
+        set_json_text(json, NULL, set, environment->builds[i]);
+    json_close(json, ']');
     json_close(json, '}');
     json_close(json, '}');
 }
@@ -123,19 +121,20 @@ static void put_change(struct json *json, const char *key, const struct compare_
     json_close(json, '}');
 }
 
-static void put_place(struct json *json, const char *key, const struct compare_place *place)
+static void put_place(struct json *json, const char *key, const struct compare_set *set,
+                      const struct compare_place *place)
 {
     if (!place->name) {
         json_null(json, key);
         return;
     }
     json_open(json, key, '{');
-    json_text(json, "name", place->name);
-    json_text_or_null(json, "file", place->file);
+    set_json_text(json, "name", set, place->name);
+    set_json_text_or_null(json, "file", set, place->file);
     json_unsigned(json, "start_line", place->start_line);
     json_unsigned(json, "first_line", place->first_line);
     json_unsigned(json, "last_line", place->last_line);
-    json_text_or_null(json, "module", place->module);
+    set_json_text_or_null(json, "module", set, place->module);
     json_close(json, '}');
 }
 
@@ -151,7 +150,7 @@ static void put_values(struct json *json, const struct compare_report *report,
     json_double(json, "scale", values.scale);
     for (int side = 0; side < COMPARE_SIDES; side++) {
         json_open(json, keys[side], '[');
-        for (size_t i = 0; i < values.count[side] && i < VALUES_RUNS; i++)
+        for (size_t i = 0; i < values.count[side] && i < DIFF_VALUES_RUNS; i++)
             json_double(json, NULL, values.side[side][i]);
         json_close(json, ']');
     }
@@ -165,19 +164,19 @@ static void put_row(struct json *json, const struct compare_report *report, size
     static const char *const states[] = { "both", "new", "gone", "renamed" };
 
     json_open(json, NULL, '{');
-    json_text(json, "name", row->names->name);
+    set_json_text(json, "name", report->set, row->names->name);
     json_text(json, "state", states[row->state]);
     json_text_or_null(json, "flag", compare_flag_name(row->flag));
     json_bool(json, "by_callees", row->by_callees);
     json_text_or_null(json, "suppressed", row->suppressed);
     put_change(json, "self", &row->self, row->self_interval);
     put_change(json, "total", &row->total, row->total_interval);
-    if (index < VALUES_FINDINGS && diff_is_finding(row))
+    if (index < DIFF_VALUES_FINDINGS && diff_is_finding(row))
         put_values(json, report, row);
     else
         json_null(json, "values");
-    put_place(json, "base", &row->names->places[COMPARE_BASE]);
-    put_place(json, "new", &row->names->places[COMPARE_NEW]);
+    put_place(json, "base", report->set, &row->names->places[COMPARE_BASE]);
+    put_place(json, "new", report->set, &row->names->places[COMPARE_NEW]);
     json_close(json, '}');
 }
 
@@ -249,7 +248,7 @@ static void put_benchmark(const struct compare_report *report, struct cli_output
     put_series(&json, &report->series);
     json_open(&json, "runs", '[');
     for (size_t i = 0; i < report->set->run_count; i++)
-        put_run(&json, &report->set->runs[i]);
+        put_run(&json, report->set, &report->set->runs[i]);
     json_close(&json, ']');
     put_comparison(&json, report);
     json_close(&json, '}');

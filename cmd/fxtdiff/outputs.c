@@ -1,7 +1,7 @@
 /* outputs.c - what a report can be written as.  */
 #include "cmd/fxtdiff/outputs.h"
 
-enum { JSON, MARKDOWN, JUNIT, SARIF, GITHUB, FOLDED, PPROF, OUTPUTS };
+enum { JSON, MARKDOWN, JUNIT, SARIF, GITHUB, HTML, FOLDED, PPROF, OUTPUTS };
 
 #define KEY(output) (DIFF_OUTPUT_KEYS + (output))
 
@@ -14,6 +14,8 @@ const struct cli_option diff_output_options[] = {
       "write SARIF 2.1.0, with the source locations of the findings", CLI_FILE },
     { KEY(GITHUB), 0, "github", NULL,
       "print annotations, and append the report to the step summary ($GITHUB_STEP_SUMMARY)" },
+    { KEY(HTML), 0, "html", "FILE",
+      "write one HTML page: verdict, runs, functions, flame graph; needs no network", CLI_FILE },
     { KEY(FOLDED), 0, "folded", "FILE",
       "print both sides as folded stacks for a differential flame graph, or write them to FILE",
       CLI_FILE, .optional = true },
@@ -29,6 +31,7 @@ const struct diff_output diff_outputs[] = {
     [JUNIT] = { diff_write_junit },
     [SARIF] = { diff_write_sarif },
     [GITHUB] = { diff_write_github },
+    [HTML] = { diff_write_html, .single = true },
     [FOLDED] = { diff_write_folded, .is_profile = true, .single = true },
     [PPROF] = { diff_write_pprof, .is_profile = true, .binary = true, .single = true },
     [OUTPUTS] = { NULL },

@@ -18,6 +18,8 @@ enum cli_exit diff_write_sarif(const struct compare_report *report,
                                const struct diff_settings *settings, const char *path);
 enum cli_exit diff_write_github(const struct compare_report *report,
                                 const struct diff_settings *settings, const char *nothing);
+enum cli_exit diff_write_html(const struct compare_report *report,
+                              const struct diff_settings *settings, const char *path);
 enum cli_exit diff_write_folded(const struct compare_report *report,
                                 const struct diff_settings *settings, const char *path);
 enum cli_exit diff_write_pprof(const struct compare_report *report,

@@ -134,6 +134,23 @@ char *diff_row_place(const struct compare_row *row)
     return cli_join(start, "");
 }
 
+const char *diff_module_of(const struct compare_function *function)
+{
+    const struct compare_place *place = &function->places[COMPARE_NEW];
+
+    if (!place->name || !place->module || !*place->module)
+        place = &function->places[COMPARE_BASE];
+    return place->name && place->module ? place->module : "";
+}
+
+const struct compare_run *diff_run_without_stacks(const struct compare_set *set)
+{
+    for (size_t i = 0; i < set->run_count; i++)
+        if (set->runs[i].stack_count == 0)
+            return &set->runs[i];
+    return NULL;
+}
+
 double *diff_mean_stacks(const struct compare_set *set)
 {
     double *means = compare_mean_stacks(set);

@@ -28,6 +28,13 @@ void diff_row_names_free(char **names, size_t count);
 /* "folder/file.c:12", from malloc(); "" unknown.  */
 char *diff_row_place(const struct compare_row *row);
 
+/* The module of a function, in the new build if it is there; "" unknown.  */
+const char *diff_module_of(const struct compare_function *function);
+
+/* A run that has no stacks, as it is known by what its functions cost alone, like those of a
+ * baseline; NULL if there is none.  */
+const struct compare_run *diff_run_without_stacks(const struct compare_set *set);
+
 /* compare_mean_stacks(), or the end of the program.  */
 double *diff_mean_stacks(const struct compare_set *set);
 

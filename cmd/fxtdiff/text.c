@@ -334,9 +334,8 @@ static void put_finding(const struct page *page, const struct compare_row *row, 
 static void put_findings(const struct page *page)
 {
     const struct compare_report *report = page->report;
-    double scale = report->comparison->scale;
     size_t count = 0, shown;
-    char **names;
+    char **names, *scaled;
     bool limits;
 
     while (count < report->row_count && diff_is_finding(&report->rows[count]))
@@ -348,12 +347,10 @@ static void put_findings(const struct page *page)
     diff_print(page->output, "\n");
     put_line(page, "%sshare of each run%s (a digit: so many runs in one place)", paint(page, BOLD),
              paint(page, PLAIN));
-    if (scale > 1)
-        put_line(
-            page,
-            "  shares that grew: those of new runs are divided by %.3f, as all shares grow when "
-            "a part of the program costs less",
-            scale);
+    scaled = diff_scale_note(report);
+    if (scaled)
+        put_line(page, "  %s", scaled);
+    free(scaled);
     for (size_t i = 0; i < shown; i++)
         put_finding(page, &report->rows[i], names[i]);
     diff_row_names_free(names, shown);

@@ -1,6 +1,7 @@
 /* values.c - what a finding costs in each run, for the outputs that show it.  */
 #include "cmd/fxtdiff/values.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/fxtdiff/print.h"
@@ -30,4 +31,19 @@ void diff_values_open(struct diff_values *values, const struct compare_report *r
 void diff_values_close(struct diff_values *values)
 {
     free(values->memory);
+}
+
+char *diff_scale_note(const struct compare_report *report)
+{
+    double scale = report->comparison->scale;
+    char *note = NULL;
+
+    if (!(scale > 1))
+        return NULL;
+    if (asprintf(&note,
+                 "shares that grew: those of new runs are divided by %.3f, as all shares grow when "
+                 "a part of the program costs less",
+                 scale) < 0)
+        cli_out_of_memory();
+    return note;
 }

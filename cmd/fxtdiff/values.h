@@ -13,11 +13,19 @@ struct diff_values {
     double *memory;
 };
 
+/* Of how many findings, and of how many runs of a side, outputs for programs and browsers have the
+ * values.  */
+enum { DIFF_VALUES_FINDINGS = 100, DIFF_VALUES_RUNS = 100 };
+
 /* Whether the row is a finding, of which each run is shown.  Findings are the first rows.  */
 bool diff_is_finding(const struct compare_row *row);
 
 void diff_values_open(struct diff_values *values, const struct compare_report *report,
                       const struct compare_row *row);
 void diff_values_close(struct diff_values *values);
+
+/* "shares that grew: those of new runs are divided by 1.250, ...", from malloc(); NULL if none are.
+ * The report must have a comparison.  */
+char *diff_scale_note(const struct compare_report *report);
 
 #endif /* FXTDIFF_VALUES_H */

@@ -27,21 +27,16 @@ struct diff_profile {
     size_t capacity;
 };
 
+/* As it is in the inputs: without the escapes of what is shown.  */
 static enum profile_status add_text(struct diff_profile *profile, const char *text, uint32_t *out)
 {
-    return profile_writer_string(profile->writer, text, strlen(text), out);
+    size_t length;
+    const char *bytes = compare_raw_text(profile->report->set, text, &length);
+
+    return profile_writer_string(profile->writer, bytes, length, out);
 }
 
 /* ---- Functions ---- */
-
-static const char *module_of(const struct compare_function *function)
-{
-    const struct compare_place *place = &function->places[COMPARE_NEW];
-
-    if (!place->name || !place->module || !*place->module)
-        place = &function->places[COMPARE_BASE];
-    return place->name && place->module ? place->module : "";
-}
 
 /* The number of the mapping of a module, which is written when it is new; 0 for none.  All is said
  * to be symbolized: nothing is to be looked up on the machine of the reader.  */
@@ -89,7 +84,7 @@ static enum profile_status add_function(struct diff_profile *profile, size_t ind
     if (status == PROFILE_OK)
         status = add_text(profile, file, &function.filename);
     if (status == PROFILE_OK)
-        status = add_module(profile, module_of(from), &location.mapping);
+        status = add_module(profile, diff_module_of(from), &location.mapping);
     if (status == PROFILE_OK)
         status = profile->sink.function(profile->sink.context, &function);
     if (status == PROFILE_OK)
@@ -289,16 +284,14 @@ static enum cli_exit write_profile(struct diff_profile *profile, const char *for
     return CLI_ENVIRONMENT;
 }
 
-/* False after a message: some run is known by its vectors alone, as those of a baseline, and has no
- * stacks to write.  */
+/* False after a message.  */
 static bool has_stacks(const struct compare_report *report, const char *option)
 {
-    for (size_t i = 0; i < report->set->run_count; i++)
-        if (report->set->runs[i].stack_count == 0) {
-            cli_error("%s: no stacks, which %s needs", report->set->runs[i].label, option);
-            return false;
-        }
-    return true;
+    const struct compare_run *without = diff_run_without_stacks(report->set);
+
+    if (without)
+        cli_error("%s: no stacks, which %s needs", without->label, option);
+    return !without;
 }
 
 enum cli_exit diff_write_folded(const struct compare_report *report,

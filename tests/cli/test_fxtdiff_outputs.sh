@@ -318,12 +318,29 @@ grep -a '[[:cntrl:]]' out && fail "control characters on standard output"
 grep -c '^::' out >count
 [ "$(grep -c '^::\(error\|warning\|notice\) \(file=.*,\)\{0,1\}title=fxtdiff' out)" -eq "$(cat count)" ] || fail "an annotation that is none of ours: $(cat out)"
 run 1 fxtdiff hbase? -- hdear? --json
-python3 -c 'import json; json.loads(open("out", encoding="utf-8", errors="strict").read())' || fail "JSON of hard names"
+# JSON has the names as they are, and so have folded stacks; the text shows escapes.
+python3 - <<'END' || fail "JSON of hard names"
+import json
+text = open("out", encoding="utf-8", errors="strict").read()
+names = {function["name"] for function in json.loads(text)["functions"]} | {function["base"]["name"] for function in json.loads(text)["functions"]}
+for name in ("\x1b[31mred", "\x85next", "\u202ebidi***"[:5], "bad\ufffd\ufffdutf", "<script>alert(1)</script>"):
+    assert any(known.startswith(name) for known in names), (name, names)
+assert "\x1b" not in text and "\x85" not in text and "\u202e" not in text, "not escaped"
+END
+run 1 fxtdiff hbase? -- hdear? --rows 0
+grep -qF 'x1b[31mred' out || fail "the text has no escapes: $(cat out)"
 run 1 fxtdiff hbase? -- hdear? --markdown
 # shellcheck disable=SC2016 # backquotes of Markdown
 grep -qF '`@mention #12 http://x.y`' out || fail "a mention is no code: $(grep mention out)"
 run 1 fxtdiff hbase? -- hdear? --folded=hard.folded --pprof=hard.pb.gz -q
-perl "$flamegraph" hard.folded >svg 2>err
+for name in '\302\205next' '\342\200\256bidi' 'bad\377\376utf'; do
+    # shellcheck disable=SC2059 # its escapes are meant
+    printf "main;$name" >name
+    grep -qaF -f name hard.folded || fail "folded stacks have escapes: $name"
+done
+# SVG is UTF-8; the others go through flamegraph.pl as they are.
+python3 -c 'import sys; sys.stdout.buffer.write(sys.stdin.buffer.read().decode(errors="ignore").translate({0xfffe: None, 0xffff: None}).encode())' <hard.folded >hard.utf8
+perl "$flamegraph" hard.utf8 >svg 2>err
 [ ! -s err ] || fail "flamegraph.pl: $(cat err)"
 is_xml svg 2>err || fail "the flame graph is no XML: $(head -n 3 err)"
 go tool pprof -top hard.pb.gz >actual 2>err || fail "pprof: $(cat err)"

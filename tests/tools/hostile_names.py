@@ -193,7 +193,6 @@ for report in reports:
                 if any(shape in done.stdout.decode() for shape in ("esc\\x1b", "csi\\x9b", "rlo\\u202e", "osc\\x1b", "bell\\x07")):
                     shows.add(report)
 expect(shows == set(reports) - WITHOUT_NAMES, f"reports that show a name: {sorted(shows)} of {reports}")
-people("fxtdiff", "--folded", *RUNS)
 everything = "SELECT name FROM slice UNION ALL SELECT name FROM thread UNION ALL SELECT name FROM process"
 PEOPLE_FORMATS = {"table", "box", "markdown", "html"}
 for form in sorted(PEOPLE_FORMATS):
@@ -233,14 +232,14 @@ for form in ("json", "jsonl"):
 expect(set(NAMES) <= data("fxtdump", "--json", "perf.data"), "fxtdump --json perf.data lost names")
 expect(set(NAMES) <= data("fxtsym", "--json", "-e", "symbols.sym", *addresses), "fxtsym --json lost names")
 # A comparison has names as it shows them: what it matches and what it prints are the same.
-expect("csi\\x9b2Jgone" in data("fxtdiff", "--json", *RUNS), "fxtdiff --json lost a name")
+expect("csi\x9b2Jgone" in data("fxtdiff", "--json", *RUNS), "fxtdiff --json lost a name")
 rows = data("fxtq", "report", "top", "-n", "0", "--json", "base.pb.fxtq")
 expect(set(NAMES) <= rows, f"report top --json lost names: {rows}")
 
 # ---- Text for programs: bytes in a pipe, escapes on a terminal ----
 for command in (["fxt2pprof", "-q", "--profile", "span", "--format", "folded", "names.fxt"],
                 ["fxtsym", "-f", "-e", "symbols.sym", *addresses],
-                ["fxtq", "export", "-q", "folded", "base.pb.fxtq"], ["fxtq", "export", "-q", "csv", "base.pb.fxtq"],
+                ["fxtdiff", "--folded", *RUNS], ["fxtq", "export", "-q", "folded", "base.pb.fxtq"], ["fxtq", "export", "-q", "csv", "base.pb.fxtq"],
                 ["fxtq", "--format", "tsv", "names.fxt.fxtq", everything], ["fxtq", "--format", "csv", "names.fxt.fxtq", everything]):
     expect("rlo\u202eecapse".encode() in run(*command).stdout, f"{' '.join(command)}: names are changed in a pipe")
     on_terminal = terminal.run(200, *command)
