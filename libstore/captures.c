@@ -1,6 +1,7 @@
 /* captures.c - <fxt/store_content.h>: captures, and the costs of their call sites.  */
 #include <fxt/store_content.h>
 
+#include "libstore/functions/content_queries.h"
 #include "libstore/store_internal.h"
 
 static const char *text_or_null(sqlite3_stmt *row, int column)
@@ -42,10 +43,12 @@ enum store_status store_costs_each(struct store *store, int64_t capture,
                                    const struct store_sample_type *type, store_cost_fn each,
                                    void *context, struct store_error *error)
 {
-    static const char query[] = "SELECT s.callsite_id, s.n, s.value FROM main.callsite_sum AS s "
-                                "WHERE ?1 IN (0, s.capture_id) AND s.sample_type_id = ?2";
+    static const char valued[] = "SELECT callsite_id, n, value FROM main.callsite_sum WHERE "
+                                 "?1 IN (0, capture_id) AND sample_type_id = ?2";
+    static const char counted[] = "SELECT callsite_id, n, value FROM main.callsite_sum WHERE "
+                                  "?1 IN (0, capture_id) AND " CONTENT_COUNTED("?2");
     sqlite3_stmt *row = NULL;
-    int code = sqlite3_prepare_v2(store->db, query, -1, &row, NULL);
+    int code = sqlite3_prepare_v2(store->db, type->counted_id ? counted : valued, -1, &row, NULL);
     bool more = true;
 
     if (code == SQLITE_OK)

@@ -157,12 +157,37 @@ static const char to_version_3[] =
     "1)\n"
     "WHERE sched_count = 0;";
 
+/* ---- Version 4: samples of events ---- */
+
+/* A table that older stores do not have.  cpu_sample has a column more, at its end: SQLite reads its
+ * default where a row ends before it.  */
+static enum store_status add_events(struct store *store, struct store_error *error)
+{
+    const char *at = store_schema();
+    struct object object;
+    int64_t taken;
+    enum store_status status = store_number(
+        store, "SELECT count(*) FROM main.sqlite_schema WHERE name = 'sample_event'", &taken,
+        error);
+
+    if (status == STORE_OK && taken)
+        return store_fail(
+            error, STORE_CORRUPT,
+            "its own sample_event is in the way of the table of that name: rename it");
+    while (status == STORE_OK && next_object(&at, &object))
+        if (strcmp(object.name, "sample_event") == 0 && strcmp(object.type, "TABLE") == 0)
+            status = run_formatted(store, sqlite3_mprintf("%.*s", object.length, object.sql),
+                                   error);
+    return status == STORE_OK ? rewrite_schema(store, error) : status;
+}
+
 /* ---- The steps ---- */
 
 /* Version 1 is the first.  A change of schemas/store.sql adds a step here.  */
 const struct store_migration store_migrations[] = {
     { to_version_2, NULL },
     { to_version_3, rewrite_schema },
+    { "", add_events },
 };
 const int store_migration_count = STORE_VERSION - 1;
 

@@ -27,7 +27,8 @@ const struct store_table_info store_tables[STORE_TABLES] = {
                        "start_line, quality",
                        9, false },
     [STORE_CALLSITE] = { "callsite", "id, parent_id, frame_id, depth", 4, true },
-    [STORE_CPU_SAMPLE] = { "cpu_sample", "id, ts, cpu, utid, callsite_id, weight", 6, true },
+    [STORE_CPU_SAMPLE] = { "cpu_sample", "id, ts, cpu, utid, callsite_id, weight, sample_type_id",
+                           7, true },
     [STORE_HEAP_EVENT] = { "heap_event",
                            "id, ts, freed, free_ts, upid, address, size, objects, bytes, "
                            "callsite_id, free_callsite_id",
@@ -53,6 +54,7 @@ const struct store_table_info store_tables[STORE_TABLES] = {
                                  "frame_id",
                                  7, false },
     [STORE_SAMPLE_TYPE] = { "sample_type", "id, type, unit", 3, true },
+    [STORE_SAMPLE_EVENT] = { "sample_event", "capture_id, ordinal, sample_type_id", 3, false },
     [STORE_EVENT_NAME] = { "event_name", "id, category, name", 3, true },
     [STORE_TRACK] = { "track", "id, capture_id, type, name, category, upid, utid, cookie", 8,
                       true },

@@ -27,7 +27,7 @@
 -- arguments).
 
 PRAGMA application_id = 1180193873; -- "FXTQ" in bytes 68 to 71 of the file
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
 ---- Captures ----
 
@@ -108,6 +108,7 @@ BEGIN
     DELETE FROM profile_location WHERE capture_id = OLD.id;
     DELETE FROM profile_mapping WHERE capture_id = OLD.id;
     DELETE FROM profile_type WHERE capture_id = OLD.id;
+    DELETE FROM sample_event WHERE capture_id = OLD.id;
     DELETE FROM callsite_sum WHERE capture_id = OLD.id;
     DELETE FROM mapping WHERE upid IN (SELECT id FROM process WHERE capture_id = OLD.id);
     DELETE FROM thread WHERE upid IN (SELECT id FROM process WHERE capture_id = OLD.id);
@@ -262,13 +263,22 @@ LEFT JOIN string AS file ON file.id = s.file;
 -- capture.samples_ordered is 1, they are in order of time, and a range of times is a range of ids.  There is no
 -- index, because samples are read in ranges.
 CREATE TABLE cpu_sample (
-    id          INTEGER PRIMARY KEY,
-    ts          INTEGER NOT NULL,
-    cpu         INTEGER,          -- NULL: unknown
-    utid        INTEGER NOT NULL REFERENCES thread (id) ON DELETE CASCADE,
-    callsite_id INTEGER NOT NULL REFERENCES callsite (id),
-    weight      INTEGER           -- nanoseconds of CPU time; NULL: unknown
+    id             INTEGER PRIMARY KEY,
+    ts             INTEGER NOT NULL,
+    cpu            INTEGER,          -- NULL: unknown
+    utid           INTEGER NOT NULL REFERENCES thread (id) ON DELETE CASCADE,
+    callsite_id    INTEGER NOT NULL REFERENCES callsite (id),
+    weight         INTEGER,          -- nanoseconds of CPU time or amount of the event; NULL: unknown
+    sample_type_id INTEGER NOT NULL DEFAULT 1 REFERENCES sample_type (id) -- 1: CPU time; else an event (sample_event)
 ) STRICT;
+
+-- The events that samples of a trace were taken by, apart from CPU time, in its order: cycles, page-faults, ...
+CREATE TABLE sample_event (
+    capture_id     INTEGER NOT NULL REFERENCES capture (id) ON DELETE CASCADE,
+    ordinal        INTEGER NOT NULL, -- from 0
+    sample_type_id INTEGER NOT NULL REFERENCES sample_type (id), -- its name and its unit
+    PRIMARY KEY (capture_id, ordinal)
+) STRICT, WITHOUT ROWID;
 
 -- One sampled allocation with its release, in the order in which allocations were recorded.  The protocol has
 -- no threads.
@@ -293,7 +303,8 @@ CREATE TABLE sample_type (
     unit TEXT NOT NULL,
     UNIQUE (type, unit)
 ) STRICT;
--- Types of traces: CPU samples; all allocations, allocations in use at the end, and released allocations.
+-- Types of traces: CPU time; all allocations, allocations in use at the end, and released allocations.  Events
+-- (sample_event) and types of profiles come after them.
 INSERT INTO sample_type (id, type, unit) VALUES
 (1, 'cpu', 'nanoseconds'), (2, 'alloc_space', 'bytes'), (3, 'inuse_space', 'bytes'), (4, 'free_space', 'bytes');
 
@@ -600,17 +611,18 @@ FROM (SELECT arg_set_id, key_id, type, value FROM arg
       FROM arg_set_end AS e JOIN arg AS a ON a.arg_set_id = e.end_arg_set_id) AS a
 JOIN string AS k ON k.id = a.key_id;
 
--- CPU samples.
+-- CPU samples, those of events included.
 CREATE VIEW perf_sample AS
 SELECT id, ts, utid, cpu, callsite_id,
-       (SELECT p.capture_id FROM thread AS t JOIN process AS p ON p.id = t.upid WHERE t.id = s.utid) AS capture_id
+       (SELECT p.capture_id FROM thread AS t JOIN process AS p ON p.id = t.upid WHERE t.id = s.utid) AS capture_id,
+       weight, sample_type_id
 FROM cpu_sample AS s;
 
--- CPU samples.
+-- Samples of CPU time.
 CREATE VIEW cpu_profile_stack_sample AS
 SELECT id, ts, callsite_id, utid,
        (SELECT p.capture_id FROM thread AS t JOIN process AS p ON p.id = t.upid WHERE t.id = s.utid) AS capture_id
-FROM cpu_sample AS s;
+FROM cpu_sample AS s WHERE sample_type_id = 1;
 
 -- Call sites.
 CREATE VIEW stack_profile_callsite AS

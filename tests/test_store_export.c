@@ -56,9 +56,8 @@ static const char contents[] =
     "NULL, NULL, 4), (5, 0, 4, NULL, NULL, NULL, NULL, NULL, 5);"
     "INSERT INTO callsite VALUES (1, NULL, 3, 0), (2, 1, 2, 1), (3, 2, 1, 2), (4, 3, 2, 3), "
     "(5, NULL, 1, 0), (6, NULL, 4, 0), (7, 5, 5, 1);"
-    "INSERT INTO cpu_sample VALUES (1, 30, 2, 1, 4, 1000), (2, 40, NULL, 2, 5, NULL), (3, 600, 2, "
-    "1, "
-    "6, 1000), (4, 900, 2, 1, 7, 1000);"
+    "INSERT INTO cpu_sample VALUES (1, 30, 2, 1, 4, 1000, 1), (2, 40, NULL, 2, 5, NULL, 1), "
+    "(3, 600, 2, 1, 6, 1000, 1), (4, 900, 2, 1, 7, 1000, 1);"
     "INSERT INTO heap_event VALUES (1, 50, 1, 70, 1, 4096, 100, 5.5, 550, 5, 5), (2, 80, 2, 90, 1, "
     "4096, 0, 1, 0, NULL, NULL), (3, NULL, 0, NULL, 1, 4096, 8, 2, 16, 5, NULL);"
     "INSERT INTO sample_type (id, type, unit) VALUES (5, 'walks', 'count');"
@@ -194,7 +193,7 @@ START_TEST(stops_when_progress_says_so)
         store_run(store,
                   "UPDATE capture SET sample_count = 10000;"
                   "WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) "
-                  "INSERT INTO cpu_sample SELECT i, 900, 2, 1, 5, 1000 FROM n",
+                  "INSERT INTO cpu_sample SELECT i, 900, 2, 1, 5, 1000, 1 FROM n",
                   &error),
         STORE_OK);
     ck_assert_int_eq(store_export_csv(store, NULL, &options, take, &sink, &counts, &error),
@@ -317,8 +316,8 @@ static const char *const lies[] = {
      "'c', "
      "'d', 'e', 'f', 'g', 'h', 'i', 'j', 'k')"),
     ("DROP TABLE cpu_sample; CREATE TABLE cpu_sample (id INTEGER, ts, cpu, utid, callsite_id, "
-     "weight); INSERT INTO cpu_sample VALUES (1, 'x', 'y', 1, 5, 'z'), (2, NULL, NULL, NULL, NULL, "
-     "NULL)"),
+     "weight, sample_type_id); INSERT INTO cpu_sample VALUES (1, 'x', 'y', 1, 5, 'z', 'a'), (2, "
+     "NULL, NULL, NULL, NULL, NULL, NULL)"),
 };
 
 /* Whatever the store says: a status with a sentence, and nothing else.  */

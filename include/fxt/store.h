@@ -86,7 +86,7 @@ struct sqlite3;
 
 /* The value of SQLite's application_id ("FXTQ"), and the version of the schema in user_version.  */
 #define STORE_APPLICATION_ID 0x46585451
-#define STORE_VERSION        3
+#define STORE_VERSION        4
 
 enum store_mode {
     STORE_READ = 0,   /* never written, whatever the SQL */

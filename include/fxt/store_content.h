@@ -80,6 +80,7 @@ enum {
     STORE_HAS_SWITCHES = 1 << 6,         /* a thread had a CPU */
     STORE_HAS_WAITS = 1 << 7,            /* a thread had none */
     STORE_HAS_DURATIONS = 1 << 8,        /* slices; instants are none */
+    STORE_HAS_CPU_TIME = 1 << 9,         /* a CPU sample that no event was the cause of */
 };
 
 /* Set *found to those bits of wanted that apply.  */
@@ -140,7 +141,7 @@ STORE_API void store_stacks_release(struct store_stacks *stacks); /* accepts an 
 /* The rows of traces that count for a type, in addition to imported profiles.  */
 enum store_samples {
     STORE_SAMPLES_PROFILED = 0, /* none: only profiles have it */
-    STORE_SAMPLES_CPU = 1,
+    STORE_SAMPLES_CPU = 1, /* those of table cpu_sample that have the type: CPU time, or an event */
     STORE_SAMPLES_IN_USE = 2,
     STORE_SAMPLES_ALLOCATED = 3,
     STORE_SAMPLES_RELEASED = 4,
@@ -149,8 +150,8 @@ enum store_samples {
 struct store_sample_type {
     const char *type, *unit; /* NULL: no such type */
     int64_t id;              /* sample_type.id of values of the type; 0: none */
-    /* sample_type.id of the samples of traces that the type counts: that of cpu for "samples".  0:
-     * it is not a count, or there are no traces.  */
+    /* sample_type.id of the samples of traces that the type counts: that of cpu for "samples", which
+     * counts those of events, too.  0: it is not a count, or there are no traces.  */
     int64_t counted_id;
     enum store_samples kind;
     bool there; /* in the selected captures */
@@ -173,7 +174,8 @@ STORE_API void store_sample_type_release(
 typedef bool (*store_sample_type_fn)(void *context, const struct store_sample_type *type);
 
 /* Call each for all types with values in the store, beginning with the default type
- * (<fxt/profile_types.h> has the order).  Types of traces come before types of profiles with the
+ * (<fxt/profile_types.h> has the order; events come after CPU time, in the order of their trace).
+ * Types of traces come before types of profiles with the
  * same name, and the default type of a profile before its other types.  Texts are valid during the
  * call of each.  */
 STORE_API enum store_status store_sample_types_each(struct store *store, int64_t capture,

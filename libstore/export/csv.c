@@ -416,6 +416,8 @@ static enum store_status load_types(struct export *export, struct csv *csv, int6
 
 static const char cpu_header[] =
     "capture,ts_ns,time_s,cpu,pid,process,tid,thread,weight_ns,function,stack";
+static const char event_header[] =
+    "capture,ts_ns,time_s,cpu,pid,process,tid,thread,weight,function,stack";
 static const char heap_header[] =
     "capture,ts_ns,time_s,freed,free_ts_ns,lifetime_ns,pid,process,address,size_bytes,objects,"
     "bytes,function,stack,free_stack";
@@ -427,11 +429,19 @@ static enum store_status choose_table(struct export *export, struct csv *csv,
     static const char *const of_table[] = { NULL, "cpu", "alloc_space", NULL };
     static const char *const names[] = { "", "CPU samples", "heap events", "samples of profiles" };
     enum store_csv_table wanted = export->options.table, found;
+    unsigned samples = 0;
     enum store_status status;
 
-    if (!export->filter.sample_type)
+    status = store_has(export->store, export->filter.capture,
+                       STORE_HAS_CPU_TIME | STORE_HAS_CPU_SAMPLES, &samples, export->error);
+    if (status != STORE_OK)
+        return status;
+    /* Without CPU time, the first event is the default of all.  */
+    if (!export->filter.sample_type &&
+        (wanted != STORE_CSV_CPU || samples != STORE_HAS_CPU_SAMPLES))
         export->filter.sample_type = of_table[wanted];
     status = export_choose_type(export, wanted == STORE_CSV_PROFILE, type);
+    export->sampled = type->sampled;
     found = type->kind == STORE_SAMPLES_CPU        ? STORE_CSV_CPU
             : type->kind == STORE_SAMPLES_PROFILED ? STORE_CSV_PROFILE
                                                    : STORE_CSV_HEAP;
@@ -459,7 +469,10 @@ static enum store_status write_header(struct export *export, struct csv *csv)
         add(csv, ",labels,function,stack", 22);
         break;
     default:
-        add(csv, cpu_header, strlen(cpu_header));
+        if (export->sampled > 1)
+            add(csv, event_header, strlen(event_header));
+        else
+            add(csv, cpu_header, strlen(cpu_header));
         break;
     }
     return end_row(export, csv);

@@ -3,6 +3,7 @@
  *
  *   export_open.c   options, filter, owners, the transaction
  *   export_types.c  which samples a sample type means
+ *   trace_types.c   the types of a profile of traces
  *   export_rows.c   samples, heap events and samples of profiles that pass the filter
  *   export_text.c   stacks as text; buffered output
  *   csv.c           rows as CSV
@@ -75,6 +76,7 @@ struct export
     uint32_t *path;               /* scratch: call sites of a stack */
     size_t path_capacity;
     uint64_t done, total; /* rows, for progress */
+    int64_t sampled;      /* CPU samples that pass have this cpu_sample.sample_type_id; 0: any */
 
     struct base_output output;
 };
@@ -114,6 +116,7 @@ struct export_type {
     enum store_samples kind;
     bool from_trace; /* rows of cpu_sample or heap_event count */
     bool counts;     /* how many, not how much */
+    int64_t sampled; /* cpu_sample.sample_type_id; 0: all of them count */
     int64_t id;      /* in imported profiles; 0: they have none of it */
 };
 
@@ -132,6 +135,7 @@ struct export_row {
     uint32_t process, thread; /* ids; 0 unknown */
     uint32_t callsite;        /* 0: no stack */
     int64_t value;            /* cpu: weight; profile: value of the type asked for */
+    int64_t sample_type;      /* cpu: its sample_type.id */
     uint32_t millionths;      /* profile: what a value of folded stacks has beyond a whole number */
 
     /* Heap events.  */

@@ -95,6 +95,7 @@ static enum store_status read_cpu(struct export *export, sqlite3_stmt *from, str
         status = take_id(export, from, 4, export->stacks->callsite_count, &row->callsite);
     if (status == STORE_OK)
         status = take_number(export, from, 5, &row->has_value, &row->value);
+    row->sample_type = sqlite3_column_int64(from, 6);
     row->process = status == STORE_OK ? export->threads[row->thread].process : 0;
     return status;
 }
@@ -118,7 +119,8 @@ static enum store_status each_of_capture(struct export *export, sqlite3_stmt *sa
             status = read_cpu(export, samples, &row);
         if (status != STORE_OK)
             break;
-        if (passes_time(&export->filter, row.has_ts, row.ts) &&
+        if ((!export->sampled || row.sample_type == export->sampled) &&
+            passes_time(&export->filter, row.has_ts, row.ts) &&
             passes_stack(export, row.callsite) && passes_cpu(export, &row) &&
             passes_owner(export, &row))
             status = each(export, &row, context);
@@ -137,7 +139,7 @@ enum store_status export_each_cpu(struct export *export, export_row_fn each, voi
         &status);
     sqlite3_stmt *samples = export_prepare(
         export,
-        "SELECT id, ts, cpu, utid, callsite_id, weight FROM main.cpu_sample "
+        "SELECT id, ts, cpu, utid, callsite_id, weight, sample_type_id FROM main.cpu_sample "
         "WHERE id >= ?1 AND id < ?2 ORDER BY id",
         &status);
 

@@ -4,6 +4,8 @@
 #include "libstore/export/export.h"
 #include "libstore/functions/content_queries.h"
 
+enum { CPU_TIME = 1 }; /* sample_type.id */
+
 static enum store_status failed(const struct export *export, int code)
 {
     return code == SQLITE_OK ? STORE_OK : store_fail_sqlite(export->error, export->db, code);
@@ -42,10 +44,12 @@ static enum store_status find_in_traces(struct export *export, const struct stor
 
     out->kind = type->kind;
     out->counts = type->counted_id != 0;
-    if (out->kind != STORE_SAMPLES_PROFILED)
-        status = has(export,
-                     out->kind == STORE_SAMPLES_CPU ? STORE_HAS_CPU_SAMPLES : STORE_HAS_ALLOCATIONS,
+    out->sampled = out->kind == STORE_SAMPLES_CPU && !out->counts ? type->id : 0;
+    if (out->kind == STORE_SAMPLES_CPU)
+        status = has(export, out->sampled == CPU_TIME ? STORE_HAS_CPU_TIME : STORE_HAS_CPU_SAMPLES,
                      &out->from_trace);
+    else if (out->kind != STORE_SAMPLES_PROFILED)
+        status = has(export, STORE_HAS_ALLOCATIONS, &out->from_trace);
     if (!out->from_trace) {
         out->kind = STORE_SAMPLES_PROFILED;
         out->counts = false;

@@ -309,6 +309,37 @@ static enum store_status put_first_sessions(struct fx *fx)
     return status;
 }
 
+/* The events of samples: their ids are those of the sample types.  */
+static enum store_status put_events(struct fx *fx)
+{
+    enum store_status status = STORE_OK;
+    sqlite3_stmt *row = export_prepare(
+        fx->export,
+        "SELECT t.id, t.type, t.unit FROM main.sample_event AS e JOIN main.sample_type AS t "
+        "ON t.id = e.sample_type_id WHERE e.capture_id = ?1 ORDER BY e.ordinal",
+        &status);
+
+    if (status == STORE_OK)
+        (void)sqlite3_bind_int64(row, 1, fx->capture);
+    while (export_step(fx->export, row, &status)) {
+        struct fxt_arg args[3];
+        struct fxt_record record = { .kind = FXT_RECORD_EVENT,
+                                     .category = fx_inline("fxt.capture"),
+                                     .name = fx_inline("sample_event"),
+                                     .args = args };
+
+        record.value.event.type = FXT_EVENT_INSTANT;
+        record.value.event.has_scope = true;
+        record.value.event.scope = FXT_SCOPE_GLOBAL;
+        add_number(&record, args, "id", (uint64_t)sqlite3_column_int64(row, 0));
+        add_text(&record, args, "name", row, 1);
+        add_text(&record, args, "unit", row, 2);
+        status = fx_put_at(fx, &record, fx->start_ts);
+    }
+    (void)sqlite3_finalize(row);
+    return status;
+}
+
 /* The period that holds for the whole capture is the one said last.  */
 static enum store_status put_last_session(struct fx *fx)
 {
@@ -486,8 +517,9 @@ static enum store_status estimate(struct fx *fx)
 static enum store_status put_all(struct fx *fx)
 {
     static enum store_status (*const parts[])(struct fx * fx) = {
-        estimate, put_providers, put_first_sessions, fx_objects,       fx_slices,  fx_counters,
-        fx_logs,  fx_sched,      fx_stacks,          put_last_session, put_losses, mention_rest,
+        estimate,     put_providers, put_first_sessions, put_events, fx_objects,       fx_slices,
+        fx_counters,  fx_logs,       fx_sched,           fx_stacks,  put_last_session, put_losses,
+        mention_rest,
     };
     struct fxt_record magic = { .kind = FXT_RECORD_MAGIC };
     enum store_status status;

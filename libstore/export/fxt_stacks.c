@@ -117,9 +117,20 @@ static enum store_status find_provider(struct fx *fx, bool has_cpu, int64_t cpu,
     return status == STORE_OK ? fx_put(fx, &init) : status;
 }
 
+enum { CPU_TIME = 1 }; /* sample_type.id */
+
 static enum store_status put_sample(struct fx *fx, struct fx_pcs *pcs, const struct export_row *row)
 {
+    const struct fxt_arg args[] = {
+        { .type = FXT_ARG_UINT64,
+          .name = fx_inline("event"),
+          .value.uint64 = (uint64_t)row->sample_type },
+        { .type = FXT_ARG_UINT64,
+          .name = fx_inline("amount"),
+          .value.uint64 = (uint64_t)row->value },
+    };
     struct fxt_record record = { .kind = FXT_RECORD_LARGE_BLOB };
+    bool is_event = row->sample_type != CPU_TIME;
     size_t blob = fx->max_frames ? fx->max_frames : BLOB_FRAMES;
     size_t backtrace = fx->max_frames ? fx->max_frames : BACKTRACE_FRAMES;
     size_t provider = fx->main;
@@ -134,7 +145,13 @@ static enum store_status put_sample(struct fx *fx, struct fx_pcs *pcs, const str
     record.thread.index = 0; /* the sampler has them inline */
     record.value.large_blob.payload = (struct fxt_bytes){ (const uint8_t *)pcs->words,
                                                           8 * pcs->count };
-    if (!is_told_right(pcs, blob) && is_told_right(pcs, backtrace) && !fx->arm64) {
+    if (is_event) {
+        record.category = fx_inline("fxt.capture");
+        record.name = fx_inline("sample");
+        record.args = args;
+        record.arg_count = sizeof args / sizeof *args;
+    }
+    if (!is_event && !is_told_right(pcs, blob) && is_told_right(pcs, backtrace) && !fx->arm64) {
         record.kind = FXT_RECORD_BACKTRACE;
         record.value.backtrace.frames = (struct fxt_words){ (const uint8_t *)pcs->words,
                                                             pcs->count };
@@ -145,7 +162,7 @@ static enum store_status put_sample(struct fx *fx, struct fx_pcs *pcs, const str
     return status == STORE_OK ? fx_put_at(fx, &record, row->ts) : status;
 }
 
-/* Columns: id, ts, cpu, utid, callsite, weight.  */
+/* Columns: id, ts, cpu, utid, callsite, weight, sample type.  */
 static enum store_status read_sample(struct fx *fx, sqlite3_stmt *from, struct export_row *row)
 {
     const struct export *export = fx->export;
@@ -156,6 +173,7 @@ static enum store_status read_sample(struct fx *fx, sqlite3_stmt *from, struct e
         .has_cpu = sqlite3_column_type(from, 2) == SQLITE_INTEGER,
         .cpu = sqlite3_column_int64(from, 2),
         .value = sqlite3_column_int64(from, 5),
+        .sample_type = sqlite3_column_int64(from, 6),
     };
     if (thread < 1 || thread > (int64_t) export->thread_count || callsite < 1 ||
         callsite > (int64_t) export->stacks->callsite_count)
@@ -197,7 +215,7 @@ static enum store_status take_sample(struct fx *fx, struct fx_stream *stream)
 
     if (status != STORE_OK || !keeps_sample(fx, &row))
         return status;
-    if (row.value != fx->period_ns)
+    if (row.sample_type == CPU_TIME && row.value != fx->period_ns)
         status = fx_session(fx, row.value);
     if (status == STORE_OK)
         status = fx_maps_until(fx, row.process, true, row.ts);
@@ -343,7 +361,8 @@ static const char event_sql[] =
     "WHERE freed = 1 ORDER BY 1, 2";
 
 static const char sample_sql[] =
-    "SELECT id, ts, cpu, utid, callsite_id, coalesce(weight, 0) FROM main.cpu_sample "
+    "SELECT id, ts, cpu, utid, callsite_id, coalesce(weight, 0), sample_type_id FROM "
+    "main.cpu_sample "
     "WHERE id >= (SELECT first_sample_id FROM main.capture WHERE id = ?1) AND id < "
     "(SELECT first_sample_id + sample_count FROM main.capture WHERE id = ?1) ORDER BY id";
 

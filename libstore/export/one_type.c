@@ -182,6 +182,7 @@ bool one_type_tell(struct out *work)
     bool ok;
 
     work->status = export_choose_type(work->export, false, &sums.type);
+    work->export->sampled = sums.type.sampled;
     if (work->status == STORE_OK)
         work->status = add_up(work->export, &sums);
     ok = work->status == STORE_OK && put_header(work, &sums) && put_keys(work, &sums);

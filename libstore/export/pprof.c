@@ -5,16 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fxt/profile_types.h>
 #include "libstore/export/export_entries.h"
-
-#define MOST_TYPES 4
+#include "libstore/export/trace_types.h"
 
 /* ---- Adding up samples of traces ---- */
-
-struct amounts {
-    uint64_t items[MOST_TYPES];
-};
 
 /* When a capture's rows were.  */
 struct times {
@@ -24,8 +18,9 @@ struct times {
 
 struct sums {
     struct base_pairs keys; /* thread << 32 | process, call site */
-    struct amounts *items;
+    uint64_t *items;        /* types.count amounts for each */
     size_t capacity;
+    struct trace_types types;
     struct base_pairs captures;
     struct times *times; /* of captures */
     size_t times_capacity;
@@ -42,18 +37,20 @@ static uint64_t add(uint64_t a, uint64_t b)
 
 static enum store_status take_amounts(struct export *export, struct sums *sums,
                                       const struct export_row *row, uint32_t callsite,
-                                      const struct amounts *more)
+                                      const uint64_t more[PROFILE_MAX_TYPES])
 {
+    size_t width = sums->types.count;
+    uint64_t *items;
     bool is_new;
     uint32_t number = base_pairs_add(&sums->keys, (uint64_t)row->thread << 32 | row->process,
                                      callsite, &is_new);
 
-    if (!number || !base_make_room(&sums->items, &sums->capacity, number, sizeof *sums->items))
+    if (!number ||
+        !base_make_room(&sums->items, &sums->capacity, number, width * sizeof *sums->items))
         return store_no_memory(export->error);
-    if (is_new)
-        sums->items[number - 1] = (struct amounts){ .items[0] = 0 };
-    for (size_t i = 0; i < MOST_TYPES; i++)
-        sums->items[number - 1].items[i] = add(sums->items[number - 1].items[i], more->items[i]);
+    items = sums->items + (number - 1) * width;
+    for (size_t i = 0; i < width; i++)
+        items[i] = add(is_new ? 0 : items[i], more[i]);
     export->counts->samples++;
     return STORE_OK;
 }
@@ -85,11 +82,14 @@ static enum store_status take_cpu(struct export *export, const struct export_row
                                   void *context)
 {
     struct sums *sums = context;
-    struct amounts more = { { 1, row->value > 0 ? (uint64_t)row->value : 0, 0, 0 } };
+    uint64_t more[PROFILE_MAX_TYPES] = { 0 };
     enum store_status status = note_time(export, sums, row->capture, row->has_ts, row->ts);
 
+    more[trace_types_place(&sums->types, row->sample_type)] = row->value > 0 ? (uint64_t)row->value
+                                                                             : 0;
+    more[0] = 1;
     sums->unweighed |= !row->has_value;
-    return status == STORE_OK ? take_amounts(export, sums, row, row->callsite, &more) : status;
+    return status == STORE_OK ? take_amounts(export, sums, row, row->callsite, more) : status;
 }
 
 static enum store_status take_heap(struct export *export, const struct export_row *row,
@@ -99,13 +99,14 @@ static enum store_status take_heap(struct export *export, const struct export_ro
     bool released = sums->kind == STORE_SAMPLES_RELEASED;
     uint64_t objects = profile_to_units(row->objects, PROFILE_OBJECT_UNITS);
     uint64_t bytes = profile_to_units(row->bytes, PROFILE_BYTE_UNITS);
-    struct amounts more = { { objects, bytes, row->freed ? 0 : objects, row->freed ? 0 : bytes } };
+    uint64_t more[PROFILE_MAX_TYPES] = { objects, bytes, row->freed ? 0 : objects,
+                                         row->freed ? 0 : bytes };
     enum store_status status = note_time(export, sums, row->capture, row->has_ts, row->ts);
 
     if (status == STORE_OK && row->has_free_ts)
         status = note_time(export, sums, row->capture, true, row->free_ts);
     return status == STORE_OK ? take_amounts(export, sums, row,
-                                             released ? row->free_callsite : row->callsite, &more)
+                                             released ? row->free_callsite : row->callsite, more)
                               : status;
 }
 
@@ -122,33 +123,17 @@ static void sums_release(struct sums *sums)
     base_pairs_release(&sums->captures);
     free(sums->items);
     free(sums->times);
+    trace_types_release(&sums->types);
 }
 
 /* ---- The header of a profile of traces ---- */
 
-static const struct profile_known_type *types_of(const struct sums *sums, size_t *count)
+/* How many types there are: not CPU time that is not known, unless events come after it.  */
+static size_t type_count(const struct sums *sums)
 {
-    const struct profile_known_type *types = profile_known_types(
-        sums->kind == STORE_SAMPLES_CPU        ? PROFILE_CPU
-        : sums->kind == STORE_SAMPLES_RELEASED ? PROFILE_HEAP_FREE
-                                               : PROFILE_HEAP,
-        count);
+    bool time_alone = sums->kind == STORE_SAMPLES_CPU && sums->types.count == 2;
 
-    if (sums->kind == STORE_SAMPLES_CPU && sums->unweighed)
-        *count = 1;
-    return types;
-}
-
-/* The one that is wanted, else the last.  */
-static size_t default_type(const struct out *work, const struct profile_known_type *types,
-                           size_t count)
-{
-    const char *wanted = work->export->filter.sample_type;
-
-    for (size_t i = 0; wanted && i < count; i++)
-        if (store_sample_type_is(wanted, types[i].type, types[i].unit))
-            return i;
-    return count - 1;
+    return time_alone && sums->unweighed ? 1 : sums->types.count;
 }
 
 /* Earliest start, durations added up: as pprof merges.  */
@@ -184,7 +169,7 @@ static bool find_period(struct out *work, const struct sums *sums,
 {
     bool heap = sums->kind != STORE_SAMPLES_CPU;
 
-    if (!heap && sums->unweighed)
+    if (!heap && (sums->unweighed || sums->types.items[1].counts))
         return true;
     work->status = export_number(
         work->export,
@@ -200,15 +185,16 @@ static bool find_period(struct out *work, const struct sums *sums,
 
 static bool put_header(struct out *work, const struct sums *sums)
 {
-    struct profile_pprof_type told[MOST_TYPES] = { { .type = 0 } };
-    struct profile_pprof_header header = { .types = told };
-    const struct profile_known_type *types = types_of(sums, &header.type_count);
+    struct profile_pprof_type told[PROFILE_MAX_TYPES] = { { .type = 0 } };
+    struct profile_pprof_header header = { .types = told, .type_count = type_count(sums) };
+    const struct profile_known_type *types = sums->types.items;
+    size_t first = trace_types_default(&sums->types, work->export->filter.sample_type);
 
     for (size_t i = 0; i < header.type_count; i++)
         if (!out_text(work, types[i].type, &told[i].type) ||
             !out_text(work, types[i].unit, &told[i].unit))
             return false;
-    header.default_sample_type = told[default_type(work, types, header.type_count)].type;
+    header.default_sample_type = told[first < header.type_count ? first : 0].type;
     return find_times(work, sums, &header) && find_period(work, sums, &header) &&
            out_put(work, work->sink.header(work->sink.context, &header));
 }
@@ -275,9 +261,9 @@ static int compare(const void *a, const void *b)
 static bool put_sum(struct out *work, struct places *places, const struct sums *sums,
                     const struct place_of_sum *at)
 {
-    struct profile_pprof_sample sample = { .value_count = 0 };
-    const struct profile_known_type *types = types_of(sums, &sample.value_count);
-    int64_t values[MOST_TYPES];
+    struct profile_pprof_sample sample = { .value_count = type_count(sums) };
+    const uint64_t *items = sums->items + at->index * sums->types.count;
+    int64_t values[PROFILE_MAX_TYPES];
 
     if (!places_stack(places, at->callsite, &sample.location_count))
         return false;
@@ -288,7 +274,7 @@ static bool put_sum(struct out *work, struct places *places, const struct sums *
     if (!out_thread(work, (uint32_t)at->owner, (uint32_t)(at->owner >> 32), &sample.thread))
         return false;
     for (size_t i = 0; i < sample.value_count; i++) {
-        uint64_t value = profile_from_units(sums->items[at->index].items[i], types[i].units);
+        uint64_t value = profile_from_units(items[i], sums->types.items[i].units);
 
         values[i] = value < INT64_MAX ? (int64_t)value : INT64_MAX;
     }
@@ -310,7 +296,7 @@ static uint32_t find_heaviest(const struct out *work, const struct sums *sums)
     for (size_t i = 0; totals && i < sums->keys.count; i++) {
         uint32_t process = (uint32_t)sums->keys.items[i].a;
 
-        totals[process] = add(totals[process], sums->items[i].items[0]);
+        totals[process] = add(totals[process], sums->items[i * sums->types.count]);
     }
     for (uint32_t i = 1; totals && i <= processes; i++)
         if (totals[i] > totals[heaviest] || heaviest == 0)
@@ -361,7 +347,7 @@ static bool put_sums(struct out *work, struct places *places, const struct sums 
 struct timed {
     struct out *out;
     struct places *places;
-    size_t type_count;
+    const struct sums *sums;
 };
 
 static enum store_status put_timed(struct export *export, const struct export_row *row,
@@ -369,15 +355,18 @@ static enum store_status put_timed(struct export *export, const struct export_ro
 {
     struct timed *timed = context;
     struct out *work = timed->out;
-    const int64_t values[] = { 1, row->value > 0 ? row->value : 0 };
+    int64_t values[PROFILE_MAX_TYPES] = { 0 };
     struct profile_pprof_sample sample = { .values = values,
-                                           .value_count = timed->type_count,
+                                           .value_count = type_count(timed->sums),
                                            .stack = row->callsite,
                                            .has_time = row->has_ts,
                                            .ts_ns = row->ts,
                                            .has_cpu = row->has_cpu && row->cpu >= 0,
                                            .cpu = (uint32_t)row->cpu };
 
+    values[trace_types_place(&timed->sums->types, row->sample_type)] = row->value > 0 ? row->value
+                                                                                      : 0;
+    values[0] = 1;
     if (!places_stack(timed->places, row->callsite, &sample.location_count))
         return work->status;
     if (sample.location_count == 0 && row->callsite) /* nothing is left of it */
@@ -391,11 +380,10 @@ static enum store_status put_timed(struct export *export, const struct export_ro
 
 static bool put_samples(struct out *work, struct places *places, const struct sums *sums)
 {
-    struct timed timed = { .out = work, .places = places };
+    struct timed timed = { .out = work, .places = places, .sums = sums };
 
     if (!work->format->timed || sums->kind != STORE_SAMPLES_CPU)
         return put_sums(work, places, sums);
-    (void)types_of(sums, &timed.type_count);
     work->status = export_each_cpu(work->export, put_timed, &timed);
     return work->status == STORE_OK;
 }
@@ -411,7 +399,9 @@ static bool export_traces(struct out *work)
     if (work->status != STORE_OK)
         return false;
     sums.kind = type.kind;
-    work->status = add_up(work->export, &sums);
+    work->status = trace_types_load(work->export, type.kind, &sums.types);
+    if (work->status == STORE_OK)
+        work->status = add_up(work->export, &sums);
     ok = work->status == STORE_OK && put_header(work, &sums) && places_open(&places, work) &&
          put_program(work, &places, &sums) && put_samples(work, &places, &sums);
     places_release(&places);

@@ -44,6 +44,9 @@ static const char *const queries[] = {
     "SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) AND EXISTS (SELECT 1 FROM "
     "main.slice_data AS s WHERE s.id >= c.first_slice_id AND s.id < c.first_slice_id + "
     "c.slice_count AND s.instant = 0)",
+    "SELECT 1 FROM main.callsite_sum AS s JOIN main.capture AS c ON c.id = s.capture_id WHERE ?1 "
+    "IN "
+    "(0, c.id) AND s.sample_type_id = 1 AND c.format = 'fxt'",
 };
 
 int content_has(sqlite3 *db, int64_t capture, unsigned wanted, unsigned *found)
@@ -102,23 +105,30 @@ static enum store_samples kind_of(const char *type, const char *unit)
     return known && known->counts ? STORE_SAMPLES_PROFILED : samples_of(known);
 }
 
-/* All types, in the order of their ranks.  Ids up to 4 are those of traces.  NULL: no memory.  */
+/* All types, in the order of their ranks.  Ids up to 4 are those of traces; their events come behind
+ * CPU time, in their order there.  NULL: no memory.  */
 static char *types_query(void)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
     const struct profile_known_type *known;
     unsigned last = 0;
 
-    sqlite3_str_appendall(
-        sql, "SELECT t.id, t.type, t.unit, EXISTS (SELECT 1 FROM main.capture AS c WHERE ?1 IN "
-             "(0, c.id) AND EXISTS (SELECT 1 FROM main.callsite_sum WHERE capture_id = c.id AND "
-             "sample_type_id = t.id)) FROM main.sample_type AS t ORDER BY CASE t.type");
+    sqlite3_str_appendf(
+        sql,
+        "WITH event(id, place) AS MATERIALIZED (SELECT sample_type_id, min(ordinal) FROM "
+        "main.sample_event WHERE ?1 IN (0, capture_id) GROUP BY 1) "
+        "SELECT t.id, t.type, t.unit, EXISTS (SELECT 1 FROM main.capture AS c WHERE ?1 IN "
+        "(0, c.id) AND EXISTS (SELECT 1 FROM main.callsite_sum WHERE capture_id = c.id AND "
+        "sample_type_id = t.id)), e.id IS NOT NULL FROM main.sample_type AS t LEFT JOIN event AS e "
+        "ON e.id = t.id ORDER BY CASE WHEN e.id IS NOT NULL THEN %u ELSE CASE t.type",
+        profile_known_type_find("cpu", "nanoseconds")->rank);
     for (size_t i = 0; (known = profile_known_type_at(i)) != NULL; i++) {
         sqlite3_str_appendf(sql, " WHEN %Q THEN %u", known->type, known->rank);
         last = known->rank > last ? known->rank : last;
     }
     sqlite3_str_appendf(sql,
-                        " ELSE %u END, t.id > 4, coalesce((SELECT max(p.is_default) FROM "
+                        " ELSE %u END END, t.id > 4, e.id IS NULL, e.place, coalesce((SELECT "
+                        "max(p.is_default) FROM "
                         "main.profile_type AS p WHERE p.sample_type_id = t.id AND ?1 IN (0, "
                         "p.capture_id)), 0) DESC, t.id",
                         last);
@@ -144,7 +154,7 @@ int content_each_type(sqlite3 *db, int64_t capture, store_sample_type_fn each, v
         if (!type.type || !type.unit)
             break;
         code = SQLITE_OK;
-        type.kind = kind_of(type.type, type.unit);
+        type.kind = sqlite3_column_int(row, 4) ? STORE_SAMPLES_CPU : kind_of(type.type, type.unit);
         more = each(context, &type);
     }
     (void)sqlite3_finalize(row);
@@ -200,8 +210,9 @@ static int find_counted(sqlite3 *db, const struct profile_known_type *sum, int64
     int code = sqlite3_prepare_v2(
         db,
         "SELECT t.id, EXISTS (SELECT 1 FROM main.capture AS c WHERE ?1 IN (0, c.id) AND c.format = "
-        "'fxt' AND EXISTS (SELECT 1 FROM main.callsite_sum WHERE capture_id = c.id AND "
-        "sample_type_id = t.id)) FROM main.sample_type AS t WHERE t.type = ?2 AND t.unit = ?3",
+        "'fxt' AND EXISTS (SELECT 1 FROM main.callsite_sum WHERE capture_id = c.id "
+        "AND " CONTENT_COUNTED(
+            "t.id") ")) FROM main.sample_type AS t WHERE t.type = ?2 AND t.unit = ?3",
         -1, &row, NULL);
 
     *id = 0;

@@ -9,6 +9,12 @@
 #include <fxt/store_content.h>
 #include "libstore/functions/sqlite.h"
 
+/* The condition for sample_type_id of what a count of samples counts: those of sample_type.id n, an
+ * SQL expression; with those of CPU time, the samples of events.  */
+#define CONTENT_COUNTED(n)                                                                        \
+    "sample_type_id IN (SELECT " n " UNION SELECT sample_type_id FROM main.sample_event WHERE " n \
+    " = 1)"
+
 int content_has(sqlite3 *db, int64_t capture, unsigned wanted, unsigned *found);
 int content_each_type(sqlite3 *db, int64_t capture, store_sample_type_fn each, void *context);
 int content_choose_type(sqlite3 *db, const char *wanted, int64_t capture,

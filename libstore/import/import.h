@@ -5,6 +5,7 @@
  *   import_entities.c  processes, threads, mappings; texts
  *   import_stacks.c    modules, frames and call sites: those the store has, rows for new ones
  *   import_samples.c   samples: sorted by time, written when call sites are final
+ *   import_events.c    the sample types of events that samples were taken by
  *   import_heap.c      allocations brought together with their releases
  *   sums.c             callsite_sum
  *   *timeline*.c       slices, counters, scheduling, ...
@@ -53,6 +54,28 @@ struct store_sums {
 /* The sum of (upid, callsite), made if need be; NULL: out of memory.  */
 struct store_sum *store_sums_at(struct store_sums *sums, int64_t upid, int64_t callsite);
 void store_sums_release(struct store_sums *sums);
+
+/* What the values of callsite_sum are.  */
+enum store_sum_values {
+    STORE_SUMS_COUNTED, /* integers; the values are not known */
+    STORE_SUMS_WHOLE,   /* integers */
+    STORE_SUMS_REAL,
+};
+
+/* ---- Events ---- */
+
+struct import_event {
+    uint32_t name, unit; /* in names */
+    int64_t sample_type_id;
+    struct store_sums sums; /* of (process of ingest, provisional call site) */
+};
+
+struct import_events {
+    struct import_event *items; /* those of sample_event, in its order */
+    size_t count, capacity;
+    uint32_t *places; /* of the event with id i of ingest, at [i - 1]: its index in items */
+    size_t place_count, place_capacity;
+};
 
 /* ---- Entities ---- */
 
@@ -127,8 +150,9 @@ struct store_import {
     /* import_stacks.c */
     struct import_ids modules, frames, callsites;
 
-    /* import_samples.c, import_heap.c */
+    /* import_samples.c, import_events.c, import_heap.c */
     struct import_samples *samples;
+    struct import_events events;
     bool samples_ordered; /* rows are in the order of their times */
     int64_t first_sample_id;
     struct base_sorter *heap;
@@ -235,13 +259,17 @@ bool store_import_write_samples(struct store_import *import, const profile_id *f
 
 void store_import_samples_release(struct store_import *import);
 
+/* import_events.c */
+void store_import_events_sink(struct profile_sink *sink);
+void store_import_events_release(struct store_import *import);
+
 /* import_heap.c */
 enum store_status store_import_heap_open(struct store_import *import, struct profile_sink *sink,
                                          struct store_error *error);
 bool store_import_write_heap(struct store_import *import, const profile_id *final);
 
 /* sums.c */
-bool store_import_write_sums(struct store_import *import, const struct store_sums *sums, int type,
-                             bool real);
+bool store_import_write_sums(struct store_import *import, const struct store_sums *sums,
+                             int64_t type, enum store_sum_values values);
 
 #endif /* STORE_IMPORT_H */

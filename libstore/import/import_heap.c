@@ -157,9 +157,9 @@ bool store_import_write_heap(struct store_import *import, const profile_id *fina
     struct heap_sums sums = { .alloc.items = NULL };
     bool ok = store_import_sorted(import, base_sorter_finish(import->heap)) &&
               write_rows(import, final, &sums) &&
-              store_import_write_sums(import, &sums.alloc, STORE_TYPE_ALLOC, true) &&
-              store_import_write_sums(import, &sums.inuse, STORE_TYPE_INUSE, true) &&
-              store_import_write_sums(import, &sums.freed, STORE_TYPE_FREE, true);
+              store_import_write_sums(import, &sums.alloc, STORE_TYPE_ALLOC, STORE_SUMS_REAL) &&
+              store_import_write_sums(import, &sums.inuse, STORE_TYPE_INUSE, STORE_SUMS_REAL) &&
+              store_import_write_sums(import, &sums.freed, STORE_TYPE_FREE, STORE_SUMS_REAL);
 
     store_sums_release(&sums.alloc);
     store_sums_release(&sums.inuse);

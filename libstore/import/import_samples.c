@@ -15,11 +15,11 @@
 
 struct sample_row {
     int64_t ts_ns;
-    uint64_t weight_ns;
+    uint64_t weight;   /* nanoseconds, or how much of its event */
     uint32_t thread;   /* of ingest */
     uint32_t callsite; /* provisional */
     int32_t cpu;
-    uint32_t reserved; /* the size is a multiple of 8 */
+    uint32_t event; /* index + 1 in import->events; 0: of CPU time */
 };
 
 struct window_row {
@@ -59,16 +59,22 @@ static bool add_to_sums(struct store_import *import, struct store_sums *sums, in
 static enum profile_status take_sum(void *context, const struct profile_sample_sum *told)
 {
     struct store_import *import = context;
+    struct import_events *events = &import->events;
+    struct store_sums *sums = &import->samples->sums;
     struct store_sum sum = { .n.integer = told->count, .value.integer = told->weight_ns };
 
+    if (told->event) {
+        sums = &events->items[events->places[told->event - 1]].sums;
+        sum.value.integer = told->amount;
+    }
     return store_import_sink_status(
-        add_to_sums(import, &import->samples->sums, told->process_id, told->callsite, &sum));
+        add_to_sums(import, sums, told->process_id, told->callsite, &sum));
 }
 
-/* The sums by the ids that processes and call sites have in the store.  */
-static bool write_sums(struct store_import *import, const profile_id *final)
+/* The sums of a type by the ids that processes and call sites have in the store.  */
+static bool write_sums(struct store_import *import, const struct store_sums *told,
+                       const profile_id *final, int64_t type, enum store_sum_values values)
 {
-    const struct store_sums *told = &import->samples->sums;
     struct store_sums sums = { .items = NULL };
     bool ok = true;
 
@@ -76,8 +82,21 @@ static bool write_sums(struct store_import *import, const profile_id *final)
         ok = add_to_sums(import, &sums, store_import_upid(import, (uint32_t)told->keys.items[i].a),
                          store_import_callsite(import, final[told->keys.items[i].b]),
                          &told->items[i]);
-    ok = ok && store_import_write_sums(import, &sums, STORE_TYPE_CPU, false);
+    ok = ok && store_import_write_sums(import, &sums, type, values);
     store_sums_release(&sums);
+    return ok;
+}
+
+static bool write_all_sums(struct store_import *import, const profile_id *final)
+{
+    bool ok = write_sums(import, &import->samples->sums, final, STORE_TYPE_CPU,
+                         import->period_ns ? STORE_SUMS_WHOLE : STORE_SUMS_COUNTED);
+
+    for (size_t i = 0; i < import->events.count && ok; i++) {
+        const struct import_event *event = &import->events.items[i];
+
+        ok = write_sums(import, &event->sums, final, event->sample_type_id, STORE_SUMS_WHOLE);
+    }
     return ok;
 }
 
@@ -95,8 +114,10 @@ static bool write_row(struct store_import *import, const struct sample_row *row,
         store_int(&cells[2], row->cpu);
     store_int(&cells[3], store_import_utid(import, row->thread));
     store_int(&cells[4], callsite);
-    if (row->weight_ns)
-        store_unsigned(&cells[5], row->weight_ns);
+    if (row->weight || row->event)
+        store_unsigned(&cells[5], row->weight);
+    store_int(&cells[6],
+              row->event ? import->events.items[row->event - 1].sample_type_id : STORE_TYPE_CPU);
     samples->in_order &= !samples->written || row->ts_ns >= samples->written_ns;
     samples->written = true;
     samples->written_ns = row->ts_ns;
@@ -188,13 +209,17 @@ static bool take(struct store_import *import, const struct profile_sample *sampl
     struct import_samples *samples = import->samples;
     struct sample_row row = {
         .ts_ns = sample->ts_ns,
-        .weight_ns = sample->weight_ns,
+        .weight = sample->weight_ns,
         .thread = sample->thread_id,
         .callsite = sample->callsite,
         .cpu = sample->cpu,
     };
     int64_t callsite = 0;
 
+    if (sample->event) {
+        row.event = import->events.places[sample->event - 1] + 1;
+        row.weight = sample->amount < INT64_MAX ? sample->amount : INT64_MAX;
+    }
     if (!samples->waiting && !find_callsite(import, sample, &callsite))
         return false;
     if (!samples->waiting &&
@@ -257,7 +282,7 @@ bool store_import_write_samples(struct store_import *import, const profile_id *f
 {
     struct import_samples *samples = import->samples;
     bool ok = write_window(import, samples->count) && write_waiting(import, final) &&
-              write_sums(import, final);
+              write_all_sums(import, final);
 
     import->samples_ordered = samples->in_order;
     return ok;

@@ -142,6 +142,7 @@ static enum store_status open_ingest(struct store_import *import,
 
     store_import_capture_sink(&sink);
     store_import_entities_sink(&sink);
+    store_import_events_sink(&sink);
     status = store_import_samples_open(import, &sink, error);
     if (status == STORE_OK)
         status = store_import_heap_open(import, &sink, error);
@@ -269,6 +270,7 @@ void store_import_close(struct store_import *import)
     profile_ingest_close(import->ingest);
     profile_stacks_close(import->stacks);
     store_import_samples_release(import);
+    store_import_events_release(import);
     base_sorter_close(import->heap);
     store_import_entities_release(import);
     store_import_stacks_release(import);

@@ -36,7 +36,8 @@ static int compare_rows(const void *a, const void *b)
     return (left->key.b > right->key.b) - (left->key.b < right->key.b);
 }
 
-static bool write_row(struct store_import *import, const struct sum_row *row, int type, bool real)
+static bool write_row(struct store_import *import, const struct sum_row *row, int64_t type,
+                      enum store_sum_values values)
 {
     struct store_cell *cells = store_writer_row(import->writer, STORE_CALLSITE_SUM, NULL);
 
@@ -46,19 +47,19 @@ static bool write_row(struct store_import *import, const struct sum_row *row, in
     store_int(&cells[1], type);
     store_unsigned(&cells[2], row->key.a);
     store_unsigned(&cells[3], row->key.b);
-    if (real) {
+    if (values == STORE_SUMS_REAL) {
         store_real(&cells[4], row->sum->n.real);
         store_real(&cells[5], row->sum->value.real);
     } else {
         store_unsigned(&cells[4], row->sum->n.integer);
-        if (import->period_ns)
+        if (values == STORE_SUMS_WHOLE)
             store_unsigned(&cells[5], row->sum->value.integer);
     }
     return true;
 }
 
-bool store_import_write_sums(struct store_import *import, const struct store_sums *sums, int type,
-                             bool real)
+bool store_import_write_sums(struct store_import *import, const struct store_sums *sums,
+                             int64_t type, enum store_sum_values values)
 {
     struct sum_row *rows = calloc(sums->keys.count + 1, sizeof *rows);
     bool ok = rows != NULL;
@@ -69,7 +70,7 @@ bool store_import_write_sums(struct store_import *import, const struct store_sum
         rows[i] = (struct sum_row){ sums->keys.items[i], &sums->items[i] };
     qsort(rows, sums->keys.count, sizeof *rows, compare_rows);
     for (size_t i = 0; i < sums->keys.count && ok; i++)
-        ok = write_row(import, &rows[i], type, real);
+        ok = write_row(import, &rows[i], type, values);
     free(rows);
     return ok;
 }

@@ -155,6 +155,7 @@ static void write_timeline(const struct report_query *query, struct base_text *s
                    "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
                    "  LEFT JOIN process AS p ON p.id = th.upid WHERE 1",
                    query->by->expression, bins->from_ts, bins->bin_ns);
+    report_add_type(query, sql);
     report_add_conditions(&bounded, sql, STORE_FILTER_ALL, "s.ts");
     base_text_adds(sql,
                    "\n  GROUP BY 1, 2),\n"
@@ -205,6 +206,7 @@ const struct report report_timeline = {
                .rows = 40,
                .has_bins = true },
     .by = timeline_rows,
+    .needs_type = true,
 };
 
 /* ---- damage ---- */

@@ -163,6 +163,12 @@ bool report_needs_functions(const struct report_query *query)
 
 /* ---- Samples one by one ---- */
 
+void report_add_type(const struct report_query *query, struct base_text *sql)
+{
+    if (query->type.kind == STORE_SAMPLES_CPU && !query->type.counted_id)
+        base_text_addf(sql, " AND s.sample_type_id = %" PRId64, query->type.id);
+}
+
 static void add_cpu_samples(const struct report_query *query, struct base_text *sql, bool threads)
 {
     base_text_addf(sql,
@@ -171,6 +177,7 @@ static void add_cpu_samples(const struct report_query *query, struct base_text *
                    "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
                    "  LEFT JOIN process AS p ON p.id = th.upid\n  WHERE 1",
                    threads ? "s.utid" : "th.upid");
+    report_add_type(query, sql);
     report_add_conditions(query, sql, STORE_FILTER_ALL, "s.ts");
     base_text_adds(sql, "\n  GROUP BY 1, 2");
 }

@@ -3,6 +3,8 @@
 
 #include "libstore/reports/reports.h"
 
+enum { CPU_TIME = 1 }; /* sample_type.id */
+
 /* left_cpu(id): the waits of threads that had left one of the CPUs that are looked at.  A wait is
  * on no CPU; whoever records context switches on one sees those that begin there.  */
 static void add_left_cpu(const struct report_query *query, struct base_text *sql)
@@ -90,7 +92,7 @@ static void add_known(struct base_text *sql, const char *name, bool known)
 /* sampled(utid, samples, ns).  */
 static void add_sampled_threads(const struct report_query *query, struct base_text *sql)
 {
-    bool is_cpu = query->type.kind == STORE_SAMPLES_CPU;
+    bool is_cpu = query->type.kind == STORE_SAMPLES_CPU && query->type.id == CPU_TIME;
 
     base_text_adds(sql, "sampled(utid, samples, ns) AS (\n");
     if (!report_counts_samples(query) || query->missing) {
@@ -220,7 +222,9 @@ static void add_span(const struct report_query *query, struct base_text *sql)
                         "      min(start_ts, coalesce(s.ts - s.weight, start_ts))) AS began\n"
                         "    FROM capture AS c LEFT JOIN cpu_sample AS s\n"
                         "    ON s.id = c.first_sample_id AND c.sample_count > 0\n"
-                        "    WHERE (sample_count > 0 OR c.id IN scheduled)");
+                        "    AND s.sample_type_id = 1\n"
+                        "    WHERE (c.id IN scheduled OR EXISTS (SELECT 1 FROM callsite_sum AS t\n"
+                        "      WHERE t.capture_id = c.id AND t.sample_type_id = 1))");
     if (query->filter.capture)
         base_text_addf(sql, " AND c.id = %" PRId64, query->filter.capture);
     base_text_adds(sql, "))");
@@ -242,7 +246,8 @@ static void add_ran(const struct report_query *query, struct base_text *sql, con
     base_text_adds(sql, ",\nsampled(cpu, utid, capture_id, samples, ns) AS (\n"
                         "  SELECT s.cpu, s.utid, p.capture_id, count(*), sum(s.weight)\n"
                         "  FROM cpu_sample AS s JOIN thread AS th ON th.id = s.utid\n"
-                        "  LEFT JOIN process AS p ON p.id = th.upid WHERE 1");
+                        "  LEFT JOIN process AS p ON p.id = th.upid\n"
+                        "  WHERE s.sample_type_id = 1");
     report_add_conditions(query, sql, STORE_FILTER_ALL, "s.ts");
     base_text_addf(
         sql,
@@ -344,7 +349,18 @@ static void write_by_wait(const struct report_query *query, struct base_text *sq
     report_add_limit(query, sql);
 }
 
+/* What samples of events do not tell.  */
+#define EVENTS_ALONE                                                                           \
+    {                                                                                          \
+        STORE_HAS_CPU_TIME | STORE_HAS_SWITCHES, STORE_HAS_CPU_SAMPLES,                        \
+        {                                                                                      \
+            .what = "no samples of CPU time and no context switches, but samples of an event", \
+            .instead = "top"                                                                   \
+        }                                                                                      \
+    }
+
 static const struct report_lack by_cpu_lacks[] = {
+    EVENTS_ALONE,
     { STORE_HAS_SAMPLED_CPUS | STORE_HAS_SWITCHES,
       STORE_HAS_CPU_SAMPLES,
       { .what = "no CPUs in its samples, but threads", .instead = "cpu", .instead_by = "thread" } },
@@ -358,6 +374,7 @@ static const struct report_lack by_cpu_lacks[] = {
 };
 
 static const struct report_lack by_thread_lacks[] = {
+    EVENTS_ALONE,
     { STORE_HAS_CPU_SAMPLES | STORE_HAS_SWITCHES,
       STORE_HAS_PROFILES,
       { .what = "no CPU samples and no context switches, but a profile", .instead = "top" } },

@@ -73,7 +73,10 @@ static void add_picked(const struct report_query *query, struct base_text *sql)
                         "  FROM callsite_sum AS s LEFT JOIN process AS p ON p.id = s.upid\n"
                         "  JOIN sample_type AS t ON t.id = s.sample_type_id\n  WHERE ");
     if (type->counted_id) {
-        base_text_addf(sql, "t.id = %" PRId64, type->counted_id);
+        base_text_addf(sql, "(t.id = %" PRId64, type->counted_id);
+        if (type->kind == STORE_SAMPLES_CPU)
+            base_text_adds(sql, " OR t.id IN (SELECT sample_type_id FROM sample_event)");
+        base_text_adds(sql, ")");
     } else {
         base_text_adds(sql, "t.type = ");
         report_add_string(sql, type->type);

@@ -366,6 +366,11 @@ const struct store_report_bins *store_report_bins(const struct store_report *rep
     return &report->query.bins;
 }
 
+const struct store_sample_type *store_report_type(const struct store_report *report)
+{
+    return &report->query.type;
+}
+
 /* False: no memory.  */
 static bool fetch(sqlite3_stmt *row, int column, struct store_report_cell *cell)
 {

@@ -166,7 +166,7 @@ mkdir regions
 # The schema explains itself, and is the one of the store.
 "$fxtq" schema | sql made.db
 [ "$(sql made.db .schema | grep -v '^--')" = "$(sql one.fxtq .schema | grep -v '^--')" ] || fail "fxtq schema is not what a store has"
-"$fxtq" schema cpu_sample | grep -q 'callsite_id INTEGER NOT NULL' || fail "fxtq schema cpu_sample"
+"$fxtq" schema cpu_sample | grep -q 'callsite_id  *INTEGER NOT NULL' || fail "fxtq schema cpu_sample"
 status=0
 "$fxtq" schema nothing >/dev/null 2>&1 || status=$?
 [ "$status" = 2 ] || fail "fxtq schema nothing: status $status"

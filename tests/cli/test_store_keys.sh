@@ -78,7 +78,7 @@ contents() { # contents STORE: what users see, with the names of captures in pla
         fxtq report "$report" --json "$1" 2>&1 | sed 's/"capture[_a-z]*":[0-9"]*//g; s/[0-9]*\.fxtq//g' || true
     done
     sqlite3 "$1" "SELECT c.name, count(*), sum(s.weight) FROM cpu_sample AS s JOIN thread AS t ON t.id = s.utid JOIN process AS p ON p.id = t.upid JOIN capture AS c ON c.id = p.capture_id GROUP BY 1"
-    for table in meta provider loss damage process thread mapping cpu_sample heap_event callsite_sum profile_type profile_sample profile_value \
+    for table in meta provider loss damage process thread mapping cpu_sample sample_event heap_event callsite_sum profile_type profile_sample profile_value \
         profile_label profile_mapping profile_location track slice_data counter flow sched_slice thread_wait log object arg arg_set_end; do
         echo "$table $(sqlite3 "$1" "SELECT count(*) FROM $table")"
     done
@@ -124,12 +124,16 @@ run 0 fxtq --write deleted.fxtq "DELETE FROM capture WHERE name = 'cpu.fxt'"
 
 # ---- Version 2 ----
 
-# As it was: no foreign keys, no trigger, other views, two columns less.
+# As it was: no foreign keys, no trigger, other views, three columns and a table less.
 python3 - <<'PY'
 import re, shutil, sqlite3
 shutil.copy("all.fxtq", "old.fxtq")
 db = sqlite3.connect("old.fxtq", isolation_level=None)
 db.execute("DROP TRIGGER capture_deleted")
+db.execute("DROP TABLE sample_event")
+for name in ("perf_sample", "cpu_profile_stack_sample"):
+    db.execute(f"DROP VIEW {name}")
+db.execute("ALTER TABLE cpu_sample DROP COLUMN sample_type_id")
 for name in ("sched", "trace_bounds"):
     db.execute(f"DROP VIEW {name}")
 db.execute("CREATE VIEW sched AS SELECT id, ts, dur, cpu, utid, end_state, priority FROM sched_slice")
@@ -145,7 +149,7 @@ db.execute("PRAGMA user_version = 2")
 PY
 cp old.fxtq added.fxtq
 run 4 fxtq old.fxtq 'SELECT 1'
-says "a store of version 2; 'fxtq upgrade' makes it one of version 3"
+says "a store of version 2; 'fxtq upgrade' makes it one of version 4"
 run 0 fxtq upgrade old.fxtq
 sqlite3 all.fxtq .dump | sort >want
 sqlite3 old.fxtq .dump | sort >got
@@ -159,8 +163,14 @@ cmp -s want got || fail "a store that was added to is another: $(diff want got |
 # One that only says that it is of version 2 is refused, as others that are no stores.
 for harm in "DROP TABLE cpu_sample; CREATE VIEW cpu_sample AS SELECT 1 AS id" "DROP TABLE log" "DROP VIEW slices; CREATE TABLE slices (a)"; do
     cp old.fxtq broken.fxtq
-    sqlite3 broken.fxtq "$harm; PRAGMA user_version = 2"
+    sqlite3 broken.fxtq "DROP TABLE sample_event; $harm; PRAGMA user_version = 2"
     run 3 fxtq upgrade broken.fxtq
     [ "$(sqlite3 broken.fxtq 'PRAGMA user_version')" = 2 ] || fail "$harm: upgraded"
 done
+# So is one whose user has a table that the new version needs.
+sqlite3 added.fxtq "DROP TABLE sample_event; CREATE TABLE sample_event (mine); PRAGMA user_version = 3"
+run 3 fxtq upgrade added.fxtq
+says "sample_event"
+[ "$(sqlite3 added.fxtq 'SELECT count(mine) FROM sample_event; PRAGMA user_version')" = '0
+3' ] || fail "a table of the user was replaced"
 finish

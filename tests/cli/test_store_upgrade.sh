@@ -12,6 +12,7 @@ fxtq import -q trace.fxt -o new.fxtq
 # Version 1 as it was: no W, counters without ids, another view.
 cp new.fxtq old.fxtq
 sqlite3 old.fxtq "
+    DROP TABLE sample_event;
     UPDATE thread_wait SET state = 'R' WHERE state = 'W';
     UPDATE track SET name = substr(name, 1, length(name) - 2) WHERE type = 'counter';
     DROP VIEW thread_state;

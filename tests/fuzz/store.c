@@ -62,6 +62,9 @@ static const struct {
     { "callsite", "frame_id", "frame" },
     { "cpu_sample", "utid", "thread" },
     { "cpu_sample", "nullif(callsite_id, 0)", "callsite" },
+    { "cpu_sample", "sample_type_id", "sample_type" },
+    { "sample_event", "capture_id", "capture" },
+    { "sample_event", "sample_type_id", "sample_type" },
     { "heap_event", "upid", "process" },
     { "heap_event", "callsite_id", "callsite" },
     { "heap_event", "free_callsite_id", "callsite" },
@@ -124,7 +127,8 @@ static const char *const broken[] = {
     "SELECT count(*) FROM capture AS c JOIN cpu_sample AS s ON s.id >= c.first_sample_id AND "
     "s.id < c.first_sample_id + c.sample_count JOIN cpu_sample AS t ON t.id = s.id + 1 AND "
     "t.id < c.first_sample_id + c.sample_count WHERE c.samples_ordered AND t.ts < s.ts",
-    "SELECT (SELECT coalesce(sum(n), 0) FROM callsite_sum WHERE sample_type_id = 1) <> "
+    "SELECT (SELECT coalesce(sum(n), 0) FROM callsite_sum WHERE sample_type_id NOT IN (2, 3, 4)) "
+    "<> "
     "(SELECT count(*) FROM cpu_sample WHERE callsite_id <> 0)",
     "SELECT (SELECT count(*) FROM heap_event WHERE callsite_id IS NOT NULL) > 0 AND "
     "(SELECT count(*) FROM callsite_sum WHERE sample_type_id = 2) = 0",

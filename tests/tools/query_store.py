@@ -15,7 +15,7 @@ samples_wanted = int(sys.argv[4]) if len(sys.argv) > 4 else 4000
 db = sqlite3.connect(out)
 db.executescript(open(schema).read())
 
-# The columns that matter here; others are 0, or NULL where they may be.
+# The columns that matter here; others have their default, are NULL where they may be, or 0.
 COLUMNS = {
     "module": "id name build_id", "callsite": "id parent_id frame_id depth", "cpu_sample": "id ts cpu utid callsite_id weight",
     "capture": "id hash name format size_bytes record_count start_ts end_ts period_ns max_frames realtime_ns monotonic_ns command arch "
@@ -32,7 +32,7 @@ COLUMNS = {
 
 def add(table, *values):
     row = dict(zip(COLUMNS[table].split(), values))
-    for name, required in needed.setdefault(table, [(r[1], r[3]) for r in db.execute("PRAGMA table_info(%s)" % table)]):
+    for name, required in needed.setdefault(table, [(r[1], r[3] and r[4] is None) for r in db.execute("PRAGMA table_info(%s)" % table)]):
         if required and name not in row:
             row[name] = 0
     db.execute("INSERT INTO %s(%s) VALUES (%s)" % (table, ",".join('"%s"' % c for c in row), ",".join("?" * len(row))), list(row.values()))

@@ -236,6 +236,39 @@ static void explain_nothing(const struct settings *settings, struct store_report
         cli_note("%s: nothing matches the filters", settings->path);
 }
 
+struct events {
+    const struct store_sample_type *shown;
+    struct base_text others;
+};
+
+static bool take_event(void *context, const struct store_sample_type *type)
+{
+    struct events *events = context;
+
+    if (type->there && type->kind == STORE_SAMPLES_CPU && type->id != events->shown->id)
+        text_addf(&events->others, "%s%s", events->others.length ? ", " : "", type->type);
+    return true;
+}
+
+/* Which of several events the rows are of, where nobody has chosen one.  */
+static void explain_type(const struct settings *settings, struct store *store,
+                         const struct store_report *report)
+{
+    struct events events = { .shown = store_report_type(report) };
+    struct store_error error;
+
+    if (settings->filters.filter.sample_type || !events.shown->type ||
+        events.shown->kind != STORE_SAMPLES_CPU)
+        return;
+    if (store_sample_types_each(store, settings->filters.filter.capture, take_event, &events,
+                                &error) == STORE_OK &&
+        events.others.length > 0)
+        cli_note("%s: samples of %s%s%s", settings->path, events.shown->type,
+                 settings->about->has_type ? "; --sample-type may also be " : ", and not of ",
+                 events.others.bytes);
+    base_text_release(&events.others);
+}
+
 static enum cli_exit print_sql(const struct settings *settings, struct session *session,
                                struct store *store)
 {
@@ -261,6 +294,8 @@ static enum cli_exit print_rows(const struct settings *settings, struct session 
 
     if (store_report_open(store, &settings->request, &report, &refused, &error) != STORE_OK)
         return fail(settings, session, refused, &error);
+    if (settings->output != REPORT_AS_JSON)
+        explain_type(settings, store, report);
     if (settings->about->has_bins && settings->output == REPORT_AS_TEXT)
         status = report_print_timeline(report, cli_columns(stdout), session->output, &count,
                                        &error);
