@@ -50,10 +50,11 @@ struct perf_trace_copy {
 
 struct perf_trace_options {
     size_t size; /* sizeof(struct perf_trace_options) */
-    /* Find the vaddr of the byte at file_offset of an object; false if the object is not found: the
-     * offset is taken for the vaddr then, and counted.  NULL: no object is found.  */
+    /* Find the vaddr of the first byte of a mapping: of size bytes of an object's file from
+     * file_offset on; false if the object is not found: the offset is taken for the vaddr then, and
+     * counted.  NULL: no object is found.  */
     bool (*find_vaddr)(void *context, const struct perf_trace_object *object, uint64_t file_offset,
-                       uint64_t *vaddr);
+                       uint64_t size, uint64_t *vaddr);
     /* Find the callers of interrupted user code from its registers and a copy of its stack.  Fills
      * in at most capacity addresses: the program counter, then return addresses; those that are
      * exact (behind a signal) have 1 added.  Returns how many; 0: it cannot be done, and the sample

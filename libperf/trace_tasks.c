@@ -401,7 +401,8 @@ static uint64_t vaddr_of(struct perf_trace *trace, const struct trace_process *p
     if (module->is_code)
         return 0;
     if (trace->options.find_vaddr &&
-        trace->options.find_vaddr(trace->options.context, &object, mapping->file_offset, &vaddr))
+        trace->options.find_vaddr(trace->options.context, &object, mapping->file_offset,
+                                  mapping->length, &vaddr))
         return vaddr;
     trace->counts.unplaced_modules += module->name[0] != '[';
     return mapping->file_offset;

@@ -260,3 +260,21 @@ enum sym_status sym_module_vaddr(const struct sym_module *module, uint64_t file_
     }
     return SYM_NOT_FOUND;
 }
+
+enum sym_status sym_module_mapping_vaddr(const struct sym_module *module, uint64_t file_offset,
+                                         uint64_t size, uint64_t *vaddr)
+{
+    const struct sym_object *code = module->code;
+
+    for (size_t i = 0; code && i < code->load_count; i++) {
+        const struct sym_load *load = &code->loads[i];
+        bool begins_before = load->file_offset >= file_offset
+                                 ? load->file_offset - file_offset < size
+                                 : file_offset - load->file_offset < load->file_size;
+        if (load->executable && load->file_size > 0 && begins_before) {
+            *vaddr = load->vaddr + (file_offset - load->file_offset);
+            return SYM_OK;
+        }
+    }
+    return sym_module_vaddr(module, file_offset, vaddr);
+}

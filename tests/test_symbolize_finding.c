@@ -519,6 +519,28 @@ START_TEST(gives_the_offset_that_program_headers_say)
 }
 END_TEST
 
+/* Segments of lld follow each other in the file, each on a page of its own in memory: the page that
+ * code begins on has bytes of the segment before it.  */
+START_TEST(gives_the_vaddr_of_a_mapping_of_code)
+{
+    uint64_t offset, vaddr = 0, main_vaddr, page;
+
+    build_run("clang -fuse-ld=lld -Wl,--build-id -o lld source.c");
+    main_vaddr = build_symbol("lld", "main");
+    (void)find("lld", false);
+    ck_assert_int_eq(sym_module_file_offset(module, main_vaddr, &offset), SYM_OK);
+    page = offset & ~UINT64_C(0xfff);
+    ck_assert_uint_ne(main_vaddr - offset, 0); /* else it is not the case that is meant */
+    ck_assert_int_eq(sym_module_mapping_vaddr(module, page, 0x1000, &vaddr), SYM_OK);
+    ck_assert_uint_eq(vaddr, main_vaddr - (offset - page));
+    /* Mappings without code, and outside of the file.  */
+    ck_assert_int_eq(sym_module_mapping_vaddr(module, 0, 1, &vaddr), SYM_OK);
+    ck_assert_uint_eq(vaddr, 0);
+    ck_assert_int_eq(sym_module_mapping_vaddr(module, UINT64_MAX, UINT64_MAX, &vaddr),
+                     SYM_NOT_FOUND);
+}
+END_TEST
+
 START_TEST(knows_no_offset_in_a_debug_file)
 {
     uint64_t offset = 7;
@@ -811,6 +833,7 @@ int main(void)
     tcase_add_test(tcase, refuses_a_key_that_names_nothing);
     tcase_add_test(tcase, refuses_options_of_another_size);
     tcase_add_test(tcase, gives_the_offset_that_program_headers_say);
+    tcase_add_test(tcase, gives_the_vaddr_of_a_mapping_of_code);
     tcase_add_test(tcase, knows_no_offset_in_a_debug_file);
     tcase_add_test(tcase, notices_a_file_that_was_replaced);
     tcase_add_test(tcase, says_which_dwo_files_are_missing);

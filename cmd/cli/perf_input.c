@@ -59,7 +59,7 @@ static struct sym_session *session_of(struct cli_perf *perf)
 }
 
 static bool find_vaddr(void *context, const struct perf_trace_object *object, uint64_t file_offset,
-                       uint64_t *vaddr)
+                       uint64_t size, uint64_t *vaddr)
 {
     struct sym_session *session = session_of(context);
     const struct sym_module_key key = { .build_id = object->build_id,
@@ -68,7 +68,7 @@ static bool find_vaddr(void *context, const struct perf_trace_object *object, ui
     struct sym_module *module;
 
     return session && sym_session_module(session, &key, &module, NULL) == SYM_OK &&
-           sym_module_vaddr(module, file_offset, vaddr) == SYM_OK;
+           sym_module_mapping_vaddr(module, file_offset, size, vaddr) == SYM_OK;
 }
 
 static size_t unwind_stack(void *context, const struct perf_trace_copy *copy, uint64_t *addresses,
