@@ -299,17 +299,15 @@ static bool has_kernel_address(struct fxt_words pcs)
     return false;
 }
 
-/* Spaces for the stack's addresses, of the thread's process and, if need be, of the kernel.  */
-static enum profile_status find_spaces(struct profile_ingest *ingest, uint64_t koid,
+/* Spaces for the stack's addresses, of a process and, if need be, of the kernel.  */
+static enum profile_status find_spaces(struct profile_ingest *ingest, uint32_t process,
                                        struct stack *stack, struct profile_error *error)
 {
-    uint32_t process, kernel;
+    uint32_t *kernel = &ingest->samples->kernel, truncated;
     enum profile_status status = PROFILE_OK;
 
     if (ingest->samples->frame_count == 0)
-        status = find_frame(ingest, 0, 0, &process, error); /* RAW_TRUNCATED */
-    if (status == PROFILE_OK)
-        status = ingest_process(ingest, koid, &process, error);
+        status = find_frame(ingest, 0, 0, &truncated, error); /* RAW_TRUNCATED */
     if (status == PROFILE_OK)
         status = find_space(ingest, process, &stack->space, error);
     if (status != PROFILE_OK)
@@ -317,9 +315,10 @@ static enum profile_status find_spaces(struct profile_ingest *ingest, uint64_t k
     ingest->processes[process - 1].sampled = true;
     if (!has_kernel_address(stack->pcs))
         return PROFILE_OK;
-    status = ingest_process(ingest, 0, &kernel, error);
+    if (*kernel == 0)
+        status = ingest_process(ingest, 0, kernel, error);
     if (status == PROFILE_OK)
-        status = find_space(ingest, kernel, &stack->kernel, error);
+        status = find_space(ingest, *kernel, &stack->kernel, error);
     return status;
 }
 
@@ -411,7 +410,7 @@ static enum profile_status take_sample(struct profile_ingest *ingest,
         return status;
     stack.cut = pcs.count >= (ingest->max_frames ? ingest->max_frames : depth);
     ingest->notices.truncated_stacks += stack.cut;
-    status = find_spaces(ingest, sample.process, &stack, error);
+    status = find_spaces(ingest, ingest->threads[thread - 1].process_id, &stack, error);
     if (status == PROFILE_OK && !ingest->sink.sample && !weighs)
         return count_stack(ingest, &stack, error);
     if (status == PROFILE_OK)
@@ -516,12 +515,15 @@ enum profile_status ingest_return_stack(struct profile_ingest *ingest, uint64_t 
     struct stack stack = { .pcs = pcs, .cut = cut };
     struct seen_slot *seen = NULL;
     enum profile_status status;
+    uint32_t id;
 
     *out = 0;
     if (pcs.count == 0)
         return PROFILE_OK;
     ingest->notices.truncated_stacks += cut;
-    status = find_spaces(ingest, process, &stack, error);
+    status = ingest_process(ingest, process, &id, error);
+    if (status == PROFILE_OK)
+        status = find_spaces(ingest, id, &stack, error);
     if (status == PROFILE_OK)
         status = find_stack(ingest, &stack, &seen, error);
     if (status == PROFILE_OK)

@@ -29,6 +29,7 @@ struct raw_callsite {
 #define RAW_TRUNCATED 1u
 
 struct ingest_samples {
+    uint32_t kernel; /* entity id of process 0; 0: not met yet */
     struct sample_space *spaces;
     size_t space_count, space_capacity;
     struct raw_frame *frames;
