@@ -159,8 +159,8 @@ static const char to_version_3[] =
 
 /* ---- Version 4: samples of events ---- */
 
-/* A table that older stores do not have.  cpu_sample has a column more, at its end: SQLite reads its
- * default where a row ends before it.  */
+/* A table that older stores do not have.  cpu_sample has a column more, at its end: SQLite reads
+ * its default where a row ends before it.  */
 static enum store_status add_events(struct store *store, struct store_error *error)
 {
     const char *at = store_schema();

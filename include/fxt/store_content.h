@@ -150,8 +150,8 @@ enum store_samples {
 struct store_sample_type {
     const char *type, *unit; /* NULL: no such type */
     int64_t id;              /* sample_type.id of values of the type; 0: none */
-    /* sample_type.id of the samples of traces that the type counts: that of cpu for "samples", which
-     * counts those of events, too.  0: it is not a count, or there are no traces.  */
+    /* sample_type.id of the samples of traces that the type counts: that of cpu for "samples",
+     * which counts those of events, too.  0: it is not a count, or there are no traces.  */
     int64_t counted_id;
     enum store_samples kind;
     bool there; /* in the selected captures */

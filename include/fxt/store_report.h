@@ -152,8 +152,8 @@ struct store_report_bins {
 };
 STORE_API const struct store_report_bins *store_report_bins(const struct store_report *report);
 
-/* The sample type that the rows are of, valid until the report is closed: the one that was asked for,
- * else the default.  Its type is NULL if the report is not of samples, or there are none.  */
+/* The sample type that the rows are of, valid until the report is closed: the one that was asked
+ * for, else the default.  Its type is NULL if the report is not of samples, or there are none.  */
 struct store_sample_type;
 STORE_API const struct store_sample_type *store_report_type(const struct store_report *report);
 

@@ -291,8 +291,8 @@ SYM_API enum sym_status sym_module_vaddr(const struct sym_module *module, uint64
 
 /* Return the vaddr of the first byte of a mapping of code: of size bytes of the object's file from
  * file_offset on.  Kernels map whole pages, so a mapping begins before its segment, with bytes that
- * belong to another segment and have another vaddr there: of the segments that the mapping has bytes
- * of, the executable one counts.  The statuses are the same.  */
+ * belong to another segment and have another vaddr there: of the segments that the mapping has
+ * bytes of, the executable one counts.  The statuses are the same.  */
 SYM_API enum sym_status sym_module_mapping_vaddr(const struct sym_module *module,
                                                  uint64_t file_offset, uint64_t size,
                                                  uint64_t *vaddr);

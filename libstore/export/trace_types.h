@@ -14,7 +14,8 @@ struct trace_types {
     size_t count, text_count;
 };
 
-/* The types of the captures that are exported, which are of a kind; to be released on any status. */
+/* The types of the captures that are exported, which are of a kind.  To be released on any status.
+ */
 enum store_status trace_types_load(struct export *export, enum store_samples kind,
                                    struct trace_types *out);
 void trace_types_release(struct trace_types *types);

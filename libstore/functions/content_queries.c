@@ -105,8 +105,8 @@ static enum store_samples kind_of(const char *type, const char *unit)
     return known && known->counts ? STORE_SAMPLES_PROFILED : samples_of(known);
 }
 
-/* All types, in the order of their ranks.  Ids up to 4 are those of traces; their events come behind
- * CPU time, in their order there.  NULL: no memory.  */
+/* All types, in the order of their ranks.  Ids up to 4 are those of traces; their events come
+ * behind CPU time, in their order there.  NULL: no memory.  */
 static char *types_query(void)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);

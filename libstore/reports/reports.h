@@ -107,7 +107,8 @@ void report_add_needs(const struct report_query *query, struct base_text *sql, b
 bool report_needs_samples(const struct report_query *query);
 bool report_needs_functions(const struct report_query *query);
 
-/* " AND s.sample_type_id = 1": the CPU samples s of the sample type; nothing if it counts them all.  */
+/* " AND s.sample_type_id = 1": the CPU samples s of the sample type; nothing if it counts all of
+ * them.  */
 void report_add_type(const struct report_query *query, struct base_text *sql);
 
 /* "NULL, 'walk'": hide and show_from as arguments of leaf().  */
