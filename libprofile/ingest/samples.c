@@ -462,7 +462,8 @@ enum profile_status ingest_sample_unwound(struct profile_ingest *ingest,
                                      .thread_id = place->thread_id,
                                      .weight_ns = place->weight_ns };
     struct seen_slot *seen = NULL;
-    enum profile_status status = find_spaces(ingest, place->process, &stack, error);
+    uint32_t process = ingest->threads[place->thread_id - 1].process_id;
+    enum profile_status status = find_spaces(ingest, process, &stack, error);
 
     ingest->notices.truncated_stacks += cut;
     stack.space = place->space;
