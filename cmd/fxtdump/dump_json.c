@@ -183,69 +183,71 @@ static void put_unknown(struct json *json, const struct fxt_record *record)
     json_unsigned(json, "size", record->size);
 }
 
-/* What only this kind of record has.  */
-static void put_body(struct json *json, const struct fxt_record *record)
+static void put_magic(struct json *json, const struct fxt_record *record)
 {
-    switch (record->kind) {
-    case FXT_RECORD_MAGIC:
-        json_address(json, "magic", record->value.magic.number);
-        break;
-    case FXT_RECORD_PROVIDER_EVENT:
-        json_number(json, "event", record->value.provider.event);
-        break;
-    case FXT_RECORD_INIT:
-        put_init(json, record);
-        break;
-    case FXT_RECORD_STRING:
-        json_number(json, "index", record->value.table.index);
-        put_string(json, "text", &record->name);
-        break;
-    case FXT_RECORD_THREAD:
-        json_number(json, "index", record->value.table.index);
-        break;
-    case FXT_RECORD_EVENT:
-        put_event(json, record);
-        break;
-    case FXT_RECORD_BLOB:
-        json_number(json, "blob_type", record->value.blob.type);
-        json_unsigned(json, "size", record->value.blob.payload.length);
-        break;
-    case FXT_RECORD_USERSPACE_OBJECT:
-        json_address(json, "pointer", record->value.object.pointer);
-        break;
-    case FXT_RECORD_KERNEL_OBJECT:
-        json_number(json, "object_type", record->value.object.type);
-        json_unsigned(json, "koid", record->value.object.koid);
-        break;
-    case FXT_RECORD_CONTEXT_SWITCH:
-    case FXT_RECORD_LEGACY_CONTEXT_SWITCH:
-    case FXT_RECORD_THREAD_WAKEUP:
-        put_sched(json, record);
-        break;
-    case FXT_RECORD_LOG:
-        put_string(json, "message", &record->value.log.message);
-        break;
-    case FXT_RECORD_MODULE:
-        put_module(json, record);
-        break;
-    case FXT_RECORD_MAPPING:
-        put_mapping(json, record);
-        break;
-    case FXT_RECORD_BACKTRACE:
-        put_words(json, "frames", record->value.backtrace.frames);
-        break;
-    case FXT_RECORD_LARGE_BLOB:
-        put_large_blob(json, record);
-        break;
-    case FXT_RECORD_UNKNOWN:
-        put_unknown(json, record);
-        break;
-    case FXT_RECORD_PROVIDER_INFO:
-    case FXT_RECORD_PROVIDER_SECTION:
-    case FXT_RECORD_KINDS:
-        break;
-    }
+    json_address(json, "magic", record->value.magic.number);
 }
+
+static void put_provider_event(struct json *json, const struct fxt_record *record)
+{
+    json_number(json, "event", record->value.provider.event);
+}
+
+static void put_table_entry(struct json *json, const struct fxt_record *record)
+{
+    json_number(json, "index", record->value.table.index);
+    if (record->kind == FXT_RECORD_STRING)
+        put_string(json, "text", &record->name);
+}
+
+static void put_blob(struct json *json, const struct fxt_record *record)
+{
+    json_number(json, "blob_type", record->value.blob.type);
+    json_unsigned(json, "size", record->value.blob.payload.length);
+}
+
+static void put_userspace_object(struct json *json, const struct fxt_record *record)
+{
+    json_address(json, "pointer", record->value.object.pointer);
+}
+
+static void put_kernel_object(struct json *json, const struct fxt_record *record)
+{
+    json_number(json, "object_type", record->value.object.type);
+    json_unsigned(json, "koid", record->value.object.koid);
+}
+
+static void put_log(struct json *json, const struct fxt_record *record)
+{
+    put_string(json, "message", &record->value.log.message);
+}
+
+static void put_backtrace(struct json *json, const struct fxt_record *record)
+{
+    put_words(json, "frames", record->value.backtrace.frames);
+}
+
+/* What only one kind of record has.  */
+static void (*const bodies[FXT_RECORD_KINDS])(struct json *, const struct fxt_record *) = {
+    [FXT_RECORD_MAGIC] = put_magic,
+    [FXT_RECORD_PROVIDER_EVENT] = put_provider_event,
+    [FXT_RECORD_INIT] = put_init,
+    [FXT_RECORD_STRING] = put_table_entry,
+    [FXT_RECORD_THREAD] = put_table_entry,
+    [FXT_RECORD_EVENT] = put_event,
+    [FXT_RECORD_BLOB] = put_blob,
+    [FXT_RECORD_USERSPACE_OBJECT] = put_userspace_object,
+    [FXT_RECORD_KERNEL_OBJECT] = put_kernel_object,
+    [FXT_RECORD_CONTEXT_SWITCH] = put_sched,
+    [FXT_RECORD_LEGACY_CONTEXT_SWITCH] = put_sched,
+    [FXT_RECORD_THREAD_WAKEUP] = put_sched,
+    [FXT_RECORD_LOG] = put_log,
+    [FXT_RECORD_MODULE] = put_module,
+    [FXT_RECORD_MAPPING] = put_mapping,
+    [FXT_RECORD_BACKTRACE] = put_backtrace,
+    [FXT_RECORD_LARGE_BLOB] = put_large_blob,
+    [FXT_RECORD_UNKNOWN] = put_unknown,
+};
 
 static bool has_name(enum fxt_record_kind kind)
 {
@@ -309,7 +311,8 @@ void dump_json(struct cli_output *output, const struct fxt_record *record,
         put_string(&json, "category", &record->category);
     if (has_name(record->kind))
         put_string(&json, "name", &record->name);
-    put_body(&json, record);
+    if (bodies[record->kind])
+        bodies[record->kind](&json, record);
     if (record->kind == FXT_RECORD_BLOB && record->value.blob.type == FXT_BLOB_PERFETTO)
         put_packets(&json, packets);
     if (has_args(record))

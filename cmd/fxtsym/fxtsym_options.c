@@ -247,27 +247,13 @@ static const char *path_of(const struct settings *settings, const char *value)
     return settings->linked && settings->llvm_requests && value[0] == '=' ? value + 1 : value;
 }
 
-static void set_option(struct settings *settings, struct task *task, int key,
-                       const struct cli_parser *parser)
+/* How answers look.  */
+static void set_style(struct settings *settings, struct task *task, int key,
+                      const struct cli_parser *parser)
 {
     const char *value = parser->value;
 
     switch (key) {
-    case CLI_OPERAND:
-        cli_texts_add(&task->addresses, value);
-        break;
-    case OPTION_EXE:
-        task->object = path_of(settings, value);
-        break;
-    case OPTION_BUILD_ID:
-        task->build_id = value;
-        break;
-    case OPTION_SECTION:
-        task->section = value;
-        break;
-    case OPTION_ADJUST_VMA:
-        settings->bias = 0 - cli_id("--adjust-vma", value, 0, UINT64_MAX);
-        break;
     case OPTION_FUNCTIONS:
         settings->functions = !value || parser->choice != 2;
         settings->no_functions = !settings->functions;
@@ -293,6 +279,35 @@ static void set_option(struct settings *settings, struct task *task, int key,
     case OPTION_CONTEXT:
         settings->context_lines = cli_number("--print-source-context-lines", value, 0, CONTEXT_MAX);
         break;
+    default:
+        if (!cli_symbols_take(&task->symbols, key, parser) && !cli_bounds_take(key))
+            set_flag(settings, task, key);
+        break;
+    }
+}
+
+/* What is looked up, and where.  */
+static void set_option(struct settings *settings, struct task *task, int key,
+                       const struct cli_parser *parser)
+{
+    const char *value = parser->value;
+
+    switch (key) {
+    case CLI_OPERAND:
+        cli_texts_add(&task->addresses, value);
+        break;
+    case OPTION_EXE:
+        task->object = path_of(settings, value);
+        break;
+    case OPTION_BUILD_ID:
+        task->build_id = value;
+        break;
+    case OPTION_SECTION:
+        task->section = value;
+        break;
+    case OPTION_ADJUST_VMA:
+        settings->bias = 0 - cli_id("--adjust-vma", value, 0, UINT64_MAX);
+        break;
     case OPTION_TARGET:
         check_target(value);
         break;
@@ -316,8 +331,7 @@ static void set_option(struct settings *settings, struct task *task, int key,
         task->symbols.no_cache = true;
         break;
     default:
-        if (!cli_symbols_take(&task->symbols, key, parser) && !cli_bounds_take(key))
-            set_flag(settings, task, key);
+        set_style(settings, task, key, parser);
         break;
     }
 }

@@ -253,28 +253,14 @@ static pid_t id_from(const char *option, const char *text)
     return (pid_t)cli_number(option, text, 1, INT32_MAX);
 }
 
-static void take(struct cpu_options *options, enum key key, const struct cli_parser *parser)
+/* How long, what is written, and what is printed.  */
+static void take_output(struct cpu_options *options, enum key key, const struct cli_parser *parser)
 {
     const char *value = parser->value;
 
     switch (key) {
     case KEY_OUTPUT:
         options->output = value;
-        break;
-    case KEY_PID:
-        add_task(options, SESSION_PROCESS, id_from("-p", value));
-        break;
-    case KEY_TREE:
-        add_task(options, SESSION_JOB, id_from("--tree", value));
-        break;
-    case KEY_TID:
-        add_task(options, SESSION_THREAD, id_from("-t", value));
-        break;
-    case KEY_ALL:
-        add_task(options, SESSION_SYSTEM_WIDE, 0);
-        break;
-    case KEY_COMM:
-        options->comm = value;
         break;
     case KEY_DURATION:
         options->duration_ns = cli_duration("-d", value);
@@ -285,6 +271,39 @@ static void take(struct cpu_options *options, enum key key, const struct cli_par
     case KEY_BACKGROUND:
         options->background = true;
         break;
+    case KEY_LAYOUT:
+        options->profiler = parser->choice == 1;
+        break;
+    case KEY_COMPRESS:
+        options->compress = true;
+        break;
+    case KEY_QUIET:
+        options->quiet = true;
+        break;
+    case KEY_REGIONS:
+        options->regions = value;
+        break;
+    case KEY_KEEP_MODULES:
+        options->kept = value;
+        break;
+    case KEY_PRINT_STATS:
+        options->print_stats = true;
+        break;
+    case KEY_STATS_JSON:
+        options->stats_json = value;
+        break;
+    default:
+        break;
+    }
+}
+
+/* When a sample is taken, and what is in it.  */
+static void take_sampling(struct cpu_options *options, enum key key,
+                          const struct cli_parser *parser)
+{
+    const char *value = parser->value;
+
+    switch (key) {
     case KEY_FREQUENCY:
         set_rate(&options->frequency, value, options);
         break;
@@ -313,26 +332,35 @@ static void take(struct cpu_options *options, enum key key, const struct cli_par
     case KEY_BUFFER_SIZE:
         options->region_size = (size_t)cli_size("--buffer-size", value, 1, SAMPLER_MAX_BUFFER_SIZE);
         break;
-    case KEY_LAYOUT:
-        options->profiler = parser->choice == 1;
+    default:
+        take_output(options, key, parser);
         break;
-    case KEY_COMPRESS:
-        options->compress = true;
+    }
+}
+
+/* Which threads are sampled.  */
+static void take(struct cpu_options *options, enum key key, const struct cli_parser *parser)
+{
+    const char *value = parser->value;
+
+    switch (key) {
+    case KEY_PID:
+        add_task(options, SESSION_PROCESS, id_from("-p", value));
         break;
-    case KEY_QUIET:
-        options->quiet = true;
+    case KEY_TREE:
+        add_task(options, SESSION_JOB, id_from("--tree", value));
         break;
-    case KEY_REGIONS:
-        options->regions = value;
+    case KEY_TID:
+        add_task(options, SESSION_THREAD, id_from("-t", value));
         break;
-    case KEY_KEEP_MODULES:
-        options->kept = value;
+    case KEY_ALL:
+        add_task(options, SESSION_SYSTEM_WIDE, 0);
         break;
-    case KEY_PRINT_STATS:
-        options->print_stats = true;
+    case KEY_COMM:
+        options->comm = value;
         break;
-    case KEY_STATS_JSON:
-        options->stats_json = value;
+    default:
+        take_sampling(options, key, parser);
         break;
     }
 }
