@@ -164,122 +164,101 @@ static void put_large_blob(struct cli_output *output, const struct fxt_record *r
     }
 }
 
-/* ---- What only one kind of record has ---- */
-
-static void put_magic(struct cli_output *output, const struct fxt_record *record)
+/* What only one kind of record has.  */
+static void put_body(struct cli_output *output, const struct fxt_record *record)
 {
-    dump_print(output, " 0x%" PRIx32, record->value.magic.number);
-}
-
-static void put_provider(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(output, " id=%" PRIu32, record->value.provider.id);
-    if (record->kind == FXT_RECORD_PROVIDER_INFO)
+    switch (record->kind) {
+    case FXT_RECORD_EVENT:
+        put_event(output, record);
+        break;
+    case FXT_RECORD_BLOB:
         put_named(output, "name", &record->name);
+        dump_print(output, " type=%u size=%" PRIu64, record->value.blob.type,
+                   record->value.blob.payload.length);
+        break;
+    case FXT_RECORD_USERSPACE_OBJECT:
+        dump_print(output, " 0x%" PRIx64, record->value.object.pointer);
+        put_named(output, "name", &record->name);
+        break;
+    case FXT_RECORD_KERNEL_OBJECT:
+        dump_print(output, " type=%u koid=%" PRIu64, record->value.object.type,
+                   record->value.object.koid);
+        put_named(output, "name", &record->name);
+        break;
+    case FXT_RECORD_CONTEXT_SWITCH:
+    case FXT_RECORD_LEGACY_CONTEXT_SWITCH:
+    case FXT_RECORD_THREAD_WAKEUP:
+        put_sched(output, record);
+        break;
+    case FXT_RECORD_LOG:
+        dump_put(output, " ");
+        put_string(output, &record->value.log.message);
+        break;
+    case FXT_RECORD_BACKTRACE:
+        put_words(output, record->value.backtrace.frames);
+        break;
+    case FXT_RECORD_LARGE_BLOB:
+        put_large_blob(output, record);
+        break;
+    case FXT_RECORD_UNKNOWN:
+        dump_print(output, " type=%u subtype=%u size=%" PRIu64, record->value.unknown.type,
+                   record->value.unknown.subtype, record->size);
+        break;
+    default: /* the others are descriptions */
+        break;
+    }
 }
 
-static void put_provider_event(struct cli_output *output, const struct fxt_record *record)
+/* The same of records that describe others: providers, clocks, tables and modules.  */
+static void put_description(struct cli_output *output, const struct fxt_record *record)
 {
-    put_provider(output, record);
-    dump_print(output, " %s (%u)",
-               record->value.provider.event == 0 ? "buffer filled up, records lost" : "event",
-               record->value.provider.event);
+    switch (record->kind) {
+    case FXT_RECORD_MAGIC:
+        dump_print(output, " 0x%" PRIx32, record->value.magic.number);
+        break;
+    case FXT_RECORD_PROVIDER_INFO:
+        dump_print(output, " id=%" PRIu32, record->value.provider.id);
+        put_named(output, "name", &record->name);
+        break;
+    case FXT_RECORD_PROVIDER_SECTION:
+        dump_print(output, " id=%" PRIu32, record->value.provider.id);
+        break;
+    case FXT_RECORD_PROVIDER_EVENT:
+        dump_print(output, " id=%" PRIu32 " %s (%u)", record->value.provider.id,
+                   record->value.provider.event == 0 ? "buffer filled up, records lost" : "event",
+                   record->value.provider.event);
+        break;
+    case FXT_RECORD_INIT:
+        dump_print(output, " ticks_per_second=%" PRIu64, record->value.init.ticks_per_second);
+        if (record->value.init.extended)
+            dump_print(output, " base_ticks=%" PRIu64 " base_time_ns=%" PRId64,
+                       record->value.init.base_ticks, record->value.init.base_time_ns);
+        break;
+    case FXT_RECORD_STRING:
+        dump_print(output, " %u = \"", record->value.table.index);
+        put_string(output, &record->name);
+        dump_put(output, "\"");
+        break;
+    case FXT_RECORD_THREAD:
+        dump_print(output, " %u", record->value.table.index);
+        break;
+    case FXT_RECORD_MODULE:
+        dump_print(output, " %u build_id=", record->value.module.id);
+        put_hex(output, &record->value.module.build_id);
+        put_named(output, "name", &record->name);
+        break;
+    case FXT_RECORD_MAPPING:
+        dump_print(
+            output,
+            " module=%u start=0x%" PRIx64 " length=0x%" PRIx64 " vaddr=0x%" PRIx64 " flags=%u",
+            record->value.mapping.module_id, record->value.mapping.start,
+            record->value.mapping.length, record->value.mapping.vaddr, record->value.mapping.flags);
+        break;
+    default:
+        put_body(output, record);
+        break;
+    }
 }
-
-static void put_init(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(output, " ticks_per_second=%" PRIu64, record->value.init.ticks_per_second);
-    if (record->value.init.extended)
-        dump_print(output, " base_ticks=%" PRIu64 " base_time_ns=%" PRId64,
-                   record->value.init.base_ticks, record->value.init.base_time_ns);
-}
-
-static void put_string_entry(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(output, " %u = \"", record->value.table.index);
-    put_string(output, &record->name);
-    dump_put(output, "\"");
-}
-
-static void put_thread_entry(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(output, " %u", record->value.table.index);
-}
-
-static void put_blob(struct cli_output *output, const struct fxt_record *record)
-{
-    put_named(output, "name", &record->name);
-    dump_print(output, " type=%u size=%" PRIu64, record->value.blob.type,
-               record->value.blob.payload.length);
-}
-
-static void put_userspace_object(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(output, " 0x%" PRIx64, record->value.object.pointer);
-    put_named(output, "name", &record->name);
-}
-
-static void put_kernel_object(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(output, " type=%u koid=%" PRIu64, record->value.object.type,
-               record->value.object.koid);
-    put_named(output, "name", &record->name);
-}
-
-static void put_log(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_put(output, " ");
-    put_string(output, &record->value.log.message);
-}
-
-static void put_module(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(output, " %u build_id=", record->value.module.id);
-    put_hex(output, &record->value.module.build_id);
-    put_named(output, "name", &record->name);
-}
-
-static void put_mapping(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(
-        output, " module=%u start=0x%" PRIx64 " length=0x%" PRIx64 " vaddr=0x%" PRIx64 " flags=%u",
-        record->value.mapping.module_id, record->value.mapping.start, record->value.mapping.length,
-        record->value.mapping.vaddr, record->value.mapping.flags);
-}
-
-static void put_backtrace(struct cli_output *output, const struct fxt_record *record)
-{
-    put_words(output, record->value.backtrace.frames);
-}
-
-static void put_unknown(struct cli_output *output, const struct fxt_record *record)
-{
-    dump_print(output, " type=%u subtype=%u size=%" PRIu64, record->value.unknown.type,
-               record->value.unknown.subtype, record->size);
-}
-
-static void (*const bodies[FXT_RECORD_KINDS])(struct cli_output *, const struct fxt_record *) = {
-    [FXT_RECORD_MAGIC] = put_magic,
-    [FXT_RECORD_PROVIDER_INFO] = put_provider,
-    [FXT_RECORD_PROVIDER_SECTION] = put_provider,
-    [FXT_RECORD_PROVIDER_EVENT] = put_provider_event,
-    [FXT_RECORD_INIT] = put_init,
-    [FXT_RECORD_STRING] = put_string_entry,
-    [FXT_RECORD_THREAD] = put_thread_entry,
-    [FXT_RECORD_EVENT] = put_event,
-    [FXT_RECORD_BLOB] = put_blob,
-    [FXT_RECORD_USERSPACE_OBJECT] = put_userspace_object,
-    [FXT_RECORD_KERNEL_OBJECT] = put_kernel_object,
-    [FXT_RECORD_CONTEXT_SWITCH] = put_sched,
-    [FXT_RECORD_LEGACY_CONTEXT_SWITCH] = put_sched,
-    [FXT_RECORD_THREAD_WAKEUP] = put_sched,
-    [FXT_RECORD_LOG] = put_log,
-    [FXT_RECORD_MODULE] = put_module,
-    [FXT_RECORD_MAPPING] = put_mapping,
-    [FXT_RECORD_BACKTRACE] = put_backtrace,
-    [FXT_RECORD_LARGE_BLOB] = put_large_blob,
-    [FXT_RECORD_UNKNOWN] = put_unknown,
-};
 
 /* Escapes for terminals.  */
 #define DIM   "\033[2m"
@@ -344,8 +323,7 @@ void dump_text(const struct dump_form *form, const struct fxt_record *record,
         (void)snprintf(thread, sizeof thread, "%" PRIu64 "/%" PRIu64, record->thread.process,
                        record->thread.thread);
     put_head(form, record->offset, time, thread, BOLD, fxt_record_kind_name(record->kind));
-    if (bodies[record->kind])
-        bodies[record->kind](output, record);
+    put_description(output, record);
     if (record->kind == FXT_RECORD_BLOB && record->value.blob.type == FXT_BLOB_PERFETTO)
         put_packets(output, packets);
     put_args(output, record);
