@@ -20,6 +20,7 @@ struct diff_reading {
     struct cli_profiles profiles;
     const char *sample_type; /* --sample-type; NULL: that of the runs before, else the input's */
     bool ignore_templates;
+    bool only_labelled;  /* captures of stores without the label "commit" are left out */
     unsigned jobs;       /* traces read at once; 0: as many as there are CPUs */
     const char *scratch; /* a folder that runs are shown without, for it will be gone; NULL: none */
 };

@@ -30,7 +30,7 @@ const struct cli_command diff_history_command = {
         "a "
         "run of the commit that it is named after: 4f2a91c.txt, 4f2a91c-2.fxt.  A baseline has "
         "several runs.  Captures of a store have the commit as a label (fxtq import --label "
-        "commit=NAME).",
+        "commit=NAME); those without it are left out.",
     .options = history_options,
     .groups = diff_reading_groups,
     .libraries = sym_libraries,
@@ -68,8 +68,7 @@ static void parse(struct work *work, char **argv)
 static enum cli_exit analyse(struct work *work, const struct compare_set *set)
 {
     uint32_t *of_run = history_inputs_commits(&work->inputs, &work->commits, set);
-    enum cli_exit status = of_run ? history_find(&work->request, set, &work->commits, of_run)
-                                  : CLI_USAGE;
+    enum cli_exit status = history_find(&work->request, set, &work->commits, of_run);
 
     free(of_run);
     return status;
@@ -101,7 +100,7 @@ static enum cli_exit read_runs(struct work *work)
 
 static int run(char **argv)
 {
-    struct work work = { .reading = { .profiles = { .kind = -1 } } };
+    struct work work = { .reading = { .profiles = { .kind = -1 }, .only_labelled = true } };
     enum cli_exit status;
 
     history_request_init(&work.request);

@@ -9,6 +9,7 @@
 
 #include <fxt/store_content.h>
 #include "base/file.h"
+#include "cmd/fxtdiff/readers.h"
 
 enum { SHORTEST_HASH = 7 };
 
@@ -94,7 +95,9 @@ static void add_file(struct history_inputs *inputs, struct commits *commits, cha
     char *name = commit_of_file(path);
 
     /* The captures of a store say theirs.  */
-    add_path(inputs, store_is_database(path) ? COMPARE_NO_COMMIT : commits_add(commits, name),
+    add_path(inputs,
+             store_is_database(path) || diff_is_capture(path) ? COMPARE_NO_COMMIT
+                                                              : commits_add(commits, name),
              path);
     free(name);
 }
@@ -195,13 +198,6 @@ uint32_t *history_inputs_commits(const struct history_inputs *inputs, struct com
 
         out[r] = run->environment.commit ? commits_add(commits, run->environment.commit)
                                          : commit_of_label(inputs, run->label);
-        if (out[r] == COMPARE_NO_COMMIT) {
-            cli_error("%s: this capture has no label 'commit'; set it with 'fxtq import --label "
-                      "commit=NAME'",
-                      run->label);
-            free(out);
-            return NULL;
-        }
     }
     return out;
 }

@@ -18,8 +18,8 @@ struct history_inputs {
 void history_inputs_add(struct history_inputs *inputs, struct commits *commits,
                         const char *operand);
 
-/* The commit of each run of the set, from malloc(): by the label of the capture, else by file.
- * NULL after a message: a run of a store has no label.  */
+/* The commit of each run of the set, from malloc(): by the label of the capture, which every run
+ * of a store has, else by file.  */
 uint32_t *history_inputs_commits(const struct history_inputs *inputs, struct commits *commits,
                                  const struct compare_set *set);
 void history_inputs_release(struct history_inputs *inputs);

@@ -14,6 +14,7 @@ static enum cli_exit read_captures(struct diff_runs *runs, enum compare_side sid
     struct store_runs captures = { .builder = runs->builder,
                                    .side = side,
                                    .sample_type = runs->reading->sample_type,
+                                   .only_labelled = runs->reading->only_labelled,
                                    .kind = -1 };
     enum cli_exit status = store_runs_read(&captures, path, label, capture);
 

@@ -3,10 +3,9 @@
 
 #include "cmd/cli/profile_options.h"
 #include "cmd/fxtq/fxtq.h"
+#include "cmd/fxtq/store_source.h"
 #include "cmd/history/history.h"
 #include "cmd/history/runs.h"
-
-#define REMEDY "label captures with 'fxtq import --label commit=NAME'"
 
 enum { KEY_TYPE = 1 };
 
@@ -36,10 +35,11 @@ static int run(char **argv);
 
 const struct cli_command fxtq_trend = {
     .name = "fxtq trend",
-    .usage = "[OPTION]... STORE...",
+    .usage = "[OPTION]... STORE[#N]...",
     .summary =
         "Find the commits at which the cost of a function, or the total, changed.  The captures "
-        "of the stores are the runs, and their label 'commit' tells the commit (fxtq import "
+        "of the stores, or capture N alone, are the runs, and their label 'commit' tells the "
+        "commit (fxtq import "
         "--label commit=NAME); captures without it are left out.  The answer is that of fxtdiff "
         "history, with the names that the stores have.",
     .options = history_options,
@@ -75,25 +75,32 @@ static void parse(struct work *work, char **argv)
     history_check(&work->request, &work->stores);
 }
 
+/* A store, or one capture of it.  */
 static enum cli_exit read_store(const struct work *work, struct compare_builder *builder,
-                                const char *path)
+                                const char *operand)
 {
     struct store_runs runs = { .builder = builder,
                                .side = COMPARE_NEW,
                                .sample_type = work->sample_type,
                                .only_labelled = true };
-    size_t before = compare_builder_run_count(builder);
-    enum cli_exit status = store_runs_read(&runs, path, path, 0);
+    int64_t capture = 0;
+    const char *path = source_take_capture(operand, &capture);
 
-    if (status != CLI_OK || runs.left_out == 0)
-        return status;
-    if (compare_builder_run_count(builder) == before) {
-        cli_error("%s: no capture has a label 'commit'; " REMEDY, path);
-        return CLI_USAGE;
+    return store_runs_read(&runs, path, path, capture);
+}
+
+/* Where addresses have no names, functions are whole modules.  */
+static void hint_names(const struct work *work)
+{
+    for (size_t i = 0; i < work->stores.count; i++) {
+        struct source source = { .store = NULL };
+        int64_t capture = 0;
+        const char *path = source_take_capture(work->stores.items[i], &capture);
+
+        if (source_open(&source, path, false, false) == CLI_OK)
+            source_hint_names(&source, path);
+        source_close(&source);
     }
-    cli_warning("%s: left out %s without a label 'commit'; " REMEDY, path,
-                cli_counted(runs.left_out, "capture", "captures"));
-    return CLI_OK;
 }
 
 static enum cli_exit analyse(const struct work *work, const struct compare_set *set)
@@ -106,8 +113,8 @@ static enum cli_exit analyse(const struct work *work, const struct compare_set *
         of_run[r] = commits_add(&commits, set->runs[r].environment.commit);
     status = history_find(&work->request, set, &commits, of_run);
     if (status == CLI_INCONCLUSIVE)
-        cli_note("there are too few commits to find a change, %zu of %d; " REMEDY, commits.count,
-                 COMPARE_HISTORY_MIN_COMMITS);
+        cli_note("there are too few commits to find a change, %zu of %d; " STORE_RUNS_REMEDY,
+                 commits.count, COMPARE_HISTORY_MIN_COMMITS);
     commits_release(&commits);
     free(of_run);
     return status;
@@ -126,7 +133,10 @@ static enum cli_exit find(const struct work *work, struct compare_builder *build
         return status;
     if (compare_builder_finish(builder, &set, &error) != COMPARE_OK)
         return cli_worse(status, runs_fail(&error));
-    return cli_worse(status, analyse(work, set));
+    status = cli_worse(status, analyse(work, set));
+    if (status != CLI_DAMAGED && status != CLI_ENVIRONMENT && status != CLI_USAGE)
+        hint_names(work);
+    return status;
 }
 
 static int run(char **argv)

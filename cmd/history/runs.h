@@ -23,14 +23,18 @@ struct store_runs {
     struct compare_builder *builder;
     enum compare_side side;
     const char *sample_type; /* NULL: that of the runs before, else the store's first */
-    bool only_labelled;      /* leave out captures without the label "commit" */
+    bool only_labelled;      /* leave out captures without the label "commit", with a warning */
 
-    size_t left_out; /* after reading: how many those were */
+    size_t left_out; /* how many those were in the store that was read last */
     int kind;        /* enum profile_kind of the last run; -1: there is none */
 };
 
-/* Add the captures of the store at path, or that one if capture is not 0, to the builder.  Messages
- * are printed, and call the store label; a run is called "LABEL#CAPTURE".  */
+/* How captures get such a label.  */
+#define STORE_RUNS_REMEDY "label captures with 'fxtq import --label commit=NAME'"
+
+/* Add the captures of the store at path, or that one if capture is not 0, to the builder.
+ * Messages are printed, and call the store label; a run is called "LABEL#CAPTURE".  CLI_USAGE if
+ * every capture is left out.  */
 enum cli_exit store_runs_read(struct store_runs *runs, const char *path, const char *label,
                               int64_t capture);
 

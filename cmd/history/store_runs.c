@@ -12,7 +12,7 @@ struct job {
     struct store *store;
     const char *label;
     bool failed; /* a message was printed */
-    bool any;    /* a capture was read */
+    size_t seen; /* captures */
     enum cli_exit status;
     struct store_stacks loaded;
 
@@ -103,7 +103,7 @@ static bool take_capture(void *context, const struct store_capture *capture)
     char number[32];
     char *label;
 
-    job->any = true;
+    job->seen++;
     if (job->runs->only_labelled && !capture->commit) {
         job->runs->left_out++;
         return true;
@@ -128,6 +128,21 @@ static bool take_capture(void *context, const struct store_capture *capture)
 
 /* ---- The store ---- */
 
+static void tell_left_out(struct job *job, int64_t capture)
+{
+    size_t count = job->runs->left_out;
+
+    if (job->failed || count == 0)
+        return;
+    if (count == job->seen)
+        (void)fail(job, CLI_USAGE,
+                   capture ? "the capture has no label 'commit'; " STORE_RUNS_REMEDY
+                           : "no capture has a label 'commit'; " STORE_RUNS_REMEDY);
+    else
+        cli_warning("%s: left out %s without a label 'commit'; " STORE_RUNS_REMEDY, job->label,
+                    cli_counted(count, "capture", "captures"));
+}
+
 enum cli_exit store_runs_read(struct store_runs *runs, const char *path, const char *label,
                               int64_t capture)
 {
@@ -137,6 +152,7 @@ enum cli_exit store_runs_read(struct store_runs *runs, const char *path, const c
     struct store_error error;
     struct store *store = NULL;
 
+    runs->left_out = 0;
     if (store_open(path, &options, &store, &error) != STORE_OK) {
         cli_error("%s: %s", label, error.message);
         compare_builder_add_unreadable(runs->builder);
@@ -146,9 +162,10 @@ enum cli_exit store_runs_read(struct store_runs *runs, const char *path, const c
     job.store = store;
     if (check(&job, store_load_stacks(store, stacks, true, &job.loaded, &error), &error) &&
         check(&job, store_captures_each(store, capture, take_capture, &job, &error), &error) &&
-        !job.failed && !job.any)
+        !job.failed && job.seen == 0)
         (void)fail(&job, CLI_USAGE,
                    capture ? "the store has no such capture" : "the store has no captures");
+    tell_left_out(&job, capture);
     if (job.status == CLI_DAMAGED)
         compare_builder_add_unreadable(runs->builder);
     store_stacks_release(&job.loaded);

@@ -96,7 +96,8 @@ for label in commit =x 'a b=c' "a=$(printf 'x\ny')" "$(printf '%065d' 0)=x"; do
 done
 run 0 fxtq import -q store/1.folded -o plain.fxtq
 run 2 fxtdiff history plain.fxtq
-grep -q "plain.fxtq#1: this capture has no label 'commit'" err || fail "names the capture without a label: $(cat err)"
+grep -q "^fxtdiff history: plain.fxtq: no capture has a label 'commit'; label captures with 'fxtq import --label commit=NAME'$" err ||
+    fail "names the store without a label: $(cat err)"
 
 # ---- What is said ----
 

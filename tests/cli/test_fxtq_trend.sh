@@ -61,6 +61,9 @@ fxtq import -q other1.folded other2.folded -o all.fxtq
 run 0 fxtq trend --json all.fxtq
 [ "$(changes)" = "$wanted" ] || fail "captures without a label are left out: $(changes)"
 grep -q "all.fxtq: left out 2 captures without a label 'commit'; label captures with 'fxtq import --label commit=NAME'" err || fail "says so: $(cat err)"
+run 0 fxtdiff history --json all.fxtq
+[ "$(changes)" = "$wanted" ] || fail "fxtdiff history leaves them out, too: $(changes)"
+says "all.fxtq: left out 2 captures without a label 'commit'; label captures with 'fxtq import --label commit=NAME'"
 fxtq import -q other1.folded --label version=1 -o plain.fxtq
 run 2 fxtq trend plain.fxtq
 [ ! -s out ] || fail "nothing is printed of captures without labels"
@@ -74,6 +77,34 @@ grep -q "too few commits to find a change, 7 of 8; label captures with 'fxtq imp
 fxtq import -q 8.folded --label commit=v8 -o few.fxtq
 run 0 fxtq trend few.fxtq
 [ ! -s err ] || fail "8 commits are enough: $(cat err)"
+
+# ---- One capture of a store ----
+
+# shellcheck disable=SC2046 # a list
+run 0 fxtq trend --json $(seq -f 'all.fxtq#%g' 1 20)
+[ "$(changes)" = "$wanted" ] || fail "the change in captures one by one: $(changes)"
+# shellcheck disable=SC2046
+run 0 fxtdiff history --json $(seq -f 'all.fxtq#%g' 1 20)
+[ "$(changes)" = "$wanted" ] || fail "the same of fxtdiff history: $(changes)"
+run 5 fxtq trend --json 'all.fxtq#3' part0.fxtq#1
+[ "$(python3 -c 'import json; print(len(json.load(open("out"))["commits"]))')" = 2 ] || fail "two captures are not two commits: $(cat out)"
+for program in 'fxtq trend' 'fxtdiff history'; do
+    # shellcheck disable=SC2086 # two words
+    run 2 $program 'all.fxtq#21'
+    says "$program: all.fxtq: the capture has no label 'commit'; label captures with 'fxtq import --label commit=NAME'"
+    # shellcheck disable=SC2086
+    run 2 $program 'all.fxtq#99'
+    says "$program: all.fxtq: the store has no such capture"
+done
+
+# ---- Addresses without names ----
+
+for i in $(seq 1 8); do
+    "$O/bench/fxtgen" --count 200 --stacks 20 --seed "$i" >"bare$i.fxt"
+    fxtq import -q "bare$i.fxt" --label "commit=v$i" -o bare.fxtq
+done
+run 0 fxtq trend bare.fxtq
+says 'bare.fxtq: no address has a symbol; to look them up: fxtq symbolize bare.fxtq'
 
 # ---- What is wrong ----
 
