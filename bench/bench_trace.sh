@@ -25,7 +25,7 @@ bytes=$(calc "($(wc -c <100000.fxt) - $(wc -c <50000.fxt)) / 50000")
 
 # A session of its own, so that others on this machine are left alone.
 : >peer
-if command -v lttng >/dev/null && ${CC:-cc} -std=gnu17 -O2 -I"$ROOT/bench/peers/lttng" "$ROOT/bench/peers/lttng/main.c" -llttng-ust -ldl -o lttng-tracing 2>err; then
+if command -v lttng >/dev/null && ${CC:-cc} -std=gnu17 -O2 -I"$ROOT" -I"$ROOT/bench/peers/lttng" "$ROOT/bench/peers/lttng/main.c" -llttng-ust -ldl -o lttng-tracing 2>err; then
     export HOME="$WORK" LTTNG_HOME="$WORK" LTTNG_UST_REGISTER_TIMEOUT=-1
     lttng-sessiond --no-kernel >/dev/null 2>&1 &
     daemon=$!

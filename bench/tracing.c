@@ -10,27 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <fxt/trace.h>
 
-#define BATCH 10000u
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
+#include "bench/least_ns.h"
 
 /* ---- What is measured ---- */
-
-static void nothing(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        __asm__ volatile("" ::: "memory");
-}
 
 static void off(unsigned count)
 {
@@ -77,22 +62,6 @@ static const struct {
     { "nothing", nothing }, { "off", off },           { "clock", ticks },
     { "instant", instant }, { "integers", integers }, { "duration", duration },
 };
-
-static double least_ns(void (*run)(unsigned count), unsigned batches)
-{
-    uint64_t least = UINT64_MAX;
-
-    run(BATCH);
-    for (unsigned i = 0; i < batches; i++) {
-        uint64_t before = now_ns(), passed;
-
-        run(BATCH);
-        passed = now_ns() - before;
-        if (passed < least)
-            least = passed;
-    }
-    return (double)least / BATCH;
-}
 
 /* ---- Two threads ---- */
 

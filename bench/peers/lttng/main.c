@@ -1,30 +1,14 @@
 /* bench/tracing.c for LTTng-ust: the same loops, the same line of figures, without threads.
  *
  *   lttng-tracing [BATCHES]  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "bench/least_ns.h"
 
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "events.h"
-
-#define BATCH 10000u
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void nothing(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        __asm__ volatile("" ::: "memory");
-}
 
 static void off(unsigned count)
 {
@@ -52,22 +36,6 @@ static void duration(unsigned count)
         lttng_ust_tracepoint(bench, begin);
         lttng_ust_tracepoint(bench, end);
     }
-}
-
-static double least_ns(void (*run)(unsigned count), unsigned batches)
-{
-    uint64_t least = UINT64_MAX;
-
-    run(BATCH);
-    for (unsigned i = 0; i < batches; i++) {
-        uint64_t before = now_ns(), passed;
-
-        run(BATCH);
-        passed = now_ns() - before;
-        if (passed < least)
-            least = passed;
-    }
-    return (double)least / BATCH;
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
  * Tracy is not packaged in a form that fits, so it is built by hand, outside of this repository, from its sources in
  * TRACY (a checkout of github.com/wolfpld/tracy).  What is recorded is kept in memory: few batches.
  *
- *   c++ -O2 -std=c++17 -DTRACY_ENABLE -I TRACY/public bench/peers/tracy/main.cc TRACY/public/TracyClient.cpp
+ *   c++ -O2 -std=c++17 -DTRACY_ENABLE -I TRACY/public -I . bench/peers/tracy/main.cc TRACY/public/TracyClient.cpp
  *       -lpthread -ldl -o tracy-tracing
  *   ./tracy-tracing 50
  *
@@ -12,26 +12,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 
 #include <tracy/Tracy.hpp>
 #include <tracy/TracyC.h>
 
-#define BATCH 10000u
-
-static uint64_t now_ns()
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void nothing(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        __asm__ volatile("" ::: "memory");
-}
+#include "bench/least_ns.h"
 
 static void instant(unsigned count)
 {
@@ -55,22 +40,6 @@ static void duration(unsigned count)
         ZoneScopedN("duration");
         __asm__ volatile("" ::: "memory");
     }
-}
-
-static double least_ns(void (*run)(unsigned count), unsigned batches)
-{
-    uint64_t least = UINT64_MAX;
-
-    run(BATCH);
-    for (unsigned i = 0; i < batches; i++) {
-        uint64_t before = now_ns(), passed;
-
-        run(BATCH);
-        passed = now_ns() - before;
-        if (passed < least)
-            least = passed;
-    }
-    return (double)least / BATCH;
 }
 
 int main(int argc, char **argv)
