@@ -95,18 +95,17 @@ static bool take_switch(struct perf_trace *trace, const struct perf_data_record 
     if (!trace_introduce(trace))
         return false;
     if (record->tid != 0) {
-        if (!trace_write_tasks(trace, record->pid, record->tid, false))
+        thread = trace_write_tasks(trace, record->pid, record->tid, false);
+        if (!thread)
             return false;
-        thread = trace_thread_of(trace, record->pid, record->tid);
-        own = thread ? thread->koid : 0;
+        own = thread->koid;
     }
     if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && record->context_switch.other_tid != 0) {
-        if (!trace_write_tasks(trace, record->context_switch.other_pid,
-                               record->context_switch.other_tid, false))
+        thread = trace_write_tasks(trace, record->context_switch.other_pid,
+                                   record->context_switch.other_tid, false);
+        if (!thread)
             return false;
-        thread = trace_thread_of(trace, record->context_switch.other_pid,
-                                 record->context_switch.other_tid);
-        other = thread ? thread->koid : 0;
+        other = thread->koid;
     }
     return trace_put_switch(trace, record, is_out ? own : other, is_out ? other : own);
 }

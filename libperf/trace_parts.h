@@ -69,6 +69,12 @@ struct trace_latest {
     uint32_t earlier; /* items of that number before it */
 };
 
+/* What a pid and a tid were found to be.  */
+struct trace_recent {
+    uint32_t pid, tid;
+    uint32_t thread; /* index + 1; 0: nothing was looked up here */
+};
+
 struct trace_numbers {
     struct trace_latest *items;
     size_t count, capacity;
@@ -103,6 +109,7 @@ struct perf_trace {
     struct trace_process *processes;
     size_t process_count, process_capacity;
     struct trace_numbers pids, tids;
+    struct trace_recent recent[16]; /* by tid; forgotten when a number changes its meaning */
     struct trace_thread *threads;
     size_t thread_count, thread_capacity;
     uint64_t order;    /* of the next mapping */
@@ -153,8 +160,10 @@ bool trace_take_mapping(struct perf_trace *trace, const struct perf_data_record 
 bool trace_take_comm(struct perf_trace *trace, const struct perf_data_record *record);
 bool trace_take_fork(struct perf_trace *trace, const struct perf_data_record *record);
 bool trace_take_exit(struct perf_trace *trace, const struct perf_data_record *record);
-/* Names and mappings of a process and a thread, as far as they are not written.  */
-bool trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid, bool kernel);
+/* Write names and mappings of a process and a thread, as far as they are not written.  Returns the
+ * thread, as trace_thread_of(), or NULL: trace->failure is set, or no memory.  */
+const struct trace_thread *trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid,
+                                             bool kernel);
 void trace_release_tasks(struct perf_trace *trace);
 
 /* ---- Samples (trace_stack.c) ---- */

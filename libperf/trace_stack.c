@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "libperf/internal.h"
 
 /* Markers in callchains (enum perf_callchain_context).  */
 #define CONTEXT_HV            ((uint64_t)-32)
@@ -46,10 +47,15 @@ static bool add_chain(struct perf_trace *trace, struct perf_data_words chain, un
                       bool kernel_only, uint64_t *cookie)
 {
     bool is_elsewhere = mode == MODE_HYPERVISOR || mode == MODE_GUEST_KERNEL || mode == MODE_GUEST;
-    bool is_skipped = false;
+    bool is_skipped = false, swap = trace->data->swap;
+    uint64_t *out;
 
+    if (!base_make_room(&trace->addresses, &trace->address_capacity,
+                        trace->address_count + chain.count, sizeof *trace->addresses))
+        return false;
+    out = trace->addresses + trace->address_count;
     for (size_t i = 0; i < chain.count; i++) {
-        uint64_t address = perf_data_word(trace->data, chain, i);
+        uint64_t address = perf_load_u64(chain.bytes + 8 * i, swap);
 
         if (address >= CONTEXT_FIRST) {
             is_elsewhere = address == CONTEXT_HV || address <= CONTEXT_GUEST;
@@ -60,9 +66,9 @@ static bool add_chain(struct perf_trace *trace, struct perf_data_words chain, un
         }
         if (address == 0 || is_skipped)
             continue;
-        if (!trace_add_address(trace, is_elsewhere ? elsewhere(address) : address))
-            return false;
+        *out++ = is_elsewhere ? elsewhere(address) : address;
     }
+    trace->address_count = (size_t)(out - trace->addresses);
     return true;
 }
 
@@ -120,17 +126,17 @@ static bool put_sample(struct perf_trace *trace, const struct trace_waiting *sam
                                 .cpu = sample->cpu,
                                 .event = sample->event,
                                 .amount = sample->period };
-    bool kernel = false;
+    uint64_t bits = 0;
 
     if (trace->address_count == 0) {
         trace->counts.empty_samples++;
         return true;
     }
-    for (size_t i = 0; i < trace->address_count && !kernel; i++)
-        kernel = trace->addresses[i] >= KERNEL_START;
-    if (!trace_introduce(trace) || !trace_write_tasks(trace, sample->pid, sample->tid, kernel))
+    for (size_t i = 0; i < trace->address_count; i++)
+        bits |= trace->addresses[i];
+    if (!trace_introduce(trace))
         return false;
-    thread = trace_thread_of(trace, sample->pid, sample->tid);
+    thread = trace_write_tasks(trace, sample->pid, sample->tid, (bits & KERNEL_START) != 0);
     if (!thread)
         return false;
     out.thread = thread->koid;

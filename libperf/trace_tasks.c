@@ -55,6 +55,7 @@ static struct trace_process *new_process(struct perf_trace *trace, uint32_t pid)
                                    trace->process_count + 1, sizeof *trace->processes))
         return NULL;
     latest->earlier += latest->item != 0;
+    memset(trace->recent, 0, sizeof trace->recent);
     process = &trace->processes[trace->process_count++];
     *process = (struct trace_process){ .pid = pid, .compact_at = FEW_MAPPINGS };
     latest->item = (uint32_t)trace->process_count;
@@ -100,7 +101,7 @@ static struct trace_process *begin_anew(struct perf_trace *trace, uint32_t pid)
 
 /* ---- Threads ---- */
 
-struct trace_thread *trace_thread_of(struct perf_trace *trace, uint32_t pid, uint32_t tid)
+static struct trace_thread *find_thread(struct perf_trace *trace, uint32_t pid, uint32_t tid)
 {
     struct trace_process *process = trace_process_of(trace, pid);
     struct trace_latest *latest = process ? latest_of(&trace->tids, tid) : NULL;
@@ -119,6 +120,21 @@ struct trace_thread *trace_thread_of(struct perf_trace *trace, uint32_t pid, uin
     thread = &trace->threads[trace->thread_count++];
     *thread = (struct trace_thread){ .tid = tid, .process = owner, .koid = koid_of(latest) };
     latest->item = (uint32_t)trace->thread_count;
+    memset(trace->recent, 0, sizeof trace->recent);
+    return thread;
+}
+
+struct trace_thread *trace_thread_of(struct perf_trace *trace, uint32_t pid, uint32_t tid)
+{
+    enum { RECENT = sizeof trace->recent / sizeof *trace->recent };
+    struct trace_recent *recent = &trace->recent[tid % RECENT];
+    struct trace_thread *thread;
+
+    if (recent->thread && recent->tid == tid && recent->pid == pid)
+        return &trace->threads[recent->thread - 1];
+    thread = find_thread(trace, pid, tid);
+    if (thread)
+        *recent = (struct trace_recent){ pid, tid, (uint32_t)(thread - trace->threads) + 1 };
     return thread;
 }
 
@@ -446,26 +462,27 @@ static bool name_kernel(struct perf_trace *trace, const struct trace_process *ke
     return true;
 }
 
-bool trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid, bool kernel)
+const struct trace_thread *trace_write_tasks(struct perf_trace *trace, uint32_t pid, uint32_t tid,
+                                             bool kernel)
 {
     struct trace_thread *thread = trace_thread_of(trace, pid, tid);
     struct trace_process *process;
 
     if (!thread)
-        return false;
+        return NULL;
     process = &trace->processes[thread->process - 1];
     if (!process->name_written && !trace_put_process(trace, process))
-        return false;
+        return NULL;
     process->name_written = true;
     if (!thread->written && !trace_put_thread(trace, thread))
-        return false;
+        return NULL;
     thread->written = true;
     if (!write_maps(trace, process))
-        return false;
+        return NULL;
     if (!kernel)
-        return true;
+        return thread;
     process = trace_process_of(trace, TRACE_KERNEL_PID);
-    return process && write_maps(trace, process) && name_kernel(trace, process);
+    return process && write_maps(trace, process) && name_kernel(trace, process) ? thread : NULL;
 }
 
 void trace_release_tasks(struct perf_trace *trace)

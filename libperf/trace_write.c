@@ -419,7 +419,9 @@ bool trace_put_sample(struct perf_trace *trace, const struct trace_sample *sampl
     }
     store(bytes, 8 * (uint64_t)trace->address_count);
     for (size_t i = 0; i < trace->address_count; i++)
-        store(bytes + 8 + 8 * i, trace->addresses[i] - (i == 1 && is_arm64 ? 4 : 0));
+        store(bytes + 8 + 8 * i, trace->addresses[i]);
+    if (is_arm64 && trace->address_count > 1)
+        store(bytes + 16, trace->addresses[1] - 4);
     trace->counts.samples++;
     return true;
 }

@@ -20,6 +20,8 @@ struct profile_values {
     size_t types; /* amounts of each value */
     size_t count, capacity;
     struct base_index index;
+    uint32_t *hints; /* add_sample() in profile.c */
+    size_t hint_count, hint_capacity;
 
     uint64_t samples;   /* samples, spans, sampled allocations, ... that were taken in */
     uint64_t unweighed; /* of them without nanoseconds */

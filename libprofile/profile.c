@@ -41,6 +41,7 @@ enum profile_status profile_open(struct profile **out, struct profile_error *err
 void profile_values_clear(struct profile_values *values)
 {
     free(values->items);
+    free(values->hints);
     base_index_release(&values->index);
     *values = (struct profile_values){ .types = values->types };
 }
@@ -219,20 +220,55 @@ static enum profile_status find_value(struct profile_values *values, profile_id 
     return PROFILE_OK;
 }
 
+static void add_amounts(const struct profile_values *values, struct profile_value *value,
+                        const uint64_t *amounts)
+{
+    for (size_t i = 0; i < values->types; i++)
+        value->amounts[i] = profile_add(value->amounts[i], amounts[i]);
+}
+
 enum profile_status profile_values_add(struct profile_values *values, profile_id callsite,
                                        uint32_t thread, const uint64_t *amounts, size_t *out)
 {
     size_t at;
     enum profile_status status = find_value(values, callsite, thread, &at);
-    struct profile_value *value;
 
     if (status != PROFILE_OK)
         return status;
-    value = profile_value_at(values, at);
-    for (size_t i = 0; i < values->types; i++)
-        value->amounts[i] = profile_add(value->amounts[i], amounts[i]);
+    add_amounts(values, profile_value_at(values, at), amounts);
     if (out)
         *out = at;
+    return PROFILE_OK;
+}
+
+/* The same for samples, most of which repeat one of the same thread: values->hints has, by call
+ * site, 1 + the index of the value that was added to last.  */
+static enum profile_status add_sample(struct profile_values *values, profile_id callsite,
+                                      uint32_t thread, const uint64_t *amounts)
+{
+    enum profile_status status;
+    struct profile_value *value;
+    size_t at = callsite < values->hint_count ? values->hints[callsite] : 0;
+
+    if (at > 0 && at <= values->count) {
+        value = profile_value_at(values, at - 1);
+        if (value->callsite == callsite && value->thread == thread) {
+            add_amounts(values, value, amounts);
+            return PROFILE_OK;
+        }
+    }
+    status = profile_values_add(values, callsite, thread, amounts, &at);
+    if (status != PROFILE_OK)
+        return status;
+    if (callsite >= values->hint_count) {
+        if (!base_make_room(&values->hints, &values->hint_capacity, (size_t)callsite + 1,
+                            sizeof *values->hints))
+            return PROFILE_NO_MEMORY;
+        memset(values->hints + values->hint_count, 0,
+               (callsite + (size_t)1 - values->hint_count) * sizeof *values->hints);
+        values->hint_count = (size_t)callsite + 1;
+    }
+    values->hints[callsite] = (uint32_t)at + 1;
     return PROFILE_OK;
 }
 
@@ -484,7 +520,7 @@ static enum profile_status take_sample(void *context, const struct profile_sampl
     }
     if (status != PROFILE_OK)
         return status;
-    return profile_values_add(&profile->pending, sample->callsite, thread, amounts, NULL);
+    return add_sample(&profile->pending, sample->callsite, thread, amounts);
 }
 
 /* Whose sample it is was left out, as in settle_sums().  */
