@@ -1,4 +1,5 @@
-/* least_ns.h - what one of many equal events costs, in nanoseconds: for bench/tracing.c and its peers, C and C++.  */
+/* least_ns.h - what one of many equal events costs, in nanoseconds: for bench/tracing.c and its
+ * peers, in C and in C++.  */
 #ifndef BENCH_LEAST_NS_H
 #define BENCH_LEAST_NS_H
 
@@ -22,7 +23,8 @@ static void nothing(unsigned count)
         __asm__ volatile("" ::: "memory");
 }
 
-/* Of a call run(BATCH), divided by BATCH: the least of so many batches, because what else runs on the machine only ever adds.  */
+/* Of a call run(BATCH), divided by BATCH: the least of so many batches, because what else runs on
+ * the machine only ever adds.  */
 static double least_ns(void (*run)(unsigned count), unsigned batches)
 {
     uint64_t least = UINT64_MAX;
