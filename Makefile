@@ -47,6 +47,7 @@ BASE_LDFLAGS := $(if $(SAN),-fsanitize=$(SAN))
 # installed, and then starts over with it.  Goals that compile nothing need neither, and `make -n` installs nothing.
 #   HAVE_LZMA   liblzma: MiniDebugInfo and kernel modules are compressed with xz
 #   HAVE_EDIT   libedit: editing of typed lines
+#   HAVE_LIBDW  libdw of elfutils, which bench/large_unwind.sh compares the unwinder with
 #   HAVE_IPT    libipt, which has no .pc file: instruction traces are decoded
 ifneq ($(if $(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,$(filter-out help lint format clean fuzz,$(or $(MAKECMDGOALS),all))),)
 include $(O)/config.mk
@@ -56,6 +57,7 @@ endif
 $(O)/config.mk: $(O)/.deps-build FORCE
 	$(Q){ ! $(PKG_CONFIG) --exists liblzma || echo HAVE_LZMA := 1; \
 	      ! $(PKG_CONFIG) --exists libedit || echo HAVE_EDIT := 1; \
+	      ! $(PKG_CONFIG) --exists libdw || echo HAVE_LIBDW := 1; \
 	      ! printf '\043include <intel-pt.h>\nint main(void) { return 0; }\n' | $(CC) -xc - -o /dev/null -lipt 2>/dev/null || \
 	      echo HAVE_IPT := 1; } > $@.part; \
 	if cmp -s $@.part $@; then rm $@.part; else mv $@.part $@; fi
@@ -139,7 +141,7 @@ SHARED_FILES := $(foreach l,$(LIBRARIES),$(O)/lib/$(call library_name,$(l)).so.$
 TEST_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/test_insn_%),$(wildcard tests/test_*.c))
 TEST_SUPPORT := $(wildcard tests/support/*.c)
 TEST_FILES := $(patsubst tests/%.c,$(O)/tests/%,$(TEST_SOURCES))
-TOOL_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/tools/insn_%),$(wildcard tests/tools/*.c))
+TOOL_SOURCES := $(filter-out $(if $(HAVE_IPT),,tests/tools/insn_%) $(if $(HAVE_LIBDW),,tests/tools/unwind_peer.c),$(wildcard tests/tools/*.c))
 TOOL_FILES := $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(TOOL_SOURCES))
 BENCH_FILES := $(patsubst %.c,$(O)/%,$(filter-out $(if $(HAVE_IPT),,bench/insn%),$(wildcard bench/*.c))) $(O)/bench/fixedwork_fp
 FXTGEN := $(O)/bench/fxtgen
@@ -378,7 +380,7 @@ bench: $(O)/.deps-bench all bench-tools
 
 # The same for inputs that take minutes.
 .PHONY: bench-large
-bench-large: $(O)/.deps-bench all bench-tools
+bench-large: $(O)/.deps-bench all bench-tools $(if $(HAVE_LIBDW),$(O)/tests/tools/unwind_peer)
 	$(Q)O=$(O) CC='$(CC)' bench/run --large $(BENCHES)
 
 # With TESTS, only the programs that will run are built.
