@@ -70,6 +70,7 @@ struct insn_stacks {
     uint64_t resume;     /* tracing is off: where it should go on */
     uint64_t off_since;
     bool off;
+    bool begins; /* with an empty stack, by an event: not where packets were lost */
     uint64_t now;
 
     struct timed *undecided; /* owned; of a transaction */
@@ -407,6 +408,19 @@ static void return_to(struct insn_stacks *stacks, uint64_t address)
         return_to_unknown(stacks, address);
 }
 
+/* Tracing began at the start of a function: it was called.  */
+static void count_entry(struct insn_stacks *stacks, uint64_t address)
+{
+    const struct frame *top = top_of(stacks);
+    struct charged *slot = NULL;
+
+    if (stacks->begins && top && top->function.id != 0 && top->function.start == address)
+        slot = slot_of(stacks, top->callers, address);
+    if (slot)
+        slot->charge.calls++;
+    stacks->begins = false;
+}
+
 /* Execution is at address now.  */
 static void arrive(struct insn_stacks *stacks, uint64_t address)
 {
@@ -415,6 +429,7 @@ static void arrive(struct insn_stacks *stacks, uint64_t address)
     stacks->leads = LEADS_ON;
     if (stacks->count == 0) {
         begin_unknown(stacks, address);
+        count_entry(stacks, address);
         return;
     }
     switch (leads) {
@@ -485,6 +500,31 @@ static void switch_off(struct insn_stacks *stacks, uint64_t resume)
     stacks->resume = resume;
 }
 
+/* A far transfer, which comes back to the next instruction; or a branch out of the traced
+ * addresses, of which only a call comes back.  */
+static void leave_traced(struct insn_stacks *stacks)
+{
+    uint64_t resume = stacks->next;
+
+    switch (stacks->leads) {
+    case LEADS_RETURN:
+    case LEADS_JUMP:
+    case LEADS_JUMP_INDIRECT:
+        if (stacks->count > 0)
+            leave_to(stacks, stacks->count - 1, false);
+        stacks->leads = LEADS_NOWHERE;
+        resume = 0;
+        break;
+    case LEADS_CALL:
+        stacks->leads = LEADS_ON;
+        break;
+    case LEADS_NOWHERE:
+    case LEADS_ON:
+        break;
+    }
+    switch_off(stacks, resume);
+}
+
 static void tell_untraced(struct insn_stacks *stacks)
 {
     const struct frame untraced = { .address = stacks->from,
@@ -517,6 +557,7 @@ static void switch_on(struct insn_stacks *stacks, uint64_t address)
     if (stacks->count == 0 || stacks->status != INSN_OK || address == stacks->resume) {
         if (stacks->count == 0)
             stacks->leads = LEADS_NOWHERE;
+        stacks->begins = stacks->count == 0;
         return;
     }
     stacks->leads = LEADS_ON;
@@ -563,7 +604,7 @@ static enum insn_status apply(struct insn_stacks *stacks, const struct insn_step
         switch_on(stacks, step->ip);
         break;
     case INSN_STEP_DISABLED:
-        switch_off(stacks, stacks->next);
+        leave_traced(stacks);
         break;
     case INSN_STEP_STOPPED:
         if (step->ip && !stacks->off)

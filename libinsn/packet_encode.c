@@ -356,6 +356,25 @@ void insn_encoder_branch(struct insn_encoder *encoder, uint64_t from, uint64_t t
     psb_if_due(encoder, to);
 }
 
+void insn_encoder_leave(struct insn_encoder *encoder, const struct insn_opcode *opcode, uint64_t to,
+                        uint64_t ticks)
+{
+    advance(encoder, ticks);
+    if (!encoder->enabled)
+        return;
+    if (opcode->branch == INSN_CLASS_OTHER || opcode->branch == INSN_CLASS_FAR) {
+        insn_encoder_disable(encoder, to, ticks); /* it is reached without a branch */
+        return;
+    }
+    if (!encoder->losing) {
+        encoder->return_count = 0; /* whether it counts as a call is not defined */
+        flush_tnt(encoder);
+        tell_time(encoder);
+        put_ip(encoder, PACKET_PGD, to);
+    }
+    encoder->enabled = false;
+}
+
 void insn_encoder_disable(struct insn_encoder *encoder, uint64_t ip, uint64_t ticks)
 {
     advance(encoder, ticks);

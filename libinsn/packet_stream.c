@@ -478,6 +478,18 @@ enum insn_status insn_stream_finish(struct insn_stream *stream, struct insn_erro
     return status == INSN_OK ? deliver_last(stream, error) : status;
 }
 
+enum insn_status insn_stream_break(struct insn_stream *stream, struct insn_error *error)
+{
+    enum insn_status status;
+
+    if (stream->totals.bytes == 0)
+        return INSN_OK;
+    status = insn_stream_finish(stream, error);
+    return status == INSN_OK
+               ? deliver_gap(stream, INSN_GAP_DISCONTINUED, stream->totals.bytes, 0, error)
+               : status;
+}
+
 const struct insn_totals *insn_stream_totals(const struct insn_stream *stream)
 {
     return &stream->totals;

@@ -389,6 +389,11 @@ size_t insn_find_psb(const uint8_t *bytes, size_t size, size_t from)
     return size - from >= PSB_SEEN ? from : size;
 }
 
+size_t insn_first_psb(const void *bytes, size_t size)
+{
+    return insn_find_psb(bytes, size, 0);
+}
+
 /* ---- Where two pieces meet ---- */
 
 /* How many instructions there are from start to ip, one after another; *before is that before ip.

@@ -1,10 +1,11 @@
 /* insn.h - decode instruction traces: packets of Intel Processor Trace and the executed code become
  * blocks of instructions, and these become calls, returns and stacks with exact times.
  *
- * This header documents libinsn.  It has four parts:
+ * This header documents libinsn.  It has five parts:
  *
  *   opcodes   classification of instructions that affect a trace
  *   encoder   the packets that a processor would write for single-stepped instructions
+ *   splitter  packets of a processor to packets of the threads that ran on it
  *   stream    packets and an address space to steps: blocks of instructions, events, gaps
  *   stacks    steps to calls and returns
  *
@@ -162,6 +163,11 @@ INSN_API void insn_encoder_step(struct insn_encoder *encoder, uint64_t from,
 INSN_API void insn_encoder_branch(struct insn_encoder *encoder, uint64_t from, uint64_t to,
                                   uint64_t ticks);
 
+/* An instruction was executed, and led out of the traced addresses, to to: tracing ends (TIP.PGD
+ * with the address).  */
+INSN_API void insn_encoder_leave(struct insn_encoder *encoder, const struct insn_opcode *opcode,
+                                 uint64_t to, uint64_t ticks);
+
 /* Tracing ends before the instruction at ip: an interrupt, a context switch.  If it has already
  * ended, the call has no effect.  */
 INSN_API void insn_encoder_disable(struct insn_encoder *encoder, uint64_t ip, uint64_t ticks);
@@ -185,6 +191,54 @@ INSN_API void insn_encoder_flush(struct insn_encoder *encoder);
 INSN_API enum insn_status insn_encoder_status(const struct insn_encoder *encoder);
 INSN_API uint64_t insn_encoder_bytes(const struct insn_encoder *encoder);
 INSN_API void insn_encoder_close(struct insn_encoder *encoder); /* accepts NULL; does not flush */
+
+/* ---- Splitter: packets of a processor to packets of its threads ---- */
+
+#define INSN_NO_THREAD UINT64_MAX /* packets that are dropped */
+
+/* Take packets of a thread, up to about ticks, which are borrowed for the call.  All parts of a
+ * thread form one stream.  Returns INSN_OK, or INSN_STOPPED.  */
+typedef enum insn_status (*insn_part_fn)(void *context, uint64_t thread, uint64_t ticks,
+                                         const uint8_t *bytes, size_t size);
+
+/* Assigns the packets of one logical processor to the threads that ran on it, by the times of
+ * context switches.  Feed the packets recorded before a time, then pass the switches before it, in
+ * order of time.
+ *
+ * If only user mode was traced, tracing is off at each switch, and the packets are divided there,
+ * even if the times of packets are coarse.  Otherwise, they are divided at the first packet with a
+ * later time.  A part that begins between two PSB packets is given one.  Return compression must be
+ * off if the processor was traced across switches; a compressed return to a call of an earlier part
+ * becomes a gap otherwise.  */
+struct insn_splitter;
+
+/* Before the first switch, packets are dropped.  config is copied.  Returns INSN_OK or
+ * INSN_NO_MEMORY.  */
+INSN_API enum insn_status insn_splitter_open(const struct insn_config *config, insn_part_fn take,
+                                             void *context, struct insn_splitter **out,
+                                             struct insn_error *error);
+
+/* Copy packets; nothing is delivered.  Returns INSN_OK or INSN_NO_MEMORY.  */
+INSN_API enum insn_status insn_splitter_feed(struct insn_splitter *splitter, const void *bytes,
+                                             size_t size, struct insn_error *error);
+
+/* From ticks on, the processor runs thread, any number of the caller's or INSN_NO_THREAD.  Delivers
+ * the earlier packets.  If thread is the current one, this only delivers, for example before its
+ * code changes.  */
+INSN_API enum insn_status insn_splitter_switch(struct insn_splitter *splitter, uint64_t ticks,
+                                               uint64_t thread, struct insn_error *error);
+
+/* All switches before ticks were passed: deliver packets up to there if they are many.  */
+INSN_API enum insn_status insn_splitter_advance(struct insn_splitter *splitter, uint64_t ticks,
+                                                struct insn_error *error);
+
+/* Deliver the rest.  */
+INSN_API enum insn_status insn_splitter_finish(struct insn_splitter *splitter,
+                                               struct insn_error *error);
+INSN_API void insn_splitter_close(struct insn_splitter *splitter); /* accepts NULL */
+
+/* Return the offset of the first PSB packet in bytes, where decoding can begin, or size.  */
+INSN_API size_t insn_first_psb(const void *bytes, size_t size);
 
 /* ---- Code and address spaces ---- */
 
@@ -308,6 +362,10 @@ INSN_API enum insn_status insn_stream_feed(struct insn_stream *stream, const voi
 /* Decode the buffered packets up to the last PSB packet.  Call this before the address space
  * changes.  */
 INSN_API enum insn_status insn_stream_flush(struct insn_stream *stream, struct insn_error *error);
+
+/* Packets are missing here; the following ones begin at a PSB packet.  Decodes those before and
+ * delivers a gap of INSN_GAP_DISCONTINUED.  If there are none before, this has no effect.  */
+INSN_API enum insn_status insn_stream_break(struct insn_stream *stream, struct insn_error *error);
 
 /* Decode the rest.  */
 INSN_API enum insn_status insn_stream_finish(struct insn_stream *stream, struct insn_error *error);

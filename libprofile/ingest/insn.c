@@ -109,7 +109,10 @@ static int64_t time_of(const struct insn_thread *thread, uint64_t ticks)
 {
     uint64_t ns = scale(thread, ticks);
 
-    return ns > INT64_MAX - thread->time_zero ? INT64_MAX : (int64_t)(thread->time_zero + ns);
+    /* The kernel's time_zero may be negative, as two's complement.  */
+    return thread->time_zero <= INT64_MAX && ns > INT64_MAX - thread->time_zero
+               ? INT64_MAX
+               : (int64_t)(thread->time_zero + ns);
 }
 
 static enum profile_status name_of(struct insn_thread *thread, const struct insn_span *span,
@@ -250,7 +253,7 @@ static enum profile_status open_thread(struct ingest_insn *insn, const struct fx
     options.threads = insn->thread_count >= MANY_STREAMS;
     thread->time_shift = number(record, "time_shift", 63);
     thread->time_mult = number(record, "time_mult", UINT32_MAX);
-    thread->time_zero = number(record, "time_zero", INT64_MAX);
+    thread->time_zero = number(record, "time_zero", UINT64_MAX);
     if (insn_stacks_open(&receiver, &thread->stacks, &failure) == INSN_OK)
         (void)insn_stream_open(&options, thread->process->space, insn_stacks_take, thread->stacks,
                                &thread->stream, &failure);
@@ -345,6 +348,9 @@ static enum profile_status take_packets(struct ingest_insn *insn, const struct f
 
     if (!thread)
         status = add_thread(insn, record, id, &thread, error);
+    else if (number(record, "cut", 1))
+        status = stream_status(thread, insn_stream_break(thread->stream, &failure), &failure,
+                               error);
     if (status != PROFILE_OK)
         return status;
     return stream_status(thread,
