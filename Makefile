@@ -395,6 +395,11 @@ check: $(O)/.deps-unit $(O)/.deps-check all $(TEST_WANTED) $(TOOL_FILES) $(BENCH
 check-unit: $(O)/.deps-unit all $(TEST_WANTED) $(TOOL_FILES)
 	$(Q)O=$(O) CC='$(CC)' tests/run --unit -j $(TEST_JOBS) $(TESTS)
 
+# What only a processor with Intel PT can prove; status 77 of the script: there is none here.
+.PHONY: check-pt
+check-pt: all
+	$(Q)O=$(O) CC='$(CC)' tests/check-pt
+
 # ---- Fuzzing (docs/testing.md) ----
 
 # Everything once more with Clang, instrumented, in a folder of its own.

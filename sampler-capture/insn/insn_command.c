@@ -3,6 +3,8 @@
 #include "cmd/cli/cli.h"
 #include "sampler-capture/capture_output.h"
 #include "sampler-capture/host.h"
+#include "sampler-capture/insn/insn_filter.h"
+#include "sampler-capture/insn/pt_capture.h"
 #include "sampler-capture/insn/stepper.h"
 
 #include <errno.h>
@@ -19,7 +21,12 @@ struct run {
     struct command command;
     struct stream *stream;
     struct insn_recorder recorder;
+    struct filter filter;
+    struct sim_hardware sim;
+    struct insn_controller *controller;
+    struct packet_taker taker;
     struct stepper stepper;
+    struct pt_capture pt;
 };
 
 static int fail(const char *what)
@@ -34,14 +41,77 @@ static bool put_session(const struct run *run)
     const struct fxt_arg args[] = {
         stream_text("clock", run->about.clock),
         stream_text("layout", "insntrace"),
-        stream_text("source", "simulation"),
+        stream_text("source", run->options.simulate ? "simulation" : "intel_pt"),
         stream_text("timing", timings[run->options.timing]),
-        stream_text("ticks", run->options.real_clock ? "nanoseconds" : "instructions"),
+        stream_text("ticks", run->options.real_clock || !run->options.simulate ? "nanoseconds"
+                                                                               : "instructions"),
+        stream_text("buffers", run->options.is_circular ? "circular" : "all"),
     };
 
     _Static_assert(sizeof args / sizeof *args <= STREAM_OWN_ARGS, "there is no room for more");
     return stream_session(run->stream, &run->about, args, sizeof args / sizeof *args);
 }
+
+/* ---- Simulation ---- */
+
+#define SMALL_BUFFER (UINT64_C(16) << 10) /* one that needs PSB packets every 2 KiB */
+
+static uint64_t simulated_ctl(const struct insn_options *options)
+{
+    uint64_t ctl = INSN_CTL_USER | INSN_CTL_TSC | INSN_CTL_BRANCH;
+
+    if (options->buffer_size > SMALL_BUFFER)
+        ctl |= UINT64_C(1) << INSN_CTL_PSB_FREQ_SHIFT;
+    if (options->timing != INSN_TIMING_TSC)
+        ctl |= INSN_CTL_MTC | (uint64_t)INSN_SIM_MTC_FREQ << INSN_CTL_MTC_FREQ_SHIFT;
+    if (options->timing == INSN_TIMING_CYC)
+        ctl |= INSN_CTL_CYC;
+    if (options->no_return_compression)
+        ctl |= INSN_CTL_NO_RETC;
+    return ctl;
+}
+
+/* The controller of a simulated processor that traces.  False: no memory.  */
+static bool prepare_simulation(struct run *run)
+{
+    enum insn_mode mode = run->options.mode;
+    uint32_t traces = mode == INSN_MODE_CPU ? 1 : INSN_MAX_TRACES, descriptor;
+    struct insn_buffer_config *buffer = &run->stepper.buffer;
+
+    *buffer = (struct insn_buffer_config){ .is_circular = run->options.is_circular,
+                                           .ctl = simulated_ctl(&run->options) };
+    insn_buffer_set_size(buffer, run->options.buffer_size);
+    insn_encoder_config(&run->recorder.config);
+    run->recorder.time_mult = 1;
+    run->recorder.time_zero = run->recorder.base_ns;
+    run->stepper.sim = &run->sim;
+    run->stepper.taker = &run->taker;
+    run->stepper.filter = &run->filter;
+    if (!sim_hardware_init(&run->sim) ||
+        controller_open(&run->sim.hardware, &run->controller) != INSN_ANSWER_OK ||
+        controller_initialize(run->controller, mode, traces) != INSN_ANSWER_OK ||
+        !taker_init(&run->taker, run->controller, &run->recorder, mode, run->options.is_circular,
+                    traces))
+        return false;
+    if (mode == INSN_MODE_CPU &&
+        controller_allocate_buffer(run->controller, buffer, &descriptor) != INSN_ANSWER_OK)
+        return false;
+    run->stepper.controller = run->controller;
+    return controller_start(run->controller) == INSN_ANSWER_OK;
+}
+
+static int start_stepper(struct run *run)
+{
+    errno = ENOMEM;
+    if (!prepare_simulation(run))
+        return fail("cannot simulate");
+    if (!run->options.steps)
+        return 0;
+    run->stepper.steps = fopen(run->options.steps, "wbe");
+    return run->stepper.steps ? 0 : fail(run->options.steps);
+}
+
+/* ---- The trace ---- */
 
 /* 0, or the exit status after a message.  */
 static int start_trace(struct run *run)
@@ -52,18 +122,31 @@ static int start_trace(struct run *run)
     host_describe(&run->host, run->options.command, &run->about);
     run->recorder.stream = run->stream;
     run->recorder.base_ns = run->about.monotonic_ns;
-    insn_encoder_config(&run->recorder.config);
     run->stepper.options = &run->options;
     run->stepper.recorder = &run->recorder;
     run->stepper.command = &run->command;
-    if (run->options.steps) {
-        run->stepper.steps = fopen(run->options.steps, "wbe");
-        if (!run->stepper.steps)
-            return fail(run->options.steps);
+    if (run->options.simulate) {
+        int status = start_stepper(run);
+
+        if (status != 0)
+            return status;
     }
     errno = ENOMEM;
     return put_session(run) && stream_publish(run->stream, &run->output) ? 0
                                                                          : fail(run->output.name);
+}
+
+static int start_processor(struct run *run)
+{
+    char message[256] = "";
+    enum insn_answer answer = pt_capture_start(&run->pt, &run->options, &run->filter,
+                                               &run->recorder, &run->command, message,
+                                               sizeof message);
+
+    if (answer == INSN_ANSWER_OK)
+        return 0;
+    cli_error("%s", message[0] ? message : strerror(insn_answer_entry(answer)->linux_errno));
+    return COMMAND_NOT_STARTED;
 }
 
 /* Up to the exec.  0, or the exit status after a message.  */
@@ -78,8 +161,10 @@ static int start(struct run *run)
     status = start_trace(run);
     if (status == 0 && !command_start(&run->command, run->options.command, run->output.is_stdout))
         status = fail("cannot start a process");
-    if (status == 0 && !stepper_attach(&run->stepper))
+    if (status == 0 && run->options.simulate && !stepper_attach(&run->stepper))
         status = fail("cannot step the command");
+    if (status == 0 && !run->options.simulate)
+        status = start_processor(run);
     if (status == 0)
         status = command_exec(&run->command, run->options.command[0]);
     if (status == 0)
@@ -89,7 +174,8 @@ static int start(struct run *run)
 
 static void report_failure(const struct run *run)
 {
-    int cause = stream_errno(run->stream) ? stream_errno(run->stream) : run->stepper.failed;
+    int own = run->options.simulate ? run->stepper.failed : run->pt.failed;
+    int cause = stream_errno(run->stream) ? stream_errno(run->stream) : own;
 
     if (cause == 0 || cause == ENOMEM)
         cli_error("out of memory: the trace ends here; the command runs on");
@@ -98,10 +184,27 @@ static void report_failure(const struct run *run)
                   strerror(cause));
 }
 
+static void summarize_processor(const struct run *run)
+{
+    if (!run->options.quiet)
+        cli_note("%s: %s of packets", run->output.name,
+                 cli_counted(run->recorder.packet_bytes, "byte", "bytes"));
+    if (run->pt.truncated)
+        cli_note("packets were dropped %s because a buffer was full; use a larger --buffer-size",
+                 cli_counted(run->pt.truncated, "time", "times"));
+    if (run->pt.lost)
+        cli_note("the kernel dropped %s about mappings and threads",
+                 cli_counted(run->pt.lost, "record", "records"));
+}
+
 static void summarize(const struct run *run)
 {
     const struct stepper *stepper = &run->stepper;
 
+    if (!run->options.simulate) {
+        summarize_processor(run);
+        return;
+    }
     if (!run->options.quiet)
         cli_note("%s: %s of %s; %s of packets", run->output.name,
                  cli_counted(stepper->instructions, "instruction", "instructions"),
@@ -110,6 +213,9 @@ static void summarize(const struct run *run)
     if (stepper->overflows)
         cli_note("packets were dropped %s (--overflow-every)",
                  cli_counted(stepper->overflows, "time", "times"));
+    if (stepper->refused)
+        cli_note("%s not traced, because %d were alive at the same time",
+                 cli_counted(stepper->refused, "thread was", "threads were"), INSN_MAX_TRACES);
     if (stepper->foreign)
         cli_note(
             "%s of 32 bits, which is not traced",
@@ -126,7 +232,8 @@ static bool close_steps(struct run *run)
 
 static int finish(struct run *run)
 {
-    bool fine = stepper_run(&run->stepper) && stream_flush(run->stream, true);
+    bool fine = (run->options.simulate ? stepper_run(&run->stepper) : pt_capture_run(&run->pt)) &&
+                stream_flush(run->stream, true);
 
     if (!fine)
         report_failure(run);
@@ -142,6 +249,37 @@ static int finish(struct run *run)
     return fine ? command_exit_status(&run->command) : CLI_ENVIRONMENT;
 }
 
+/* Before anything is started or written.  0, or the exit status after a message.  */
+static int check_hardware(struct run *run)
+{
+    char message[256];
+
+    if (run->options.simulate || pt_read_facts(PT_DEVICE, &run->pt.facts, message, sizeof message))
+        return 0;
+    cli_error("%s", message);
+    return CLI_ENVIRONMENT;
+}
+
+static int read_filters(struct run *run)
+{
+    const struct insn_options *options = &run->options;
+    char message[256];
+
+    for (size_t i = 0; i < options->filters.count; i++) {
+        if (!filter_add(&run->filter, options->filters.items[i], options->command[0], message,
+                        sizeof message)) {
+            cli_error("--filter: %s", message);
+            return CLI_USAGE;
+        }
+    }
+    if (options->simulate || run->filter.count <= run->pt.facts.filters)
+        return 0;
+    cli_error("--filter: %zu ranges of code, but this processor has %u; give fewer, or use "
+              "--simulate",
+              run->filter.count, run->pt.facts.filters);
+    return CLI_ENVIRONMENT;
+}
+
 int insn_main(char **argv)
 {
     static struct run run = {
@@ -151,11 +289,20 @@ int insn_main(char **argv)
     int status;
 
     insn_options_parse(&run.options, argv);
-    status = start(&run);
+    status = check_hardware(&run);
+    if (status == 0)
+        status = read_filters(&run);
+    if (status == 0)
+        status = start(&run);
     if (status == 0)
         status = finish(&run);
     command_close(&run.command);
+    taker_release(&run.taker);
+    controller_close(run.controller);
+    sim_hardware_release(&run.sim);
+    pt_capture_release(&run.pt);
     insn_recorder_release(&run.recorder);
+    filter_release(&run.filter);
     stream_close(run.stream);
     output_abandon(&run.output);
     return status;

@@ -3,6 +3,7 @@
 #define INSN_OPTIONS_H
 
 #include "cmd/cli/cli.h"
+#include "sampler-capture/insn/controller.h"
 
 #include <fxt/insn.h>
 
@@ -13,6 +14,11 @@ struct insn_options {
     const char *output; /* "-" is standard output */
     const char *steps;  /* a file for each instruction; NULL: none */
     bool simulate;
+    enum insn_mode mode;
+    uint64_t buffer_size; /* bytes; a power of two */
+    bool is_circular;
+    bool snapshot; /* SIGUSR2 writes what circular buffers have */
+    struct cli_texts filters;
     enum insn_timing timing;
     bool real_clock; /* else each instruction takes a nanosecond */
     bool no_return_compression;

@@ -228,8 +228,8 @@ struct code_page *insn_recorder_page(struct insn_recorder *recorder, struct thre
 
 /* ---- Packets ---- */
 
-bool insn_recorder_packets(struct insn_recorder *recorder, const struct thread *thread,
-                           const uint8_t *bytes, size_t size, uint64_t ticks)
+bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_owner *owner,
+                           bool is_cut, const uint8_t *bytes, size_t size, uint64_t ticks)
 {
     const struct insn_config *config = &recorder->config;
     const struct fxt_arg args[] = {
@@ -240,18 +240,19 @@ bool insn_recorder_packets(struct insn_recorder *recorder, const struct thread *
         stream_number("family", config->family),
         stream_number("model", config->model),
         stream_number("stepping", config->stepping),
-        stream_number("time_shift", 0),
-        stream_number("time_mult", 1),
-        stream_number("time_zero", recorder->base_ns),
+        stream_number("time_shift", recorder->time_shift),
+        stream_number("time_mult", recorder->time_mult),
+        stream_number("time_zero", recorder->time_zero),
+        stream_number("cut", 1), /* the last one: only if it is true */
     };
     struct fxt_record blob = {
         .kind = FXT_RECORD_LARGE_BLOB,
         .ticks = recorder->base_ns + ticks,
-        .thread = { .process = thread->process->koid, .thread = thread->name.koid },
+        .thread = { .process = owner->process, .thread = owner->thread },
         .category = fxt_inline("insntrace"),
         .name = fxt_inline("pt"),
         .args = args,
-        .arg_count = sizeof args / sizeof *args,
+        .arg_count = sizeof args / sizeof *args - !is_cut,
     };
 
     recorder->packet_bytes += size;

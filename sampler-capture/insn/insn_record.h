@@ -28,7 +28,9 @@ struct insn_recorder {
     struct stream *stream; /* borrowed */
     struct process_table processes;
     struct insn_config config;
-    uint64_t base_ns; /* CLOCK_MONOTONIC of tick 0; a tick is a nanosecond */
+    uint64_t base_ns; /* CLOCK_MONOTONIC of tick 0 of the caller; its ticks are nanoseconds */
+    /* From the TSC of packets to nanoseconds of CLOCK_MONOTONIC (docs/insntrace.md).  */
+    uint64_t time_shift, time_mult, time_zero;
 
     struct code_page **pages; /* owned; open addressing */
     size_t page_count, page_capacity;
@@ -53,9 +55,15 @@ struct code_page *insn_recorder_find(const struct insn_recorder *recorder, uint6
 struct code_page *insn_recorder_page(struct insn_recorder *recorder, struct thread *thread,
                                      uint64_t address, uint64_t ticks);
 
-/* Packets of a thread.  */
-bool insn_recorder_packets(struct insn_recorder *recorder, const struct thread *thread,
-                           const uint8_t *bytes, size_t size, uint64_t ticks);
+/* Whose packets they are: koids.  */
+struct insn_owner {
+    uint64_t process, thread;
+};
+
+/* Packets of a thread that was described.  is_cut: packets before these are missing, and these
+ * begin with a PSB packet.  */
+bool insn_recorder_packets(struct insn_recorder *recorder, const struct insn_owner *owner,
+                           bool is_cut, const uint8_t *bytes, size_t size, uint64_t ticks);
 
 void insn_recorder_release(struct insn_recorder *recorder);
 

@@ -1,5 +1,6 @@
 #include "sampler-capture/insn/stepper.h"
 
+#include "sampler-capture/insn/controller.h"
 #include "sampler-capture/proc.h"
 
 #include <errno.h>
@@ -35,16 +36,20 @@ struct task {
     pid_t tid;
     pid_t pid;
     enum task_state state;
-    uint64_t koid_process;        /* what it is in the trace; found again for each use of thread */
-    struct insn_encoder *encoder; /* owned; NULL before the first instruction */
-    uint64_t ip;                  /* the next instruction */
-    struct insn_opcode opcode;    /* of the instruction that it was let go at */
-    bool clears_flag;             /* that instruction pushes the flags */
-    bool arrived;   /* it was started or called back at ip by the kernel: nothing was executed */
-    bool signalled; /* a signal was passed on: its handler may come first */
-    bool restarts;  /* the system call before ip will be made again */
-    int signal;     /* to pass on */
-    uint64_t since; /* when it was let go, in ticks */
+    bool has_buffer; /* mode THREAD: with this descriptor */
+    uint32_t descriptor;
+    uint64_t ip;               /* the next instruction */
+    struct insn_opcode opcode; /* of the instruction that it was let go at */
+    bool clears_flag;          /* that instruction pushes the flags */
+    bool is_refused;           /* there are more threads than buffers */
+    bool is_traced;            /* code at addresses [same_from, same_to) is */
+    uint64_t same_from, same_to;
+    bool was_stepped; /* opcode is set */
+    bool arrived;     /* it was started or called back at ip by the kernel: nothing was executed */
+    bool signalled;   /* a signal was passed on: its handler may come first */
+    bool restarts;    /* the system call before ip will be made again */
+    int signal;       /* to pass on */
+    uint64_t since;   /* when it was let go, in ticks */
 };
 
 /* ---- Tasks ---- */
@@ -86,19 +91,6 @@ static struct thread *thread_of(struct task *task)
     return thread;
 }
 
-/* The thread is no more, or another program begins: its packets end.  If the last ones were lost,
- * the trace says so.  */
-static void end_encoder(struct task *task)
-{
-    if (!task->encoder)
-        return;
-    insn_encoder_resume(task->encoder, task->ip, task->stepper->ticks);
-    insn_encoder_disable(task->encoder, task->ip, task->stepper->ticks);
-    insn_encoder_flush(task->encoder);
-    insn_encoder_close(task->encoder);
-    task->encoder = NULL;
-}
-
 static void apply(struct stepper *stepper, const struct perf_record *record)
 {
     struct perf_record now = *record;
@@ -108,6 +100,144 @@ static void apply(struct stepper *stepper, const struct perf_record *record)
         stepper->failed = ENOMEM;
 }
 
+/* ---- Buffers ---- */
+
+static void note_failure(struct stepper *stepper)
+{
+    if (!stepper->failed)
+        stepper->failed = stepper->taker->failed ? stepper->taker->failed : ENOMEM;
+}
+
+static void take_buffer(struct stepper *stepper, uint32_t descriptor)
+{
+    stepper->taker->ticks = stepper->ticks;
+    if (!taker_take(stepper->taker, descriptor, stepper->ticks))
+        note_failure(stepper);
+}
+
+/* NULL: the task is not traced yet.  */
+static struct insn_encoder *encoder_of(const struct task *task)
+{
+    const struct stepper *stepper = task->stepper;
+
+    if (stepper->options->mode == INSN_MODE_CPU)
+        return stepper->on_cpu == task->tid ? sim_hardware_encoder(stepper->sim, 0) : NULL;
+    return task->has_buffer ? sim_hardware_encoder(stepper->sim, task->descriptor) : NULL;
+}
+
+/* The names and mappings of a task are in the trace.  thread 0: they are not.  */
+static struct insn_owner describe(struct task *task)
+{
+    struct thread *thread = thread_of(task);
+
+    if (!thread)
+        return (struct insn_owner){ .thread = 0 };
+    if (!insn_recorder_describe(task->stepper->recorder, thread))
+        note_failure(task->stepper);
+    return (struct insn_owner){ .process = thread->process->koid, .thread = thread->name.koid };
+}
+
+/* Tracing ends before the instruction at ip.  If the last packets were lost, the trace says so.  */
+static void end_packets(const struct task *task)
+{
+    struct insn_encoder *encoder = encoder_of(task);
+
+    if (!encoder)
+        return;
+    insn_encoder_resume(encoder, task->ip, task->stepper->ticks);
+    insn_encoder_disable(encoder, task->ip, task->stepper->ticks);
+    insn_encoder_flush(encoder);
+}
+
+/* The thread is no more, or another program begins: its packets end.  */
+static void end_buffer(struct task *task)
+{
+    struct stepper *stepper = task->stepper;
+
+    end_packets(task);
+    if (stepper->on_cpu == task->tid)
+        stepper->on_cpu = 0;
+    if (!task->has_buffer)
+        return;
+    take_buffer(stepper, task->descriptor);
+    (void)controller_release_thread_buffer(stepper->controller, task->descriptor, task->tid);
+    (void)controller_free_buffer(stepper->controller, task->descriptor);
+    task->has_buffer = false;
+}
+
+/* Have the task on the processor.  A context switch takes a tick, and the kernel switches tracing
+ * off and on, so that the packets begin with a PSB packet.  */
+static void switch_to(struct task *task)
+{
+    struct stepper *stepper = task->stepper;
+    struct task *former = find_task(stepper, stepper->on_cpu);
+    struct insn_encoder *encoder = sim_hardware_encoder(stepper->sim, 0);
+
+    if (stepper->on_cpu == task->tid || !encoder)
+        return;
+    if (former)
+        end_packets(former);
+    stepper->taker->ticks = ++stepper->ticks;
+    if (!taker_switch(stepper->taker, 0, stepper->ticks, describe(task)))
+        note_failure(stepper);
+    stepper->on_cpu = task->tid;
+    insn_encoder_sync(encoder, task->ip, stepper->ticks);
+}
+
+static void open_buffer(struct task *task)
+{
+    struct stepper *stepper = task->stepper;
+
+    if (stepper->options->mode == INSN_MODE_CPU) {
+        switch_to(task);
+        return;
+    }
+    if (task->has_buffer || task->is_refused)
+        return;
+    switch (controller_allocate_buffer(stepper->controller, &stepper->buffer, &task->descriptor)) {
+    case INSN_ANSWER_OK:
+        break;
+    case INSN_ANSWER_NO_RESOURCES:
+        task->is_refused = true;
+        stepper->refused++;
+        return;
+    default:
+        stepper->failed = ENOMEM;
+        return;
+    }
+    task->has_buffer = true;
+    if (controller_assign_thread_buffer(stepper->controller, task->descriptor, task->tid) !=
+            INSN_ANSWER_OK ||
+        !taker_assign(stepper->taker, task->descriptor, describe(task)))
+        note_failure(stepper);
+}
+
+static void flush_and_take(struct stepper *stepper, struct insn_encoder *encoder,
+                           uint32_t descriptor)
+{
+    if (!encoder)
+        return;
+    insn_encoder_flush(encoder);
+    stepper->taker->ticks = stepper->ticks;
+    if (!taker_settle(stepper->taker, descriptor, stepper->ticks))
+        note_failure(stepper);
+}
+
+/* Write what the buffers have.  */
+static void take_all(struct stepper *stepper)
+{
+    if (stepper->options->mode == INSN_MODE_CPU)
+        flush_and_take(stepper, sim_hardware_encoder(stepper->sim, 0), 0);
+    else
+        for (struct task *task = stepper->tasks; task; task = task->next)
+            flush_and_take(stepper, encoder_of(task), task->descriptor);
+}
+
+static void take_full(void *context, uint32_t descriptor)
+{
+    take_buffer(context, descriptor);
+}
+
 static void remove_task(struct stepper *stepper, struct task *task)
 {
     const struct perf_record ended = { .kind = PERF_KIND_EXIT,
@@ -115,7 +245,7 @@ static void remove_task(struct stepper *stepper, struct task *task)
                                        .tid = (uint32_t)task->tid };
     struct task **link = &stepper->tasks;
 
-    end_encoder(task);
+    end_buffer(task);
     apply(stepper, &ended);
     while (*link != task)
         link = &(*link)->next;
@@ -123,35 +253,42 @@ static void remove_task(struct stepper *stepper, struct task *task)
     free(task);
 }
 
+/* ---- Filters ---- */
+
+/* Whether the code at ip is to be traced.  */
+static bool is_traced(struct task *task, uint64_t ip)
+{
+    const struct filter *filter = task->stepper->filter;
+    struct thread *thread;
+    const struct mapping *mapping;
+    uint64_t vaddr, start, end;
+
+    if (filter->count == 0)
+        return true;
+    if (ip >= task->same_from && ip < task->same_to)
+        return task->is_traced;
+    thread = thread_of(task);
+    mapping = thread ? address_map_find(&thread->process->map, ip) : NULL;
+    if (!mapping || !mapping->module)
+        return false;
+    vaddr = mapping->vaddr + (ip - mapping->start);
+    task->is_traced = filter_has(filter, mapping->module->name, vaddr, &start, &end);
+    task->same_from = start > mapping->vaddr ? mapping->start + (start - mapping->vaddr)
+                                             : mapping->start;
+    task->same_to = end - mapping->vaddr < mapping->limit - mapping->start
+                        ? mapping->start + (end - mapping->vaddr)
+                        : mapping->limit;
+    return task->is_traced;
+}
+
+static void forget_traced(struct stepper *stepper, pid_t pid)
+{
+    for (struct task *task = stepper->tasks; task; task = task->next)
+        if (task->pid == pid)
+            task->same_from = task->same_to = 0;
+}
+
 /* ---- Packets ---- */
-
-static int take_packets(void *context, const uint8_t *bytes, size_t size)
-{
-    struct task *task = context;
-    struct stepper *stepper = task->stepper;
-    struct thread *thread = thread_of(task);
-
-    if (thread && insn_recorder_describe(stepper->recorder, thread) &&
-        insn_recorder_packets(stepper->recorder, thread, bytes, size, stepper->ticks))
-        return 0;
-    if (!stepper->failed)
-        stepper->failed = stream_errno(stepper->recorder->stream);
-    return EIO;
-}
-
-static bool open_encoder(struct task *task)
-{
-    const struct insn_encoder_options options = {
-        .size = sizeof options,
-        .timing = task->stepper->options->timing,
-        .no_return_compression = task->stepper->options->no_return_compression,
-    };
-
-    if (!task->encoder &&
-        insn_encoder_open(&options, take_packets, task, &task->encoder, NULL) != INSN_OK)
-        task->stepper->failed = ENOMEM;
-    return task->encoder != NULL;
-}
 
 static uint64_t next_random(struct stepper *stepper)
 {
@@ -162,7 +299,7 @@ static uint64_t next_random(struct stepper *stepper)
 }
 
 /* Packets are lost from time to time, for a short time.  */
-static void lose_at_random(struct task *task)
+static void lose_at_random(struct task *task, struct insn_encoder *encoder)
 {
     struct stepper *stepper = task->stepper;
     uint64_t every = stepper->options->overflow_every;
@@ -170,7 +307,7 @@ static void lose_at_random(struct task *task)
     if (every == 0 || stepper->until_loss-- > 0)
         return;
     stepper->until_loss = next_random(stepper) % (2 * every);
-    insn_encoder_lose(task->encoder, stepper->ticks);
+    insn_encoder_lose(encoder, stepper->ticks);
     stepper->overflows++;
 }
 
@@ -198,34 +335,70 @@ static void note_step(struct task *task, uint64_t ip)
         stepper->failed = errno;
 }
 
+/* The instruction at task->ip, which is traced, was executed.  */
+static void trace_step(struct task *task, struct insn_encoder *encoder, uint64_t to)
+{
+    struct stepper *stepper = task->stepper;
+    bool leaves = task->opcode.branch == INSN_CLASS_FAR;
+
+    note_step(task, task->ip);
+    insn_encoder_enable(encoder, task->ip, leaves ? task->since : stepper->ticks);
+    stepper->ticks = now_ticks(stepper);
+    /* A system call leaves user code when it is made; what it takes is no instruction's time.  */
+    if (leaves || is_traced(task, to))
+        insn_encoder_step(encoder, task->ip, &task->opcode, to,
+                          leaves ? task->since : stepper->ticks);
+    else
+        insn_encoder_leave(encoder, &task->opcode, to, stepper->ticks);
+    insn_encoder_resume(encoder, to, stepper->ticks);
+    lose_at_random(task, encoder);
+}
+
 /* The instruction at task->ip was executed; to is where it led.  */
 static void executed(struct task *task, uint64_t to)
 {
     struct stepper *stepper = task->stepper;
+    struct insn_encoder *encoder = NULL;
 
-    bool leaves = task->opcode.branch == INSN_CLASS_FAR;
-
-    note_step(task, task->ip);
-    insn_encoder_enable(task->encoder, task->ip, leaves ? task->since : stepper->ticks);
-    stepper->ticks = now_ticks(stepper);
-    /* A system call leaves user code when it is made; what it takes is no instruction's time.  */
-    insn_encoder_step(task->encoder, task->ip, &task->opcode, to,
-                      leaves ? task->since : stepper->ticks);
+    if (is_traced(task, task->ip)) {
+        open_buffer(task);
+        encoder = encoder_of(task);
+    }
+    if (encoder)
+        trace_step(task, encoder, to);
+    else
+        stepper->ticks = now_ticks(stepper);
     task->ip = to;
-    insn_encoder_resume(task->encoder, to, stepper->ticks);
-    lose_at_random(task);
 }
 
 /* ---- Code ---- */
 
-/* Another thread's packets up to now are of the code as it was.  */
+/* The packets up to now are of the code as it was; what follows begins with a PSB packet.  A
+ * circular buffer cannot keep them: the trace has one version of the code at a time.  */
+static bool settle_buffer(struct stepper *stepper, const struct task *task,
+                          struct insn_encoder *encoder, uint32_t descriptor)
+{
+    stepper->taker->ticks = stepper->ticks;
+    if (stepper->taker->is_circular) {
+        insn_encoder_flush(encoder);
+        if (!taker_forget(stepper->taker, descriptor))
+            return false;
+    }
+    insn_encoder_sync(encoder, task->ip, stepper->ticks);
+    insn_encoder_flush(encoder);
+    return stepper->taker->is_circular || taker_settle(stepper->taker, descriptor, stepper->ticks);
+}
+
+/* Code of a process is about to change.  */
 static void settle(struct stepper *stepper, pid_t pid)
 {
+    forget_traced(stepper, pid);
     for (struct task *task = stepper->tasks; task; task = task->next) {
-        if (task->pid != pid || !task->encoder)
-            continue;
-        insn_encoder_sync(task->encoder, task->ip, stepper->ticks);
-        insn_encoder_flush(task->encoder);
+        struct insn_encoder *encoder = encoder_of(task);
+
+        if (encoder && (task->pid == pid || !task->has_buffer) &&
+            !settle_buffer(stepper, task, encoder, task->has_buffer ? task->descriptor : 0))
+            note_failure(stepper);
     }
 }
 
@@ -306,8 +479,9 @@ static bool step(struct task *task)
 
     insn_classify(bytes, size, &task->opcode);
     task->clears_flag = size > 1 && (bytes[0] == 0x9c || (bytes[0] == 0x66 && bytes[1] == 0x9c));
-    if (task->stepper->failed || !open_encoder(task))
+    if (task->stepper->failed)
         return true;
+    task->was_stepped = true;
     let_go(task);
     return task->opcode.branch != INSN_CLASS_FAR && !task->signalled;
 }
@@ -376,10 +550,12 @@ static void take_step(struct task *task, const struct user_regs_struct *register
  * system call that was made.  */
 static void take_interrupt(struct task *task, const struct user_regs_struct *registers)
 {
-    if (task->encoder && registers->rip != task->ip && task->opcode.branch == INSN_CLASS_FAR)
+    struct insn_encoder *encoder = encoder_of(task);
+
+    if (task->was_stepped && registers->rip != task->ip && task->opcode.branch == INSN_CLASS_FAR)
         executed(task, registers->rip);
-    else if (task->encoder)
-        insn_encoder_disable(task->encoder, task->ip, task->stepper->ticks);
+    else if (encoder)
+        insn_encoder_disable(encoder, task->ip, task->stepper->ticks);
     task->restarts = will_restart(registers);
     task->ip = registers->rip;
 }
@@ -408,9 +584,10 @@ static void take_exec(struct stepper *stepper, struct task *task)
     }
     /* The call does not return: what follows is another process in the trace.  It is the first
      * thread's, which may have been anywhere when another one made the call.  */
-    if (task->encoder && task->state == TASK_RUNNING && task->opcode.branch == INSN_CLASS_FAR)
+    if (task->was_stepped && task->state == TASK_RUNNING && task->opcode.branch == INSN_CLASS_FAR)
         executed(task, task->ip);
-    end_encoder(task);
+    end_buffer(task);
+    task->same_from = task->same_to = 0;
     record.value.name.exec = true;
     record.value.name.text = "";
     apply(stepper, &record);
@@ -570,6 +747,7 @@ static struct task *next_ready(struct stepper *stepper, pid_t after)
 /* Step a thread until its time is over, or it waits.  It may be gone then.  */
 static void run_task(struct stepper *stepper, pid_t tid)
 {
+    struct insn_encoder *encoder;
     struct task *task;
 
     for (unsigned i = 0; i < QUANTUM && !stepper->failed; i++) {
@@ -586,8 +764,9 @@ static void run_task(struct stepper *stepper, pid_t tid)
         }
     }
     task = find_task(stepper, tid);
-    if (task && task->encoder && stepper->tasks->next) /* another one's turn */
-        insn_encoder_disable(task->encoder, task->ip, stepper->ticks);
+    encoder = task ? encoder_of(task) : NULL;
+    if (encoder && stepper->tasks->next) /* another one's turn */
+        insn_encoder_disable(encoder, task->ip, stepper->ticks);
 }
 
 /* Nothing can be stepped: wait for a report, or a signal.  True when that asks to end.  */
@@ -637,6 +816,8 @@ bool stepper_attach(struct stepper *stepper)
 {
     pid_t pid = stepper->command->pid;
 
+    stepper->sim->full = take_full;
+    stepper->sim->full_context = stepper;
     stepper->random = stepper->options->seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
     if (stepper->options->overflow_every)
         stepper->until_loss = next_random(stepper) % (2 * stepper->options->overflow_every);
@@ -668,8 +849,16 @@ bool stepper_run(struct stepper *stepper)
         while (take_one(stepper, -1, false))
             continue;
         end = take_signals(stepper);
+        if (stepper->command->dump && stepper->options->snapshot) {
+            stepper->command->dump = false;
+            stepper->snapshots++;
+            take_all(stepper);
+        }
     }
     leave_all(stepper);
+    take_all(stepper);
+    if (!taker_finish(stepper->taker))
+        note_failure(stepper);
     stepper->command->traced = false;
     return stepper->failed == 0;
 }

@@ -8,8 +8,10 @@
 #define INSN_STEPPER_H
 
 #include "sampler-capture/command.h"
+#include "sampler-capture/insn/insn_filter.h"
 #include "sampler-capture/insn/insn_options.h"
-#include "sampler-capture/insn/insn_record.h"
+#include "sampler-capture/insn/packet_taker.h"
+#include "sampler-capture/insn/sim_hardware.h"
 
 #include <stdio.h>
 
@@ -19,9 +21,15 @@ struct stepper {
     const struct insn_options *options; /* borrowed */
     struct insn_recorder *recorder;     /* borrowed */
     struct command *command;            /* borrowed */
-    FILE *steps;                        /* NULL: not wanted */
+    const struct filter *filter;        /* borrowed */
+    struct sim_hardware *sim;           /* borrowed, as are: */
+    struct insn_controller *controller;
+    struct packet_taker *taker;
+    struct insn_buffer_config buffer; /* of a thread */
+    FILE *steps;                      /* NULL: not wanted */
 
     struct task *tasks; /* owned list */
+    pid_t on_cpu;       /* mode CPU: the thread whose packets are written; 0: none */
     uint64_t ticks;
     uint64_t random;
     uint64_t until_loss; /* instructions until packets are lost, or found again */
@@ -29,6 +37,8 @@ struct stepper {
     uint64_t instructions;
     uint64_t threads;
     uint64_t overflows;
+    uint64_t snapshots;
+    uint64_t refused; /* threads without a buffer: not traced */
     uint64_t foreign; /* programs of 32 bits: not traced from there on */
     int failed;       /* errno: the trace cannot go on */
 };

@@ -112,8 +112,6 @@ run 0 insn_check merged.fxt merged.steps
 run 127 sampler-capture insn --simulate -o x.fxt -- ./no-such-program
 [ ! -e x.fxt ] || fail "a file for a command that was not found"
 run 143 sampler-capture insn --simulate -q -o x.fxt -- sh -c 'kill -TERM $$'
-run 2 sampler-capture insn -o x.fxt -- true
-says "--simulate"
 run 2 sampler-capture insn --simulate -- true
 says "no output file"
 run 2 sampler-capture insn --simulate -o x.fxt

@@ -290,6 +290,8 @@ static struct stream *stream_of(const struct fxt_record *record)
     options.config.nom_freq = (uint8_t)number(record, "nom_freq");
     options.config.cpuid_0x15_eax = (uint32_t)number(record, "cpuid_0x15_eax");
     options.config.cpuid_0x15_ebx = (uint32_t)number(record, "cpuid_0x15_ebx");
+    if (number(record, "cut")) /* its first packets are missing */
+        stream->truth->searching = true;
     if (insn_stream_open(&options, stream->of->space, take_steps, stream, &stream->stream, NULL) !=
         INSN_OK)
         die("no stream");
@@ -383,10 +385,18 @@ static bool is_named(const struct fxt_record *record, const char *name)
            memcmp(record->name.bytes, name, record->name.length) == 0;
 }
 
+static void take_packets(const struct fxt_record *record)
+{
+    struct fxt_bytes payload = record->value.large_blob.payload;
+    struct stream *stream = stream_of(record);
+
+    if ((number(record, "cut") && insn_stream_break(stream->stream, NULL) != INSN_OK) ||
+        insn_stream_feed(stream->stream, payload.bytes, payload.length, NULL) != INSN_OK)
+        die("feed failed");
+}
+
 static void take(const struct fxt_record *record)
 {
-    struct fxt_bytes payload;
-
     switch (record->kind) {
     case FXT_RECORD_MODULE:
         take_module(record);
@@ -395,13 +405,10 @@ static void take(const struct fxt_record *record)
         take_mapping(record);
         break;
     case FXT_RECORD_LARGE_BLOB:
-        payload = record->value.large_blob.payload;
         if (is_named(record, "code"))
             take_code(record);
-        else if (is_named(record, "pt") &&
-                 insn_stream_feed(stream_of(record)->stream, payload.bytes, payload.length, NULL) !=
-                     INSN_OK)
-            die("feed failed");
+        else if (is_named(record, "pt"))
+            take_packets(record);
         break;
     default:
         break;
