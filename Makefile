@@ -98,7 +98,7 @@ sources_history := $(wildcard cmd/history/*.c) $(call page_sources,history)
 sources_flame := $(wildcard cmd/flame/*.c) $(call page_sources,flame)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c) $(call page_sources,fxtdiff) $(sources_history) $(sources_flame)
 sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/format/*.c) $(sources_history) $(sources_flame)
-sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c)) sampler-capture/heap/shim/program.c
+sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c))
 
 libs_fxt := -lz -lzstd
 libs_symbolize := -ldwarf -lelf -liberty -lz -lzstd -lpthread $(if $(HAVE_LZMA),-llzma)
@@ -275,7 +275,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call completion_rules,$(p))))
 # What a heap capture puts into other processes stands alone: no library but libc, and of ours the FIDL codec and the reader of unwind
 # tables, all of it hidden.  Stacks there may be small, so the reader has room for the registers of x86-64 only.
 # The unwinder is the compiler's static one.  No sanitizers: their runtime must come first in a process.
-SHIM_SOURCES := $(wildcard sampler-capture/heap/shim/*.c libunwind/cfi/*.c) libfxt/fidl/fidl_decode.c libfxt/fidl/fidl_encode.c
+SHIM_SOURCES := sampler-capture/heap/program.c $(wildcard sampler-capture/heap/shim/*.c libunwind/cfi/*.c) libfxt/fidl/fidl_decode.c libfxt/fidl/fidl_encode.c
 SHIM_OBJECTS := $(patsubst %.c,$(O)/shim/%.o,$(SHIM_SOURCES))
 SHIM_FLAGS := $(filter-out -fsanitize% -fno-sanitize%,$(BASE_FLAGS)) -DFIDL_API= -DCFI_COLUMNS=17 -DCFI_MAX_REMEMBERED=4 -fno-omit-frame-pointer -fno-builtin-malloc -funwind-tables -fno-plt
 

@@ -1,6 +1,6 @@
 /* Which programs get rights when they start, so that nothing can be preloaded into them
  * (program.h): what we say of a file, against what the kernel does (AT_SECURE, getauxval(3)).  */
-#include "sampler-capture/heap/shim/program.h"
+#include "sampler-capture/heap/program.h"
 
 #include <check.h>
 #include <fcntl.h>

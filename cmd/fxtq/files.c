@@ -7,7 +7,7 @@
 
 #include <fxt/store.h>
 #include "cmd/cli/cli.h"
-#include "cmd/fxtq/fxtq_text.h"
+#include "cmd/fxtq/format/fxtq_text.h"
 
 #define LARGEST ((size_t)16 << 20)
 

@@ -13,8 +13,8 @@
 
 #include <fxt/store_content.h>
 #include "cmd/cli/select.h"
+#include "cmd/fxtq/format/fxtq_text.h"
 #include "cmd/fxtq/fxtq.h"
-#include "cmd/fxtq/fxtq_text.h"
 
 struct filters {
     struct store_filter filter;               /* its times: by filters_resolve() */

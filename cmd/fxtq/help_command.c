@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/fxtq/format/fxtq_text.h"
 #include "cmd/fxtq/fxtq.h"
-#include "cmd/fxtq/fxtq_text.h"
 #include "cmd/fxtq/query_command.h"
 #include "cmd/fxtq/report/report_command.h"
 

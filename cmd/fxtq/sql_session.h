@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/fxtq/format/fxtq_text.h"
 #include "cmd/fxtq/format/row_format.h"
-#include "cmd/fxtq/fxtq_text.h"
 
 struct session {
     sqlite3 *db; /* borrowed */

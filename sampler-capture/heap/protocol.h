@@ -23,7 +23,7 @@
 #ifndef HEAP_PROTOCOL_H
 #define HEAP_PROTOCOL_H
 
-#include "sampler-capture/heap/shim/program.h"
+#include "sampler-capture/heap/program.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "sampler-capture/heap/target.h"
 
+#include "sampler-capture/heap/program.h"
 #include "sampler-capture/heap/protocol.h"
-#include "sampler-capture/heap/shim/program.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

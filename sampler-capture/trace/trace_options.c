@@ -1,7 +1,6 @@
 #include "sampler-capture/trace/trace_options.h"
 
 #include "sampler-capture/capture_output.h"
-#include "sampler-capture/cpu/cpu_options.h"
 #include "sampler-capture/trace/trace_command.h"
 
 #include <stdlib.h>

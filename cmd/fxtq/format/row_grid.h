@@ -2,8 +2,8 @@
 #ifndef FXTQ_FORMAT_ROW_GRID_H
 #define FXTQ_FORMAT_ROW_GRID_H
 
+#include "cmd/fxtq/format/fxtq_text.h"
 #include "cmd/fxtq/format/row_format.h"
-#include "cmd/fxtq/fxtq_text.h"
 
 /* Rows that wait for the widths of their columns (columns.c).  */
 struct format_grid {

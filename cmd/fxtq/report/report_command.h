@@ -8,7 +8,7 @@
 
 #include <fxt/store_report.h>
 #include "cmd/cli/cli.h"
-#include "cmd/fxtq/fxtq_text.h"
+#include "cmd/fxtq/format/fxtq_text.h"
 
 enum report_output { REPORT_AS_TEXT, REPORT_AS_JSON, REPORT_AS_MARKDOWN, REPORT_AS_SQL };
 

@@ -6,7 +6,7 @@
  * and also once the capture is over.  The rest of what is not captured is counted.
  *
  * All of this may run in a child of vfork(2), on any stack, and in a handler of signals.  */
-#include "sampler-capture/heap/shim/program.h"
+#include "sampler-capture/heap/program.h"
 #include "sampler-capture/heap/shim/shim.h"
 #include "sampler-capture/heap/shim/spawn.h"
 

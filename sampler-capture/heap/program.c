@@ -1,4 +1,4 @@
-#include "sampler-capture/heap/shim/program.h"
+#include "sampler-capture/heap/program.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * Used by the capture, of the command, and by the preloaded library, of all that a captured process
  * executes.  There it may run in a child of vfork(2) and on a small stack: nothing is allocated,
  * and only system calls are made.  */
-#ifndef SHIM_PROGRAM_H
-#define SHIM_PROGRAM_H
+#ifndef HEAP_PROGRAM_H
+#define HEAP_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,4 +63,4 @@ bool program_wants_to_be_first(const char *library, size_t length);
  * such program, or its path does not fit.  */
 bool program_find(int folder_fd, const char *name, char *path, size_t size);
 
-#endif /* SHIM_PROGRAM_H */
+#endif /* HEAP_PROGRAM_H */

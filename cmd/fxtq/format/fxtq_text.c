@@ -1,4 +1,4 @@
-#include "cmd/fxtq/fxtq_text.h"
+#include "cmd/fxtq/format/fxtq_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
