@@ -94,23 +94,25 @@ struct sym_hex sym_hex_of(const uint8_t *id, size_t length)
 static enum sym_status visit_if_there(char *path, sym_visit_fn visit, void *context)
 {
     enum sym_status status = SYM_OK;
+    struct stat info;
 
     if (!path)
         return SYM_NO_MEMORY;
-    if (access(path, F_OK) == 0)
+    if (stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
         status = visit(context, path);
     free(path);
     return status;
 }
 
-/* directory/xx/yyyy.debug, directory/xx/yyyy.  */
+/* directory/xx/yyyy.debug, directory/xx/yyyy; and as perf keeps what it has recorded, in ~/.debug,
+ * directory/xx/yyyy/elf, directory/xx/yyyy/debug.  */
 static enum sym_status visit_halves(const char *directory, const struct sym_hex *hex,
                                     sym_visit_fn visit, void *context)
 {
-    static const char *const suffixes[] = { ".debug", "" };
+    static const char *const suffixes[] = { ".debug", "", "/elf", "/debug" };
     enum sym_status status = SYM_OK;
 
-    for (size_t i = 0; i < 2 && !status; i++)
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !status; i++)
         status = visit_if_there(
             sym_format("%s/%.2s/%s%s", directory, hex->text, hex->text + 2, suffixes[i]), visit,
             context);

@@ -70,6 +70,14 @@ cmp faults converted || fail 'page faults of the trace differ'
 # Times are kept with the weights of their events.
 fxt2pprof --symbols "$data" --format firefox "$data/events.data" -o events.json 2>err || fail "$(cat err)"
 
+# Copies that perf keeps in ~/.debug.
+id=$(readelf -n "$data/perfwork" | sed -n 's/.*Build ID: //p')
+rest=${id#??}
+mkdir -p "cache/.build-id/${id%"$rest"}/$rest"
+cp "$data/perfwork" "cache/.build-id/${id%"$rest"}/$rest/elf"
+fxt2pprof --symbols cache --format folded "$data/fp.data" -o folded 2>err || fail "$(cat err)"
+grep -q ';main;.*inner' folded || fail "nothing was found in perf's cache: $(cat folded)"
+
 # Through a pipe, in either form, and as a trace, the profile is the same.
 fxt2pprof --symbols "$data" "$data/fp.data" -o file.pb.gz 2>err || fail "$(cat err)"
 # shellcheck disable=SC2002 # a pipe, not a file
