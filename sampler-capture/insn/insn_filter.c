@@ -1,6 +1,6 @@
 #include "sampler-capture/insn/insn_filter.h"
 
-#include "sampler-capture/heap/shim/program.h"
+#include "sampler-capture/heap/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
