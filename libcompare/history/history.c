@@ -272,7 +272,9 @@ static void scale_by_cost(struct work *work)
         work->history->scale[c] = usual / work->runs->cost[c];
 }
 
-/* The levels of the ratio, if it changed at all.  The median level is 1.  */
+/* The levels of the ratio, if it changed at all; the median level is 1.  Where it changed is seen
+ * from its series, at the level of one of many: a false step would be a step of all functions.  How
+ * much it changed is seen from what functions cost in all commits before and after.  */
 static bool find_scale(struct work *work)
 {
     struct compare_history *history = work->history;
@@ -284,20 +286,23 @@ static bool find_scale(struct work *work)
         history->scale[c] = 1;
     if (!series_reference(history, work->logs, &largest))
         return false;
-    changes_find(changes, work->logs, count, history->options.level);
+    changes_find(changes, work->logs, count,
+                 history->options.level / (double)history->series_count);
     if (changes->count == 0)
         return true;
     if (largest >= HALF) {
         scale_by_cost(work);
         return true;
     }
-    for (size_t i = 0; i <= changes->count; i++) {
-        size_t start = changes_start(changes, i);
-        size_t limit = i == changes->count ? count : changes->items[i].at;
-        double level = median_of(work, work->logs, start, limit);
+    for (size_t i = 0; i < changes->count; i++) {
+        size_t at = changes->items[i].at, limit = changes_limit(changes, i, count);
+        const size_t ends[4] = { changes_start(changes, i), at, at, limit };
+        double step;
 
-        for (size_t c = start; c < limit; c++)
-            history->scale[c] = exp(level);
+        if (!series_step(history, ends, &step))
+            return false;
+        for (size_t c = at; c < limit; c++)
+            history->scale[c] = history->scale[at - 1] * exp(step);
     }
     usual = median_of(work, history->scale, 0, count);
     for (size_t c = 0; c < count; c++)

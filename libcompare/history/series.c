@@ -189,3 +189,34 @@ bool series_reference(const struct compare_history *history, double *out, double
     free(usual);
     return ok;
 }
+
+/* The mean of a function's shares in commits [start, limit).  */
+static double mean_share(const struct compare_history_series *series, size_t start, size_t limit)
+{
+    double sum = 0;
+
+    for (size_t c = start; c < limit; c++)
+        sum += series->values[c];
+    return sum / (double)(limit - start);
+}
+
+bool series_step(const struct compare_history *history, const size_t ends[4], double *out)
+{
+    size_t count = history->series_count, used = 0;
+    struct weighted *items = compare_array(count, sizeof *items);
+
+    *out = 0;
+    if (!items)
+        return false;
+    for (size_t s = 1; s < count; s++) {
+        double before = mean_share(&history->series[s], ends[0], ends[1]);
+        double after = mean_share(&history->series[s], ends[2], ends[3]);
+
+        if (before > 0 && after > 0)
+            items[used++] = (struct weighted){ log(after / before), fmin(before, after) };
+    }
+    if (used > 0)
+        *out = weighted_median(items, used);
+    free(items);
+    return true;
+}

@@ -28,5 +28,9 @@ void series_drop(struct compare_history *history, bool with_callees);
  * of own costs, as logarithms; and the largest share that a function usually has.  Returns false if
  * there is no memory.  */
 bool series_reference(const struct compare_history *history, double *out, double *largest);
+/* The logarithm of what the shares of functions that did not change were multiplied by from commits
+ * [ends[0], ends[1]) to [ends[2], ends[3]): the weighted median of the ratios of means, as between
+ * two builds (section 3.4).  0 if no function is in both.  Returns false if there is no memory.  */
+bool series_step(const struct compare_history *history, const size_t ends[4], double *out);
 
 #endif /* COMPARE_SERIES_H */

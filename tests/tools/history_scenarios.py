@@ -55,7 +55,7 @@ SCENARIOS = {
     "creep 1%": Scenario(creep, noise=0.01, found=0.95, several=0.1),
     "creep 5%": Scenario(creep, noise=0.05, found=0.95, several=0.1),
     "taken back 3%": Scenario(taken_back, noise=0.03, found=0.9, near=0.9, several=0.05),
-    "gone 40%": Scenario(noise=0.03, gone=0.4, false=0.12, several=0.05),
+    "gone 40%": Scenario(noise=0.03, gone=0.4, false=0.05, several=0.05),
 }
 
 
