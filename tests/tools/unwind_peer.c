@@ -167,7 +167,11 @@ static const char *report(struct walk *walk, uint64_t address)
     dw.report_begin_add(walk->dwfl);
     module = dw.report_elf(walk->dwfl, place.object.name, place.object.name, -1, bias, true);
     (void)dw.report_end(walk->dwfl, NULL, NULL);
-    return module && dw.addrmodule(walk->dwfl, address) == module ? NULL : "code of no object";
+    if (!module)
+        return "code of no object";
+    /* An executable that is not relocatable has its own place.  */
+    return dw.addrmodule(walk->dwfl, address) == module ? NULL
+                                                        : "code of a file that is mapped twice";
 }
 
 static struct walk *current; /* the sample of the callbacks */
