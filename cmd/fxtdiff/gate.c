@@ -163,6 +163,22 @@ static void say_why_on(const struct compare_report *reports)
                                            : open->reasons[0]);
 }
 
+/* Whether more runs are futile: whatever is inconclusive has other reasons than its runs, which
+ * decide, as one build on both sides, or a budget that cannot be checked.  */
+static bool is_futile(const struct compare_report *reports)
+{
+    bool futile = false;
+
+    for (; reports; reports = reports->next) {
+        if (reports->verdict != COMPARE_INCONCLUSIVE)
+            continue;
+        if (!reports->comparison || reports->comparison->verdict == COMPARE_INCONCLUSIVE)
+            return false;
+        futile = true;
+    }
+    return futile;
+}
+
 /* More runs do not help if the runs cannot be compared.  */
 static enum cli_exit find_decision(struct diff_suite *suite, const struct compare_report *reports,
                                    struct diff_series *series)
@@ -173,25 +189,41 @@ static enum cli_exit find_decision(struct diff_suite *suite, const struct compar
     if (verdict == COMPARE_PASS)
         status = suspect(suite, &suspicion);
     series->decided = has_problem(reports) || compare_look_decides(verdict, suspicion);
+    if (status == CLI_OK && !series->decided && !series->last && is_futile(reports)) {
+        series->decided = true;
+        series->stop = COMPARE_STOP_FUTILE;
+    }
     if (status == CLI_OK && !series->decided && !series->last && !suite->settings->quiet)
         say_why_on(reports);
     return status;
 }
 
+static struct compare_report *report_look(struct diff_suite *suite,
+                                          const struct diff_series *series, double q,
+                                          enum cli_exit *status)
+{
+    const struct compare_series about = { .looks = series->looks,
+                                          .most = series->most,
+                                          .q = suite->settings->compare.q,
+                                          .stop = series->stop };
+
+    return diff_suite_report(suite, q, &about, status);
+}
+
 static enum cli_exit look_at(struct diff_suite *suite, struct diff_series *series)
 {
     const struct diff_settings *settings = suite->settings;
-    struct compare_series about = { .looks = series->looks + 1,
-                                    .most = series->most,
-                                    .q = settings->compare.q,
-                                    .stop = series->stop };
     double q = compare_look_level(settings->compare.q, series->looks++, series->most, series->last);
     enum cli_exit status;
-    struct compare_report *reports = diff_suite_report(suite, q, &about, &status);
+    struct compare_report *reports = report_look(suite, series, q, &status);
 
     if (!reports)
         return status;
     status = find_decision(suite, reports, series);
+    if (status == CLI_OK && series->stop == COMPARE_STOP_FUTILE) { /* which is in its notes */
+        diff_reports_close(reports);
+        reports = report_look(suite, series, q, &status);
+    }
     if (status == CLI_OK && (series->decided || series->last))
         status = cli_worse(diff_verdict_exit(diff_reports_verdict(reports)),
                            write_outputs(settings, reports));

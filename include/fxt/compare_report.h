@@ -58,6 +58,7 @@ enum compare_stop {
     COMPARE_STOP_DECIDED = 0, /* this look decides */
     COMPARE_STOP_MOST = 1,    /* as many runs as planned */
     COMPARE_STOP_TIME = 2,    /* the time limit */
+    COMPARE_STOP_FUTILE = 3,  /* the runs that are left would not change the verdict */
 };
 
 /* How a series of looks (<fxt/compare.h>) came to an end.  */

@@ -389,7 +389,8 @@ const char *compare_stop_name(enum compare_stop stop)
 {
     static const char *const names[] = { [COMPARE_STOP_DECIDED] = "decided",
                                          [COMPARE_STOP_MOST] = "runs",
-                                         [COMPARE_STOP_TIME] = "time" };
+                                         [COMPARE_STOP_TIME] = "time",
+                                         [COMPARE_STOP_FUTILE] = "futile" };
 
     return names[stop];
 }
@@ -401,6 +402,7 @@ static void note_series(struct compare_report *report)
         [COMPARE_STOP_DECIDED] = "the verdict is decided",
         [COMPARE_STOP_MOST] = "no more runs are allowed",
         [COMPARE_STOP_TIME] = "the time limit is reached",
+        [COMPARE_STOP_FUTILE] = "the runs that are left would not change the verdict",
     };
 
     if (series->looks > 0 && !report->problem && !report->set->damaged)

@@ -131,6 +131,14 @@ grep -q '^note: 5 runs of each build, at most 8; stopped at look 1 because the v
     fail "auto: $(cat out)"
 [ "$(find series -name '*.fxt' | wc -l)" -eq 10 ] || fail "auto captured $(ls series)"
 
+# What regressed between runs of one build stays inconclusive, however many runs there are.
+sed 's/int main(void)/int main(int argc, char **argv)/; s/step(100000), extra(100000);/(void)argv, step(100000), argc > 1 ? extra(100000) : (void)0;/' slower.c >either.c
+${CC:-cc} -O1 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -o either either.c
+status=0
+fxtdiff run -n auto:8 -F 2000 --warm-up 0 --base ./either --new './either more' >out 2>err || status=$?
+[ $status -eq 5 ] || fail "one build: status $status: $(cat out err)"
+grep -q 'stopped at look 1 because the runs that are left would not change the verdict' out || fail "one build: $(cat out)"
+
 # A program that is hardly sampled is never decided: all runs are taken.
 status=0
 fxtdiff run -n auto:6 -F 100 --warm-up 0 --json --base ./spin --new ./spin >out 2>err || status=$?
