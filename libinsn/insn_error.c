@@ -31,6 +31,7 @@ static const char *const gap_reasons[INSN_GAP_REASONS] = {
     [INSN_GAP_MISMATCH] = "mismatch",
     [INSN_GAP_ENDLESS] = "endless",
     [INSN_GAP_DISCONTINUED] = "discontinued",
+    [INSN_GAP_TOO_LONG] = "too_long",
 };
 
 const char *insn_gap_reason_name(enum insn_gap_reason reason)

@@ -12,7 +12,7 @@
 
 #define DEFAULT_PIECE_BYTES (16U << 10)
 #define MIN_PIECE_BYTES     64U
-#define MAX_PIECE_BYTES     (16U << 20) /* without a PSB packet in it; then it is cut anywhere */
+#define MAX_PIECE_BYTES     (1U << 20) /* without a PSB packet in it; then it is cut anywhere */
 #define PIECES_PER_THREAD   4
 #define MOST_KEPT_STEPS     (1U << 16) /* of a piece, from one batch to the next */
 #define FEW_KEPT_STEPS      (1U << 12) /* of streams that are many */
@@ -283,6 +283,18 @@ static size_t batch_size(const struct insn_stream *stream)
     return (size_t)stream->options.threads * PIECES_PER_THREAD;
 }
 
+/* Whether a batch has as many pieces as fit, or as many bytes as usual pieces have: the steps of
+ * all are in memory.  */
+static bool batch_is_full(const struct insn_stream *stream)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < stream->next->count; i++)
+        bytes += stream->next->pieces[i].size;
+    return stream->next->count == batch_size(stream) ||
+           bytes >= batch_size(stream) * stream->options.piece_bytes;
+}
+
 static void add_piece(struct insn_stream *stream, size_t from, size_t to)
 {
     struct insn_piece *piece = &stream->next->pieces[stream->next->count++];
@@ -362,7 +374,7 @@ static enum insn_status decode(struct insn_stream *stream, bool all, struct insn
         if (to == stream->used)
             stream->synced = false;
         from = to;
-        if (stream->next->count == batch_size(stream))
+        if (batch_is_full(stream))
             status = run_batch(stream, error);
     }
     if (status == INSN_OK)

@@ -10,6 +10,10 @@
  * goes round without a packet.  */
 #define STEPS_PER_BYTE 64
 #define STEPS_AT_LEAST 65536
+/* Of a piece, which is kept in memory: 64 MiB.  Processors write PSB packets at least every 64 KiB,
+ * which are 400,000 steps at most.  */
+#define MOST_STEPS     (1U << 21)
+#define TOO_MANY_STEPS pte_not_supported /* stands for it; the block decoder does not return it */
 
 struct run {
     struct insn_piece *piece;
@@ -230,6 +234,8 @@ static int decode_on(struct run *run, int status)
             return -pte_eos;
         if (run->piece->failed)
             return -pte_nomem;
+        if (run->piece->steps.count >= MOST_STEPS)
+            return -TOO_MANY_STEPS;
         if (!moves(run))
             return beyond ? -pte_eos : -pte_internal;
         memset(&block, 0, sizeof block);
@@ -255,6 +261,8 @@ static enum insn_gap_reason reason_of(int status)
         return INSN_GAP_NO_CODE;
     case pte_internal:
         return INSN_GAP_ENDLESS;
+    case TOO_MANY_STEPS:
+        return INSN_GAP_TOO_LONG;
     default:
         return INSN_GAP_MISMATCH;
     }
@@ -286,6 +294,8 @@ static int resync(struct run *run, int error, uint64_t *sync)
      * have hidden one.  */
     next = insn_find_psb(piece->bytes, piece->size,
                          (size_t)(at > *sync + PSB_SIZE ? at : *sync + PSB_SIZE));
+    if (error == -TOO_MANY_STEPS)
+        next = piece->size;
     add_gap(run, error, at < next ? at : next, next);
     run->enabled = false;
     if (next == piece->size || piece->failed)

@@ -247,6 +247,52 @@ START_TEST(leaves_endless_code)
 }
 END_TEST
 
+static size_t most_steps;
+
+static enum insn_status count_most(void *context, const struct insn_step *steps, size_t count)
+{
+    (void)context;
+    (void)steps;
+    if (count > most_steps)
+        most_steps = count;
+    return INSN_OK;
+}
+
+/* Eighteen million branches without a PSB packet: their steps do not fit into memory.  */
+START_TEST(bounds_the_steps_between_psb_packets)
+{
+    static const uint8_t loop[] = { 0x74, 0xfe }; /* je to itself */
+    static const uint8_t begin[] = { PSB, 0x99, 1, 2, 0x23, 0x99, 1, 0x71, 0, 0x20, 0, 0, 0, 0 };
+    const struct insn_stream_options options = { .size = sizeof options, .threads = (unsigned)_i };
+    static uint8_t taken[1 << 16];
+    struct insn_stream *stream;
+    const struct insn_totals *totals;
+    uint64_t lost = 0;
+    uint32_t section;
+
+    memset(taken, 0xfe, sizeof taken);
+    most_steps = 0;
+    ck_assert_int_eq(insn_code_add(pieces, loop, sizeof loop, &section, NULL), INSN_OK);
+    ck_assert_int_eq(insn_space_map(space, 0x2000, section, 0, sizeof loop, NULL), INSN_OK);
+    ck_assert_int_eq(insn_stream_open(&options, space, count_most, NULL, &stream, NULL), INSN_OK);
+    ck_assert_int_eq(insn_stream_feed(stream, begin, sizeof begin, NULL), INSN_OK);
+    for (size_t i = 0; i < 48; i++)
+        ck_assert_int_eq(insn_stream_feed(stream, taken, sizeof taken, NULL), INSN_OK);
+    ck_assert_int_eq(insn_stream_feed(stream, packets, sizeof packets, NULL), INSN_OK);
+    ck_assert_int_eq(insn_stream_finish(stream, NULL), INSN_OK);
+    totals = insn_stream_totals(stream);
+    for (size_t i = 0; i < INSN_GAP_REASONS; i++)
+        lost += totals->gap_bytes[i];
+    ck_assert_uint_ge(most_steps, 1000000);
+    ck_assert_uint_le(most_steps, (1U << 21) + 2);
+    ck_assert_uint_eq(totals->gaps[INSN_GAP_TOO_LONG], 1);
+    /* What was decoded and the gaps are all of it; the last trace is decoded again.  */
+    ck_assert_uint_ge(lost + totals->instructions / 6, 48 * sizeof taken - 1);
+    ck_assert_uint_le(lost + totals->instructions / 6, 48 * sizeof taken + 1);
+    insn_stream_close(stream);
+}
+END_TEST
+
 static uint64_t next_random(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -384,6 +430,7 @@ int main(void)
     tcase_add_loop_test(all, processors_that_claim_to_trace_after_an_overflow_are_not_believed, 1,
                         (int)sizeof after_overflow + 1);
     tcase_add_test(all, filters_say_where_tracing_ended_where_the_processor_does_not);
+    tcase_add_loop_test(all, bounds_the_steps_between_psb_packets, 1, 3);
     tcase_add_loop_test(all, survives_mutations, 0, 10);
     tcase_add_test(all, later_mappings_replace_earlier_ones);
     tcase_add_test(all, stops_when_the_receiver_says_so);

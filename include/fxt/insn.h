@@ -301,7 +301,8 @@ enum insn_gap_reason {
     INSN_GAP_MISMATCH = 4,     /* packets and code contradict each other */
     INSN_GAP_ENDLESS = 5,      /* an endless loop that needs no packet */
     INSN_GAP_DISCONTINUED = 6, /* the next PSB packet continues elsewhere; no bytes */
-    INSN_GAP_REASONS = 7,
+    INSN_GAP_TOO_LONG = 7,     /* too many branches without a PSB packet: memory is bounded */
+    INSN_GAP_REASONS = 8,
 };
 
 /* "no_sync", ...; "unknown" if out of range.  Static storage.  */
