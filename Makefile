@@ -421,6 +421,8 @@ $(FUZZ_FILES): $(O)/%: $(O)/%.o $(FUZZ_SUPPORT) $(foreach l,base perf $(filter-o
 # The manager's side of what a provider may send.
 $(O)/tests/fuzz/fuzz_trace_transfer: $(O)/sampler-capture/trace/transfer.o
 $(O)/tests/fuzz/fuzz_trace_manager: $(addprefix $(O)/sampler-capture/trace/,channel.o manager.o transfer.o)
+# Callers from copies of stacks.
+$(O)/tests/fuzz/fuzz_perf_trace: $(O)/cmd/cli/perf_unwind.o
 # What a program says of the code that it makes.
 $(O)/tests/fuzz/fuzz_capture_jit: $(O)/sampler-capture/cpu/jit_files.o
 

@@ -124,6 +124,10 @@ static bool take_ksymbol(struct perf_trace *trace, const struct perf_data_record
 
 static bool take_record(struct perf_trace *trace, const struct perf_data_record *record)
 {
+    if (record->has_time && trace_time(record->time_ns) != record->time_ns) {
+        trace->counts.bad_times++;
+        return true;
+    }
     switch (record->kind) {
     case PERF_DATA_SAMPLE:
         return trace_take_sample(trace, record);
@@ -176,7 +180,7 @@ static bool finish(struct perf_trace *trace)
 {
     trace->ended = true;
     return trace_introduce(trace) && trace_settle_samples(trace) &&
-           trace_put_losses(trace, perf_data_facts(trace->data)->last_ns);
+           trace_put_losses(trace, trace_time(perf_data_facts(trace->data)->last_ns));
 }
 
 /* Make bytes, at least some.  */
@@ -261,5 +265,6 @@ bool perf_trace_describe_unused(const struct perf_trace *trace, char *text, size
     add(text, size, &used, trace->counts.empty_samples, "samples without an address");
     add(text, size, &used, trace->counts.stacks_left, "copies of user stacks");
     add(text, size, &used, trace->counts.mappings_left, "mappings of processes with too many");
+    add(text, size, &used, trace->counts.bad_times, "records with impossible times");
     return used > 0;
 }

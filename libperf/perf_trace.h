@@ -92,6 +92,7 @@ struct perf_trace_counts {
     uint64_t waiting_stacks;   /* whose deferred callchain did not come */
     uint64_t unplaced_modules; /* whose object was not found: offsets stand for vaddrs */
     uint64_t mappings_left;    /* beyond 65,536 of a process */
+    uint64_t bad_times;        /* records of a time that no trace can have: left out */
     uint64_t kinds[128];       /* records that nothing uses, by kind; [0]: unknown kinds */
 };
 

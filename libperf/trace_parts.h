@@ -122,6 +122,12 @@ struct perf_trace {
     size_t waiting_count, waiting_capacity;
 };
 
+/* A time that a trace can have: 0 for those of damaged files that it cannot.  */
+static inline uint64_t trace_time(uint64_t time_ns)
+{
+    return time_ns <= INT64_MAX ? time_ns : 0;
+}
+
 /* ---- Records of FXT (trace_write.c).  False: trace->failure is set. ---- */
 
 uint8_t *trace_room(struct perf_trace *trace, size_t size);

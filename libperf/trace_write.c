@@ -260,7 +260,8 @@ static bool put_session(struct perf_trace *trace)
     args[count++] = text("tool_version", known(facts->perf_version));
     magic.value.magic.number = 0x16547846;
     return trace_put(trace, &magic) && introduce(trace, TRACE_TOOL_PROVIDER, "perf") &&
-           put_event(trace, FXT_EVENT_INSTANT, "session", facts->first_ns, 0, args, count);
+           put_event(trace, FXT_EVENT_INSTANT, "session", trace_time(facts->first_ns), 0, args,
+                     count);
 }
 
 bool trace_introduce(struct perf_trace *trace)
@@ -271,7 +272,7 @@ bool trace_introduce(struct perf_trace *trace)
             return false;
     }
     return trace->events_written == perf_data_event_count(trace->data) ||
-           put_sample_events(trace, perf_data_facts(trace->data)->first_ns);
+           put_sample_events(trace, trace_time(perf_data_facts(trace->data)->first_ns));
 }
 
 /* ---- Names and maps ---- */

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <fxt/fxt.h>
 #include "cmd/cli/perf_unwind.h"
 #include "libperf/perf_trace.h"
 
@@ -126,6 +127,36 @@ static size_t unwind_two(void *is_complete, const struct perf_trace_copy *copy, 
     return 2;
 }
 
+static ptrdiff_t read_again(void *context, void *buffer, size_t length)
+{
+    size_t *at = context;
+
+    length = length < trace_size - *at ? length : trace_size - *at;
+    memcpy(buffer, trace_bytes + *at, length);
+    *at += length;
+    return (ptrdiff_t)length;
+}
+
+/* Whatever a file is like, the trace of it has no damage.  */
+static void check_trace(void)
+{
+    const struct fxt_record *record;
+    struct fxt_reader *reader;
+    struct fxt_input *input;
+    enum fxt_status status;
+    size_t at = 0;
+
+    ck_assert_int_eq(fxt_input_open_callback(read_again, &at, &input, NULL), FXT_OK);
+    ck_assert_int_eq(fxt_reader_open(input, NULL, &reader, NULL), FXT_OK);
+    while ((status = fxt_reader_next(reader, &record, NULL)) == FXT_OK)
+        continue;
+    ck_assert_int_eq(status, FXT_END);
+    for (int kind = 0; kind < FXT_DAMAGE_KINDS; kind++)
+        ck_assert_uint_eq(fxt_reader_damage(reader)->kinds[kind].bytes, 0);
+    fxt_reader_close(reader);
+    fxt_input_close(input);
+}
+
 static struct perf_trace_counts convert(size_t length, const struct perf_trace_options *options)
 {
     struct perf_trace_counts counts = { .samples = 0 };
@@ -145,6 +176,7 @@ static struct perf_trace_counts convert(size_t length, const struct perf_trace_o
         ck_assert_int_ge(got, 0);
         counts = *perf_trace_counts(trace);
         perf_trace_close(trace);
+        check_trace();
     }
     ck_assert_int_eq(close(fd), 0);
     return counts;
@@ -271,6 +303,34 @@ START_TEST(no_damage_breaks_a_conversion)
 }
 END_TEST
 
+/* Times of damaged files that no trace can have.  */
+START_TEST(impossible_times_are_counted)
+{
+    const struct perf_trace_options options = { .size = sizeof options };
+    struct perf_trace_counts before, counts;
+    const uint64_t impossible = UINT64_C(1) << 63;
+    size_t samples = 0;
+
+    load("/pipe.data");
+    before = convert(size, &options);
+    ck_assert_uint_eq(before.bad_times, 0);
+    for (size_t at = 16; at + 8 <= size;) { /* of samples: IP, TID, TIME */
+        uint16_t length;
+        uint32_t kind;
+
+        memcpy(&kind, bytes + at, sizeof kind);
+        memcpy(&length, bytes + at + 6, sizeof length);
+        ck_assert_uint_ge(length, 8);
+        if (kind == PERF_DATA_SAMPLE && samples++ % 2)
+            memcpy(bytes + at + 24, &impossible, sizeof impossible);
+        at += length;
+    }
+    counts = convert(size, &options);
+    ck_assert_uint_eq(counts.bad_times, samples / 2);
+    ck_assert_uint_eq(counts.samples, before.samples - samples / 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("perf_trace");
@@ -282,6 +342,7 @@ int main(void)
     tcase_add_loop_test(tests, copies_of_stacks_go_before_callchains, 0,
                         (int)(sizeof chains / sizeof *chains));
     tcase_add_test(tests, short_copies_are_counted);
+    tcase_add_test(tests, impossible_times_are_counted);
     tcase_add_loop_test(tests, no_damage_breaks_a_conversion, 0,
                         (int)(sizeof names / sizeof *names));
     suite_add_tcase(suite, tests);
