@@ -75,11 +75,13 @@ ends 0
 cmp out whole.hex || fail '--hex'
 
 # A pipe is followed to its end.
+: >out
 {
     head -c "$half" whole.fxt
-    sleep 0.3
+    awaited half.json
     tail -c +$((half + 1)) whole.fxt
-} | fxtdump --follow --json - | cmp - whole.json || fail 'a pipe'
+} | fxtdump --follow --json - >out || fail 'a pipe: its status'
+cmp out whole.json || fail 'a pipe'
 
 status=0
 fxtdump --follow whole.fxt growing.fxt 2>err || status=$?

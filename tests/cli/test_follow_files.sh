@@ -46,7 +46,7 @@ for kind in zst gz; do
     for part in part.00 part.01 part.02; do
         size=$(wc -c <"$part.$kind")
         head -c $((size / 2)) "$part.$kind" >>growing
-        sleep 0.3
+        wait_for has_read $pid growing
         tail -c +$((size / 2 + 1)) "$part.$kind" >>growing
         cat "$part" >>"unpacked.$kind"
         fxtdump --json "unpacked.$kind" >so_far 2>/dev/null || [ $? -eq 3 ]
@@ -102,7 +102,7 @@ fxtdump --follow --json - <growing >out 2>err &
 pid=$!
 awaited "$lines"
 mv growing moved
-sleep 0.5
+looks_again $pid
 cat whole.fxt >>moved
 awaited $((2 * lines))
 kill -TERM $pid
@@ -111,11 +111,13 @@ ends 0
 # ---- Not files ----
 
 mkfifo pipe
+head -c 1001 whole.fxt >first
+fxtdump --json first >first.json 2>/dev/null || [ $? -eq 3 ]
 start pipe
 {
-    head -c 1001 whole.fxt
-    sleep 0.5
-    kill -0 $pid || fail 'a pipe without data is no end'
+    cat first
+    awaited "$(wc -l <first.json)"
+    ! has_ended $pid || fail 'a pipe without data is no end'
     tail -c +1002 whole.fxt
 } >pipe
 ends 0

@@ -4,6 +4,7 @@ set -eu
 cd "$WORK"
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/wait.sh"
 
 . "$ROOT/tests/cli/perf.sh"
 
@@ -40,13 +41,13 @@ sampler-capture cpu --repeat 3 -o broken.fxt -- sh -c 'exit 9' 2>/dev/null || st
 [ $status -eq 9 ] || fail "status $status, not the command's"
 if [ ! -e broken.1.fxt ] || [ -e broken.2.fxt ]; then fail "went on after a failure"; fi
 # A signal ends it too.
-sampler-capture cpu --repeat 100 -o stopped.fxt -- sleep 0.3 2>/dev/null &
+sampler-capture cpu --repeat 100 -o stopped.fxt -- sh -c '[ -e ran ] && { : >runs; exec sleep 600; }; : >ran' 2>/dev/null &
 pid=$!
-while [ ! -e stopped.002.fxt ]; do sleep 0.1; done
+wait_for test -e runs
 kill -TERM $pid
-wait $pid || :
+ends $pid || :
 count=$(find . -name 'stopped.*.fxt' | wc -l)
-[ "$count" -lt 100 ] || fail "$count captures in spite of SIGTERM"
+[ "$count" -eq 2 ] || fail "$count captures of SIGTERM in the second"
 for options in '-o -' '--background -o a.fxt' '--stats-json s -o a.fxt' '-o a.fxt --repeat 0'; do
     status=0
     # shellcheck disable=SC2086 # options and their arguments

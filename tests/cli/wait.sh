@@ -40,6 +40,13 @@ has_used() { [ "$(cpu_ms "$1")" -ge "$2" ]; } # has_used PID MS
 works() { # works PID MS: that much more CPU time is used
     wait_for has_used "$1" $(($(cpu_ms "$1") + $2))
 }
+sleeps() { # sleeps PID: how often it has waited by now
+    sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"
+}
+has_slept() { [ "$(sleeps "$1")" -ge "$2" ]; } # has_slept PID NUMBER
+looks_again() { # looks_again PID: it woke up and waits again, twice, after now: what polls has seen what is there now
+    wait_for has_slept "$1" $(($(sleeps "$1") + 2))
+}
 has_samples() { # has_samples TRACE: there are ten or more in the file
     capture_check "$1" | grep '^samples=[1-9][0-9]'
 }
