@@ -127,6 +127,19 @@ static char *missing_text(const struct sym_module *module, const struct sym_find
     return sym_format("no file with build ID %s", hex);
 }
 
+/* None of the files that agree has code: libraries of data, of locales or icons.  No package has
+ * functions of them.  */
+static bool has_no_code(const struct sym_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct sym_object *object = findings->found[i];
+
+        if (object->kallsyms || object->breakpad || object->section_prefix || object->code_count)
+            return false;
+    }
+    return findings->count > 0;
+}
+
 static char *lack_text(const struct sym_module *module, const struct sym_findings *findings,
                        const char *hex)
 {
@@ -142,6 +155,9 @@ static char *lack_text(const struct sym_module *module, const struct sym_finding
         return missing_text(module, findings, hex);
     if (packed)
         return sym_format("%s: %s", packed->path, packed->debug_problem);
+    if (has_no_code(findings))
+        return sym_format("%s: it has no code, only data, so it has no functions",
+                          findings->found[0]->path);
     if (findings->found[0]->kallsyms)
         return sym_format("%s: names of functions, but no lines", findings->found[0]->path);
     return sym_format("%s: %s%s%s", findings->found[0]->path, lacks[module->report.quality],
@@ -203,7 +219,7 @@ static char *remedy_text(const struct sym_module *module, const struct sym_findi
 
     if (packed)
         return sym_format("%s", packed->debug_remedy);
-    if (findings->count == 0 && is_brought_along(module->path))
+    if (has_no_code(findings) || (findings->count == 0 && is_brought_along(module->path)))
         return sym_format("%s", "");
     if (kind != SYM_PATH_FILE && findings->build_id_length == 0)
         return bracketed_remedy(kind, findings);

@@ -379,6 +379,11 @@ static const char *why_too_short(const struct cli_trace *trace)
     return offset == 0 ? "empty, not an FXT trace" : "shorter than any record, not an FXT trace";
 }
 
+bool cli_trace_is_none(const struct cli_trace *trace)
+{
+    return trace->records == 0 && (trace->status != FXT_END || why_too_short(trace));
+}
+
 /* An input without anything in it: too little for a record, or zeros alone, as a region without
  * samples has them (section 3.3).  */
 static bool report_nothing(const struct cli_trace *trace, bool strict, enum cli_exit *status)

@@ -148,6 +148,10 @@ const char *cli_trace_locate(const struct cli_trace *trace, uint64_t offset, uin
  * notice too; CLI_ENVIRONMENT when reading failed.  */
 enum cli_exit cli_trace_report(const struct cli_trace *trace, bool strict);
 
+/* After the last record: the input is no trace, or too little of one for a record, and
+ * cli_trace_close() says so.  */
+bool cli_trace_is_none(const struct cli_trace *trace);
+
 /* Report and close.  Also for a trace that could not be opened.  */
 enum cli_exit cli_trace_close(struct cli_trace *trace, bool strict);
 

@@ -219,8 +219,8 @@ static enum cli_exit read_records(struct settings *settings, struct cli_trace *t
             bytes = fxt_reader_bytes(trace->reader);
         status = store_import_record(import, record, bytes, &error);
     }
-    if (status == STORE_OK && trace->records == 0 && trace->status != FXT_END)
-        return CLI_OK; /* no trace, which closing it will say */
+    if (status == STORE_OK && cli_trace_is_none(trace))
+        return CLI_OK; /* closing it will say so */
     if (status == STORE_OK)
         status = store_import_finish(import, fxt_reader_damage(trace->reader), &error);
     if (status == STORE_OK || status == STORE_KNOWN)
@@ -234,6 +234,14 @@ static enum cli_exit read_records(struct settings *settings, struct cli_trace *t
     if (!settings->quiet)
         print_summary(settings->output, import, trace->path);
     return CLI_OK;
+}
+
+/* After a file was refused whose format is none of those that an import reads.  */
+static void note_formats(void)
+{
+    cli_note("fxtq import reads FXT traces, perf.data files, pprof profiles, folded stacks, logs "
+             "with symbolizer markup, the text of perf script and of Austin, and profiles of "
+             "gperftools, Go and Java");
 }
 
 static enum cli_exit import_trace(struct settings *settings, struct store *store,
@@ -254,6 +262,7 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
     struct store_import *import = NULL;
     struct store_error error;
     struct cli_trace trace;
+    bool is_foreign = false;
     enum cli_exit status;
 
     import_options.session = cli_symbols_of_thread(&settings->symbols);
@@ -271,7 +280,11 @@ static enum cli_exit import_trace(struct settings *settings, struct store *store
     status = cli_trace_open_files(&trace, files, &trace_options);
     if (status == CLI_OK)
         status = read_records(settings, &trace, import);
+    if (status == CLI_OK && cli_trace_is_none(&trace) && trace.status == FXT_FATAL)
+        is_foreign = true;
     status = cli_worse(status, cli_trace_close(&trace, settings->reading.strict));
+    if (is_foreign)
+        note_formats();
     store_import_close(import);
     sym_session_close(import_options.session);
     return status;
