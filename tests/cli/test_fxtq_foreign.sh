@@ -32,7 +32,7 @@ while IFS='|' read -r file sentence named; do
         cp one.fxtq kept.fxtq
         for store in none.fxtq kept.fxtq; do
             status=0
-            fxtq import -o $store $operand <"$file" >out 2>err || status=$?
+            fxtq import -o "$store" "$operand" <"$file" >out 2>err || status=$?
             [ $status -eq 3 ] || fail "$file, $way, $store: status $status: $(cat err)"
             [ "$(sed -n 1p err)" = "fxtq import: $name: $sentence" ] || fail "$file, $way, $store: $(cat err)"
             if [ "$named" = yes ]; then
