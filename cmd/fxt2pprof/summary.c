@@ -25,8 +25,8 @@ static void print_losses(const struct profile_loss *loss)
         { loss->stopped, "CPU", "CPUs",
           " sampled no more once a region was full (--mode oneshot), and nobody counted: raise "
           "--buffer-size" },
-        { loss->unreadable, "sample", "samples", ", the stack could not be read" },
-        { loss->exited, "sample", "samples", ", the process was gone before its maps were read" },
+        { loss->unreadable, "sample", "samples", " whose stack could not be read" },
+        { loss->exited, "sample", "samples", " of threads that were just ending" },
         { loss->throttled, "time", "times", " the kernel throttled sampling: lower -F" },
         { loss->provider_events, "mark", "marks", " of providers that lost records" },
         { loss->heap_allocations, "sampled allocation", "sampled allocations",

@@ -499,7 +499,7 @@ struct profile_loss {
     uint64_t throttled;       /* times the kernel throttled sampling */
     uint64_t region_full;     /* a per-CPU region was full */
     uint64_t unreadable;      /* the stack could not be read */
-    uint64_t exited;          /* the process exited before its maps were read */
+    uint64_t exited;          /* samples of threads that were just ending */
     uint64_t provider_events; /* "a buffer filled up" marks of any provider */
     /* Messages of the memory sampler that the capture did not receive (counter
      * fxt.capture/heap_lost).  */

@@ -218,15 +218,46 @@ static const struct store_report_column damage_columns[] = {
     { "description", STORE_REPORT_TEXT, 0 }, { NULL, STORE_REPORT_TEXT, 0 }
 };
 
+/* Rows of the table loss: what their count is of.  */
+static const struct {
+    const char *name, *description;
+} losses[] = {
+    { "ring", "records, as a rule samples, that did not fit into the kernel''s buffers" },
+    { "sideband", "names and mappings that did not fit into the kernel''s buffers" },
+    { "region_full", "samples that did not fit into the region of their CPU" },
+    { "stopped", "CPUs that sampled no more once their region was full" },
+    { "unreadable", "samples whose stack could not be read" },
+    { "exited", "samples of threads that were just ending" },
+    { "throttled", "times that the kernel throttled sampling" },
+    { "provider_events", "marks of providers that lost records" },
+    { "heap_allocations", "sampled allocations that the capture did not receive" },
+    { "heap_frees", "releases that the capture did not receive: blocks look in use that are not" },
+    { "heap_infos", "messages about modules that the capture did not receive" },
+    { "heap_rejected", "broken messages of captured processes" },
+    { "heap_no_memory", "sampled allocations that a process had no memory left to record" },
+    { "heap_forgotten", "blocks whose release a process could not report" },
+};
+
+static void write_loss_descriptions(struct base_text *sql)
+{
+    base_text_adds(sql, "CASE name");
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+        base_text_addf(sql, " WHEN '%s' THEN '%s'", losses[i].name, losses[i].description);
+    base_text_adds(sql, " ELSE 'lost before the trace was written' END");
+}
+
 static void write_damage(const struct report_query *query, struct base_text *sql)
 {
-    base_text_addf(
+    base_text_adds(
         sql,
         "SELECT c.name AS capture, severity, kind, count, bytes, first_offset, description FROM (\n"
         "  SELECT capture_id, iif(is_loss, 'damage', 'notice') AS severity, kind, count, bytes, "
         "first_offset, description,\n         2 - is_loss AS place FROM damage\n  UNION ALL\n"
-        "  SELECT capture_id, 'lost', name, count, NULL, NULL,\n"
-        "         'records lost before the trace was written', 0 FROM loss\n  UNION ALL\n"
+        "  SELECT capture_id, 'lost', name, count, NULL, NULL,\n         ");
+    write_loss_descriptions(sql);
+    base_text_addf(
+        sql,
+        ", 0 FROM loss\n  UNION ALL\n"
         "  SELECT capture_id, 'lost', 'provider ' || provider_id, lost, NULL, NULL,\n"
         "         'times that a buffer of ' || name || ' filled up', 0 FROM provider WHERE lost > "
         "0)\nJOIN capture AS c ON c.id = capture_id WHERE %" PRId64 " IN (0, c.id)\n"
