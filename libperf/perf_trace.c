@@ -92,6 +92,10 @@ static bool take_switch(struct perf_trace *trace, const struct perf_data_record 
 
     if (record->kind == PERF_DATA_SWITCH_CPU_WIDE && !is_out)
         return true;
+    if (record->cpu == UINT32_MAX) { /* a switch of a trace is one of a CPU */
+        trace->counts.kinds[record->kind]++;
+        return true;
+    }
     if (!trace_introduce(trace))
         return false;
     if (record->tid != 0) {
