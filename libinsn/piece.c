@@ -406,74 +406,71 @@ size_t insn_first_psb(const void *bytes, size_t size)
 
 /* ---- Where two pieces meet ---- */
 
-/* How many instructions there are from start to ip, one after another; *before is that before ip.
- * Negative: ip is not reached.  */
+/* The packets that start a decoder at an address: TIP.PGE carries it in its last 8 bytes.  */
+#define ENTRY_SIZE (PSB_SIZE + 2 + 2 + 9)
+
+static void write_entry(uint8_t packets[static ENTRY_SIZE], uint64_t start)
+{
+    static const uint8_t after_psb[] = { /* MODE.Exec */ 0x99, 0x01, /* PSBEND */ 0x02, 0x23,
+                                         /* TIP.PGE */ 0xd1 };
+
+    for (size_t i = 0; i < PSB_SIZE; i++)
+        packets[i] = i % 2 ? 0x82 : 0x02;
+    memcpy(packets + PSB_SIZE, after_psb, sizeof after_psb);
+    for (size_t i = 0; i < 8; i++)
+        packets[ENTRY_SIZE - 8 + i] = (uint8_t)(start >> 8 * i);
+}
+
+/* The next instruction after the events before it; negative: there is none.  */
+static int next_insn(struct pt_insn_decoder *decoder, int status, struct pt_insn *insn)
+{
+    struct pt_event event;
+
+    while (status >= 0 && (status & pts_event_pending))
+        status = pt_insn_event(decoder, &event, sizeof event);
+    memset(insn, 0, sizeof *insn);
+    return status < 0 ? status : pt_insn_next(decoder, insn, sizeof *insn);
+}
+
+/* How many instructions the decoder passes before ip; *before is the last of them.  Negative: ip is
+ * not reached.  */
+static int count_instructions(struct pt_insn_decoder *decoder, uint64_t ip, uint64_t *before)
+{
+    int count = 0, status = pt_insn_sync_forward(decoder);
+
+    while (status >= 0) {
+        struct pt_insn insn;
+
+        status = next_insn(decoder, status, &insn);
+        if (insn.ip == ip)
+            return count;
+        if (insn.iclass == ptic_error || count == UINT16_MAX)
+            return -1;
+        *before = insn.ip;
+        count++;
+    }
+    return status;
+}
+
+/* The same from start, one instruction after another.  */
 static int count_up_to(uint64_t start, uint64_t ip, const struct insn_config *config,
                        struct pt_image *image, uint64_t *before)
 {
-    uint8_t packets[] = { 2,
-                          0x82,
-                          2,
-                          0x82,
-                          2,
-                          0x82,
-                          2,
-                          0x82,
-                          2,
-                          0x82,
-                          2,
-                          0x82,
-                          2,
-                          0x82,
-                          2,
-                          0x82,
-                          /* MODE.Exec */ 0x99,
-                          0x01,
-                          /* PSBEND */ 0x02,
-                          0x23,
-                          /* TIP.PGE */ 0xd1,
-                          0,
-                          0,
-                          0,
-                          0,
-                          0,
-                          0,
-                          0,
-                          0 };
+    uint8_t packets[ENTRY_SIZE];
     struct pt_insn_decoder *decoder;
     struct pt_config pt;
-    int count = 0, status;
+    int count = -1;
 
-    for (size_t i = 0; i < 8; i++)
-        packets[sizeof packets - 8 + i] = (uint8_t)(start >> 8 * i);
+    write_entry(packets, start);
     configure(&pt, config);
     memset(&pt.flags, 0, sizeof pt.flags);
     pt.begin = packets;
     pt.end = packets + sizeof packets;
     decoder = pt_insn_alloc_decoder(&pt);
-    if (!decoder || pt_insn_set_image(decoder, image) < 0) {
-        pt_insn_free_decoder(decoder);
-        return -1;
-    }
-    status = pt_insn_sync_forward(decoder);
-    while (status >= 0) {
-        struct pt_insn insn;
-        struct pt_event event;
-
-        while (status >= 0 && (status & pts_event_pending))
-            status = pt_insn_event(decoder, &event, sizeof event);
-        memset(&insn, 0, sizeof insn);
-        if (status >= 0)
-            status = pt_insn_next(decoder, &insn, sizeof insn);
-        if (insn.iclass == ptic_error || insn.ip == ip || count == UINT16_MAX) {
-            status = insn.ip == ip ? count : -1;
-            break;
-        }
-        *before = insn.ip;
-        count++;
-    }
+    if (decoder && pt_insn_set_image(decoder, image) >= 0)
+        count = count_instructions(decoder, ip, before);
     pt_insn_free_decoder(decoder);
-    return status;
+    return count;
 }
 
 /* Whether what comes after the step is known without a packet.  */

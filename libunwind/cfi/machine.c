@@ -70,8 +70,8 @@ static void advance(struct cfi_machine *machine, uint64_t units)
     machine->location = location;
 }
 
-/* Instructions whose first byte has its highest two bits zero and that set a register's rule.  */
-static void execute_rule(struct cfi_machine *machine, unsigned code)
+/* Instructions that set a register's rule; false: it is none of these.  */
+static bool execute_rule(struct cfi_machine *machine, unsigned code)
 {
     struct cfi_bytes *bytes = &machine->rest;
     uint64_t number = cfi_take_uleb(bytes);
@@ -101,13 +101,17 @@ static void execute_rule(struct cfi_machine *machine, unsigned code)
     case 0x15: /* val_offset_sf */
         set(machine, number, CFI_VALUE, scale(machine, (uint64_t)cfi_take_sleb(bytes)));
         break;
-    default: /* 0x2f: GNU_negative_offset_extended */
+    case 0x2f: /* GNU_negative_offset_extended */
         set(machine, number, CFI_SAVED, scale(machine, -cfi_take_uleb(bytes)));
         break;
+    default:
+        return false;
     }
+    return true;
 }
 
-static void execute_cfa(struct cfi_machine *machine, unsigned code)
+/* Instructions that define the canonical frame address; false: it is none of these.  */
+static bool execute_cfa(struct cfi_machine *machine, unsigned code)
 {
     struct cfi_bytes *bytes = &machine->rest;
     uint64_t number;
@@ -131,12 +135,16 @@ static void execute_cfa(struct cfi_machine *machine, unsigned code)
         number = cfi_take_uleb(bytes);
         define_cfa(machine, number, scale(machine, (uint64_t)cfi_take_sleb(bytes)));
         break;
-    default: /* 0x13: def_cfa_offset_sf */
+    case 0x13: /* def_cfa_offset_sf */
         machine->now.cfa_offset = scale(machine, (uint64_t)cfi_take_sleb(bytes));
         break;
+    default:
+        return false;
     }
+    return true;
 }
 
+/* Instructions whose first byte has its highest two bits zero.  */
 static void execute_extended(struct cfi_machine *machine, unsigned code)
 {
     struct cfi_bytes *bytes = &machine->rest;
@@ -149,30 +157,11 @@ static void execute_extended(struct cfi_machine *machine, unsigned code)
     case 0x04:
         advance(machine, cfi_take(bytes, (size_t)1 << (code - 0x02)));
         break;
-    case 0x05:
-    case 0x06:
-    case 0x07:
-    case 0x08:
-    case 0x09:
-    case 0x11:
-    case 0x14:
-    case 0x15:
-    case 0x2f:
-        execute_rule(machine, code);
-        break;
     case 0x0a:
         remember(machine);
         break;
     case 0x0b:
         recall(machine);
-        break;
-    case 0x0c:
-    case 0x0d:
-    case 0x0e:
-    case 0x0f:
-    case 0x12:
-    case 0x13:
-        execute_cfa(machine, code);
         break;
     case 0x10: /* expression */
         set_expression(machine, CFI_SAVED_AT);
@@ -187,7 +176,7 @@ static void execute_extended(struct cfi_machine *machine, unsigned code)
         (void)cfi_take_uleb(bytes);
         break;
     default:
-        machine->odd = true;
+        machine->odd |= !execute_cfa(machine, code) && !execute_rule(machine, code);
         break;
     }
 }
