@@ -98,7 +98,7 @@ sources_history := $(wildcard cmd/history/*.c) $(call page_sources,history)
 sources_flame := $(wildcard cmd/flame/*.c) $(call page_sources,flame)
 sources_fxtdiff := $(wildcard cmd/fxtdiff/*.c) $(call page_sources,fxtdiff) $(sources_history) $(sources_flame)
 sources_fxtq := $(wildcard cmd/fxtq/*.c cmd/fxtq/report/*.c cmd/fxtq/format/*.c) $(sources_history) $(sources_flame)
-sources_sampler-capture := $(wildcard sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c))
+sources_sampler-capture := $(wildcard cmd/sampler-capture/*.c sampler-capture/*.c sampler-capture/cpu/*.c sampler-capture/heap/*.c sampler-capture/trace/*.c $(if $(HAVE_IPT),sampler-capture/insn/*.c))
 
 libs_fxt := -lz -lzstd
 libs_symbolize := -ldwarf -lelf -liberty -lz -lzstd -lpthread $(if $(HAVE_LZMA),-llzma)
@@ -113,8 +113,7 @@ libs_trace := -lpthread -Wl,-z,nodelete
 # One access to thread-local storage an event, without a call.
 flags_libtrace := -ftls-model=initial-exec
 
-flags_sampler-capture := $(if $(HAVE_IPT),-DFXT_HAVE_INSN)
-flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT)
+flags_cmd := $(if $(HAVE_EDIT),-DFXTQ_HAVE_LIBEDIT) $(if $(HAVE_IPT),-DFXT_HAVE_INSN)
 links_fxtq := $(if $(HAVE_EDIT),-ledit)
 links_sampler-capture := -lpthread
 

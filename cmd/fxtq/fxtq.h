@@ -16,6 +16,10 @@ enum cli_exit fxtq_import_into(struct store *store, const char *path, bool *impo
 /* Whether "fxtq report NAME" is one.  (report/report_command.c)  */
 bool fxtq_is_report(const char *name);
 
+/* The text of 'fxtq help reports': what each report shows, its --by and its filters; from malloc().
+ * (report/report_command.c)  */
+char *fxtq_report_topic(void);
+
 /* Say what went wrong with the store at path (or with a step, where it has no path), and the exit
  * status that stands for it.  */
 enum cli_exit fxtq_complain(const char *path, const struct store_error *error);

@@ -6,7 +6,6 @@
 #include "cmd/fxtq/format/fxtq_text.h"
 #include "cmd/fxtq/fxtq.h"
 #include "cmd/fxtq/query_command.h"
-#include "cmd/fxtq/report/report_command.h"
 
 static const char sql_text[] =
     "SQL functions that fxtq adds to SQLite (docs/sql.md describes them in full):\n\n"
@@ -141,7 +140,7 @@ const struct cli_command fxtq_help = {
 
 static void print_topic(size_t i)
 {
-    char *text = topics[i].text ? NULL : report_topic();
+    char *text = topics[i].text ? NULL : fxtq_report_topic();
 
     (void)fputs(text ? text : topics[i].text, stdout);
     free(text);

@@ -399,7 +399,7 @@ static void add_filters(struct base_text *text, const struct store_report_about 
         text_adds(text, "            --sample-type: some types have no threads, CPUs or times\n");
 }
 
-char *report_topic(void)
+char *fxtq_report_topic(void)
 {
     struct base_text text = { .bytes = NULL };
     const struct store_report_about *about;

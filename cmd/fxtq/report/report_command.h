@@ -29,7 +29,4 @@ size_t report_bins_for(size_t columns);
 /* "1.50ms" */
 void report_add_duration(struct base_text *text, double ns);
 
-/* What each report shows, its --by and its filters, for 'fxtq help reports'; from malloc().  */
-char *report_topic(void);
-
 #endif /* FXTQ_REPORT_COMMAND_H */
