@@ -100,8 +100,9 @@ export work_sql ROOT
 
 # ---- Shares of whole stacks ----
 
-# Whole is what ends with the function that the thread starts with: clone(), or code at the entry point of its file.  perf prints
-# addresses as the file has them.
+# Whole is what ends with the function that the thread starts with: clone(), or code at the entry point of its file; perf prints
+# addresses as the file has them.  In some recordings perf 6.1 ends all stacks at the function of the C library that _start calls:
+# that counts as whole, too.
 perf_share() { # perf_share FILE
     perf script -i "$1" -F ip,sym,dso --no-inline 2>/dev/null >stacks
     python3 - <<'SHARE'
@@ -128,7 +129,7 @@ for line in [*open("stacks", errors="replace"), ""]:
         last = match
     elif last:
         samples += 1
-        named = re.match(r"(_start|(__|__GI___)?clone3?|_dl_start_user)\b", last[2])
+        named = re.match(r"(_start|(__|__GI___)?clone3?|_dl_start_user|__libc_start_\w+)\b", last[2])
         whole += bool(named) or 0 <= int(last[1], 16) - entry(last[3]) < 64
         last = None
 print(samples, "%.1f" % (100 * whole / max(1, samples)))
