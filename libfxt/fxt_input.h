@@ -93,6 +93,8 @@ struct fxt_segment {
     uint64_t offset; /* in the buffer */
     uint64_t size;   /* bytes; all of its room where walk is set */
     bool walk;       /* nobody wrote down where its records end: up to the first zero word */
+    bool is_circular;
+    uint32_t turn; /* of its rows, if it is circular; those of others were overtaken */
 };
 
 struct fxt_engine {
@@ -100,6 +102,7 @@ struct fxt_engine {
     size_t segment_count;
     size_t segment; /* the next one to open */
     bool open;      /* the one before it is being read */
+    bool is_old;    /* and is at a row of another turn */
     uint64_t left;  /* bytes of the open one that are not yet in the window */
     uint64_t total; /* bytes that the buffer should have */
     uint64_t at;    /* where the next read happens, in the buffer */

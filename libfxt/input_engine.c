@@ -98,8 +98,9 @@ static const char *check(const struct header *header)
 static void add_segment(struct fxt_engine *engine, const char *name, uint64_t offset, uint64_t end,
                         uint64_t room)
 {
-    engine->segments[engine->segment_count++] = (struct fxt_segment){ name, offset,
-                                                                      end ? end : room, end == 0 };
+    engine->segments[engine->segment_count++] = (struct fxt_segment){
+        .name = name, .offset = offset, .size = end ? end : room, .walk = end == 0
+    };
 }
 
 static void add_rolling(struct fxt_engine *engine, const struct header *header, unsigned half)
@@ -107,6 +108,8 @@ static void add_rolling(struct fxt_engine *engine, const struct header *header, 
     add_segment(engine, half ? "rolling buffer 1" : "rolling buffer 0",
                 HEADER_BYTES + header->durable_size + half * header->rolling_size,
                 header->rolling_end[half], header->rolling_size);
+    engine->segments[engine->segment_count - 1].is_circular = header->mode == CIRCULAR;
+    engine->segments[engine->segment_count - 1].turn = trace_half_turn(header->wrapped_count, half);
 }
 
 /* Section 5: durable, older, newer.  A provider that was stopped has written all ends down, and its
@@ -398,6 +401,7 @@ static enum fxt_status open_segment(struct fxt_input *input)
     if (status == FXT_OK && !engine->from_held)
         status = pass_to(input, segment->offset);
     engine->open = true;
+    engine->is_old = false;
     engine->left = segment->size;
     input->position = segment->offset;
     input->no_more = false;
@@ -437,7 +441,7 @@ static enum fxt_status end_segment(struct fxt_input *input)
 }
 
 /* A placeholder - a blob of type data without a name - says that nothing is there.  */
-static enum fxt_status pass_filler(struct fxt_input *input, size_t size)
+static enum fxt_status pass(struct fxt_input *input, size_t size)
 {
     enum fxt_status status = fxt_parts_need(input, size);
 
@@ -464,8 +468,10 @@ static enum fxt_status read_segment(struct fxt_input *input)
     header = fxt_load_u64(input->window + input->begin);
     if (header == 0 && segment->walk)
         return give_up(input, false);
-    if (trace_is_filler(header) && record_size(header) > 0)
-        return pass_filler(input, record_size(header));
+    if (trace_is_row(header))
+        input->engine.is_old = segment->is_circular && trace_row_turn(header) != segment->turn;
+    if ((trace_is_filler(header) || input->engine.is_old) && record_size(header) > 0)
+        return pass(input, record_size(header));
     size = whole_records(input, segment->walk);
     if (size == 0) {
         size = record_size(header);

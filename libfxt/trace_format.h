@@ -42,19 +42,48 @@ static inline uint64_t trace_filler(uint64_t words)
     return 5 | words << 4 | (words - 1) * 8 << 32 | UINT64_C(1) << 48;
 }
 
-/* The same over more words, up to what 32 bits hold: a large record of a type that nobody defines,
- * which readers pass over.  */
-static inline uint64_t trace_large_filler(uint64_t words)
+/* What a row of chunks begins with, over one word or all of them, up to what 32 bits hold: a large
+ * record of a type that nobody defines, which readers pass over.  It tells the turn in which the
+ * records after it were written, up to the next one of its kind: a writer may be stopped before it
+ * has made a chunk its own, and that then is as it was while others go around.  */
+static inline uint64_t trace_row(uint64_t words, uint32_t turn)
 {
-    return 15 | words << 4 | UINT64_C(15) << 36;
+    return 15 | words << 4 | UINT64_C(15) << 36 | (uint64_t)turn << 44;
+}
+
+static inline bool trace_is_row(uint64_t header)
+{
+    return (header & UINT64_C(0xff00000000f)) == (15 | UINT64_C(15) << 36) &&
+           (header >> 4 & 0xffffffff) > 0;
+}
+
+static inline uint32_t trace_row_turn(uint64_t header)
+{
+    return (uint32_t)(header >> 44);
+}
+
+#define TRACE_NO_TURN 0xfffffu /* of no half */
+
+/* Of the half with that wrapped count.  */
+static inline uint32_t trace_turn(uint64_t wrapped_count)
+{
+    return (uint32_t)(wrapped_count % TRACE_NO_TURN);
+}
+
+/* The turn of what a half of a circular buffer holds, by the count in its header: rows of other
+ * turns were overtaken.  */
+static inline uint32_t trace_half_turn(uint64_t wrapped_count, unsigned half)
+{
+    if ((wrapped_count & 1) == half)
+        return trace_turn(wrapped_count);
+    return wrapped_count > 0 ? trace_turn(wrapped_count - 1) : TRACE_NO_TURN;
 }
 
 static inline bool trace_is_filler(uint64_t header)
 {
-    uint64_t words = header >> 4 & 0xfff, large = header >> 4 & 0xffffffff;
+    uint64_t words = header >> 4 & 0xfff;
 
-    return (words > 0 && header == trace_filler(words)) ||
-           (large > 0 && header == trace_large_filler(large));
+    return (words > 0 && header == trace_filler(words)) || trace_is_row(header);
 }
 
 /* ---- Packets between provider and manager (trace-provider.md, section 2) ---- */

@@ -128,8 +128,8 @@ static bool is_pinned(const struct trace_buffer *buffer, uint64_t chunk, uint64_
 {
     const struct trace_writer *writer = owner_of(buffer, owner);
 
-    return writer && writer != self && may_be_busy(buffer, writer) &&
-           chunk >= shared_load(&writer->first) && chunk < shared_load(&writer->limit);
+    return writer && writer != self && chunk >= shared_load(&writer->first) &&
+           chunk < shared_load(&writer->limit) && may_be_busy(buffer, writer);
 }
 
 /* What is before the record that is still being written can go.  */
@@ -140,7 +140,7 @@ static void lay_pinned(struct trace_buffer *buffer, uint64_t chunk, uint64_t own
 
     if (shared_load(&buffer->table[chunk].first) == chunk && next > start &&
         next - start < buffer->chunk_words)
-        shared_store(&buffer->words[start], trace_filler(next - start));
+        shared_store(&buffer->words[start], trace_row(next - start, TRACE_NO_TURN));
 }
 
 /* Make every chunk one placeholder, the last one first: what a row covers stays covered until its
@@ -178,11 +178,16 @@ static void lay_durable(struct trace_buffer *buffer)
     shared_store(&buffer->durable_used, 0);
 }
 
+/* As the header counts them.  */
+static uint64_t wraps_of(const struct trace_buffer *buffer, uint64_t wrap)
+{
+    return (wrap - buffer->first_wrap) & 0xffffffff;
+}
+
 static void set_wrapped(struct trace_buffer *buffer, uint64_t wrap)
 {
-    uint64_t count = (wrap - buffer->first_wrap) & 0xffffffff;
-
-    shared_store(&header_of(buffer)->mode_and_wrapped, (uint64_t)buffer->mode << 16 | count << 32);
+    shared_store(&header_of(buffer)->mode_and_wrapped,
+                 (uint64_t)buffer->mode << 16 | wraps_of(buffer, wrap) << 32);
 }
 
 static void write_header(struct trace_buffer *buffer)
@@ -229,13 +234,19 @@ void trace_buffer_start(struct trace_buffer *buffer)
 
 /* ---- Closing ---- */
 
+static void raise_to(uint64_t *word, uint64_t value)
+{
+    uint64_t seen = shared_load(word);
+
+    while (seen < value && !shared_swap(word, &seen, value))
+        continue;
+}
+
 static void close_through(struct trace_buffer *buffer, uint64_t wrap)
 {
-    uint64_t closed = shared_load(&buffer->closed);
-
-    while (closed < wrap && !shared_swap(&buffer->closed, &closed, wrap))
-        continue;
+    raise_to(&buffer->closed, wrap);
     shared_barrier(&buffer->has_membarrier);
+    raise_to(&buffer->fenced, wrap);
 }
 
 /* Wait for writers that are busy where they no longer should be.  */
@@ -322,7 +333,7 @@ static uint64_t *drop(struct trace_buffer *buffer, struct trace_writer *writer)
  * before the first of them is there.  */
 static void raise_wrapped(struct trace_buffer *buffer, uint64_t wrap)
 {
-    uint64_t count = (wrap - buffer->first_wrap) & 0xffffffff;
+    uint64_t count = wraps_of(buffer, wrap);
     uint64_t *word = &header_of(buffer)->mode_and_wrapped, seen = shared_load(word);
 
     while (seen >> 32 < count &&
@@ -335,7 +346,8 @@ static void switch_circular(struct trace_buffer *buffer, uint64_t *state)
 {
     uint64_t wrap = trace_state_wrap(*state);
 
-    close_through(buffer, wrap - 1);
+    if (shared_load(&buffer->fenced) < wrap - 1)
+        close_through(buffer, wrap - 1);
     if (shared_swap(&buffer->state, state, trace_state_word(wrap + 1, 0, 0)))
         *state = trace_state_word(wrap + 1, 0, 0);
 }
@@ -401,15 +413,11 @@ static uint64_t row_limit(const struct trace_buffer *buffer, uint64_t first)
     return limit;
 }
 
-/* One word says it all: what it covers may be half of a record.  */
-static uint64_t placeholder(uint64_t words)
-{
-    return words <= TRACE_WORDS ? trace_filler(words) : trace_large_filler(words);
-}
-
 /* Nothing of what rows that begin in [first, limit) hold can be seen any more, and what of them
- * reaches behind the limit stands for itself.  The first chunk after them.  */
-static uint64_t hide_rows(struct trace_buffer *buffer, uint64_t first, uint64_t limit)
+ * reaches behind the limit stands for itself.  The first chunk after them.  One word says it all:
+ * what it covers may be half of a record.  */
+static uint64_t hide_rows(struct trace_buffer *buffer, uint64_t first, uint64_t limit,
+                          uint32_t turn)
 {
     uint64_t next = first;
 
@@ -417,7 +425,7 @@ static uint64_t hide_rows(struct trace_buffer *buffer, uint64_t first, uint64_t 
         uint64_t end = row_limit(buffer, next);
 
         shared_store(&buffer->words[chunk_word(buffer, next)],
-                     placeholder((end - next) * buffer->chunk_words));
+                     trace_row((end - next) * buffer->chunk_words, turn));
         next = end;
     }
     for (uint64_t i = limit; i < next; i++)
@@ -425,22 +433,39 @@ static uint64_t hide_rows(struct trace_buffer *buffer, uint64_t first, uint64_t 
     return next;
 }
 
-/* The claimed chunks become one empty row of the writer's.  */
+/* The claimed chunks become one empty row of the writer's, which begins with the turn.  */
 static void take_chunks(struct trace_buffer *buffer, struct trace_writer *writer, uint64_t wrap,
                         uint64_t first, uint64_t count)
 {
     uint64_t start = chunk_word(buffer, first), words = count * buffer->chunk_words;
-    uint64_t end = hide_rows(buffer, first, first + count);
+    uint32_t turn = trace_turn(wraps_of(buffer, wrap));
+    uint64_t end;
 
     raise_wrapped(buffer, wrap);
+    end = hide_rows(buffer, first, first + count, turn);
     shared_store(&writer->wrap, wrap);
-    writer->words = buffer->words + start;
-    writer->left = words;
-    shared_store(&buffer->words[start], placeholder(words));
+    shared_store(&writer->next, start + 1);
+    writer->words = buffer->words + start + 1;
+    writer->left = words - 1;
+    shared_store(&buffer->words[start], trace_row(words, turn));
+    shared_store(&buffer->words[start + 1],
+                 words - 1 <= TRACE_WORDS ? trace_filler(words - 1) : trace_row(words - 1, turn));
+    shared_store(&buffer->words[start], trace_row(1, turn));
     for (uint64_t i = first; i < first + count; i++)
         shared_store(&buffer->table[i].first, first);
     for (uint64_t i = first + count; i < end; i++)
         shared_store(&buffer->table[i].first, i);
+}
+
+/* Circular: whoever takes the chunk in the middle of a half closes the other one, which makes
+ * system calls.  So one thread does at each turn, not all that come to the end at once.  */
+static void close_early(struct trace_buffer *buffer, uint64_t wrap, uint64_t chunk, uint64_t count)
+{
+    uint64_t middle = buffer->chunks / 2;
+
+    if (buffer->mode == TRACE_CIRCULAR && chunk <= middle && middle < chunk + count &&
+        shared_load(&buffer->fenced) < wrap - 1)
+        close_through(buffer, wrap - 1);
 }
 
 /* Make room after the last chunk of a half.  False: there will be none.  */
@@ -461,7 +486,7 @@ static bool go_on(struct trace_buffer *buffer, uint64_t *state)
 uint64_t *trace_buffer_claim(struct trace_buffer *buffer, struct trace_writer *writer,
                              uint64_t words)
 {
-    uint64_t count = (words + buffer->chunk_words - 1) / buffer->chunk_words;
+    uint64_t count = words / buffer->chunk_words + 1; /* and a word for the turn */
     uint64_t state = shared_load(&buffer->state);
     uint64_t tries = 4 * (uint64_t)buffer->chunks + 16; /* all chunks may be in use */
 
@@ -481,6 +506,7 @@ uint64_t *trace_buffer_claim(struct trace_buffer *buffer, struct trace_writer *w
             continue;
         if (own_chunks(buffer, writer, wrap, first, count)) {
             take_chunks(buffer, writer, wrap, first, count);
+            close_early(buffer, wrap, chunk, count);
             return writer->words;
         }
         state = shared_load(&buffer->state);

@@ -9,8 +9,9 @@
  * Writers never wait.  A writer announces itself (busy), looks at which halves are closed, writes,
  * and is no longer busy.  Who closes a half says so, issues a barrier on all threads, and then
  * knows: a writer that is not busy will see it.  In a circular buffer a half is opened again chunk
- * by chunk, as chunks are claimed: until then a chunk keeps its old records.  A chunk whose writer
- * has been busy all the time is left alone until the half comes around again.  */
+ * by chunk, as chunks are claimed: until then a chunk keeps its old records.  By the word that it
+ * begins with they are of an earlier turn, and readers pass over them.  A chunk whose writer has
+ * been busy all the time is left alone until the half comes around again.  */
 #ifndef TRACE_BUFFER_H
 #define TRACE_BUFFER_H
 
@@ -28,13 +29,15 @@
 
 /* One at a time writes with it; its place in the buffer.  Other threads look at it.  */
 struct trace_writer {
+    /* What changes with each record.  */
     uint64_t busy;   /* shared: a record is being written */
     uint64_t wrap;   /* shared: of the half that its chunk is in */
     uint64_t next;   /* shared: where the next record goes, a word of the buffer */
-    uint64_t first;  /* shared: its chunks, [first, limit), of both halves together */
-    uint64_t limit;  /* shared */
-    uint64_t *words; /* the same as next, in memory */
+    uint64_t *words; /* the same, in memory */
     uint64_t left;   /* words from there to the end of the chunk */
+    /* What others look at when they claim chunks: not on the same cache line.  */
+    uint64_t first __attribute__((aligned(64))); /* shared: its chunks, [first, limit), of both */
+    uint64_t limit;                              /* shared: halves together */
     uint64_t taken;  /* shared: which thread has it, or 0; for the pool */
     uint64_t fenced; /* shared: its announcements are barriers themselves */
     uint32_t number; /* from 1 */
@@ -64,8 +67,10 @@ struct trace_buffer {
     uint64_t first_wrap;       /* of this recording; even */
     uint64_t resume;           /* the state before it was stopped */
 
-    uint64_t state;         /* shared: claimed chunks, wraps, halves that are filled */
-    uint64_t closed;        /* shared: wraps up to here can no longer be written */
+    /* Who claims a chunk changes it; what each record looks at is on other cache lines.  */
+    uint64_t state __attribute__((aligned(64)));  /* shared: claimed chunks, wraps, filled halves */
+    uint64_t closed __attribute__((aligned(64))); /* shared: wraps up to here cannot be written */
+    uint64_t fenced;        /* shared: and all threads know up to here, or are seen to be busy */
     uint64_t filled_end[2]; /* shared: of a streaming half that is filled: wrap, chunks */
     struct trace_writer *slabs[TRACE_SLABS];
     uint64_t writer_count;   /* shared: numbers up to here exist */

@@ -330,10 +330,13 @@ static uint64_t event_header(uint64_t number)
 
 static unsigned seen[64]; /* how often each event is in what was looked at */
 
-/* Look at rows of records; every one must be whole.  How many are events.  */
-static unsigned look(const uint64_t *words, uint64_t count)
+enum { ANY_TURN = TRACE_NO_TURN + 1 };
+
+/* Look at rows of records; every one must be whole.  How many are events of the turn.  */
+static unsigned look(const uint64_t *words, uint64_t count, uint32_t turn)
 {
     unsigned events = 0;
+    bool is_old = false;
 
     for (uint64_t at = 0; at < count;) {
         uint64_t header = words[at];
@@ -344,14 +347,32 @@ static unsigned look(const uint64_t *words, uint64_t count)
                (unsigned long long)(count - at));
         if ((header & 15) == 4) {
             EXPECT(words[at + 1] == header >> 32, "a record without its contents");
-            seen[header >> 32]++;
-            events++;
+            seen[header >> 32] += !is_old;
+            events += !is_old;
+        } else if (trace_is_row(header)) {
+            is_old = turn != ANY_TURN && trace_row_turn(header) != turn;
         } else {
             EXPECT(trace_is_filler(header), "a record of another kind");
         }
         at += size;
     }
     return events;
+}
+
+static unsigned events_each; /* of each writer */
+
+/* What is lost of a writer's events is older than all that is there.  */
+static void check_gaps(void)
+{
+    for (size_t i = 0; i < model.count; i++) {
+        const unsigned *of_writer = &seen[1 + i * events_each];
+        unsigned runs = 0;
+
+        for (unsigned j = 0; j < events_each; j++)
+            runs += of_writer[j] > 0 && (j == 0 || of_writer[j - 1] == 0);
+        EXPECT(runs <= 1, "execution %llu: events of writer %zu are missing between others",
+               (unsigned long long)model.executions, i);
+    }
 }
 
 /* Who reads the buffer of a killed program looks at the second half if the header says that there
@@ -362,11 +383,15 @@ static void check_memory(void)
     unsigned events;
 
     memset(seen, 0, sizeof seen);
-    (void)look(memory + buffer.durable_first, buffer.durable_words);
+    (void)look(memory + buffer.durable_first, buffer.durable_words, ANY_TURN);
     for (unsigned i = 0; i < halves(&buffer); i++) {
-        events = look(memory + buffer.half_words[i], half_words(buffer.size, buffer.mode));
+        uint32_t turn = buffer.mode == TRACE_CIRCULAR ? trace_half_turn(wrapped, i) : ANY_TURN;
+
+        events = look(memory + buffer.half_words[i], half_words(buffer.size, buffer.mode), turn);
         EXPECT(i == 0 || events == 0 || wrapped > 0, "events in a half that nobody looks at");
     }
+    if (buffer.mode == TRACE_CIRCULAR)
+        check_gaps();
 }
 
 static uint64_t written[64]; /* events that begin() gave room for */
@@ -389,8 +414,8 @@ static void write_event(unsigned writer, uint64_t number)
 
 /* ---- The programs of threads ---- */
 
-static unsigned events_each; /* of each writer */
 static bool is_stopped;
+static uint64_t at_stop[MOST_WORDS]; /* what the receiver of a stopped buffer gets */
 
 static void body_writer(unsigned number)
 {
@@ -420,6 +445,8 @@ static void body_stop(unsigned number)
     EXPECT(trace_buffer_wait(&buffer), "a writer is still inside");
     trace_buffer_finish(&buffer);
     is_stopped = true;
+    drain(self());
+    memcpy(at_stop, memory, sizeof memory);
 }
 
 static unsigned saved[64];
@@ -441,7 +468,7 @@ static void body_service(unsigned number)
                 drain(&model.threads[i]);
         memset(seen, 0, sizeof seen);
         (void)look(memory + buffer.half_words[half],
-                   ((struct trace_header *)memory)->rolling_end[half] / 8);
+                   ((struct trace_header *)memory)->rolling_end[half] / 8, ANY_TURN);
         for (size_t i = 0; i < 64; i++)
             saved[i] += seen[i];
         EXPECT(trace_buffer_saved(&buffer, filled.wrapped_count), "not what was given out");
@@ -462,27 +489,27 @@ struct scene {
 
 static const struct scene scenes[] = {
     /* Room for 4 chunks of two events in a half.  */
-    { "two writers, circular", TRACE_CIRCULAR, 416, 4, HERE, 9, 2, { body_writer, body_writer } },
+    { "two writers, circular", TRACE_CIRCULAR, 480, 5, HERE, 9, 2, { body_writer, body_writer } },
     { "two writers, circular, no membarrier",
       TRACE_CIRCULAR,
-      416,
-      4,
+      480,
+      5,
       NONE,
       9,
       2,
       { body_writer, body_writer } },
     { "two writers, circular, membarrier fails",
       TRACE_CIRCULAR,
-      416,
-      4,
+      480,
+      5,
       FAILS,
       9,
       2,
       { body_writer, body_writer } },
     { "two writers, two chunks, circular, membarrier fails",
       TRACE_CIRCULAR,
-      288,
-      4,
+      304,
+      5,
       FAILS,
       12,
       2,
@@ -490,51 +517,51 @@ static const struct scene scenes[] = {
     /* A record that is interrupted while others go around twice.  */
     { "two writers, two chunks, circular",
       TRACE_CIRCULAR,
-      288,
-      4,
+      304,
+      5,
       HERE,
       12,
       2,
       { body_writer, body_writer } },
-    { "rows and events, circular", TRACE_CIRCULAR, 416, 4, HERE, 9, 2, { body_rows, body_writer } },
-    { "rows and rows, circular", TRACE_CIRCULAR, 416, 4, HERE, 0, 2, { body_rows, body_rows } },
+    { "rows and events, circular", TRACE_CIRCULAR, 480, 5, HERE, 9, 2, { body_rows, body_writer } },
+    { "rows and rows, circular", TRACE_CIRCULAR, 480, 5, HERE, 0, 2, { body_rows, body_rows } },
     { "a stop, circular",
       TRACE_CIRCULAR,
-      416,
-      4,
+      480,
+      5,
       HERE,
       4,
       2,
       { body_writer, body_stop, body_writer } },
     { "a stop, circular, no membarrier",
       TRACE_CIRCULAR,
-      416,
-      4,
+      480,
+      5,
       NONE,
       4,
       2,
       { body_writer, body_stop, body_writer } },
-    { "two writers, oneshot", TRACE_ONESHOT, 288, 4, HERE, 5, 2, { body_writer, body_writer } },
+    { "two writers, oneshot", TRACE_ONESHOT, 304, 5, HERE, 5, 2, { body_writer, body_writer } },
     { "a stop, oneshot",
       TRACE_ONESHOT,
-      416,
-      4,
+      480,
+      5,
       HERE,
       3,
       2,
       { body_writer, body_stop, body_writer } },
     { "streaming",
       TRACE_STREAMING,
-      288,
-      4,
+      304,
+      5,
       HERE,
       6,
       2,
       { body_writer, body_service, body_writer } },
     { "streaming, no membarrier",
       TRACE_STREAMING,
-      288,
-      4,
+      304,
+      5,
       NONE,
       6,
       2,
@@ -568,6 +595,23 @@ static void begin_scene(const struct scene *scene)
     model.membarrier_fails = scene->membarrier == FAILS;
 }
 
+/* Of what a writer wrote, the latest is there, or nothing: then others have filled the buffer.  */
+static void check_latest(void)
+{
+    for (size_t i = 0; i < model.count; i++) {
+        unsigned last = 0;
+        bool any = false;
+
+        for (unsigned j = 1 + (unsigned)i * events_each; j <= (i + 1) * events_each; j++) {
+            last = written[j] ? j : last;
+            any = any || seen[j] > 0;
+        }
+        EXPECT(!any || seen[last] > 0,
+               "execution %llu: events of writer %zu are left, but not its latest",
+               (unsigned long long)model.executions, i);
+    }
+}
+
 /* What must be true when all threads are done.  */
 static void check_end(const struct scene *scene)
 {
@@ -576,6 +620,10 @@ static void check_end(const struct scene *scene)
     check_memory();
     if (!is_stopped)
         EXPECT(dropped == refused, "%d records dropped, %d counted", (int)refused, (int)dropped);
+    else
+        EXPECT(memcmp(at_stop, memory, sizeof memory) == 0, "a record is written after the stop");
+    if (scene->mode == TRACE_CIRCULAR)
+        check_latest();
     for (unsigned i = 1; i < 64; i++) {
         EXPECT(seen[i] + saved[i] <= written[i], "event %u is there twice", i);
         EXPECT(scene->mode == TRACE_CIRCULAR || seen[i] + saved[i] == written[i],
@@ -615,13 +663,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("trace_model");
-    TCase *tcase = tcase_create("model");
     SRunner *runner;
     int failed;
 
-    tcase_set_timeout(tcase, 0);
-    tcase_add_loop_test(tcase, is_readable_after_every_access, 0, sizeof scenes / sizeof *scenes);
-    suite_add_tcase(suite, tcase);
+    for (int i = 0; i < (int)(sizeof scenes / sizeof *scenes); i++) { /* CK_RUN_CASE chooses one */
+        TCase *tcase = tcase_create(scenes[i].name);
+
+        tcase_set_timeout(tcase, 0);
+        tcase_add_loop_test(tcase, is_readable_after_every_access, i, i + 1);
+        suite_add_tcase(suite, tcase);
+    }
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

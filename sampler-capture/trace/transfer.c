@@ -156,13 +156,17 @@ static bool put_records(struct transfer *transfer, const uint8_t *window, size_t
     *over = false;
     while (size - at >= 8) {
         uint64_t header = fxt_load_u64(window + at), bytes = size_of(header);
-        bool skip = trace_is_filler(header) || ((header & 15) == 0 && bytes > 0);
+        bool skip;
 
+        if (trace_is_row(header))
+            transfer->is_old = transfer->mode == TRACE_CIRCULAR &&
+                               trace_row_turn(header) != transfer->turn;
+        skip = transfer->is_old || trace_is_filler(header) || (header & 15) == 0;
         *over = bytes == 0 || bytes > MOST_RECORD;
         if (*over || bytes > size - at)
             break;
         if (skip) {
-            transfer->refused += (header & 15) == 0;
+            transfer->refused += (header & 15) == 0 && !transfer->is_old;
             if (!give(transfer, window + begin, at - begin))
                 return false;
             begin = at + bytes;
@@ -184,6 +188,7 @@ static enum transfer_status put_region(struct transfer *transfer, uint64_t offse
     size_t held = 0;
     enum transfer_status status = window ? TRANSFER_OK : TRANSFER_NO_OUTPUT;
 
+    transfer->is_old = false;
     while (status == TRANSFER_OK && (size > 0 || held > 0)) {
         size_t more = size < WINDOW - held ? (size_t)size : WINDOW - held, used = 0;
         bool over = false;
@@ -231,9 +236,12 @@ static enum transfer_status put_half(struct transfer *transfer,
                                      const struct transfer_header *header, unsigned half)
 {
     uint64_t end = header->rolling_end[half], before = transfer->given;
-    enum transfer_status status = put_region(
-        transfer, TRACE_HEADER_BYTES + header->durable_size + half * header->rolling_size,
-        end ? end : header->rolling_size, end == 0 || transfer->mode == 0);
+    enum transfer_status status;
+
+    transfer->turn = trace_half_turn(header->wrapped_count, half);
+    status = put_region(transfer,
+                        TRACE_HEADER_BYTES + header->durable_size + half * header->rolling_size,
+                        end ? end : header->rolling_size, end == 0 || transfer->mode == 0);
 
     transfer->bytes += transfer->given - before;
     return status;

@@ -34,6 +34,8 @@ struct transfer {
     uint64_t durable_done;          /* bytes that the archive has */
     bool any_saved;
     uint32_t saved; /* wrapped count of the half that was saved last */
+    uint32_t turn;  /* of the half that is being put */
+    bool is_old;    /* what is being looked at is of another turn of a circular buffer */
     /* Of all transfers.  */
     uint64_t bytes;   /* of rolling buffers that went to the archive */
     uint64_t given;   /* of all that did */

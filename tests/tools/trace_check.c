@@ -4,10 +4,8 @@
  *
  * all: each event that the log counts is there, once, and at most one more of each thread, the
  * one in flight when it was killed.  latest: the same of the latest ones, without a gap between
- * them; before them there may be older ones, in chunks that were not used again because a writer
- * that the scheduler had stopped was inside.  If others filled the buffer since, the latest ones of
- * a thread may be gone, and some of such a chunk be left.  At least LEAST events a process are
- * there.  */
+ * them; of a thread that has written none while others filled the buffer, none need be left.  At
+ * least LEAST events a process are there.  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +23,7 @@ struct event {
 
 static struct event *events;
 static size_t count, capacity;
-enum {
-    LEAST = 50,
-    CHUNK = 16,   /* more than are in a chunk */
-    FILLED = 600, /* more than are in half of a half of the smallest buffer */
-};
+enum { LEAST = 50 };
 
 static int compare(const void *a, const void *b)
 {
@@ -89,7 +83,7 @@ static void read_trace(const char *path)
 static bool check(const struct event *first, size_t length, uint32_t logged, bool latest)
 {
     for (size_t i = 1; i < length; i++)
-        if (first[i].seq != first[i - 1].seq + 1 && (!latest || first[i].seq <= first[i - 1].seq)) {
+        if (first[i].seq != first[i - 1].seq + 1) {
             printf("process %" PRIu64 ", thread %" PRIu32 ": event %" PRIu32 " follows %" PRIu32
                    "\n",
                    first->pid, first->thread, first[i].seq, first[i - 1].seq);
@@ -99,19 +93,6 @@ static bool check(const struct event *first, size_t length, uint32_t logged, boo
         return logged == 0 || latest;
     return (latest || first[0].seq == 0) &&
            (first[length - 1].seq + 1 == logged || first[length - 1].seq == logged);
-}
-
-/* Events [low, end) are of one thread: whether they can be what is left of a chunk, since the other
- * threads of its process have filled the buffer.  */
-static bool is_left_over(size_t low, size_t end)
-{
-    size_t others = 0;
-
-    for (size_t i = low; i-- > 0 && events[i].pid == events[low].pid;)
-        others++;
-    for (size_t i = end; i < count && events[i].pid == events[low].pid; i++)
-        others++;
-    return end - low <= CHUNK && others >= FILLED;
 }
 
 int main(int argc, char **argv)
@@ -142,8 +123,7 @@ int main(int argc, char **argv)
         for (end = low; end < count && events[end].pid == pid && events[end].thread == thread;
              end++)
             continue;
-        if (!check(events + low, end - low, logged, latest) &&
-            !(latest && is_left_over(low, end))) {
+        if (!check(events + low, end - low, logged, latest)) {
             printf("process %u, thread %u: %zu events, the log has %u\n", pid, thread, end - low,
                    logged);
             fine = false;
