@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "libstore/columns/columns.h"
 #include "libstore/store_internal.h"
 
 static enum store_status get_journal_mode(struct store *store, bool *is_wal,
@@ -137,6 +138,7 @@ static enum store_status leave_wal(struct store *store, struct store_error *erro
 enum store_status store_merge(struct store *store, struct store_error *error)
 {
     enum store_status status;
+    struct columns_watch watch;
 
     if (!store->in_wal || store->importing)
         return STORE_OK;
@@ -144,8 +146,12 @@ enum store_status store_merge(struct store *store, struct store_error *error)
     status = checkpoint(store, error);
     if (status != STORE_OK || store->keeps_wal)
         return status;
+    watch = store_columns_watch(store);
     status = leave_wal(store, error);
-    if (status == STORE_OK)
+    store_columns_watched(store, &watch);
+    if (status == STORE_OK) {
         release_reserve(store);
+        store_columns_stamp(store);
+    }
     return status;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libstore/columns/columns.h"
 #include "libstore/row_batch.h"
 #include "libstore/store_internal.h"
 #include "libstore/store_tables.h"
@@ -34,6 +35,7 @@ struct store_writer {
     struct store_batch_source source;
     sqlite3_stmt *statements[STORE_TABLES];
     sqlite3_stmt *page_count;
+    struct columns_writer *columns; /* NULL: the store has none */
 };
 
 /* ---- The thread ---- */
@@ -79,7 +81,8 @@ static enum store_status insert_batch(struct store_writer *writer, struct store_
         (void)sqlite3_reset(*statement);
     }
     writer->source.batch = NULL;
-    return code == SQLITE_DONE ? STORE_OK : store_fail_sqlite(error, writer->store->db, code);
+    return code == SQLITE_DONE ? columns_writer_add(writer->columns, batch, error)
+                               : store_fail_sqlite(error, writer->store->db, code);
 }
 
 /* The next batch, or NULL at the end.  The lock is held.  */
@@ -305,6 +308,8 @@ enum store_status store_writer_open(struct store *store, struct store_writer **o
     status = find_ids(writer, error);
     if (status == STORE_OK && store_batch_register(store->db, &writer->source) != SQLITE_OK)
         status = store_no_memory(error);
+    if (status == STORE_OK)
+        status = columns_writer_open(store, &writer->columns, error);
     if (status == STORE_OK && pthread_create(&writer->thread, NULL, run, writer) != 0)
         status = store_fail(error, STORE_NO_MEMORY, "cannot start a thread");
     writer->has_thread = status == STORE_OK;
@@ -330,6 +335,8 @@ static void end_thread(struct store_writer *writer)
 
 enum store_status store_writer_finish(struct store_writer *writer, struct store_error *error)
 {
+    enum store_status status;
+
     for (int table = 0; table < STORE_TABLES; table++) {
         struct store_batch *batch = writer->filling[table];
 
@@ -344,7 +351,12 @@ enum store_status store_writer_finish(struct store_writer *writer, struct store_
         (void)sqlite3_finalize(writer->statements[table]);
         writer->statements[table] = NULL;
     }
-    return store_writer_status(writer, error);
+    status = store_writer_status(writer, error);
+    if (status == STORE_OK)
+        status = columns_writer_finish(writer->columns, error);
+    columns_writer_close(writer->columns);
+    writer->columns = NULL;
+    return status;
 }
 
 static void free_batches(struct store_batch *batch)
@@ -374,6 +386,7 @@ void store_writer_close(struct store_writer *writer)
         (void)sqlite3_finalize(writer->statements[table]);
         store_batch_free(writer->filling[table]);
     }
+    columns_writer_close(writer->columns);
     store_batch_unregister(writer->store->db);
     free_batches(writer->spare);
     (void)pthread_mutex_destroy(&writer->lock);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libstore/columns/columns.h"
 #include "libstore/store_internal.h"
 
 #define DEFAULT_BUSY_MS 5000
@@ -132,8 +133,11 @@ void store_interrupt(struct store *store)
     sqlite3_interrupt(store->db);
 }
 
+/* Whoever has the connection of a file may change its rows.  */
 struct sqlite3 *store_sqlite(struct store *store)
 {
+    if (!store->is_new)
+        store->columns.are_current = false;
     return store->db;
 }
 
@@ -153,6 +157,9 @@ void store_close(struct store *store)
     if (!store)
         return;
     (void)store_merge(store, NULL);
+    if (!store->is_new && store->mode == STORE_APPEND && !store->in_wal && store->db)
+        store_columns_stamp(store);
+    store_columns_close(store);
     (void)sqlite3_close(store->db);
     if (store->partial && store->lock_fd >= 0 && !store->published) {
         remove_journal(store);
@@ -389,6 +396,7 @@ enum store_status store_publish(struct store *store, struct store_error *error)
         return STORE_OK;
     if (store->broken || store->importing)
         return store_fail(error, STORE_INVALID, "an import into the store did not end well");
+    store_columns_stamp(store);
     if (fsync(store->lock_fd) != 0)
         return store_fail_errno(error, errno, "cannot write the store");
     remove_journal(store); /* while the name is ours */
@@ -470,6 +478,8 @@ enum store_status store_open(const char *path, const struct store_options *optio
         status = store_verify_schema(store, error);
     if (status == STORE_OK && store->mode == STORE_APPEND)
         status = allow_own_trigger(store, error);
+    if (status == STORE_OK && store->mode == STORE_APPEND)
+        status = store_columns_open(store, error);
     if (status != STORE_OK) {
         store_close(store);
         return status;

@@ -37,6 +37,15 @@ extern const char store_sql[];
 
 #define STORE_PAGE_BYTES 4096 /* of stores that are made; others may differ: limits are rough */
 
+/* What a connection that may write knows of the store's columns (columns/columns.h).  */
+struct columns_state {
+    bool are_current;     /* if no other connection has written since */
+    int64_t data_version; /* PRAGMA data_version, then */
+    bool needs_stamp;     /* the identity in the store does not have it yet */
+    bool knows_changes;   /* instead of data_version: what SQLite has counted in the file then */
+    uint32_t changes;
+};
+
 struct store {
     sqlite3 *db;
     char *path;    /* NULL in memory */
@@ -57,6 +66,8 @@ struct store {
     int space_fd;        /* of the file, to reserve room; -1 */
     char *temporary_dir; /* for sorting */
     volatile int interrupted;
+    struct columns_state columns;
+    struct store_columns *serving; /* NULL: SQL reads the plain tables */
 };
 
 /* Run statements that give no rows.  */

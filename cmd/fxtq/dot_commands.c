@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fxt/store.h>
 #include "base/width.h"
 #include "cmd/fxtq/files.h"
 
@@ -95,11 +96,16 @@ static void add_names(struct base_text *text, const struct cli_texts *names, siz
     }
 }
 
+/* Temporary tables and views of the user: not those that columns are read through.  */
+#define OWN_TEMPORARY                                                                       \
+    "(SELECT * FROM temp.sqlite_schema WHERE instr(coalesce(sql, ''), '" STORE_COLUMNS_MARK \
+    "') = 0)"
+
 static enum cli_exit do_tables(struct commands *commands, char **arguments)
 {
     static const char by_name[] =
-        "SELECT name FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM "
-        "temp.sqlite_schema) WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND (?1 "
+        "SELECT name FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM " OWN_TEMPORARY
+        ") WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' AND (?1 "
         "IS NULL OR name LIKE ?1) ORDER BY name";
     struct cli_texts names = { .items = NULL };
     struct base_text text = { .bytes = NULL };
@@ -132,8 +138,8 @@ static enum cli_exit do_tables(struct commands *commands, char **arguments)
 static enum cli_exit do_schema(struct commands *commands, char **arguments)
 {
     static const char by_name[] =
-        "SELECT sql || ';' FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * FROM "
-        "temp.sqlite_schema) WHERE sql IS NOT NULL AND (?1 IS NULL OR name LIKE ?1 OR tbl_name "
+        "SELECT sql || ';' FROM (SELECT * FROM main.sqlite_schema UNION ALL SELECT * "
+        "FROM " OWN_TEMPORARY ") WHERE sql IS NOT NULL AND (?1 IS NULL OR name LIKE ?1 OR tbl_name "
         "LIKE "
         "?1) ORDER BY tbl_name, type = 'index', name";
     struct base_text text = { .bytes = NULL };

@@ -271,8 +271,11 @@ static enum cli_exit ask_store(struct query *query, struct store *store)
 {
     struct commands commands = { .pages = false };
     struct cli_output output;
+    struct store_error error;
     enum cli_exit status = find_capture(query, store);
 
+    if (status == CLI_OK && !query->session.write && store_serve_columns(store, &error) != STORE_OK)
+        status = fxtq_complain(query->path, &error);
     if (status == CLI_OK)
         status = cli_output_open(&output, NULL);
     if (status != CLI_OK)
@@ -288,6 +291,14 @@ static enum cli_exit ask_store(struct query *query, struct store *store)
     }
     query->session.output = NULL;
     return cli_worse(status, cli_output_commit(&output));
+}
+
+static void note_damage(const struct store *store, const char *path)
+{
+    if (store_columns_damaged(store) > 0)
+        cli_note("%s: columns are damaged; the rows come from the plain tables, more slowly; to "
+                 "make the columns anew: fxtq upgrade %s",
+                 path, path);
 }
 
 int fxtq_query(char **argv)
@@ -315,10 +326,12 @@ int fxtq_query(char **argv)
         query.session.format.kind != FORMAT_TSV)
         cli_usage_error("--csv-safe is for --format csv and tsv");
     status = source_open(&source, query.path, query.session.write, query.cache);
-    if (source.store)
+    if (source.store) {
         status = cli_worse(status, ask_store(&query, source.store));
-    else
+        note_damage(source.store, query.path);
+    } else {
         explain_missing(query.path);
+    }
     source_close(&source);
     free(query.statements.items);
     free(query.files.items);

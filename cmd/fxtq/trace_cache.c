@@ -145,7 +145,8 @@ static bool has_only_own_objects(sqlite3 *db)
                            &own, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(db,
                            "SELECT type, name FROM main.sqlite_schema"
-                           " WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+                           " WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+                           " AND sql IS NOT '" STORE_COLUMNS_TABLE "'",
                            -1, &row, NULL) == SQLITE_OK)
         while ((code = sqlite3_step(row)) == SQLITE_ROW && only)
             only = is_listed(own, row);

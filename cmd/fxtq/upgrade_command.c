@@ -22,7 +22,8 @@ const struct cli_command fxtq_upgrade = {
     .name = "fxtq upgrade",
     .usage = "STORE...",
     .summary = "Upgrade stores of earlier versions in place.  Importing into a store upgrades it, "
-               "too.  Earlier programs cannot read the store afterwards.",
+               "too.  Earlier programs cannot read the store afterwards.  Columns, which SQL is "
+               "answered from, are made where they are missing, out of date or damaged.",
     .options = options,
     .examples = examples,
     .first = CLI_STORE,
@@ -31,24 +32,41 @@ const struct cli_command fxtq_upgrade = {
     .brief = "upgrade stores of earlier versions",
 };
 
+/* Columns are made where they are missing, out of date or damaged.  A store that cannot be written
+ * needs none.  */
+static enum cli_exit make_columns(const char *path, bool *made)
+{
+    struct store_options store_options = { .size = sizeof store_options, .mode = STORE_APPEND };
+    struct store_error error;
+    struct store *store = NULL;
+    enum store_status status = store_open(path, &store_options, &store, &error);
+
+    *made = false;
+    if (status == STORE_OK)
+        status = store_make_columns(store, made, &error);
+    if (status == STORE_OK)
+        status = store_merge(store, &error);
+    store_close(store);
+    return status == STORE_OK ? CLI_OK : fxtq_complain(path, &error);
+}
+
 static enum cli_exit upgrade(const char *path, bool quiet)
 {
     struct store_options store_options = { .size = sizeof store_options, .mode = STORE_READ };
     struct store_error error;
     struct store *store = NULL;
     enum store_status status = store_open(path, &store_options, &store, &error);
-    bool is_old = status == STORE_TOO_OLD;
+    bool is_old = status == STORE_TOO_OLD, made = false;
+    enum cli_exit result;
 
-    if (is_old) {
-        store_options.mode = STORE_APPEND;
-        status = store_open(path, &store_options, &store, &error);
-    }
-    if (status != STORE_OK)
-        return fxtq_complain(path, &error);
     store_close(store);
-    if (!quiet)
-        cli_note("%s: %s version %d", path, is_old ? "upgraded to" : "has already", STORE_VERSION);
-    return CLI_OK;
+    if (status != STORE_OK && !is_old)
+        return fxtq_complain(path, &error);
+    result = make_columns(path, &made);
+    if (result == CLI_OK && !quiet)
+        cli_note("%s: %s version %d%s", path, is_old ? "upgraded to" : "has already", STORE_VERSION,
+                 made ? "; made its columns" : "");
+    return result;
 }
 
 static int run(char **argv)

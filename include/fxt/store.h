@@ -172,6 +172,31 @@ STORE_API enum store_status store_set_label(struct store *store, int64_t capture
  * libfxtsql.so.  Returns STORE_OK or STORE_NO_MEMORY.  */
 STORE_API enum store_status store_add_functions(struct store *store, struct store_error *error);
 
+/* Let SQL on the connection read `slice`, `sched_slice`, `thread_state`, `counter` and the views on
+ * them from the columns of the store (docs/store.md), which is several times faster.  Temporary
+ * tables and views then have these names; `main.slice` is the plain one.  All rows are the same.  A
+ * store without columns, or with columns that an edit has made out of date, is read as before; so
+ * is one that is open for writing.  Returns STORE_OK, STORE_IO, STORE_CORRUPT, STORE_BUSY or
+ * STORE_NO_MEMORY.  */
+STORE_API enum store_status store_serve_columns(struct store *store, struct store_error *error);
+
+/* The table of a store that has the columns.  */
+#define STORE_COLUMNS_TABLE \
+    "CREATE TABLE column_data (id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT"
+
+/* The end of the SQL text of each such temporary table and view.  */
+#define STORE_COLUMNS_MARK "/* columns */"
+
+/* Make the columns of a store that is open for writing, if it has none, or if they are out of date
+ * or damaged.  *out (may be NULL) is set to whether they were made.  A store in WAL mode has none.
+ * Returns STORE_OK, STORE_INVALID (opened for reading, or an import is open), STORE_BUSY,
+ * STORE_CORRUPT, STORE_IO or STORE_NO_MEMORY.  */
+STORE_API enum store_status store_make_columns(struct store *store, bool *out,
+                                               struct store_error *error);
+
+/* The number of blocks of columns that were damaged, so that the plain tables answered.  */
+STORE_API uint64_t store_columns_damaged(const struct store *store);
+
 /* Make the running operation end with STORE_STOPPED.  May be called from any thread, or from a
  * signal handler.  */
 STORE_API void store_interrupt(struct store *store);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "libstore/columns/columns.h"
 #include "libstore/import/import_timeline.h"
 
 #define SORT_BYTES ((size_t)48 << 20) /* of ingest's own sorter */
@@ -362,6 +363,8 @@ static enum store_status finish(struct store_import *import, store_import_rest_f
         status = store_run(import->store, "COMMIT", error);
     if (status == STORE_OK)
         import->in_transaction = false;
+    if (status == STORE_OK && !import->store->keeps_wal)
+        store_columns_written(import->store);
     return status;
 }
 

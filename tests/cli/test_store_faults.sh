@@ -4,6 +4,7 @@
 set -eu
 
 . "$ROOT/tests/cli/fail.sh"
+. "$ROOT/tests/cli/dump.sh"
 . "$ROOT/tests/cli/wait.sh"
 cd "$WORK"
 fxtq=$O/bin/fxtq
@@ -11,8 +12,8 @@ fxtq=$O/bin/fxtq
 "$O/bench/fxtgen" --count 10000 --stacks 1000 --seed 2 >two.fxt
 "$fxtq" import -q one.fxt -o base.fxtq
 "$fxtq" import -q one.fxt two.fxt -o both.fxtq
-sqlite3 base.fxtq .dump >base.sql
-sqlite3 both.fxtq .dump >both.sql
+dump base.fxtq >base.sql
+dump both.fxtq >both.sql
 
 # ---- No space ----
 
@@ -80,7 +81,7 @@ ${CC:-cc} -shared -fPIC -o faults.so faults.c -ldl
 "$fxtq" import -q small.fxt -o small.fxtq
 "$fxtq" import -q small.fxt small2.fxt -o grown.fxtq
 # All that a store holds, and that SQLite finds it sound, in one go: this is done after each of hundreds of steps.
-contents() { sqlite3 "$1" .dump 'PRAGMA integrity_check'; }
+contents() { dump "$1" 'PRAGMA integrity_check'; }
 contents small.fxtq >small.sql
 contents grown.fxtq >grown.sql
 tail -n 1 grown.sql | grep -qx ok || fail "a sound store is not sound"
@@ -201,9 +202,9 @@ ${CC:-cc} -O1 -g -Wl,--build-id=sha1 -o program program.c
 outer=$(nm program | awk '$3 == "outer" { print $1 }')
 python3 "$ROOT/tests/tools/one_sample.py" /nowhere/program "$(readelf -n program | sed -n 's/.*Build ID: //p')" "$outer" >named.fxt
 "$fxtq" import -q named.fxt -o plain.fxtq
-sqlite3 plain.fxtq .dump >plain.sql
+dump plain.fxtq >plain.sql
 prepare() { rm -f grown.fxtq*; cp plain.fxtq grown.fxtq; }
-check() { sqlite3 grown.fxtq .dump | cmp -s - plain.sql || fail "no space at step $step: the store changed"; }
+check() { dump grown.fxtq | cmp -s - plain.sql || fail "no space at step $step: the store changed"; }
 least=5
 fill "$fxtq" symbolize -q --no-cache --symbols program grown.fxtq
 [ "$(sqlite3 grown.fxtq "SELECT count(*) FROM frame_name WHERE name = 'inner'")" = 1 ] || fail "with space enough the names are missing"
@@ -262,7 +263,7 @@ chmod a-w closed closed/base.fxtq
 if as_nobody test -r closed/base.fxtq -a -x "$fxtq"; then
     sentence 4 'Permission denied' as_nobody "$fxtq" import -q one.fxt -o closed/new.fxtq
     sentence 4 'attempt to write a readonly database\|Permission denied\|read-only' as_nobody "$fxtq" import -q two.fxt -o closed/base.fxtq
-    sqlite3 closed/base.fxtq .dump | cmp -s - base.sql || fail "a store that may not be written was"
+    dump closed/base.fxtq | cmp -s - base.sql || fail "a store that may not be written was"
 fi
 chmod u+w closed
 
@@ -278,7 +279,7 @@ sentence 4 'another program is using the store' "$fxtq" import -q two.fxt -o loc
 exec 9>&-
 wait "$holder"
 "$fxtq" import -q two.fxt -o locked.fxtq
-sqlite3 locked.fxtq .dump | cmp -s - both.sql || fail "after the lock: not what both captures give"
+dump locked.fxtq | cmp -s - both.sql || fail "after the lock: not what both captures give"
 
 # Somebody reads all along: the same, and a read beside it goes on.
 cp base.fxtq read.fxtq
@@ -290,9 +291,9 @@ sentence 4 'another program is using the store' "$fxtq" import -q two.fxt -o rea
 [ "$("$fxtq" --no-header read.fxtq 'SELECT count(*) FROM cpu_sample')" = 10000 ] || fail "a reader beside a reader"
 exec 9>&-
 wait "$holder"
-sqlite3 read.fxtq .dump | cmp -s - base.sql || fail "a reader, and the store changed"
+dump read.fxtq | cmp -s - base.sql || fail "a reader, and the store changed"
 "$fxtq" import -q two.fxt -o read.fxtq
-sqlite3 read.fxtq .dump | cmp -s - both.sql || fail "after the reader: not what both captures give"
+dump read.fxtq | cmp -s - both.sql || fail "after the reader: not what both captures give"
 
 # Two readers while a writer appends: they see the store before or after.
 cp base.fxtq shared.fxtq

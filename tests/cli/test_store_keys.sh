@@ -4,6 +4,7 @@
 set -eu
 
 . "$ROOT/tests/cli/common.sh"
+. "$ROOT/tests/cli/dump.sh"
 cd "$WORK"
 PATH=$O/bin:$PATH
 unset DEBUGINFOD_URLS
@@ -151,14 +152,14 @@ cp old.fxtq added.fxtq
 run 4 fxtq old.fxtq 'SELECT 1'
 says "a store of version 2; 'fxtq upgrade' makes it one of version 4"
 run 0 fxtq upgrade old.fxtq
-sqlite3 all.fxtq .dump | sort >want
-sqlite3 old.fxtq .dump | sort >got
+dump all.fxtq | sort >want
+dump old.fxtq | sort >got
 cmp -s want got || fail "the upgraded store is another: $(diff want got | head -n 6)"
 [ "$(sqlite3 old.fxtq 'PRAGMA integrity_check; PRAGMA foreign_key_check')" = ok ] || fail "the upgraded store is not sound"
 run 0 fxtq import -q profiler.fxt -o added.fxtq
 run 0 fxtq import -q profiler.fxt -o all.fxtq
-sqlite3 all.fxtq .dump | sort >want
-sqlite3 added.fxtq .dump | sort >got
+dump all.fxtq | sort >want
+dump added.fxtq | sort >got
 cmp -s want got || fail "a store that was added to is another: $(diff want got | head -n 6)"
 # One that only says that it is of version 2 is refused, as others that are no stores.
 for harm in "DROP TABLE cpu_sample; CREATE VIEW cpu_sample AS SELECT 1 AS id" "DROP TABLE log" "DROP VIEW slices; CREATE TABLE slices (a)"; do

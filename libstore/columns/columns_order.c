@@ -1,0 +1,333 @@
+/* Rows in the order of columns: a radix sort of row numbers, which reads values where they are.  */
+#include "libstore/columns/columns_read.h"
+
+#include <stdlib.h>
+
+/* Counters of a digit stay in the first-level cache, but for a key that one larger digit holds.  */
+#define DIGIT_BITS      11u
+#define LONG_DIGIT_BITS 16u
+#define MOST_DIGITS     6u
+
+/* Reads one column, row by row.  */
+struct reader {
+    struct store_columns *columns;
+    enum columns_table table;
+    const struct columns_key *key;
+    uint64_t top; /* the largest key */
+    int64_t minimum;
+    const struct columns_text *texts;
+    size_t text_count;
+    int64_t first, limit; /* rows of the block */
+    struct block block;
+};
+
+bool columns_can_order(const struct store_columns *columns, enum columns_table table,
+                       const struct columns_key *key)
+{
+    const struct columns_range *range = &columns->sources[table].ranges[key->column];
+
+    if (key->is_id || key->text >= 0)
+        return true;
+    if (columns_tables[table].texts >> key->column & 1) /* one letter is its own number */
+        return range->minimum >= 0 && range->maximum < 256;
+    return !range->has_reals &&
+           (uint64_t)range->maximum - (uint64_t)range->minimum < UINT64_MAX - 2;
+}
+
+static void start(struct reader *reader, struct store_columns *columns, enum columns_table table,
+                  const struct columns_key *key)
+{
+    const struct columns_source *source = &columns->sources[table];
+    const struct columns_range *range = &source->ranges[key->column];
+
+    *reader = (struct reader){ .columns = columns,
+                               .table = table,
+                               .key = key,
+                               .minimum = range->minimum,
+                               .top = (uint64_t)range->maximum - (uint64_t)range->minimum + 1 };
+    if (key->is_id)
+        reader->top = (uint64_t)source->directory.rows;
+    if (!key->is_id && key->text >= 0) {
+        reader->texts = columns->names.texts[key->text];
+        reader->text_count = columns->names.count;
+        reader->top = columns->names.count;
+    }
+}
+
+static int enter(struct reader *reader, int64_t row)
+{
+    const struct columns_directory *directory = &reader->columns->sources[reader->table].directory;
+    size_t group = columns_group_of_row(directory, row);
+    int code;
+
+    columns_make_room(reader->columns);
+    code = columns_view(reader->columns, reader->table, group, reader->key->column, &reader->block);
+    reader->first = directory->groups[group].first_row;
+    reader->limit = reader->first + (int64_t)directory->groups[group].count;
+    return code;
+}
+
+/* Keys begin with 1; 0 is NULL, which comes first.  */
+static inline int read_key(struct reader *reader, uint32_t row, uint64_t *out)
+{
+    uint64_t key = (uint64_t)row + 1;
+    unsigned at;
+
+    if (!reader->key->is_id) {
+        if ((int64_t)row < reader->first || (int64_t)row >= reader->limit) {
+            int code = enter(reader, row);
+
+            if (code != SQLITE_OK)
+                return code;
+        }
+        at = (unsigned)((int64_t)row - reader->first);
+        key = 0;
+        if (!block_is_null(&reader->block, at)) {
+            int64_t value = block_value(&reader->block, at);
+
+            if (!reader->texts)
+                key = (uint64_t)value - (uint64_t)reader->minimum + 1;
+            else if (value > 0 && value <= (int64_t)reader->text_count)
+                key = reader->texts[value].rank;
+        }
+    }
+    *out = reader->key->is_descending ? reader->top - key : key;
+    return SQLITE_OK;
+}
+
+/* How often each value of each digit occurs.  */
+struct counts {
+    unsigned digits, bits;
+    uint32_t *of[MOST_DIGITS];
+};
+
+static bool make_counts(struct counts *counts, uint64_t top)
+{
+    unsigned bits = top ? 64 - (unsigned)__builtin_clzll(top) : 1;
+
+    counts->bits = bits <= LONG_DIGIT_BITS ? bits : DIGIT_BITS;
+    counts->digits = (bits + counts->bits - 1) / counts->bits;
+    counts->of[0] = calloc((size_t)counts->digits << counts->bits, sizeof *counts->of[0]);
+    for (unsigned i = 1; counts->of[0] && i < counts->digits; i++)
+        counts->of[i] = counts->of[0] + ((size_t)i << counts->bits);
+    return counts->of[0] != NULL;
+}
+
+static int count(struct reader *reader, const uint32_t *rows, size_t row_count,
+                 struct counts *counts)
+{
+    uint64_t mask = (UINT64_C(1) << counts->bits) - 1, key = 0;
+
+    for (size_t i = 0; i < row_count; i++) {
+        int code = read_key(reader, rows[i], &key);
+
+        if (code != SQLITE_OK)
+            return code;
+        for (unsigned d = 0; d < counts->digits; d++)
+            counts->of[d][key >> (d * counts->bits) & mask]++;
+    }
+    return SQLITE_OK;
+}
+
+/* Counts become places.  Returns false if all rows have the same digit: nothing to do.  */
+static bool add_up(uint32_t *counts, size_t size, size_t row_count)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        uint32_t here = counts[i];
+
+        if (here == row_count)
+            return false;
+        counts[i] = sum;
+        sum += here;
+    }
+    return true;
+}
+
+static int distribute(struct reader *reader, const uint32_t *from, uint32_t *to, size_t row_count,
+                      const struct counts *counts, unsigned digit)
+{
+    uint64_t mask = (UINT64_C(1) << counts->bits) - 1, key = 0;
+    uint32_t *places = counts->of[digit];
+
+    for (size_t i = 0; i < row_count; i++) {
+        int code = read_key(reader, from[i], &key);
+
+        if (code != SQLITE_OK)
+            return code;
+        to[places[key >> (digit * counts->bits) & mask]++] = from[i];
+    }
+    return SQLITE_OK;
+}
+
+/* By one key.  The result is in *rows; *other has as much room.  */
+static int sort_by(struct reader *reader, uint32_t **rows, uint32_t **other, size_t row_count)
+{
+    struct counts counts = { .digits = 0 };
+    int code = make_counts(&counts, reader->top) ? SQLITE_OK : SQLITE_NOMEM;
+
+    if (code == SQLITE_OK)
+        code = count(reader, *rows, row_count, &counts);
+    for (unsigned d = 0; d < counts.digits && code == SQLITE_OK; d++) {
+        uint32_t *former = *rows;
+
+        if (!add_up(counts.of[d], (size_t)1 << counts.bits, row_count))
+            continue;
+        code = distribute(reader, former, *other, row_count, &counts, d);
+        *rows = *other;
+        *other = former;
+    }
+    free(counts.of[0]);
+    return code;
+}
+
+int columns_sort(struct store_columns *columns, enum columns_table table, uint32_t *rows,
+                 size_t row_count, const struct columns_key *keys, size_t key_count)
+{
+    uint32_t *other = calloc(row_count + 1, sizeof *other), *own = other, *now = rows;
+    int code = other ? SQLITE_OK : SQLITE_NOMEM;
+
+    for (size_t i = key_count; i-- > 0 && code == SQLITE_OK;) {
+        struct reader reader;
+
+        start(&reader, columns, table, &keys[i]);
+        code = sort_by(&reader, &now, &other, row_count);
+    }
+    if (code == SQLITE_OK && now != rows)
+        memcpy(rows, now, row_count * sizeof *rows);
+    free(own);
+    return code;
+}
+
+/* ---- The first few ---- */
+
+struct candidate {
+    uint64_t key;
+    uint32_t row;
+};
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct candidate *left = a, *right = b;
+
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return left->row < right->row ? -1 : left->row > right->row;
+}
+
+/* Of rows with equal keys, former ones come first, so a later one must be smaller.  */
+static int choose(struct reader *reader, size_t row_count, struct candidate *chosen, size_t wanted,
+                  size_t *count)
+{
+    uint64_t worst = UINT64_MAX, key = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < row_count; i++) {
+        int code = read_key(reader, (uint32_t)i, &key);
+
+        if (code != SQLITE_OK)
+            return code;
+        if (key >= worst)
+            continue;
+        chosen[used++] = (struct candidate){ .key = key, .row = (uint32_t)i };
+        if (used < 2 * wanted)
+            continue;
+        qsort(chosen, used, sizeof *chosen, compare_candidates);
+        used = wanted;
+        worst = chosen[used - 1].key;
+    }
+    qsort(chosen, used, sizeof *chosen, compare_candidates);
+    *count = used < wanted ? used : wanted;
+    return SQLITE_OK;
+}
+
+int columns_first(struct store_columns *columns, enum columns_table table,
+                  const struct columns_key *key, uint32_t *rows, size_t *count)
+{
+    struct candidate *chosen = malloc((2 * *count + 1) * sizeof *chosen);
+    struct reader reader;
+    int code;
+
+    if (!chosen)
+        return SQLITE_NOMEM;
+    start(&reader, columns, table, key);
+    code = choose(&reader, (size_t)columns->sources[table].directory.rows, chosen, *count, count);
+    for (size_t i = 0; i < *count && code == SQLITE_OK; i++)
+        rows[i] = chosen[i].row;
+    free(chosen);
+    return code;
+}
+
+/* ---- Indexes ---- */
+
+static int make_index(struct store_columns *columns, enum columns_table table, unsigned column)
+{
+    struct columns_source *source = &columns->sources[table];
+    size_t row_count = (size_t)source->directory.rows;
+    struct columns_key key = { .column = (uint8_t)column, .text = -1 };
+    uint32_t *rows = malloc((row_count + 1) * sizeof *rows);
+    int code;
+
+    if (!rows)
+        return SQLITE_NOMEM;
+    for (size_t i = 0; i < row_count; i++)
+        rows[i] = (uint32_t)i;
+    code = columns_sort(columns, table, rows, row_count, &key, 1);
+    if (code == SQLITE_OK)
+        source->indexes[column].rows = rows;
+    else
+        free(rows);
+    return code;
+}
+
+/* The first place in the index whose key is at least that.  */
+static int find_place(struct reader *reader, const uint32_t *rows, size_t row_count, uint64_t key,
+                      size_t *out)
+{
+    size_t low = 0, high = row_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        uint64_t here = 0;
+        int code = read_key(reader, rows[middle], &here);
+
+        if (code != SQLITE_OK)
+            return code;
+        if (here < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *out = low;
+    return SQLITE_OK;
+}
+
+int columns_find(struct store_columns *columns, enum columns_table table, unsigned column,
+                 int64_t value, const uint32_t **out, size_t *found)
+{
+    struct columns_source *source = &columns->sources[table];
+    const struct columns_range *range = &source->ranges[column];
+    struct columns_key key = { .column = (uint8_t)column, .text = -1 };
+    uint64_t wanted = (uint64_t)value - (uint64_t)range->minimum + 1;
+    size_t row_count = (size_t)source->directory.rows, first = 0, limit = 0;
+    struct reader reader;
+    int code = SQLITE_OK;
+
+    *found = 0;
+    *out = NULL;
+    if (value < range->minimum || value > range->maximum)
+        return SQLITE_OK;
+    if (!source->indexes[column].rows)
+        code = make_index(columns, table, column);
+    start(&reader, columns, table, &key);
+    if (code == SQLITE_OK)
+        code = find_place(&reader, source->indexes[column].rows, row_count, wanted, &first);
+    if (code == SQLITE_OK)
+        code = find_place(&reader, source->indexes[column].rows, row_count, wanted + 1, &limit);
+    if (code != SQLITE_OK)
+        return code;
+    *out = source->indexes[column].rows + first;
+    *found = limit - first;
+    return SQLITE_OK;
+}

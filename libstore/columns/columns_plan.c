@@ -1,0 +1,218 @@
+/* What a virtual table can do for a query.  */
+#include "libstore/columns/columns_table.h"
+
+#include <stdlib.h>
+
+/* Lists of rows take 8 bytes a row while they are sorted; SQLite sorts more by means of files.  */
+#define MOST_SORTED (INT64_C(1) << 24)
+
+struct plan {
+    const struct columns_vtab *table;
+    const struct columns_source *source;
+    sqlite3_index_info *info;
+    char text[2 * (CONDITIONS_MOST + 2 + KEYS_MOST) + 2];
+    int length;
+    int arguments;
+    unsigned conditions;
+    unsigned others; /* constraints that are left to SQLite */
+    double rows;     /* estimated */
+};
+
+static char operation_of(int op)
+{
+    switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+        return '=';
+    case SQLITE_INDEX_CONSTRAINT_GT:
+        return '>';
+    case SQLITE_INDEX_CONSTRAINT_GE:
+        return ')';
+    case SQLITE_INDEX_CONSTRAINT_LT:
+        return '<';
+    case SQLITE_INDEX_CONSTRAINT_LE:
+        return '(';
+    default:
+        return '\0';
+    }
+}
+
+bool columns_key_of(const struct served_table *served, int column, bool is_descending,
+                    struct columns_key *out)
+{
+    const struct served_column *is = &served->columns[column < 0 ? 0 : column];
+
+    *out = (struct columns_key){ .column = is->column,
+                                 .text = -1,
+                                 .is_id = is->value == SERVED_ID,
+                                 .is_descending = is_descending };
+    if (is->value == SERVED_CATEGORY)
+        out->text = COLUMNS_CATEGORY;
+    if (is->value == SERVED_NAME)
+        out->text = COLUMNS_NAME;
+    return is->value == SERVED_ID || is->value == SERVED_INTEGER || is->value == SERVED_TEXT ||
+           out->text >= 0;
+}
+
+static void add(struct plan *plan, char operation, int column)
+{
+    plan->text[plan->length++] = operation;
+    plan->text[plan->length++] = (char)('A' + (column < 0 ? 0 : column));
+}
+
+static void take(struct plan *plan, int constraint, char operation, bool is_exact)
+{
+    add(plan, operation, plan->info->aConstraint[constraint].iColumn);
+    plan->info->aConstraintUsage[constraint].argvIndex = ++plan->arguments;
+    plan->info->aConstraintUsage[constraint].omit = is_exact;
+}
+
+/* How many rows have one value: at least as if each value in the range occurred.  */
+static double rows_of_value(const struct plan *plan, unsigned column)
+{
+    const struct columns_range *range = &plan->source->ranges[column];
+    double values = (double)range->maximum - (double)range->minimum + 1;
+    double rows = (double)plan->source->directory.rows;
+
+    return values < rows ? rows / values : 1;
+}
+
+static bool is_binary(struct plan *plan, int constraint)
+{
+    return strcmp(sqlite3_vtab_collation(plan->info, constraint), "BINARY") == 0;
+}
+
+/* Returns whether the constraint is taken.  */
+static bool take_condition(struct plan *plan, int constraint)
+{
+    const struct sqlite3_index_constraint *is = &plan->info->aConstraint[constraint];
+    const struct served_column *column =
+        &plan->table->served->columns[is->iColumn < 0 ? 0 : is->iColumn];
+    char operation = operation_of(is->op);
+    double rows;
+
+    if (!is->usable || !operation || plan->conditions == CONDITIONS_MOST)
+        return false;
+    if (column->value == SERVED_CATEGORY || column->value == SERVED_NAME) {
+        if (operation != '=' || !is_binary(plan, constraint))
+            return false;
+    } else if (column->value != SERVED_ID && (column->value != SERVED_INTEGER ||
+                                              plan->source->ranges[column->column].has_reals)) {
+        return false;
+    }
+    plan->conditions++;
+    rows = column->value == SERVED_ID ? 1 : rows_of_value(plan, column->column);
+    if (operation != '=')
+        plan->rows /= 4;
+    else if (rows < plan->rows)
+        plan->rows = rows;
+    take(plan, constraint, operation,
+         column->value == SERVED_ID || column->value == SERVED_INTEGER);
+    return true;
+}
+
+/* One row by its id needs nothing else.  */
+static bool take_id(struct plan *plan)
+{
+    for (int i = 0; i < plan->info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *is = &plan->info->aConstraint[i];
+
+        if (!is->usable || is->op != SQLITE_INDEX_CONSTRAINT_EQ ||
+            plan->table->served->columns[is->iColumn < 0 ? 0 : is->iColumn].value != SERVED_ID)
+            continue;
+        take(plan, i, '=', true);
+        plan->info->idxNum = PLAN_ID;
+        plan->info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+        plan->info->orderByConsumed = 1;
+        plan->rows = 1;
+        return true;
+    }
+    return false;
+}
+
+static bool is_limit(int op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET;
+}
+
+static void take_conditions(struct plan *plan)
+{
+    for (int i = 0; i < plan->info->nConstraint; i++)
+        if (!is_limit(plan->info->aConstraint[i].op))
+            plan->others += !take_condition(plan, i);
+}
+
+static bool can_order(const struct plan *plan)
+{
+    const sqlite3_index_info *info = plan->info;
+
+    if (info->nOrderBy < 1 || info->nOrderBy > KEYS_MOST ||
+        plan->source->directory.rows > MOST_SORTED)
+        return false;
+    for (int i = 0; i < info->nOrderBy; i++) {
+        struct columns_key key;
+
+        if (!columns_key_of(plan->table->served, info->aOrderBy[i].iColumn, false, &key) ||
+            !columns_can_order(plan->table->columns, plan->table->served->table, &key))
+            return false;
+    }
+    return true;
+}
+
+/* Rows that no condition chooses, by one key: as many as the query wants.  SQLite skips those of
+ * OFFSET itself.  */
+static void take_limit(struct plan *plan)
+{
+    if (plan->conditions > 0 || plan->others > 0 || plan->info->nOrderBy != 1)
+        return;
+    for (int i = 0; i < plan->info->nConstraint; i++)
+        if (!plan->info->aConstraint[i].usable)
+            return;
+    for (int i = 0; i < plan->info->nConstraint; i++)
+        take(plan, i, plan->info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT ? 'L' : 'O',
+             false);
+}
+
+static void take_order(struct plan *plan)
+{
+    const sqlite3_index_info *info = plan->info;
+
+    plan->text[plan->length++] = '/';
+    if (!can_order(plan))
+        return;
+    for (int i = 0; i < info->nOrderBy; i++)
+        add(plan, info->aOrderBy[i].desc ? '-' : '+', info->aOrderBy[i].iColumn);
+    plan->info->orderByConsumed = 1;
+}
+
+static int finish(struct plan *plan)
+{
+    plan->text[plan->length] = '\0';
+    plan->info->idxStr = sqlite3_mprintf("%s", plan->text);
+    plan->info->needToFreeIdxStr = 1;
+    plan->info->estimatedRows = plan->rows < 1 ? 1 : (sqlite3_int64)plan->rows;
+    plan->info->estimatedCost = plan->rows + 1;
+    return plan->info->idxStr ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    struct columns_vtab *table = (struct columns_vtab *)base;
+    struct plan plan = { .table = table,
+                         .source = &table->columns->sources[table->served->table],
+                         .info = info };
+    int code = columns_hold(table->columns);
+
+    if (code != SQLITE_OK)
+        return code;
+    plan.rows = plan.source->is_there ? (double)plan.source->directory.rows : 1e6;
+    if (take_id(&plan)) {
+        plan.text[plan.length++] = '/';
+    } else {
+        take_conditions(&plan);
+        if (can_order(&plan))
+            take_limit(&plan);
+        take_order(&plan);
+    }
+    columns_let_go(table->columns);
+    return finish(&plan);
+}

@@ -1,0 +1,121 @@
+/* columns_read.h - blocks of a store's columns, and the names they refer to.  Private to libstore.
+ *
+ * One struct store_columns serves one connection.  Blocks are read when they are first used, and
+ * kept until they take more than KEPT_BYTES.  A block that is damaged is made anew from the rows of
+ * its plain table, so damage changes no answer; it is counted.  */
+#ifndef STORE_COLUMNS_READ_H
+#define STORE_COLUMNS_READ_H
+
+#include "libstore/columns/columns.h"
+
+/* Category and name by event_name.id, which counts from 1.  Texts have their place among all texts
+ * as rank: equal ones have equal ranks.  */
+struct columns_names {
+    struct columns_text {
+        const char *bytes;
+        uint32_t length, rank;
+    } * texts[2]; /* categories, names: of count + 1 items */
+    uint32_t *sorted[2];
+    size_t count;
+    char *bytes;
+};
+
+enum { COLUMNS_CATEGORY, COLUMNS_NAME };
+
+struct columns_index {
+    uint32_t *rows; /* in the order of the column's values; NULL: not made yet */
+};
+
+struct columns_source {
+    struct columns_directory directory;
+    bool is_there;
+    uint32_t sorted;        /* a bit for each column whose values grow from row to row */
+    const uint8_t **blocks; /* of each column of each group; NULL: not read yet */
+    struct columns_index indexes[COLUMNS_MOST];
+    struct columns_range {
+        int64_t minimum, maximum;
+        bool has_reals, has_nulls;
+    } ranges[COLUMNS_MOST]; /* of the whole table */
+};
+
+struct columns_cursor;
+
+struct store_columns {
+    struct store *store;
+    sqlite3 *db;
+    unsigned references;
+    unsigned holds; /* cursors that are open: the state of the store is that of `hold` */
+    sqlite3_stmt *hold, *block;
+    bool was_looked; /* at data_version */
+    uint32_t data_version;
+    bool are_current; /* false: the plain tables answer */
+    struct columns_source sources[COLUMNS_TABLES];
+    struct columns_names names;
+    bool has_names;
+    int64_t *captures; /* of tracks, by track.id; INT64_MIN: no such track */
+    size_t capture_count;
+    size_t kept_bytes;
+    struct columns_cursor *cursors; /* which forget blocks when they are dropped */
+    uint64_t damaged;               /* blocks and directories */
+};
+
+/* ---- Handles ---- */
+
+/* Returns NULL when memory is short.  */
+struct store_columns *columns_new(struct store *store);
+void columns_drop(void *columns);
+
+/* Until columns_let_go(), the store does not change.  SQLite's code.  */
+int columns_hold(struct store_columns *columns);
+void columns_let_go(struct store_columns *columns);
+
+/* ---- Reading ---- */
+
+/* Drop all blocks if they take much memory.  Called where nobody looks at one but through a cursor.
+ */
+void columns_make_room(struct store_columns *columns);
+
+/* View a block.  SQLite's code.  */
+int columns_view(struct store_columns *columns, enum columns_table table, size_t group,
+                 unsigned column, struct block *out);
+
+/* The group that has a row, or an id; directory->count if there is none.  */
+size_t columns_group_of_row(const struct columns_directory *directory, int64_t row);
+size_t columns_group_of_id(const struct columns_directory *directory, int64_t id);
+
+/* Load the names, or the captures of tracks, once.  SQLite's code.  */
+int columns_load_names(struct store_columns *columns);
+int columns_load_captures(struct store_columns *columns);
+
+/* Make cursors forget the blocks that they look at (columns_table.c).  */
+void columns_forget_blocks(struct columns_cursor *cursors);
+
+/* ---- Order (columns_order.c) ---- */
+
+/* What rows are ordered by.  */
+struct columns_key {
+    uint8_t column; /* of the table */
+    int8_t text;    /* COLUMNS_CATEGORY or COLUMNS_NAME of the value; -1: the value */
+    bool is_id;     /* column means nothing */
+    bool is_descending;
+};
+
+/* Whether rows can be ordered by that.  */
+bool columns_can_order(const struct store_columns *columns, enum columns_table table,
+                       const struct columns_key *key);
+
+/* Sort count rows by keys, the first one first; rows that are equal keep their order.  SQLite's
+ * code.  */
+int columns_sort(struct store_columns *columns, enum columns_table table, uint32_t *rows,
+                 size_t count, const struct columns_key *keys, size_t key_count);
+
+/* The first *count rows (at most that many) in the order of key.  SQLite's code.  */
+int columns_first(struct store_columns *columns, enum columns_table table,
+                  const struct columns_key *key, uint32_t *rows, size_t *count);
+
+/* The rows whose column has the value, in their order, from an index that is made once: *out points
+ * to *count rows.  Only for columns that columns_can_order() accepts.  SQLite's code.  */
+int columns_find(struct store_columns *columns, enum columns_table table, unsigned column,
+                 int64_t value, const uint32_t **out, size_t *count);
+
+#endif /* STORE_COLUMNS_READ_H */

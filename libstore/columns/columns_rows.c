@@ -1,0 +1,669 @@
+/* The rows that a query wants.  */
+#include "libstore/columns/columns_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+/* An index is made when the same column was looked up so often, because each look may have been a
+ * scan.  */
+#define SCANS_BEFORE_INDEX 2
+/* Of LIMIT: more are sorted like all.  */
+#define MOST_FIRST 100000
+
+/* ---- Blocks ---- */
+
+/* Make the row's group the current one.  */
+static void enter_group(struct columns_cursor *cursor)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    const struct columns_directory *directory =
+        &table->columns->sources[table->served->table].directory;
+
+    columns_make_room(table->columns);
+    cursor->group = columns_group_of_row(directory, cursor->row);
+    cursor->first = directory->groups[cursor->group].first_row;
+    cursor->limit = cursor->first + (int64_t)directory->groups[cursor->group].count;
+    cursor->viewed = 0;
+}
+
+int rows_view(struct columns_cursor *cursor, unsigned column)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    int code = columns_view(table->columns, table->served->table, cursor->group, column,
+                            &cursor->blocks[column]);
+
+    if (code == SQLITE_OK)
+        cursor->viewed |= 1u << column;
+    return code;
+}
+
+void columns_forget_blocks(struct columns_cursor *cursors)
+{
+    for (; cursors; cursors = cursors->next)
+        cursors->viewed = 0;
+}
+
+/* ---- Conditions ---- */
+
+static bool whole_bounds(char operation, int64_t value, int64_t *low, int64_t *high)
+{
+    switch (operation) {
+    case '=':
+        *low = *high = value;
+        return true;
+    case '>':
+        *low = value + (value < INT64_MAX);
+        return value < INT64_MAX;
+    case ')':
+        *low = value;
+        return true;
+    case '<':
+        *high = value - (value > INT64_MIN);
+        return value > INT64_MIN;
+    default:
+        *high = value;
+        return true;
+    }
+}
+
+static bool real_bounds(char operation, double value, int64_t *low, int64_t *high)
+{
+    bool is_upward = operation == '>' || operation == ')';
+    double whole = floor(value);
+
+    if (value >= 0x1p63)
+        return operation == '<' || operation == '(';
+    if (value < -0x1p63)
+        return is_upward;
+    if (whole == value)
+        return whole_bounds(operation, (int64_t)value, low, high);
+    if (operation == '=')
+        return false;
+    /* Between two whole numbers: above the lower one, or at most that one.  */
+    return whole_bounds(is_upward ? '>' : '(', (int64_t)whole, low, high);
+}
+
+bool rows_bounds(char operation, sqlite3_value *value, int64_t *low, int64_t *high)
+{
+    *low = INT64_MIN;
+    *high = INT64_MAX;
+    switch (sqlite3_value_numeric_type(value)) {
+    case SQLITE_INTEGER:
+        return whole_bounds(operation, sqlite3_value_int64(value), low, high);
+    case SQLITE_FLOAT:
+        return real_bounds(operation, sqlite3_value_double(value), low, high);
+    case SQLITE_NULL:
+        return false;
+    default: /* a number is less than any text */
+        return operation == '<' || operation == '(';
+    }
+}
+
+/* The rank of a text; 0: no name is that.  */
+static uint32_t find_rank(const struct columns_names *names, int which, const char *text,
+                          size_t length)
+{
+    size_t low = 0, high = names->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct columns_text *is = &names->texts[which][names->sorted[which][middle]];
+        int order = memcmp(is->bytes, text, is->length < length ? is->length : length);
+
+        if (order == 0 && is->length == length)
+            return is->rank;
+        if (order < 0 || (order == 0 && is->length < length))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
+/* A name in place of an id.  Values that are no text are compared by SQLite.  Returns false if no
+ * row can have it.  */
+static bool name_condition(const struct columns_names *names, int which, sqlite3_value *value,
+                           struct condition *out)
+{
+    const char *text;
+
+    if (sqlite3_value_type(value) == SQLITE_NULL)
+        return false;
+    out->low = INT64_MIN;
+    out->high = INT64_MAX;
+    if (sqlite3_value_type(value) != SQLITE_TEXT)
+        return true;
+    text = (const char *)sqlite3_value_text(value);
+    out->text = (int8_t)which;
+    out->rank = text ? find_rank(names, which, text, (size_t)sqlite3_value_bytes(value)) : 0;
+    return out->rank > 0;
+}
+
+static bool passes(const struct columns_cursor *cursor, const struct condition *condition)
+{
+    const struct block *block = &cursor->blocks[condition->column];
+    unsigned at = (unsigned)(cursor->row - cursor->first);
+    const struct columns_names *names = &cursor_table(cursor)->columns->names;
+    int64_t value;
+
+    if (block_is_null(block, at))
+        return false;
+    value = block_value(block, at);
+    if (condition->text < 0)
+        return value >= condition->low && value <= condition->high;
+    return value > 0 && value <= (int64_t)names->count &&
+           names->texts[condition->text][value].rank == condition->rank;
+}
+
+/* What the summary of a block says of a condition: no row passes, all do, or it must be tested.  */
+enum verdict { NONE_PASS, ALL_PASS, SOME_PASS };
+
+static enum verdict judge(const struct columns_cursor *cursor, const struct condition *condition)
+{
+    const struct columns_vtab *table = cursor_table(cursor);
+    const struct block_shape *shape = &table->columns->sources[table->served->table]
+                                           .directory.groups[cursor->group]
+                                           .shapes[condition->column];
+
+    if (shape->flags & BLOCK_ALL_NULL)
+        return NONE_PASS;
+    if (condition->text >= 0)
+        return SOME_PASS;
+    if (shape->maximum < condition->low || shape->minimum > condition->high)
+        return NONE_PASS;
+    if (shape->minimum >= condition->low && shape->maximum <= condition->high &&
+        !(shape->flags & BLOCK_HAS_NULLS))
+        return ALL_PASS;
+    return SOME_PASS;
+}
+
+/* Enter the row's group.  *skipped: none of its rows passes.  */
+static int enter_tested(struct columns_cursor *cursor, bool *skipped)
+{
+    enter_group(cursor);
+    *skipped = false;
+    cursor->tested = 0;
+    for (unsigned i = 0; i < cursor->condition_count; i++) {
+        switch (judge(cursor, &cursor->conditions[i])) {
+        case NONE_PASS:
+            *skipped = true;
+            return SQLITE_OK;
+        case SOME_PASS:
+            cursor->tested |= 1u << i;
+            break;
+        default:
+            break;
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int view_tested(struct columns_cursor *cursor)
+{
+    for (unsigned i = 0; i < cursor->condition_count; i++) {
+        unsigned column = cursor->conditions[i].column;
+
+        if ((cursor->tested >> i & 1) && !(cursor->viewed >> column & 1)) {
+            int code = rows_view(cursor, column);
+
+            if (code != SQLITE_OK)
+                return code;
+        }
+    }
+    return SQLITE_OK;
+}
+
+static bool passes_all(const struct columns_cursor *cursor)
+{
+    for (unsigned tested = cursor->tested; tested; tested &= tested - 1)
+        if (!passes(cursor, &cursor->conditions[__builtin_ctz(tested)]))
+            return false;
+    return true;
+}
+
+/* ---- One row after the other ---- */
+
+/* From the current row on, the first one that passes.  */
+static int settle(struct columns_cursor *cursor)
+{
+    while (cursor->row >= cursor->from && cursor->row < cursor->to) {
+        bool skipped = false;
+        int code = SQLITE_OK;
+
+        if (cursor->row < cursor->first || cursor->row >= cursor->limit)
+            code = enter_tested(cursor, &skipped);
+        if (code == SQLITE_OK && !skipped && cursor->tested)
+            code = view_tested(cursor);
+        if (code != SQLITE_OK)
+            return code;
+        if (skipped) {
+            cursor->row = cursor->step > 0 ? cursor->limit : cursor->first - 1;
+            cursor->first = cursor->limit = 0;
+            continue;
+        }
+        if (passes_all(cursor))
+            return SQLITE_OK;
+        cursor->row += cursor->step;
+    }
+    cursor->at_end = true;
+    return SQLITE_OK;
+}
+
+/* The next row of the list that passes.  */
+static int settle_in_list(struct columns_cursor *cursor)
+{
+    for (; cursor->at < cursor->count; cursor->at++) {
+        int code;
+
+        cursor->row = cursor->list[cursor->at];
+        if (cursor->row < cursor->first || cursor->row >= cursor->limit)
+            enter_group(cursor);
+        if (cursor->tested == 0)
+            return SQLITE_OK;
+        code = view_tested(cursor);
+        if (code != SQLITE_OK)
+            return code;
+        if (passes_all(cursor))
+            return SQLITE_OK;
+    }
+    cursor->at_end = true;
+    return SQLITE_OK;
+}
+
+static int next_plain(struct columns_cursor *cursor)
+{
+    int code = sqlite3_step(cursor->plain);
+
+    cursor->at_end = code != SQLITE_ROW;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int rows_next(struct columns_cursor *cursor)
+{
+    if (cursor->plain)
+        return next_plain(cursor);
+    if (cursor->list) {
+        cursor->at++;
+        return settle_in_list(cursor);
+    }
+    cursor->row += cursor->step;
+    if (cursor->tested == 0 && cursor->row >= cursor->first && cursor->row < cursor->limit &&
+        cursor->row >= cursor->from && cursor->row < cursor->to)
+        return SQLITE_OK;
+    return settle(cursor);
+}
+
+void rows_release(struct columns_cursor *cursor)
+{
+    free(cursor->owned);
+    (void)sqlite3_finalize(cursor->plain);
+    cursor->owned = NULL;
+    cursor->plain = NULL;
+    cursor->list = NULL;
+    cursor->count = cursor->at = 0;
+    cursor->condition_count = 0;
+    cursor->tested = 0;
+    cursor->first = cursor->limit = 0;
+    cursor->viewed = 0;
+    cursor->at_end = false;
+}
+
+/* ---- The plain table ---- */
+
+static const char *operator_of(char operation)
+{
+    switch (operation) {
+    case '=':
+        return "=";
+    case '>':
+        return ">";
+    case ')':
+        return ">=";
+    case '<':
+        return "<";
+    default:
+        return "<=";
+    }
+}
+
+static char *plain_sql(const struct served_table *served, const char *text)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    const char *joint = " WHERE ";
+    int argument = 0;
+
+    sqlite3_str_appendf(sql, "SELECT * FROM main.\"%w\"", served->name);
+    for (; *text != '/'; text += 2) {
+        argument++;
+        if (*text == 'L' || *text == 'O')
+            continue;
+        sqlite3_str_appendf(sql, "%s\"%w\" %s ?%d", joint, served->columns[text[1] - 'A'].name,
+                            operator_of(*text), argument);
+        joint = " AND ";
+    }
+    joint = " ORDER BY ";
+    for (text++; *text; text += 2, joint = ", ")
+        sqlite3_str_appendf(sql, "%s\"%w\"%s", joint, served->columns[text[1] - 'A'].name,
+                            *text == '-' ? " DESC" : "");
+    return sqlite3_str_finish(sql);
+}
+
+static int start_plain(struct columns_cursor *cursor, const char *text, int argc,
+                       sqlite3_value **argv)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    char *sql = plain_sql(table->served, text);
+    int code = sql ? sqlite3_prepare_v2(table->columns->db, sql, -1, &cursor->plain, NULL)
+                   : SQLITE_NOMEM;
+
+    sqlite3_free(sql);
+    for (int i = 0; i < argc && i < sqlite3_bind_parameter_count(cursor->plain); i++)
+        if (code == SQLITE_OK)
+            code = sqlite3_bind_value(cursor->plain, i + 1, argv[i]);
+    return code == SQLITE_OK ? next_plain(cursor) : code;
+}
+
+/* ---- Beginning ---- */
+
+static int start_id(struct columns_cursor *cursor, sqlite3_value *value)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    const struct columns_directory *directory =
+        &table->columns->sources[table->served->table].directory;
+    int64_t low, high;
+    size_t group;
+
+    cursor->at_end = true;
+    if (!rows_bounds('=', value, &low, &high))
+        return SQLITE_OK;
+    group = columns_group_of_id(directory, low);
+    if (group == directory->count)
+        return SQLITE_OK;
+    columns_make_room(table->columns);
+    if (group != cursor->group || cursor->limit == 0) {
+        cursor->group = group;
+        cursor->viewed = 0;
+        cursor->first = directory->groups[group].first_row;
+        cursor->limit = cursor->first + (int64_t)directory->groups[group].count;
+    }
+    cursor->row = cursor->first + (low - directory->groups[group].first_id);
+    cursor->from = cursor->row;
+    cursor->to = cursor->row + 1;
+    cursor->step = 1;
+    cursor->at_end = false;
+    return SQLITE_OK;
+}
+
+/* The row of the first id that is at least that.  */
+static int64_t row_of_id(const struct columns_directory *directory, int64_t id)
+{
+    size_t low = 0, high = directory->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (id >= directory->groups[middle].first_id + (int64_t)directory->groups[middle].count)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == directory->count)
+        return directory->rows;
+    return directory->groups[low].first_row +
+           (id > directory->groups[low].first_id ? id - directory->groups[low].first_id : 0);
+}
+
+static void narrow_ids(struct columns_cursor *cursor, int64_t low, int64_t high)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    const struct columns_directory *directory =
+        &table->columns->sources[table->served->table].directory;
+    int64_t from = row_of_id(directory, low);
+    int64_t to = high == INT64_MAX ? directory->rows : row_of_id(directory, high + 1);
+
+    if (from > cursor->from)
+        cursor->from = from;
+    if (to < cursor->to)
+        cursor->to = to;
+}
+
+/* Returns false if no row can pass.  */
+static bool add_condition(struct columns_cursor *cursor, char operation,
+                          const struct served_column *column, sqlite3_value *value)
+{
+    struct condition *condition = &cursor->conditions[cursor->condition_count];
+    const struct columns_names *names = &cursor_table(cursor)->columns->names;
+    int64_t low, high;
+
+    *condition = (struct condition){ .column = column->column, .text = -1 };
+    switch (column->value) {
+    case SERVED_ID:
+        if (!rows_bounds(operation, value, &low, &high))
+            return false;
+        narrow_ids(cursor, low, high);
+        return true;
+    case SERVED_CATEGORY:
+    case SERVED_NAME:
+        cursor->condition_count++;
+        return name_condition(names, column->value == SERVED_NAME ? COLUMNS_NAME : COLUMNS_CATEGORY,
+                              value, condition);
+    default:
+        cursor->condition_count++;
+        return rows_bounds(operation, value, &condition->low, &condition->high);
+    }
+}
+
+/* What idxStr asks for.  */
+struct wanted {
+    struct columns_key keys[KEYS_MOST];
+    unsigned key_count;
+    bool has_limit;
+    int64_t limit, offset;
+    bool none; /* no row can pass */
+};
+
+static const char *read_arguments(struct columns_cursor *cursor, const char *text,
+                                  sqlite3_value **argv, struct wanted *wanted)
+{
+    const struct served_table *served = cursor_table(cursor)->served;
+
+    for (int i = 0; *text != '/'; text += 2, i++) {
+        if (*text == 'L') {
+            wanted->limit = sqlite3_value_int64(argv[i]);
+            wanted->has_limit = true;
+        } else if (*text == 'O') {
+            wanted->offset = sqlite3_value_int64(argv[i]);
+        } else if (!add_condition(cursor, *text, &served->columns[text[1] - 'A'], argv[i])) {
+            wanted->none = true;
+        }
+    }
+    return text + 1;
+}
+
+/* The number of rows that the query wants, if it is small; else 0.  */
+static size_t rows_wanted(const struct wanted *wanted, int64_t rows)
+{
+    int64_t offset = wanted->offset > 0 ? wanted->offset : 0;
+
+    if (!wanted->has_limit || wanted->limit < 1 || wanted->limit > MOST_FIRST ||
+        offset > MOST_FIRST || wanted->limit + offset > rows / 4)
+        return 0;
+    return (size_t)(wanted->limit + offset);
+}
+
+/* Returns false if rows can no longer be ordered so: the plain table answers.  */
+static bool read_keys(struct columns_cursor *cursor, const char *text, struct wanted *wanted)
+{
+    const struct columns_vtab *table = cursor_table(cursor);
+
+    for (; *text; text += 2) {
+        struct columns_key *key = &wanted->keys[wanted->key_count++];
+
+        if (!columns_key_of(table->served, text[1] - 'A', *text == '-', key) ||
+            !columns_can_order(table->columns, table->served->table, key))
+            return false;
+        if (key->is_id)
+            break; /* no two rows are equal */
+    }
+    return true;
+}
+
+/* A condition on one value that many rows may have.  NULL: there is none.  */
+static const struct condition *find_equality(const struct columns_cursor *cursor)
+{
+    for (unsigned i = 0; i < cursor->condition_count; i++)
+        if (cursor->conditions[i].text < 0 &&
+            cursor->conditions[i].low == cursor->conditions[i].high)
+            return &cursor->conditions[i];
+    return NULL;
+}
+
+/* The rows of an index, of which the other conditions and the range of ids are tested.  */
+static int start_index(struct columns_cursor *cursor, const struct condition *equality)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    const uint32_t *list = NULL;
+    size_t count = 0;
+    int code = columns_find(table->columns, table->served->table, equality->column, equality->low,
+                            &list, &count);
+
+    while (count > 0 && (int64_t)list[0] < cursor->from) {
+        list++;
+        count--;
+    }
+    while (count > 0 && (int64_t)list[count - 1] >= cursor->to)
+        count--;
+    cursor->list = list;
+    cursor->count = count;
+    cursor->at = 0;
+    cursor->tested = cursor->condition_count > 1 ? (1u << cursor->condition_count) - 1 : 0;
+    if (code != SQLITE_OK || count == 0) {
+        cursor->at_end = true;
+        return code;
+    }
+    return settle_in_list(cursor);
+}
+
+static int start_rows(struct columns_cursor *cursor)
+{
+    const struct condition *equality = find_equality(cursor);
+
+    if (equality && cursor->filtered > SCANS_BEFORE_INDEX)
+        return start_index(cursor, equality);
+    cursor->row = cursor->step > 0 ? cursor->from : cursor->to - 1;
+    return settle(cursor);
+}
+
+/* ---- Rows in an order ---- */
+
+/* Whether the rows have that order as they are.  */
+static bool is_natural(const struct columns_cursor *cursor, const struct wanted *wanted)
+{
+    const struct columns_vtab *table = cursor_table(cursor);
+    const struct columns_source *source = &table->columns->sources[table->served->table];
+    const struct columns_key *key = &wanted->keys[0];
+
+    if (wanted->key_count == 0 || key->is_id)
+        return true;
+    return key->text < 0 && !key->is_descending && (source->sorted >> key->column & 1) &&
+           (wanted->key_count == 1 || (wanted->keys[1].is_id && !wanted->keys[1].is_descending));
+}
+
+static int gather(struct columns_cursor *cursor, uint32_t **rows, size_t *count)
+{
+    size_t capacity = 0;
+    int code = start_rows(cursor);
+
+    while (code == SQLITE_OK && !cursor->at_end) {
+        if (!base_make_room(rows, &capacity, *count + 1, sizeof **rows))
+            return SQLITE_NOMEM;
+        (*rows)[(*count)++] = (uint32_t)cursor->row;
+        code = rows_next(cursor);
+    }
+    return code;
+}
+
+static int start_sorted(struct columns_cursor *cursor, const struct wanted *wanted)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    const struct columns_directory *directory =
+        &table->columns->sources[table->served->table].directory;
+    uint32_t *rows = NULL;
+    size_t count = 0;
+    int code;
+
+    count = wanted->key_count == 1 ? rows_wanted(wanted, directory->rows) : 0;
+    if (count > 0) {
+        rows = malloc((count + 1) * sizeof *rows);
+        code = rows
+                   ? columns_first(table->columns, table->served->table, wanted->keys, rows, &count)
+                   : SQLITE_NOMEM;
+    } else {
+        code = gather(cursor, &rows, &count);
+        if (code == SQLITE_OK && count > 0)
+            code = columns_sort(table->columns, table->served->table, rows, count, wanted->keys,
+                                wanted->key_count);
+    }
+    cursor->owned = rows;
+    cursor->list = rows;
+    cursor->count = count;
+    cursor->at = 0;
+    cursor->tested = 0;
+    cursor->at_end = count == 0;
+    return code == SQLITE_OK && count > 0 ? settle_in_list(cursor) : code;
+}
+
+static int start_columns(struct columns_cursor *cursor, const char *text, sqlite3_value **argv,
+                         bool *is_plain)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    struct wanted wanted = { .key_count = 0 };
+
+    cursor->from = 0;
+    cursor->to = table->columns->sources[table->served->table].directory.rows;
+    cursor->step = 1;
+    text = read_arguments(cursor, text, argv, &wanted);
+    *is_plain = !read_keys(cursor, text, &wanted);
+    if (*is_plain)
+        return SQLITE_OK;
+    if (wanted.none) {
+        cursor->at_end = true;
+        return SQLITE_OK;
+    }
+    if (!is_natural(cursor, &wanted))
+        return start_sorted(cursor, &wanted);
+    if (wanted.key_count > 0 && wanted.keys[0].is_id && wanted.keys[0].is_descending)
+        cursor->step = -1;
+    if (cursor->step < 0)
+        cursor->filtered = 0; /* an index has the other order */
+    return start_rows(cursor);
+}
+
+int rows_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
+               sqlite3_value **argv)
+{
+    struct columns_vtab *table = cursor_table(cursor);
+    struct columns_source *source = &table->columns->sources[table->served->table];
+    bool is_plain = false;
+    int code = SQLITE_OK;
+
+    if (plan == PLAN_ID && source->is_there && !cursor->plain && cursor->filtered > 0)
+        return start_id(cursor, argv[0]); /* once more: nothing else changes */
+    rows_release(cursor);
+    cursor->filtered++;
+    if (table->columns->are_current && source->is_there && table->served->has_names)
+        code = columns_load_names(table->columns);
+    if (code != SQLITE_OK)
+        return code;
+    if (!table->columns->are_current || !source->is_there)
+        return start_plain(cursor, text, argc, argv);
+    if (plan == PLAN_ID)
+        return start_id(cursor, argv[0]);
+    code = start_columns(cursor, text, argv, &is_plain);
+    if (code != SQLITE_OK || !is_plain)
+        return code;
+    rows_release(cursor);
+    return start_plain(cursor, text, argc, argv);
+}

@@ -1,0 +1,316 @@
+/* The virtual tables.  */
+#include "libstore/columns/columns_table.h"
+
+#include <stdlib.h>
+
+#define INTEGER(name, column)                   \
+    {                                           \
+        name, "INTEGER", SERVED_INTEGER, column \
+    }
+#define ID(name)                      \
+    {                                 \
+        name, "INTEGER", SERVED_ID, 0 \
+    }
+
+const struct served_table served_tables[] = {
+    { "slice",
+      COLUMNS_SLICE,
+      true,
+      14,
+      { ID("id"),
+        INTEGER("ts", 0),
+        INTEGER("dur", 1),
+        INTEGER("track_id", 2),
+        { "category", "TEXT", SERVED_CATEGORY, 3 },
+        { "name", "TEXT", SERVED_NAME, 3 },
+        INTEGER("depth", 4),
+        INTEGER("parent_id", 5),
+        INTEGER("arg_set_id", 6),
+        { "type", "TEXT", SERVED_TYPE, 0 },
+        ID("slice_id"),
+        { "cat", "TEXT", SERVED_CATEGORY, 3 },
+        INTEGER("async_id", 8),
+        { "capture_id", "INTEGER", SERVED_CAPTURE, 2 } } },
+    { "slice_data",
+      COLUMNS_SLICE,
+      false,
+      11,
+      { ID("id"), INTEGER("ts", 0), INTEGER("dur", 1), INTEGER("track_id", 2),
+        INTEGER("name_id", 3), INTEGER("depth", 4), INTEGER("parent_id", 5),
+        INTEGER("arg_set_id", 6), INTEGER("instant", 7), INTEGER("async_id", 8),
+        INTEGER("scope", 9) } },
+    { "counter",
+      COLUMNS_COUNTER,
+      false,
+      4,
+      { ID("id"), INTEGER("ts", 0), INTEGER("track_id", 1), { "value", "", SERVED_NUMBER, 2 } } },
+    { "sched_slice",
+      COLUMNS_SCHED,
+      false,
+      7,
+      { ID("id"),
+        INTEGER("ts", 0),
+        INTEGER("dur", 1),
+        INTEGER("cpu", 2),
+        INTEGER("utid", 3),
+        { "end_state", "TEXT", SERVED_TEXT, 4 },
+        INTEGER("priority", 5) } },
+    { "thread_wait",
+      COLUMNS_WAIT,
+      false,
+      6,
+      { ID("id"),
+        INTEGER("ts", 0),
+        INTEGER("dur", 1),
+        INTEGER("utid", 2),
+        { "state", "TEXT", SERVED_TEXT, 3 },
+        INTEGER("waker_utid", 4) } },
+};
+const unsigned served_table_count = sizeof served_tables / sizeof *served_tables;
+
+/* ---- Connecting ---- */
+
+static const struct served_table *find_served(const char *name)
+{
+    for (unsigned i = 0; i < served_table_count; i++)
+        if (strcmp(served_tables[i].name, name) == 0)
+            return &served_tables[i];
+    return NULL;
+}
+
+static char *declaration_of(const struct served_table *served)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendall(sql, "CREATE TABLE x(");
+    for (unsigned i = 0; i < served->count; i++)
+        sqlite3_str_appendf(sql, "%s\"%w\" %s", i > 0 ? ", " : "", served->columns[i].name,
+                            served->columns[i].type);
+    sqlite3_str_appendchar(sql, 1, ')');
+    return sqlite3_str_finish(sql);
+}
+
+static int connect_table(sqlite3 *db, void *context, int argc, const char *const *argv,
+                         sqlite3_vtab **out, char **error)
+{
+    const struct served_table *served = find_served(argv[2]);
+    struct columns_vtab *table;
+    char *declaration;
+    int code;
+
+    (void)argc;
+    if (!served) {
+        *error = sqlite3_mprintf("there are no columns of %s", argv[2]);
+        return SQLITE_ERROR;
+    }
+    table = calloc(1, sizeof *table);
+    declaration = declaration_of(served);
+    code = table && declaration ? sqlite3_declare_vtab(db, declaration) : SQLITE_NOMEM;
+    sqlite3_free(declaration);
+    if (code != SQLITE_OK) {
+        free(table);
+        return code;
+    }
+    (void)sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+    table->columns = context;
+    table->columns->references++;
+    table->served = served;
+    *out = &table->base;
+    return SQLITE_OK;
+}
+
+static int disconnect_table(sqlite3_vtab *base)
+{
+    struct columns_vtab *table = (struct columns_vtab *)base;
+
+    columns_drop(table->columns);
+    free(table);
+    return SQLITE_OK;
+}
+
+/* ---- Cursors ---- */
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+    struct store_columns *columns = ((struct columns_vtab *)base)->columns;
+    struct columns_cursor *cursor = calloc(1, sizeof *cursor);
+    int code = cursor ? columns_hold(columns) : SQLITE_NOMEM;
+
+    if (code != SQLITE_OK) {
+        free(cursor);
+        return code;
+    }
+    cursor->next = columns->cursors;
+    columns->cursors = cursor;
+    *out = &cursor->base;
+    return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+    struct columns_cursor *cursor = (struct columns_cursor *)base;
+    struct store_columns *columns = cursor_table(cursor)->columns;
+    struct columns_cursor **at = &columns->cursors;
+
+    rows_release(cursor);
+    while (*at != cursor)
+        at = &(*at)->next;
+    *at = cursor->next;
+    free(cursor);
+    columns_let_go(columns);
+    return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                  sqlite3_value **argv)
+{
+    return rows_start((struct columns_cursor *)base, plan, text, argc, argv);
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+    return rows_next((struct columns_cursor *)base);
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+    return ((struct columns_cursor *)base)->at_end;
+}
+
+static int64_t id_of(const struct columns_cursor *cursor)
+{
+    const struct columns_vtab *table = cursor_table(cursor);
+    const struct columns_group *group =
+        &table->columns->sources[table->served->table].directory.groups[cursor->group];
+
+    return group->first_id + (cursor->row - cursor->first);
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+    const struct columns_cursor *cursor = (const struct columns_cursor *)base;
+
+    *out = cursor->plain ? sqlite3_column_int64(cursor->plain, 0) : id_of(cursor);
+    return SQLITE_OK;
+}
+
+/* ---- Values ---- */
+
+static void result_number(sqlite3_context *context, const struct block *block, unsigned at)
+{
+    int64_t value = block_value(block, at);
+    double real;
+
+    if (!block_is_real(block, at)) {
+        sqlite3_result_int64(context, value);
+        return;
+    }
+    memcpy(&real, &value, sizeof real);
+    sqlite3_result_double(context, real);
+}
+
+static void result_short_text(sqlite3_context *context, int64_t value)
+{
+    char text[BLOCK_TEXT_BYTES];
+    unsigned length = block_number_text(value, text);
+
+    sqlite3_result_text(context, text, (int)length, SQLITE_TRANSIENT);
+}
+
+/* Names outlive the statement: they change only while no cursor is open.  */
+static void result_name(sqlite3_context *context, const struct columns_names *names, int which,
+                        int64_t id)
+{
+    if (id > 0 && id <= (int64_t)names->count)
+        sqlite3_result_text(context, names->texts[which][id].bytes,
+                            (int)names->texts[which][id].length, SQLITE_STATIC);
+}
+
+static int result_capture(sqlite3_context *context, struct store_columns *columns, int64_t track)
+{
+    int code = columns_load_captures(columns);
+
+    if (code == SQLITE_OK && track >= 0 && track < (int64_t)columns->capture_count &&
+        columns->captures[track] != INT64_MIN)
+        sqlite3_result_int64(context, columns->captures[track]);
+    return code;
+}
+
+static int result_other(sqlite3_context *context, struct store_columns *columns,
+                        const struct served_column *is, const struct block *block, unsigned at)
+{
+    int64_t value = block_value(block, at);
+
+    switch (is->value) {
+    case SERVED_NUMBER:
+        result_number(context, block, at);
+        break;
+    case SERVED_TEXT:
+        result_short_text(context, value);
+        break;
+    case SERVED_CATEGORY:
+        result_name(context, &columns->names, COLUMNS_CATEGORY, value);
+        break;
+    case SERVED_CAPTURE:
+        return result_capture(context, columns, value);
+    default:
+        break;
+    }
+    return SQLITE_OK;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
+{
+    struct columns_cursor *cursor = (struct columns_cursor *)base;
+    const struct columns_vtab *table = cursor_table(cursor);
+    const struct served_column *is = &table->served->columns[number];
+    const struct block *block = &cursor->blocks[is->column];
+    unsigned at;
+
+    if (cursor->plain) {
+        sqlite3_result_value(context, sqlite3_column_value(cursor->plain, number));
+        return SQLITE_OK;
+    }
+    if (is->value == SERVED_ID) {
+        sqlite3_result_int64(context, id_of(cursor));
+        return SQLITE_OK;
+    }
+    if (is->value == SERVED_TYPE) {
+        sqlite3_result_text(context, "internal_slice", 14, SQLITE_STATIC);
+        return SQLITE_OK;
+    }
+    if (!(cursor->viewed >> is->column & 1)) {
+        int code = rows_view(cursor, is->column);
+
+        if (code != SQLITE_OK)
+            return code;
+    }
+    at = (unsigned)(cursor->row - cursor->first);
+    if (block_is_null(block, at))
+        return SQLITE_OK;
+    if (is->value == SERVED_INTEGER && !(block->flags & (BLOCK_ALL_REAL | BLOCK_HAS_REALS)))
+        sqlite3_result_int64(context, block_value(block, at));
+    else if (is->value == SERVED_NAME)
+        result_name(context, &table->columns->names, COLUMNS_NAME, block_value(block, at));
+    else
+        return result_other(context, table->columns, is, block, at);
+    return SQLITE_OK;
+}
+
+/* ---- The module ---- */
+
+const sqlite3_module columns_module = {
+    .iVersion = 1,
+    .xCreate = connect_table,
+    .xConnect = connect_table,
+    .xBestIndex = columns_best_index,
+    .xDisconnect = disconnect_table,
+    .xDestroy = disconnect_table,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next,
+    .xEof = at_end,
+    .xColumn = column,
+    .xRowid = rowid,
+};

@@ -1,0 +1,122 @@
+/* columns_table.h - the virtual tables that columns are read through.  Private to libstore.  */
+#ifndef STORE_COLUMNS_TABLE_H
+#define STORE_COLUMNS_TABLE_H
+
+#include "libstore/columns/columns_read.h"
+
+#define SERVED_MOST     14 /* columns of a virtual table */
+#define CONDITIONS_MOST 8
+#define KEYS_MOST       4
+
+/* What a column of a virtual table shows.  */
+enum served_value {
+    SERVED_ID,
+    SERVED_INTEGER, /* a column */
+    SERVED_NUMBER,  /* a column of integers and reals */
+    SERVED_TEXT,    /* a column of short texts */
+    SERVED_CATEGORY,
+    SERVED_NAME,
+    SERVED_TYPE,    /* 'internal_slice' */
+    SERVED_CAPTURE, /* of its track */
+};
+
+struct served_column {
+    const char *name, *type;
+    enum served_value value;
+    uint8_t column; /* of the columns_table */
+};
+
+/* A virtual table and the plain table or view whose rows it has, column for column.  */
+struct served_table {
+    const char *name;
+    enum columns_table table;
+    bool has_names;
+    unsigned count;
+    struct served_column columns[SERVED_MOST];
+};
+
+struct columns_vtab {
+    sqlite3_vtab base;
+    struct store_columns *columns;
+    const struct served_table *served;
+};
+
+/* ---- Plans (columns_plan.c) ----
+ *
+ * idxStr has two characters for each argument of xFilter, an operator ('=', '>', ')' for >=, '<',
+ * '(' for <=, 'L' for LIMIT, 'O' for OFFSET) and a column ('A' + its number); then '/'; then two
+ * for each key that rows are ordered by, '+' or '-' and a column.  idxNum is PLAN_ID for one
+ * argument that is the id.  */
+enum { PLAN_ROWS, PLAN_ID };
+
+int columns_best_index(sqlite3_vtab *base, sqlite3_index_info *info);
+
+/* How a column is a key; false: rows cannot be ordered by it.  */
+bool columns_key_of(const struct served_table *served, int column, bool is_descending,
+                    struct columns_key *out);
+
+/* ---- The rows of a query (columns_rows.c) ---- */
+
+/* Values of a column from low to high, both included; with a rank, texts of that rank.  */
+struct condition {
+    uint8_t column;
+    int8_t text; /* COLUMNS_CATEGORY or COLUMNS_NAME; -1: a number */
+    uint32_t rank;
+    int64_t low, high;
+};
+
+struct columns_cursor {
+    sqlite3_vtab_cursor base;
+    struct columns_cursor *next; /* of all that are open */
+    unsigned filtered;           /* how often xFilter was called */
+    bool at_end;
+
+    /* The row, and the blocks of its group.  */
+    int64_t row;
+    int64_t first, limit; /* rows of the group; both 0: none */
+    size_t group;
+    unsigned viewed; /* a bit for each block that is viewed */
+    struct block blocks[COLUMNS_MOST];
+
+    /* Rows one after the other, from `from` to `to`, without those that fail a condition.  */
+    int64_t from, to;
+    int step; /* 1 or -1 */
+    struct condition conditions[CONDITIONS_MOST];
+    unsigned condition_count;
+    unsigned tested; /* a bit for each condition that some row of the group may fail */
+
+    /* Or the rows of a list.  */
+    const uint32_t *list; /* NULL: no list */
+    uint32_t *owned;      /* for free() */
+    size_t at, count;
+
+    sqlite3_stmt *plain; /* or those of the plain table, which is not NULL then */
+};
+
+static inline struct columns_vtab *cursor_table(const struct columns_cursor *cursor)
+{
+    return (struct columns_vtab *)cursor->base.pVtab;
+}
+
+/* Begin to read rows.  SQLite's code.  */
+int rows_start(struct columns_cursor *cursor, int plan, const char *text, int argc,
+               sqlite3_value **argv);
+int rows_next(struct columns_cursor *cursor);
+void rows_release(struct columns_cursor *cursor);
+
+/* The block of a column for the current row, and the row's place in it.  SQLite's code.  */
+int rows_view(struct columns_cursor *cursor, unsigned column);
+
+/* The values of an operator that an integer column may have; false: none.  As SQLite compares: a
+ * text that looks like a number is one.  */
+bool rows_bounds(char operation, sqlite3_value *value, int64_t *low, int64_t *high);
+
+/* ---- The module (columns_table.c) ---- */
+
+extern const sqlite3_module columns_module;
+
+/* Those that are served, and their number.  */
+extern const struct served_table served_tables[];
+extern const unsigned served_table_count;
+
+#endif /* STORE_COLUMNS_TABLE_H */

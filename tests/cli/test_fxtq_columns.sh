@@ -1,0 +1,115 @@
+#!/bin/sh
+# Columns: SQL gives the rows of the plain tables, also after edits, and where columns are damaged or missing.
+set -eu
+
+. "$ROOT/tests/cli/common.sh"
+queries=$ROOT/tests/column_queries.py
+cd "$WORK"
+fxtq=$O/bin/fxtq
+"$O/bench/fxtgen" --kind spans --count 4500 --stacks 50 >spans.fxt
+"$O/bench/fxtgen" --kind events --count 3000 --stacks 30 >events.fxt
+"$O/bench/fxtgen" --mix events=60,sched=40 --count 5000 >mix.fxt
+
+served() { "$fxtq" --no-header "$1" "SELECT count(*) FROM temp.sqlite_schema WHERE name = 'slice'"; }
+plain() { cp "$1" "$2" && sqlite3 "$2" 'DROP TABLE column_data'; }
+same() { # same STORE PLAIN: the answers to script.sql
+    "$fxtq" --no-header "$1" --file script.sql >columns.out 2>columns.err || fail "$1: $(cat columns.err)"
+    "$fxtq" --no-header "$2" --file script.sql >plain.out 2>plain.err || fail "$2: $(cat plain.err)"
+    python3 "$queries" compare columns.out plain.out >differences || fail "$1: $(cat differences)"
+}
+
+# Every query of the suite, and random ones; those that were seen to fail are in the suite.
+for trace in spans events mix; do
+    "$fxtq" import -q $trace.fxt -o $trace.fxtq
+    plain $trace.fxtq $trace.plain.fxtq
+    [ "$(served $trace.fxtq)$(served $trace.plain.fxtq)" = 10 ] || fail "$trace: served $(served $trace.fxtq), plain $(served $trace.plain.fxtq)"
+done
+{
+    python3 "$queries" suite
+    python3 "$queries" random 5 60
+} | python3 "$queries" script >script.sql
+for trace in spans events mix; do same $trace.fxtq $trace.plain.fxtq; done
+
+# Columns without plain rows would not be noticed otherwise: sqlite3 reads the same rows.
+for table in slice_data counter sched_slice thread_wait; do
+    "$fxtq" --no-header mix.fxtq "SELECT count(*), sum(id), sum(ts) FROM $table" >a
+    sqlite3 -separator "$(printf '\t')" mix.fxtq "SELECT count(*), sum(id), sum(ts) FROM $table" >b
+    cmp -s a b || fail "$table: $(cat a b)"
+done
+
+# The rest needs fewer queries.
+{
+    python3 "$queries" suite 12
+    python3 "$queries" random 6 6
+} | python3 "$queries" script >script.sql
+
+# An import adds columns, and a label keeps them.
+cp mix.fxtq more.fxtq
+"$fxtq" import -q spans.fxt -o more.fxtq --label commit=a1 >out 2>&1 || fail "append: $(cat out)"
+[ "$(served more.fxtq)" = 1 ] || fail "no columns after an import into a store"
+[ "$("$fxtq" --no-header more.fxtq 'SELECT count(*) FROM slice')" -gt "$("$fxtq" --no-header mix.fxtq 'SELECT count(*) FROM slice')" ] || fail "nothing was added"
+plain more.fxtq more.plain.fxtq
+same more.fxtq more.plain.fxtq
+
+# After a change that fxtq did not make, or cannot follow, the plain tables answer.
+for edit in "UPDATE slice_data SET dur = dur + 1 WHERE id % 3 = 0" "DELETE FROM capture WHERE id = 1" \
+    "INSERT INTO sched_slice SELECT id + 1000000, ts, dur, cpu, utid, 'S', 1 FROM sched_slice LIMIT 9" \
+    "DELETE FROM event_name WHERE id = 1" "VACUUM"; do
+    for by in sqlite3 "$fxtq --write"; do
+        [ "$edit$by" = "VACUUM$fxtq --write" ] && continue
+        cp more.fxtq edited.fxtq
+        $by edited.fxtq "$edit" >out 2>&1 || fail "$by $edit: $(cat out)"
+        plain edited.fxtq edited.plain.fxtq
+        [ "$(served edited.fxtq)" = 0 ] || fail "columns are used after $by $edit"
+        same edited.fxtq edited.plain.fxtq
+    done
+done
+# The next import makes them anew, in spite of the gaps.
+cp more.fxtq edited.fxtq
+sqlite3 edited.fxtq "DELETE FROM capture WHERE id = 1; UPDATE slice_data SET parent_id = NULL, arg_set_id = -9223372036854775807 WHERE id % 7 = 0"
+"$fxtq" import -q events.fxt -o edited.fxtq
+[ "$(served edited.fxtq)" = 1 ] || fail "an import did not make columns anew"
+plain edited.fxtq edited.plain.fxtq
+same edited.fxtq edited.plain.fxtq
+# A store without columns gets them.
+"$fxtq" import -q spans.fxt -o mix.plain.fxtq
+[ "$(served mix.plain.fxtq)" = 1 ] || fail "a store without columns got none"
+# In WAL mode SQLite does not count changes.
+cp mix.fxtq wal.fxtq
+sqlite3 wal.fxtq 'PRAGMA journal_mode = WAL' >out
+[ "$(served wal.fxtq)" = 0 ] || fail "columns of a store in WAL mode are used"
+
+# Another program changes the store between two statements of one shell.
+cp mix.fxtq shell.fxtq
+mkfifo pipe
+"$fxtq" --no-header shell.fxtq <pipe >shell.out 2>shell.err &
+pid=$!
+exec 3>pipe
+echo 'SELECT sum(dur) FROM slice;' >&3
+sqlite3 -cmd '.timeout 20000' shell.fxtq 'UPDATE slice_data SET dur = 1'
+echo 'SELECT sum(dur) FROM slice; SELECT count(*) FROM slice WHERE dur = 1 AND id = 3;' >&3
+exec 3>&-
+wait $pid || fail "a store that changes: $(cat shell.err)"
+count=$(sqlite3 shell.fxtq 'SELECT count(*) FROM slice')
+[ "$(tail -n 2 shell.out | tr '\n' ' ')" = "$count 1 " ] || fail "after a change of the store: $(cat shell.out)"
+
+# Damage: a flipped byte in any blob changes no answer.  Bytes are flipped in the file, where nothing is counted.
+for id in 0 1 3 20 17 16; do
+    cp mix.fxtq bad.fxtq
+    python3 "$ROOT/tests/column_damage.py" bad.fxtq $id || fail "no blob $id"
+    same bad.fxtq mix.fxtq
+done
+grep -q 'columns are damaged.*fxtq upgrade' columns.err || fail "damage is not reported: $(cat columns.err)"
+"$fxtq" upgrade -q bad.fxtq
+same bad.fxtq mix.fxtq
+[ "$(served bad.fxtq)" = 1 ] || fail "upgrade did not make columns anew"
+[ ! -s columns.err ] || fail "upgrade left damage: $(cat columns.err)"
+plain mix.fxtq old.fxtq
+"$fxtq" upgrade -q old.fxtq
+same old.fxtq mix.fxtq
+[ "$(served old.fxtq)" = 1 ] || fail "upgrade made no columns"
+
+# What fxtq shows of a store is what is in it.
+"$fxtq" mix.fxtq .tables >out
+[ "$(tr -s ' ' '\n' <out | grep -cx slice)" = 1 ] || fail ".tables: $(cat out)"
+finish

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Queries of timelines, for tests/cli/test_fxtq_columns.sh.
+
+  column_queries.py suite [N]         the queries of the suite, or the first N, one a line
+  column_queries.py random SEED N     N random ones
+  column_queries.py compare A B       whether two outputs of fxtq, of those queries, have equal rows: in order where the
+                                      query orders all rows, else in any order
+  column_queries.py script            standard input, a query a line, as a script that marks its answers
+"""
+import random
+import sys
+
+MARK = "-- query "
+
+SUITE = [
+    "SELECT name, count(*), sum(dur) FROM slice GROUP BY name ORDER BY name",
+    "SELECT id, name, dur FROM slice ORDER BY dur DESC, id LIMIT 10",
+    "SELECT id, name, dur FROM slice ORDER BY dur DESC LIMIT 10",
+    "SELECT s.name, sum(s.dur - coalesce(c.child, 0)) AS self FROM slice AS s LEFT JOIN (SELECT parent_id, sum(dur) AS child"
+    " FROM slice WHERE parent_id IS NOT NULL GROUP BY parent_id) AS c ON c.parent_id = s.id GROUP BY s.name ORDER BY s.name",
+    "SELECT t.utid, count(*), sum(s.dur) FROM slice AS s JOIN thread_track AS t ON t.id = s.track_id GROUP BY t.utid ORDER BY 1",
+    "SELECT count(*), sum(dur) FROM slice WHERE ts >= (SELECT min(ts) + (max(ts) - min(ts)) / 4 FROM slice)"
+    " AND ts < (SELECT min(ts) + (max(ts) - min(ts)) / 2 FROM slice)",
+    "SELECT a.flat_key, count(*), sum(a.int_value) FROM slice AS s JOIN args AS a USING (arg_set_id) GROUP BY 1 ORDER BY 1",
+    "SELECT t.name, count(*), min(c.value), max(c.value) FROM counter AS c JOIN counter_track AS t ON t.id = c.track_id"
+    " GROUP BY t.name ORDER BY t.name",
+    "SELECT state, count(*), sum(dur) FROM thread_state GROUP BY state ORDER BY state",
+    "SELECT cpu, count(*), sum(gap) FROM (SELECT cpu, lead(ts) OVER (PARTITION BY cpu ORDER BY ts) - (ts + dur) AS gap"
+    " FROM sched WHERE dur >= 0) WHERE gap > 0 GROUP BY cpu ORDER BY cpu",
+    "SELECT count(*), sum(c.dur) FROM slice AS c JOIN slice AS p ON p.id = c.parent_id WHERE c.dur * 2 > p.dur",
+    "SELECT g.name, count(*) FROM slice AS c JOIN slice AS p ON p.id = c.parent_id JOIN slice AS g ON g.id = p.parent_id"
+    " GROUP BY g.name ORDER BY g.name",
+    "SELECT * FROM slices ORDER BY id",
+    "SELECT * FROM slice_data ORDER BY id",
+    "SELECT * FROM instant ORDER BY id",
+    "SELECT * FROM thread_slice ORDER BY id",
+    "SELECT * FROM async_slice ORDER BY id",
+    "SELECT * FROM process_slice ORDER BY id",
+    "SELECT * FROM counter ORDER BY id",
+    "SELECT * FROM counters ORDER BY id",
+    "SELECT * FROM sched ORDER BY id",
+    "SELECT * FROM sched_slice ORDER BY id DESC",
+    "SELECT * FROM thread_wait ORDER BY id",
+    "SELECT * FROM thread_state ORDER BY id",
+    "SELECT typeof(id), typeof(ts), typeof(dur), typeof(name), typeof(category), typeof(parent_id), typeof(arg_set_id), typeof(type),"
+    " typeof(async_id), typeof(capture_id), count(*) FROM slice GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10",
+    "SELECT typeof(value), count(*) FROM counter GROUP BY 1 ORDER BY 1",
+    "SELECT p.id, (SELECT count(*) FROM slice AS c WHERE c.parent_id = p.id) FROM slice AS p WHERE p.id < 40 ORDER BY p.id",
+    "SELECT id FROM slice WHERE id = '7'", "SELECT id FROM slice WHERE id = 7.0", "SELECT id FROM slice WHERE id = 7.5",
+    "SELECT id FROM slice WHERE id = 'x'", "SELECT id FROM slice WHERE id = NULL", "SELECT count(*) FROM slice WHERE id < 'x'",
+    "SELECT count(*) FROM slice WHERE id > x'00'", "SELECT count(*) FROM slice WHERE id < 1e300",
+    "SELECT count(*) FROM slice WHERE id > -1e300", "SELECT count(*) FROM slice WHERE id >= 12.5",
+    "SELECT count(*) FROM slice WHERE id <= 12.5", "SELECT count(*) FROM slice WHERE id < 9223372036854775807",
+    "SELECT count(*) FROM slice WHERE name = (SELECT name FROM slice WHERE id = 3)",
+    "SELECT count(*) FROM slice WHERE name = upper((SELECT name FROM slice WHERE id = 3)) COLLATE NOCASE",
+    "SELECT id FROM slice ORDER BY name COLLATE NOCASE, id LIMIT 20",
+    "SELECT DISTINCT name FROM slice ORDER BY name", "SELECT count(DISTINCT track_id) FROM slice",
+    "SELECT id FROM slice ORDER BY parent_id NULLS LAST, id LIMIT 20",
+    "SELECT id FROM slice WHERE parent_id IS NULL ORDER BY id LIMIT 20",
+    "SELECT id FROM slice ORDER BY id LIMIT 5 OFFSET 3", "SELECT id FROM slice ORDER BY dur LIMIT 5 OFFSET 3",
+    "SELECT id FROM slice ORDER BY dur LIMIT 0", "SELECT id FROM slice ORDER BY dur, id LIMIT -1",
+    "SELECT id FROM slice WHERE id IN (5, 3, 3, NULL, 'x', 4.0) ORDER BY id",
+    "SELECT id FROM slice WHERE id IN (5, 3, 9) ORDER BY id DESC",
+    "SELECT id FROM slice WHERE track_id IN (SELECT id FROM track LIMIT 2) ORDER BY id",
+    "SELECT rowid FROM slice_data ORDER BY rowid LIMIT 5",
+    "SELECT group_concat(id) FROM (SELECT id, track_id FROM slice WHERE id < 40 ORDER BY id) GROUP BY track_id ORDER BY track_id",
+    "SELECT max(ts), min(ts), max(id), count(parent_id), total(dur) FROM slice",
+    "SELECT s.id, w.state FROM sched_slice AS s JOIN thread_wait AS w ON w.utid = s.utid AND w.ts = s.ts + s.dur ORDER BY s.id",
+]
+
+TABLES = {
+    "slice": ["id", "ts", "dur", "track_id", "depth", "parent_id", "arg_set_id", "async_id", "capture_id", "slice_id"],
+    "slice_data": ["id", "ts", "dur", "track_id", "name_id", "depth", "parent_id", "arg_set_id", "instant", "async_id", "scope"],
+    "counter": ["id", "ts", "track_id"],
+    "sched_slice": ["id", "ts", "dur", "cpu", "utid", "priority"],
+    "thread_wait": ["id", "ts", "dur", "utid", "waker_utid"],
+    "thread_slice": ["id", "ts", "dur", "track_id", "utid", "upid", "depth", "parent_id"],
+    "thread_state": ["id", "ts", "dur", "cpu", "utid", "waker_utid"],
+}
+TEXTS = {"slice": ["name", "category", "cat", "type"], "sched_slice": ["end_state"], "thread_wait": ["state"],
+         "thread_slice": ["name", "thread_name"], "thread_state": ["state"], "counter": ["value"]}
+ODD = ["NULL", "'5'", "'x'", "5.5", "-1", "1e30", "x'35'", "9223372036854775807", "-9223372036854775808", "''"]
+
+
+def value(r, table, column):
+    if r.random() < 0.12:
+        return r.choice(ODD)
+    return f"(SELECT {column} FROM {table} WHERE id >= {r.randrange(1, 3000)} ORDER BY id LIMIT 1)"
+
+
+def condition(r, table, prefix=""):
+    if table in TEXTS and r.random() < 0.3:
+        column = r.choice(TEXTS[table])
+        return f"{prefix}{column} {r.choice(['=', '=', '<', '>=', 'IS', '<>'])} {value(r, table, column)}"
+    column = r.choice(TABLES[table])
+    kind = r.random()
+    if kind < 0.1:
+        return f"{prefix}{column} IS {r.choice(['NULL', 'NOT NULL'])}"
+    if kind < 0.25:
+        return f"{prefix}{column} IN ({', '.join(value(r, table, column) for _ in range(r.randrange(1, 5)))})"
+    if kind < 0.4:
+        return f"{prefix}{column} BETWEEN {value(r, table, column)} AND {value(r, table, column)}"
+    return f"{prefix}{column} {r.choice(['=', '<', '>', '<=', '>='])} {value(r, table, column)}"
+
+
+def where(r, table, prefix=""):
+    parts = [condition(r, table, prefix) for _ in range(r.choice([0, 1, 1, 2, 3]))]
+    if not parts:
+        return ""
+    return " WHERE " + r.choice([" AND ", " AND ", " OR "]).join(parts)
+
+
+def order(r, table, columns):
+    """One that leaves no two rows equal."""
+    keys = [f"{c} {r.choice(['ASC', 'DESC'])}" for c in r.sample(columns, r.randrange(0, 3))]
+    return " ORDER BY " + ", ".join(keys + [f"id {r.choice(['', 'DESC'])}"])
+
+
+def one(r):
+    table = r.choice(list(TABLES))
+    columns = TABLES[table] + TEXTS.get(table, [])
+    kind = r.random()
+    if kind < 0.35:
+        limit = f" LIMIT {r.randrange(0, 50)}" + (f" OFFSET {r.randrange(0, 50)}" if r.random() < 0.4 else "")
+        return f"SELECT * FROM {table}{where(r, table)}{order(r, table, columns)}{limit}"
+    if kind < 0.45:
+        return f"SELECT {', '.join(r.sample(columns, 3))} FROM {table}{where(r, table)}"
+    if kind < 0.7:
+        by = r.sample(columns, r.randrange(1, 3))
+        numbers = ", ".join(f"{r.choice(['sum', 'min', 'max', 'count'])}({r.choice(TABLES[table])})" for _ in range(2))
+        return f"SELECT {', '.join(by)}, count(*), {numbers} FROM {table}{where(r, table)} GROUP BY {', '.join(by)}"
+    if kind < 0.8:
+        return f"SELECT DISTINCT {', '.join(r.sample(columns, r.randrange(1, 3)))} FROM {table}{where(r, table)}"
+    if kind < 0.9:
+        return ("SELECT c.id, p.id, p.name, c.dur - p.dur FROM slice AS c "
+                f"{r.choice(['JOIN', 'LEFT JOIN'])} slice AS p ON p.id = c.parent_id{where(r, 'slice', 'c.')} ORDER BY c.id")
+    return ("SELECT p.id, count(*), sum(c.dur) FROM slice AS p JOIN slice AS c ON c.parent_id = p.id"
+            f" WHERE p.id < {r.randrange(1, 99)} GROUP BY p.id ORDER BY p.id LIMIT 200")
+
+
+def answers(path):
+    result, query = {}, None
+    with open(path, encoding="utf-8", errors="surrogateescape") as lines:
+        for line in lines:
+            if line.startswith(MARK):
+                query = line[len(MARK):].rstrip("\n")
+                result[query] = []
+            else:
+                result[query].append(line)
+    return result
+
+
+def is_ordered(query):
+    """Whether ORDER BY is outside of all parentheses."""
+    depth, outside = 0, ""
+    for c in query:
+        depth += (c == "(") - (c == ")")
+        outside += c if depth == 0 else ""
+    return "ORDER BY" in outside
+
+
+def compare(left, right):
+    a, b = answers(left), answers(right)
+    wrong = [] if list(a) == list(b) else ["the outputs are of different queries"]
+    for query in a:
+        rows, others = a[query], b.get(query, [])
+        if not is_ordered(query):
+            rows, others = sorted(rows), sorted(others)
+        if rows != others:
+            wrong.append(f"{query}: {len(rows)} and {len(others)} rows; first difference: "
+                         f"{next(((x, y) for x, y in zip(rows, others) if x != y), 'at the end')}")
+    for line in wrong[:10]:
+        print(line)
+    return 1 if wrong or not a else 0
+
+
+def main():
+    if sys.argv[1] == "suite":
+        print("\n".join(SUITE[:int(sys.argv[2])] if len(sys.argv) > 2 else SUITE))
+    elif sys.argv[1] == "random":
+        r = random.Random(int(sys.argv[2]))
+        print("\n".join(one(r) for _ in range(int(sys.argv[3]))))
+    elif sys.argv[1] == "script":
+        for line in sys.stdin:
+            query = line.rstrip("\n")
+            quoted = query.replace("'", "''")
+            print(f"SELECT '{MARK}{quoted}';\n{query};")
+    else:
+        return compare(sys.argv[2], sys.argv[3])
+    return 0
+
+
+sys.exit(main())
