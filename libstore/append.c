@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libstore/columns/columns.h"
+#include "libstore/columns.h"
 #include "libstore/store_internal.h"
 
 static enum store_status get_journal_mode(struct store *store, bool *is_wal,

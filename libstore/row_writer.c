@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstore/columns/columns.h"
+#include "libstore/columns.h"
 #include "libstore/row_batch.h"
 #include "libstore/store_internal.h"
 #include "libstore/store_tables.h"

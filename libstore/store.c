@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libstore/columns/columns.h"
+#include "libstore/columns.h"
 #include "libstore/store_internal.h"
 
 #define DEFAULT_BUSY_MS 5000

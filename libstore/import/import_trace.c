@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "libstore/columns/columns.h"
+#include "libstore/columns.h"
 #include "libstore/import/import_timeline.h"
 
 #define SORT_BYTES ((size_t)48 << 20) /* of ingest's own sorter */

@@ -1,5 +1,5 @@
 /* Whether columns are those of the plain tables.  */
-#include "libstore/columns/columns.h"
+#include "libstore/columns.h"
 
 #include <fcntl.h>
 #include <stdio.h>

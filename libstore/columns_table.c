@@ -1,5 +1,5 @@
 /* The virtual tables.  */
-#include "libstore/columns/columns_table.h"
+#include "libstore/columns_table.h"
 
 #include <stdlib.h>
 

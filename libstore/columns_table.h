@@ -2,7 +2,7 @@
 #ifndef STORE_COLUMNS_TABLE_H
 #define STORE_COLUMNS_TABLE_H
 
-#include "libstore/columns/columns_read.h"
+#include "libstore/columns_read.h"
 
 #define SERVED_MOST     14 /* columns of a virtual table */
 #define CONDITIONS_MOST 8

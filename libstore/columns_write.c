@@ -1,5 +1,5 @@
 /* Rows become groups of columns.  */
-#include "libstore/columns/columns.h"
+#include "libstore/columns.h"
 
 #include <stdio.h>
 #include <stdlib.h>

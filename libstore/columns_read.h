@@ -6,7 +6,7 @@
 #ifndef STORE_COLUMNS_READ_H
 #define STORE_COLUMNS_READ_H
 
-#include "libstore/columns/columns.h"
+#include "libstore/columns.h"
 
 /* Category and name by event_name.id, which counts from 1.  Texts have their place among all texts
  * as rank: equal ones have equal ranks.  */

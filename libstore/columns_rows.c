@@ -1,5 +1,5 @@
 /* The rows that a query wants.  */
-#include "libstore/columns/columns_table.h"
+#include "libstore/columns_table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Rows in the order of columns: a radix sort of row numbers, which reads values where they are.  */
-#include "libstore/columns/columns_read.h"
+#include "libstore/columns_read.h"
 
 #include <stdlib.h>
 

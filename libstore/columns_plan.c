@@ -1,5 +1,5 @@
 /* What a virtual table can do for a query.  */
-#include "libstore/columns/columns_table.h"
+#include "libstore/columns_table.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Which columns there are; directories as bytes.  */
-#include "libstore/columns/columns.h"
+#include "libstore/columns.h"
 
 #include <stdlib.h>
 

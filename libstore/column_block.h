@@ -1,13 +1,13 @@
-/* block.h - the values of one column for the rows of one group, packed.  Private to libstore.
+/* column_block.h - the values of one column for the rows of one group, packed.  Private to libstore.
  *
  * A value takes `width` bits and is stored as its distance from the smallest one of its block, so
  * each value of a block can be read by itself.  After the values come, as far as flags has them, a
  * bit for each row that is NULL, and a bit for each row that is a real (whose 64 bits are its
  * value).  Texts of at most BLOCK_TEXT_BYTES bytes are numbers, too.  A block whose rows are all
- * equal has no bytes.  Numbers are stored as the machine has them; columns_format.h refuses those
+ * equal has no bytes.  Numbers are stored as the machine has them; columns_format.c refuses those
  * of other machines.  */
-#ifndef STORE_COLUMNS_BLOCK_H
-#define STORE_COLUMNS_BLOCK_H
+#ifndef STORE_COLUMN_BLOCK_H
+#define STORE_COLUMN_BLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,4 +95,4 @@ bool block_text_number(const char *text, size_t length, int64_t *out);
 /* The text of such a number.  Returns its length.  */
 unsigned block_number_text(int64_t number, char text[BLOCK_TEXT_BYTES]);
 
-#endif /* STORE_COLUMNS_BLOCK_H */
+#endif /* STORE_COLUMN_BLOCK_H */

@@ -33,7 +33,7 @@
 #ifndef STORE_COLUMNS_H
 #define STORE_COLUMNS_H
 
-#include "libstore/columns/block.h"
+#include "libstore/column_block.h"
 #include "libstore/row_batch.h"
 #include "libstore/store_internal.h"
 

@@ -3,7 +3,7 @@
  * They are temporary tables of the same names, which hide those of the store from SQL.  A view of
  * the store reads the store's tables, whatever is called so in the temporary schema, so views on
  * tables with columns are made once more there, with the text that schemas/store.sql has.  */
-#include "libstore/columns/columns_table.h"
+#include "libstore/columns_table.h"
 
 static const char *const views[] = { "slices",        "instant",  "thread_slice", "async_slice",
                                      "process_slice", "counters", "sched",        "thread_state" };

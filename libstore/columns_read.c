@@ -1,5 +1,5 @@
 /* Blocks from the store, checked when they are first used.  */
-#include "libstore/columns/columns_read.h"
+#include "libstore/columns_read.h"
 
 #include <stdlib.h>
 
