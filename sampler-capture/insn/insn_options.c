@@ -88,15 +88,13 @@ const struct cli_command insn_command = {
     .summary =
         "Record every branch that COMMAND and its child processes take in user mode, as packets of "
         "Intel Processor Trace.  The trace contains each call with its time.\n\nThe packets come "
-        "from "
-        "the processor, through perf_event_open(2), or with --simulate from single-stepping the "
-        "command.  Recording from a processor has not been tested on real hardware yet; "
+        "from the processor, through perf_event_open(2), or with --simulate from single-stepping "
+        "the command.  Recording from a processor has not been tested on real hardware yet; "
         "'make check-pt' tests it on a machine with Intel PT.\n\nThe exit status is that of "
-        "COMMAND, "
-        "128 + N if signal N ended it, 127 if COMMAND is not found, 126 if it cannot be executed, "
+        "COMMAND, 128 + N if signal N ended it, 127 if COMMAND is not found, 126 if it cannot be "
+        "executed, "
         "and 125 if it cannot be captured.  The status is 4 if the processor has no Intel PT or "
-        "the "
-        "trace could not be completed, and 2 if the command line is wrong.",
+        "the trace could not be completed, and 2 if the command line is wrong.",
     .options = option_table,
     .examples = examples,
     .libraries = insn_decoder_name,
@@ -125,6 +123,69 @@ static uint64_t buffer_size(const char *text)
     return size;
 }
 
+/* Take an option that only a simulation has, and return its name; NULL: it is none of these.  */
+static const char *take_simulated(struct insn_options *options, enum key key,
+                                  const struct cli_parser *parser)
+{
+    switch (key) {
+    case KEY_CLOCK:
+        options->real_clock = parser->choice == 1;
+        return "--clock";
+    case KEY_OVERFLOW_EVERY:
+        options->overflow_every = cli_number("--overflow-every", parser->value, 10,
+                                             UINT64_C(1) << 40);
+        return "--overflow-every";
+    case KEY_SEED:
+        options->seed = cli_number("--seed", parser->value, 1, UINT64_MAX);
+        return "--seed";
+    case KEY_STEPS:
+        options->steps = parser->value;
+        return "--steps";
+    default:
+        return NULL;
+    }
+}
+
+static void take(struct insn_options *options, enum key key, const struct cli_parser *parser)
+{
+    switch (key) {
+    case KEY_OUTPUT:
+        options->output = parser->value;
+        break;
+    case KEY_SIMULATE:
+        options->simulate = true;
+        break;
+    case KEY_MODE:
+        options->mode = (enum insn_mode)parser->choice;
+        break;
+    case KEY_BUFFER_SIZE:
+        options->buffer_size = buffer_size(parser->value);
+        break;
+    case KEY_SNAPSHOT_ON:
+        options->snapshot = true;
+        options->is_circular = true;
+        break;
+    case KEY_CIRCULAR:
+        options->is_circular = true;
+        break;
+    case KEY_FILTER:
+        cli_texts_add(&options->filters, parser->value);
+        break;
+    case KEY_TIMING:
+        options->timing = (enum insn_timing)parser->choice;
+        break;
+    case KEY_NO_RETURN_COMPRESSION:
+        options->no_return_compression = true;
+        break;
+    case KEY_COMPRESS:
+        options->compress = true;
+        break;
+    default: /* KEY_QUIET */
+        options->quiet = true;
+        break;
+    }
+}
+
 void insn_options_parse(struct insn_options *options, char **argv)
 {
     const char *only_simulated = NULL; /* an option that was given */
@@ -135,60 +196,13 @@ void insn_options_parse(struct insn_options *options, char **argv)
     *options = (struct insn_options){ .timing = INSN_TIMING_CYC, .seed = 1 };
     cli_start(&parser, &insn_command, argv);
     while ((key = cli_next(&parser)) > CLI_END) {
-        switch ((enum key)key) {
-        case KEY_OUTPUT:
-            options->output = parser.value;
-            break;
-        case KEY_SIMULATE:
-            options->simulate = true;
-            break;
-        case KEY_MODE:
-            options->mode = (enum insn_mode)parser.choice;
-            has_mode = true;
-            break;
-        case KEY_BUFFER_SIZE:
-            options->buffer_size = buffer_size(parser.value);
-            break;
-        case KEY_SNAPSHOT_ON:
-            options->snapshot = true;
-            options->is_circular = true;
-            break;
-        case KEY_CIRCULAR:
-            options->is_circular = true;
-            break;
-        case KEY_FILTER:
-            cli_texts_add(&options->filters, parser.value);
-            break;
-        case KEY_TIMING:
-            options->timing = (enum insn_timing)parser.choice;
-            break;
-        case KEY_CLOCK:
-            options->real_clock = parser.choice == 1;
-            only_simulated = "--clock";
-            break;
-        case KEY_NO_RETURN_COMPRESSION:
-            options->no_return_compression = true;
-            break;
-        case KEY_OVERFLOW_EVERY:
-            options->overflow_every = cli_number("--overflow-every", parser.value, 10,
-                                                 UINT64_C(1) << 40);
-            only_simulated = "--overflow-every";
-            break;
-        case KEY_SEED:
-            options->seed = cli_number("--seed", parser.value, 1, UINT64_MAX);
-            only_simulated = "--seed";
-            break;
-        case KEY_STEPS:
-            options->steps = parser.value;
-            only_simulated = "--steps";
-            break;
-        case KEY_COMPRESS:
-            options->compress = true;
-            break;
-        case KEY_QUIET:
-            options->quiet = true;
-            break;
-        }
+        const char *simulated = take_simulated(options, (enum key)key, &parser);
+
+        if (simulated)
+            only_simulated = simulated;
+        else
+            take(options, (enum key)key, &parser);
+        has_mode |= key == KEY_MODE;
     }
     options->command = parser.argv;
     check(options, only_simulated);
