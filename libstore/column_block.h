@@ -1,4 +1,5 @@
-/* column_block.h - the values of one column for the rows of one group, packed.  Private to libstore.
+/* column_block.h - the values of one column for the rows of one group, packed.  Private to
+ * libstore.
  *
  * A value takes `width` bits and is stored as its distance from the smallest one of its block, so
  * each value of a block can be read by itself.  After the values come, as far as flags has them, a
