@@ -781,27 +781,38 @@ static bool wait_for_any(struct stepper *stepper)
 }
 
 /* Each task runs on without us.  One that runs must be stopped for that.  */
+/* Stop a task that runs.  False: it is gone, and so is its entry.  */
+static bool halt(struct stepper *stepper, struct task *task)
+{
+    unsigned event;
+    int status = 0;
+    pid_t found;
+
+    (void)ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL);
+    found = waitpid(task->tid, &status, __WALL);
+    if (found != task->tid || !WIFSTOPPED(status)) {
+        if (found == stepper->command->pid && found == task->tid) {
+            stepper->command->ended = true;
+            stepper->command->wait_status = status;
+        }
+        remove_task(stepper, task);
+        return false;
+    }
+    event = (unsigned)status >> 16;
+    if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE)
+        take_fork(stepper, task, event); /* the child is stopped, too, and must be left */
+    if (event == 0 && WSTOPSIG(status) != SIGTRAP)
+        task->signal = WSTOPSIG(status);
+    return true;
+}
+
 static void leave_all(struct stepper *stepper)
 {
     while (stepper->tasks) {
         struct task *task = stepper->tasks;
-        int status = 0;
 
-        if (task->state != TASK_READY) {
-            (void)ptrace(PTRACE_INTERRUPT, task->tid, NULL, NULL);
-            if (waitpid(task->tid, &status, __WALL) != task->tid || !WIFSTOPPED(status)) {
-                if (task->tid == stepper->command->pid &&
-                    (WIFEXITED(status) || WIFSIGNALED(status))) {
-                    stepper->command->ended = true;
-                    stepper->command->wait_status = status;
-                }
-                remove_task(stepper, task);
-                continue;
-            }
-            if (status >> 16 == 0 && WSTOPSIG(status) != SIGTRAP)
-                task->signal = WSTOPSIG(status);
-        }
-        leave(stepper, task);
+        if (task->state == TASK_READY || halt(stepper, task))
+            leave(stepper, task);
     }
 }
 
