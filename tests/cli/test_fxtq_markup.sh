@@ -121,7 +121,9 @@ run 0 fxtq import kernel.log -o named.fxtq
 # What is no log of such is refused in one sentence; the store is not made.
 printf 'nothing\nof the kind\n' >text
 run 3 fxtq import text -o none.fxtq
-[ "$(wc -l <err)" -eq 1 ] || fail "text: $(cat err)"
+[ "$(wc -l <err)" -eq 2 ] || fail "text: $(cat err)"
+grep -q 'text, not an FXT trace' err || fail "text: $(cat err)"
+grep -q 'logs with symbolizer markup' err || fail "text: $(cat err)"
 [ ! -e none.fxtq ] || fail 'a store is made of nothing'
 
 # A cut file, frames that are missing, elements that are wrong: what can be read is there, and what could not is said.
