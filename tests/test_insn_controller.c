@@ -376,12 +376,12 @@ START_TEST(a_full_buffer_ends_tracing_until_the_next_start)
     struct insn_buffer_state state;
 
     reach(CPU_ACTIVE);
-    write_packets(5 * 4096);
+    write_packets(5 * 4096ul);
     ck_assert_int_eq(controller_stop(controller), OK_);
     ck_assert_int_eq(controller_get_buffer_state(controller, 0, &state), OK_);
-    ck_assert_uint_eq(state.capture_end, 4 * 4096);
+    ck_assert_uint_eq(state.capture_end, 4 * 4096ul);
     take_packets();
-    ck_assert_uint_eq(taken.size, 4 * 4096);
+    ck_assert_uint_eq(taken.size, 4 * 4096ul);
     ck_assert_int_eq(controller_start(controller), OK_);
     write_packets(100);
     take_packets();
@@ -400,14 +400,14 @@ START_TEST(a_circular_buffer_has_the_newest_packets_from_a_psb_packet_on)
     reach(CPU);
     ck_assert_int_eq(controller_allocate_buffer(controller, &circular, &descriptor), OK_);
     ck_assert_int_eq(controller_start(controller), OK_);
-    write_packets(10 * 4096 + 100);
+    write_packets(10 * 4096ul + 100);
     ck_assert_int_eq(controller_stop(controller), OK_);
     ck_assert_int_eq(controller_get_buffer_state(controller, 0, &state), OK_);
-    ck_assert_uint_lt(state.capture_end, 4 * 4096);
+    ck_assert_uint_lt(state.capture_end, 4 * 4096ul);
     take_packets();
     ck_assert(taken.is_cut);
     ck_assert_uint_eq(insn_first_psb(taken.bytes, taken.size), 0);
-    ck_assert_uint_ge(taken.size, 4 * 4096 - 2 * 2048);
+    ck_assert_uint_ge(taken.size, 4 * 4096ul - 2 * 2048ul);
     /* What is before the position of writing is the end of what was taken.  */
     ck_assert_int_eq(
         controller_get_chunk(controller, 0, (uint32_t)(state.capture_end / 4096), &chunk, &size),
