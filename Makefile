@@ -237,9 +237,9 @@ $(O)/lib/$(call library_name,$(1)).so.$(SOVERSION): $(call objects,$(1)) $(if $(
 	$$(Q)$$(CC) -shared -Wl,--exclude-libs,ALL -Wl,-soname,$(call library_name,$(1)).so.$(SOVERSION) $$(BASE_LDFLAGS) $$(LDFLAGS) -o $$@ $$^ $(libs_$(1))
 	$$(Q)ln -sf $(call library_name,$(1)).so.$(SOVERSION) $(O)/lib/$(call library_name,$(1)).so
 endef
-needs_profile := $(with_insn) symbolize fxt
-needs_compare := profile $(with_insn) symbolize fxt
-needs_store := profile $(with_insn) symbolize fxt
+needs_profile := $(with_insn) symbolize unwind fxt
+needs_compare := profile $(with_insn) symbolize unwind fxt
+needs_store := profile $(with_insn) symbolize unwind fxt
 $(foreach l,$(LIBRARIES),$(eval $(call library_rules,$(l))))
 
 # What programs share is an archive: each takes what it needs, and links no library that only others need.
