@@ -273,10 +273,13 @@ static enum store_status load(struct columns_writer *writer, struct store_error 
         writer->next_block = COLUMNS_FIRST_BLOCK;
     for (int table = 0; table < COLUMNS_TABLES; table++) {
         const struct columns_directory *directory = &writer->directories[table];
-        const struct columns_group *last = directory->groups + directory->count;
+        const struct columns_group *last;
 
-        if (directory->count > 0 && last[-1].base + COLUMNS_MOST > writer->next_block)
-            writer->next_block = last[-1].base + COLUMNS_MOST; /* empty blocks have no row */
+        if (directory->count == 0)
+            continue;
+        last = &directory->groups[directory->count - 1];
+        if (last->base + COLUMNS_MOST > writer->next_block)
+            writer->next_block = last->base + COLUMNS_MOST; /* empty blocks have no row */
     }
     return status;
 }
