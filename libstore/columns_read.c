@@ -433,6 +433,8 @@ static bool add_text(struct texts *texts, int which, size_t id, sqlite3_stmt *ro
     const void *text = sqlite3_column_text(row, which + 1);
     size_t length = (size_t)sqlite3_column_bytes(row, which + 1);
 
+    if (!text && sqlite3_column_type(row, which + 1) != SQLITE_NULL)
+        return false;
     if (!base_make_room(&texts->starts[which], &texts->capacities[which], id + 2,
                         sizeof *texts->starts[which]) ||
         !base_make_room(&texts->bytes, &texts->capacity, texts->used + length + 1, 1))
