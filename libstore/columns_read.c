@@ -440,7 +440,7 @@ static bool add_text(struct texts *texts, int which, size_t id, sqlite3_stmt *ro
         !base_make_room(&texts->bytes, &texts->capacity, texts->used + length + 1, 1))
         return false;
     texts->starts[which][id] = texts->used;
-    if (length > 0)
+    if (text)
         memcpy(texts->bytes + texts->used, text, length);
     texts->used += length;
     texts->bytes[texts->used++] = '\0';
