@@ -21,8 +21,8 @@ struct state {
     bool in_psb;  /* between a PSB packet and its end */
     bool enabled; /* code is traced */
     bool has_ticks, has_tma;
-    uint8_t mode;   /* of execution; 0: not told */
-    uint8_t ratio;  /* of the core's clock; 0: not told */
+    uint8_t mode;   /* of execution; 0: not known */
+    uint8_t ratio;  /* of the core's clock; 0: not known */
     uint64_t ticks; /* now */
     uint64_t tsc;   /* the last TSC packet, at which the crystal's counter was first_ctc */
     uint64_t first_ctc, ctc, fast;

@@ -92,7 +92,7 @@ void columns_forget_blocks(struct columns_cursor *cursors);
 
 /* ---- Order (columns_order.c) ---- */
 
-/* What rows are ordered by.  */
+/* The columns that rows are sorted by.  */
 struct columns_key {
     uint8_t column; /* of the table */
     int8_t text;    /* COLUMNS_CATEGORY or COLUMNS_NAME of the value; -1: the value */

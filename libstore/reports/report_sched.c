@@ -349,7 +349,7 @@ static void write_by_wait(const struct report_query *query, struct base_text *sq
     report_add_limit(query, sql);
 }
 
-/* What samples of events do not tell.  */
+/* Reports that samples of events have no data for.  */
 #define EVENTS_ALONE                                                                           \
     {                                                                                          \
         STORE_HAS_CPU_TIME | STORE_HAS_SWITCHES, STORE_HAS_CPU_SAMPLES,                        \

@@ -202,15 +202,24 @@ enum insn_answer controller_free_buffer(struct insn_controller *controller, uint
     return INSN_ANSWER_OK;
 }
 
+/* The buffer, if it can be a thread's: the mode is known once there is an allocation.  */
+static struct buffer *thread_buffer_of(struct insn_controller *controller, uint32_t descriptor,
+                                       enum insn_answer *answer)
+{
+    if (controller->is_initialized && controller->allocation.mode != INSN_MODE_THREAD) {
+        *answer = INSN_ANSWER_NOT_SUPPORTED;
+        return NULL;
+    }
+    return buffer_of(controller, descriptor, answer);
+}
+
 enum insn_answer controller_assign_thread_buffer(struct insn_controller *controller,
                                                  uint32_t descriptor, pid_t tid)
 {
     const struct insn_hardware *hardware = controller->hardware;
     enum insn_answer answer;
-    struct buffer *buffer = buffer_of(controller, descriptor, &answer);
+    struct buffer *buffer = thread_buffer_of(controller, descriptor, &answer);
 
-    if (controller->is_initialized && controller->allocation.mode != INSN_MODE_THREAD)
-        return INSN_ANSWER_NOT_SUPPORTED;
     if (!buffer)
         return answer;
     if (buffer->tid)
@@ -228,10 +237,8 @@ enum insn_answer controller_release_thread_buffer(struct insn_controller *contro
 {
     const struct insn_hardware *hardware = controller->hardware;
     enum insn_answer answer;
-    struct buffer *buffer = buffer_of(controller, descriptor, &answer);
+    struct buffer *buffer = thread_buffer_of(controller, descriptor, &answer);
 
-    if (controller->is_initialized && controller->allocation.mode != INSN_MODE_THREAD)
-        return INSN_ANSWER_NOT_SUPPORTED;
     if (!buffer)
         return answer;
     if (tid <= 0 || buffer->tid != tid)

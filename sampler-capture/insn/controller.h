@@ -38,7 +38,7 @@ struct insn_allocation {
 };
 
 struct insn_buffer_state {
-    /* Circular: the position that is written next; whether the buffer wrapped is not told.  Else:
+    /* Circular: the position that is written next; whether the buffer wrapped is not known.  Else:
      * the bytes not taken yet, which begin at position 0 if none were taken.  */
     uint64_t capture_end;
 };
